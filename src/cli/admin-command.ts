@@ -5,7 +5,7 @@ import { print } from './print.ts';
 
 type Options = Record<string, string | boolean | undefined>;
 
-export const WHO = ['--operator <name>', 'who does it, for the record'] as const;
+export const WHO = ['--operator <name>', 'your name, for the record'] as const;
 
 /** Declares one admin command: its options become the command's arguments under the same names. */
 export function admin(

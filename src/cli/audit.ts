@@ -102,7 +102,7 @@ export async function verifyFiles(options: VerifyOptions, memory: MakeKeyedMemor
   }
   if (options.export === undefined) throw new CommandRefused('--export, --proof, --statement or --file is missing');
   if (!options.checkpoint?.length)
-    throw new CommandRefused('--checkpoint is missing: a signed checkpoint that was kept outside the service');
+    throw new CommandRefused('--checkpoint is missing: a signed checkpoint kept outside the service');
   const file = options.export;
   readable(file, firstByteOf);
   const checkpoints = options.checkpoint.flatMap(checkpointsIn);

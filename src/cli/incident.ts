@@ -26,7 +26,7 @@ export function parseSubject(text: string): IncidentSubject {
     throw new NoIncident(
       'subject: must be the id of a session, or from..to in Unix seconds or times such as 2026-11-23T18:00Z',
     );
-  if (fromSec > toSec) throw new NoIncident('subject: its end is before its beginning');
+  if (fromSec > toSec) throw new NoIncident('subject: the end is before the start');
   return { fromSec, toSec };
 }
 
@@ -127,7 +127,7 @@ const at = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19).re
 
 function stepLines({ atMs, actor, command, outcome, agrees, note, standing }: Step): string[] {
   const asked = command === null ? 'recorded' : command;
-  const verdict = agrees === false ? '  DIFFERS: this program decides otherwise than was recorded' : '';
+  const verdict = agrees === false ? '  DIFFERS: this program decides differently from the record' : '';
   return [
     `${at(atMs)}  ${asked} (${actor})${verdict}`,
     ...(note === undefined ? [] : [`    ${note}`]),
@@ -143,7 +143,7 @@ const wordsOf = ({ tolerance, confirmations, secondSource }: WhatIf): string =>
   [
     ...(tolerance === undefined ? [] : [`the tolerance had been ${tolerance}`]),
     ...(confirmations === undefined ? [] : [`a payment on Ethereum had counted after ${confirmations} confirmations`]),
-    ...(secondSource === undefined ? [] : [`two providers had been needed from ${secondSource}`]),
+    ...(secondSource === undefined ? [] : [`two providers had been required from ${secondSource}`]),
   ].join(' and ');
 
 function comparison(recorded: Replay, other: Replay): string[] {
@@ -152,16 +152,16 @@ function comparison(recorded: Replay, other: Replay): string[] {
   const same =
     recorded.paidAtSec === other.paidAtSec && standingText(recorded.standing) === standingText(other.standing);
   return [
-    same ? 'The outcome would have been the same.' : 'The outcome would have been another one:',
-    `    as it was:   ${paid(recorded)}; ${standingText(recorded.standing)}`,
-    `    as it would: ${paid(other)}; ${standingText(other.standing)}`,
+    same ? 'The outcome would have been the same.' : 'The outcome would have been different:',
+    `    recorded:    ${paid(recorded)}; ${standingText(recorded.standing)}`,
+    `    instead:     ${paid(other)}; ${standingText(other.standing)}`,
   ];
 }
 
 function coverageLines({ coverage }: Incident): string[] {
   const networks = [...new Set(coverage.map(({ range }) => `${range.mode} ${range.network}`))];
   return [
-    'Blocks that were read, and by whom:',
+    'Blocks read, by provider:',
     ...networks.map((name) => {
       const ranges = coverage
         .filter(({ range }) => `${range.mode} ${range.network}` === name)

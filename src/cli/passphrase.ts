@@ -29,7 +29,7 @@ async function onTerminal(task: (ask: Ask) => Promise<string>): Promise<string> 
       process.stderr.write(question);
       const { value, done } = await lines.next();
       process.stderr.write('\n');
-      if (done === true) throw new CommandRefused('no passphrase was given');
+      if (done === true) throw new CommandRefused('no passphrase given');
       return value;
     });
   } finally {

@@ -16,33 +16,35 @@ interface Terms {
 
 const TITLE = 'Quittance approval';
 const KEY = [
-  ['--key <file>', 'key of the approver; without it the terms are only shown'],
-  ['--passphrase-file <file>', "file with the key's passphrase (default: APPROVER_PASSPHRASE_FILE, or asked for)"],
-  ['--approvals <file>', 'what "quittance approver sign" printed on another machine'],
+  ['--key <file>', "the approver's key; without it the terms are only shown"],
+  ['--passphrase-file <file>', "file with the key's passphrase (default: APPROVER_PASSPHRASE_FILE, or a prompt)"],
+  ['--approvals <file>', 'the output of "quittance approver sign" on another machine'],
 ] as const;
-const PROPOSER = ['--operator <name>', 'who proposes it, the same for both approvers (default: operator)'] as const;
+const PROPOSER = ['--operator <name>', 'the proposer, the same for both approvers (default: operator)'] as const;
 const MODE = ['--mode <mode>', 'test or live', true] as const;
 
 /** `quittance approver ...`, and the commands that two approvers run. */
 export function addApprovals(program: Command, treasury: Command, merchant: Command, host: CliHost): void {
-  const approver = program.command('approver').description('keys of those who agree to what needs two people');
+  const approver = program
+    .command('approver')
+    .description('keys of the people who approve actions that need two approvals');
   admin(
     approver,
     host,
     'enroll',
     'approver.enroll',
-    "make a key file; prints the entry of the signer's PAYOUT_APPROVERS",
+    "create a key file; prints the entry for the signer's PAYOUT_APPROVERS",
     [
-      ['--name <name>', 'the person, as everybody knows them', true],
-      ['--key <file>', 'where to write it; never replaces a file', true],
-      ['--passphrase-file <file>', 'file with the passphrase (default: APPROVER_PASSPHRASE_FILE, or asked for)'],
+      ['--name <name>', "the person's name", true],
+      ['--key <file>', 'output file; never overwrites a file', true],
+      ['--passphrase-file <file>', 'file with the passphrase (default: APPROVER_PASSPHRASE_FILE, or a prompt)'],
     ],
   );
   approver
     .command('sign')
-    .description('sign on a machine of your own what "--json" showed elsewhere; prints what --approvals takes')
-    .requiredOption('--terms <file>', 'the terms as they were printed (- for standard input)')
-    .requiredOption('--key <file>', 'key of the approver')
+    .description('sign the output of "--json" on your own machine; prints the input of --approvals')
+    .requiredOption('--terms <file>', 'the printed terms (- for standard input)')
+    .requiredOption('--key <file>', "the approver's key")
     .option('--passphrase-file <file>', KEY[1][1])
     .action(async ({ terms, ...key }: { terms: string; key: string; passphraseFile?: string }) =>
       print(await signAll(termsOf(parsed(terms, 'terms')), key, host), true),
@@ -53,31 +55,27 @@ export function addApprovals(program: Command, treasury: Command, merchant: Comm
     host,
     id,
     'treasury.approve',
-    'agree to a refund or return above the threshold, a withdrawal, a settlement or a return of native coin',
+    'approve a refund or return above the threshold, a withdrawal, a settlement or a return of native coin',
     [],
   );
-  declareApproved(treasury, host, 'resume', 'treasury.resume', 'let the signer sign again; two approvers run this', [
+  declareApproved(treasury, host, 'resume', 'treasury.resume', 'resume the signer; two approvers run this', [
     MODE,
     PROPOSER,
   ]);
-  declareApproved(
-    treasury,
-    host,
-    'limits',
-    'treasury.limits',
-    'put limits into force that allow more than before; two approvers run this',
-    [MODE, PROPOSER],
-  );
+  declareApproved(treasury, host, 'limits', 'treasury.limits', 'put wider limits into force; two approvers run this', [
+    MODE,
+    PROPOSER,
+  ]);
   const outflow = 'acknowledge <outflow>';
   declareApproved(
     treasury,
     host,
     outflow,
     'treasury.acknowledge',
-    'explain an outflow that reconcile found, so that payouts go on; two approvers run this',
+    'explain an outflow that reconcile found, so that payouts continue; two approvers run this',
     [
-      ['--operator <name>', 'who explains it, none of the approvers; the same for both', true],
-      ['--reason <text>', 'what it was, in the same words for both', true],
+      ['--operator <name>', 'who explains it, not one of the approvers; the same for both', true],
+      ['--reason <text>', 'what it was, worded identically by both', true],
     ],
   );
   declareApproved(
@@ -85,11 +83,11 @@ export function addApprovals(program: Command, treasury: Command, merchant: Comm
     host,
     'take-over <tx>',
     'treasury.take-over',
-    'write a payment that a restored ledger lost into it again, as the journal has it; two approvers run this, oldest payment first',
+    'record again a payment that a restored event log lost, as the journal has it; two approvers run this, oldest payment first',
     [
-      ['--operator <name>', 'who proposes it, none of the approvers; the same for both', true],
-      ['--reason <text>', 'why, in the same words for both', true],
-      ['--session <id>', 'the session that a refund was for, where the ledger does not know the refund'],
+      ['--operator <name>', 'the proposer, not one of the approvers; the same for both', true],
+      ['--reason <text>', 'why, worded identically by both', true],
+      ['--session <id>', 'the session of the refund, if the event log does not know the refund'],
     ],
   );
   const address = 'settlement-address <merchant_id>';
@@ -98,7 +96,7 @@ export function addApprovals(program: Command, treasury: Command, merchant: Comm
     host,
     address,
     'merchant.settlement-address',
-    'where settlements go; two approvers run this',
+    'set the settlement address; two approvers run this',
     [
       ['--network <network>', 'ethereum, bsc, tron or solana', true],
       ['--address <address>', "the merchant's own address", true],
@@ -134,7 +132,7 @@ export function declareApproved(
     const terms = termsOf(asked);
     if (terms === null || (key === undefined && json === true)) return print(asked, json === true);
     if (key === undefined)
-      return void process.stdout.write(`${shown(terms)}\n\nNothing is signed: name the key with --key.\n`);
+      return void process.stdout.write(`${shown(terms)}\n\nNothing was signed: pass the key with --key.\n`);
     const signed = await signAll(terms, { key, passphraseFile }, host);
     print(await host.admin(name, { ...args, approvals: signed }), json === true);
   });
@@ -146,7 +144,7 @@ async function signAll(
   key: AdminArguments,
   host: CliHost,
 ): Promise<JsonValue> {
-  if (terms === null) throw new CommandRefused('terms: there is nothing to sign in the file');
+  if (terms === null) throw new CommandRefused('terms: the file contains nothing to sign');
   process.stderr.write(`${shown(terms)}\n\n`);
   const { name, sign } = await host.openApproverKey({ ...key, passphraseFile: optionalText(key, 'passphraseFile') });
   return terms.map(
@@ -165,9 +163,9 @@ function termsOf(answer: JsonValue): readonly (Terms | null)[] | null {
     if (one === null) return null;
     const { text, number } = one;
     if (typeof text !== 'string' || !text.startsWith(`${TITLE}\n`) || !text.endsWith(`\nnumber: ${number}`))
-      throw new CommandRefused('what the service wants to be signed is no approval');
+      throw new CommandRefused('what the service asks to sign is not an approval');
     if (text.split('\n').some((line) => !/^[\p{L}\p{N}\p{P}\p{S}\p{M} ]+$/u.test(line)))
-      throw new CommandRefused('what the service wants to be signed holds characters that cannot be shown');
+      throw new CommandRefused('what the service asks to sign contains characters that cannot be shown');
     return { text, number };
   });
 }

@@ -12,18 +12,13 @@ interface VerifyFlags extends VerifyOptions {
 /** `quittance audit ...`. */
 export function addAudit(program: Command, host: CliHost): void {
   const audit = program.command('audit').description('proofs that history was not rewritten (see docs/audit.md)');
-  admin(audit, host, 'status', 'audit.status', 'whether the history is what it was, and how much of it is signed');
-  addText(
-    audit.command('key').description('the public key that auditors verify with'),
-    host,
-    'audit.key',
-    'verifier_key',
-  );
+  admin(audit, host, 'status', 'audit.status', 'whether the history is intact, and how much of it is signed');
+  addText(audit.command('key').description('the public key for auditors'), host, 'audit.key', 'verifier_key');
   addText(
     audit
       .command('checkpoint')
-      .description('the newest signed checkpoint, to be kept outside the service')
-      .option('--now', 'sign one now if anything is new'),
+      .description('the newest signed checkpoint, to keep outside the service')
+      .option('--now', 'sign one now if there is anything new'),
     host,
     'audit.checkpoint',
     'checkpoint',
@@ -33,7 +28,7 @@ export function addAudit(program: Command, host: CliHost): void {
     host,
     'prove',
     'audit.prove',
-    'prove that a session is in the ledger, or that one checkpoint continues another',
+    'prove that a session is in the event log, or that one checkpoint extends another',
     [
       ['--session <session_id>', 'the session'],
       ['--from <size>', 'events of the earlier checkpoint'],
@@ -42,20 +37,20 @@ export function addAudit(program: Command, host: CliHost): void {
   );
   audit
     .command('export')
-    .description('write every event with its hashes as JSON Lines, beside a running service or without one')
+    .description('write every event with its hashes as JSON Lines, with or without a running service')
     .option('--output <file>', 'default: standard output')
     .action(async ({ output }: { output?: string }) => void (await host.exportLedger(output)));
   audit
     .command('verify')
-    .description('verify an export or a proof offline, with the public key alone')
-    .option('--export <file>', 'what audit export wrote')
-    .option('--checkpoint <file...>', 'signed checkpoints that were kept outside the service')
+    .description('verify an export or a proof offline, with only the public key')
+    .option('--export <file>', 'the output of audit export')
+    .option('--checkpoint <file...>', 'signed checkpoints kept outside the service')
     .option('--proof <file>', 'a proof of a session, instead of an export')
-    .option('--statement <file>', 'what ledger statement or ledger month-statement printed, instead of an export')
-    .option('--file <file>', 'what ledger export wrote, instead of an export of events')
-    .option('--lines <file>', 'the lines of a statement as CSV, beside --statement')
+    .option('--statement <file>', 'the output of ledger statement or ledger month-statement, instead of an export')
+    .option('--file <file>', 'a file from ledger export, instead of an export of events')
+    .option('--lines <file>', 'the lines of a statement as CSV, with --statement')
     .option('--evidence <file>', 'the evidence of that file (default: <file>.evidence.json)')
-    .requiredOption('--key <key>', 'the public key, or a file that holds it')
+    .requiredOption('--key <key>', 'the public key, or a file with it')
     .option('--json', 'print JSON')
     .action(async ({ json, ...options }: VerifyFlags) => {
       const report = await host.verifyFiles(options);

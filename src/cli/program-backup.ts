@@ -7,7 +7,7 @@ type Options = Readonly<Record<string, string | boolean | undefined>>;
 
 const ONLY = [
   '--only <part>',
-  'data (the ledger and its files) or signer (SIGNER_JOURNAL_DIR), where they belong to two users',
+  'data (the event log and its files) or signer (SIGNER_JOURNAL_DIR), if they belong to two users',
 ] as const;
 
 /** `quittance backup`, `quittance backup verify` and `quittance restore`. */
@@ -15,16 +15,16 @@ export function addBackup(program: Command, host: CliHost): void {
   const backup = program
     .command('backup')
     .description(
-      'copy the ledger, its salts and what the signer remembers into an empty folder, while the service runs or not',
+      "copy the event log, its salts and the signer's journal into an empty folder, with or without a running service",
     )
-    .option('--to <folder>', 'where to; made if it is not there')
+    .option('--to <folder>', 'target folder; created if missing')
     .option(...ONLY)
     .option('--json', 'print JSON')
     .action(async (options: Options) => void (await run(host, 'backup.make', options)));
   backup
     .command('verify <place>')
     .description(
-      'put a copy of a backup, or of a shipped log (a folder or s3://...), into a scratch folder and read all of it there; ends with 1 when anything differs',
+      'copy a backup or a shipped log (a folder or s3://...) into a temporary folder and read all of it; exits with 1 if anything differs',
     )
     .option('--json', 'print JSON')
     .action(async (folder: string, _options: Options, command: Command) => {
@@ -34,15 +34,12 @@ export function addBackup(program: Command, host: CliHost): void {
   program
     .command('restore')
     .description(
-      'verify a backup and put it back into DATA_DIR and SIGNER_JOURNAL_DIR; says what was lost and what to do next',
+      'verify a backup and restore it to DATA_DIR and SIGNER_JOURNAL_DIR; says what was lost and what to do next',
     )
     .requiredOption('--from <folder>', 'the backup, or the shipped log: a folder or s3://bucket/prefix')
-    .option(
-      '--move-aside',
-      'keep the files of a ledger that is there in a folder beside; otherwise the restore is refused',
-    )
+    .option('--move-aside', 'move an existing event log to a folder beside it; otherwise the restore is refused')
     .option(...ONLY)
-    .option('--operator <name>', 'who does it, for the record')
+    .option('--operator <name>', 'your name, for the record')
     .option('--json', 'print JSON')
     .action(async (options: Options) => void (await run(host, 'backup.restore', options)));
 }

@@ -6,10 +6,10 @@ import type { CliHost } from './host.ts';
 export function addCanary(program: Command, host: CliHost): void {
   const canary = program
     .command('canary')
-    .description('payments of the service to itself, by which the whole way is tried (see docs/operations.md)');
-  admin(canary, host, 'history', 'canary.history', 'those that were made, the newest first, with what each step took', [
+    .description('payments that the service makes to itself to test the whole path (see docs/operations.md)');
+  admin(canary, host, 'history', 'canary.history', 'list them, newest first, with the duration of each step', [
     ['--mode <mode>', 'test or live'],
     ['--network <network>', 'one network'],
-    ['--limit <number>', 'at most so many (default 50)'],
+    ['--limit <number>', 'at most this many (default 50)'],
   ]);
 }

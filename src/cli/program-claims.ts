@@ -6,17 +6,17 @@ import type { CliHost } from './host.ts';
 export function addClaims(program: Command, host: CliHost): void {
   const claim = program
     .command('claim')
-    .description('claims of payers who want a refund to another address than the one that paid (see docs/refunds.md)');
-  admin(claim, host, 'list <session_id>', 'claim.list', 'the claims of a session, the newest first');
+    .description("payers' claims for a refund to another address (see docs/refunds.md)");
+  admin(claim, host, 'list <session_id>', 'claim.list', 'the claims of a session, newest first');
   admin(
     claim,
     host,
     'reject <session_id> <claim_id>',
     'claim.reject',
-    'turn one down, or withdraw its approval until a minute before it is paid',
+    'reject one, or withdraw its approval until a minute before it is paid',
     [
       ['--reason <text>', 'why', true],
-      ['--actor <name>', 'who does it, for the record'],
+      ['--actor <name>', 'your name, for the record'],
     ],
   );
 }

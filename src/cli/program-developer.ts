@@ -4,16 +4,14 @@ import { print } from './print.ts';
 
 const CREDENTIALS = [
   '--credentials <file>',
-  'file in the form of sandbox.json (default: QUITTANCE_URL, QUITTANCE_API_KEY, QUITTANCE_API_SECRET and QUITTANCE_WEBHOOK_SECRET of the environment)',
+  'file like sandbox.json (default: QUITTANCE_URL, QUITTANCE_API_KEY, QUITTANCE_API_SECRET and QUITTANCE_WEBHOOK_SECRET from the environment)',
 ] as const;
 
 /** For those who build a shop: all of it works from any machine, with an API key. */
 export function addDeveloper(program: Command, host: CliHost): void {
   program
     .command('listen')
-    .description(
-      'hand each new event to a URL as a webhook would come, from the pull feed: no public address is needed',
-    )
+    .description('forward each new event from the pull feed to a URL, signed like a webhook; needs no public address')
     .requiredOption('--forward-to <url>', 'where to send, such as http://127.0.0.1:3000/webhooks')
     .option('--events <types>', 'only these types, separated by commas')
     .option(...CREDENTIALS)
@@ -21,7 +19,7 @@ export function addDeveloper(program: Command, host: CliHost): void {
   program
     .command('requests [request_id]')
     .description('your latest requests as the service answered them, newest first, or one of them')
-    .option('--status <status>', 'only those that were answered so, such as 400')
+    .option('--status <status>', 'only those with this status, such as 400')
     .option('--limit <n>', 'at most this many', '20')
     .option(...CREDENTIALS)
     .option('--json', 'print JSON')
@@ -34,7 +32,7 @@ export function addDeveloper(program: Command, host: CliHost): void {
   program
     .command('trigger <case>')
     .description(
-      'make a session in the sandbox and let a case happen to it: exact, partial, late, expired, cancelled and so on',
+      'create a session in the sandbox and make a case happen to it: exact, partial, late, expired, cancelled and so on',
     )
     .option('--network <network>', 'ethereum, bsc, tron or solana', 'ethereum')
     .option(...CREDENTIALS)

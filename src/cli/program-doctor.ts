@@ -7,7 +7,7 @@ export function addDoctor(program: Command, host: CliHost): void {
   program
     .command('doctor')
     .description(
-      'look at everything the service of this environment relies on: a line each with its state, why, and what to do',
+      'check everything the service depends on in this environment: one line each with state, reason and remedy',
     )
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
@@ -35,6 +35,6 @@ function linesOf(found: readonly DoctorLine[]): string[] {
       ...(action === '' ? [] : [`${' '.repeat(11 + width)}-> ${inert(action)}`]),
     ]),
     '',
-    `${count('fault')} faults, ${count('warning')} warnings, ${count('ok')} in order, ${count('skipped')} skipped`,
+    `${count('fault')} faults, ${count('warning')} warnings, ${count('ok')} ok, ${count('skipped')} skipped`,
   ];
 }

@@ -21,35 +21,35 @@ export function addExport(ledger: Command, host: CliHost): void {
   ledger
     .command('export [document]')
     .description(
-      'write out journal (default), lines, balances, payments, settlement, settled-orders, valued, cost-basis, datev, xero, quickbooks or camt053 (docs/ledger.md)',
+      'export journal (default), lines, balances, payments, settlement, settled-orders, valued, cost-basis, datev, xero, quickbooks or camt053 (docs/ledger.md)',
     )
     .option('--format <format>', 'csv (default) or jsonl')
     .option(
       '--output <file>',
       'a file that is complete or not there at all, and beside it <file>.evidence.json (default: standard output, without)',
     )
-    .option('--no-evidence', 'do not write down in the log that the file was given out, and write no evidence')
+    .option('--no-evidence', 'do not record the export in the event log, and write no evidence')
     .option(
       '--sqlite <file>',
-      'all of it, with balances and payments, as a SQLite file made from the event log; takes none of the other options',
+      'everything, with balances and payments, as a SQLite file made from the event log; excludes all other options',
     )
-    .option('--mode <mode>', 'test or live (default: the only one that has entries)')
-    .option('--merchant <merchant_id>', 'only what is of a merchant; lines, settlement and settled-orders need it')
+    .option('--mode <mode>', 'test or live (default: the only one with entries)')
+    .option('--merchant <merchant_id>', 'only this merchant; required for lines, settlement and settled-orders')
     .option('--from <day>', 'first day (UTC)')
     .option('--to <day>', 'last day, inclusive')
     .option(
       '--chart <file>',
-      'which account of yours each account of the books is, as JSON: for datev, xero and quickbooks',
+      'JSON that maps each account of the books to one of yours: for datev, xero and quickbooks',
     )
     .option(
       '--currency <code>',
-      'what values are in, for valued and cost-basis; three letters that stand for the coin, for camt053',
+      'currency of the values, for valued and cost-basis; three letters that stand for the coin, for camt053',
     )
     .option('--method <method>', 'fifo (default) or average: for cost-basis')
     .option('--network <network>', 'of camt053')
     .option('--coin <coin>', 'of camt053')
     .option('--address <address>', 'of camt053')
-    .option('--clock <clock>', 'recorded (default) or chain: by which time days are told')
+    .option('--clock <clock>', 'recorded (default) or chain: the clock that determines days')
     .action(async (document: string | undefined, { output, sqlite, evidence, chart, ...given }: ExportFlags) => {
       const args: AdminArguments = { ...given, ...(chart !== undefined && { chart: chartIn(chart) }) };
       if (sqlite !== undefined)
@@ -84,7 +84,7 @@ function chartIn(file: string): JsonValue {
 
 async function writeSqlite(host: CliHost, file: string, others: AdminArguments): Promise<void> {
   const other = Object.keys(others)[0];
-  if (other !== undefined) throw new CommandRefused(`--sqlite writes everything there is: leave --${other} out`);
+  if (other !== undefined) throw new CommandRefused(`--sqlite exports everything: omit --${other}`);
   process.stdout.write(`${file}: ${await host.exportBooks(file)} events\n`);
 }
 

@@ -11,8 +11,8 @@ import { admin } from './admin-command.ts';
 import type { CliHost } from './host.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
 
-const MODE = ['--mode <mode>', 'test or live (default: the only one that has entries)'] as const;
-const CLOCK = ['--clock <clock>', 'recorded (default) or chain: by which time days are told'] as const;
+const MODE = ['--mode <mode>', 'test or live (default: the only one with entries)'] as const;
+const CLOCK = ['--clock <clock>', 'recorded (default) or chain: the clock that determines days'] as const;
 const RANGE = [
   ['--from <day>', 'first day, such as 2026-10-01 (UTC)'],
   ['--to <day>', 'last day, inclusive'],
@@ -20,12 +20,12 @@ const RANGE = [
 ] as const;
 const PAGE = [
   ['--limit <n>', 'at most this many entries (default 50)'],
-  ['--cursor <cursor>', 'goes on after the page that named it'],
+  ['--cursor <cursor>', 'next_cursor of the previous page'],
 ] as const;
 
 /** `quittance ledger ...`. */
 export function addLedger(program: Command, host: CliHost): void {
-  const ledger = program.command('ledger').description('the books: double entry over everything that moved money');
+  const ledger = program.command('ledger').description('the books: double entry over every movement of money');
   const declare = (
     usage: string,
     name: string,
@@ -43,8 +43,8 @@ export function addLedger(program: Command, host: CliHost): void {
         '--as-of <when>',
         'at the end of a day such as 2026-10-31 (UTC), or at a moment such as 2026-10-31T18:00:00+09:00',
       ],
-      ['--time-zone <zone>', 'whose day or local time --as-of is, such as Europe/Berlin'],
-      ['--currency <code>', 'with what assets and liabilities are worth then, at the recorded rates (with --json)'],
+      ['--time-zone <zone>', 'time zone of --as-of, such as Europe/Berlin'],
+      ['--currency <code>', 'add the value of assets and liabilities at the recorded rates (with --json)'],
       CLOCK,
     ],
     showTrialBalance,
@@ -52,27 +52,26 @@ export function addLedger(program: Command, host: CliHost): void {
   declare(
     'journal',
     'journal',
-    'entries in the order of recording',
-    [MODE, ['--merchant <merchant_id>', 'only those of a merchant'], ...RANGE, ...PAGE],
+    'entries in recording order',
+    [MODE, ['--merchant <merchant_id>', 'only this merchant'], ...RANGE, ...PAGE],
     showJournal,
   );
   declare(
     'account <account>',
     'account',
     'statement of one account',
-    [MODE, ...RANGE, ...PAGE, ['--currency <code>', 'what it is worth in it, at the recorded rates']],
+    [MODE, ...RANGE, ...PAGE, ['--currency <code>', 'currency of the values, at the recorded rates']],
     showAccount,
   );
-  declare(
-    'fundings',
-    'fundings',
-    'what was brought to the treasuries, with the transaction or the blocks in one of which it came',
-    [MODE, ...RANGE, ...PAGE],
-  );
+  declare('fundings', 'fundings', 'funding of the treasuries, with the transaction or the range of blocks it came in', [
+    MODE,
+    ...RANGE,
+    ...PAGE,
+  ]);
   declare(
     'settlement <merchant_id>',
     'settlement',
-    'what changed what a merchant is owed, in lines that can be summed',
+    'every change of what a merchant is owed, in lines that can be summed',
     [...RANGE, ...PAGE],
     showSettlement,
   );
@@ -80,8 +79,8 @@ export function addLedger(program: Command, host: CliHost): void {
   declare(
     'close <month>',
     'close',
-    'seal a month, such as 2026-10: its figures never change again; names deposits of it that are not final',
-    [MODE, ['--dry-run', 'only name the deposits'], ['--operator <name>', 'who closes it, for the record']],
+    'seal a month, such as 2026-10: its figures never change again; lists its deposits that are not final',
+    [MODE, ['--dry-run', 'only list the deposits'], ['--operator <name>', 'your name, for the record']],
   );
   addStatement(ledger, host);
   addAdjustments(ledger, host);
@@ -93,10 +92,10 @@ export function addLedger(program: Command, host: CliHost): void {
 function addRates(ledger: Command, host: CliHost): void {
   ledger
     .command('record-rates <file>')
-    .description('write down what coins were worth: a CSV of when,coin,rate, such as 2026-10-31,ETH,2345.67')
-    .requiredOption('--currency <code>', 'that the rates are in, such as EUR')
-    .requiredOption('--source <text>', 'who says so, such as ECB; kept for ever')
-    .option('--operator <name>', 'who writes them down, for the record')
+    .description('record the value of coins: a CSV of when,coin,rate, such as 2026-10-31,ETH,2345.67')
+    .requiredOption('--currency <code>', 'currency of the rates, such as EUR')
+    .requiredOption('--source <text>', 'source of the rates, such as ECB; kept permanently')
+    .option('--operator <name>', 'your name, for the record')
     .option('--json', 'print JSON')
     .action(async (file: string, { json, ...args }: { json?: boolean } & AdminArguments) =>
       printAnswer(
@@ -104,8 +103,8 @@ function addRates(ledger: Command, host: CliHost): void {
         json === true,
       ),
     );
-  admin(ledger, host, 'rates', 'ledger.rates', 'which rates there are of each coin', [
-    ['--currency <code>', 'that they are in, such as EUR (default: only name the currencies)'],
+  admin(ledger, host, 'rates', 'ledger.rates', 'the recorded rates of each coin', [
+    ['--currency <code>', 'currency of the rates, such as EUR (default: only list the currencies)'],
   ]);
 }
 
@@ -113,26 +112,24 @@ function addRates(ledger: Command, host: CliHost): void {
 function addStatement(ledger: Command, host: CliHost): void {
   ledger
     .command('statements <month>')
-    .description(
-      'the statements of a closed month, for the operator and each merchant; makes those that there are none of yet',
-    )
+    .description('the statements of a closed month, for the operator and each merchant; creates missing ones')
     .requiredOption('--mode <mode>', 'test or live')
-    .option('--operator <name>', 'who asks for them, for the record')
+    .option('--operator <name>', 'your name, for the record')
     .option('--json', 'print JSON')
     .action(async (month: string, { json, ...args }: { json?: boolean } & AdminArguments) =>
       printAnswer(await host.admin('ledger.statements', { month, ...args }), json === true),
     );
   ledger
     .command('month-statement <month>')
-    .description('the statement of a closed month as JSON that "quittance audit verify --statement" verifies by itself')
+    .description('the statement of a closed month as JSON for "quittance audit verify --statement"')
     .requiredOption('--mode <mode>', 'test or live')
-    .option('--merchant <merchant_id>', 'that of a merchant (default: the operator)')
+    .option('--merchant <merchant_id>', 'the statement of this merchant (default: the operator)')
     .action(async (month: string, args: AdminArguments) =>
       printAnswer(await host.admin('ledger.month-statement', { month, ...args }), true),
     );
   ledger
     .command('statement <month>')
-    .description('a closed month as JSON that "quittance audit verify --statement" verifies by itself')
+    .description('a closed month as JSON for "quittance audit verify --statement"')
     .requiredOption('--mode <mode>', 'test or live')
     .action(async (month: string, { mode }: { mode: string }) =>
       printAnswer(await host.admin('ledger.statement', { month, mode }), true),
@@ -144,17 +141,17 @@ function addAdjustments(ledger: Command, host: CliHost): void {
   ledger
     .command('adjust')
     .description(
-      'propose an entry by hand; it is posted once two others approved it, and only another entry takes it back',
+      'propose a manual entry; it is posted once two others have approved it, and only another entry reverses it',
     )
     .option('--mode <mode>', 'test or live')
     .option('--network <network>', 'ethereum, bsc, tron or solana')
     .option('--coin <coin>', "USDT, USDC or the network's own coin")
-    .option('--debit <lines>', 'account=amount, several with commas')
-    .option('--credit <lines>', 'account=amount, several with commas; together as much as the debits')
-    .option('--reverses <adjustment>', 'take back this one, in place of the five options above')
-    .option('--attachment <file>', 'the document that it rests on: its SHA-256 is kept, the file is not')
-    .requiredOption('--operator <name>', 'who proposes it: none of those who approve it')
-    .requiredOption('--reason <text>', 'why; kept for ever')
+    .option('--debit <lines>', 'account=amount, several separated by commas')
+    .option('--credit <lines>', 'account=amount, several separated by commas; in total equal to the debits')
+    .option('--reverses <adjustment>', 'reverse this entry, instead of the five options above')
+    .option('--attachment <file>', 'the supporting document: its SHA-256 is kept, the file is not')
+    .requiredOption('--operator <name>', 'the proposer, not one of the approvers')
+    .requiredOption('--reason <text>', 'why; kept permanently')
     .option('--json', 'print JSON')
     .action(async ({ attachment, json, ...args }: { attachment?: string; json?: boolean } & AdminArguments) => {
       const digest =
@@ -163,7 +160,7 @@ function addAdjustments(ledger: Command, host: CliHost): void {
           : { attachment: hash('sha256', bytesIn(attachment, `attachment ${attachment}`), 'hex') };
       printAnswer(await host.admin('ledger.adjust', { ...args, ...digest }), json === true);
     });
-  admin(ledger, host, 'adjustments', 'ledger.adjustments', 'entries by hand: proposed and posted', [
+  admin(ledger, host, 'adjustments', 'ledger.adjustments', 'manual entries: proposed and posted', [
     ['--mode <mode>', 'test or live'],
   ]);
   declareApproved(
@@ -171,7 +168,7 @@ function addAdjustments(ledger: Command, host: CliHost): void {
     host,
     'approve-adjustment <id>',
     'ledger.approve-adjustment',
-    'agree to an entry by hand; two approvers run this',
+    'approve a manual entry; two approvers run this',
     [],
   );
   admin(
@@ -179,8 +176,8 @@ function addAdjustments(ledger: Command, host: CliHost): void {
     host,
     'reject-adjustment <id>',
     'ledger.reject-adjustment',
-    'give up an entry by hand that is not posted',
-    [['--operator <name>', 'who rejects it, for the record']],
+    'reject a manual entry that is not posted',
+    [['--operator <name>', 'your name, for the record']],
   );
 }
 

@@ -12,7 +12,7 @@ export function addLookUps(program: Command, host: CliHost): void {
     host,
     'compare [name]',
     'projection.compare',
-    'replay the ledger beside the running projections and compare; ends with 1 when a row differs',
+    'replay the event log beside the running projections and compare; exits with 1 if a row differs',
     [],
     {
       isFault: (answer) => (answer as { readonly drifted: number }).drifted > 0,
@@ -23,12 +23,12 @@ export function addLookUps(program: Command, host: CliHost): void {
     host,
     'snapshot',
     'projection.snapshot',
-    "put a snapshot of this node's look-ups into LOOK_UP_SNAPSHOT_DIR, for nodes to begin with",
+    "write a snapshot of this node's look-ups to LOOK_UP_SNAPSHOT_DIR, for new nodes",
   );
   projection
     .command('prepare')
     .description(
-      'make the look-ups of this build beside running nodes and put a snapshot of them into LOOK_UP_SNAPSHOT_DIR, before an upgrade',
+      "before an upgrade: build this version's look-ups beside running nodes and write a snapshot to LOOK_UP_SNAPSHOT_DIR",
     )
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => print(await host.prepareLookUps(), json === true));

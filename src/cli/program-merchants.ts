@@ -12,7 +12,7 @@ export function addMerchants(program: Command, host: CliHost): Command {
   admin(merchant, host, 'create', 'merchant.create', 'register a merchant; prints its secrets once', [
     ['--name <name>', 'shown to payers', true],
     ['--mode <mode>', 'test or live', true],
-    ['--webhook-url <url>', 'where notifications go'],
+    ['--webhook-url <url>', 'webhook URL'],
     WHO,
   ]);
   admin(merchant, host, 'list', 'merchant.list', 'list merchants');
@@ -55,19 +55,22 @@ function addPolicy(merchant: Command, host: CliHost): void {
     ['--tolerance <amount>', 'units of the coin a payment may be short, at most TOLERANCE_MAX_PERCENT of what is due'],
     [
       '--tolerance-percent <percent>',
-      'share of what is due a payment may be short, such as 0.5, capped by --tolerance where that is above 0; none: no share',
+      'percent of what is due a payment may be short, such as 0.5, capped by --tolerance if that is above 0; none for no share',
     ],
-    ['--contact <contact>', 'where payers reach the shop, an e-mail address or an https URL; none to take it away'],
+    ['--contact <contact>', 'contact for payers, an e-mail address or an https URL; none removes it'],
     [
       '--refund-claims <list>',
-      'evidence for refunds to another than who paid, of signature, test_payment and no_sender; off for none',
+      'accepted evidence for refunds to another address: signature, test_payment, no_sender; off for none',
     ],
     ['--session-ttl <seconds>', 'session lifetime'],
     ['--ethereum-confirmations <n>', 'confirmations below the amount of --ethereum-finalized-from'],
     ['--ethereum-finalized-from <amount>', 'units from which Ethereum finality is required'],
-    ['--offer-both-coins <bool>', 'true: payers choose between USDT and USDC where an order is in another currency'],
+    ['--offer-both-coins <bool>', 'true: payers choose between USDT and USDC for orders in another currency'],
     ['--offer-tron-usdc <bool>', 'true or false'],
-    ['--service-fee <percent>', 'what the operator keeps of orders created from now on, such as 0.5; 0 for none'],
+    [
+      '--service-fee <percent>',
+      'percent that the operator keeps of orders created from now on, such as 0.5; 0 for none',
+    ],
     WHO,
   ]);
 }
@@ -75,8 +78,8 @@ function addPolicy(merchant: Command, host: CliHost): void {
 function addLogo(merchant: Command, host: CliHost): void {
   merchant
     .command('set-logo <merchant_id>')
-    .description("the shop's picture on payment pages: a PNG file, at most 128 KiB and 1024 pixels a side")
-    .requiredOption('--file <file>', 'the picture; none takes it away')
+    .description("the shop's logo on payment pages: a PNG file, at most 128 KiB and 1024 pixels a side")
+    .requiredOption('--file <file>', 'the logo file; none removes it')
     .option('--json', 'print JSON')
     .action(async (id: string, { file, json }: { file: string; json?: boolean }) => {
       print(
@@ -89,20 +92,17 @@ function addLogo(merchant: Command, host: CliHost): void {
 function addKeys(program: Command, host: CliHost): void {
   const key = program.command('key').description('API keys');
   const restrictions: readonly [string, string][] = [
-    ['--scopes <list>', `what it may do, of ${SCOPES.join(', ')}; all for everything`],
-    ['--addresses <list>', 'addresses and CIDR ranges it may be used from, comma-separated; any for no limit'],
+    ['--scopes <list>', `allowed scopes, of ${SCOPES.join(', ')}; all for everything`],
+    ['--addresses <list>', 'allowed addresses and CIDR ranges, comma-separated; any for no limit'],
     ['--signature-version <n>', '2 refuses requests whose method, path and query are not signed'],
   ];
-  admin(key, host, 'issue <merchant_id>', 'key.issue', 'issue a further API key; prints it once', [
-    ...restrictions,
-    WHO,
-  ]);
+  admin(key, host, 'issue <merchant_id>', 'key.issue', 'issue another API key; prints it once', [...restrictions, WHO]);
   admin(
     key,
     host,
     'restrict <merchant_id> <key_id>',
     'key.restrict',
-    'change what holds a key back; what is not named stays',
+    "change a key's restrictions; omitted ones stay",
     [...restrictions, WHO],
   );
   admin(key, host, 'list <merchant_id>', 'key.list', 'list the keys with their restrictions and their last use');
@@ -111,7 +111,7 @@ function addKeys(program: Command, host: CliHost): void {
     host,
     'rewrap',
     'key.rewrap',
-    'keep older sealing keys in the ledger, sealed under the first of each kind, which is then enough',
+    'store older sealing keys in the event log, sealed under the first key of each kind, which is then sufficient',
     [WHO],
   );
   admin(key, host, 'revoke <merchant_id> <key_id>', 'key.revoke', 'revoke an API key at once', [WHO]);

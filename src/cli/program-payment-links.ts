@@ -6,31 +6,31 @@ import type { CliHost } from './host.ts';
 export function addPaymentLinks(program: Command, host: CliHost): void {
   const link = program
     .command('payment-link')
-    .description('links of which every visitor makes a payment of their own (see docs/console.md)');
-  admin(link, host, 'create <merchant_id>', 'payment-link.create', 'make a link to send or to print', [
+    .description('links where every visitor makes a payment of their own (see docs/console.md)');
+  admin(link, host, 'create <merchant_id>', 'payment-link.create', 'create a link to send or print', [
     ['--amount <amount>', 'decimal amount', true],
     ['--currency <code>', 'an ISO 4217 code or a coin', true],
-    ['--description <text>', 'whoever has the link reads it'],
-    ['--uses <number>', 'payments that may be paid by it (default 100)'],
-    ['--open <number>', 'payments that may wait for money at once (default 20)'],
-    ['--unpaid <number>', 'payments of 24 hours that may stay unpaid before it makes no more (default 100)'],
-    ['--ends <day>', 'the last day on which it makes payments, UTC'],
+    ['--description <text>', 'description, shown to everyone with the link'],
+    ['--uses <number>', 'how many payments can be paid (default 100)'],
+    ['--open <number>', 'how many payments may wait for money at once (default 20)'],
+    ['--unpaid <number>', 'how many payments may stay unpaid within 24 hours before the link pauses (default 100)'],
+    ['--ends <day>', 'last day of the link, UTC'],
     WHO,
   ]);
-  admin(link, host, 'list <merchant_id>', 'payment-link.list', 'the links of a merchant, the newest first', [
-    ['--cursor <cursor>', 'of the page before'],
+  admin(link, host, 'list <merchant_id>', 'payment-link.list', 'the links of a merchant, newest first', [
+    ['--cursor <cursor>', 'next_cursor of the previous page'],
   ]);
-  admin(link, host, 'show <merchant_id> <link_id>', 'payment-link.show', 'a link and its payments, the newest first', [
-    ['--before <number>', 'payments with a lower number alone'],
+  admin(link, host, 'show <merchant_id> <link_id>', 'payment-link.show', 'a link and its payments, newest first', [
+    ['--before <number>', 'only payments with a lower number'],
   ]);
   admin(
     link,
     host,
     'off <merchant_id> <link_id>',
     'payment-link.off',
-    'switch a link off for good; payments that it made may still be paid',
+    'switch a link off permanently; its existing payments can still be paid',
     [['--reason <text>', 'why', true], WHO],
   );
 }
 
-const WHO = ['--actor <name>', 'who does it, for the record'] as const;
+const WHO = ['--actor <name>', 'your name, for the record'] as const;

@@ -13,30 +13,26 @@ interface SetOptions {
 
 /** `quittance settings ...`: what changes without a restart. */
 export function addSettings(program: Command, host: CliHost): void {
-  const settings = program
-    .command('settings')
-    .description('settings of the running service that change without a restart');
+  const settings = program.command('settings').description('settings that change without a restart');
   settings
     .command('show')
-    .description('which they are, what is in force and what the start found')
+    .description('list them, with the current values and those from the start')
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => print(await host.admin('settings.show', {}), json === true));
   settings
     .command('set [name=value...]')
-    .description(
-      'change them until the next start, all that are named or none; for example LOG_LEVEL=debug RATE_LIMIT_PER_KEY=200',
-    )
+    .description('change them until the next start, all or none; for example LOG_LEVEL=debug RATE_LIMIT_PER_KEY=200')
     .option(
       '--from <file>',
-      'take them from an environment file (- for standard input), as its other lines are left alone; for providers, whose addresses hold keys',
+      'read them from an environment file (- for standard input), ignoring its other lines; for providers, whose URLs contain keys',
     )
-    .option('--operator <name>', 'who does it, for the record')
+    .option('--operator <name>', 'your name, for the record')
     .option('--json', 'print JSON')
     .action(async (given: string[], { from, operator, json }: SetOptions) => {
       const open = given.find((text) => /^\w+_URLS=/.test(text));
       if (open !== undefined)
         throw new CommandRefused(
-          `${open.split('=')[0]}: other users of this machine see the arguments of a command: name a file by --from instead`,
+          `${open.split('=')[0]}: other users of this machine can see the arguments of a command; pass a file with --from instead`,
         );
       const changes = [...given, ...(from === undefined ? [] : await linesIn(from, host))];
       print(await host.admin('settings.set', { changes, ...(operator !== undefined && { operator }) }), json === true);

@@ -5,9 +5,9 @@ import type { CliHost } from './host.ts';
 import { tableOf, textOf, type Cells } from './table.ts';
 
 const DECISION = [
-  ['--actor <name>', 'who decides it', true],
-  ['--reason <text>', 'why; kept for ever, so no names of payers', true],
-  ['--dry-run', 'only say what would be done'],
+  ['--actor <name>', 'your name, for the record', true],
+  ['--reason <text>', 'why; kept permanently, so name no payers', true],
+  ['--dry-run', 'only show what would be done'],
 ] as const;
 
 /** `quittance inbox ...`. */
@@ -18,32 +18,26 @@ export function addInbox(program: Command, host: CliHost): void {
     host,
     'list',
     'inbox.list',
-    'what waits for a decision, oldest first; or what was decided',
+    'transfers waiting for a decision, oldest first, or decided ones',
     [
       ['--state <state>', 'unresolved (default) or resolved'],
       ['--mode <mode>', 'test or live'],
       ['--network <network>', 'only this one'],
       ['--coin <coin>', 'USDT or USDC'],
-      ['--older-than <days>', 'only money that came so many days ago or before'],
+      ['--older-than <days>', 'only money at least this many days old'],
       ['--limit <n>', 'at most this many (default 50)'],
-      ['--cursor <cursor>', 'goes on after the page that named it'],
+      ['--cursor <cursor>', 'next_cursor of the previous page'],
     ],
     { show: showInbox },
   );
-  admin(
-    inbox,
-    host,
-    'show <transfer>',
-    'inbox.show',
-    'one transfer, such as ethereum:0x...:7, and what was decided about it',
-  );
+  admin(inbox, host, 'show <transfer>', 'inbox.show', 'one transfer, such as ethereum:0x...:7, and its decisions');
   admin(inbox, host, 'attach <transfer>', 'inbox.attach', 'make it a payment of a session of the same merchant', [
     ['--session <session_id>', 'the session', true],
     ...DECISION,
   ]);
-  admin(inbox, host, 'return <transfer>', 'inbox.return', 'pay it back to the address that paid', [
+  admin(inbox, host, 'return <transfer>', 'inbox.return', 'return it to the address that paid', [
     ...DECISION,
-    ['--acknowledge-sender', 'the payer can receive at the contract or exchange that it came from'],
+    ['--acknowledge-sender', 'confirm that the payer can receive at the contract or exchange that sent it'],
   ]);
   admin(
     inbox,
@@ -58,13 +52,13 @@ export function addInbox(program: Command, host: CliHost): void {
     host,
     'record',
     'inbox.record',
-    'take up a transfer to the treasury, or to an address that no session has',
+    'record a transfer to the treasury, or to an address without a session',
     [
       ['--network <network>', 'ethereum, bsc, tron or solana', true],
       ['--tx <hash>', 'its transaction', true],
-      ['--log-index <n>', 'which transfer of it: see docs/inbox.md', true],
-      ['--index <n>', 'place of the collection address in the wallet; not for the treasury'],
-      ['--mode <mode>', 'test or live, where the network is used in both'],
+      ['--log-index <n>', 'index of the transfer: see docs/inbox.md', true],
+      ['--index <n>', 'derivation index of the collection address; not for the treasury'],
+      ['--mode <mode>', 'test or live, if the network is used in both'],
       ...DECISION,
     ],
   );
@@ -73,19 +67,19 @@ export function addInbox(program: Command, host: CliHost): void {
     host,
     'search',
     'inbox.search',
-    'after a restore: money at addresses that the lost events had given out; ends with 1 when a chain could not be asked',
+    'after a restore: find money at addresses that lost events had assigned; exits with 1 if a chain could not be read',
     [
-      ['--record', 'take up what is final, so that it can be attached or returned'],
-      ['--actor <name>', 'who records it'],
-      ['--reason <text>', 'why; kept for ever'],
+      ['--record', 'record final transfers, so that they can be attached or returned'],
+      ['--actor <name>', 'your name, for the record'],
+      ['--reason <text>', 'why; kept permanently'],
       [
         '--mode <mode>',
-        'test or live; with --family, --from and --since where the ledger was not restored by "quittance restore"',
+        'test or live; with --family, --from and --since if the event log was not restored by "quittance restore"',
       ],
       ['--family <family>', 'evm, tron or solana'],
-      ['--from <index>', 'the first place in the wallet to look at'],
-      ['--to <index>', 'the last one (default: 10,000 more)'],
-      ['--since <seconds>', 'Unix seconds: the end of what the ledger knows'],
+      ['--from <index>', 'first derivation index to check'],
+      ['--to <index>', 'last derivation index (default: 10,000 more)'],
+      ['--since <seconds>', 'Unix seconds: time of the last event in the event log'],
     ],
     {
       isFault: (answer) =>

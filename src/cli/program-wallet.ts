@@ -9,7 +9,7 @@ import type { CliHost } from './host.ts';
 export function addWallet(program: Command, host: CliHost): void {
   const wallet = program
     .command('wallet')
-    .description('keys: make a keystore, export what watches, check that both belong together');
+    .description('keys: create a keystore, export public keys, check that both belong together');
   const keys = [
     ['--mode <mode>', 'test or live', true],
     ['--keystore <file>', 'keystore file (default: the wallet of the environment)'],
@@ -20,13 +20,13 @@ export function addWallet(program: Command, host: CliHost): void {
     host,
     'init',
     'wallet.init',
-    'make an encrypted keystore of 24 new words; asks for a passphrase when none is given',
+    'create an encrypted keystore from 24 new words; prompts for a passphrase if none is given',
     [
       ['--mode <mode>', 'test or live', true],
-      ['--keystore <file>', 'where to write it; never replaces a file', true],
+      ['--keystore <file>', 'output file; never overwrites a file', true],
       ['--passphrase-file <file>', 'file with the passphrase'],
-      ['--import <file>', 'take the words from this file instead (- for standard input)'],
-      ['--show-words', 'print the words, to be written on paper'],
+      ['--import <file>', 'read the words from this file instead (- for standard input)'],
+      ['--show-words', 'print the words, to write them on paper'],
     ],
   );
   admin(
@@ -37,7 +37,7 @@ export function addWallet(program: Command, host: CliHost): void {
     'public keys for hosts that must not hold private ones',
     [
       ...keys,
-      ['--solana-pool <n>', 'how many Solana addresses (default 10000; 0: none)'],
+      ['--solana-pool <n>', 'number of Solana addresses (default 10000; 0 for none)'],
       ['--solana-pool-file <file>', 'where to write them'],
     ],
   );

@@ -32,14 +32,14 @@ export function createProgram(host: CliHost): Command {
   program
     .command('signer <settings>')
     .description(
-      'hold the keys for a service that another user runs; the settings are a file that only this user may read (see docs/wallet.md)',
+      'hold the keys for a service that another user runs; settings come from a file that only this user may read (see docs/wallet.md)',
     )
     .action((settings: string) => host.runSigner(settings));
   addDoctor(program, host);
   program
     .command('migrate')
     .description(
-      'copy the ledger of a stopped embedded service into EventStoreDB and prove the copy equal; may be ended and run again',
+      'copy the event log of a stopped embedded service into EventStoreDB and prove the copy equal; can be interrupted and run again',
     )
     .requiredOption('--from <data_dir>', 'data directory of the embedded service')
     .option('--to <url>', 'esdb://... of the target, without a password (default: EVENTSTORE_URL, which may have one)')
@@ -81,7 +81,7 @@ function addStore(program: Command, host: CliHost): void {
     host,
     'users',
     'store.users',
-    'give each role a user of its own with what it may read and append (docs/operations.md); may be repeated',
+    'create a user per role with its own read and append rights (docs/operations.md); can be repeated',
   );
 }
 
@@ -89,11 +89,11 @@ function addSandbox(program: Command, host: CliHost): void {
   const sandbox = program.command('sandbox').description('local chains and test payments');
   sandbox
     .command('start')
-    .description('run everything on this machine, for trying and testing')
+    .description('run everything on this machine, for testing')
     .action(() => host.startSandbox());
   sandbox
     .command('node <file>')
-    .description('run one process of a sandbox that is spread over several (see docs/scaling.md)')
+    .description('run one process of a sandbox with several processes (see docs/scaling.md)')
     .action((file: string) => host.startSandboxNode(file));
   admin(sandbox, host, 'pay <session_id>', 'sandbox.pay', 'pay a session with the test wallet', [
     ['--network <network>', 'ethereum, bsc, tron or solana', true],
@@ -110,40 +110,39 @@ function addSandbox(program: Command, host: CliHost): void {
 function addOperators(program: Command, host: CliHost): void {
   const operator = program.command('operator').description("who may use the operator's HTTP API (ADMIN_PORT)");
   admin(operator, host, 'create', 'operator.create', 'issue a token; prints it once', [
-    ['--name <name>', 'stands as the actor on what they decide', true],
+    ['--name <name>', 'recorded as the actor of their decisions', true],
     ['--role <role>', 'viewer (reads only) or operator', true],
-    ['--token-file <file>', 'write the token there, with mode 0600, instead of printing it; never replaces a file'],
+    [
+      '--token-file <file>',
+      'write the token to this file, with mode 0600, instead of printing it; never overwrites a file',
+    ],
   ]);
-  admin(operator, host, 'list', 'operator.list', 'everybody who has a token');
+  admin(operator, host, 'list', 'operator.list', 'everyone with a token');
   admin(operator, host, 'revoke <operator_id>', 'operator.revoke', 'revoke a token at once');
 }
 
 function addAddresses(program: Command, host: CliHost): void {
   const addresses = program.command('addresses').description('collection addresses');
-  admin(addresses, host, 'stock', 'addresses.stock', 'how many are ready to be given out');
-  admin(addresses, host, 'skip', 'addresses.skip', 'after a restore: give out no index below this one', [
+  admin(addresses, host, 'stock', 'addresses.stock', 'how many are ready to be assigned');
+  admin(addresses, host, 'skip', 'addresses.skip', 'after a restore: assign no index below this one', [
     ['--mode <mode>', 'test or live', true],
     ['--family <family>', 'evm, tron or solana', true],
-    ['--to <index>', 'the lowest derivation index that may be given out from now on', true],
+    ['--to <index>', 'the lowest derivation index to assign from now on', true],
   ]);
 }
 
 function addSessions(program: Command, host: CliHost): void {
-  const session = program.command('session').description('look into sessions');
+  const session = program.command('session').description('inspect sessions');
   admin(session, host, 'explain <session_id>', 'session.explain', 'every observation and decision, in order');
-  admin(program, host, 'forget <session_id>', 'session.forget', 'erase the personal data of a session for ever', [WHO]);
+  admin(program, host, 'forget <session_id>', 'session.forget', 'permanently erase the personal data of a session', [
+    WHO,
+  ]);
 }
 
 function addChains(program: Command, host: CliHost): void {
-  const chain = program.command('chain').description('the chains and how far they were read');
+  const chain = program.command('chain').description('the chains and how far they have been read');
   admin(chain, host, 'status', 'chain.status', 'head, read and final blocks of every network');
-  admin(
-    chain,
-    host,
-    'coverage',
-    'chain.coverage',
-    'which blocks of every network are recorded as read, and which between them are not',
-  );
+  admin(chain, host, 'coverage', 'chain.coverage', 'recorded block ranges of every network, and the gaps between them');
   admin(
     chain,
     host,
@@ -155,7 +154,7 @@ function addChains(program: Command, host: CliHost): void {
       ['--from <block>', 'first block'],
       ['--to <block>', 'last block'],
       ['--address <address>', 'on Solana: the address of a session'],
-      ['--mode <mode>', 'test or live, where the network is watched in both'],
+      ['--mode <mode>', 'test or live, if the network is watched in both'],
       WHO,
     ],
   );

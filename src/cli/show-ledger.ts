@@ -49,7 +49,7 @@ export function showTrialBalance(value: JsonValue): string {
 function sealText(value: JsonValue | undefined): string[] {
   if (value === null) return [];
   const { period, agrees } = cellsIn(value);
-  return [`${textOf(period)} is closed; the books ${agrees === true ? 'say' : 'DO NOT SAY'} what its seal says.`];
+  return [`${textOf(period)} is closed; the books ${agrees === true ? 'agree' : 'DO NOT AGREE'} with its seal.`];
 }
 
 export function showJournal(value: JsonValue): string {

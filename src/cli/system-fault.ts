@@ -8,8 +8,8 @@ export function systemFault(error: unknown): string | null {
     if (code === 'EADDRINUSE')
       return `${at} is in use by another program: stop it, or choose another port (PORT, OPS_PORT, ADMIN_PORT; 0 takes a free one)`;
     if (code === 'EACCES')
-      return `${at} may not be listened on by this user: choose a port from 1024 on (PORT, OPS_PORT, ADMIN_PORT), or another directory`;
-    if (code === 'EADDRNOTAVAIL') return `${at} is no address of this machine: check HOST`;
+      return `${at} cannot be used by this user: choose a port from 1024 on (PORT, OPS_PORT, ADMIN_PORT), or another directory`;
+    if (code === 'EADDRNOTAVAIL') return `${at} is not an address of this machine: check HOST`;
     return null;
   }
   const why = typeof code === 'string' ? FILE_FAULTS[code] : undefined;
@@ -24,7 +24,7 @@ const FILE_FAULTS: Readonly<Record<string, string>> = {
   EACCES: 'cannot be written by this user',
   EPERM: 'cannot be written by this user',
   EROFS: 'is on a read-only file system',
-  ENOSPC: 'is on a disk without space',
-  EDQUOT: 'is on a disk whose quota is used up',
-  ENOTDIR: 'is below something that is no directory',
+  ENOSPC: 'is on a full disk',
+  EDQUOT: 'is on a disk whose quota is exhausted',
+  ENOTDIR: 'is below something that is not a directory',
 };

@@ -34,7 +34,7 @@ interface Asked {
  * closed.
  */
 async function valuedOf({ journal, issue }: AccountingParts, { scope, through }: Asked, currency: string) {
-  if (scope.book !== null) return refused('merchant is none of a file in the functional currency: leave it out');
+  if (scope.book !== null) return refused('merchant does not apply to an export in the functional currency: omit it');
   if (scope.clock !== 'recorded') return refused('clock must be recorded: values are by the months of the books');
   const rates = await BookRates.read(issue.store, currency);
   const today = dayOf(toSec(issue.clock.nowMs()));
@@ -121,7 +121,7 @@ async function wallet(
     BOOKED_COINS.find((name) => name === requiredText(args, 'coin').toUpperCase()) ??
     refused(`coin must be one of ${BOOKED_COINS.join(', ')}`);
   const currency = optionalText(args, 'currency') ?? NO_CURRENCY;
-  if (!/^[A-Z]{3}$/.test(currency)) return refused('currency must be three letters: what stands for the coin');
+  if (!/^[A-Z]{3}$/.test(currency)) return refused('currency must be three letters that stand for the coin');
   const address = requiredText(args, 'address');
   const { text, entries } = await camt053(
     journal,
@@ -138,7 +138,7 @@ async function wallet(
 }
 
 function chartIn({ chart }: AdminArguments): Chart {
-  const parsed = Chart.parse(chart ?? refused('chart is missing: which account of yours each account of the books is'));
+  const parsed = Chart.parse(chart ?? refused('chart is missing: it maps each account of the books to one of yours'));
   return typeof parsed === 'string' ? refused(parsed) : parsed;
 }
 

@@ -64,7 +64,7 @@ export async function recordAct(
     const { result } = await appendNext(parts, { stream, last, event, actor });
     if (result.ok) return;
   }
-  throw new CommandRefused('others write at the same moment: try again');
+  throw new CommandRefused('others are writing at the same time: try again');
 }
 
 /**
@@ -72,7 +72,8 @@ export async function recordAct(
  */
 export function proposerOf(args: AdminArguments): string {
   if (args['actor'] === undefined) return requiredText(args, 'operator');
-  if (args['operator'] !== undefined) throw new CommandRefused('operator must not be given: it is whose token this is');
+  if (args['operator'] !== undefined)
+    throw new CommandRefused('operator must not be given: it is the owner of the token');
   return actorOf(args);
 }
 

@@ -26,7 +26,7 @@ export function addressCommands(addresses: Pick<RunningAddressPool, 'stocks' | '
       if (!Number.isInteger(index) || index < 0 || index > MAX_INDEX)
         throw new CommandRefused('to must be a whole number below 2147483648');
       if (!addresses.stocks().some((stock) => stock.mode === mode && stock.family === family))
-        throw new CommandRefused(`this service gives out no ${family} addresses in ${mode} mode`);
+        throw new CommandRefused(`this service assigns no ${family} addresses in ${mode} mode`);
       await addresses.skipTo(mode, family, index);
       return { mode, family, next_index_at_least: index };
     },

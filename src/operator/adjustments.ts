@@ -53,9 +53,9 @@ export function adjustmentCommands(parts: AdjustmentParts): AdminCommands {
     'ledger.approve-adjustment': async (args) => {
       const { terms, status } = await find(parts, requiredText(args, 'id'));
       const { proposedBy, ...adjustment } = terms;
-      if (status === 'posted') return refused('id: it is posted');
+      if (status === 'posted') return refused('id: it is already posted');
       if (parts.signer === null)
-        return refused('nobody can approve here: this process has no signer with PAYOUT_APPROVERS');
+        return refused('approvals are not possible here: this process has no signer with PAYOUT_APPROVERS');
       const agreed = await agree(parts.signer, [{ kind: 'adjustment', adjustment, proposedBy }], args);
       if (!agreed.ok) return agreed.answer;
       const { approvers, done } = agreed;
@@ -101,7 +101,7 @@ async function termsOf(parts: AdjustmentParts, args: AdminArguments): Promise<Ad
   };
   if (reverses !== null) {
     for (const name of ['network', 'coin', 'debit', 'credit'])
-      if (args[name] !== undefined) refused(`${name} is that of what it reverses: leave it out`);
+      if (args[name] !== undefined) refused(`${name} is taken from the reversed entry: omit it`);
     const { terms } = await find(parts, reverses, 'reverses');
     return { ...shared, mode: terms.mode, ...reversalOf(terms) };
   }
@@ -112,7 +112,7 @@ async function termsOf(parts: AdjustmentParts, args: AdminArguments): Promise<Ad
   for (const { account } of lines) {
     const merchant = merchantAccountOf(account)?.merchantId;
     if (merchant !== undefined && parts.modeOfMerchant(merchant) !== mode)
-      refused(`${account}: there is no such merchant in ${mode} mode`);
+      refused(`${account}: no such merchant in ${mode} mode`);
   }
   return { ...shared, mode, network, coin, lines };
 }
@@ -133,7 +133,7 @@ function linesOf(args: AdminArguments, name: 'debit' | 'credit', sign: 1n | -1n)
       const [account = '', amount = '', ...more] = text.split('=').map((part) => part.trim());
       const units = parseAmount(amount) ?? 0n;
       if (account === '' || units <= 0n || more.length > 0)
-        return refused(`${name} must be account=amount, several with commas, such as expenses:other=10.00`);
+        return refused(`${name} must be account=amount, several separated by commas, such as expenses:other=10.00`);
       return { account, amount: formatAmount(sign * units) };
     });
 }
@@ -150,7 +150,7 @@ async function find(parts: AdjustmentParts, id: string, name = 'id'): Promise<Ad
     const adjustments = await adjustmentsOf(parts, mode);
     if (Object.hasOwn(adjustments, id)) return must(adjustments[id]);
   }
-  return refused(`${name}: there is no such adjustment, or it was rejected`);
+  return refused(`${name}: no such adjustment, or it was rejected`);
 }
 
 /** Id of the event by which it was posted. */

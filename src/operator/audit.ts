@@ -7,7 +7,8 @@ import { AuditRecords } from '../features/audit/records.ts';
 import type { RunningAudit } from '../features/audit/running-audit.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
 
-const NOBODY_SIGNS = 'nobody signs here: ask the process of the signer, which needs a wallet and SIGNER_JOURNAL_DIR';
+const NOBODY_SIGNS =
+  "this process has no signer: ask the signer's process, which needs a wallet and SIGNER_JOURNAL_DIR";
 
 /** `quittance audit checkpoint | key | prove` in the running service. */
 export function auditCommands(

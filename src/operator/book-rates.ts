@@ -23,7 +23,7 @@ export function bookRateCommands(deps: IssueDeps): AdminCommands {
       if (rates.length > MAX_RATES) return refused(`rates: at most ${MAX_RATES} at a time`);
       const nowSec = toSec(deps.clock.nowMs());
       const early = rates.find(({ atSec }) => atSec > nowSec);
-      if (early) return refused(`rates: ${new Date(early.atSec * 1000).toISOString()} is not yet`);
+      if (early) return refused(`rates: ${new Date(early.atSec * 1000).toISOString()} is in the future`);
       const done = await recordRates(deps, { currency, source, rates, actor: actorOf(args) });
       return 'refused' in done
         ? refused(done.refused)

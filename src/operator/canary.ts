@@ -42,7 +42,7 @@ const shown = (
   place: number,
 ) => ({
   ...{ started: startedAtSec, mode, network, amount, coin, session_id: sessionId, ended: endedAtSec },
-  result: failure ? 'failed' : endedAtSec !== null ? 'there and back' : place === 0 ? 'under way' : 'interrupted',
+  result: failure ? 'failed' : endedAtSec !== null ? 'payment and refund' : place === 0 ? 'under way' : 'interrupted',
   steps: steps.map(({ step, ms }) => ({ step, seconds: ms / 1000, promise: canaryPromiseSec(network, step) })),
   failed_step: failure?.step ?? null,
   reason: failure?.reason ?? null,

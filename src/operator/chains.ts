@@ -49,17 +49,17 @@ export function chainCommands(
       if (watcher.recheck) {
         if (optionalText(args, 'from') ?? optionalText(args, 'to'))
           throw new CommandRefused(
-            `${settings.network} is not read by blocks: name the --address of a session instead of --from and --to`,
+            `${settings.network} is not read by blocks: specify the --address of a session instead of --from and --to`,
           );
         const address = requiredText(args, 'address');
-        if (!isOurs(settings, address)) throw new CommandRefused('address was not given to any session');
+        if (!isOurs(settings, address)) throw new CommandRefused('address was not assigned to any session');
         const { transfers } = await watcher.recheck(address);
         return { network: settings.network, address, transfers_to_us: transfers };
       }
       if (optionalText(args, 'address'))
-        throw new CommandRefused(`${settings.network} is read by blocks: name --from and --to instead of --address`);
+        throw new CommandRefused(`${settings.network} is read by blocks: specify --from and --to instead of --address`);
       const [from, to] = [blockOf(args, 'from'), blockOf(args, 'to')];
-      if (!watcher.rescan) throw new CommandRefused(`${settings.network} cannot be read again`);
+      if (!watcher.rescan) throw new CommandRefused(`${settings.network} cannot be rescanned`);
       if (to < from || to - from >= MAX_RESCAN_BLOCKS)
         throw new CommandRefused(`to must be at most ${MAX_RESCAN_BLOCKS - 1} blocks above from`);
       const result = await watcher.rescan(from, to);
@@ -104,7 +104,7 @@ function watchedOf(watched: readonly WatchedNetwork[], args: AdminArguments): Wa
   throw new CommandRefused(
     found.length === 0
       ? `${network} is not watched here`
-      : 'the network is watched in both modes: name --mode test or live',
+      : 'the network is watched in both modes: specify --mode test or live',
   );
 }
 

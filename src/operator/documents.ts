@@ -49,9 +49,9 @@ const TABLES: Readonly<Record<string, MakeTable>> = {
   journal: ({ journal }, scope, through) => journalTable(journal, scope, through),
   balances: async ({ balances }, { mode, clock, book, from, to }) => {
     if (book !== null || from !== null)
-      return refused(`${book === null ? 'from' : 'merchant'} is none of the balances: leave it out`);
+      return refused(`${book === null ? 'from' : 'merchant'} does not apply to balances: omit it`);
     const found = await balancesTable(balances, mode, { day: to, clock });
-    return found?.table ?? refused('entries keep coming in: name a day that is over with to');
+    return found?.table ?? refused('entries are still coming in: specify a past day with to');
   },
   lines: ({ journal }, scope, through, args) => linesTable(journal, scope, through, merchantIn(args)),
   payments: ({ journal, store }, scope, through) => paymentsTable(journal, store, scope, through),
@@ -97,7 +97,7 @@ async function fileOf(
   const { scope, through, args } = asked;
   const own = ACCOUNTING_FILES.find((name) => name === document);
   if (own !== undefined) {
-    if (optionalText(args, 'format') !== undefined) return refused(`format is none of ${own}: leave it out`);
+    if (optionalText(args, 'format') !== undefined) return refused(`format does not apply to ${own}: omit it`);
     // The statement of an address is whole before its first byte.
     if (own !== 'camt053') await tried((await accountingFile(parts, own, asked, new Tally())).chunks);
     return accountingFile(parts, own, asked, tally);
@@ -155,7 +155,7 @@ export function evidenceCommands(parts: EvidenceParts): AdminCommands {
       if (!/^[0-9a-f]{64}$/.test(sha256)) return refused('sha256 must be the SHA-256 of a file, in lower-case hex');
       const event = await issueOf(parts.store, requiredMode(args), sha256);
       return json(
-        await evidenceOf(parts, event ?? refused('sha256: no such file was given out in this mode with evidence')),
+        await evidenceOf(parts, event ?? refused('sha256: no such file was exported in this mode with evidence')),
       );
     },
     'ledger.statements': async (args) => {
@@ -179,7 +179,7 @@ export function evidenceCommands(parts: EvidenceParts): AdminCommands {
       const found = await parts.statements.find({ mode, period, merchantId });
       if (!found)
         return refused(
-          `month: there is no statement of ${period} for ${merchantId ?? 'the operator'}: nothing was owed and nothing moved, or the month is open, or \`quittance ledger statements ${period}\` makes it`,
+          `month: there is no statement of ${period} for ${merchantId ?? 'the operator'}: either nothing was owed and nothing moved, the month is open, or \`quittance ledger statements ${period}\` must create it first`,
         );
       return json(await evidenceOf(parts, found.event));
     },
@@ -194,6 +194,8 @@ async function evidenceOf({ records, signNow }: EvidenceParts, event: RecordedEv
     proven = await records.proofOfEvent(event);
   }
   if (!proven)
-    return refused('no checkpoint covers it yet: `quittance audit checkpoint --now` where the signer is, then again');
+    return refused(
+      'no checkpoint covers it yet: run `quittance audit checkpoint --now` where the signer is, then try again',
+    );
   return presentEvidence(event, proven, records.verifierKey());
 }

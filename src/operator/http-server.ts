@@ -57,8 +57,8 @@ const REFUSAL_DELAY_MS = 500;
 const MAX_CONNECTIONS = 1_000;
 
 const UNAUTHENTICATED = new NotAnswered(401, 'authentication_failed', 'Authentication failed.');
-const READS_ONLY = new NotAnswered(403, 'forbidden', 'A viewer reads only.');
-const ACTOR_GIVEN = new NotAnswered(400, 'invalid_request', 'actor must not be given: it is whose token this is');
+const READS_ONLY = new NotAnswered(403, 'forbidden', 'A viewer can only read.');
+const ACTOR_GIVEN = new NotAnswered(400, 'invalid_request', 'actor must not be given: it is the owner of the token');
 const NOT_FOUND = new NotAnswered(404, 'not_found', 'No such resource.');
 
 /**

@@ -21,7 +21,7 @@ export async function modeOf({ balances }: BooksNamed, args: AdminArguments): Pr
   if (given !== undefined) return given;
   const rows = await Promise.all(MODES.map((mode) => balances.modeRow(mode)));
   const used = MODES.filter((_, index) => must(rows[index]).entries > 0);
-  return used.length === 1 ? must(used[0]) : refused('name the mode, test or live');
+  return used.length === 1 ? must(used[0]) : refused('specify the mode, test or live');
 }
 
 export async function scopeOf(parts: BooksNamed, args: AdminArguments, merchant: string | null): Promise<JournalScope> {
@@ -53,9 +53,9 @@ export function asOfOf(args: AdminArguments): AsOf {
     return refused('as-of must be a day such as 2026-10-31 or a moment such as 2026-10-31T18:00:00+09:00');
   const moment = momentOf(text);
   if (moment !== null)
-    return zone === undefined ? asOfMoment(moment, clock) : refused('as-of has an offset already: leave time-zone out');
+    return zone === undefined ? asOfMoment(moment, clock) : refused('as-of already has an offset: omit time-zone');
   return zone === undefined
-    ? refused('as-of must name its offset, such as Z or +09:00, or time-zone')
+    ? refused('as-of must have an offset, such as Z or +09:00, or be used with time-zone')
     : asOfMoment(momentInZone(text, zone), clock);
 }
 

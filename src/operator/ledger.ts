@@ -125,7 +125,7 @@ const worthBody = (value: ReturnType<typeof valued>) =>
 /** Every line of one account, with the balance after each in the order of recording. */
 async function accountStatement(parts: LedgerParts, args: AdminArguments): Promise<JsonValue> {
   const account = requiredText(args, 'account');
-  if (!isAccount(account)) return refused(`there is no account ${account}; trial-balance names them`);
+  if (!isAccount(account)) return refused(`there is no account ${account}; trial-balance lists them`);
   const merchant = merchantAccountOf(account)?.merchantId;
   const mode = merchant ? (parts.modeOfMerchant(merchant) ?? refused('no such merchant')) : await modeOf(parts, args);
   const scope: JournalScope = { mode, book: bookOf(account), ...rangeOf(args) };

@@ -215,7 +215,7 @@ function sessionCommands({ core, store, testWallet, clock, random }: AdminParts)
     },
     'session.forget': (args) => forgetSession({ store, clock, random, erase: (id) => core.personal.erase(id) }, args),
     'sandbox.pay': async (args) => {
-      if (!testWallet) return refused('payments from a test wallet exist in the sandbox only');
+      if (!testWallet) return refused('test wallet payments exist only in the sandbox');
       const transfers = accepted(await testWallet.pay(sessionIdOf(args), payRequestOf(args)));
       return json({
         transfers: transfers.map(({ network, coin, amount, fromAddress, toAddress, txHash }) => ({
@@ -304,7 +304,7 @@ function evidenceKinds(list: string): EvidenceKind[] {
   const kinds = list === 'off' ? [] : list.split(',').map((kind) => kind.trim());
   return kinds.every(isEvidenceKind)
     ? kinds
-    : refused(`refund-claims must name some of ${EVIDENCE_KINDS.join(', ')}, or be off`);
+    : refused(`refund-claims must be off or a list of ${EVIDENCE_KINDS.join(', ')}`);
 }
 
 const trueOrFalse = (text: string, name: string): boolean =>

@@ -26,7 +26,7 @@ export function nativeReturnCommands(parts: CommandParts): AdminCommands {
       const reason = requiredText(args, 'reason');
       const transfer = await transferOf(parts, executor, args);
       const paidBack = (await executor.context()).nativeReturns[nativeTransferKey(transfer)];
-      if (paidBack !== undefined) return refused(`tx: the transfer is paid back by ${paidBack}`);
+      if (paidBack !== undefined) return refused(`tx: the transfer is returned by ${paidBack}`);
       const seen = await seenBySigner(parts, executor, transfer);
       await assertReachable(parts, executor, seen.fromAddress, args);
       const { mode, network } = executor.chain;
@@ -56,13 +56,13 @@ async function transferOf(
   if (!TX_HASH[network].test(text)) refused(`tx is not a transaction of ${network}`);
   const txHash = network === 'solana' ? text : text.toLowerCase();
   const address =
-    givenAddress(network, requiredText(args, 'address')) ?? refused(`address is no address on ${network}`);
+    givenAddress(network, requiredText(args, 'address')) ?? refused(`address is not an address on ${network}`);
   const family = addressFamilyOf(network);
   await core.addressesComplete();
   const sessionId = core.addressIndexes.get(indexKey(mode, family))?.sessionOf(address);
   const created = sessionId && (await core.sessionHandler.read(sessionStream(sessionId)))?.context.created;
   const option = created && created.paymentOptions.find((candidate) => addressFamilyOf(candidate.network) === family);
-  if (!option) return refused('address: no session was given it');
+  if (!option) return refused('address: it was not assigned to any session');
   return { txHash, toAddress: address, derivationIndex: option.derivationIndex };
 }
 
@@ -76,11 +76,10 @@ async function seenBySigner(
   const { transfer } = answer;
   if (transfer === null)
     return refused(
-      `tx: the transaction brought ${toAddress} no ${NATIVE_COIN[network]} by itself, or is not in the chain`,
+      `tx: the transaction itself sent no ${NATIVE_COIN[network]} to ${toAddress}, or is not in the chain`,
     );
   const { fromAddress } = transfer;
-  if (fromAddress === null)
-    return refused('tx: the chain does not name one sender, so there is nobody to return it to');
+  if (fromAddress === null) return refused('tx: the chain names no single sender to return it to');
   return transfer.final ? { ...transfer, fromAddress } : refused('tx: the transfer is not final yet');
 }
 
@@ -114,7 +113,7 @@ async function amountFor({ chain }: MoveExecutor, whole: MoveRequested, args: Ad
   const left = amountOf(whole.amount) - fee;
   return left > 0n
     ? formatAmount(left)
-    : refused(`${whole.amount} ${coin} came, and the fee of the way back may take ${formatAmount(fee)}`);
+    : refused(`${whole.amount} ${coin} came, and the fee of the return may take ${formatAmount(fee)}`);
 }
 
 /** Nothing is written when the signer would never sign it. */
@@ -128,7 +127,7 @@ async function propose({ payouts }: CommandParts, executor: MoveExecutor, data: 
   }
   const verdict = await payouts.signer.check(order);
   if (!verdict.ok && verdict.code === 'exceeds_account')
-    return refused(`${verdict.message}; \`quittance treasury reconcile\` takes up what arrived since`);
+    return refused(`${verdict.message}; \`quittance treasury reconcile\` records what arrived since`);
   if (!verdict.ok && verdict.code !== 'approval') return refused(verdict.message);
   const fault = await executor.tell({ type: 'RequestMove', kind: 'native_return', data }, data.requestedBy);
   if (fault !== null) return refused(fault);

@@ -36,7 +36,7 @@ function create(operators: Operators, args: AdminArguments, nowSec: number): Jso
   if (!NAME.test(name)) throw new CommandRefused('name must be 1 to 64 letters, digits, spaces or ._@-');
   if (!isRole(role)) throw new CommandRefused(`role must be ${OPERATOR_ROLES.join(' or ')}`);
   if (operators.list().some((known) => known.name === name))
-    throw new CommandRefused(`name: ${name} has a token already; revoke it first`);
+    throw new CommandRefused(`name: ${name} already has a token; revoke it first`);
   if (file !== undefined) claim(file);
   const { operator, token } = operators.create(name, role, nowSec);
   if (file !== undefined) writeFileSync(file, `${token}\n`);

@@ -35,7 +35,7 @@ export function paymentLinkCommands(parts: Parts): AdminCommands {
   const { links, publicUrl, random } = parts;
   const readerOf = (args: AdminArguments) => {
     const merchantId = requiredText(args, 'merchant_id') as MerchantId;
-    return { merchantId, mode: parts.modeOfMerchant(merchantId) ?? refused('merchant_id is no merchant') };
+    return { merchantId, mode: parts.modeOfMerchant(merchantId) ?? refused('merchant_id is not a merchant') };
   };
   const by = (args: AdminArguments) => ({ actor: actorOf(args), correlationId: random.uuid() });
   return {
@@ -58,7 +58,7 @@ export function paymentLinkCommands(parts: Parts): AdminCommands {
           limit: PAYMENTS_PAGE,
         }),
       ]);
-      if (!link || !made) return refused('there is no such payment link');
+      if (!link || !made) return refused('no such payment link');
       return json({ ...present(publicUrl, link), payments: made.payments.map(presentPayment), next_before: made.next });
     },
     'payment-link.off': async (args) =>
@@ -75,7 +75,7 @@ const accepted = (outcome: Outcome<PaymentLinkView>): PaymentLinkView =>
   outcome.ok ? outcome.value : refused(textOfRefusal(outcome.refusal));
 
 const linkIdOf = (args: AdminArguments): PaymentLinkId =>
-  parsePaymentLinkId(requiredText(args, 'link_id')) ?? refused('link_id is no payment link');
+  parsePaymentLinkId(requiredText(args, 'link_id')) ?? refused('link_id is not a payment link');
 
 const FIELDS = createSessionBody.pick({ amount: true, currency: true, description: true });
 

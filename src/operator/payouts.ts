@@ -80,7 +80,7 @@ export function payoutCommands(
     'treasury.reject': async (args) => {
       const { legs } = await legsOf(args);
       const pending = legs.filter(({ leg }) => leg.status === 'PENDING');
-      if (pending.length === 0) refused('something was signed already, or the refund has ended');
+      if (pending.length === 0) refused('something was already signed, or the refund has ended');
       for (const { order } of pending) await payouts.reject(order.id);
       return { rejected: pending.length };
     },

@@ -32,7 +32,7 @@ export function peopleCommands(parts: PeopleParts): AdminCommands {
   });
   const known = (args: AdminArguments): string => {
     const personId = personIdOf(requiredText(args, 'name'));
-    return people.directory.find(personId) ? personId : refused('name is nobody who was invited');
+    return people.directory.find(personId) ? personId : refused('name is not an invited person');
   };
   const linkOf = ({ token, expiresAtSec }: NewLink): JsonValue => {
     const url = parts.consoleUrl();
@@ -114,7 +114,7 @@ export function grantsOf(text: string, isMerchant: (id: MerchantId) => boolean):
         /^([a-z_]+)(?::([\w]+))?(?:@([\d-]+))?$/.exec(part) ??
         refused(`roles: ${part} is not role, role:merchant or role@day`);
       const role: PersonRole =
-        PERSON_ROLES.find((one) => one === name) ?? refused(`roles: ${name} is none of ${PERSON_ROLES.join(', ')}`);
+        PERSON_ROLES.find((one) => one === name) ?? refused(`roles: ${name} is not one of ${PERSON_ROLES.join(', ')}`);
       if (merchantId !== null && !isMerchant(merchantId as MerchantId))
         return refused(`roles: there is no merchant ${merchantId}`);
       if (day !== null && !isDay(day)) return refused(`roles: ${day} is not a day such as 2026-10-31`);

@@ -55,7 +55,7 @@ export async function unmatchedTransferOf(named: NamedTransfer, parts: RecordPar
   const chains = parts.chains.filter(
     (chain) => chain.network === network && (named.mode === undefined || chain.mode === named.mode),
   );
-  if (chains.length > 1) throw new CommandRefused('mode is missing: the network is used in test and live mode');
+  if (chains.length > 1) throw new CommandRefused('mode is missing: the network is used in both test and live mode');
   const chain = chains[0];
   if (!chain) throw new CommandRefused(`this process does not read ${network}`);
   const transfer = await chain.transferAt(txHash, logIndex);
@@ -84,7 +84,7 @@ function assertFromOutside(
   if (treasury !== undefined && isSame(family, treasury, fromAddress))
     throw new CommandRefused('it came from the treasury itself');
   const session = core.addressIndexes.get(indexKey(mode, family))?.sessionOf(fromAddress);
-  if (session) throw new CommandRefused(`it came from the address of ${session}: it is a move of our own`);
+  if (session) throw new CommandRefused(`it came from the address of ${session}: it is one of our own moves`);
 }
 
 async function placeOf(
@@ -95,12 +95,12 @@ async function placeOf(
 ): Promise<Pick<UnmatchedTransfer, 'origin' | 'derivationIndex' | 'toAddress'>> {
   const family = addressFamilyOf(network);
   const session = core.addressIndexes.get(indexKey(mode, family))?.sessionOf(toAddress);
-  if (session) throw new CommandRefused(`it came to the address of ${session}, which records it by itself`);
+  if (session) throw new CommandRefused(`it came to the address of ${session}, which records it automatically`);
   const treasury = treasuries.get(mode)?.[family];
   if (treasury !== undefined && isSame(family, treasury, toAddress))
     return { origin: { kind: 'treasury' }, derivationIndex: null, toAddress: treasury };
   if (derivationIndex === undefined)
-    throw new CommandRefused(`${toAddress} is not the treasury: name its place in the wallet with index`);
+    throw new CommandRefused(`${toAddress} is not the treasury: give its derivation index with index`);
   const deriver = derivers.find((candidate) => candidate.mode === mode && candidate.family === family);
   const [address] = deriver && derivationIndex < deriver.capacity ? await deriver.derive(derivationIndex, 1) : [];
   if (address === undefined || !isSame(family, address, toAddress))

@@ -48,7 +48,7 @@ export function sealingKeyCommands(parts: SealingKeyParts): AdminCommands {
       const lost = [...sealed.keys()].filter((id) => !known.has(id));
       if (lost.length > 0)
         throw new CommandRefused(
-          `the ledger holds what was sealed under ${lost.join(', ')}, which is not in ${settingsOf(kinds)}: add that key and run this again`,
+          `the event log holds data sealed under ${lost.join(', ')}, which is not in ${settingsOf(kinds)}: add that key and run this again`,
         );
       const keys = kinds.flatMap(({ kind, list, keptNow, alone }) => {
         const { setting } = list;
@@ -57,7 +57,7 @@ export function sealingKeyCommands(parts: SealingKeyParts): AdminCommands {
           state:
             id === list.keys[0].id
               ? `seals, and must stay in ${setting}`
-              : `kept in the ledger: take it out of ${setting}`,
+              : `stored in the event log: remove it from ${setting}`,
           kept_now: keptNow.includes(id),
         }));
       });
@@ -71,7 +71,7 @@ function heldLists(keys: SealingKeys): (readonly [SealedKind, KeyList])[] {
   const missing = SEALED_KINDS.filter((kind) => keys[kind] === null).map((kind) => KEY_SETTINGS[kind]);
   if (missing.length > 0)
     throw new CommandRefused(
-      `${missing.join(', ')}: not held by this process, and all keys are needed here; run this on one with the role api`,
+      `${missing.join(', ')}: not held by this process, which needs all keys; run this on one with the role api`,
     );
   return SEALED_KINDS.map((kind) => [kind, must(keys[kind])] as const);
 }

@@ -54,7 +54,7 @@ export function searchCommands(parts: SearchParts): AdminCommands {
             family,
             network: null,
             addresses: 0,
-            fault: 'this process has no addresses or no provider of it',
+            fault: 'this process has no addresses or no provider for it',
           });
         for (const chain of deriver ? chains : []) {
           const found = await searchLost(one, must(deriver), chain, sinceSec).catch(messageOf);
@@ -111,7 +111,7 @@ async function namedIn(args: AdminArguments): Promise<Wanted | null> {
   if (!family) throw new CommandRefused('family must be evm, tron or solana');
   const [unusedFrom, sinceSec] = [wholeOf(args, 'from'), wholeOf(args, 'since')];
   const to = optionalText(args, 'to') === undefined ? null : wholeOf(args, 'to');
-  if (to !== null && to < unusedFrom) throw new CommandRefused('to must not be below from');
+  if (to !== null && to < unusedFrom) throw new CommandRefused('to must not be less than from');
   const lost: LostAddresses = {
     mode,
     family,
@@ -134,7 +134,7 @@ async function ofLastRestore(store: SearchParts['store']): Promise<Wanted> {
   const last = events.at(-1);
   if (!last)
     throw new CommandRefused(
-      'the ledger was not restored by "quittance restore": name --mode, --family, --from (an index) and --since',
+      'the event log was not restored by "quittance restore": specify --mode, --family, --from (an index) and --since',
     );
   const { addresses, lastEventAtSec, backupMadeAtSec, restoredAtSec } = dataOf(last, 'LedgerRestored');
   return { lost: addresses, sinceSec: lastEventAtSec ?? backupMadeAtSec, restoredAtSec };

@@ -44,17 +44,17 @@ export function settingsCommands(
 }
 
 const NOTE =
-  'in this process, until it ends: put what is to stay into its environment as well; the signer keeps the providers that it started with';
+  'in this process until it ends: also put permanent changes into its environment; the signer keeps the providers that it started with';
 
 function changesIn(given: unknown): Record<string, string> {
   const texts: unknown[] = Array.isArray(given) ? given : [];
   if (texts.length === 0)
-    throw new CommandRefused('changes is missing: name at least one setting, such as LOG_LEVEL=debug');
+    throw new CommandRefused('changes is missing: give at least one setting, such as LOG_LEVEL=debug');
   const changes: Record<string, string> = {};
   for (const text of texts) {
     const at = typeof text === 'string' ? text.indexOf('=') : -1;
     if (typeof text !== 'string' || at < 1)
-      throw new CommandRefused(`changes: entry ${Object.keys(changes).length + 1} is no NAME=value`);
+      throw new CommandRefused(`changes: entry ${Object.keys(changes).length + 1} is not NAME=value`);
     const name = text.slice(0, at);
     if (Object.hasOwn(changes, name)) throw new CommandRefused(`changes: ${name} is named twice`);
     changes[name] = text.slice(at + 1);

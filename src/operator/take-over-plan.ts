@@ -67,20 +67,19 @@ async function prepareRefund(
   const sessionId =
     known?.sessionId ??
     parseSessionId(
-      session ??
-        refused(`the ledger does not know the refund ${refundId}: name the session that it was for by --session`),
+      session ?? refused(`the event log does not know the refund ${refundId}: give its session with --session`),
     );
   const context =
     (sessionId && (await core.sessionHandler.read(sessionStream(sessionId)))?.context) ||
-    refused('session: there is no such session');
+    refused('session: no such session');
   const takeOver = (): Promise<void> => refunds.takeOver(chain.mode, { sessionId: must(sessionId), refundId }, payment);
   if (context.refunds[refundId]) {
     const leg = orderedLeg(context, refundId, payment.id, treasury);
     if (!leg || !isOfOrder(payment, leg.order))
-      return refused(`${payment.id} has other terms in the ledger than in the journal`);
+      return refused(`${payment.id} has different terms in the event log and in the journal`);
     if (leg.leg.status === 'FAILED' && leg.leg.payouts.length === 0)
       return refused(
-        `${payment.id} was given up in this ledger, though the journal says that it was signed: restore the backup again and take it over before anything is given up`,
+        `${payment.id} was given up in this event log although the journal says it was signed: restore the backup again and take it over before giving anything up`,
       );
     return takeOver;
   }
@@ -88,9 +87,9 @@ async function prepareRefund(
   const open = Object.values(context.refunds).find(({ status }) => status === 'PENDING');
   if (open)
     return refused(
-      `session: its refund ${open.requested.refundId} waits to be paid and may be the same wish once more: give it up by "quittance treasury reject" first`,
+      `session: its refund ${open.requested.refundId} waits to be paid and may be a repeat of the same request: first give it up with "quittance treasury reject"`,
     );
-  const coin = isCoin(payment.coin) ? payment.coin : refused(`${payment.coin} is no coin of a refund`);
+  const coin = isCoin(payment.coin) ? payment.coin : refused(`${payment.coin} is not a coin of refunds`);
   const [deposit, ...others] = payment.depositKeys;
   const terms = {
     ...{ refundId, coin, units: amountOf(payment.amount), decimals: tokenDecimals([chain.settings], coin) },
@@ -99,7 +98,7 @@ async function prepareRefund(
   const plan = planRefund(context, terms);
   if (!plan.ok)
     return refused(
-      `session: ${plan.refusal.message}; a refund asked for since the restore is given up by "quittance treasury reject"`,
+      `session: ${plan.refusal.message}; give up a refund requested since the restore with "quittance treasury reject"`,
     );
   const [leg] = plan.legs;
   const isSame =
@@ -132,18 +131,18 @@ async function prepareRefund(
 async function prepareMove(parts: TakeOverParts, lost: Lost, payment: SignedPayment, wanted: Wanted): Promise<Plan> {
   const { executor } = lost;
   const { kind, id } = payment;
-  if (kind === 'refund') return refused('a refund is no move');
+  if (kind === 'refund') return refused('a refund is not a move');
   const known = (await executor.context()).moves[id];
   if (known && !isOfOrder(payment, orderOf(known)))
-    return refused(`${id} has other terms in the ledger than in the journal`);
+    return refused(`${id} has different terms in the event log and in the journal`);
   const ended = known ? null : await endedMove(parts, executor, payment);
   if (ended && ended.sent.length > 0) return passOver(parts, executor, payment, { ...wanted, ended });
   if (ended && kind === 'return')
-    return refused(`${id} was given up in this ledger, though the journal says that it was signed`);
+    return refused(`${id} was given up in this event log although the journal says it was signed`);
   const data = known ? null : (ended?.requested ?? (await requestOf(parts, lost, payment, wanted)));
   const inTheWay = data ? standsInTheWay(await executor.context(), kind, data) : undefined;
   if (inTheWay && inTheWay.signed.length > 0)
-    return refused(`${inTheWay.terms.moveId}, of the same address, is under way: try again once it is done`);
+    return refused(`${inTheWay.terms.moveId}, from the same address, is under way: try again once it is done`);
   const write = async (approvers: readonly string[]): Promise<void> => {
     const tell = async (command: Parameters<MoveExecutor['tell']>[0], actor: string): Promise<void> => {
       const fault = await executor.tell(command, actor);
@@ -179,7 +178,7 @@ async function passOver(
   const endedByTxHash = fate.kind === 'landed' ? fate.landed.txHash : fate.kind === 'ineffective' ? fate.txHash : null;
   if (endedByTxHash === null || endedByTxHash !== ended.txHash)
     return refused(
-      `${payment.id} ended in the ledger by ${ended.txHash ?? 'no transaction'}, and the chain shows ${endedByTxHash ?? 'none'}`,
+      `${payment.id} ended in the event log with ${ended.txHash ?? 'no transaction'}, but the chain shows ${endedByTxHash ?? 'none'}`,
     );
   const { journal: from } = await executor.context();
   const passed = { moveId: payment.id, txHash: payment.txHash, endedByTxHash };
@@ -203,7 +202,7 @@ async function requestOf(
   const { chain } = lost.executor;
   const { kind, id, network, coin, amount, fromAddress, toAddress, merchantId, draft, signedAtSec } = payment;
   if (kind === 'return' || kind === 'native_return')
-    return refused(`the ledger does not know the ${kind} ${id}, and the journal does not say what it returns`);
+    return refused(`the event log does not know the ${kind} ${id}, and the journal does not say what it returns`);
   if (isOwed(kind) && merchantId === null) return refused(`the journal names no merchant for ${toAddress}`);
   const money = { moveId: id, mode: chain.mode, network, coin, amount, fromAddress, toAddress };
   const address = kind === 'sweep' ? fromAddress : kind === 'gas_top_up' ? toAddress : null;
@@ -237,5 +236,5 @@ async function indexOf(
   const sessionId = core.addressIndexes.get(indexKey(mode, addressFamilyOf(network)))?.sessionOf(address) ?? null;
   const created = sessionId && (await core.sessionHandler.read(sessionStream(sessionId)))?.context.created;
   const option = created ? optionAt(created, address) : undefined;
-  return option?.derivationIndex ?? refused(`the ledger lost the session that ${address} was given to`);
+  return option?.derivationIndex ?? refused(`the event log lost the session that ${address} was assigned to`);
 }

@@ -37,7 +37,7 @@ export function takeOverCommands(parts: TakeOverParts): AdminCommands {
         const fate = await fateOf(parts, payment, lost);
         if (fate.kind === 'alarm') return refused(`the chain contradicts the journal: ${fate.detail}`);
         if (fate.kind === 'pending' || (fate.kind === 'landed' && !fate.final))
-          return refused('it is not final on chain yet: try again in some minutes');
+          return refused('it is not final on chain yet: try again in a few minutes');
         const { write, requestedBy } = await prepare(parts, lost, payment, {
           ...{ proposedBy, reason, fate },
           session: optionalText(args, 'session') ?? null,
@@ -53,7 +53,7 @@ export function takeOverCommands(parts: TakeOverParts): AdminCommands {
         await write(agreed.approvers).catch((error: unknown) => refused(`it was not taken over: ${messageOf(error)}`));
         return { ...shown(payment, executor, fate), approved_by: agreed.approvers, status: 'taken_over' };
       }
-      return refused('tx: no payment that this ledger lost has the transaction');
+      return refused('tx: no payment lost by this event log has this transaction');
     },
   };
 }

@@ -49,7 +49,7 @@ export function executorFor({ treasury }: CommandParts, args: AdminArguments): M
   const executors = treasury().moves.executors.filter(
     ({ chain }) => chain.network === network && (mode === undefined || chain.mode === mode),
   );
-  if (executors.length > 1) refused('mode is missing: the network is used in test and live mode');
+  if (executors.length > 1) refused('mode is missing: the network is used in both test and live mode');
   return executors[0] ?? refused(`there is no treasury on ${network}`);
 }
 
@@ -68,7 +68,7 @@ export function moneyOf({ chain }: MoveExecutor, args: AdminArguments): { coin: 
 }
 
 export const destinationOf = ({ givenAddress }: CommandParts, network: Network, args: AdminArguments): string =>
-  givenAddress(network, requiredText(args, 'to')) ?? refused(`to is no address on ${network}`);
+  givenAddress(network, requiredText(args, 'to')) ?? refused(`to is not an address on ${network}`);
 
 export function optionalNetwork(args: AdminArguments): Network | undefined {
   const network = optionalText(args, 'network');

@@ -72,7 +72,7 @@ function sweepCommands(parts: CommandParts): AdminCommands {
       const executors = executorsOf(args);
       const after = optionalText(args, 'after') ?? null;
       if (after !== null && executors.length !== 1)
-        refused('after needs --network: it names where the look at the addresses of one network ended');
+        refused('after needs --network: it is the end of the address check of one network');
       const treasuries: JsonValue[] = [];
       for (const executor of executors)
         treasuries.push(
@@ -319,7 +319,7 @@ function destinationCommands({ payouts, core, givenAddress }: CommandParts): Adm
         refused('no such merchant');
       const network = networkOf(requiredText(args, 'network'));
       const address =
-        givenAddress(network, requiredText(args, 'address')) ?? refused(`address is no address on ${network}`);
+        givenAddress(network, requiredText(args, 'address')) ?? refused(`address is not an address on ${network}`);
       const operator = optionalText(args, 'operator') ?? 'operator';
       const destination = { mode, network, merchantId, address };
       const agreed = await agree(

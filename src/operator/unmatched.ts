@@ -97,7 +97,7 @@ async function findIn(
     if (found) return { listed, found };
   }
   return refused(
-    'no such transfer waits or was decided about: money that pays its order, dust, and what a refund names are not in the inbox',
+    'no such transfer in the inbox: it excludes money that pays its order, dust, and deposits named by a refund',
   );
 }
 
@@ -168,7 +168,7 @@ function cursorOf(args: AdminArguments): string | null {
   const key = Buffer.from(text, 'base64url').toString();
   return /^(un)?resolved\/\d{12}\/[a-z]+:[0-9A-Za-z]+:\d+$/.test(key)
     ? key
-    : refused('cursor is not one that a page named');
+    : refused('cursor is not from a previous page');
 }
 
 type Found = Omit<FoundTransfer, 'state'> & { readonly state: FoundTransfer['state'] | null };

@@ -44,13 +44,13 @@ function materialOf(key: ApproverKey): string {
   const bytes = Buffer.from(key.publicKey, 'base64url');
   if (key.kind === 'ed25519') {
     if (bytes.length !== ED25519_BYTES)
-      throw new ApproversRefused(`the key of the approver ${key.name} is no Ed25519 public key`);
+      throw new ApproversRefused(`the key of the approver ${key.name} is not an Ed25519 public key`);
     return bytes.toString('hex');
   }
   const at = bytes.indexOf(COSE_X);
   const point = bytes.subarray(at + COSE_X.length, at + COSE_X.length + COORDINATE_BYTES);
   if (at < 0 || point.length !== COORDINATE_BYTES)
-    throw new ApproversRefused(`the key of the approver ${key.name} is no public key of a passkey`);
+    throw new ApproversRefused(`the key of the approver ${key.name} is not the public key of a passkey`);
   return point.toString('hex');
 }
 
@@ -71,11 +71,11 @@ export async function prove(
   const passkey = keys.find(
     (key): key is PasskeyOf => key.kind === 'webauthn' && key.credentialId === proof.response.id,
   );
-  if (!passkey) return { ok: false, why: 'the passkey is none of the approver' };
+  if (!passkey) return { ok: false, why: 'the passkey does not belong to the approver' };
   try {
     return await provePasskey(passkey, text, proof.response, lastSignCount(passkey.credentialId));
   } catch (error) {
-    return { ok: false, why: error instanceof Error ? error.message : 'the passkey proves nothing' };
+    return { ok: false, why: error instanceof Error ? error.message : "the passkey's assertion is invalid" };
   }
 }
 

@@ -82,8 +82,8 @@ export class Approvals {
       const name = keys[0]?.name ?? approval.approver;
       const person = keys.length === 0 ? UNKNOWN : personOf(name);
       if (this.#isFlooded(person))
-        return refusal('later', 'too_many_attempts', 'too many approvals proved nothing: wait for a minute');
-      if (keys.length === 0) return this.#wrongly(person, 'unknown_approver', `${name} is no approver`);
+        return refusal('later', 'too_many_attempts', 'too many invalid approvals: wait a minute');
+      if (keys.length === 0) return this.#wrongly(person, 'unknown_approver', `${name} is not an approver`);
       if (partiesOf(act).some((party) => personOf(party) === personOf(name)))
         return refusal('denied', 'own_proposal', `${name} proposed it and cannot approve it`);
       const validUntilMs = Number(approval.number.split('.')[0]);
@@ -91,10 +91,10 @@ export class Approvals {
         return this.#wrongly(
           person,
           'wrong_number',
-          'the number is not one for these terms, or it is too old: ask for the terms again',
+          'the one-time number is not for these terms, or has expired: request the terms again',
         );
       if (journal.entries.some((entry) => entry.kind === 'approved' && entry.number === approval.number))
-        return this.#wrongly(person, 'used_number', 'the number was used');
+        return this.#wrongly(person, 'used_number', 'the one-time number was already used');
       const text = textOf(found.terms, found.proposedBy, validUntilMs, approval.number);
       const proven = await prove(keys, text, approval.proof, (credentialId) =>
         lastSignCount(journal.entries, credentialId),
@@ -147,7 +147,7 @@ export class Approvals {
       return refusal(
         'denied',
         'too_few_approvers',
-        `it takes ${APPROVALS_NEEDED} approvers other than ${parties.join(' and ')}, and ${people.size} are configured: each makes a key with "quittance approver enroll", and the line that it prints goes into PAYOUT_APPROVERS`,
+        `this needs ${APPROVALS_NEEDED} approvers other than ${parties.join(' and ')}, and ${people.size} are configured: each creates a key with "quittance approver enroll" and adds the printed line to PAYOUT_APPROVERS`,
       );
     return { ok: true, done: false, terms, hash: hashOf(terms), proposedBy } as const;
   }

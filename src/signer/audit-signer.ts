@@ -77,7 +77,7 @@ export class AuditSigner {
     if (last && !continues(last, size, root, consistency))
       return {
         ok: false,
-        message: `the log of ${size} events does not continue the ${last.size} events that were signed last`,
+        message: `the log of ${size} events does not extend the ${last.size} events signed last`,
       };
     const text = checkpointText({ origin: this.#key.verifierKey.name, size, root });
     const checkpoint = noteOf(text, this.#key.verifierKey, this.#key.sign(text));
@@ -149,6 +149,8 @@ function readKept(file: string): KeptAnchor[] {
   try {
     return keptSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
   } catch {
-    throw new JournalBroken(`${file} is not what the signer wrote: it must know which checkpoints it has signed`);
+    throw new JournalBroken(
+      `${file} is not what the signer wrote: the signer must know which checkpoints it has signed`,
+    );
   }
 }

@@ -25,7 +25,7 @@ export function claimRefusal(
   if (!claim) return null;
   const { kind } = claim.evidence;
   if (!(rules.claims ?? []).includes(kind))
-    return refusal('later', 'claims_off', `REFUND_CLAIMS of the signer does not name ${kind}`);
+    return refusal('later', 'claims_off', `the signer's REFUND_CLAIMS does not include ${kind}`);
   const needed = kind === 'test_payment' ? 2 : 1;
   if (order.deposits.length !== needed || order.deposits.some(({ amount }) => amountOf(amount) <= 0n))
     return refusal('denied', 'other_deposits', `a claim with ${kind} as evidence is paid from ${needed} deposits`);
@@ -34,7 +34,7 @@ export function claimRefusal(
   return missingApprovals(others, hashOf(transactionTerms(order)), what);
 }
 
-const USED = refusal('denied', 'evidence_used', 'the signature was used for another payout');
+const USED = refusal('denied', 'evidence_used', 'the signature was already used for another payout');
 
 /** What moved nothing used nothing up. */
 function isUsed(number: string, { id }: OutgoingTransaction, others: readonly JournalEntry[]): boolean {
@@ -54,11 +54,11 @@ export async function evidenceRefusal(
     case 'no_sender':
       return must(first).payer === null
         ? null
-        : refusal('denied', 'has_sender', 'the deposit has a sender, who must be proven');
+        : refusal('denied', 'has_sender', 'the deposit has a sender, so its evidence must prove that sender');
     case 'test_payment': {
       const isOne = must(first).payer !== null && found.every(({ payer }) => payer === must(first).payer);
       if (!isOne || must(found[1]).depositKey === must(first).depositKey)
-        return refusal('denied', 'not_the_payer', 'the test payment is of another sender');
+        return refusal('denied', 'not_the_payer', 'the test payment came from another sender');
       return must(first).units === amountOf(evidence.amount)
         ? null
         : refusal('denied', 'other_amount', `the test payment is not ${evidence.amount}`);
@@ -66,7 +66,7 @@ export async function evidenceRefusal(
     case 'signature':
       return (await isSigned(evidence, order, must(first)))
         ? null
-        : refusal('denied', 'not_the_payer', 'the key that paid did not sign these terms');
+        : refusal('denied', 'not_the_payer', 'the paying key did not sign these terms');
   }
 }
 

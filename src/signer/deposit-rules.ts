@@ -23,7 +23,7 @@ export const PAY_BACK: Policy = {
     const { coin, amount } = order;
     const fault = treasuryFault(order, wallet);
     if (fault) return fault;
-    if (!isCoin(coin)) return refusal('denied', 'other_coin', 'only stablecoins are paid back');
+    if (!isCoin(coin)) return refusal('denied', 'other_coin', 'only stablecoins are refunded');
     const capped = limitsRefusal({ coin, amount }, hashOf(transactionTerms(order)), others, rules, nowMs);
     return capped ?? ownAddressRefusal(order, wallet) ?? claimRefusal(order, parts);
   },
@@ -35,12 +35,7 @@ function ownAddressRefusal(
   wallet: SigningWallet,
 ): SignerRefusal | null {
   const strange = deposits.find((deposit) => !isOurs(wallet, network, deposit));
-  if (strange)
-    return refusal(
-      'denied',
-      'not_our_address',
-      `${strange.depositKey} is said to have come to an address that is not ours`,
-    );
+  if (strange) return refusal('denied', 'not_our_address', `${strange.depositKey} names an address that is not ours`);
   const isOwn =
     Object.values(wallet.treasury).includes(toAddress) || deposits.some((deposit) => deposit.toAddress === toAddress);
   return isOwn ? refusal('denied', 'own_address', 'the payer is one of our own addresses') : null;
@@ -81,7 +76,7 @@ async function takeOfDeposits(order: OutgoingTransaction, { others }: PolicyPart
   }
   return rest === 0n
     ? { ok: true, takenFrom }
-    : refusal('denied', 'exceeds_deposit', 'more than is left of what the payer paid');
+    : refusal('denied', 'exceeds_deposit', "more than what is left of the payer's money");
 }
 
 /**
@@ -109,6 +104,6 @@ function depositFault(
   if (!found) return refusal('later', 'deposit_not_found', 'the deposit is not in the chain');
   if (found.coin !== coin) return refusal('denied', 'other_coin', `the payer paid ${found.coin}`);
   if (!refund?.claim && (found.payer === null || found.payer !== toAddress))
-    return refusal('denied', 'not_the_payer', 'the payee is not who paid');
+    return refusal('denied', 'not_the_payer', 'the payee is not the payer');
   return found.final ? null : refusal('later', 'deposit_not_final', 'the deposit is not final');
 }

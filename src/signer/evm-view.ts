@@ -117,13 +117,13 @@ export class EvmView implements ChainView {
   faultOf(draft: TransactionDraft, order: Pick<OutgoingTransaction, 'kind' | 'coin' | 'amount'>): string | null {
     if (!isEvm(draft) || draft.chainId !== this.#network.chainId) return 'the draft is for another chain';
     if (draft.kind === 'evm-native') {
-      if (order.coin !== NATIVE_COIN[this.#network.network]) return 'the draft moves another coin';
-      if (BigInt(draft.value) !== amountOf(order.amount)) return 'the draft moves another amount';
+      if (order.coin !== NATIVE_COIN[this.#network.network]) return 'the draft moves a different coin';
+      if (BigInt(draft.value) !== amountOf(order.amount)) return 'the draft moves a different amount';
     } else if (draft.kind === 'evm') {
       const token = this.#network.tokens.find(({ coin }) => coin === order.coin);
       if (!token || draft.tokenAddress.toLowerCase() !== token.address.toLowerCase())
-        return 'the draft moves another token';
-      if (!isExactly(draft.tokenUnits, order.amount, token.decimals)) return 'the draft moves another amount';
+        return 'the draft moves a different token';
+      if (!isExactly(draft.tokenUnits, order.amount, token.decimals)) return 'the draft moves a different amount';
     }
     const most = draft.kind === 'evm' ? MAX_GAS : order.kind === 'native_return' ? RETURN_GAS : NATIVE_GAS;
     return BigInt(draft.gasLimit) > most ? 'the draft could burn too much gas' : null;
@@ -228,7 +228,7 @@ const word = (address: string): string => address.slice(2).toLowerCase().padStar
 
 function quantity(value: unknown): bigint {
   if (typeof value !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(value))
-    throw new ViewUnavailable('a provider answered with something that is no number');
+    throw new ViewUnavailable('a provider answered with something that is not a number');
   return BigInt(value);
 }
 

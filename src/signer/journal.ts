@@ -249,7 +249,7 @@ function assertWhole(entries: readonly JournalEntry[], headPath: string): void {
   const { seq, hash: head } = parseHead(readFileSync(headPath, 'utf8'));
   if (entries[seq - 1]?.hash !== head)
     throw new JournalBroken(
-      `the journal does not hold entry ${seq}, which was written: it was cut, or is an older copy; bring back the newest`,
+      `the journal lacks entry ${seq}, which was written: it was truncated or is an older copy; restore the newest one`,
     );
 }
 
@@ -270,7 +270,7 @@ function parseEntry(line: string): JournalEntry {
   try {
     return JSON.parse(line) as JournalEntry;
   } catch {
-    throw new JournalBroken('the journal holds a line that is not an entry');
+    throw new JournalBroken('the journal contains a line that is not an entry');
   }
 }
 

@@ -28,7 +28,7 @@ export function openKeystore(text: string, mode: Mode, passphrase: string): stri
   if (keystore.mode !== mode) throw new KeystoreRefused(`the keystore holds ${keystore.mode} keys, not ${mode} keys`);
   const mnemonic = openText(headerOf(mode), keystore, passphrase);
   if (mnemonic === null)
-    throw new KeystoreRefused('the passphrase does not open the keystore, or the file was changed');
+    throw new KeystoreRefused('the passphrase does not open the keystore, or the file was modified');
   return mnemonic;
 }
 

@@ -85,10 +85,10 @@ export class LedgerAccounts {
       return refusal(
         'later',
         'ledger_behind',
-        `the signer was given ${this.#size} events of the ledger and has signed ${newest.size}`,
+        `the signer received ${this.#size} events of the event log but has signed ${newest.size}`,
       );
     if (order.kind === 'settlement' && order.merchantId === null)
-      return refusal('denied', 'no_merchant', 'a settlement names its merchant');
+      return refusal('denied', 'no_merchant', 'a settlement must name its merchant');
     const account = accountKey(order.mode, order.merchantId ?? SUSPENSE, order);
     const others = [...this.#moves].filter(([moveId, open]) => moveId !== order.id && open.account === account);
     const given = this.#given.filter(
@@ -98,7 +98,7 @@ export class LedgerAccounts {
     const left = others.reduce((units, [, open]) => units - open.units, owed);
     if (amountOf(order.amount) <= left) return null;
     const whom = order.kind === 'settlement' ? 'the merchant' : 'unknown senders';
-    const why = `the books owe ${whom} ${formatAmount(left)} ${order.coin} on ${order.network}, with what is proposed or on its way taken off`;
+    const why = `the books owe ${whom} ${formatAmount(left)} ${order.coin} on ${order.network}, less what is proposed or under way`;
     return refusal('later', 'exceeds_account', why);
   }
 
@@ -113,7 +113,7 @@ export class LedgerAccounts {
     try {
       this.#book(event);
     } catch (error) {
-      this.#fault ??= `event ${place} of the ledger cannot be booked: ${error instanceof Error ? error.message : 'it cannot be read'}`;
+      this.#fault ??= `event ${place} of the event log cannot be booked: ${error instanceof Error ? error.message : 'it cannot be read'}`;
     }
   }
 
@@ -128,7 +128,7 @@ export class LedgerAccounts {
       const { size } = this.#proven;
       const signed = this.#signed.roots.get(size);
       if (signed !== undefined && this.#proven.root().toString('base64') !== signed)
-        this.#fault ??= `the first ${size} events of the ledger are not those that were signed`;
+        this.#fault ??= `the first ${size} events of the event log are not the signed ones`;
     }
   }
 
@@ -205,7 +205,7 @@ export class LedgerAccounts {
     const missing = standing(entries).find(
       (entry) => isOwed(entry.purpose) && entry.network === network && !this.#asked.has(entry.id),
     );
-    return missing ? `the ledger does not know the ${missing.purpose} ${missing.id}, which was signed` : null;
+    return missing ? `the event log does not know the ${missing.purpose} ${missing.id}, which was signed` : null;
   }
 }
 

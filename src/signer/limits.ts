@@ -31,7 +31,7 @@ export function limitsRefusal(
   nowMs: number,
 ): SignerRefusal | null {
   const limits = rules.limits[order.coin];
-  if (!limits) return refusal('later', 'no_policy', `no limits are set for ${order.coin}, so none of it is paid out`);
+  if (!limits) return refusal('later', 'no_policy', `no limits are set for ${order.coin}, so payouts in it are denied`);
   const units = amountOf(order.amount);
   if (units > amountOf(limits.perTransaction))
     return refusal('later', 'per_transaction_cap', `more than ${limits.perTransaction} ${order.coin} in one payout`);
@@ -105,7 +105,7 @@ export function stopRefusal(journal: Journal, network: Network): SignerRefusal |
     : refusal(
         'later',
         'unknown_outflow',
-        `${open} outflows of ${network} that nobody ordered are not explained by two approvers`,
+        `${open} unknown outflows of ${network} are not yet acknowledged by two approvers`,
       );
 }
 

@@ -67,7 +67,7 @@ async function start(value: unknown): Promise<void> {
     throw new KeystoreRefused(`the bootstrap line is malformed (${must(bootstrap.error.issues[0]).path.join('.')})`);
   const { socketPath, door, payouts, audit, crashAt } = bootstrap.data;
   if (crashAt !== undefined && Object.values(bootstrap.data.wallets).some((source) => source?.kind !== 'sandbox'))
-    throw new KeystoreRefused('crashAt is for wallets of the sandbox');
+    throw new KeystoreRefused('crashAt is only for sandbox wallets');
   armCrashPoints(crashAt ?? '');
   const wallets = openWallets(bootstrap.data.wallets);
   for (const directory of new Set([payouts?.journalDirectory, audit?.directory]))

@@ -21,7 +21,7 @@ import { must } from '../domain/must.ts';
  */
 export const NATIVE_RETURN: Policy = {
   refusal: (order, parts) => {
-    const what = `approvers agreed to return ${order.amount} ${order.coin}`;
+    const what = `approvers approved the return of ${order.amount} ${order.coin}`;
     const fault = treasuryFault(order, parts.wallet) ?? transferFault(order, parts.wallet);
     return coveredRefusal(fault ?? missingApprovals(parts.others, hashOf(transactionTerms(order)), what), order, parts);
   },
@@ -36,7 +36,7 @@ function transferFault(
   if (coin !== NATIVE_COIN[network])
     return refusal('denied', 'other_coin', `the native coin of ${network} is ${NATIVE_COIN[network]}`);
   if (!transfer || wallet.collectionAddress(family, transfer.derivationIndex) !== transfer.toAddress)
-    return refusal('denied', 'not_our_address', 'the transfer is said to have come to an address that is not ours');
+    return refusal('denied', 'not_our_address', 'the transfer names an address that is not ours');
   const isOwn = Object.values(wallet.treasury).includes(toAddress) || toAddress === transfer.toAddress;
   return isOwn ? refusal('denied', 'own_address', 'the sender is one of our own addresses') : null;
 }
@@ -45,7 +45,7 @@ async function takeTransfer(order: OutgoingTransaction, { others }: PolicyParts,
   const transfer = must(order.transfer);
   const depositKey = `${order.network}:${nativeTransferKey(transfer)}`;
   if (takenByDeposit(others).has(depositKey))
-    return refusal('denied', 'already_returned', `${transfer.txHash} was paid back before`);
+    return refusal('denied', 'already_returned', `${transfer.txHash} was already returned`);
   const found = await view.findNativeTransfer(transfer);
   if (!found)
     return refusal(
@@ -54,13 +54,13 @@ async function takeTransfer(order: OutgoingTransaction, { others }: PolicyParts,
       `no transfer of ${order.coin} to ${transfer.toAddress} is in the chain under this hash`,
     );
   if (found.fromAddress === null || found.fromAddress !== order.toAddress)
-    return refusal('denied', 'not_the_payer', 'the payee is not who sent it');
+    return refusal('denied', 'not_the_payer', 'the payee is not the sender');
   if (!found.final) return refusal('later', 'deposit_not_final', 'the transfer is not final');
   if (amountOf(order.amount) >= found.units)
     return refusal(
       'denied',
       'exceeds_deposit',
-      `${formatAmount(found.units)} ${order.coin} came, of which the fee is kept`,
+      `${formatAmount(found.units)} ${order.coin} came, and the fee is deducted from it`,
     );
   return { ok: true, takenFrom: [{ depositKey, units: found.units.toString() }] };
 }
@@ -78,6 +78,6 @@ export function feeOfReturnRefusal(
   return refusal(
     'later',
     'network_fee_too_high',
-    `${formatAmount(most)} ${coin} could go, fee included, and ${formatAmount(came)} came`,
+    `${formatAmount(most)} ${coin} could be spent, fee included, but only ${formatAmount(came)} came`,
   );
 }

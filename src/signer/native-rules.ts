@@ -21,12 +21,12 @@ export function feeRefusal(
   if (isEvm(draft)) {
     const [price, tip] = [BigInt(draft.maxFeePerGas), BigInt(draft.maxPriorityFeePerGas)];
     if (tip > price) return refusal('denied', 'wrong_draft', 'the priority fee is above the whole fee');
-    if (price > gwei(limits.maxGasPriceGwei)) return tooDear(`${limits.maxGasPriceGwei} gwei for a unit of gas`);
+    if (price > gwei(limits.maxGasPriceGwei)) return tooDear(`${limits.maxGasPriceGwei} gwei per unit of gas`);
     return tip > gwei(limits.maxPriorityFeeGwei) ? tooDear(`${limits.maxPriorityFeeGwei} gwei of priority fee`) : null;
   }
   if (draft.kind !== 'solana' || BigInt(draft.computeUnitPrice) <= BigInt(limits.maxPriorityFeeMicroLamports))
     return null;
-  return tooDear(`${limits.maxPriorityFeeMicroLamports} micro-lamports for a compute unit`);
+  return tooDear(`${limits.maxPriorityFeeMicroLamports} micro-lamports per compute unit`);
 }
 
 const tooDear = (limit: string): SignerRefusal =>
@@ -51,7 +51,7 @@ export function nativeRefusal(draft: TransactionDraft, parts: NativeParts): Sign
     return refusal(
       'later',
       'native_per_transaction_cap',
-      `${formatAmount(most)} ${coin} could go, more than ${limits.perTransaction} at once`,
+      `${formatAmount(most)} ${coin} could be spent, more than ${limits.perTransaction} per transaction`,
     );
   }
   return windowsRefusal(most, exclusiveKey(draft), limits, parts);
@@ -79,7 +79,7 @@ function windowsRefusal(
       return refusal(
         'later',
         code,
-        `${formatAmount(used)} ${NATIVE_COIN[parts.network]} could be gone then, more than the cap of ${cap}`,
+        `${formatAmount(used)} ${NATIVE_COIN[parts.network]} could then be spent, more than the cap of ${cap}`,
       );
   }
   return null;

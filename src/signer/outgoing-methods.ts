@@ -142,7 +142,7 @@ const ledgerPlace = z.strictObject({ mode, network: z.enum(NETWORKS), ledger: pl
 const nativeTransfer = onNetwork<AskedNativeTransfer>(({ txHash, address }) => ({ mode, txHash, toAddress: address }));
 
 export function outgoingOf({ outgoing }: SignerContext): Outgoing {
-  if (!outgoing) throw new MethodRefused('no_wallet', 'the signer was given nothing to pay with');
+  if (!outgoing) throw new MethodRefused('no_wallet', 'the signer has no payout settings');
   return outgoing;
 }
 

@@ -99,7 +99,7 @@ export class Outgoing {
       if (entries.length === 0 || isReleased(journal.entries, id)) return { ok: true };
       const view = this.#views.get(`${mode}/${network}`);
       if (!view || !(await view.hadNoEffect(entries)))
-        return refusal('later', 'may_have_paid', 'the chain does not say for good that nothing was paid');
+        return refusal('later', 'may_have_paid', 'the chain does not show conclusively that nothing was paid');
       journal.append({ kind: 'released', id, reason: 'no_effect' }, this.#nowMs());
       return { ok: true };
     });
@@ -157,7 +157,7 @@ export class Outgoing {
     const { order, draft, attempt } = request;
     const { journal, wallet } = account;
     const { id, kind: purpose, network, coin, fromAddress, toAddress } = order;
-    if (isIdTaken(journal.entries, order)) return refusal('denied', 'id_taken', `${id} names something else`);
+    if (isIdTaken(journal.entries, order)) return refusal('denied', 'id_taken', `${id} belongs to another order`);
     // What the ledger has paid was not done here: no payment, no cap and no nonce of it is remembered on any network.
     if (request.ledger !== null && !holdsPlace(journal.entries, network, request.ledger) && !isStopped(journal))
       journal.append({ kind: 'stopped', by: NO_JOURNAL }, this.#nowMs());
@@ -170,7 +170,7 @@ export class Outgoing {
       return refusal(
         'stopped',
         'journal_disagrees',
-        'the ledger is not where the journal is: a restored backup, or a second signer',
+        'the event log and the journal are at different positions: a restored backup, or a second signer',
       );
     if (repeated)
       return sameRequest(repeated, request)
@@ -191,7 +191,7 @@ export class Outgoing {
     const signed = await signedBytesOf(draft, order, wallet);
     // Two with equal bytes would land as one: the later one takes another moment.
     if (bytesOf(journal.entries).some((entry) => entry.txHash === signed.txHash))
-      return refusal('later', 'equal_bytes', 'another transfer is this very transaction');
+      return refusal('later', 'equal_bytes', 'another transfer has exactly this transaction');
     crashPoint('signer-before-journal');
     const money = { coin, units: amountOf(order.amount).toString(), fromAddress, toAddress };
     const { takenFrom } = judged;
@@ -242,7 +242,7 @@ export class Outgoing {
     const { order, attempt, draft } = request;
     const last = must(earlier.at(-1));
     if (last.attempt !== attempt - 1 || !sameTerms(last, order))
-      return refusal('stopped', 'second_payload', `${order.id} was signed with other terms`);
+      return refusal('stopped', 'second_payload', `${order.id} was signed with different terms`);
     if (draft.kind === 'evm-cancel') return this.#cancellation(request, earlier, account, view);
     if (last.draft.kind === 'evm-cancel') return refusal('denied', 'cancelled', `${order.id} was cancelled`);
     const judged = await this.#judge(order, account, view);
@@ -266,7 +266,7 @@ export class Outgoing {
     if (stopped) return stopped;
     if (isReleased(journal.entries, id)) return refusal('denied', 'released', `${id} has ended`);
     if (await view.mayFollow(earlier, draft)) return { ok: true, takenFrom: must(earlier.at(-1)).takenFrom };
-    return refusal('denied', 'may_still_land', `the cancellation excludes nothing that was signed for ${id}`);
+    return refusal('denied', 'may_still_land', `the cancellation excludes nothing signed for ${id}`);
   }
 
   /**
@@ -341,7 +341,7 @@ export class Outgoing {
   }
 }
 
-const NO_JOURNAL = 'the signer, whose journal does not hold what the ledger has paid';
+const NO_JOURNAL = 'the signer, whose journal lacks what the event log has paid';
 
 function asRefusal(error: unknown): SignerRefusal {
   if (error instanceof ViewUnavailable) return refusal('later', 'chain_unavailable', error.message);

@@ -76,7 +76,7 @@ function nonceAccountRefusal(order: OutgoingTransaction, { wallet, all, nowMs }:
   const today = bytesOf(all).filter(({ purpose, atMs }) => purpose === 'nonce_account' && atMs > nowMs - DAY_MS);
   return today.length < MAX_MAKINGS_A_DAY
     ? null
-    : refusal('later', 'velocity', `${today.length} transactions that make nonce accounts within a day`);
+    : refusal('later', 'velocity', `${today.length} transactions that create nonce accounts within a day`);
 }
 
 /** Allow-list, caps and four eyes. */
@@ -88,7 +88,7 @@ function outwardRefusal(
   if (fault) return fault;
   const limits = isCoin(order.coin) ? rules.treasuryLimits?.[order.coin] : undefined;
   if (!limits)
-    return refusal('later', 'no_policy', `no limits are set for ${order.coin}, so none of it leaves the treasury`);
+    return refusal('later', 'no_policy', `no limits are set for ${order.coin}, so it cannot leave the treasury`);
   const units = amountOf(order.amount);
   if (units > amountOf(limits.perTransaction))
     return refusal('later', 'per_transaction_cap', `more than ${limits.perTransaction} ${order.coin} in one transfer`);
@@ -97,7 +97,7 @@ function outwardRefusal(
     .reduce((total, entry) => total + BigInt(entry.units), 0n);
   if (used + units > amountOf(limits.perDay))
     return refusal('later', 'daily_cap', `${formatAmount(used)} of ${limits.perDay} ${order.coin} are used`);
-  return missingApprovals(others, hashOf(transactionTerms(order)), `approvers agreed to ${order.amount} ${order.coin}`);
+  return missingApprovals(others, hashOf(transactionTerms(order)), `approvers approved ${order.amount} ${order.coin}`);
 }
 
 const isOutward = (purpose: OutgoingKind): boolean => purpose === 'withdrawal' || purpose === 'settlement';
@@ -109,14 +109,14 @@ function destinationFault(
   rules: PayoutRules,
 ): SignerRefusal | null {
   if (Object.values(wallet.treasury).includes(order.toAddress))
-    return refusal('denied', 'own_address', 'the money would stay where it is');
+    return refusal('denied', 'own_address', 'the money would go back to the account it is in');
   if (order.kind === 'withdrawal') {
     const allowed = rules.withdrawalAddresses?.[order.mode]?.[order.network] ?? [];
     return allowed.includes(order.toAddress)
       ? null
       : refusal('denied', 'not_on_allow_list', `${order.toAddress} is not one of WITHDRAWAL_ADDRESSES`);
   }
-  if (order.merchantId === null) return refusal('denied', 'no_merchant', 'a settlement names its merchant');
+  if (order.merchantId === null) return refusal('denied', 'no_merchant', 'a settlement must name its merchant');
   const inForce = destinationsOf(entries, order).at(-1)?.address;
   return inForce === order.toAddress
     ? null

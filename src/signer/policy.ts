@@ -45,5 +45,5 @@ export function treasuryFault(
   wallet: SigningWallet,
 ): SignerRefusal | null {
   const own = fromAddress === wallet.treasury[addressFamilyOf(network)];
-  return own ? null : refusal('stopped', 'other_treasury', 'the treasury is not the account of this wallet');
+  return own ? null : refusal('stopped', 'other_treasury', 'the treasury is not an account of this wallet');
 }

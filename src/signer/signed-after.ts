@@ -19,7 +19,7 @@ export function signedAfter(
     return refusal(
       'stopped',
       'journal_disagrees',
-      `the journal does not hold entry ${ledger.seq}, which the ledger knows: it is another one, or an older copy`,
+      `the journal lacks entry ${ledger.seq}, which the event log knows: it is a different journal or an older copy`,
     );
   return { payments: bytesOf(places.slice(at + 1)).map((entry) => paymentOf(entry, entries)) };
 }

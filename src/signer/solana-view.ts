@@ -104,14 +104,14 @@ export class SolanaView implements ChainView {
     if ((draft.kind === 'solana-nonce-account') !== (order.kind === 'nonce_account'))
       return 'the draft is for something else';
     if (draft.kind === 'solana-nonce-account' || draft.tokenAddress === null) {
-      if (order.coin !== NATIVE_COIN.solana) return 'the draft moves another coin';
+      if (order.coin !== NATIVE_COIN.solana) return 'the draft moves a different coin';
       const lamports = draft.kind === 'solana' ? draft.tokenUnits : draft.lamports;
-      return isExactly(lamports, order.amount, NATIVE_DECIMALS.solana) ? null : 'the draft moves another amount';
+      return isExactly(lamports, order.amount, NATIVE_DECIMALS.solana) ? null : 'the draft moves a different amount';
     }
     const token = this.#network.tokens.find(({ coin }) => coin === order.coin);
     if (!token || draft.tokenAddress !== token.address || draft.decimals !== token.decimals)
-      return 'the draft moves another token';
-    return isExactly(draft.tokenUnits, order.amount, token.decimals) ? null : 'the draft moves another amount';
+      return 'the draft moves a different token';
+    return isExactly(draft.tokenUnits, order.amount, token.decimals) ? null : 'the draft moves a different amount';
   }
 
   hasLanded(txHash: string): Promise<boolean> {

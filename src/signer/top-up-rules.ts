@@ -19,7 +19,7 @@ export async function topUpFault(
   view: ChainView,
 ): Promise<SignerRefusal | null> {
   if (!(await isSpent(order, entries, view)))
-    return refusal('later', 'velocity', `${order.toAddress} was given gas that no sweep has spent yet`);
+    return refusal('later', 'velocity', `${order.toAddress} received gas that no sweep has spent yet`);
   const gas = await view.sweepGas(order.toAddress, wallet.treasury[addressFamilyOf(order.network)]);
   if (gas === null)
     return refusal('denied', 'no_gas_needed', `the treasury itself pays for sweeps on ${order.network}`);

@@ -109,7 +109,7 @@ export async function signedTron(
  */
 export function signedExpirationMs(signedBytes: string, txId: string): number {
   const raw = Buffer.from((JSON.parse(signedBytes) as { raw_data_hex: string }).raw_data_hex, 'hex');
-  if (hash('sha256', raw, 'hex') !== txId) throw new RangeError('the bytes are of another transaction');
+  if (hash('sha256', raw, 'hex') !== txId) throw new RangeError('the bytes belong to another transaction');
   for (let at = 0; at < raw.length;) {
     const tag = readVarint(raw, at);
     const value = readVarint(raw, tag.end);

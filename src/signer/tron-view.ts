@@ -127,12 +127,12 @@ export class TronView implements ChainView {
   faultOf(draft: TransactionDraft, order: Pick<OutgoingTransaction, 'kind' | 'coin' | 'amount'>): string | null {
     if (draft.kind !== 'tron' && draft.kind !== 'tron-native') return 'the draft is for another chain';
     if (draft.kind === 'tron-native') {
-      if (order.coin !== NATIVE_COIN.tron) return 'the draft moves another coin';
-      if (!isExactly(draft.sun, order.amount, NATIVE_DECIMALS.tron)) return 'the draft moves another amount';
+      if (order.coin !== NATIVE_COIN.tron) return 'the draft moves a different coin';
+      if (!isExactly(draft.sun, order.amount, NATIVE_DECIMALS.tron)) return 'the draft moves a different amount';
     } else {
       const token = this.#network.tokens.find(({ coin }) => coin === order.coin);
-      if (!token || draft.tokenAddress !== token.address) return 'the draft moves another token';
-      if (!isExactly(draft.tokenUnits, order.amount, token.decimals)) return 'the draft moves another amount';
+      if (!token || draft.tokenAddress !== token.address) return 'the draft moves a different token';
+      if (!isExactly(draft.tokenUnits, order.amount, token.decimals)) return 'the draft moves a different amount';
       if (draft.feeLimit > MAX_FEE_LIMIT) return 'the draft could burn too much TRX';
     }
     return draft.expirationMs - draft.timestampMs > MAX_LIFETIME_MS ? 'the draft lives too long' : null;

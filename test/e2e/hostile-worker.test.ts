@@ -218,7 +218,7 @@ describe('a hostile worker at the socket of the signer', () => {
       crashAt: 'signer-after-journal',
       log: silentLog,
     });
-    await expect(armed).rejects.toThrow('crashAt is for wallets of the sandbox');
+    await expect(armed).rejects.toThrow('crashAt is only for sandbox wallets');
   });
 });
 

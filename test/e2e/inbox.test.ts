@@ -47,7 +47,7 @@ describe('the inbox', () => {
     await refusals('inbox.show', { transfer: 'x' }, 'transfer is not the id of a transfer');
     await refusals('inbox.show', { transfer: `ethereum:0x${'1'.repeat(64)}:0` }, 'no such transfer');
     await refusals('inbox.list', { state: 'closed' }, 'state must be unresolved or resolved');
-    await refusals('inbox.list', { cursor: 'AAAA' }, 'cursor is not one that a page named');
+    await refusals('inbox.list', { cursor: 'AAAA' }, 'cursor is not from a previous page');
     const { id: transfer } = await strayTransfer(world, amountNear(13));
     await refusals('inbox.return', { transfer, reason: 'x' }, 'actor is missing');
     await refusals('inbox.attach', { transfer, session: 'cs_x', ...BY }, 'session is not a session id');

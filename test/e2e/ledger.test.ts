@@ -257,7 +257,7 @@ describe('the books beside the chains', () => {
     const answer = await admin('periods/2026-01/close', { method: 'POST' });
     expect(await answer.json()).toMatchObject({ period: '2026-01' });
     expect(await cli('trial-balance', '--as-of', '2026-01-31')).toContain(
-      '2026-01 is closed; the books say what its seal says.',
+      '2026-01 is closed; the books agree with its seal.',
     );
   });
 

@@ -234,7 +234,7 @@ describe('the backup of a running service', () => {
         return status === 'COMPLETED' && hash === tx;
       });
     expect((await quittance(dataDir, 'treasury', 'lost')).lost).toEqual([]);
-    await expect(takeOver(sent, refunded.id)).rejects.toThrow(/no payment that this ledger lost/);
+    await expect(takeOver(sent, refunded.id)).rejects.toThrow(/no payment lost by this event log/);
     // The first one books what the sandbox made the treasury with.
     await quittance(dataDir, 'treasury', 'reconcile');
     const { treasuries } = await quittance(dataDir, 'treasury', 'reconcile');

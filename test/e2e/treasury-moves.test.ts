@@ -204,7 +204,7 @@ describe('native coin that somebody sent to a collection address', () => {
     await expect(admin('treasury.return', { ...terms, address: 'what' })).rejects.toThrow(
       'address is no address on ethereum',
     );
-    await expect(admin('treasury.return', terms)).rejects.toThrow('address: no session was given it');
+    await expect(admin('treasury.return', terms)).rejects.toThrow('address: it was not assigned to any session');
   });
 });
 

@@ -22,7 +22,9 @@ it('a directory that cannot be made is named, with what to check', async () => {
   writeFileSync(join(folder, 'file'), '');
   const error: unknown = await mkdir(join(folder, 'file', 'data')).catch((found: unknown) => found);
   rmSync(folder, { recursive: true });
-  expect(systemFault(error)).toContain(`${folder}/file/data is below something that is no directory; check DATA_DIR`);
+  expect(systemFault(error)).toContain(
+    `${folder}/file/data is below something that is not a directory; check DATA_DIR`,
+  );
 });
 
 it.each([
@@ -34,7 +36,7 @@ it.each([
   ],
   [
     { code: 'EADDRNOTAVAIL', syscall: 'listen', address: '10.9.9.9', port: 80 },
-    '10.9.9.9:80 is no address of this machine: check HOST',
+    '10.9.9.9:80 is not an address of this machine: check HOST',
   ],
 ])('%o is a sentence', (fields, sentence) => {
   expect(systemFault(Object.assign(new Error('x'), fields))).toContain(sentence);

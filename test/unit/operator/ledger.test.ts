@@ -105,8 +105,8 @@ describe('the moment of a trial balance', () => {
     [{ asOf: 'yesterday' }, 'as-of must be a day'],
     [{ asOf: '2026-02-30' }, 'as-of must be a day'],
     [{ asOf: '2026-10-31T25:00Z' }, 'as-of must be a day'],
-    [{ asOf: '2026-10-31T18:00' }, 'as-of must name its offset'],
-    [{ asOf: '2026-10-31T18:00Z', timeZone: 'Asia/Tokyo' }, 'as-of has an offset already'],
+    [{ asOf: '2026-10-31T18:00' }, 'as-of must have an offset'],
+    [{ asOf: '2026-10-31T18:00Z', timeZone: 'Asia/Tokyo' }, 'as-of already has an offset'],
     [{ asOf: '2026-10-31', timeZone: 'Mars/Olympus' }, 'time-zone must be the name of a time zone'],
     [{ timeZone: 'Asia/Tokyo' }, 'time-zone needs as-of'],
   ])('is refused as %o', async (args, why) => {

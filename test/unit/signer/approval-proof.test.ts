@@ -39,9 +39,9 @@ describe('one key is one person', () => {
   });
 
   it('which must be one of its kind', () => {
-    expect(() => check(ben(ada.publicKey.slice(2)))).toThrow(/no Ed25519 public key/);
+    expect(() => check(ben(ada.publicKey.slice(2)))).toThrow(/not an Ed25519 public key/);
     expect(() => check({ ...passkey('ada', 'P-256').key, publicKey: ada.publicKey })).toThrow(
-      /no public key of a passkey/,
+      /not the public key of a passkey/,
     );
   });
 });

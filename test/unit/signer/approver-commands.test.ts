@@ -143,7 +143,7 @@ describe('quittance treasury approve', () => {
   });
 
   it.each([
-    ['is no approval', `something else\nnumber: ${NUMBER}`],
+    ['is not an approval', `something else\nnumber: ${NUMBER}`],
     ['has another number', TEXT.replace(NUMBER, '2.abc.def')],
     ['steers the terminal', TEXT.replace('5.00', '5.00\u001b[8m')],
     ['turns text around', TEXT.replace('5.00', '5.00\u202e')],
@@ -151,7 +151,7 @@ describe('quittance treasury approve', () => {
     await enrol();
     const args = ['treasury', 'approve', 'wdr_1', '--key', key(), '--passphrase-file', passphraseFile()];
     await expect(run([{ to_sign: [{ text, number: NUMBER }] }], ...args)).rejects.toThrow(
-      'what the service wants to be signed',
+      'what the service asks to sign',
     );
     expect(asked).toHaveLength(1);
   });

@@ -139,7 +139,7 @@ describe('a file for an accounting program', () => {
     ['two fiscal years', { from: '2000-01-01' }, 'to must be in the fiscal year of from'],
     ['no first day', { from: undefined }, 'from is missing'],
     ['another clock', { clock: 'chain' }, 'clock must be recorded'],
-    ['a merchant', { merchant: 'mer_aaaaaaaaaaaaaaaaaaaa' }, 'merchant is none'],
+    ['a merchant', { merchant: 'mer_aaaaaaaaaaaaaaaaaaaa' }, 'merchant does not apply'],
     ['a format', { format: 'jsonl' }, 'format is none of datev'],
     ['a currency without rates', { chart: { ...CHART, currency: 'CHF' } }, 'there is no rate of USDT in CHF'],
   ])('is refused with %s, before its first byte, by the name of the field', async (_, change, why) =>
@@ -236,7 +236,7 @@ describe('rates of the books', () => {
     [`${DAY},ETH,0`, 'line 1: rate must be a decimal number above zero'],
     [`${DAY},ETH,-1`, 'line 1: rate must be'],
     [`${DAY},ETH,1\n${DAY},ETH,2`, 'ETH has two rates'],
-    ['2099-01-01,ETH,1', 'is not yet'],
+    ['2099-01-01,ETH,1', 'is in the future'],
     ['\n', 'holds no rates'],
   ])('are refused when they are %j', async (rates, why) =>
     inOffice(async (office) => {
