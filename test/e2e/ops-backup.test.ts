@@ -193,7 +193,7 @@ describe('the backup of a running service', () => {
       return checks.find(({ name }) => name === 'treasury:test:tron')?.detail ?? '';
     };
     await eventually('the alarm of a journal that is ahead', async () =>
-      (await treasury()).includes('it signed what this ledger does not know'),
+      (await treasury()).includes('it signed transactions that this event log does not know'),
     );
     const again = await call('POST', '/v1/refunds', { session_id: refunded.id });
     expect(again.status).toBe(200);
@@ -270,7 +270,7 @@ describe('the backup of a running service', () => {
         );
         expect((answer.searched as { fault: string | null }[]).filter(({ fault }) => fault !== null)).toEqual([]);
         found = answer.transfers as typeof found;
-        return found.length === lost.length && found.every(({ state }) => state === 'it is in the inbox already');
+        return found.length === lost.length && found.every(({ state }) => state === 'it is already in the inbox');
       },
       60_000,
     );

@@ -106,7 +106,7 @@ export function inboxCases(current: () => CrashWorld): void {
     const { txHash, fromAddress } = await current().chain.pay({ coin: 'USDT', to: await treasury(), amount });
     const { id: transfer, kind } = await recorded(txHash);
     expect(kind).toBe('treasury');
-    await expect(record(txHash, {})).rejects.toThrow('it is in the inbox already');
+    await expect(record(txHash, {})).rejects.toThrow('it is already in the inbox');
     await admin('inbox.return', { transfer, ...BY });
     await returned(transfer);
     expect(await paidTo(fromAddress, amount)).toBe(1);

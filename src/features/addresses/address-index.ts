@@ -71,7 +71,7 @@ export class AddressIndex {
     const known = this.#find(address);
     if (known === 'unreadable') throw new Error(`not a ${this.family} address: ${address.slice(0, 80)}`);
     if (known?.sessionId === sessionId) return;
-    if (known?.sessionId) throw new Error(`the address ${address} was given out twice`);
+    if (known?.sessionId) throw new Error(`the address ${address} was assigned twice`);
     this.#parts.filter.add(this.#first, this.#second);
     this.#recent.set(addressText(this.family, this.#wanted), sessionId);
   }
@@ -91,8 +91,7 @@ export class AddressIndex {
   sessionOf(address: string): SessionId | null {
     const found = this.#find(address);
     if (found === null || found === 'unreadable') return null;
-    if (found.sessionId === null && !found.isWhole)
-      throw new StoreUnavailable('the look-ups of addresses are being built');
+    if (found.sessionId === null && !found.isWhole) throw new StoreUnavailable('the address look-ups are being built');
     return found.sessionId;
   }
 

@@ -90,14 +90,17 @@ export class ConfirmAddresses {
       const now: Ownership = isOwn ? 'own' : 'foreign';
       this.#ownership.set(keyOf(source), now);
       if (now === before) return;
-      if (isOwn) log.info({ mode, family }, 'the signer confirmed the collection addresses as its own');
+      if (isOwn) log.info({ mode, family }, 'the signer confirmed that the collection addresses are its own');
       else
         log.error(
           { mode, family },
-          "the collection addresses are not the signer's: money sent to them could not be moved, so none is given out",
+          "the collection addresses are not the signer's: money sent to them could not be moved, so none is assigned",
         );
     } catch (error) {
-      log.warn({ mode, family, err: error }, 'the signer could not be asked whose the collection addresses are');
+      log.warn(
+        { mode, family, err: error },
+        'the signer could not be asked whether the collection addresses are its own',
+      );
     }
   }
 }

@@ -81,7 +81,7 @@ export class GivenAddresses {
 
   of(mode: Mode, family: AddressFamily): AddressIndex {
     const index = this.indexes.get(indexKey(mode, family));
-    if (!index) throw new RangeError(`no addresses are given out in ${mode}/${family}`);
+    if (!index) throw new RangeError(`no addresses are assigned in ${mode}/${family}`);
     return index;
   }
 

@@ -51,7 +51,7 @@ export class AddressGuard {
     if (known.next > leased || (restored && leased > 0)) {
       log.error(
         { mode, family, leased, known: known.next },
-        'the ledger was restored from a backup: addresses that may have been given out are left out',
+        'the ledger was restored from a backup: addresses that may already be assigned are skipped',
       );
       await this.skipBeyond(this.#mark.next);
     }
@@ -98,7 +98,7 @@ export class AddressGuard {
     const { mode, family } = this.#deriver;
     this.#options.log.error(
       { mode, family, index: from + last },
-      'a chain knows an address that was never given out by this ledger: more are left out',
+      'a chain knows an address that this event log never assigned: more are skipped',
     );
     await this.skipBeyond(from + last + 1);
     return false;

@@ -219,7 +219,7 @@ class FamilyPool {
       const { from, to } = this.#lease;
       const count = Math.min(this.#guard?.isDoubtful(from) ? DOUBTFUL_STOCK : this.#derivedAtOnce(), to - from + 1);
       const addresses = await this.#deriver.derive(from, count);
-      if (addresses.length !== count) throw new Error(`${count} addresses were asked for, ${addresses.length} came`);
+      if (addresses.length !== count) throw new Error(`${count} addresses were requested, ${addresses.length} came`);
       const mayGiveOut = (await this.#guard?.mayGiveOut(from, addresses)) ?? true;
       this.#lease = !mayGiveOut || from + count > to ? null : { from: from + count, to };
       if (mayGiveOut) this.#store(from, addresses);

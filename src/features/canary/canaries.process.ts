@@ -118,7 +118,7 @@ class CanaryNetwork {
       try {
         this.#heldUp = await this.#holdUp();
         if (this.#heldUp === null) await this.#round(startedMs);
-        else log.warn({ network: this.#network, reason: this.#heldUp }, 'a canary payment is held up');
+        else log.warn({ network: this.#network, reason: this.#heldUp }, 'a canary payment is delayed');
       } catch (error) {
         // The ledger or the chain did not answer; a step that fails is no error here.
         if (!this.#ending.aborted)
@@ -201,7 +201,7 @@ class CanaryNetwork {
     const stream = canaryStream(this.#deps.mode, this.#network);
     const last = await this.#deps.store.lastOfStream(stream);
     const { result } = await appendNext(this.#deps, { stream, last, event, actor: 'canary' });
-    if (!result.ok) throw new Error('another process makes canary payments at the same moment');
+    if (!result.ok) throw new Error('another process is making canary payments');
   }
 
   #pause(ms: number): Promise<unknown> {

@@ -114,7 +114,8 @@ async function withinTime<Value>(
   const late = new AbortController();
   const over = AbortSignal.any([late.signal, ending]);
   const given = Promise.withResolvers<never>();
-  const giveUp = (): void => given.reject(new Error(ending.aborted ? 'the service ends' : `not within ${seconds} s`));
+  const giveUp = (): void =>
+    given.reject(new Error(ending.aborted ? 'the service is stopping' : `not within ${seconds} s`));
   over.addEventListener('abort', giveUp, { once: true });
   const timer = setTimeout(() => late.abort(), seconds * 1000);
   try {

@@ -50,7 +50,10 @@ export class LedgerPeriods {
       const sealed = await balances.period(mode, period);
       if (sealed) return { ok: true, value: sealed };
     }
-    return { ok: false, refusal: { code: 'conflict', message: 'facts of the month kept coming in; close it again' } };
+    return {
+      ok: false,
+      refusal: { code: 'conflict', message: 'facts of the month are still coming in; close it again' },
+    };
   }
 
   async #read(mode: Mode, period: string) {
@@ -81,5 +84,5 @@ function behindOnly(error: unknown): null {
 
 const behind = (): Outcome<never> => ({
   ok: false,
-  refusal: { code: 'service_unavailable', message: 'the books are behind the ledger; try again' },
+  refusal: { code: 'service_unavailable', message: 'the books are behind the event log; try again' },
 });

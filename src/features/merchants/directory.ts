@@ -296,7 +296,7 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
     try {
       return createSecretKey(this.#sealer.open(kind, sealed, context));
     } catch (error) {
-      const message = `a secret of ${merchantId} does not open: ${error instanceof Error ? error.message : 'unknown fault'}`;
+      const message = `a secret of ${merchantId} cannot be decrypted: ${error instanceof Error ? error.message : 'unknown fault'}`;
       this.#firstFault ??= new InvalidMasterKey(
         `${message}. Start with the key that sealed it; to replace it, put the new one in front: MASTER_KEY=<new>,<old>, or ${KEY_SETTINGS[kind]} (docs/runbook.md, "Keys that seal")`,
       );

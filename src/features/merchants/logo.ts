@@ -38,12 +38,12 @@ export function readLogo(base64: string): LogoReading {
   // Of an interlaced image the library would inflate whatever the file holds.
   if (file[HEAD_BYTES - 1] !== 0) return refused('must be saved without interlacing');
   const pixels = width === 0 || height === 0 ? null : decoded(file, width, height);
-  if (pixels === null) return refused('must be a PNG image that is whole');
+  if (pixels === null) return refused('must be a complete PNG image');
   const logo = smaller({ width, height, data: pixels });
   const png = PNG.sync.write(Object.assign(new PNG({ width: logo.width, height: logo.height }), { data: logo.data }));
   if (png.length > MAX_ENCODED_BYTES)
     return refused(
-      `has too many details: ${png.length} bytes at ${logo.width} by ${logo.height} pixels, and at most ${MAX_ENCODED_BYTES} are served`,
+      `has too many details: ${png.length} bytes at ${logo.width} by ${logo.height} pixels, of at most ${MAX_ENCODED_BYTES}`,
     );
   return { ok: true, logo: { png: png.toString('base64'), width: logo.width, height: logo.height } };
 }

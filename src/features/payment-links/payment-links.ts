@@ -347,6 +347,6 @@ interface Acting {
 
 const PLACE_LOST = {
   ok: false,
-  refusal: { code: 'conflict', message: 'the place of the payment was given back meanwhile' },
+  refusal: { code: 'conflict', message: 'the reserved place of the payment was released meanwhile' },
 } as const;
 const NOT_FOUND = { ok: false, refusal: { code: 'not_found', message: 'no such payment link' } } as const;

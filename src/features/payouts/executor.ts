@@ -136,7 +136,7 @@ export class OutgoingExecutor<Item extends Outgoing> {
     const { mode, network } = this.chain;
     const since = await this.#deps.signer.signedAfter(mode, network, (await this.context()).journal);
     return 'payments' in since && since.payments.some((payment) => payment.id === id)
-      ? `${id} was signed, which this ledger has lost: take it over (quittance treasury lost)`
+      ? `${id} was signed, but this event log has lost it: take it over (quittance treasury lost)`
       : null;
   }
 
@@ -183,7 +183,7 @@ export class OutgoingExecutor<Item extends Outgoing> {
     this.#retries.setAlarm('journal', await this.#deps.journalCheck.look(mode, network, () => this.context()));
     this.#retries.setAlarm(
       'outflow',
-      unknown ? `${unknown.txHash ?? unknown.outflowKey} moved money of ours and is not in the ledger` : null,
+      unknown ? `${unknown.txHash ?? unknown.outflowKey} moved our money and is not in the event log` : null,
     );
     // What has ended could not take the replacement that is reserved for it, and the reservation would hold up
     // everything.
@@ -272,7 +272,7 @@ export class OutgoingExecutor<Item extends Outgoing> {
     if (this.#records.isEmptied?.(item, check)) return this.#fail(item, failure('deposit_reverted'));
     if (check.kind === 'wait') return this.#retries.holdUp(ref, check.reason, check.detail);
     if (check.kind === 'needs_gas') {
-      this.#retries.wait(ref, 'insufficient_gas', `${order.fromAddress} is given gas for the transfer`);
+      this.#retries.wait(ref, 'insufficient_gas', `${order.fromAddress} receives gas for the transfer`);
       return this.#records.topUp?.(item, check.amount);
     }
     const verdict = await this.#deps.signer.check(order);
@@ -292,7 +292,7 @@ export class OutgoingExecutor<Item extends Outgoing> {
   async #endIfImpossible(item: Item, error: unknown): Promise<void> {
     if (!(error instanceof TransferImpossible) || isSigned(item)) throw error;
     const { reason, message: detail } = error;
-    this.#deps.log.error({ ...item.ref.logged, reason, detail }, `${this.#records.words.one} can never be made`);
+    this.#deps.log.error({ ...item.ref.logged, reason, detail }, `${this.#records.words.one} can never succeed`);
     await this.#fail(item, failure(reason));
   }
 
@@ -374,7 +374,7 @@ export class OutgoingExecutor<Item extends Outgoing> {
     // Read after the chain, since what the chain counts is written down before.
     const known = (await this.context()).nextNonce ?? 0;
     if (next > known) {
-      const alarm = `${this.treasury} has sent ${next} transactions on ${this.chain.network}, the ledger knows ${known}: somebody else holds its key`;
+      const alarm = `${this.treasury} has sent ${next} transactions on ${this.chain.network}, the event log knows ${known}: somebody else holds its key`;
       this.#retries.setAlarm('sequence', alarm);
       return false;
     }
@@ -405,7 +405,7 @@ export class OutgoingExecutor<Item extends Outgoing> {
   }
 
   #blame(ref: Item['ref'], error: unknown): void {
-    this.#deps.log.error({ err: error, ...ref.logged }, `${this.#records.words.one} cannot go on`);
+    this.#deps.log.error({ err: error, ...ref.logged }, `${this.#records.words.one} cannot continue`);
     this.#retries.holdUp(ref, 'unexpected_error', textOf(error));
   }
 

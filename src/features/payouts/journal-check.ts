@@ -8,12 +8,12 @@ import { must } from '../../domain/must.ts';
 
 const EVERY_MS = 30_000;
 /** Who stopped it, in its journal. */
-const NO_JOURNAL = 'the service, since the journal of the signer does not hold what the ledger has paid';
+const NO_JOURNAL = 'the service, because the journal of the signer lacks what the event log has paid';
 
 const lostOn = (network: Network, { seq }: JournalPlace): string =>
-  `the signer has no journal of what this ledger has paid on ${network}, up to entry ${seq}, so it was stopped: bring its journal back, or compare with the chains before two approvers resume it (runbook, "A signer without its journal")`;
+  `the signer has no journal of what this event log has paid on ${network}, up to entry ${seq}, so it was stopped: restore its journal, or compare with the chains before two approvers resume it (runbook, "A signer without its journal")`;
 const aheadOn = (network: Network, signed: JournalPlace | undefined, ledger: JournalPlace | null): string =>
-  `the signer's journal is at entry ${signed?.seq ?? 0} of ${network} and the ledger at ${ledger?.seq ?? 0}: it signed what this ledger does not know, as after a restored backup`;
+  `the signer's journal is at entry ${signed?.seq ?? 0} of ${network} and the event log at ${ledger?.seq ?? 0}: it signed transactions that this event log does not know, as after a restored backup`;
 
 /** The signer, as far as journals and ledgers are compared. */
 export type JournalKeeper = Pick<OutgoingSigner, 'status' | 'signedAfter' | 'stop'>;

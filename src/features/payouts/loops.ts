@@ -51,7 +51,7 @@ export class TreasuryLoops<Executor extends { readonly chain: OutgoingChain }> {
       } catch (error) {
         log[isTransient(error) ? 'warn' : 'error'](
           { err: error, mode, network },
-          `${what} of a treasury cannot go on now`,
+          `${what} of a treasury cannot continue now`,
         );
       }
       if (!this.#stopped) await this.#pause(mode, network);

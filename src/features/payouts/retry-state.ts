@@ -12,7 +12,7 @@ export interface WaitFacts {
 }
 
 /** For people: why nothing can tell another transaction apart now. */
-export const SEQUENCE_BUSY = 'every nonce account of the treasury is in use, or is being made';
+export const SEQUENCE_BUSY = 'every nonce account of the treasury is in use or being created';
 
 /** What a refusal that passes is called in the API. */
 export const WAIT_REASONS: Readonly<Record<string, WaitReason>> = {

@@ -47,9 +47,9 @@ export async function supersedingFault(
     param: 'supersedes',
   });
   if (!state || created?.merchantId !== caller.merchantId || created.mode !== caller.mode)
-    return refused('invalid_request', 'supersedes is not a session of yours');
-  if (created.orderId !== orderId) return refused('invalid_request', 'supersedes is a session of another order');
-  if (state.value === 'paid') return refused('conflict', 'the session is paid: the order needs no other');
+    return refused('invalid_request', 'supersedes is not one of your sessions');
+  if (created.orderId !== orderId) return refused('invalid_request', 'supersedes belongs to another order');
+  if (state.value === 'paid') return refused('conflict', 'the session is paid: the order needs no other session');
   return isOver(state.value)
     ? null
     : refused('conflict', 'the session can still be paid: cancel it first, or wait until it has expired');
@@ -63,6 +63,6 @@ export const repeatOf = (id: SessionId, state: SessionState): Outcome<SessionSta
 
 const overRefusal = (id: SessionId, value: SessionState['value']): Refusal => ({
   code: 'session_expired',
-  message: `the session ${id} of this order is over (${value}): create another with its id in supersedes`,
+  message: `the session ${id} of this order has ended (${value}): create another one with its id in supersedes`,
   param: 'order_id',
 });

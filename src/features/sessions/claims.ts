@@ -125,11 +125,11 @@ export async function prepareClaim(
   if (!claimable.evidence.includes(input.evidence))
     return invalid('evidence', `the deposit cannot be claimed with ${input.evidence} as evidence`);
   const payee = deps.claims.givenAddress(deposit.facts.network, input.payee.trim());
-  if (payee === null) return invalid('payee', `payee is no address on ${deposit.facts.network}`);
+  if (payee === null) return invalid('payee', `payee is not an address on ${deposit.facts.network}`);
   const doubt = await payeeDoubt(deps, state, deposit.facts, payee);
   if (doubt) return doubt;
   const number = input.number ?? Buffer.from(deps.random.bytes(NUMBER_BYTES)).toString('base64url');
-  if (!CLAIM_NUMBER.test(number)) return invalid('number', 'number must be the one of the text that was signed');
+  if (!CLAIM_NUMBER.test(number)) return invalid('number', 'number must be the one in the signed text');
   return { ok: true, value: { claimable, payee, number, text: textFor(state, deposit, payee, number) } };
 }
 
@@ -295,7 +295,7 @@ async function evidenceOf(
       const normal = signatureIn(network, signature.replaceAll(/\s/g, ''));
       const isSigned =
         normal !== null && fromAddress !== null && (await isSignedByWallet(network, fromAddress, text, normal));
-      if (!isSigned) return invalid('signature', `signature is not one of ${fromAddress} for this text`);
+      if (!isSigned) return invalid('signature', `signature is not a signature of this text by ${fromAddress}`);
       return { ok: true, value: { kind, number, signature: normal } };
     }
   }
@@ -317,24 +317,24 @@ async function payeeDoubt(
 ): Promise<Outcome<never> | null> {
   const { mode } = createdOf(context);
   if (fromAddress !== null && person(network, payee) === person(network, fromAddress))
-    return invalid('payee', 'payee is who paid, where a refund goes without any claim');
-  if (isNobodys(network, payee)) return invalid('payee', 'payee is an address that nobody has the key of');
+    return invalid('payee', 'payee is the address that paid, which is refunded without a claim');
+  if (isNobodys(network, payee)) return invalid('payee', 'payee is an address without a key');
   if (isOurs(mode, network, payee))
-    return invalid('payee', 'payee is an address of this service: name a wallet of your own');
+    return invalid('payee', 'payee is an address of this service: use a wallet of your own');
   const looked = await senders.of(mode, network, payee);
   if (looked === null)
     return {
       ok: false,
       refusal: {
         code: 'service_unavailable',
-        message: 'the network does not tell now whether the payee is a contract',
+        message: 'the network cannot currently tell whether the payee is a contract',
       },
       retryAfterSec: RETRY_AFTER_SEC,
     };
   if (looked.kind === 'wallet') return null;
   const what =
     looked.kind === 'contract' ? 'a contract' : `a wallet of ${looked.name ?? 'an exchange'} that many customers share`;
-  return invalid('payee', `payee is ${what}: name a wallet of your own`);
+  return invalid('payee', `payee is ${what}: use a wallet of your own`);
 }
 
 /** Zeros but for the last bytes: where tokens are burnt, and what networks keep for themselves. */

@@ -60,7 +60,7 @@ export async function createSession(
       deps,
       id,
       requestHash,
-      unavailable('clock_in_doubt', 'the clock of the service contradicts others, so no deadline can be set'),
+      unavailable('clock_in_doubt', "the service's clock disagrees with other clocks, so no deadline can be set"),
     );
   const coin = input.targetCurrency ?? (isCoin(input.currency) ? input.currency : merchant.policy.settlementCoin);
   const nowMs = deps.clock.nowMs();
@@ -131,9 +131,9 @@ function noNetwork(deps: CreateSessionDeps, mode: Mode, coin: Coin, offers: read
   return isWithheld
     ? unavailable(
         'addresses_unconfirmed',
-        'the holder of the keys has not confirmed the collection addresses, so none is shown',
+        'the signer has not confirmed the collection addresses, so none can be shown',
       )
-    : unavailable('service_unavailable', `no network can take ${coin} now`);
+    : unavailable('service_unavailable', `no network can currently accept ${coin}`);
 }
 
 function domainOf(

@@ -47,7 +47,9 @@ export class SessionIds {
   #key(place: 0 | -1): KeyObject {
     const key = this.#keys.at(place);
     if (!key)
-      throw new KeyNotHeld('API_SECRETS_KEY is not set: this process makes no session ids; ask one with the role api');
+      throw new KeyNotHeld(
+        'API_SECRETS_KEY is not set: this process cannot create session ids; ask one with the role api',
+      );
     return key;
   }
 }

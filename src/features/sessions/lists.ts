@@ -149,8 +149,7 @@ export class Lists {
       .run(query.merchantId, () => this.#answer('sessions', query, source))
       .catch((error: unknown) => {
         if (!(error instanceof TooManyMatches)) throw error;
-        const advice =
-          'cursor' in query.paging ? 'narrow the range of time' : 'narrow the range of time, or go by cursor';
+        const advice = 'cursor' in query.paging ? 'narrow the time range' : 'narrow the time range, or use a cursor';
         return refused('metadata', `more than ${MAX_EXAMINED} sessions have the metadata: ${advice}`);
       });
   }
@@ -304,7 +303,7 @@ export class Lists {
       if (entries.length >= MAX_FILTERED_IN_MEMORY) {
         return refused(
           'created_from',
-          `the session has more than ${MAX_FILTERED_IN_MEMORY} records: narrow the range of time, or leave out the other filters`,
+          `the session has more than ${MAX_FILTERED_IN_MEMORY} records: narrow the time range, or omit the other filters`,
         );
       }
       last = must(loaded.at(-1)).order;
@@ -348,7 +347,7 @@ export class Lists {
   ): Promise<Outcome<Listing<ListedRow>>> {
     const before = cursor === '' ? null : decodeCursor(this.#cursorKey, scope, cursor);
     if (before === null && cursor !== '')
-      return refused('cursor', 'the cursor is not one of this list under these filters');
+      return refused('cursor', 'the cursor does not belong to this list with these filters');
     const found = await source.before(before, pageSize + 1);
     const entries = found.slice(0, pageSize);
     const hasMore = found.length > pageSize;

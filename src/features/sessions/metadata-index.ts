@@ -90,7 +90,7 @@ export class MetadataIndex {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(
-        () => reject(new StoreUnavailable('the index of metadata is being made')),
+        () => reject(new StoreUnavailable('the metadata index is being built')),
         this.#deps.timeoutMs ?? TIMEOUT_MS,
       );
     });

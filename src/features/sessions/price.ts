@@ -57,7 +57,7 @@ const tooLarge = ({ amount, currency }: CreateSessionInput, coin: Coin): Refused
   ok: false,
   refusal: {
     code: 'invalid_request',
-    message: `amount must be less: ${amount} ${currency} is 10^12 ${coin} or more`,
+    message: `amount must be smaller: ${amount} ${currency} is 10^12 ${coin} or more`,
     param: 'amount',
   },
 });

@@ -113,7 +113,7 @@ export function claimIn(
       ok: false,
       refusal: {
         code: 'invalid_request',
-        message: 'transaction_id is not for a claim, which names its deposit',
+        message: 'transaction_id cannot be combined with claim_id, which already names a deposit',
         param: 'transaction_id',
       },
     };
@@ -128,7 +128,7 @@ export function claimIn(
 
 const RETRY_AFTER_SEC = 10;
 const UNKNOWN_SENDER =
-  'the network does not tell now whether the payer is a contract; try again, or send acknowledge_sender: true';
+  'the network cannot currently tell whether the payer is a contract; try again, or send acknowledge_sender: true';
 
 /** Who paid what the refund takes, where the session does not know yet. Null when the network does not answer. */
 async function unknownSenders(
@@ -193,6 +193,6 @@ const MAY_BE_REPLAY = {
   refusal: {
     code: 'service_unavailable',
     message:
-      'The same refund was asked for within the last ten minutes, and used nonces were lost since: ask again later with the same key.',
+      'The same refund was requested within the last ten minutes, and spent nonces have been lost since: try again later with the same key.',
   },
 } as const;

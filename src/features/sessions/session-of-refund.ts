@@ -28,7 +28,7 @@ export function createSessionOfRefund({
     const known = await shown(id);
     if (known !== null) return known;
     const isThere = await caughtUpWithLedger({ store, projections });
-    if (!isThere || isBeingFilled(projections, ID)) throw new StoreUnavailable('the look-ups are behind the ledger');
+    if (!isThere || isBeingFilled(projections, ID)) throw new StoreUnavailable('the look-ups are behind the event log');
     return shown(id);
   };
 }

@@ -25,14 +25,14 @@ export function conclusionOf(
   switch (value) {
     case 'paid':
       return isReversed(context)
-        ? `Paid, but reversed since: only ${has} is final on the chain now.`
+        ? `Paid, but reversed since: only ${has} is still final on the chain.`
         : `Paid: ${has} is final.${wentBack(context, coin)}`;
     case 'cancelled':
       return `Not paid: the merchant cancelled it. Money that arrives can be refunded and never makes it paid.`;
     case 'processing':
       return `Not paid yet: ${formatAmount(pending(context))} ${coin} was seen and waits to become final; ${has} is final.`;
     case 'failed':
-      return `Not paid: a payment that would have sufficed was seen and lost for good. ${evidence(coverage)}`;
+      return `Not paid: a payment that would have sufficed was seen and permanently lost. ${evidence(coverage)}`;
     default: {
       const deposits = Object.values(context.deposits);
       const what =
@@ -43,7 +43,7 @@ export function conclusionOf(
         value === 'expired'
           ? 'Not paid: it expired.'
           : nowSec > context.expiresAtSec
-            ? 'Not paid: the deadline has passed, the networks are being read up to it.'
+            ? 'Not paid: the deadline has passed; the networks are being read up to it.'
             : 'Not paid yet.';
       return `${when} ${what}`;
     }
@@ -52,12 +52,12 @@ export function conclusionOf(
 
 function wentBack(context: SessionContext, coin: string): string {
   const back = arrived(context) - held(context);
-  return back > 0n ? ` Of it, ${formatAmount(back)} ${coin} went back, or will.` : '';
+  return back > 0n ? ` Of this, ${formatAmount(back)} ${coin} was refunded or will be.` : '';
 }
 
 function nothing(coverage: readonly CoveredRange[]): string {
   return coverage.length === 0
-    ? 'Nothing arrived so far; no range of blocks is recorded as read for this time yet.'
+    ? 'Nothing has arrived so far; no blocks of this time are recorded as read yet.'
     : evidence(coverage);
 }
 

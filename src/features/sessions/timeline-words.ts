@@ -13,10 +13,10 @@ interface Description {
 
 const KIND_WORDS: Readonly<Record<DepositKind, string>> = {
   on_time: 'it counts towards the amount due once it is final',
-  late: 'it does not count: it came after the deadline, or the session had ended; it can be refunded',
-  wrong_coin: 'it does not count: the session is due in another coin; it can be refunded',
-  wrong_network: 'it does not count: the session does not offer this network; it can be refunded',
-  dust: 'it does not count: it is below the dust limit; it can be refunded',
+  late: 'it does not count because it came after the deadline or after the session had ended; it can be refunded',
+  wrong_coin: 'it does not count because the session is due in another coin; it can be refunded',
+  wrong_network: 'it does not count because the session does not offer this network; it can be refunded',
+  dust: 'it does not count because it is below the dust limit; it can be refunded',
 };
 
 const REVERTED_WORDS: Readonly<Record<DepositReverted['data']['reason'], string>> = {
@@ -56,7 +56,7 @@ function describeSession(event: DomainEvent): Description | null {
     }
     case 'SessionPaid':
       return {
-        message: `Paid: ${event.data.received} of ${event.data.due} ${event.data.coin}${event.data.afterExpiry ? ', after the session had been ended' : ''}.`,
+        message: `Paid: ${event.data.received} of ${event.data.due} ${event.data.coin}${event.data.afterExpiry ? ', after the session had ended' : ''}.`,
         facts: { received: event.data.received, excess: event.data.excess, after_expiry: event.data.afterExpiry },
       };
     case 'SessionExpired':
@@ -66,7 +66,7 @@ function describeSession(event: DomainEvent): Description | null {
       };
     case 'SessionFailed':
       return {
-        message: 'Failed: a payment that would have sufficed was seen and lost for good.',
+        message: 'Failed: a payment that would have sufficed was seen and permanently lost.',
         facts: { received: event.data.received },
       };
     case 'SessionCancelled':
@@ -138,11 +138,11 @@ function describeTransfer(event: DomainEvent): Description | null {
   switch (event.type) {
     case 'DepositSetAside':
       return {
-        message: 'An operator set the transfer aside: it is no money of this session now.',
+        message: 'An operator set the transfer aside: it does not belong to this session any more.',
         facts: { deposit: event.data.depositKey },
       };
     case 'DepositPutBack':
-      return { message: 'The transfer is money of this session again.', facts: { deposit: event.data.depositKey } };
+      return { message: 'The transfer belongs to this session again.', facts: { deposit: event.data.depositKey } };
     case 'TransferGivenUp':
       return {
         message: 'An operator’s decision about the transfer was given up.',
@@ -172,9 +172,9 @@ const senderWords = (sender: Sender | undefined): string =>
     : '';
 
 const EVIDENCE_WORDS: Readonly<Record<EvidenceKind, string>> = {
-  signature: 'with a signature of the key that paid',
-  test_payment: 'to be proven by a test payment from the same sender',
-  no_sender: 'which nobody on chain can prove',
+  signature: 'with a signature of the paying key',
+  test_payment: 'to be proved by a test payment from the same sender',
+  no_sender: 'which cannot be proved on chain',
 };
 
 function describeRefund(event: DomainEvent): Description | null {
@@ -200,8 +200,8 @@ function describeRefund(event: DomainEvent): Description | null {
     case 'RefundPayoutReplaced':
       return {
         message: isCancelling(event.data)
-          ? 'Refund payout cancelled: its deposit is gone, and a transaction that moves nothing takes its place.'
-          : 'Refund payout signed and stored, before it is sent.',
+          ? 'Refund payout cancelled: its deposit is gone, and a transaction that moves nothing replaces it.'
+          : 'Refund payout signed and stored before sending.',
         facts: { refund: event.data.refundId, payout: event.data.legId, tx_hash: event.data.txHash },
       };
     case 'RefundPayoutLanded':
@@ -254,7 +254,7 @@ function describeDelivery(event: DomainEvent): Description | null {
       return { message: 'Webhook delivered.', facts: { event: event.data.notificationId } };
     case 'DeliveryExhausted':
       return {
-        message: 'Webhook undelivered: all quick retries are used up.',
+        message: 'Webhook not delivered: all quick retries failed.',
         facts: { event: event.data.notificationId },
       };
     case 'DeliveryRejected':

@@ -138,7 +138,7 @@ const UNFINISHED: Outcome<never> = {
   refusal: {
     code: 'idempotency_conflict',
     message:
-      'the first request with this Idempotency-Key ended halfway; look at what it did, then go on under a new key',
+      'the first request with this Idempotency-Key was interrupted; check what it did, then continue with a new key',
     param: 'Idempotency-Key',
   },
 };

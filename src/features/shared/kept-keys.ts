@@ -81,7 +81,7 @@ export async function keepOlderKeys(
       !(await openedByFirst(deps.store, kind, list)).keys.some(({ id }) => id === key.id);
       attempt += 1
     ) {
-      if (attempt > ATTEMPTS) throw new Error('others write at the same moment: try again');
+      if (attempt > ATTEMPTS) throw new Error('others are writing at the same time: try again');
       const last = await deps.store.lastOfStream(stream);
       const secretVersion = (last?.revision ?? -1) + 2;
       const sealedSecret = sealWith(list, key.material.export(), context(kind, secretVersion));

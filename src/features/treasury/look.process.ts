@@ -52,7 +52,7 @@ export class TreasuryLook {
       );
       if (this.#stopped) return;
       await this.#nextPart(executor).catch((error: unknown) =>
-        this.#deps.log.warn({ err: error, mode, network }, 'addresses cannot be compared with the books now'),
+        this.#deps.log.warn({ err: error, mode, network }, 'addresses cannot currently be compared with the books'),
       );
     }
   }
@@ -62,7 +62,7 @@ export class TreasuryLook {
     const { unknown } = await this.#deps.reconcile(executor);
     const { mode, network } = executor.chain;
     for (const { outflowKey } of unknown)
-      this.#deps.log.error({ mode, network, outflow: outflowKey }, 'money left an address of ours that nobody ordered');
+      this.#deps.log.error({ mode, network, outflow: outflowKey }, 'money left one of our addresses without an order');
   }
 
   /** Money at an address that the books know nothing of shows nowhere else. */
@@ -73,11 +73,11 @@ export class TreasuryLook {
     this.#lookedTo.set(treasury, next);
     for (const { kind, ...facts } of native) {
       if (kind === 'missing')
-        this.#deps.log.error({ mode, ...facts }, 'native coin left an address of ours that nobody ordered');
-      else this.#deps.log.info({ mode, ...facts }, 'native coin that nobody here sent is at an address of ours');
+        this.#deps.log.error({ mode, ...facts }, 'native coin left one of our addresses without an order');
+      else this.#deps.log.info({ mode, ...facts }, 'one of our addresses holds native coin that we did not send');
     }
     for (const money of found) {
-      this.#deps.log.error({ mode, ...money }, 'an address of ours holds money that the books do not have');
+      this.#deps.log.error({ mode, ...money }, 'one of our addresses holds money that the books do not have');
       this.#deps.onUnbooked(mode, network, money);
     }
   }

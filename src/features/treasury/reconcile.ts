@@ -115,7 +115,7 @@ export async function reconcileTreasury(
   if (refused !== null) {
     // What was written down meanwhile may be what this look found; what else it found, another one finds.
     if ((await executor.context()).differencesSettled !== settled) return reconcileTreasury(executor, deps);
-    throw new Error(`the reconciliation of ${mode} ${network} cannot be written down: ${refused}`);
+    throw new Error(`the reconciliation of ${mode} ${network} cannot be recorded: ${refused}`);
   }
   await reportOutflows(executor, deps.signer);
   return { ...result, unknown };
@@ -130,7 +130,7 @@ async function isProvenBy({ proveBooks, log }: ReconcileDeps, unknown: readonly 
     return await proveBooks();
   } catch (error) {
     if (unknown.length === 0) throw error;
-    log.warn({ err: error }, 'what was brought to a treasury is not booked: the books could not be proven');
+    log.warn({ err: error }, 'treasury funding is not booked: the books could not be verified');
     return false;
   }
 }
@@ -153,7 +153,8 @@ export async function reportOutflows(
   );
   const { mode, network } = executor.chain;
   const told = open.length === 0 ? null : await signer.reportOutflows(mode, network, open);
-  if (told && !told.ok) throw new Error(`the signer was not told of outflows of ${mode} ${network}: ${told.message}`);
+  if (told && !told.ok)
+    throw new Error(`the signer could not be informed of outflows of ${mode} ${network}: ${told.message}`);
 }
 
 /**
@@ -237,7 +238,7 @@ async function inflowsTo(
     const { mode, network } = chain;
     log.warn(
       { mode, network, message: messageOf(error) },
-      'what was brought to a treasury is booked without its transactions: they cannot be read',
+      'treasury funding is booked without its transactions: they cannot be read',
     );
     return [];
   });

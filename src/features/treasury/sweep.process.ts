@@ -58,7 +58,7 @@ export class SweepCollected {
       // A chain may take longer than the time between two looks: a second one would find the same, and `stop` would not
       // wait for both.
       this.#look ??= this.sweep({ minUnits: fromUnits }, { requestedBy: 'threshold', dryRun: false })
-        .catch((error: unknown) => log.error({ err: error }, 'collection addresses could not be looked through'))
+        .catch((error: unknown) => log.error({ err: error }, 'collection addresses could not be checked'))
         .finally(() => (this.#look = null));
     }, everyMs);
   }
@@ -103,7 +103,7 @@ export class SweepCollected {
         const { mode, network } = candidate;
         this.#deps.log.warn(
           { err: error, mode, network },
-          'collection addresses of a network cannot be looked through now',
+          'collection addresses of a network cannot currently be checked',
         );
         planned.push({ ...candidate, toAddress: executor.treasury, moveId: null, note: messageOf(error) });
         look.left = 0;
@@ -133,7 +133,7 @@ export class SweepCollected {
    */
   async #isEmptied(candidate: SweepCandidate, executor: MoveExecutor): Promise<string | null> {
     const held = (await executor.chain.balances(candidate.address)).coins[candidate.coin] ?? 0n;
-    return held >= candidate.units ? null : `the address holds ${formatAmount(held)} ${candidate.coin} by now`;
+    return held >= candidate.units ? null : `the address now holds ${formatAmount(held)} ${candidate.coin}`;
   }
 
   async #forecast(candidate: SweepCandidate, executor: MoveExecutor): Promise<PlannedSweep> {

@@ -24,7 +24,7 @@ export class SettleInbox {
     this.#rounds = new Recurring(
       () => this.round(),
       deps.everyMs,
-      (error) => deps.log.warn({ err: error }, 'the inbox could not be looked through'),
+      (error) => deps.log.warn({ err: error }, 'the inbox could not be checked'),
     );
   }
 

@@ -76,14 +76,14 @@ export class Inbox {
   async record(transfer: UnmatchedTransfer, { by, dryRun }: Order): Promise<InboxOutcome> {
     const state =
       (await this.#deps.transfers.read(transferStream(transfer.mode, transfer.depositKey))) ?? transferTable.initial;
-    if (state.value !== 'absent') return conflict('it is in the inbox already');
+    if (state.value !== 'absent') return conflict('it is already in the inbox');
     return this.#decide({ transfer, state }, { type: 'RecordTransfer', transfer, by: this.#now(by) }, dryRun, []);
   }
 
   async attach(found: FoundTransfer, sessionId: SessionId, { by, dryRun }: Order): Promise<InboxOutcome> {
     const { transfer } = found;
     const target = await this.#deps.sessions.read(sessionStream(sessionId));
-    if (!target?.context.created) return conflict(`there is no session ${sessionId}`);
+    if (!target?.context.created) return conflict(`no such session: ${sessionId}`);
     const { origin, mode, depositKey } = transfer;
     const credit = {
       transfer: { ...transfer, operation: 0 },
@@ -106,7 +106,7 @@ export class Inbox {
     const { transfer, state } = found;
     const returns = this.#deps.returns();
     if (!returns?.treasuryOf(transfer.mode, transfer.network))
-      return conflict(`nothing is paid out on ${transfer.network} by this process`);
+      return conflict(`this process pays nothing out on ${transfer.network}`);
     const why = whyNotOpen(state) ?? (await this.#whyNotFree(transfer));
     if (why !== null) return conflict(why);
     const moveId = newMoveId('return', this.#deps.random);

@@ -87,7 +87,7 @@ export class WebhookLists {
         ok: false,
         refusal: {
           code: 'invalid_request',
-          message: 'the cursor is not one of this list under these filters',
+          message: 'the cursor does not belong to this list with these filters',
           param: 'cursor',
         },
       };

@@ -29,7 +29,7 @@ export async function takeOver(
 ): Promise<Position | null> {
   const handled = await from.handled();
   if (handled !== null && !(await from.caughtUpTo(handled)))
-    throw new StoreUnavailable('the look-ups are behind the deliveries that are taken over');
+    throw new StoreUnavailable('the look-ups are behind the deliveries being taken over');
   await backlog.clear();
   if (handled === null) return null;
   for await (const page of rowPages(readModel, WEBHOOK_WORK_TABLE))

@@ -66,9 +66,7 @@ export class WaitingForEndpoint {
     this.#cancel = timers.at(timers.nowMs() + inMs, () => {
       this.working += 1;
       this.#looking = this.#look()
-        .catch((error: unknown) =>
-          log.error({ err: error }, 'deliveries that wait for an endpoint could not be looked at'),
-        )
+        .catch((error: unknown) => log.error({ err: error }, 'deliveries waiting for an endpoint could not be checked'))
         .then(() => {
           this.working -= 1;
           if (!this.#stopped) this.#arm(LOOK_EVERY_MS);

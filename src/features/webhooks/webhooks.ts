@@ -149,7 +149,7 @@ export class MerchantWebhooks {
     if (!isServed)
       return {
         ok: false,
-        refusal: { code: 'service_unavailable', message: 'the deliveries are being listed anew; try again' },
+        refusal: { code: 'service_unavailable', message: 'the list of deliveries is being rebuilt; try again' },
       };
     return this.#deps.idempotency.once(caller, {
       operation: 'webhook.replay',
@@ -182,7 +182,7 @@ export class MerchantWebhooks {
       const message =
         further === null
           ? 'set a webhook endpoint first'
-          : 'endpoint_id must name an endpoint of yours that is not disabled';
+          : 'endpoint_id must be one of your endpoints that is not disabled';
       return {
         ok: false,
         refusal: { code: 'invalid_request', message, ...(further !== null && { param: 'endpoint_id' }) },
@@ -226,7 +226,7 @@ export class MerchantWebhooks {
     if (from === null)
       return {
         ok: false,
-        refusal: { code: 'invalid_request', message: 'the cursor is not one of this feed', param: 'cursor' },
+        refusal: { code: 'invalid_request', message: 'the cursor does not belong to this feed', param: 'cursor' },
       };
     await servedRows();
     const prefix = feedPrefix(reader);

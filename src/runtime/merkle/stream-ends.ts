@@ -25,11 +25,11 @@ export class StreamEnds {
         ? (await this.#store.readStream(stream, { from: revision - 1, limit: 1 }))[0]
         : undefined);
     if (before && before.revision !== revision - 1)
-      return `its stream goes on at revision ${before.revision + 1}: events are missing or in another order`;
+      return `its stream goes on at revision ${before.revision + 1}: events are missing or out of order`;
     if (!before && revision > 0) return mustKnow ? 'the event before it in its stream is missing' : null;
     return prevOf(event.metadata) === (before?.hash ?? '')
       ? null
-      : 'it does not name the hash of the event before it in its stream';
+      : 'it does not contain the hash of the previous event in its stream';
   }
 
   /** Remembers the event as the newest of its stream. */

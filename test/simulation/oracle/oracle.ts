@@ -21,7 +21,7 @@ const FORBIDDEN_LINES = [
   'a projection parked an event',
   'a projection failed',
   'a stored secret does not open',
-  'money left an address of ours that nobody ordered',
+  'money left one of our addresses without an order',
   'look-ups are not what the ledger says',
 ];
 

@@ -37,7 +37,7 @@ it('says which payment of the order is over, and makes the one that takes its pl
   const { sessionId, api } = shop;
   const over = await world.post(LINKS, support, FORM);
   expect(over.status).toBe(400);
-  expect(over.body).toContain(`the session ${sessionId} of this order is over (cancelled)`);
+  expect(over.body).toContain(`the session ${sessionId} of this order has ended (cancelled)`);
   expect((await world.get(LINKS, support)).body).toContain('name="supersedes"');
   const made = await world.post(LINKS, support, { ...FORM, supersedes: sessionId });
   const { supersededBy } = (await api.getSession(caller, sessionId))!;

@@ -143,7 +143,7 @@ export class TrackedDeposits {
       const reason = await this.#disproofOf(known);
       if (reason === null)
         throw new Error(
-          `${facts.depositKey} is said to be other money than what is recorded, which nothing shows to be gone`,
+          `${facts.depositKey} is reported as different money than recorded, although nothing shows the recorded money to be gone`,
         );
       await this.#revert(known, reason, facts.blockNumber);
     }

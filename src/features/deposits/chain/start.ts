@@ -41,7 +41,7 @@ export async function findStart(
   // A node that still synchronises is no proof of anything; only the sandbox rewinds its chains.
   if (block === null && !options.sandbox)
     throw new ChainUnavailable(
-      `${chain.network}: the node does not have block ${covered.block} yet, which was read before`,
+      `${chain.network}: the node does not yet have block ${covered.block}, which was read before`,
     );
   const head = await chain.head();
   const below = Math.min(covered.block, head.number);

@@ -50,7 +50,7 @@ async function* fileOf(
   for await (const { day, sums } of dailyJournals(entries, chart)) {
     const lines = [...sums].filter(([, value]) => value !== 0n).sort(([one], [other]) => (one < other ? -1 : 1));
     rows += lines.length;
-    if (rows > mostRows) throw new ChartRefused(`to: a file holds ${mostRows} lines at most; name fewer days`);
+    if (rows > mostRows) throw new ChartRefused(`to: a file has at most ${mostRows} lines; choose fewer days`);
     if (lines.length > 0) yield lines.map(([account, value]) => csvRow(row(day, account, value))).join('');
   }
 }

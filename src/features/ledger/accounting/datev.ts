@@ -129,16 +129,17 @@ export interface DatevScope {
 /** Why the file cannot be made of these days; null when it can. */
 export function datevFault({ file }: Chart, { from, to }: Pick<DatevScope, 'from' | 'to'>): string | null {
   if (!file.datev) return 'chart.datev is missing: consultant, client, fiscal_year_start and account_length';
-  if (file.clearing === undefined) return 'chart.clearing is missing: entries of more than two lines meet there';
+  if (file.clearing === undefined)
+    return 'chart.clearing is missing: entries of more than two lines are posted through it';
   if (shownDecimals(file.currency) > 2) return `chart.currency: DATEV has two decimals, ${file.currency} has more`;
   const start = fiscalYearOf(from, file.datev.fiscal_year_start);
   if (fiscalYearOf(to, file.datev.fiscal_year_start) !== start)
-    return 'to must be in the fiscal year of from: a posting names day and month alone';
+    return 'to must be in the fiscal year of from: postings have only day and month';
   const longest = file.datev.account_length + 1;
   const wrong = [file.clearing, ...Object.values(file.accounts)].find(
     (number) => !/^\d{1,9}$/.test(number) || number.length > longest,
   );
-  return wrong === undefined ? null : `chart.accounts: ${wrong} is no account number of at most ${longest} digits`;
+  return wrong === undefined ? null : `chart.accounts: ${wrong} is not an account number of at most ${longest} digits`;
 }
 
 /** Bytes of the file. */
@@ -153,7 +154,7 @@ export async function* datevFile(
     const text = postingsOf(entry, chart).map((posting) => `${record(entry, posting, chart)}\r\n`);
     rows += text.length;
     if (rows > DATEV_MOST_ROWS)
-      throw new ChartRefused(`to: a file holds ${DATEV_MOST_ROWS} postings at most; name fewer days`);
+      throw new ChartRefused(`to: a file has at most ${DATEV_MOST_ROWS} postings; choose fewer days`);
     if (text.length > 0) yield windows1252(text.join(''));
   }
 }

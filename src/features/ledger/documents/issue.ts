@@ -53,7 +53,7 @@ async function append(deps: IssueDeps, stream: string, event: DocumentIssued): P
     const { result } = await appendNext(deps, { stream, last, event, actor: event.data.actor });
     if (result.ok) return;
   }
-  throw new Error('others write at the same moment: try again');
+  throw new Error('others are writing at the same time: try again');
 }
 
 /** The newest event that a file with these bytes was given out by; null when there is none. */

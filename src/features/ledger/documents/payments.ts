@@ -74,7 +74,7 @@ async function orderOf(store: Pick<EventStore, 'readStream'>, { sessionId, revis
   const events = recorded.map((each) => decodeEvent(each).event);
   const of = <Type extends string>(type: Type) => events.findLast((event) => event.type === type)?.data;
   const [created, chosen, paid] = [of('SessionCreated'), of('CoinChosen') ?? null, of('SessionPaid')];
-  if (!created || !paid) throw new Error(`${sessionId} has no order that was paid`);
+  if (!created || !paid) throw new Error(`${sessionId} has no paid order`);
   return { created, chosen, paid } as Order;
 }
 

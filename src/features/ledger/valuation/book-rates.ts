@@ -107,7 +107,7 @@ export class BookRates {
       );
     if (atSec - rate.atSec > MAX_RATE_AGE_SEC)
       throw new RateMissing(
-        `the newest rate of ${coin} in ${this.currency} before ${when} is of ${new Date(rate.atSec * 1000).toISOString()}, which is too old`,
+        `the newest rate of ${coin} in ${this.currency} before ${when} is from ${new Date(rate.atSec * 1000).toISOString()}, which is too old`,
       );
     return rate;
   }
@@ -146,12 +146,12 @@ export function parseRates(text: string): readonly BookRate[] | string {
       return `line ${number} must be when,coin,rate, with a day such as 2026-10-31 or a moment such as 2026-10-31T16:00:00Z`;
     if (!BOOKED_COINS.includes(coin)) return `line ${number}: coin must be one of ${BOOKED_COINS.join(', ')}`;
     if (units === null || units === 0n)
-      return `line ${number}: rate must be a decimal number above zero, what one ${coin} is worth`;
+      return `line ${number}: rate must be a decimal number above zero, the value of one ${coin}`;
     rates.push({ coin, atSec: atMs / 1000, rate });
   }
   const twice = rates.find(
     ({ coin, atSec }, index) => rates.findIndex((other) => other.coin === coin && other.atSec === atSec) !== index,
   );
-  if (twice) return `${twice.coin} has two rates of ${new Date(twice.atSec * 1000).toISOString()}`;
-  return rates.length > 0 ? rates : 'the file holds no rates';
+  if (twice) return `${twice.coin} has two rates for ${new Date(twice.atSec * 1000).toISOString()}`;
+  return rates.length > 0 ? rates : 'the file contains no rates';
 }

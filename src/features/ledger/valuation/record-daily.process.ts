@@ -95,7 +95,7 @@ export class RecordDailyRates {
         if (likely.length < rates.length)
           log.error(
             { coin, source: provider.source, refused: rates.length - likely.length },
-            'daily rates are not likely',
+            'daily rates are implausible',
           );
         if (likely.length === 0) continue;
         const done = await recordRates(this.#deps, {
@@ -107,7 +107,7 @@ export class RecordDailyRates {
         if ('refused' in done) log.info({ coin, reason: done.refused }, 'daily rates were not recorded');
       } catch (error) {
         if (this.#closing.signal.aborted) break;
-        log.warn({ err: error, coin, source: provider.source }, 'a source of daily rates cannot be asked now');
+        log.warn({ err: error, coin, source: provider.source }, 'a source of daily rates is unavailable');
       }
       known = await BookRates.read(this.#deps.store, currency);
       open = open.filter((day) => !known.hasDay(coin, day));

@@ -19,12 +19,12 @@ export async function recordRates(
   const twice = said.rates.find(({ coin, atSec }) => known.has(coin, atSec));
   if (twice)
     return {
-      refused: `rates: ${twice.coin} has a rate of ${new Date(twice.atSec * 1000).toISOString()} already, and a rate is never changed`,
+      refused: `rates: ${twice.coin} already has a rate for ${new Date(twice.atSec * 1000).toISOString()}, and rates never change`,
     };
   const event: BookRatesRecorded = {
     type: 'BookRatesRecorded',
     data: { ...said, recordedAtSec: toSec(deps.clock.nowMs()) },
   };
   const { result, encoded } = await appendNext(deps, { stream: BOOK_RATES_STREAM, last, event, actor: said.actor });
-  return result.ok ? { event: encoded.id } : { refused: 'others write at the same moment: try again' };
+  return result.ok ? { event: encoded.id } : { refused: 'others are writing at the same time: try again' };
 }

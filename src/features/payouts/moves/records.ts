@@ -161,7 +161,7 @@ class MoveRecords implements OutgoingRecords<OrderedMove> {
   async recordSigned({ ref }: OrderedMove, signed: NewlySigned): Promise<boolean> {
     crashPoint('after-move-sign');
     const refused = await this.#account.tell({ type: 'RecordMoveSigned', data: { moveId: ref.id, ...signed } }, ACTOR);
-    if (refused !== null) throw new Error(`${ref.id} was signed and cannot be written down: ${refused}`);
+    if (refused !== null) throw new Error(`${ref.id} was signed and cannot be recorded: ${refused}`);
     crashPoint('after-move-signed-event');
     return true;
   }
@@ -184,7 +184,7 @@ class MoveRecords implements OutgoingRecords<OrderedMove> {
     crashPoint('before-move-completed');
     const facts = { ...landed, feeAddress: this.#feeAddress(terms), completedAtSec: this.#nowSec() };
     const refused = await this.#account.tell({ type: 'CompleteMove', moveId: ref.id, landed: facts }, ACTOR);
-    if (refused !== null) throw new Error(`${ref.id} landed and cannot be written down: ${refused}`);
+    if (refused !== null) throw new Error(`${ref.id} landed and cannot be recorded: ${refused}`);
     crashPoint('after-move-completed');
   }
 

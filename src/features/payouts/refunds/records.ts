@@ -162,7 +162,7 @@ export class RefundRecords implements OutgoingRecords<Leg> {
     if (!found) throw new Error(`${ref.id} is unknown to its session`);
     const cover = coverOf(found.context, ref.legId);
     if (cover === 'final') return null;
-    const detail = 'the deposits that it pays back left the chain or are not final again';
+    const detail = 'the deposits that it refunds left the chain or are not final again';
     return { isAwaited: cover === 'awaited', goneSinceSec: goneSinceSec(found.context), detail };
   }
 

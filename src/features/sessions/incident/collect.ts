@@ -36,9 +36,7 @@ export async function collectIncident(store: Pick<EventStore, 'readAll'>, option
   const events = await eventsOf(store, ids);
   if (events.size === 0)
     throw new NoIncident(
-      'sessionId' in subject
-        ? 'subject: there is no such session'
-        : 'subject: nothing happened to any session in that time',
+      'sessionId' in subject ? 'subject: no such session' : 'subject: nothing happened to any session in that time',
     );
   const all = [...events.values()].flat();
   const notified = new Map(all.flatMap(notificationOf).map((id) => [id, [] as TimelineEntry[]]));
@@ -109,7 +107,7 @@ async function sessionsWithin(
       if (id === null || atMs < fromSec * 1000 || atMs >= (toSec + 1) * 1000) continue;
       ids.add(id);
       if (ids.size > MAX_SESSIONS)
-        throw new NoIncident(`subject: more than ${MAX_SESSIONS} sessions in that time: narrow it`);
+        throw new NoIncident(`subject: more than ${MAX_SESSIONS} sessions in that time: narrow the range`);
     }
   }
   return ids;

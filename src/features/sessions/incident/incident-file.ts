@@ -99,7 +99,7 @@ function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new NoIncident('file: it is not JSON, so nothing that "quittance incident export" wrote');
+    throw new NoIncident('file: it is not JSON, so not from "quittance incident export"');
   }
 }
 
@@ -110,7 +110,7 @@ function checkStream(sessionId: SessionId, events: readonly RecordedEvent[]): vo
     const isWhole = recorded.stream === sessionStream(sessionId) && recorded.revision === index;
     const isOwn = hash('sha256', canonicalText(recorded), 'hex') === recorded.hash;
     if (!isWhole || !isOwn || prevOf(recorded) !== prev)
-      throw new NoIncident(`file: event ${index} of session ${sessionId} is not as it was recorded`);
+      throw new NoIncident(`file: event ${index} of session ${sessionId} differs from the record`);
     prev = recorded.hash;
   }
 }

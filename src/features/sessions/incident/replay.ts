@@ -140,7 +140,7 @@ export function replay(turns: readonly Turn[], isOther = false): Replay {
       const next = sessionTable.next(state, event);
       if (!next && !isOther) throw new NoIncident(`file: ${event.type} is not legal in ${state.value}`);
       outcome.push(
-        next ? describeEvent(event).message : `${event.type} was recorded, and could not have happened here.`,
+        next ? describeEvent(event).message : `${event.type} was recorded but could not have happened here.`,
       );
       if (next && event.type === 'SessionPaid') paidAtSec = event.data.paidAtSec;
       state = next ?? state;

@@ -33,7 +33,7 @@ export function parseWhatIf(texts: readonly string[]): WhatIf {
   return texts.reduce<WhatIf>((found, text) => {
     const [name, value] = splitOnce(text);
     const rule = Object.hasOwn(RULES, name) ? must(RULES[name]) : null;
-    if (!rule) throw new NoIncident(`what-if: ${name} is none of ${Object.keys(RULES).join(', ')}`);
+    if (!rule) throw new NoIncident(`what-if: ${name} is not one of ${Object.keys(RULES).join(', ')}`);
     const change = rule(value);
     if (!change) throw new NoIncident(`what-if: ${name} must be ${must(WORDS[name])}`);
     return { ...found, ...change };
@@ -131,7 +131,7 @@ function confirmedAfter(
       actor: 'what-if',
       command: { type: 'ConfirmDeposit', data, nowSec: toSec(seen.atMs), valuation: confirmed?.valuation ?? null },
       recorded: [],
-      note: `${about} counts after ${confirmations} confirmations, at block ${needed}; the chain was first known to be that far then.`,
+      note: `${about} counts after ${confirmations} confirmations, at block ${needed}, which is when the chain was first known to be that far.`,
     };
   });
   return [...kept, ...added].sort((one, other) => one.atMs - other.atMs);

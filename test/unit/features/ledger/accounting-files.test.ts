@@ -237,7 +237,7 @@ describe('rates of the books', () => {
     [`${DAY},ETH,-1`, 'line 1: rate must be'],
     [`${DAY},ETH,1\n${DAY},ETH,2`, 'ETH has two rates'],
     ['2099-01-01,ETH,1', 'is in the future'],
-    ['\n', 'holds no rates'],
+    ['\n', 'contains no rates'],
   ])('are refused when they are %j', async (rates, why) =>
     inOffice(async (office) => {
       office.nowMs = CREATED_AT * 1000;

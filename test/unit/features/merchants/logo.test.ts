@@ -107,20 +107,20 @@ describe('a logo', () => {
     ],
     ['a depth that there is not', file({ depth: 7 })],
   ])('is refused as %s', (_, given) => {
-    expect(why(given)).toBe('must be a PNG image that is whole');
+    expect(why(given)).toBe('must be a complete PNG image');
   });
 
   it('that would become large is refused before it does', () => {
     const tooLarge = 'must be at most 1024 pixels wide and high';
     expect(why(file({ width: 1_025 }))).toBe(tooLarge);
     expect(why(file({ width: 2 ** 31, height: 2 ** 31 }))).toBe(tooLarge);
-    expect(why(file({ height: 0 }))).toBe('must be a PNG image that is whole');
+    expect(why(file({ height: 0 }))).toBe('must be a complete PNG image');
     expect(why(file({ interlace: 1 }))).toBe('must be saved without interlacing');
     expect(why(Buffer.alloc(129 * 1024).toString('base64'))).toBe('must have at most 128 KiB');
     // Forty megabytes in a file of forty kilobytes: no more of them are inflated than the head promises.
     const bomb = file({ rows: Buffer.alloc(40_000_000) });
     const before = process.memoryUsage().rss;
-    expect(why(bomb)).toBe('must be a PNG image that is whole');
+    expect(why(bomb)).toBe('must be a complete PNG image');
     expect(process.memoryUsage().rss - before).toBeLessThan(20_000_000);
   });
 

@@ -104,7 +104,7 @@ describe('another attempt to have an order paid', () => {
       refusal: {
         code: 'session_expired',
         param: 'order_id',
-        message: expect.stringContaining(`${id} of this order is over (cancelled)`),
+        message: expect.stringContaining(`${id} of this order has ended (cancelled)`),
       },
     });
     expect(await repeated(order)).toMatchObject(over(first));
@@ -122,9 +122,9 @@ describe('another attempt to have an order paid', () => {
       {},
       { ...caller, merchantId: 'mer_other' } as Caller,
       'invalid_request',
-      'not a session of yours',
+      'not one of your sessions',
     ],
-    ['of another mode', {}, { ...caller, mode: 'live' as const }, 'invalid_request', 'not a session of yours'],
+    ['of another mode', {}, { ...caller, mode: 'live' as const }, 'invalid_request', 'not one of your sessions'],
     ['that is open', {}, caller, 'conflict', 'can still be paid'],
   ])('is refused after one %s, and takes no address', async (_, change, by, code, words) => {
     const { deps, free } = sessionWorld();

@@ -95,7 +95,7 @@ class World {
   }
 }
 
-describe('what was brought to a treasury', () => {
+describe('treasury funding', () => {
   it('is booked once by two looks at the same time, of which the later one begins when the first one is written down', async () => {
     const world = await World.compared();
     world.held = 1_000n;
