@@ -50,12 +50,11 @@ export function decideAdjustments(
 
 function propose({ terms, nowSec }: Of<'ProposeAdjustment'>, context: AdjustmentsContext): Decision<AdjustmentEvent> {
   const { adjustments } = context;
-  if (Object.hasOwn(adjustments, terms.adjustmentId))
-    return refuse('conflict', `${terms.adjustmentId} is known already`);
+  if (Object.hasOwn(adjustments, terms.adjustmentId)) return refuse('conflict', `${terms.adjustmentId} already exists`);
   const wrong = termsFault(terms) ?? reversalFault(terms, context);
   if (wrong) return { ok: false, refusal: wrong };
   if (Object.values(adjustments).filter(({ status }) => status === 'proposed').length >= MAX_PROPOSED)
-    return refuse('conflict', `${MAX_PROPOSED} adjustments are proposed already: approve or reject some`);
+    return refuse('conflict', `${MAX_PROPOSED} adjustments are already proposed: approve or reject some`);
   return accept({ type: 'AdjustmentProposed', data: { ...terms, proposedAtSec: nowSec } });
 }
 
@@ -68,11 +67,11 @@ function post(
   if (known.status === 'posted') return accept();
   const { terms } = known;
   if (new Set(approvers.filter((name) => name !== terms.proposedBy)).size < APPROVALS_NEEDED)
-    return refuse('conflict', 'two people other than who proposed it have not agreed yet');
+    return refuse('conflict', 'two people other than the proposer have not approved it yet');
   if (!mayReverse(context, terms.reverses))
-    return refuse('conflict', `${terms.reverses} was taken back already`, 'reverses');
+    return refuse('conflict', `${terms.reverses} was already reversed`, 'reverses');
   if ((terms.reverses === null) !== (reversesEvent === null))
-    throw new Error('what is taken back has an event, and nothing else has');
+    throw new Error('only a reversal names an event, and it must name one');
   return accept({ type: 'AdjustmentPosted', data: { ...terms, approvers, reversesEvent, postedAtSec: nowSec } });
 }
 
@@ -82,7 +81,7 @@ function reject(
 ): Decision<AdjustmentEvent> {
   const known = adjustments[adjustmentId];
   if (!known) return refuse('not_found', 'no such adjustment is proposed', 'id');
-  if (known.status === 'posted') return refuse('conflict', 'it is posted: propose one that reverses it', 'id');
+  if (known.status === 'posted') return refuse('conflict', 'it is already posted: propose one that reverses it', 'id');
   return accept({ type: 'AdjustmentRejected', data: { adjustmentId, actor, rejectedAtSec: nowSec } });
 }
 
@@ -99,7 +98,7 @@ function termsFault({ network, coin, lines, reason, attachment }: AdjustmentTerm
   let sum = 0n;
   for (const { account, amount } of lines) {
     if (!isAdjustable(account))
-      return invalid(`${account} takes no entries by hand: it holds what chains, orders or transfers say`, 'account');
+      return invalid(`${account} accepts no manual entries: it follows from chains, orders and transfers`, 'account');
     const units = signedUnits(amount);
     if (units === 0n) return invalid(`the amount of ${account} must be a decimal amount other than zero`, 'amount');
     sum += units;
@@ -117,11 +116,13 @@ function reversalFault(terms: AdjustmentTerms, context: AdjustmentsContext): Ref
   if (terms.reverses === null) return null;
   const conflict = (message: string): Refusal => ({ code: 'conflict', message, param: 'reverses' });
   const original = context.adjustments[terms.reverses];
-  if (original?.status !== 'posted') return conflict(`${terms.reverses} is no adjustment that was posted`);
-  if (original.reversedBy !== null) return conflict(`${terms.reverses} was taken back by ${original.reversedBy}`);
+  if (original?.status !== 'posted') return conflict(`${terms.reverses} is not a posted adjustment`);
+  if (original.reversedBy !== null) return conflict(`${terms.reverses} was reversed by ${original.reversedBy}`);
   const { network, coin, lines } = reversalOf(original.terms);
   const isExact = JSON.stringify([network, coin, lines]) === JSON.stringify([terms.network, terms.coin, terms.lines]);
-  return isExact ? null : conflict(`what takes ${terms.reverses} back has its lines with debits and credits exchanged`);
+  return isExact
+    ? null
+    : conflict(`a reversal of ${terms.reverses} must have its lines with debits and credits exchanged`);
 }
 
 /** The lines that take an adjustment back. */

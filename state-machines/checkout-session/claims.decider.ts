@@ -55,8 +55,8 @@ function file({ data, accepted }: FileClaim, context: SessionContext, isOver: bo
   if (known)
     return isSame(known, data)
       ? accept()
-      : refuse('conflict', 'another claim of the payment has the same number: begin again', 'number');
-  if (!isOver) return refuse('conflict', 'the payment is still open: a claim is for money of a payment that has ended');
+      : refuse('conflict', 'another claim of the payment has the same number: start again', 'number');
+  if (!isOver) return refuse('conflict', 'the payment is still open: only money of an ended payment can be claimed');
   const fault =
     kindFault(data.evidence.kind, accepted) ??
     depositFault(context, data) ??
@@ -71,7 +71,7 @@ const isSame = (one: ClaimFiled['data'], other: ClaimFiled['data']): boolean =>
 const invalid = (param: string, message: string): Refusal => ({ code: 'invalid_request', message, param });
 
 const kindFault = (kind: EvidenceKind, accepted: readonly EvidenceKind[]): Refusal | null =>
-  accepted.includes(kind) ? null : invalid('evidence', `the shop takes no claims with ${kind} as evidence`);
+  accepted.includes(kind) ? null : invalid('evidence', `the shop accepts no claims with ${kind} as evidence`);
 
 function depositFault(context: SessionContext, { depositKey, evidence }: ClaimFiled['data']): Refusal | null {
   const deposit = context.deposits[depositKey];
@@ -89,7 +89,7 @@ function depositFault(context: SessionContext, { depositKey, evidence }: ClaimFi
   return invalid(
     'evidence',
     hasSender
-      ? 'the deposit has a sender, who must be proven'
+      ? 'the deposit has a sender, so its evidence must prove that sender'
       : 'the deposit has no single sender, so no_sender is its evidence',
   );
 }
@@ -97,11 +97,11 @@ function depositFault(context: SessionContext, { depositKey, evidence }: ClaimFi
 function payeeFault(context: SessionContext, { depositKey, payee }: ClaimFiled['data']): Refusal | null {
   const { network, fromAddress } = must(context.deposits[depositKey]).facts;
   if (fromAddress !== null && person(network, payee) === person(network, fromAddress))
-    return invalid('payee', 'the payee is who paid, where a refund goes without any claim');
+    return invalid('payee', 'the payee is the address that paid, which is refunded without a claim');
   const isOurs = createdOf(context).paymentOptions.some(
     (option) => person(option.network, option.address) === person(network, payee),
   );
-  return isOurs ? invalid('payee', 'the payee is an address that this payment was asked for at') : null;
+  return isOurs ? invalid('payee', 'the payee is a collection address of this payment') : null;
 }
 
 function numberFault(context: SessionContext, { evidence }: ClaimFiled['data']): Refusal | null {
@@ -113,7 +113,7 @@ function numberFault(context: SessionContext, { evidence }: ClaimFiled['data']):
   if (alike.filter(({ status }) => status === 'open').length >= MAX_OPEN_CLAIMS)
     return {
       code: 'conflict',
-      message: `${MAX_OPEN_CLAIMS} claims of the payment wait for the shop: it must decide on one first`,
+      message: `${MAX_OPEN_CLAIMS} claims of the payment are open: the shop must decide on one first`,
     };
   const isUsed = (other: ClaimState): boolean =>
     (evidence.kind === 'signature' &&
@@ -123,7 +123,7 @@ function numberFault(context: SessionContext, { evidence }: ClaimFiled['data']):
       other.filed.evidence.kind === 'test_payment' &&
       other.filed.evidence.amount === evidence.amount);
   return others.some(isUsed)
-    ? { code: 'conflict', message: 'another claim of the payment has the same number: begin again', param: 'evidence' }
+    ? { code: 'conflict', message: 'another claim of the payment has the same number: start again', param: 'evidence' }
     : null;
 }
 
@@ -139,7 +139,7 @@ export function claimToPay(
   const known = Object.hasOwn(context.claims, claimId) ? context.claims[claimId] : undefined;
   if (!known) return refused({ code: 'not_found', message: 'no such claim', param: 'claim_id' });
   if (known.status !== 'open')
-    return refused({ code: 'conflict', message: `the claim is ${known.status} already`, param: 'claim_id' });
+    return refused({ code: 'conflict', message: `the claim is already ${known.status}`, param: 'claim_id' });
   const { payee, evidence, depositKey } = known.filed;
   const fault = kindFault(evidence.kind, accepted);
   if (fault) return refused({ ...fault, param: 'claim_id' });
@@ -160,7 +160,7 @@ function reject({ claimId, reason, nowSec, valuation }: RejectClaim, context: Se
   const rejected: SessionEvent = { type: 'ClaimRejected', data: { claimId, reason, rejectedAtSec: nowSec } };
   if (claim.status === 'open') return accept(rejected);
   const { requested, legs, status, units } = must(context.refunds[must(claim.refundId)]);
-  if (status === 'FAILED') return refuse('conflict', `its refund ${requested.refundId} has failed already`, 'claim_id');
+  if (status === 'FAILED') return refuse('conflict', `its refund ${requested.refundId} has already failed`, 'claim_id');
   if (status !== 'PENDING' || nowSec >= must(requested.claim).payableFromSec - WITHDRAWAL_MARGIN_SEC)
     return refuse('conflict', `its refund of ${formatAmount(units)} ${requested.coin} is being paid`, 'claim_id');
   const { leg } = must(Object.values(legs)[0]);

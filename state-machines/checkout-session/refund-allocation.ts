@@ -233,11 +233,11 @@ function faultOf(context: SessionContext, coin: Coin, depositKey: string, isClai
   const invalid = (message: string): Refusal => ({ code: 'invalid_request', message, param: 'transaction_id' });
   if (!deposit || deposit.aside !== undefined) return invalid('transaction_id is not a deposit of this session');
   if (deposit.status !== 'final') return invalid(`the deposit is ${deposit.status}, not final`);
-  if (deposit.facts.coin !== coin) return invalid(`the deposit is one of ${deposit.facts.coin}`);
+  if (deposit.facts.coin !== coin) return invalid(`the deposit is in ${deposit.facts.coin}`);
   return deposit.facts.fromAddress === null && !isClaimed ? { ...NOBODY, param: 'transaction_id' } : null;
 }
 
-const NOBODY: Refusal = { code: 'payer_ambiguous', message: 'the money has no single payer that a refund could go to' };
+const NOBODY: Refusal = { code: 'payer_ambiguous', message: 'the money has no single payer to refund' };
 
 function tooMuch(context: SessionContext, { coin, namedDeposit }: RefundTerms, most: bigint): Refusal {
   const taken = takenByDeposit(context);
@@ -253,7 +253,7 @@ function tooMuch(context: SessionContext, { coin, namedDeposit }: RefundTerms, m
     `at most ${formatAmount(most)} ${coin} can be refunded${namedDeposit === null ? '' : ' of this deposit'}`,
     ...(namedDeposit === null && nobodys > 0n ? [`${formatAmount(nobodys)} ${coin} have no single payer`] : []),
     ...(namedDeposit === null && dust > 0n
-      ? [`${formatAmount(dust)} ${coin} are dust, which is refunded by its transaction_id alone`]
+      ? [`${formatAmount(dust)} ${coin} are dust, which is refunded only by its transaction_id`]
       : []),
   ];
   return { code: 'refund_exceeds_paid', message: message.join('; '), param: 'amount.value' };
@@ -261,7 +261,7 @@ function tooMuch(context: SessionContext, { coin, namedDeposit }: RefundTerms, m
 
 const uncarried = (coin: Coin, units: bigint, rest: bigint): Refusal => ({
   code: 'invalid_request',
-  message: `${formatAmount(units)} ${coin} is no whole number of units of the payers' tokens; ${formatAmount(units - rest)} ${coin} can be refunded`,
+  message: `${formatAmount(units)} ${coin} is not a whole number of units of the payers' tokens; ${formatAmount(units - rest)} ${coin} can be refunded`,
   param: 'amount.value',
 });
 

@@ -198,7 +198,7 @@ function recordDeposit({ facts }: RecordDeposit, { context }: SessionState): Dec
   if (known && (known.credit || known.status === 'detected' || known.status === 'final')) return accept();
   // Whatever look-up named this session: what it offered is in its own events.
   if (!optionAt(createdOf(context), facts.toAddress))
-    return refuse('conflict', `${facts.toAddress} is no address of this session`);
+    return refuse('conflict', `${facts.toAddress} is not an address of this session`);
   const kind = kindOf(context, facts);
   const other = kind === 'on_time' && facts.coin !== createdOf(context).dueCoin ? must(openAlternative(context)) : null;
   const detected: SessionEvent = { type: 'DepositDetected', data: { ...facts, kind } };
@@ -271,7 +271,7 @@ function requestRefund(command: RequestRefund, { context }: SessionState): Decis
   if (approved && must(legs[0]).takenFrom.length < approved.pay.deposits.length)
     return refuse(
       'invalid_request',
-      'amount.value must be more than the test payment, which goes back as well',
+      'amount.value must be more than the test payment, which is also refunded',
       'amount.value',
     );
   const doubt = command.acknowledgedSender || approved ? null : doubtfulSender(context, legs, command.senders);
@@ -303,7 +303,7 @@ function nothingOf(coin: Coin, context: SessionContext): Decision<SessionEvent> 
   const there = others.map((other) => `${formatAmount(refundable(context, other))} ${other}`).join(' and ');
   return refuse(
     'session_not_paid',
-    `no final ${coin} was received for this session, but ${there} can be refunded: name the coin`,
+    `no final ${coin} was received for this session, but ${there} can be refunded: specify the coin`,
     'amount.currency',
   );
 }
@@ -321,7 +321,7 @@ function doubtfulSender(
       if (!sender)
         return {
           code: 'conflict',
-          message: 'what is left of the payments has changed meanwhile: send the request again',
+          message: 'the remaining money has changed meanwhile: send the request again',
         };
       if (!needsAcknowledgement(sender)) continue;
       const who = sender.kind === 'exchange' ? `a wallet of ${sender.name ?? 'an exchange'}` : 'a contract';

@@ -110,14 +110,14 @@ export function whyNotCreditable(
   { transfer, mode, merchantId }: Pick<CreditTransfer, 'transfer' | 'mode' | 'merchantId'>,
   { created, deposits }: SessionContext,
 ): string | null {
-  if (!created) return 'there is no such session';
+  if (!created) return 'no such session';
   if (created.mode !== mode) return `the session is in ${created.mode} mode, the transfer in ${mode} mode`;
   if (merchantId !== null && created.merchantId !== merchantId)
-    return `the money is owed to ${merchantId}, the session is one of ${created.merchantId}`;
-  if (!mayBeCredited(deposits[transfer.depositKey])) return 'the transfer came to this very session';
+    return `the money is owed to ${merchantId}, but the session belongs to ${created.merchantId}`;
+  if (!mayBeCredited(deposits[transfer.depositKey])) return 'the transfer came to this session itself';
   return transfer.coin === created.dueCoin
     ? null
-    : `the session is due in ${created.dueCoin}, the transfer brought ${transfer.coin}`;
+    : `the session is due in ${created.dueCoin}, but the transfer is in ${transfer.coin}`;
 }
 
 function credit(command: CreditTransfer, context: SessionContext): Decision<SessionEvent> {

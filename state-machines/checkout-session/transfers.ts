@@ -48,14 +48,14 @@ function whyNotFree(context: SessionContext, { facts, units }: DepositState): st
   const refund = refundOf(context, facts.depositKey);
   if (refund !== null) return `the refund ${refund} takes its money`;
   const left = finalOf(context, facts.coin) - refundedOrReserved(context, facts.coin);
-  return left >= units ? null : `refunds of the session leave no more than its other money`;
+  return left >= units ? null : `refunds of the session need its money`;
 }
 
 /** Why a deposit cannot leave its session, in words; null when it can. */
 export function whyNotSetAside(context: SessionContext, depositKey: string): string | null {
   const deposit = context.deposits[depositKey];
   if (!deposit || deposit.credit) return 'the session has no such deposit';
-  if (deposit.aside !== undefined) return 'it is set aside already';
+  if (deposit.aside !== undefined) return 'it is already set aside';
   if (deposit.status !== 'final') return `it is ${deposit.status}, not final`;
   if (deposit.kind === 'on_time' && isPayable(context))
     return 'the session is open, and the money counts towards what is due';

@@ -40,7 +40,7 @@ export function waiting(
   const pending = Object.values(context.pendingChanges);
   if (pending.some((known) => JSON.stringify(known.change) === JSON.stringify(change))) return accept();
   if (pending.length >= MAX_PENDING)
-    return refuse('invalid_request', `at most ${MAX_PENDING} changes wait at a time; withdraw one first`);
+    return refuse('invalid_request', `at most ${MAX_PENDING} changes can be pending; withdraw one first`);
   const { changeId, nowSec, requestedBy } = wait;
   const times = { requestedAtSec: nowSec, takesEffectAtSec: nowSec + minutes * 60 };
   const scheduled: MerchantChangeScheduled = {
@@ -100,7 +100,7 @@ function changeOf(command: MerchantCommand, context: MerchantContext): GuardedCh
     case 'SetChangeDelay':
       return { kind: 'change_delay', minutes: command.minutes };
     default:
-      throw new Error(`${command.type} never waits`);
+      throw new Error(`${command.type} is never delayed`);
   }
 }
 
@@ -117,7 +117,7 @@ export function decideChangeDelay(
 
 export function withdrawChange({ changeId }: Of<'WithdrawChange'>, context: MerchantContext): Decision<MerchantEvent> {
   if (!Object.hasOwn(context.pendingChanges, changeId))
-    return refuse('not_found', 'no such change is waiting', 'change_id');
+    return refuse('not_found', 'no such pending change', 'change_id');
   return accept({ type: 'MerchantChangeWithdrawn', data: { ...subjectOf(context), changeId } });
 }
 
@@ -132,7 +132,7 @@ export function applyChange(
 ): Decision<MerchantEvent> {
   const pending = Object.hasOwn(context.pendingChanges, changeId) ? context.pendingChanges[changeId] : undefined;
   if (!pending) return accept();
-  if (nowSec < pending.takesEffectAtSec) return refuse('conflict', 'the change still waits');
+  if (nowSec < pending.takesEffectAtSec) return refuse('conflict', 'the change is still delayed');
   const decision = decide(commandOf(pending.change, { floor, toleranceMaxPercent }));
   const applied = (refusal: string | null): MerchantEvent => ({
     type: 'MerchantChangeApplied',

@@ -108,7 +108,7 @@ function addEndpoint(
   if (Object.keys(context.furtherEndpoints).length >= MAX_FURTHER_ENDPOINTS)
     return refuse(
       'invalid_request',
-      `a merchant has at most ${MAX_FURTHER_ENDPOINTS + 1} endpoints; change one that is there`,
+      `a merchant has at most ${MAX_FURTHER_ENDPOINTS + 1} endpoints; change an existing one`,
     );
   const chosen = chosenOf(choice, { ...NEW_ENDPOINT, events: [] }, false);
   if (!chosen.ok) return chosen;
@@ -174,7 +174,7 @@ const refused = (message: string, param: string): Refused => ({
 function listFault(asked: readonly string[] | undefined, known: readonly string[], param: string): Refused | null {
   if (asked === undefined || (asked.every((one) => known.includes(one)) && new Set(asked).size === asked.length))
     return null;
-  return refused(`${param} must name some of ${known.join(', ')}, each once`, param);
+  return refused(`${param} must be a list of ${known.join(', ')}, each at most once`, param);
 }
 
 /** Issuing again replaces a secret that is not active yet: it may have been lost before it was ever used. */

@@ -160,7 +160,7 @@ function addDomain({ domainId, host, shopName }: Of<'AddDomain'>, context: Merch
   if (known)
     return known.shopName === shopName
       ? accept()
-      : refuse('invalid_request', `${host} is registered already; remove it first to rename the shop`, 'host');
+      : refuse('invalid_request', `${host} is already registered; remove it first to rename the shop`, 'host');
   if (domains.length >= MAX_DOMAINS) return refuse('invalid_request', `a merchant has at most ${MAX_DOMAINS} domains`);
   return accept({ type: 'DomainAdded', data: { merchantId: merchantIdOf(context), domainId, host, shopName } });
 }
@@ -175,7 +175,7 @@ function setSettlementAddress(
   context: MerchantContext,
 ): Decision<MerchantEvent> {
   if (context.settlementAddresses[network] === address) return accept();
-  if (new Set(approvers).size < 2) return refuse('conflict', 'two operators must agree to where money goes');
+  if (new Set(approvers).size < 2) return refuse('conflict', 'two approvers must approve a settlement address');
   return accept({
     type: 'SettlementAddressSet',
     data: { merchantId: merchantIdOf(context), network, address, approvers },

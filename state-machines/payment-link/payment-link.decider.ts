@@ -103,7 +103,7 @@ export function numberOf({ open, paid }: PaymentLinkContext, press: string): num
 }
 
 function create({ terms, nowSec }: Of<'CreatePaymentLink'>, { value }: PaymentLinkState): Decision<PaymentLinkEvent> {
-  if (value !== 'absent') return refuse('conflict', 'there is such a payment link');
+  if (value !== 'absent') return refuse('conflict', 'the payment link already exists');
   const wrong = termsFault(terms, nowSec);
   return wrong
     ? { ok: false, refusal: wrong }
@@ -132,8 +132,8 @@ function termsFault(
 const REFUSALS: Readonly<Record<Exclude<LinkStatus, 'on'>, string>> = {
   off: 'the payment link is switched off',
   over: 'the payment link has ended',
-  used_up: 'the payment link was paid as often as it may be',
-  busy: 'too many payments of the payment link wait for money',
+  used_up: 'the payment link has reached its number of payments',
+  busy: 'too many payments of the payment link are waiting for money',
   paused: 'too many payments of the payment link were not paid within a day',
 };
 

@@ -94,7 +94,7 @@ export function decidePerson(command: PersonCommand, { context }: PersonState): 
     case 'RemovePasskey':
       return removePasskey(command, context, personId);
     case 'ChangeRoles': {
-      if (sameName(command.by, name)) return refuse('invalid_request', 'nobody changes their own roles', 'roles');
+      if (sameName(command.by, name)) return refuse('invalid_request', 'nobody can change their own roles', 'roles');
       if (context.identity !== null)
         return refuse('invalid_request', 'their roles come from single sign-on: change them there', 'roles');
       const fault = grantsFault(command.grants, command.nowSec);
@@ -103,12 +103,12 @@ export function decidePerson(command: PersonCommand, { context }: PersonState): 
         : accept({ type: 'RolesChanged', data: { personId, ...wantedOf(command), grants: command.grants } });
     }
     case 'Suspend':
-      if (sameName(command.by, name)) return refuse('invalid_request', 'nobody suspends themselves', 'person');
+      if (sameName(command.by, name)) return refuse('invalid_request', 'nobody can suspend themselves', 'person');
       return context.suspended
         ? accept()
         : accept({ type: 'PersonSuspended', data: { personId, ...wantedOf(command) } });
     case 'Reinstate':
-      if (sameName(command.by, name)) return refuse('invalid_request', 'nobody reinstates themselves', 'person');
+      if (sameName(command.by, name)) return refuse('invalid_request', 'nobody can reinstate themselves', 'person');
       return context.suspended
         ? accept({ type: 'PersonReinstated', data: { personId, ...wantedOf(command) } })
         : accept();
@@ -129,7 +129,7 @@ function invite(
   { invited }: PersonContext,
 ): Decision<PersonEvent> {
   const { personId, name, grants, linkHash, expiresAtSec, nowSec } = command;
-  if (invited !== null) return refuse('conflict', 'the person is known already');
+  if (invited !== null) return refuse('conflict', 'the person already exists');
   const fault = nameFault(name) ?? grantsFault(grants, nowSec);
   if (fault) return { ok: false, refusal: fault };
   return accept({
@@ -154,21 +154,17 @@ function issueLink(
   const isFirst =
     Object.keys(context.passkeys).length === 0 && (context.identity !== null || sameName(by, must(context.invited).by));
   if (!byHost && Object.keys(context.passkeys).length === 0 && sameName(by, name))
-    return refuse(
-      'invalid_request',
-      'whoever has no passkey yet gets the first one by a link of somebody else',
-      'person',
-    );
+    return refuse('invalid_request', 'the first passkey needs a link from somebody else', 'person');
   if (!byHost && !isFirst && !sameName(by, name)) {
     const { recovery } = context;
     if (recovery === null || recovery.requestedAtSec + RECOVERY_SEC <= nowSec)
       return refuse(
         'invalid_request',
-        'a person who has passkeys gets a link for another one only when two operators agree: ask for recovery first',
+        'a person with passkeys gets a link for another one only if two operators agree: request recovery first',
         'person',
       );
     if (sameName(recovery.by, by))
-      return refuse('invalid_request', 'recovery takes two: another operator than the one who asked for it', 'person');
+      return refuse('invalid_request', 'recovery takes two people: the second must be another operator', 'person');
   }
   return accept({ type: 'JoinLinkIssued', data: { personId, ...wantedOf(command), linkHash, expiresAtSec } });
 }
@@ -180,7 +176,7 @@ function requestRecovery(
   name: string,
 ): Decision<PersonEvent> {
   if (suspended) return refuse('invalid_request', 'the person is suspended', 'person');
-  if (sameName(command.by, name)) return refuse('invalid_request', 'nobody recovers themselves', 'person');
+  if (sameName(command.by, name)) return refuse('invalid_request', 'nobody can recover their own access', 'person');
   return accept({
     type: 'RecoveryRequested',
     data: { personId, ...wantedOf(command), requestedAtSec: command.nowSec },
@@ -193,7 +189,7 @@ function addPasskey(
   personId: string,
 ): Decision<PersonEvent> {
   const isOpen = link !== null && link.linkHash === passkey.linkHash && link.expiresAtSec > passkey.addedAtSec;
-  if (!isOpen || suspended) return refuse('not_found', 'the link was used, replaced or is too old');
+  if (!isOpen || suspended) return refuse('not_found', 'the link was used, replaced or has expired');
   return accept({ type: 'PasskeyAdded', data: { personId, ...passkey } });
 }
 
@@ -205,7 +201,7 @@ function removePasskey(
   const { credentialId } = command;
   if (!Object.hasOwn(passkeys, credentialId)) return refuse('not_found', 'no such passkey');
   if (Object.keys(passkeys).length === 1)
-    return refuse('invalid_request', 'the last passkey stays: suspend the person instead', 'passkey');
+    return refuse('invalid_request', 'the last passkey cannot be removed: suspend the person instead', 'passkey');
   return accept({ type: 'PasskeyRemoved', data: { personId, ...wantedOf(command), credentialId } });
 }
 
@@ -219,9 +215,12 @@ function signIn(
   const passkey = passkeys[wanted.credentialId];
   // Whoever leaves the organisation is locked out there.
   if (identity !== null)
-    return refuse('authentication_failed', 'the person signs in with single sign-on; the passkey signs what they do');
+    return refuse(
+      'authentication_failed',
+      'the person signs in with single sign-on; the passkey only signs their actions',
+    );
   if (suspended || !passkey)
-    return refuse('authentication_failed', 'the passkey is nobody’s, or its person is suspended');
+    return refuse('authentication_failed', 'the passkey is unknown, or its owner is suspended');
   return accept<PersonEvent>(...endedFor(signIns, personId, must(invited).name), {
     type: 'SignedIn',
     data: { personId, ...wanted },
@@ -258,7 +257,7 @@ function signInBySso(
   }
   const { identity, suspended, signIns, invited } = context;
   if (identity?.issuer !== issuer || identity.subject !== subject)
-    return refuse('conflict', `${invited.name} is somebody else here, who signs in another way`, 'name');
+    return refuse('conflict', `${invited.name} is another person here, who signs in differently`, 'name');
   if (suspended) return refuse('authentication_failed', 'the person is suspended');
   return accept<PersonEvent>(...endedFor(signIns, personId, invited.name), signedIn);
 }
@@ -268,7 +267,7 @@ function nameFault(name: string): Refusal | null {
   if (!NAME.test(name)) return fault('name must be 1 to 64 letters, digits, blanks, dots, hyphens or underscores');
   const shown = name.trim().replaceAll(/ +/g, ' ');
   return RESERVED.some((reserved) => sameName(reserved, shown))
-    ? fault(`name must not be ${shown}: records give it to no person`)
+    ? fault(`name must not be ${shown}, which is reserved in records`)
     : null;
 }
 
@@ -276,13 +275,12 @@ function grantsFault(grants: readonly Grant[], nowSec: number): Refusal | null {
   const fault = (message: string): Refusal => ({ code: 'invalid_request', message, param: 'roles' });
   if (grants.length === 0 || grants.length > MAX_GRANTS) return fault(`roles must be 1 to ${MAX_GRANTS}`);
   for (const { role, merchantId, untilSec } of grants) {
-    if (role === 'merchant_admin' && merchantId === null)
-      return fault('merchant_admin needs the merchant that it is for');
+    if (role === 'merchant_admin' && merchantId === null) return fault('merchant_admin needs a merchant');
     if (!OF_MERCHANTS.has(role) && merchantId !== null)
       return fault(`${role} is for the whole service, not for one merchant`);
-    if (role === 'auditor' && untilSec === null) return fault('auditor needs a day on which it ends');
-    if (untilSec !== null && untilSec <= nowSec) return fault(`${role} would have ended already`);
-    if (role === 'auditor' && must(untilSec) > nowSec + MAX_AUDIT_SEC) return fault('auditor ends within a year');
+    if (role === 'auditor' && untilSec === null) return fault('auditor needs an end date');
+    if (untilSec !== null && untilSec <= nowSec) return fault(`${role} would already have ended`);
+    if (role === 'auditor' && must(untilSec) > nowSec + MAX_AUDIT_SEC) return fault('auditor must end within a year');
   }
   return null;
 }

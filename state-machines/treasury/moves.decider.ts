@@ -126,12 +126,12 @@ function request(kind: MoveKind, data: MoveRequested, context: TreasuryContext):
   if (known)
     return known.kind === kind && known.terms.amount === data.amount
       ? accept()
-      : refuse('conflict', 'the id names another move');
+      : refuse('conflict', 'the id belongs to another move');
   if ((parseAmount(data.amount) ?? 0n) <= 0n) return refuse('invalid_request', 'amount must be above zero', 'amount');
   if (Object.keys(context.moves).length >= MAX_OPEN_MOVES)
-    return refuse('conflict', `${MAX_OPEN_MOVES} moves are open already`);
+    return refuse('conflict', `${MAX_OPEN_MOVES} moves are already open`);
   const paidBack = data.transfer && context.nativeReturns[nativeTransferKey(data.transfer)];
-  if (paidBack) return refuse('conflict', `the transfer is paid back by ${paidBack}`, 'tx');
+  if (paidBack) return refuse('conflict', `the transfer is returned by ${paidBack}`, 'tx');
   if (!isLegalRequest(context, kind, data))
     return refuse('conflict', `${data.fromAddress} has a move of this kind under way`);
   return accept(named(kind, 'Requested', data));
@@ -144,7 +144,7 @@ function approve(
   const move = context.moves[moveId];
   if (!move) return refuse('not_found', 'no such move, or it is done');
   if (!mayBeApproved(move.kind)) return refuse('conflict', 'this move needs no approval');
-  if (approver === move.terms.requestedBy) return refuse('conflict', 'who proposed it cannot approve it');
+  if (approver === move.terms.requestedBy) return refuse('conflict', 'the proposer cannot approve it');
   if (move.approvers.includes(approver)) return accept();
   return accept(named(move.kind, 'Approved', { moveId, approver, approvedAtSec: nowSec }));
 }
@@ -154,7 +154,7 @@ function reserve(data: MoveReservation, context: TreasuryContext): Decision<Trea
   if (context.open !== null) return refuse('conflict', 'another sequence is not signed yet');
   const move = context.moves[data.moveId];
   if (!move) return refuse('not_found', 'no such move, or it is done');
-  if (!isApproved(move)) return refuse('conflict', 'two approvers have not agreed yet');
+  if (!isApproved(move)) return refuse('conflict', 'two approvers have not approved it yet');
   if (!isLegalMoveReservation(context, data))
     return refuse('conflict', `the sequence does not belong to ${data.moveId}`);
   return accept({ type: 'MoveSequenceReserved', data });
@@ -221,7 +221,7 @@ function reconcile(
   context: TreasuryContext,
 ): Decision<TreasuryMoveEvent> {
   if (settled !== context.differencesSettled)
-    return refuse('conflict', 'a difference was written down or explained since the look began');
+    return refuse('conflict', 'a difference was recorded or explained since the check began');
   if (context.reconciledThrough !== null && result.throughBlock < context.reconciledThrough)
     return refuse('conflict', 'another reconciliation got further');
   return accept<TreasuryMoveEvent>(
@@ -243,7 +243,7 @@ function recordLook(
   context: TreasuryContext,
 ): Decision<TreasuryMoveEvent> {
   if (finds !== context.nativeCoinFinds)
-    return refuse('conflict', 'another look at the collection addresses was written down meanwhile');
+    return refuse('conflict', 'another check of the collection addresses was recorded meanwhile');
   const known = new Set(Object.values(context.moves).flatMap(addressesOf));
   const moving = [...found, ...missing].find(({ address }) => known.has(address));
   if (moving) return refuse('conflict', `${moving.address} has a move under way`);

@@ -74,11 +74,11 @@ function recordSigned(data: PayoutSequenceSigned['data'], context: TreasuryConte
 function moveJournalPlace(data: JournalPlaceMoved['data'], context: TreasuryContext): Decision<TreasuryEvent> {
   if (context.journal?.hash === data.to.hash) return accept();
   if (context.journal?.hash !== data.from?.hash)
-    return refuse('conflict', 'the ledger has come to another place of the journal meanwhile');
+    return refuse('conflict', 'the event log has moved to another position in the journal meanwhile');
   if (!isLegalPlace(context, data))
     return refuse(
       'conflict',
-      `nothing can be passed over while ${data.passed?.moveId} is open or a sequence is not signed`,
+      `nothing can be skipped while ${data.passed?.moveId} is open or a sequence is not signed`,
     );
   return accept({ type: 'JournalPlaceMoved', data });
 }

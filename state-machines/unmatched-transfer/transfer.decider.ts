@@ -142,10 +142,10 @@ function giveBack(
 
 /** Why it cannot go back, in words; null when it can. */
 const whyNotReturnable = ({ fromAddress }: UnmatchedTransfer): string | null =>
-  fromAddress === null ? 'the chain does not name exactly one address that paid' : null;
+  fromAddress === null ? 'the chain does not name exactly one paying address' : null;
 
 function senderWords({ sender, fromAddress }: UnmatchedTransfer): string {
-  if (sender === null) return `nobody could tell what ${fromAddress} is`;
+  if (sender === null) return `the kind of ${fromAddress} could not be determined`;
   return sender.kind === 'exchange'
     ? `${fromAddress} is a wallet of ${sender.name ?? 'an exchange'}`
     : `${fromAddress} is a contract`;
@@ -169,14 +169,14 @@ function undo(
     case 'cancelling':
       return accept();
     case 'attaching':
-      return refuse('conflict', 'it is being attached at this moment; undo it afterwards');
+      return refuse('conflict', 'it is being attached right now; undo it afterwards');
     case 'returned':
       return refuse(
         'conflict',
         `it was paid back (${decision?.target.kind === 'return' ? decision.target.moveId : ''}); a payment in a block cannot be undone`,
       );
     case 'open':
-      return refuse('conflict', 'there is nothing to undo: it waits for a decision');
+      return refuse('conflict', 'there is nothing to undo: it is waiting for a decision');
   }
 }
 

@@ -180,7 +180,7 @@ describe('native coin that somebody sent to a collection address', () => {
       });
       expect(Number(amount)).toBeGreaterThan(0);
       expect(Number(amount)).toBeLessThan(network === 'ethereum' ? 0.01 : network === 'tron' ? 5 : 0.005);
-      await expect(admin('treasury.return', terms)).rejects.toThrow(`the transfer is paid back by ${id}`);
+      await expect(admin('treasury.return', terms)).rejects.toThrow(`the transfer is returned by ${id}`);
       for (const name of ['ben', 'cleo']) await as(name, 'treasury.approve', { id });
       await idle();
       const { lines } = await admin<{ lines: { kind: string }[] }>('ledger.account', {

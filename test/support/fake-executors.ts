@@ -261,7 +261,7 @@ export const FAKE_DESKS = {
     withdraw: async (_caller, id) =>
       id === 'chg_1'
         ? { ok: true, value: [] }
-        : { ok: false, refusal: { code: 'not_found', message: 'no such change is waiting' } },
+        : { ok: false, refusal: { code: 'not_found', message: 'no such pending change' } },
   },
   settings,
   sandbox,

@@ -229,7 +229,7 @@ describe('people among themselves', () => {
       reason: 'more',
     });
     expect(answer.status).toBe(400);
-    expect(answer.body).toContain('nobody changes their own roles');
+    expect(answer.body).toContain('nobody can change their own roles');
   });
 
   it('cannot take over somebody else with a link: two operators must agree, neither the person', async () => {

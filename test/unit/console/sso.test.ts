@@ -113,7 +113,7 @@ describe('single sign-on', () => {
     ],
     ['no groups', { groups: 7 }, 'the claim groups gives'],
     ['no name', { preferred_username: ' ' }, 'the claim preferred_username names nobody'],
-    ['the name of somebody else of the provider', { sub: '00u-other' }, 'is somebody else here'],
+    ['the name of somebody else of the provider', { sub: '00u-other' }, 'is another person here'],
   ])('refuses whoever has %s, and says so', async (_, change, why) => {
     tokenOf(await signIn());
     Object.assign(provider.claims, change);
@@ -165,7 +165,7 @@ describe('single sign-on', () => {
   it('takes over nobody who was invited', async () => {
     const ada = await world.person('Ada', { role: 'operator' });
     provider.claims = { sub: '00u-ada', preferred_username: 'ADA', groups: ['Ops'] };
-    expect((await signIn()).body).toContain('Ada is somebody else here, who signs in another way');
+    expect((await signIn()).body).toContain('Ada is another person here, who signs in differently');
     expect((await world.get('/people', ada)).status).toBe(200);
   });
 

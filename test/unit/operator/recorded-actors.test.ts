@@ -108,7 +108,7 @@ it('a delay that is no number of minutes is refused with the field', async () =>
   const { run } = await operatorSide();
   for (const minutes of ['soon', '-1', '1.5', '43201'])
     await expect(run('merchant.set-change-delay', { minutes })).rejects.toThrow(/minutes must be a whole number/);
-  await expect(run('merchant.withdraw-change', { change_id: 'chg_none' })).rejects.toThrow('no such change is waiting');
+  await expect(run('merchant.withdraw-change', { change_id: 'chg_none' })).rejects.toThrow('no such pending change');
 });
 
 async function endpointId(run: (name: string, args: AdminArguments) => unknown): Promise<string | undefined> {

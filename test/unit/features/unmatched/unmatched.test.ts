@@ -199,7 +199,7 @@ describe('attaching a unmatched transfer', () => {
 
   it('is refused for the session it came to, for one that is not there, and while a refund takes the money', async () => {
     const { inbox, found, send } = await world();
-    expect(refusalOf(await inbox.attach(await found(), SOURCE, REAL))).toContain('this very session');
+    expect(refusalOf(await inbox.attach(await found(), SOURCE, REAL))).toContain('this session itself');
     expect(refusalOf(await inbox.attach(await found(), OTHER, REAL))).toContain('no such session');
     await send(SOURCE, refundCommand({ refundId: 're_1' as never, nowSec: EXPIRES_AT + 800 }));
     expect(refusalOf(await inbox.attach(await found(), TARGET, REAL))).toBe('the refund re_1 takes its money');

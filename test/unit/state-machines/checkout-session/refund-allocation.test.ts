@@ -232,7 +232,7 @@ describe('what a token can carry', () => {
     const state = after({});
     expect(refusalOf(state, asking('1.0000001'))).toMatchObject({
       code: 'invalid_request',
-      message: "1.0000001 USDT is no whole number of units of the payers' tokens; 1.00 USDT can be refunded",
+      message: "1.0000001 USDT is not a whole number of units of the payers' tokens; 1.00 USDT can be refunded",
       param: 'amount.value',
     });
   });
@@ -275,7 +275,7 @@ describe('money without a single payer', () => {
   it('is told apart from dust', () => {
     const state = run(after({}, { payer: '0xStranger', amount: '0.005' }), asking(null));
     expect(refusalOf(state, asking('0.005', { refundId: 're_b' as RefundId }))).toMatchObject({
-      message: 'at most 0.00 USDT can be refunded; 0.005 USDT are dust, which is refunded by its transaction_id alone',
+      message: 'at most 0.00 USDT can be refunded; 0.005 USDT are dust, which is refunded only by its transaction_id',
     });
   });
 });

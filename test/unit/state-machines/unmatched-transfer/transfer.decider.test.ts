@@ -123,7 +123,7 @@ describe('a unmatched transfer', () => {
 
   it('goes back to who paid and nowhere else', () => {
     const none = { ...giveBack, transfer: { ...transfer, fromAddress: null } } as TransferCommand;
-    expect(refusalOf(none)).toBe('the chain does not name exactly one address that paid');
+    expect(refusalOf(none)).toBe('the chain does not name exactly one paying address');
     const event = {
       type: 'TransferReturnRequested',
       data: {
@@ -146,7 +146,7 @@ describe('a unmatched transfer', () => {
   it.each([
     [{ kind: 'exchange', name: 'Binance' }, 'is a wallet of Binance'],
     [{ kind: 'contract', name: null }, 'is a contract'],
-    [null, 'nobody could tell'],
+    [null, 'could not be determined'],
   ] as const)('goes back to %j only with an acknowledgement', (sender, words) => {
     const command = { ...giveBack, transfer: { ...transfer, sender } } as TransferCommand;
     expect(refusalOf(command)).toContain(words);
