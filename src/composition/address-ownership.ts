@@ -54,7 +54,7 @@ export async function startAddressOwnership(parts: ServiceParts, store: EventSto
       ? new Recurring(
           () => record.answer(owner),
           ANSWER_EVERY_MS,
-          (error) => log.warn({ err: error }, 'the signer could not say in the ledger which addresses are its own'),
+          (error) => log.warn({ err: error }, 'the signer could not record which addresses are its own'),
         )
       : null;
   answering?.start();
@@ -71,8 +71,8 @@ export async function startAddressOwnership(parts: ServiceParts, store: EventSto
 const WORDS = {
   own: "the signer's own",
   foreign:
-    "not the signer's: none is given out, since nobody here could move the money; correct WALLET_XPUB_... or WALLET_SOLANA_POOL",
-  unasked: 'the signer has not confirmed them yet: none is given out until it has',
+    "not the signer's: none is assigned, since nobody here could move the money; correct WALLET_XPUB_... or WALLET_SOLANA_POOL",
+  unasked: 'the signer has not confirmed them yet: none is assigned until it has',
 } as const;
 
 export const ownershipFacts = (status: readonly SourceOwnership[]): HealthFact[] =>

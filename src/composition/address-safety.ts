@@ -51,7 +51,7 @@ export function addressHealth(stocks: readonly AddressStock[]): HealthFact {
   return {
     name,
     state: 'refusing',
-    detail: 'no address is ready to be given out on any network: every new session is refused',
+    detail: 'no address is ready on any network: every new session is refused',
   };
 }
 
@@ -63,7 +63,7 @@ function openMarks(directory: string, log: ServiceParts['log']): AddressMarks | 
   } catch (error) {
     log.warn(
       { err: error, directory },
-      'set SIGNER_JOURNAL_DIR to a writable directory outside DATA_DIR: without it a ledger restored by other means than quittance restore is not noticed',
+      'set SIGNER_JOURNAL_DIR to a writable directory outside DATA_DIR: without it, an event log restored by other means than quittance restore goes unnoticed',
     );
     return null;
   }

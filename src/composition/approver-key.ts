@@ -44,7 +44,7 @@ export interface OpenedKey {
 export function openApproverKey(text: string, passphrase: string): OpenedKey {
   const file = parsed(text);
   const d = openText(headerOf(file.name, file.publicKey), file, passphrase);
-  if (d === null) throw new CommandRefused('the passphrase does not open the key, or the file was changed');
+  if (d === null) throw new CommandRefused('the passphrase does not open the key, or the file was modified');
   const key = createPrivateKey({ key: { kty: 'OKP', crv: 'Ed25519', x: file.publicKey, d }, format: 'jwk' });
   return { name: file.name, sign: (terms) => sign(null, Buffer.from(terms), key).toString('base64url') };
 }
@@ -53,7 +53,7 @@ function parsed(text: string): z.infer<typeof fileSchema> {
   try {
     return fileSchema.parse(JSON.parse(text));
   } catch {
-    throw new CommandRefused('the file is no key of an approver: "quittance approver enroll" makes one');
+    throw new CommandRefused('the file is not the key of an approver: create one with "quittance approver enroll"');
   }
 }
 

@@ -22,7 +22,7 @@ export async function enrolApprover(args: AdminArguments, env: Environment): Pro
       'name must begin with a letter or digit and have letters, digits, spaces and . _ - only, 64 at most',
     );
   const file = resolve(requiredText(args, 'key'));
-  if (existsSync(file)) throw new CommandRefused(`${file} exists: a key is never replaced, move it away first`);
+  if (existsSync(file)) throw new CommandRefused(`${file} exists: a key is never overwritten, move it away first`);
   const passphrase = checkedPassphrase(givenPassphrase(args, env) ?? (await askNewPassphrase('key')));
   const { file: text, entry } = makeApproverKey(name, passphrase, SCRYPT_COST.passphrase);
   writeText(file, text);

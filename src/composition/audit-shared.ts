@@ -31,7 +31,7 @@ export async function startSharedAudit(parts: ServiceParts, { guard, isAfter }: 
     if (ownFault !== null) return;
     ownFault = message;
     guard.refuse(message);
-    log.error({ reason: message }, 'the ledger is not what it was: the service is read-only');
+    log.error({ reason: message }, 'the event log has changed: the service is read-only');
   };
   const auditOf = (anchors: readonly AuditAnchor[]): StoreAudit =>
     new StoreAudit({ store, isAfter, verifierKey: identity?.verifierKey ?? null, anchors });
@@ -52,7 +52,7 @@ export async function startSharedAudit(parts: ServiceParts, { guard, isAfter }: 
   const isLeader = (): boolean => grant?.isHeld() ?? false;
   const sequencer = tree && (await createSequencer(parts, { store, tree, identity, isLeader, damaged }));
   if (roles.signer && !sequencer)
-    log.warn({}, 'no checkpoints of the ledger are signed: the signer needs a wallet and SIGNER_JOURNAL_DIR');
+    log.warn({}, 'no checkpoints are signed: the signer needs a wallet and SIGNER_JOURNAL_DIR');
   tree?.start();
   const lead = async (granted: LeaseGrant) => {
     grant = granted;
@@ -130,12 +130,12 @@ function keepTelling({ board, tiles, identity, tree, leading, ownFault, guard, l
     heard = notice.verifierKey;
     if (ownFault() !== null || guard.refusal === notice.fault) return;
     guard.refuse(notice.fault);
-    if (notice.fault === null) log.info({}, 'the ledger is what it was again: the service takes writes');
-    else log.error({ reason: notice.fault }, 'the ledger is not what it was: the service is read-only');
+    if (notice.fault === null) log.info({}, 'the event log is intact again: the service accepts writes');
+    else log.error({ reason: notice.fault }, 'the event log has changed: the service is read-only');
   };
   const timer = setInterval(() => {
     turn ??= tell()
-      .catch((error: unknown) => log.warn({ err: error }, 'the state of the audit cannot be kept now'))
+      .catch((error: unknown) => log.warn({ err: error }, 'the state of the audit cannot currently be saved'))
       .finally(() => (turn = null));
   }, STATUS_EVERY_MS).unref();
   return {
@@ -164,7 +164,7 @@ async function fromTiles(
 }
 
 const behind = (): Promise<never> =>
-  Promise.reject(new AuditTreeBehind('this process keeps no tree: ask a node with the role api or signer'));
+  Promise.reject(new AuditTreeBehind('this process has no Merkle tree: ask a node with the role api or signer'));
 
 /** Of processes that neither sign nor answer anybody. */
 const NO_TREE: AuditTree = {

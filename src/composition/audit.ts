@@ -26,10 +26,10 @@ export async function startAudit(parts: ServiceParts): Promise<RunningAudit> {
   const damaged = (message: string): void => {
     if (store.refusal === message) return;
     store.refuseAppends(message);
-    log.error({ reason: message }, 'the ledger is not what it was: the service is read-only');
+    log.error({ reason: message }, 'the event log has changed: the service is read-only');
   };
   if (store.refusal !== null)
-    log.error({ reason: store.refusal }, 'the ledger is not what it was: the service is read-only');
+    log.error({ reason: store.refusal }, 'the event log has changed: the service is read-only');
   const identity = (await checkpointSigner?.auditIdentity()) ?? null;
   const missing = await missingFrom(config.DATA_DIR, store, storage.readModel, identity);
   if (missing !== null) damaged(missing);
@@ -39,7 +39,7 @@ export async function startAudit(parts: ServiceParts): Promise<RunningAudit> {
       state: ({ fault }: AuditState) => {
         if (fault !== null) damaged(fault);
       },
-      error: (error) => log.error({ err: error }, 'the ledger cannot be checked; payouts wait'),
+      error: (error) => log.error({ err: error }, 'the event log cannot be checked; payouts wait'),
     },
   );
   await thread.checked;
@@ -48,7 +48,7 @@ export async function startAudit(parts: ServiceParts): Promise<RunningAudit> {
       ? await createSequencer(parts, { store, tree: thread, identity, isLeader: () => true, damaged })
       : null;
   if (!sequencer && store.refusal === null)
-    log.warn({}, 'no checkpoints of the ledger are signed: the signer needs a wallet and SIGNER_JOURNAL_DIR');
+    log.warn({}, 'no checkpoints are signed: the signer needs a wallet and SIGNER_JOURNAL_DIR');
   sequencer?.start();
   return {
     tree: thread,
@@ -138,6 +138,6 @@ export function auditHealth({ state, readOnly }: RunningAudit): HealthFact {
   return {
     name: 'ledger',
     state: 'ok',
-    detail: integrity === 'sound' ? `${size} events, sound` : `${size} events checked, payouts wait for the rest`,
+    detail: integrity === 'sound' ? `${size} events, intact` : `${size} events checked, payouts wait for the rest`,
   };
 }

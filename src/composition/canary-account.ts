@@ -104,7 +104,7 @@ async function openWallet(config: Config, mode: Mode, treasuries: Iterable<Treas
 }
 
 const NOT_ITS_OWN =
-  'CANARY_KEYSTORE holds the keys of the service itself: give canary payments a wallet of their own (quittance wallet init)';
+  "CANARY_KEYSTORE contains the service's own keys: create a separate wallet for canary payments (quittance wallet init)";
 
 function named<Value>(setting: string, read: () => Value): Value {
   try {

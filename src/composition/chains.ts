@@ -161,7 +161,7 @@ function logging(log: Logger, mode: Mode, network: Network): WatchObserver {
       log[reorg.beyondFinality ? 'error' : 'warn']({ ...where, ...reorg }, 'the chain was reorganised'),
     onReverted: (reverted) =>
       log[reverted.afterFinal ? 'error' : 'warn']({ ...where, ...reverted }, 'a deposit was reverted'),
-    onAnomaly: (anomaly) => log.warn({ ...where, ...anomaly }, 'the chain answered oddly'),
+    onAnomaly: (anomaly) => log.warn({ ...where, ...anomaly }, 'the chain gave an unexpected answer'),
     onTrouble: ({ error, consecutiveFailures }) =>
       log.warn({ ...where, err: error, consecutiveFailures }, 'the chain cannot be read'),
   };

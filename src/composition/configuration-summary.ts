@@ -49,7 +49,7 @@ export function configurationSummary(config: Config): object {
     node: process.versions.node,
     roles: config.ROLES,
     store: config.EVENTSTORE_URL === undefined ? 'embedded' : 'EventStoreDB and Redis',
-    signer: config.SIGNER_SOCKET === undefined ? 'none or started here' : 'of another user',
+    signer: config.SIGNER_SOCKET === undefined ? 'none or started here' : 'run by another user',
     networks: Object.fromEntries(networks),
     publicHost: config.PUBLIC_URL === undefined ? null : (URL.parse(config.PUBLIC_URL)?.host ?? '?'),
     payoutCoins: Object.keys(config.PAYOUT_LIMITS ?? {}),

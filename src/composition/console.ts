@@ -155,17 +155,16 @@ function ssoFaults({
   if (issuer === undefined)
     return [
       clientId !== undefined &&
-        'CONSOLE_SSO_ISSUER is missing: the address of the provider that knows CONSOLE_SSO_CLIENT_ID',
+        'CONSOLE_SSO_ISSUER is missing: the URL of the provider that registered CONSOLE_SSO_CLIENT_ID',
     ];
   const { protocol, hostname, pathname } = new URL(issuer);
   return [
     OF_ANY_TENANT.test(pathname) &&
-      'CONSOLE_SSO_ISSUER must name your own tenant, as in https://login.microsoftonline.com/TENANT-ID/v2.0: at common, organizations and consumers anybody’s tenant lets people in',
-    clientId === undefined &&
-      'CONSOLE_SSO_CLIENT_ID is missing: as the provider of CONSOLE_SSO_ISSUER knows the console',
+      'CONSOLE_SSO_ISSUER must be your own tenant, as in https://login.microsoftonline.com/TENANT-ID/v2.0: common, organizations and consumers let people of any tenant in',
+    clientId === undefined && "CONSOLE_SSO_CLIENT_ID is missing: the console's client id at CONSOLE_SSO_ISSUER",
     protocol !== 'https:' &&
       !isLoopbackHost(hostname) &&
-      'CONSOLE_SSO_ISSUER must start with https://: whoever reads the way to it signs in as anybody',
+      'CONSOLE_SSO_ISSUER must start with https://: anyone who can read the traffic could sign in as anybody',
     ...Object.values(roles ?? {}).map(roleFault),
   ];
 }
@@ -183,19 +182,19 @@ function roleFault(text: string): string | false {
 export function consoleFaults(config: Config): (string | false)[] {
   const { CONSOLE_PORT, CONSOLE_URL, PUBLIC_URL, PORT } = config;
   if (CONSOLE_PORT === undefined) return [];
-  if (CONSOLE_URL === undefined) return ['CONSOLE_URL is missing: the https address at which people reach the console'];
+  if (CONSOLE_URL === undefined) return ['CONSOLE_URL is missing: the https URL of the console'];
   const { protocol, hostname, origin } = new URL(CONSOLE_URL);
   return [
     ...ssoFaults(config),
     protocol !== 'https:' &&
       hostname !== 'localhost' &&
-      'CONSOLE_URL must start with https://: browsers use passkeys nowhere else',
-    /^[\d.]+$|:/.test(hostname) && 'CONSOLE_URL must name a host: passkeys belong to names, not to addresses',
+      'CONSOLE_URL must start with https://: browsers support passkeys only there',
+    /^[\d.]+$|:/.test(hostname) && 'CONSOLE_URL must have a host name: passkeys are bound to names, not to addresses',
     CONSOLE_PORT !== 0 &&
       CONSOLE_PORT === PORT &&
-      'CONSOLE_PORT must be another port than PORT: the console has an origin of its own',
+      'CONSOLE_PORT must differ from PORT: the console needs its own origin',
     PUBLIC_URL !== undefined &&
       new URL(PUBLIC_URL).origin === origin &&
-      'CONSOLE_URL must be another origin than PUBLIC_URL: what runs on the page of the payer must not reach the console',
+      "CONSOLE_URL must have a different origin than PUBLIC_URL: code on the payer's page must not reach the console",
   ];
 }

@@ -128,7 +128,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
   const given = new GivenAddresses({
     readModel: ports.readModel,
     kept: ports.readOnly === true ? null : ports.addressFilter,
-    onError: (error) => log.warn({ err: error }, 'the filter of addresses could not be read or kept'),
+    onError: (error) => log.warn({ err: error }, 'the address filter could not be read or saved'),
   });
   const addressIndexes = given.indexes;
   const followers = await followLedger(ports, { due, changes, given, notificationIds });
@@ -228,7 +228,7 @@ async function openMerchantDirectory(
   log: Logger,
 ): Promise<MerchantDirectory> {
   const onFault = (merchant: string, message: string): void =>
-    log.error({ merchant, message }, 'a stored secret does not open');
+    log.error({ merchant, message }, 'a stored secret cannot be decrypted');
   const directory = new MerchantDirectory({ store, sealer, onFault, onNotification: (id) => ids.seen(id) });
   // What of a damaged ledger cannot be read is logged where it is left out.
   await directory.start().catch((error: unknown) => (readOnly ? undefined : Promise.reject(error as Error)));

@@ -71,7 +71,7 @@ export async function openDistributed(
       await openEsdbEventStore({
         ...esdb,
         onSubscriptionError: (name, error, attempt) =>
-          log.warn({ err: error, subscription: name, attempt }, 'a subscription failed and is repeated'),
+          log.warn({ err: error, subscription: name, attempt }, 'a subscription failed and is retried'),
       }),
     );
     const personalKeys = keep(openEsdbPersonalKeys({ ...esdb, random }));

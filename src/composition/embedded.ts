@@ -32,7 +32,7 @@ export async function openEmbedded(
   const store = await openSqliteEventStore({
     dataDir,
     onSubscriptionError: (name, error, attempt) =>
-      log.error({ err: error, subscription: name, attempt }, 'a subscription failed and is repeated'),
+      log.error({ err: error, subscription: name, attempt }, 'a subscription failed and is retried'),
     onFatal: deps.onFatal,
     readDamaged: deps.readDamaged ?? false,
   });

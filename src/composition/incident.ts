@@ -21,7 +21,7 @@ export async function exportIncident(
   logs: string | undefined,
 ): Promise<JsonValue> {
   const subject = parseSubject(subjectText);
-  if (existsSync(output)) throw new InvalidConfig(`--output: ${output} is there already`);
+  if (existsSync(output)) throw new InvalidConfig(`--output: ${output} already exists`);
   const logLines = logs === undefined ? [] : linesIn(logs);
   const config = readConfig(env);
   const madeAtSec = toSec(systemClock.nowMs());

@@ -73,17 +73,17 @@ export class LeasedPayouts {
 
   /** Throws `CommandRefused` where another process has the lease. */
   get treasury(): Treasury {
-    if (!this.#current) throw new CommandRefused('another process pays now: ask there');
+    if (!this.#current) throw new CommandRefused('another process makes the payouts: ask that one');
     return this.#current.treasury;
   }
 
   async reject(legId: string): Promise<void> {
-    if (!this.#current) throw new CommandRefused('another process pays now: ask there');
+    if (!this.#current) throw new CommandRefused('another process makes the payouts: ask that one');
     await this.#current.payouts.reject(legId);
   }
 
   async takeOver(...given: Parameters<PayRefunds['takeOver']>): Promise<void> {
-    if (!this.#current) throw new CommandRefused('another process pays now: ask there');
+    if (!this.#current) throw new CommandRefused('another process makes the payouts: ask that one');
     await this.#current.payouts.takeOver(...given);
   }
 

@@ -92,7 +92,7 @@ export class LeasedWatcher implements NetworkWatcher {
   }
 
   #elsewhere(): RangeError {
-    return new RangeError(`another process reads ${this.#deps.settings.network} now: ask there`);
+    return new RangeError(`another process reads ${this.#deps.settings.network}: ask that one`);
   }
 
   /** What was told stays true while a new watcher has not read anything yet. */

@@ -59,7 +59,7 @@ class LedgerFeed {
           this.#given = { size: 0, after: null };
           return this.#run();
         }
-        if (taken.size !== size) throw new Error(`the signer has read ${taken.size} events of the ledger, not ${size}`);
+        if (taken.size !== size) throw new Error(`the signer has read ${taken.size} events, not ${size}`);
         this.#given = { size, after: must(page.at(-1)).position };
       }
     }

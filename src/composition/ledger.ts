@@ -173,7 +173,7 @@ export async function startAdminHttp(
   if (port === undefined) return null;
   const operators = fileOperators(config.DATA_DIR);
   if (operators.list().length === 0)
-    log.warn({}, 'ADMIN_PORT is set and no operator has a token: make one with quittance operator create');
+    log.warn({}, 'ADMIN_PORT is set but no operator has a token: create one with quittance operator create');
   return startAdminHttpServer({
     host,
     port,

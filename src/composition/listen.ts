@@ -51,7 +51,7 @@ export function readAccess(file: string | undefined, env: Environment): Merchant
   }
   const missing = NAMES.filter((name) => !env[name]);
   if (missing.length > 0)
-    throw new InvalidConfig(`set ${missing.join(', ')}, or name a file with --credentials, such as data/sandbox.json`);
+    throw new InvalidConfig(`set ${missing.join(', ')}, or pass a file with --credentials, such as data/sandbox.json`);
   const [baseUrl, apiKey, apiSecret] = NAMES.map((name) => must(env[name])) as [string, string, string];
   return { baseUrl, apiKey, apiSecret, webhookSecret: env['QUITTANCE_WEBHOOK_SECRET'], headerPrefix };
 }
@@ -86,7 +86,7 @@ export async function startListening(
   if (!URL.canParse(forwardTo) || !/^https?:$/.test(new URL(forwardTo).protocol))
     throw new InvalidConfig('--forward-to must be an http or https URL');
   if (!webhookSecret)
-    throw new InvalidConfig('set QUITTANCE_WEBHOOK_SECRET: your receiver verifies what is forwarded with it');
+    throw new InvalidConfig('set QUITTANCE_WEBHOOK_SECRET: your receiver verifies forwarded events with it');
   const client = createClient(access);
   const ending = new AbortController();
   const filters = { page_size: 100, ...(events !== undefined && { type: events }) };

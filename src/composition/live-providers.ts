@@ -25,7 +25,7 @@ export interface LiveProvidersParts {
 
 const FINGERPRINT_DIGITS = 8;
 const ONE_SOURCE =
-  'names one provider, so large payments would count without a second source, on its word alone: add one of another host; only a restart may do without; nothing was changed';
+  'has one provider, so large payments would count on its word alone, without a second source: add one of another host, or restart to go without; nothing was changed';
 
 /**
  * The lists of providers as settings that change without a restart. A list is taken whole, once each provider that is
@@ -83,9 +83,8 @@ function listIn(name: string, text: string): readonly string[] {
   const urls = (readConfig({ [name]: text }) as unknown as Record<string, readonly string[] | undefined>)[name] ?? [];
   if (urls.length === 0) throw new CommandRefused(`${name} is empty; nothing was changed`);
   const bad = urls.findIndex((url) => !/^https?:$/.test(URL.parse(url)?.protocol ?? ''));
-  if (bad >= 0) throw new CommandRefused(`${name}: entry ${bad + 1} is no http or https address; nothing was changed`);
-  if (new Set(urls).size < urls.length)
-    throw new CommandRefused(`${name} names one address twice; nothing was changed`);
+  if (bad >= 0) throw new CommandRefused(`${name}: entry ${bad + 1} is not an http or https URL; nothing was changed`);
+  if (new Set(urls).size < urls.length) throw new CommandRefused(`${name} contains a URL twice; nothing was changed`);
   return urls;
 }
 

@@ -67,11 +67,15 @@ export class LookUpAgreement {
       return {
         name,
         state: 'down',
-        detail: `not what the event log says: ${[...this.#wrong.keys()].join(', ')}; ${REMEDY}`,
+        detail: `different from the event log: ${[...this.#wrong.keys()].join(', ')}; ${REMEDY}`,
       };
     if (this.#differing.size === 0) return { name, state: 'ok' };
     const others = [...this.#differing].map(([projection, node]) => `${projection} (${node})`).join(', ');
-    return { name, state: 'degraded', detail: `another process made something else of the event log: ${others}` };
+    return {
+      name,
+      state: 'degraded',
+      detail: `another process derived different look-ups from the event log: ${others}`,
+    };
   }
 
   async round(): Promise<void> {
@@ -82,7 +86,7 @@ export class LookUpAgreement {
     for (const [projection, other] of found) {
       if (this.#differing.has(projection)) continue;
       this.#differing.set(projection, other);
-      log.error({ projection, other }, 'two processes have made different look-ups of the same events');
+      log.error({ projection, other }, 'two processes derived different look-ups from the same events');
     }
     for (const projection of [...this.#differing.keys()]) if (!found.has(projection)) await this.#agreed(projection);
     for (const projection of found.keys()) if (!this.#compared.has(projection)) await this.#compare(projection);
@@ -98,7 +102,7 @@ export class LookUpAgreement {
     this.#wrong.set(projection, generation);
     log.error(
       { projection, rows: compared.differing, examples: compared.examples, remedy: REMEDY },
-      'this process takes itself out',
+      'this process takes itself out of traffic',
     );
   }
 

@@ -25,10 +25,10 @@ export function startLookUpCheck(comparison: ProjectionComparison, atStart: bool
         isChecked = true;
         const found = differing();
         if (found.length > 0)
-          log.error({ found, remedy: REMEDY }, 'look-ups are not what the ledger says: nothing is paid');
+          log.error({ found, remedy: REMEDY }, 'look-ups differ from the event log: nothing is paid');
       },
       (error: unknown) =>
-        log.error({ err: error, remedy: REMEDY }, 'look-ups cannot be compared with the ledger: nothing is paid'),
+        log.error({ err: error, remedy: REMEDY }, 'look-ups cannot be compared with the event log: nothing is paid'),
     );
   return {
     mayPay: () => (isChecked || comparison.isWhole()) && differing().length === 0,
@@ -39,12 +39,12 @@ export function startLookUpCheck(comparison: ProjectionComparison, atStart: bool
         ? {
             name: 'look-ups',
             state: 'ok',
-            detail: isChecked ? 'as the ledger says' : 'being compared with the ledger, payouts wait',
+            detail: isChecked ? 'equal to the event log' : 'being compared with the event log, payouts wait',
           }
         : {
             name: 'look-ups',
             state: 'degraded',
-            detail: `payouts wait: not what the ledger says: ${names}; ${REMEDY}`,
+            detail: `payouts wait: different from the event log: ${names}; ${REMEDY}`,
           };
     },
   };
@@ -76,7 +76,7 @@ export function lookUpProof(
     const found = compared.find(({ differing }) => differing > 0);
     if (found)
       throw new CommandRefused(
-        `${found.differing} rows of ${found.projection} are not what the ledger says: ${REMEDY}`,
+        `${found.differing} rows of ${found.projection} differ from the event log: ${REMEDY}`,
       );
     return true;
   };

@@ -14,7 +14,7 @@ export async function startMetadataIndex(
   const index = new MetadataIndex({
     ...{ store, readModel: storage.readModel, personal: core.personal, key: core.cursorKey },
     onUnreadable: (session, err) =>
-      log.error({ err, session }, 'personal data does not open: the session is not found by its metadata'),
+      log.error({ err, session }, 'personal data cannot be decrypted: the session is not found by its metadata'),
   });
   await index.start();
   return index;

@@ -16,7 +16,7 @@ import { must } from '../domain/must.ts';
 
 export type MigrationStage =
   | 'checking the source'
-  | 'comparing what is there'
+  | 'comparing the target'
   | 'copying keys of personal data'
   | 'copying'
   | 'proving the logs equal'
@@ -76,7 +76,7 @@ export async function migrate({ from, to, onProgress }: MigrationOptions): Promi
     );
   if (!existsSync(join(dataDir, 'events.db')))
     throw new MigrationRefused(
-      `there is no ledger in ${dataDir}: --from is the data directory of the embedded service`,
+      `there is no event log in ${dataDir}: --from is the data directory of the embedded service`,
     );
   const source = await openSqliteEventStore({ dataDir });
   try {
@@ -110,7 +110,7 @@ interface Move {
 
 async function move({ source, target, salts, total, onProgress }: Move): Promise<MigrationReport> {
   const standing: Standing = await standingOf(source, target, (done) =>
-    onProgress('comparing what is there', done, total),
+    onProgress('comparing the target', done, total),
   );
   const personalKeys = await salts.copy((done, all) => onProgress('copying keys of personal data', done, all));
   await copyRest(source, target, standing, (done) => onProgress('copying', done, total));
@@ -120,7 +120,7 @@ async function move({ source, target, salts, total, onProgress }: Move): Promise
   const unequal = await salts.differing((done, all) => onProgress('proving the keys equal', done, all));
   if (unequal.length > 0)
     throw new MigrationRefused(
-      `${unequal.length} keys of personal data did not arrive, of ${must(unequal[0])} for one`,
+      `${unequal.length} keys of personal data did not arrive, for example of ${must(unequal[0])}`,
     );
   const wanted = await lookUpsOf(source, (done) => onProgress('proving the look-ups equal', done, 2 * total));
   const found = await lookUpsOf(target, (done) => onProgress('proving the look-ups equal', total + done, 2 * total));
@@ -143,7 +143,7 @@ function checkedLength(source: SqliteEventStore, onProgress: MigrationOptions['o
   const check = source.verifyTail(Number.MAX_SAFE_INTEGER);
   if (!check.ok)
     throw new MigrationRefused(
-      `the ledger is damaged at position ${check.position}: ${check.reason}; a damaged ledger is not copied`,
+      `the event log is damaged at position ${check.position}: ${check.reason}; a damaged event log is not copied`,
     );
   onProgress('checking the source', 1, 1);
   return check.checked;
@@ -169,14 +169,16 @@ async function explained<Value>(work: () => Promise<Value>): Promise<Value> {
     return await work();
   } catch (error) {
     if (error instanceof OtherSalt)
-      throw new MigrationRefused(`the target holds what is not of this ledger: ${error.message}`);
+      throw new MigrationRefused(`the target contains data of another event log: ${error.message}`);
     if (error instanceof CopyRefused) throw new MigrationRefused(error.message);
     if (error instanceof DamagedEvent)
       throw new MigrationRefused(
-        `the target holds what is not of this ledger: ${error.message}; it must be empty or hold an earlier copy`,
+        `the target contains data of another event log: ${error.message}; it must be empty or contain an earlier copy`,
       );
     if (error instanceof StoreUnavailable)
-      throw new MigrationRefused(`the target stopped answering: ${error.message}; run the same command again to go on`);
+      throw new MigrationRefused(
+        `the target stopped answering: ${error.message}; run the same command again to continue`,
+      );
     throw error;
   }
 }

@@ -14,7 +14,7 @@ export function assertNotMoved(dataDir: string): void {
   const note = join(dataDir, MOVED_FILE);
   if (!existsSync(note)) return;
   throw new LedgerMoved(
-    `the ledger in ${dataDir} was moved to an EventStoreDB cluster. Two services on two copies would pay the same refund twice. ` +
-      `To go back before the cluster has taken any request, remove ${note}.`,
+    `the event log in ${dataDir} was moved to an EventStoreDB cluster. Two services on two copies would pay the same refund twice. ` +
+      `To go back before the cluster has accepted any request, remove ${note}.`,
   );
 }

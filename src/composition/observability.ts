@@ -90,8 +90,8 @@ export function watchProjections(
 ): CheckProjections {
   const check = new CheckProjections({
     ...deps,
-    onDrift: (drift) => log.error({ ...drift }, 'what merchants read differs from the ledger'),
-    onError: (error) => log.warn({ err: error }, 'the projections could not be compared with the ledger'),
+    onDrift: (drift) => log.error({ ...drift }, 'what merchants read differs from the event log'),
+    onError: (error) => log.warn({ err: error }, 'the projections could not be compared with the event log'),
   });
   reportDrift(metrics.registry, () => worseOf([...check.drift(), ...compared()]));
   check.start();
@@ -122,8 +122,8 @@ export function startObservability(parts: ObservedParts): Observability {
     merchants,
     hasEndpoint: (merchantId) => core.directory.endpointOf(merchantId) !== null,
     sinceMs: parts.startedAtMs,
-    onError: (error) => log.warn({ err: error }, 'the money figures missed an event'),
-    onStartError: (error) => log.warn({ err: error }, 'the money figures could not be started, which is tried again'),
+    onError: (error) => log.warn({ err: error }, 'the money metrics missed an event'),
+    onStartError: (error) => log.warn({ err: error }, 'the money metrics could not be started and will be retried'),
   });
   for (const network of watched) {
     metrics.chains.add(network);

@@ -193,7 +193,7 @@ async function checkedStorage(config: Config, opened: Storage, log: Logger): Pro
   if (!ownLog) return { storage: opened, damage: null, commands: {} };
   const checked = await checkOwnLog(config, ownLog, opened.readModel);
   const damage = ownLog.refusal;
-  if (damage !== null) log.error({ reason: damage }, 'the ledger is not what it was: nothing is written');
+  if (damage !== null) log.error({ reason: damage }, 'the event log has changed: nothing is written');
   return {
     storage: damage === null ? opened : await readingStorage(opened, damage, log),
     damage,

@@ -193,7 +193,7 @@ export function productionPayoutRules(config: Config, networks: readonly Network
       'SIGNER_JOURNAL_DIR is missing: where the signer keeps its journal, outside DATA_DIR and its backups',
     );
   if (`${config.SIGNER_JOURNAL_DIR}/`.startsWith(`${config.DATA_DIR}/`))
-    throw new InvalidConfig('SIGNER_JOURNAL_DIR must be outside DATA_DIR: one backup must never hold both');
+    throw new InvalidConfig('SIGNER_JOURNAL_DIR must be outside DATA_DIR: one backup must never contain both');
   return {
     journalDirectory: config.SIGNER_JOURNAL_DIR,
     networks: networks.map(networkOf),

@@ -32,16 +32,16 @@ function statOf(name: string, path: string): Stats {
 
 /** A file that only this user may read. */
 export const demandPrivateFile = (name: string, path: string): void =>
-  demand(name, path, 0o077, 'file', `others than the signer's user may use it: chmod 600 ${path}`);
+  demand(name, path, 0o077, 'file', `other users than the signer's can use it: chmod 600 ${path}`);
 
 /** A directory that only this user may enter. */
 export const demandPrivateDirectory = (name: string, path: string): void =>
-  demand(name, path, 0o077, 'directory', `others than the signer's user may enter it: chmod 700 ${path}`);
+  demand(name, path, 0o077, 'directory', `other users than the signer's can enter it: chmod 700 ${path}`);
 
 /** A file that this user's group may read, too: it is shared with one other user. */
 export const demandSharedFile = (name: string, path: string): void =>
-  demand(name, path, 0o037, 'file', `others than its owner and group may use it: chmod 640 ${path}`);
+  demand(name, path, 0o037, 'file', `other users than its owner and group can use it: chmod 640 ${path}`);
 
 /** A directory in which only this user makes and removes files. */
 export const demandOwnDirectory = (name: string, path: string): void =>
-  demand(name, path, 0o022, 'directory', `others than the signer's user may replace what is in it: chmod 750 ${path}`);
+  demand(name, path, 0o022, 'directory', `other users than the signer's can replace its contents: chmod 750 ${path}`);

@@ -22,20 +22,20 @@ const SIGNERS_OWN = [
 export function productionFaults(config: Config, env: Readonly<Record<string, string | undefined>>): string[] {
   const faults = [
     env['CRASH_AT'] !== undefined &&
-      'CRASH_AT must not be set: it ends the process in the midst of a payment and is for tests of the sandbox',
+      'CRASH_AT must not be set: it ends the process in the middle of a payment and is for sandbox tests',
     ...sealingKeyFaults(config),
     config.EVENTSTORE_ERASER_URL !== undefined &&
-      'EVENTSTORE_ERASER_URL must not be set: no node may delete anything; it belongs to `quittance forget` alone',
+      'EVENTSTORE_ERASER_URL must not be set: no node may delete anything; only `quittance forget` uses it',
     env['EVENTSTORE_ADMIN_URL'] !== undefined &&
-      'EVENTSTORE_ADMIN_URL must not be set: it belongs to `quittance store users` alone; a node has a user of its role in EVENTSTORE_URL',
-    config.PUBLIC_URL === undefined && 'PUBLIC_URL is missing: the https address that payers and merchants use',
+      'EVENTSTORE_ADMIN_URL must not be set: only `quittance store users` uses it; a node has a user of its role in EVENTSTORE_URL',
+    config.PUBLIC_URL === undefined && 'PUBLIC_URL is missing: the https URL that payers and merchants use',
     config.PUBLIC_URL !== undefined &&
       !config.PUBLIC_URL.startsWith('https://') &&
-      'PUBLIC_URL must be https; TLS may end at a proxy in front',
+      'PUBLIC_URL must be https; TLS can end at a reverse proxy',
     (config.RATE_PROVIDERS === undefined || config.RATE_PROVIDERS.includes('static')) &&
-      'RATE_PROVIDERS must name real markets: coinbase, kraken, coingecko; static is for the sandbox',
+      'RATE_PROVIDERS must name real sources: coinbase, kraken, coingecko; static is for the sandbox',
     config.WEBHOOK_ALLOW_INSECURE === true &&
-      'WEBHOOK_ALLOW_INSECURE must not be set: webhooks go over https to public addresses only',
+      'WEBHOOK_ALLOW_INSECURE must not be set: webhooks use https to public addresses only',
     ...missingSecondSources(config),
     ...consoleFaults(config),
     ...canaryFaults(config),
@@ -55,7 +55,7 @@ function isOneWallet(config: Config): boolean {
 }
 
 const NO_KEYS_HERE =
-  'the keys of real money have no place with what the network reaches: let another user run "quittance signer" and set SIGNER_SOCKET and SIGNER_SECRET_FILE here (docs/wallet.md, "A signer of its own")';
+  'live keys must not be in a process that the network can reach: run "quittance signer" as another user and set SIGNER_SOCKET and SIGNER_SECRET_FILE here (docs/wallet.md, "A signer of its own")';
 
 /** What would let whoever takes over this process, or reads its environment, take the money. */
 function keyFaults(config: Config, env: Readonly<Record<string, string | undefined>>): string[] {
@@ -70,7 +70,7 @@ function keyFaults(config: Config, env: Readonly<Record<string, string | undefin
   const signers = SIGNERS_OWN.filter((name) => env[name]);
   if (signers.length > 0)
     faults.push(
-      `${signers.join(', ')}: with SIGNER_SOCKET these belong in the settings of quittance signer, and have no effect here`,
+      `${signers.join(', ')}: with SIGNER_SOCKET these belong in the settings of quittance signer and have no effect here`,
     );
   return faults;
 }

@@ -60,7 +60,7 @@ export async function startProduction(
   const roles = rolesOf(config);
   if (!roles.signer && Object.keys(wallets).length > 0)
     throw new InvalidConfig(
-      `ROLES is ${config.ROLES.join(',')}, so keys have no place here: WALLET_MNEMONIC and WALLET_KEYSTORE belong to the signer`,
+      `ROLES is ${config.ROLES.join(',')}, so keys do not belong here: WALLET_MNEMONIC and WALLET_KEYSTORE belong to the signer`,
     );
   const clock = systemClock;
   const random = nodeRandom;
@@ -169,13 +169,13 @@ async function openKeys(
     onGone: (reason) =>
       api || worker
         ? undefined
-        : endWith(log, new Error(reason), 'the signer is gone and this process has nothing else to do'),
+        : endWith(log, new Error(reason), 'the signer has ended and this process has nothing else to do'),
   });
   return { signer, modes, pays: rules !== null };
 }
 
 const SAME_USER =
-  'SIGNER_SOCKET: the signer runs as the user of this service, so whoever takes over the service can read its keys; run quittance signer as a user of its own';
+  "SIGNER_SOCKET: the signer runs as the service's user, so anyone who takes over the service can read its keys; run quittance signer as a separate user";
 
 /**
  * Without a place outside the data directory the signer could not tell an old log from the newest, so it signs none.
@@ -249,7 +249,7 @@ async function derivers(
   return found;
 }
 
-function endWith(log: Logger, error: Error, message = 'the ledger cannot be written any more'): void {
+function endWith(log: Logger, error: Error, message = 'the event log can no longer be written'): void {
   log.fatal({ err: error }, message);
   process.exit(1);
 }

@@ -37,8 +37,8 @@ export function warnOfSingleSources(networks: readonly NetworkAccess[], log: Pic
     if (mode !== 'live' || sourcesIn(urls) >= 2) continue;
     log.warn(
       { mode, network },
-      `${network} is read from ONE provider: what it says of a payment is believed, so whoever runs it, or breaks into it, can have orders of any ` +
-        `amount shown as paid without any money; name a second provider of another host in ${providerUrlsName(mode, network)}`,
+      `${network} is read from ONE provider: what it says about a payment is believed, so whoever runs it, or breaks into it, can make orders of any ` +
+        `amount appear paid without any money; add a second provider of another host in ${providerUrlsName(mode, network)}`,
     );
   }
 }
@@ -51,11 +51,11 @@ export function loggedExclusions(mode: Mode, observer: RpcObserver, log: Pick<Lo
       observer.onExcluded?.(excluded);
       const { network, provider, reason } = excluded;
       if (reason === null)
-        log.info({ mode, network, provider }, 'the provider serves the right chain again and is asked again');
+        log.info({ mode, network, provider }, 'the provider serves the right chain again and is used again');
       else
         log.error(
           { mode, network, provider, reason },
-          'the provider serves another chain: it is left out, the others go on',
+          'the provider serves another chain: it is excluded, the others continue',
         );
     },
   };

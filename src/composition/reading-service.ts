@@ -52,7 +52,7 @@ export async function standingProjections(
     start: () => Promise.resolve(),
     ready: () => Promise.resolve(),
     caughtUpTo: () => Promise.resolve(true),
-    rebuild: () => Promise.reject(new StoreUnavailable('nothing is rebuilt from a damaged log')),
+    rebuild: () => Promise.reject(new StoreUnavailable('nothing is rebuilt from a damaged event log')),
     status: () => [...status],
     parked: () => Promise.resolve([]),
     stop,

@@ -44,7 +44,7 @@ function follow(store: EventStore, options: SubscribeOptions, log: Log): Subscri
     if (!isClosed) options.onCaughtUp?.();
   };
   const finished = run().catch((error: unknown) =>
-    log.error({ err: error, subscription: options.name }, 'the damaged log cannot be read on'),
+    log.error({ err: error, subscription: options.name }, 'the damaged event log cannot be read further'),
   );
   return {
     position: options.after,
@@ -67,7 +67,7 @@ async function take(options: SubscribeOptions, event: RecordedEvent, log: Log): 
     const { stream, revision, position, type } = event;
     log.error(
       { err: error, subscription: options.name, stream, revision, position, type },
-      'a damaged event is left out',
+      'a damaged event is skipped',
     );
   }
 }

@@ -27,7 +27,7 @@ export function profileFaults(config: Config): string[] {
     );
   if (config.LOOK_UP_SNAPSHOT_DIR !== undefined && !isShared)
     faults.push(
-      'LOOK_UP_SNAPSHOT_DIR is for processes that share an event log: set EVENTSTORE_URL and REDIS_URL, or leave it out',
+      'LOOK_UP_SNAPSHOT_DIR is for processes that share an event log: set EVENTSTORE_URL and REDIS_URL, or omit it',
     );
   return faults;
 }

@@ -49,7 +49,7 @@ export async function startSandboxNode(config: Config, log: Logger, file: string
   const random = nodeRandom;
   const metrics = createMetrics(config, clock, log);
   const onFatal = (error: Error): never => {
-    log.fatal({ err: error }, 'the ledger cannot be written any more');
+    log.fatal({ err: error }, 'the event log can no longer be written');
     process.exit(1);
   };
   const storage = await openStorage(config, {

@@ -277,6 +277,6 @@ const chainIdOf = ({ chainId }: NetworkSettings): number | string =>
 const endWith =
   (log: Logger) =>
   (error: Error): void => {
-    log.fatal({ err: error }, 'the ledger cannot be written any more');
+    log.fatal({ err: error }, 'the event log can no longer be written');
     process.exit(1);
   };

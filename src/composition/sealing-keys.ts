@@ -59,7 +59,7 @@ export function sealingKeyFaults(config: Config): string[] {
     const same = text === undefined ? undefined : first.slice(0, index).find(([, other]) => other === text);
     if (same)
       faults.push(
-        `${same[0]} and ${name} are one key: whoever is given one of them holds both; make one of its own for each`,
+        `${same[0]} and ${name} are the same key: whoever has one of them has both; create a separate one for each`,
       );
   }
   return faults;
@@ -83,7 +83,7 @@ export function needlessKeys(config: Config): string[] {
   const roles = config.ROLES.join(', ');
   const warnings = own.map(
     (name) =>
-      `${name} is not needed by the role ${roles}: leave it out, so that nobody who takes over this process holds it`,
+      `${name} is not needed by the role ${roles}: omit it, so that an attacker who takes over this process does not get it`,
   );
   if (config.MASTER_KEY === undefined || needless.length === own.length) return warnings;
   const instead = [...needed].map((kind) => KEY_SETTINGS[kind]);

@@ -167,7 +167,7 @@ async function wholeLookUps(projections: ServiceProjections, progress: Progress,
 
 const noteKeyUse = ({ directory, merchantHandler }: Core, log: Logger): NoteKeyUse =>
   new NoteKeyUse(directory, merchantHandler, (error) =>
-    log.warn({ err: error }, 'the use of API keys could not be noted'),
+    log.warn({ err: error }, 'the use of API keys could not be recorded'),
   );
 
 const applyChanges = (

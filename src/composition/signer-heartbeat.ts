@@ -45,7 +45,7 @@ export function startSignerHeartbeat({
     if (isAlive() === wasAlive) return;
     wasAlive = isAlive();
     if (wasAlive) log.info({}, 'the signer answers again');
-    else log.error({ fault }, 'the signer gives no sign of life: nothing is paid out and no checkpoint is signed');
+    else log.error({ fault }, 'the signer does not respond: nothing is paid out and no checkpoint is signed');
   };
   const ask = async (): Promise<void> => {
     tell();

@@ -64,7 +64,7 @@ function placeOf(config: Config): { readonly socketPath: string; readonly secret
       'SIGNER_SOCKET is missing: the socket that the service connects to, in a directory of the signer',
     );
   if (secretFile === undefined)
-    throw new InvalidConfig('SIGNER_SECRET_FILE is missing: the file by which signer and service know each other');
+    throw new InvalidConfig('SIGNER_SECRET_FILE is missing: the file with the secret shared by signer and service');
   if (journal === undefined)
     throw new InvalidConfig('SIGNER_JOURNAL_DIR is missing: where the signer keeps its journal');
   demandOwnDirectory('SIGNER_SOCKET', dirname(socketPath));

@@ -23,7 +23,7 @@ export function reportAudit(registry: Registry, audit: AuditFacts, clock: Clock)
   const registers = [registry];
   new Gauge({
     name: 'quittance_audit_checkpoint_age_seconds',
-    help: 'Age of the newest signed checkpoint of the ledger.',
+    help: 'Age of the newest signed checkpoint.',
     registers,
     collect() {
       const atMs = audit.signedAtMs();
@@ -33,7 +33,7 @@ export function reportAudit(registry: Registry, audit: AuditFacts, clock: Clock)
   });
   new Gauge({
     name: 'quittance_audit_integrity',
-    help: 'Whether the history of the ledger is what it was: 0 yes, 1 still being checked after a start, 2 no.',
+    help: 'Whether the event log is intact: 0 yes, 1 still being checked after a start, 2 no.',
     registers,
     collect() {
       const state = audit.state();
@@ -42,7 +42,7 @@ export function reportAudit(registry: Registry, audit: AuditFacts, clock: Clock)
   });
   new Gauge({
     name: 'quittance_read_only',
-    help: '1 while nothing is written because the ledger is not what it was.',
+    help: '1 while nothing is written because the event log has changed.',
     registers,
     collect() {
       this.set(audit.readOnly() === null ? 0 : 1);
@@ -54,7 +54,7 @@ export function reportAudit(registry: Registry, audit: AuditFacts, clock: Clock)
 export function reportDrift(registry: Registry, drift: () => readonly ProjectionDrift[]): void {
   new Gauge({
     name: 'quittance_projection_drift_rows',
-    help: 'Rows of a projection that differ from a replay of the ledger, as last compared.',
+    help: 'Rows of a projection that differed from a replay of the event log in the last comparison.',
     labelNames: ['projection'],
     registers: [registry],
     collect() {

@@ -37,7 +37,7 @@ export function reportBackup(registry: Registry, dataDir: string, clock: Clock):
 export function reportShipping(registry: Registry, ageSec: () => Promise<number>): void {
   new Gauge({
     name: 'quittance_log_shipping_age_seconds',
-    help: 'How long the oldest event that is not in LOG_SHIPPING_TO yet has waited; 0 when all are there.',
+    help: 'How long the oldest event not yet in LOG_SHIPPING_TO has waited; 0 if all are there.',
     registers: [registry],
     async collect() {
       this.set(await ageSec());

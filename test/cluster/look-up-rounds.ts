@@ -30,7 +30,7 @@ const forgetLookUps = ({ dataDir }: ClusterNode): void => {
 };
 
 const beganWithSnapshot = ({ logFile }: ClusterNode): number =>
-  readFileSync(logFile, 'utf8').split('look-ups begin with a snapshot').length - 1;
+  readFileSync(logFile, 'utf8').split('look-ups start from a snapshot').length - 1;
 
 async function begunAgain(node: ClusterNode): Promise<void> {
   node.begin();

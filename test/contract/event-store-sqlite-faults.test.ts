@@ -183,7 +183,7 @@ describe('a damaged log', () => {
 
     await expect(openSqliteEventStore({ dataDir })).rejects.toThrow(/damaged at position 3/);
     const reader = await openSqliteEventStoreReader({ dataDir });
-    expect(reader.verifyTail(5)).toEqual({ ok: false, position: 3, reason: 'its text does not match its hash' });
+    expect(reader.verifyTail(5)).toEqual({ ok: false, position: 3, reason: 'its text does not have its hash' });
     expect(reader.verifyTail(2)).toEqual({ ok: true, checked: 2 });
     expect(await reader.readStream('s-1')).toHaveLength(5);
     await reader.close();

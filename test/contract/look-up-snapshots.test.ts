@@ -368,7 +368,7 @@ test('a snapshot of another event log is refused, and an older one that fits is 
   await sign();
   expect([await take('other'), told.join('\n')]).toEqual([
     null,
-    expect.stringContaining('it was made of another event log'),
+    expect.stringContaining('it was made from another event log'),
   ]);
   store = first;
 });
@@ -376,7 +376,7 @@ test('a snapshot of another event log is refused, and an older one that fits is 
 test('without a signed checkpoint nothing is vouched for, and what was begun and not finished is not used', async () => {
   await order(2);
   const maker = await node('maker');
-  await expect(made(maker)).rejects.toThrow('no checkpoint of the event log was signed yet');
+  await expect(made(maker)).rejects.toThrow('no checkpoint has been signed yet');
   await sign();
   const name = await made(maker);
   rmSync(manifestFile(folder, name));

@@ -166,7 +166,7 @@ async function startNode(): Promise<RunningService & { readonly closeAll: () => 
   const metrics = createMetrics(config, clock, log);
   const observer = metrics.chains.rpcObserver('test');
   const onFatal = (error: Error): void => {
-    log.fatal({ err: error }, 'the ledger cannot be written any more');
+    log.fatal({ err: error }, 'the event log can no longer be written');
     process.exit(1);
   };
   const storage = withHangingFollowers(await openEmbedded(config.DATA_DIR, { clock, random, log, onFatal }));

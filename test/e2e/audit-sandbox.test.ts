@@ -213,7 +213,7 @@ describe('the audit of a running sandbox', () => {
     };
     expect(status).toMatchObject({ read_only: true });
     expect(status.reason).toMatch(/(event|position) \d+|history differs between/);
-    expect(sandbox.output()).toContain('the ledger is not what it was: the service is read-only');
+    expect(sandbox.output()).toContain('the event log has changed: the service is read-only');
     expect(await (await fetch(`${sandbox.facts.ops_url}/`)).text()).toContain('Read-only');
     await cli('audit', 'export', '--output', file('export.jsonl'));
     expect((await verify()).fault).toMatch(/event \d+|history differs/);

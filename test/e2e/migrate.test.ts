@@ -247,7 +247,7 @@ describe('quittance migrate', () => {
     }
     const { code, stderr } = await migrate('--from', source.dataDir, '--to', double.connectionString);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/the target (holds what is not of this ledger|is not a copy of the source)/);
+    expect(stderr).toMatch(/the target (contains data of another event log|is not a copy of the source)/);
     expect(stderr).not.toContain('    at ');
     expect(double.log.events).toHaveLength(1);
   });
@@ -255,7 +255,7 @@ describe('quittance migrate', () => {
   it('says in one line what is wrong with its arguments, never with the password', async () => {
     const nowhere = join(folder, 'nowhere');
     expect((await migrate('--from', nowhere, '--to', 'esdb://127.0.0.1:1?tls=false')).stderr).toContain(
-      `there is no ledger in ${nowhere}`,
+      `there is no event log in ${nowhere}`,
     );
     expect(existsSync(nowhere)).toBe(false);
     expect((await migrate('--from', source.dataDir, '--to', 'http://127.0.0.1:1')).stderr).toContain(

@@ -63,7 +63,7 @@ function partOf(args: AdminArguments, config: Config): BackupPart | undefined {
     throw new CommandRefused('only must be data or signer');
   if (config.EVENTSTORE_URL !== undefined && only !== 'signer')
     throw new InvalidConfig(
-      'EVENTSTORE_URL: the ledger is on servers, which have backups of their own (docs/runbook.md); name --only signer here',
+      'EVENTSTORE_URL: the event log is on servers with their own backups (docs/runbook.md); use --only signer here',
     );
   return only;
 }

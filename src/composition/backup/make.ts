@@ -47,7 +47,7 @@ export async function makeBackup(
   const data = only === 'signer' ? null : await copyData(places.dataDir, folder);
   // The ledger first: a signer signs nothing on a journal that lacks what the ledger knows to be signed.
   const signer =
-    only === 'data' ? 'it was not asked for' : copySigner(places.signerDirectory, join(folder, SIGNER_FOLDER));
+    only === 'data' ? 'it was not requested' : copySigner(places.signerDirectory, join(folder, SIGNER_FOLDER));
   if (typeof signer === 'string' && only === 'signer') throw new CommandRefused(signer);
   const manifest: Manifest = {
     format: 1,
@@ -96,7 +96,7 @@ export function digestsIn(folder: string): FileDigests {
 /** The digests of what was copied, or why nothing could be. */
 function copySigner(directory: string, folder: string): FileDigests | string {
   if (!existsSync(directory))
-    return `there is no ${directory} (SIGNER_JOURNAL_DIR): the signer has remembered nothing there`;
+    return `there is no ${directory} (SIGNER_JOURNAL_DIR): the signer has stored nothing there`;
   try {
     const names = readdirSync(directory).filter((name) => OF_SIGNER.test(name));
     mkdirSync(folder, { recursive: true, mode: 0o700 });

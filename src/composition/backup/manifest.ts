@@ -37,7 +37,7 @@ export function readManifest(folder: string): Manifest {
   const file = join(folder, MANIFEST);
   if (!existsSync(file))
     throw new CommandRefused(
-      `${folder} is not a backup: it holds no ${MANIFEST}, which a backup gets when it is whole`,
+      `${folder} is not a backup: it lacks ${MANIFEST}, which is written when a backup is complete`,
     );
   const parsed = schema.safeParse(jsonIn(file));
   if (!parsed.success) throw new CommandRefused(`${file} is not what a backup holds: ${z.prettifyError(parsed.error)}`);
@@ -60,7 +60,7 @@ export function faultsOfFiles(folder: string, expected: FileDigests): string[] {
     const found = digestOf(path);
     return found.sha256 === sha256 && found.bytes === bytes
       ? []
-      : [`${path} is not what was backed up: its SHA-256 is ${found.sha256}, not ${sha256}`];
+      : [`${path} differs from the backup: its SHA-256 is ${found.sha256}, not ${sha256}`];
   });
 }
 

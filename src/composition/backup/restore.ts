@@ -68,14 +68,14 @@ export async function restoreBackup(places: BackupPlaces, request: RestoreReques
   if (!backup.report.ok) throw new CommandRefused(`nothing was restored: ${backup.report.faults.join('; ')}`);
   const { data } = backup.manifest;
   if (request.only !== 'signer' && !data)
-    throw new CommandRefused(`${backup.folder} holds the signer's files alone: name --only signer`);
+    throw new CommandRefused(`${backup.folder} contains only the signer's files: use --only signer`);
   // Nothing is touched on either side while one of the two is in use.
   const target = request.only === 'signer' ? null : openTarget(places.dataDir, request.moveAside);
   let signer: SignerSide;
   try {
     signer =
       request.only === 'data'
-        ? skipped('it was not asked for')
+        ? skipped('it was not requested')
         : restoreSigner(places.signerDirectory, backup, request.actor);
     if (target) placeLedger(target, backup);
   } finally {
@@ -110,22 +110,22 @@ export async function restoreBackup(places: BackupPlaces, request: RestoreReques
 }
 
 const NEXT = [
-  'start the service with the keys, wallet and provider settings of before; it leaves out addresses that may have been given out',
+  'start the service with the previous keys, wallet and provider settings; it skips addresses that may already be assigned',
   'quittance inbox search --record --actor <your name> --reason <why>: finds money at addresses that the lost events had given out',
-  'ask merchants to send their orders since last_event_at again: the same order_id gives the same session id',
+  'ask merchants to resend their orders since last_event_at: the same order_id gives the same session id',
 ];
 
 /** Money that has left comes before everything else. */
 const nextSteps = ({ lost, stopped }: SignerSide): readonly string[] => [
   ...(lost?.length
     ? [
-        `the signer signed ${lost.length} payments that this ledger does not know (unknown_payments): it signs nothing more on those networks, so that none is paid twice. ` +
-          'Restore a newer ledger if there is one; docs/runbook.md, "Payments that the restored ledger does not know"',
+        `the signer signed ${lost.length} payments that this event log does not know (unknown_payments): it stops signing on those networks, so that none is paid twice. ` +
+          'Restore a newer event log if there is one; docs/runbook.md, "Payments that the restored ledger does not know"',
       ]
     : []),
   ...(stopped.length > 0
     ? [
-        `payouts are stopped (${stopped.join(', ')}): what was paid after the backup is in neither ledger nor journal, and would be paid twice. ` +
+        `payouts are stopped (${stopped.join(', ')}): payments after the backup are in neither event log nor journal, and would be made twice. ` +
           'Compare with the chains before you resume them: docs/runbook.md, "A journal that comes from the backup"',
       ]
     : []),
@@ -182,7 +182,7 @@ function restoreSigner(
       const signed = keptAnchors(directory).at(-1)?.size ?? 0;
       const kept = signed > events ? leaveOutAnchorsAbove(directory, events, stampNow()) : [];
       const [placed, stayed] = [Object.keys(missing).length, Object.keys(copied).length - Object.keys(missing).length];
-      const say = `${placed} files of the backup were put into ${directory}, ${stayed} were there and stay as they are`;
+      const say = `${placed} files of the backup were copied to ${directory}, ${stayed} existed and stay unchanged`;
       return { lost, signedEvents: signed > events ? signed : null, marks, kept, say, stopped };
     } finally {
       lock.release();
@@ -194,7 +194,7 @@ function restoreSigner(
       );
     if (!['EACCES', 'EPERM'].includes(codeOf(error) ?? '')) throw error;
     return skipped(
-      `${directory} belongs to another user: run "quittance restore --only signer" with the same backup as that user, before the start`,
+      `${directory} belongs to another user: run "quittance restore --only signer" with the same backup as that user before you start`,
     );
   }
 }
@@ -262,7 +262,7 @@ function openTarget(dataDir: string, moveAside: boolean): Target {
     };
   lock.release();
   throw new CommandRefused(
-    `${dataDir} holds a ledger: name --move-aside to keep its files beside the restored ones, or set DATA_DIR to another folder`,
+    `${dataDir} contains an event log: use --move-aside to keep its files beside the restored ones, or set DATA_DIR to another folder`,
   );
 }
 

@@ -201,7 +201,7 @@ export class LogShipping {
       if (!own || lineOf(own).text !== log.last.text)
         throw new Error(
           `it holds ${log.end} events that this ledger does not continue: they are newer, or of another installation. ` +
-            'Restore from there, or name another place in LOG_SHIPPING_TO',
+            'Restore from there, or set LOG_SHIPPING_TO to another destination',
         );
     }
     this.#saltsEnd = salts.end;
@@ -241,7 +241,7 @@ export class LogShipping {
       if (existsSync(began) && readFileSync(began, 'utf8') === objects.place)
         throw new Error(`${LOST_MARK}. Only where it shall begin anew, remove ${began}`);
       if ((await objects.list('')).length > 0)
-        throw new Error('other things lie there: name an empty place in LOG_SHIPPING_TO');
+        throw new Error('the destination has other contents: set LOG_SHIPPING_TO to an empty one');
     }
     const wanted = there ? resealed(there, objects, keys) : newMark(keys, clock.nowMs());
     if (wanted) await objects.put(SHIPPED_MARK, wanted);

@@ -17,12 +17,12 @@ export function shippingFaults(config: Config): string[] {
   if (to === undefined) return [];
   if (config.EVENTSTORE_URL !== undefined)
     return [
-      'LOG_SHIPPING_TO is for the embedded store: the ledger is on servers here, which replicate it and have backups of their own',
+      'LOG_SHIPPING_TO is for the embedded store: here the event log is on servers, which replicate it and have their own backups',
     ];
   if (to.startsWith('s3:')) return s3Faults(config, to);
   if (!isAbsolute(to)) return ['LOG_SHIPPING_TO must be an absolute path or s3://bucket/prefix'];
   const isInside = (directory: string): boolean => !relative(directory, to).startsWith('..');
-  return isInside(dataDir) ? ['LOG_SHIPPING_TO must be outside DATA_DIR, best on another machine'] : [];
+  return isInside(dataDir) ? ['LOG_SHIPPING_TO must be outside DATA_DIR, ideally on another machine'] : [];
 }
 
 function s3Faults(config: Config, to: string): string[] {
@@ -31,7 +31,7 @@ function s3Faults(config: Config, to: string): string[] {
   const { protocol, hostname } = new URL(config.LOG_SHIPPING_S3_ENDPOINT ?? 'https://localhost');
   if (protocol !== 'https:' && !isLoopbackHost(hostname))
     return [
-      'LOG_SHIPPING_S3_ENDPOINT must be https: salts of personal data go there, and whoever is between could replace what is restored',
+      'LOG_SHIPPING_S3_ENDPOINT must be https: it receives salts of personal data, and an attacker in between could replace what is restored',
     ];
   const missing = (['LOG_SHIPPING_S3_ACCESS_KEY_ID', 'LOG_SHIPPING_S3_SECRET_ACCESS_KEY'] as const).filter(
     (name) => config[name] === undefined,

@@ -18,7 +18,7 @@ export async function diagnose(env: Environment): Promise<Finding[]> {
     config = readConfig(env);
   } catch (error) {
     if (!(error instanceof InvalidConfig)) throw error;
-    return error.message.split('\n').map((why) => fault('settings', why, 'change the setting named'));
+    return error.message.split('\n').map((why) => fault('settings', why, 'change that setting'));
   }
   const running = await runningFindings(config);
   const isRunning = running.length > 0;
@@ -53,7 +53,7 @@ async function part(check: string, look: () => Promise<Finding[]>): Promise<Find
   try {
     return await look();
   } catch (error) {
-    return [fault(check, `could not be looked at: ${messageOf(error)}`, 'tell the developers')];
+    return [fault(check, `could not be checked: ${messageOf(error)}`, 'report it to the developers')];
   }
 }
 
@@ -67,7 +67,7 @@ async function runningFindings({ HOST: host, OPS_PORT: port }: Config): Promise<
     if (checks === undefined) return [];
     const worse = checks.filter(({ state }) => state !== 'ok');
     return [
-      ok('service', `runs, ${checks.length - worse.length} of ${checks.length} of its own checks are in order`),
+      ok('service', `runs, ${checks.length - worse.length} of ${checks.length} of its own checks are ok`),
       ...worse.map(({ name, state, detail = state }) =>
         (state === 'down' ? fault : warning)(
           `service:${name}`,

@@ -42,18 +42,19 @@ function directoryFindings({ DATA_DIR: directory }: Config): Finding[] {
       fault(
         'data-dir',
         `DATA_DIR cannot be used: ${messageOf(error)}`,
-        'give it to the user of the service (chown), or name another one',
+        "give it to the service's user (chown), or choose another one",
       ),
     ];
   }
-  if (!existsSync(directory)) return [ok('data-dir', `${directory} will be made`), spaceFinding(existing(directory))];
+  if (!existsSync(directory))
+    return [ok('data-dir', `${directory} will be created`), spaceFinding(existing(directory))];
   const open = statSync(directory).mode & 0o077;
   return [
     open === 0
       ? ok('data-dir', directory)
       : warning(
           'data-dir',
-          `others than its user may enter ${directory}, where personal data lies`,
+          `other users can enter ${directory}, which contains personal data`,
           `chmod 700 ${directory}`,
         ),
     ...copyFindings(directory),
@@ -70,7 +71,7 @@ function copyFindings(directory: string): Finding[] {
     return [
       fault(
         'data-dir',
-        'its ledger was moved to a cluster (moved.json): the service does not start on it',
+        'its event log was moved to a cluster (moved.json): the service does not start on it',
         'set EVENTSTORE_URL and REDIS_URL',
       ),
     ];
@@ -78,8 +79,8 @@ function copyFindings(directory: string): Finding[] {
     return [
       warning(
         'data-dir',
-        'it is a restored copy (backup.json): addresses given out since are left out',
-        'go on as the runbook says under Restore',
+        'it is a restored copy (backup.json): addresses that may have been assigned since are skipped',
+        'continue as described in the runbook under Restore',
       ),
     ];
   return [];
@@ -89,7 +90,7 @@ function spaceFinding(directory: string): Finding {
   const { bavail, bsize } = statfsSync(directory);
   const free = bavail * bsize;
   const text = `${(free / 1e9).toFixed(1)} GB free`;
-  if (free < NO_SPACE_BYTES) return fault('disk-space', text, 'make room: at zero nothing is accepted any more');
+  if (free < NO_SPACE_BYTES) return fault('disk-space', text, 'free some space: at zero nothing is accepted any more');
   return free < LOW_BYTES
     ? warning('disk-space', text, 'enlarge the file system before payments fill it')
     : ok('disk-space', text);
@@ -114,7 +115,7 @@ function syncFinding(directory: string): Finding {
       ? warning('disk-sync', text, 'put DATA_DIR on a disk of the machine, not on a network')
       : ok('disk-sync', text);
   } catch (error) {
-    return fault('disk-sync', `DATA_DIR cannot be written: ${messageOf(error)}`, 'mend the disk, or make room on it');
+    return fault('disk-sync', `DATA_DIR cannot be written: ${messageOf(error)}`, 'repair the disk, or free some space');
   } finally {
     rmSync(file, { force: true });
   }
@@ -126,8 +127,8 @@ function journalFindings(config: Config): Finding[] {
     return [
       fault(
         'journal',
-        `SIGNER_JOURNAL_DIR ${directory} is inside DATA_DIR: a restored backup would restore it, too`,
-        'name a directory outside of it',
+        `SIGNER_JOURNAL_DIR ${directory} is inside DATA_DIR: a restored backup would also restore it`,
+        'choose a directory outside it',
       ),
     ];
   try {
@@ -138,7 +139,7 @@ function journalFindings(config: Config): Finding[] {
       fault(
         'journal',
         `the journal's directory cannot be used: ${messageOf(error)}`,
-        'set SIGNER_JOURNAL_DIR to one that this user may write',
+        'set SIGNER_JOURNAL_DIR to one that this user can write',
       ),
     ];
   }
@@ -149,7 +150,7 @@ function memoryFinding(): Finding {
   const bytes = Math.min(totalmem(), constrained > 0 ? constrained : Infinity);
   const text = `${(bytes / 1e9).toFixed(1)} GB of memory`;
   return bytes < LEAST_MEMORY_BYTES
-    ? warning('memory', text, 'give the service 1 GB or more: the kernel ends it otherwise')
+    ? warning('memory', text, 'give the service 1 GB or more: otherwise the kernel kills it')
     : ok('memory', text);
 }
 

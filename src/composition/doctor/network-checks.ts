@@ -38,13 +38,13 @@ async function providerFindings(
     return [
       historyFault === null
         ? ok(name, `serves chain ${chainId} and its tokens with finality, head ${head}, ${Math.round(latencyMs)} ms`)
-        : warning(name, historyFault, 'name one that has: after an outage they are read again'),
+        : warning(name, historyFault, 'use one that has them: after an outage they are read again'),
       ...(latencyMs > SLOW_MS
-        ? [warning(name, `answers after ${Math.round(latencyMs)} ms`, 'choose one that is nearer, or a larger plan')]
+        ? [warning(name, `answers after ${Math.round(latencyMs)} ms`, 'choose a nearer one, or a larger plan')]
         : []),
     ];
   } catch (error) {
-    return [fault(name, messageOf(error), 'correct its address or key, or name another provider')];
+    return [fault(name, messageOf(error), 'correct its URL or key, or use another provider')];
   }
 }
 
@@ -58,7 +58,7 @@ function agreement(
   return behind.length === 0
     ? [ok(`agreement:${mode}:${network}`, `${heads.length} providers are at the same block`)]
     : behind.map(({ name, head }) =>
-        warning(name, `is ${best - head} blocks behind the others`, 'replace it, if it stays behind'),
+        warning(name, `is ${best - head} blocks behind the others`, 'replace it if it stays behind'),
       );
 }
 
@@ -76,17 +76,17 @@ async function rateFindings(config: Config, check: ClockCheck): Promise<Finding[
     await rates.lock('USD', 'USDT', systemClock.nowMs());
     const status = rates.status();
     const down = status.filter(({ ageMs }) => ageMs === null);
-    const action = 'check that the host may reach it over https; orders in coins work without';
+    const action = 'check that the host can reach it over https; orders in coins work without it';
     if (down.length === status.length)
       return [
         fault(
           'rates',
-          `no market answers: ${down.map(({ provider, lastError }) => `${provider} ${lastError}`).join('; ')}`,
+          `no rate source answers: ${down.map(({ provider, lastError }) => `${provider} ${lastError}`).join('; ')}`,
           action,
         ),
       ];
     return [
-      ok('rates', `${status.length - down.length} of ${status.length} markets answer`),
+      ok('rates', `${status.length - down.length} of ${status.length} rate sources answer`),
       ...down.map(({ provider, lastError }) =>
         warning('rates', `${provider} ${lastError ?? 'did not answer'}`, action),
       ),
@@ -98,10 +98,10 @@ async function rateFindings(config: Config, check: ClockCheck): Promise<Finding[
 
 function clockFinding(check: ClockCheck): Finding {
   const { isInDoubt, offsetMs, witnesses } = check.verdict();
-  if (witnesses.length === 0) return skipped('clock', 'nobody answered whose clock could be compared');
+  if (witnesses.length === 0) return skipped('clock', 'no server answered whose clock could be compared');
   const seconds = (offsetMs ?? 0) / 1000;
-  const apart = `${Math.abs(seconds).toFixed(1)} s ${seconds < 0 ? 'behind' : 'ahead of'} ${witnesses.length} of the servers asked`;
+  const apart = `${Math.abs(seconds).toFixed(1)} s ${seconds < 0 ? 'behind' : 'ahead of'} ${witnesses.length} of the queried servers`;
   return isInDoubt
-    ? fault('clock', apart, 'let a time service set it (chrony, systemd-timesyncd)')
+    ? fault('clock', apart, 'set it with a time service (chrony, systemd-timesyncd)')
     : ok('clock', apart);
 }

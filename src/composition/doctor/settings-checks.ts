@@ -21,20 +21,23 @@ export function settingsFindings(config: Config, env: Environment): Finding[] {
   return [
     ...(faults.length === 0
       ? [ok('settings', 'quittance serve accepts them')]
-      : faults.map((why) => fault('settings', why, 'change the setting named'))),
+      : faults.map((why) => fault('settings', why, 'change that setting'))),
     ...unknownFindings(env),
     ...attempt(
       'sealing-keys',
       'open and seal',
-      'set the setting named to 32 random bytes (openssl rand -hex 32), the newest first',
+      'set that setting to 32 random bytes (openssl rand -hex 32), the newest first',
       () => (namesKeys(config) ? sealingKeysOf(config) : undefined),
     ),
-    ...needlessKeys(config).map((why) => warning('sealing-keys', why, 'give each process the keys of its role alone')),
+    ...needlessKeys(config).map((why) => warning('sealing-keys', why, 'give each process only the keys of its role')),
     ...attempt('exchange-wallets', 'can be read', 'correct the file', () => exchangeWallets(config)),
     ...(config.SIGNER_SECRET_FILE === undefined
       ? []
-      : attempt('signer-secret', 'can be read', 'make it anew and give it to both users (docs/wallet.md)', () =>
-          readSharedSecret(must(config.SIGNER_SECRET_FILE)),
+      : attempt(
+          'signer-secret',
+          'can be read',
+          'create it again and make it readable for both users (docs/wallet.md)',
+          () => readSharedSecret(must(config.SIGNER_SECRET_FILE)),
         )),
     ...portFindings(config),
     ...providerSettings(config),
@@ -47,9 +50,9 @@ export function settingsFindings(config: Config, env: Environment): Finding[] {
 /** A setting with a slip in its name would silently have no effect. */
 function unknownFindings(env: Environment): Finding[] {
   const resembling = unknownSettings(env).filter(({ meant }) => meant !== null);
-  if (resembling.length === 0) return [ok('unknown-settings', 'no variable resembles a setting without being one')];
+  if (resembling.length === 0) return [ok('unknown-settings', 'no variable looks like a misspelt setting')];
   return resembling.map(({ name, meant }) =>
-    warning('unknown-settings', `${name} is no setting and has no effect`, `did you mean ${meant}?`),
+    warning('unknown-settings', `${name} is not a setting and has no effect`, `did you mean ${meant}?`),
   );
 }
 
@@ -82,16 +85,16 @@ function providerSettings(config: Config): Finding[] {
           ? [
               warning(
                 `providers:${mode}:${network}`,
-                `${name} names one provider, whose word for payments is believed`,
-                'name a second one of another company',
+                `${name} has one provider, whose word about payments is believed`,
+                'add a second one of another company',
               ),
             ]
           : []),
         ...plain.map((each) =>
           warning(
             `providers:${mode}:${network}`,
-            `${must(each).host} is asked without encryption: whoever is between can invent payments`,
-            'use its https address',
+            `${must(each).host} is queried without encryption: an attacker in between can invent payments`,
+            'use its https URL',
           ),
         ),
       ];
@@ -105,7 +108,7 @@ function providerSettings(config: Config): Finding[] {
     ? [
         fault(
           'providers',
-          'no network has a provider: nothing can be sold',
+          'no network has a provider: nothing can be paid',
           `set ${names} (TEST_ in front for test mode)`,
         ),
       ]
@@ -121,7 +124,7 @@ function payoutFindings(config: Config, env: Environment): Finding[] {
     return [
       warning(
         'payouts',
-        'PAYOUT_LIMITS is not set: refunds are accepted and never paid',
+        'PAYOUT_LIMITS is not set: refunds are accepted but never paid',
         'set limits for each coin (docs/refunds.md)',
       ),
     ];
@@ -130,7 +133,7 @@ function payoutFindings(config: Config, env: Environment): Finding[] {
     ? [
         warning(
           'payouts',
-          `${approvers} approvers: whatever needs approval waits for ever`,
+          `${approvers} approvers: anything that needs approval waits indefinitely`,
           'enroll two or more in PAYOUT_APPROVERS (docs/treasury.md)',
         ),
       ]
@@ -144,8 +147,8 @@ const egressFindings = (env: Environment): Finding[] =>
       ? [
           warning(
             'egress',
-            `${name} is set and not used: webhooks and providers are reached directly`,
-            'let the host out to port 443',
+            `${name} is set but not used: webhooks and providers are reached directly`,
+            'allow outgoing connections to port 443',
           ),
         ]
       : [],
@@ -168,7 +171,7 @@ function proxyFindings(config: Config): Finding[] {
       ? [
           warning(
             'node-number',
-            'NODE_NUMBER is 0, which every node has that was not given one',
+            'NODE_NUMBER is 0, which is the default of every node',
             'give every node a number of its own',
           ),
         ]

@@ -58,7 +58,7 @@ async function shipping(config: Config): Promise<Finding | null> {
     return fault(
       'log-shipping',
       messageOf(error),
-      'check LOG_SHIPPING_TO, the credentials, and whether the place can be reached',
+      'check LOG_SHIPPING_TO, the credentials, and whether the destination is reachable',
     );
   }
 }
@@ -67,12 +67,13 @@ async function shipping(config: Config): Promise<Finding | null> {
 function folderFinding(to: string, dataDir: string): Finding | null {
   if (to.startsWith('s3:')) return null;
   const place = statSync(to, { throwIfNoEntry: false });
-  if (!place?.isDirectory()) return fault('log-shipping', `LOG_SHIPPING_TO: ${to} is no folder`, 'mount or make it');
+  if (!place?.isDirectory())
+    return fault('log-shipping', `LOG_SHIPPING_TO: ${to} is not a folder`, 'mount or create it');
   if (statSync(dataDir, { throwIfNoEntry: false })?.dev !== place.dev) return null;
   return warning(
     'log-shipping',
-    `${to} lies on the disk of DATA_DIR, and is lost with it`,
-    'mount a folder of another machine there, or name a bucket',
+    `${to} is on the disk of DATA_DIR and would be lost with it`,
+    'mount a folder of another machine there, or use a bucket',
   );
 }
 

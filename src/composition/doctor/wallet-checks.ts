@@ -16,7 +16,7 @@ import { messageOf } from '../../runtime/util/message-of.ts';
 import { must } from '../../domain/must.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
-const EXPORT = 'export again where the keys are (quittance wallet export-watch-only) and set what it prints';
+const EXPORT = 'export again where the keys are (quittance wallet export-watch-only) and use its output';
 
 /**
  * Whether addresses can be derived, and whether the keys to them are the signer's. A running service is asked by its
@@ -62,7 +62,7 @@ function readSource(config: Config, mode: Mode, family: AddressFamily): { source
     if (family !== 'solana')
       return { source: { mode, family, fingerprint: fingerprintOf(readExtendedPublicKey(value)), keys: null } };
     const keys = readFileSync(value, 'utf8').split(/\s+/).filter(Boolean);
-    if (keys.length === 0) return { finding: fault(check, `${name}: the file holds no key`, EXPORT) };
+    if (keys.length === 0) return { finding: fault(check, `${name}: the file contains no key`, EXPORT) };
     return { source: must(solanaPoolDeriver(mode, keys).source) };
   } catch (error) {
     return { finding: fault(check, `${name}: ${messageOf(error)}`, EXPORT) };
@@ -73,7 +73,7 @@ function readSource(config: Config, mode: Mode, family: AddressFamily): { source
 async function ownWallet(mode: Mode, env: Environment): Promise<Finding> {
   try {
     await runWalletTool('wallet.verify', { mode }, { ...env }, silentLog);
-    return ok(`keys:${mode}`, 'the wallet opens, and the exports beside it are its own');
+    return ok(`keys:${mode}`, 'the wallet opens, and the exports belong to it');
   } catch (error) {
     return fault(
       `keys:${mode}`,
@@ -91,7 +91,7 @@ async function signerFindings(
   const { SIGNER_SOCKET: socketPath, SIGNER_SECRET_FILE: secretFile } = config;
   if (socketPath === undefined || secretFile === undefined) return [];
   // It admits one service at a time, and the running one is to keep it.
-  if (isRunning) return [skipped('signer', 'the running service asks it: see its own checks')];
+  if (isRunning) return [skipped('signer', 'the running service uses it: see its own checks')];
   try {
     const signer = await connectSigner({ socketPath, secret: readSharedSecret(secretFile), log: silentLog });
     try {
@@ -110,7 +110,7 @@ async function signerFindings(
           : [
               warning(
                 'signer',
-                'it has no PAYOUT_LIMITS: refunds are accepted and never paid',
+                'it has no PAYOUT_LIMITS: refunds are accepted but never paid',
                 "set them in the signer's settings",
               ),
             ]),
@@ -123,7 +123,7 @@ async function signerFindings(
       fault(
         'signer',
         messageOf(error),
-        'start quittance signer, and let both users read SIGNER_SECRET_FILE and pass the directory of the socket',
+        'start quittance signer, and let both users read SIGNER_SECRET_FILE and enter the directory of the socket',
       ),
     ];
   }

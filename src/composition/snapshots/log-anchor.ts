@@ -46,7 +46,7 @@ export async function checkAnchor(deps: AnchorDeps, { checkpoint, since }: LogAn
   const [event] = await store.readStream(AUDIT_STREAM, { from: checkpoint.revision, limit: 1 });
   if (!event || event.id !== checkpoint.id || event.hash !== checkpoint.hash || event.position !== checkpoint.position)
     throw new SnapshotRefused(
-      `it was made of another event log: the signed checkpoint ${checkpoint.revision} is not the one that it names`,
+      `it was made from another event log: the signed checkpoint ${checkpoint.revision} is not the one that it names`,
     );
   const promised = headOfEvent(signedIn(event), null);
   if ('fault' in promised)
@@ -54,7 +54,7 @@ export async function checkAnchor(deps: AnchorDeps, { checkpoint, since }: LogAn
   const found = await digestBetween(deps, signedIn(event), since.through);
   if (found.events !== since.events || found.digest !== since.digest)
     throw new SnapshotRefused(
-      `it was made of another event log: what follows the signed checkpoint ${checkpoint.revision} differs`,
+      `it was made from another event log: what follows the signed checkpoint ${checkpoint.revision} differs`,
     );
 }
 

@@ -49,7 +49,7 @@ export async function makeSnapshot(deps: MakeDeps): Promise<MadeSnapshot> {
   const checkpoint = await newestCheckpoint({ store: deps.store, log: follows.log });
   if (!checkpoint)
     throw new CommandRefused(
-      'no checkpoint of the event log was signed yet, so nothing would tie a snapshot to this log: run a signer',
+      'no checkpoint has been signed yet, so nothing would tie a snapshot to this event log: run a signer',
     );
   const copy = join(follows.dataDir, DEPARTING);
   try {
@@ -59,7 +59,7 @@ export async function makeSnapshot(deps: MakeDeps): Promise<MadeSnapshot> {
       to: copy,
     });
     const lacking = follows.projections.filter((id) => checkpoints[id] === undefined);
-    if (lacking.length > 0) throw new CommandRefused(`look-ups are not whole yet: ${lacking.join(', ')}`);
+    if (lacking.length > 0) throw new CommandRefused(`look-ups are not complete yet: ${lacking.join(', ')}`);
     const through = Object.values(checkpoints).reduce((one, other) => (isLater(follows.log, one, other) ? one : other));
     const log = await anchorOf({ store: deps.store, log: follows.log }, checkpoint, through);
     const madeAtMs = clock.nowMs();

@@ -102,7 +102,7 @@ export function snapshotCommands(snapshots: LookUpSnapshots | null): AdminComman
     'projection.snapshot': async () => {
       if (!snapshots)
         throw new CommandRefused(
-          'this process makes no snapshots: LOOK_UP_SNAPSHOT_DIR is not set, or it is the signer',
+          'this process makes no snapshots: LOOK_UP_SNAPSHOT_DIR is not set, or this is the signer',
         );
       return json(await snapshots.make());
     },

@@ -54,7 +54,7 @@ export async function takeSnapshot(deps: TakeDeps): Promise<string | null> {
       await install(deps, name, manifest);
       log.info(
         { snapshot: name, madeBy: manifest.node, through: manifest.log.since.through },
-        'look-ups begin with a snapshot',
+        'look-ups start from a snapshot',
       );
       return name;
     } catch (error) {
@@ -63,7 +63,7 @@ export async function takeSnapshot(deps: TakeDeps): Promise<string | null> {
   }
   log.info(
     { folder, snapshots: found.length },
-    'there is no snapshot to begin with: look-ups are made of the event log',
+    'there is no snapshot to start from: look-ups are built from the event log',
   );
   return null;
 }

@@ -102,8 +102,8 @@ export class SignAuditCheckpoints {
   signNow(): Promise<KeptCheckpoint> {
     return this.#turns.run(async () => {
       const { integrity, fault } = this.#deps.tree.state;
-      if (integrity !== 'sound') throw new Error(fault ?? 'the history is still being checked: try again shortly');
-      if (!this.#deps.isLeader()) throw new Error('another process signs checkpoints: ask that one');
+      if (integrity !== 'sound') throw new Error(fault ?? 'the history is still being checked: try again in a moment');
+      if (!this.#deps.isLeader()) throw new Error('another process signs checkpoints now: ask there');
       await this.#refresh();
       const { othersSince } = await this.#deps.tree.head(this.last?.size ?? 0);
       if (this.#last === null || othersSince > 0) await this.#sign();
@@ -173,7 +173,7 @@ export class SignAuditCheckpoints {
       event,
       actor: 'clock',
     });
-    if (!result.ok) throw new Error('another process signed a checkpoint at the same time');
+    if (!result.ok) throw new Error('another process signed a checkpoint at the same moment');
     this.#last = { ...encoded, stream: AUDIT_STREAM, revision: result.revision, position: result.position };
   }
 }

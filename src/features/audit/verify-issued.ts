@@ -41,21 +41,21 @@ function provenEvent(
   streamOf: (type: string, data: never) => string | null,
 ): Proven | string {
   const parsed = evidenceSchema.safeParse(json);
-  if (!parsed.success) return 'it is not evidence of an issued document';
+  if (!parsed.success) return 'it is no evidence of something that was given out';
   const { checkpoint: note, proof, ...said } = parsed.data;
   const checkpoint = signedCheckpoint(note.checkpoint, key);
   if (typeof checkpoint === 'string') return checkpoint;
   const event = eventTextOf(proof.text);
   if (!event) return 'its event cannot be read';
-  if (proof.hash !== hash('sha256', proof.text, 'hex')) return 'the hash does not match its event';
+  if (proof.hash !== hash('sha256', proof.text, 'hex')) return 'the hash is not that of its event';
   const outside = notIncluded(proof, checkpoint);
   if (outside !== null) return `its event ${outside}`;
-  if (event.stream !== streamOf(event.type, event.data as never)) return 'its event has a different kind or stream';
+  if (event.stream !== streamOf(event.type, event.data as never)) return 'its event is of another kind or stream';
   const shown: Record<string, unknown> = shownEvent({ ...event, data: JSON.stringify(event.data) });
   for (const name of new Set([...Object.keys(shown), ...Object.keys(said)])) {
     if (ENVELOPE.has(name)) continue;
     if (canonicalJson(shown[name] ?? null) !== canonicalJson(said[name] ?? null))
-      return `${name} differs from its event`;
+      return `${name} is not what its event says`;
   }
   return { type: event.type, data: event.data, signedEvents: checkpoint.size };
 }
@@ -68,7 +68,7 @@ export function verifyDocument(bytes: Buffer, evidence: unknown, key: VerifierKe
   if (typeof proven === 'string') return failed(proven);
   const data = proven.data as DocumentIssued['data'];
   if (bytes.length !== data.bytes || hash('sha256', bytes, 'hex') !== data.sha256)
-    return failed('the file is not the exported one: its SHA-256 differs');
+    return failed('the file is not the one that was given out: its SHA-256 differs');
   const fault = totalsFault(bytes.toString('utf8'), data);
   if (fault !== null) return failed(fault);
   return { ok: true, fault: null, document: data.document, rows: data.rows, signed_events: proven.signedEvents };
@@ -81,12 +81,12 @@ function totalsFault(text: string, { format, rows, totals }: DocumentIssued['dat
     format === 'csv'
       ? csvRows(text)
       : text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Row]));
-  if (found.length !== rows) return `it has ${found.length} rows, but its event says ${rows}`;
+  if (found.length !== rows) return `it has ${found.length} rows, its event says ${rows}`;
   for (const { column, network, coin, sum } of totals) {
     const own = found.filter((row) => (row['network'] || null) === network && (row['coin'] || null) === coin);
     const units = own.reduce((total, row) => (row[column] ? total + signedAmountOf(row[column]) : total), 0n);
     if (units !== signedAmountOf(sum))
-      return `${column} of ${[coin, network].join(' on ')} adds up to ${formatAmount(units)}, but its event says ${sum}`;
+      return `${column} of ${[coin, network].join(' on ')} adds up to ${formatAmount(units)}, its event says ${sum}`;
   }
   return null;
 }
@@ -134,7 +134,7 @@ function linesFault(text: string, { lines, linesSha256 }: StatementIssued['data'
     own.map((row) => `${columns.map((name) => row[name] ?? '').join(',')}\n`).join(''),
     'hex',
   );
-  return digest === linesSha256 ? null : 'the lines do not belong to the statement: their SHA-256 differs';
+  return digest === linesSha256 ? null : 'the lines are not those of the statement: their SHA-256 differs';
 }
 
 /** Opening and what moved make the closing, the kinds make what moved, and the operator's accounts balance. */
@@ -154,6 +154,6 @@ function figuresFault({ accounts, kinds, lines, merchantId }: StatementIssued['d
     add(`the credits of ${account} of ${coin} on ${network} and those of its kinds differ`, -signedAmountOf(credits));
   }
   const counted = kinds.reduce((sum, kind) => sum + kind.lines, 0);
-  if (counted !== lines) return `its kinds have ${counted} lines, but it says ${lines}`;
+  if (counted !== lines) return `its kinds have ${counted} lines, it says ${lines}`;
   return [...sums].find(([, units]) => units !== 0n)?.[0] ?? null;
 }

@@ -59,12 +59,12 @@ export function verifyProof(json: unknown, key: VerifierKey): ProofReport {
   let before: ProvenEvent | null = null;
   for (const event of events) {
     const fault = faultOf(event, before, parsed.data) ?? notIncluded(event, checkpoint);
-    if (fault !== null) return failed(`event ${event.leaf_index + 1} of the event log ${fault}`, session);
+    if (fault !== null) return failed(`event ${event.leaf_index + 1} of the ledger ${fault}`, session);
     before = event;
   }
   const last = must(events.at(-1)).revision;
   if (proves.events !== events.length || (proves.kind === 'stream' && proves.through_revision !== last))
-    return failed(`it contains ${events.length} events but claims to prove ${proves.events}`, session);
+    return failed(`it holds ${events.length} events and says that it proves ${proves.events}`, session);
   return {
     ok: true,
     fault: null,
@@ -101,11 +101,11 @@ function faultOf(
   const parsed = textSchema.safeParse(jsonOf(text));
   if (!parsed.success) return 'is no event';
   const [stream, ofStream, , kind, , , , { prev }] = parsed.data;
-  if (stream !== `session-${proof.session_id}`) return `does not belong to ${proof.session_id}`;
+  if (stream !== `session-${proof.session_id}`) return `is not of ${proof.session_id}`;
   if (type !== kind || revision !== ofStream || digest !== hash('sha256', text, 'hex'))
-    return 'does not match its description: type, revision or hash differ from its text';
+    return 'is not what is said of it: type, revision and hash are those of its text';
   const reached = before?.revision ?? -1;
-  if (revision <= reached || leaf <= (before?.leaf_index ?? -1)) return 'is duplicated or out of order';
+  if (revision <= reached || leaf <= (before?.leaf_index ?? -1)) return 'is doubled or out of its order';
   if (proof.proves.kind === 'stream' && (revision !== reached + 1 || prev !== (before?.hash ?? '')))
     return `does not follow revision ${reached} of its stream: events are missing`;
   return null;

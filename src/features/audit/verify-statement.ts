@@ -51,20 +51,20 @@ export function verifyStatement(json: unknown, key: VerifierKey): StatementRepor
   const event = eventTextOf(said.proof.text);
   const data = closing.safeParse(event?.data);
   if (!event || !data.success || event.type !== 'PeriodClosed') return failed('its event does not close a month');
-  if (said.proof.hash !== hash('sha256', said.proof.text, 'hex')) return failed('the hash does not match its event');
+  if (said.proof.hash !== hash('sha256', said.proof.text, 'hex')) return failed('the hash is not that of its event');
   const outside = notIncluded(said.proof, checkpoint);
   if (outside !== null) return failed(`its event ${outside}`);
   const { mode, period, throughPosition, actor } = data.data;
   const facts = { mode, period, closed_at: toSec(event.atMs), actor, event: event.id, through_event: throughPosition };
   for (const [name, value] of Object.entries(facts))
-    if (said[name as keyof typeof facts] !== value) return failed(`${name} differs from its event: ${value}`);
-  if (event.stream !== ledgerPeriodsStream(mode as Mode)) return failed('its event belongs to a different stream');
+    if (said[name as keyof typeof facts] !== value) return failed(`${name} is not what its event says: ${value}`);
+  if (event.stream !== ledgerPeriodsStream(mode as Mode)) return failed('its event is of another stream');
   const { figures, totals } = figuresOf(data.data as PeriodClosed['data']);
   const wrong = figures.findIndex((figure, index) => !isSame(figure, said.figures[index]));
   if (wrong >= 0 || figures.length !== said.figures.length)
-    return failed(`figure ${wrong >= 0 ? wrong + 1 : figures.length + 1} differs from its event`);
+    return failed(`figure ${wrong >= 0 ? wrong + 1 : figures.length + 1} is not what its event says`);
   if (totals.length !== said.totals.length || !totals.every((total, index) => isSame(total, said.totals[index])))
-    return failed('its control totals do not match its figures');
+    return failed('its control totals are not those of its figures');
   const uneven = totals.find(({ debits, credits }) => debits !== credits);
   if (uneven) return failed(`debits and credits of ${uneven.coin} on ${uneven.network} differ`);
   return { ok: true, fault: null, period, figures: figures.length, signed_events: checkpoint.size };

@@ -78,7 +78,7 @@ function assertSigned(checkpoint: SignedCheckpoint, key: VerifierKey): void {
 
 /** Every tree head that is expected anywhere, ascending: by the checkpoints given and by those in the export itself. */
 async function expectedHeads({ lines, checkpoints, key }: VerifyInput): Promise<ExpectedHead[]> {
-  const heads: ExpectedHead[] = checkpoints.map(({ size, root }) => ({ size, root, source: 'the given file' }));
+  const heads: ExpectedHead[] = checkpoints.map(({ size, root }) => ({ size, root, source: 'the file given' }));
   for await (const text of lines()) {
     if (!text.includes('"CheckpointSigned"')) continue;
     const event = parseAuditLine(text);
@@ -107,7 +107,7 @@ async function readThrough(
     const fault =
       event.position === String(number)
         ? streams.take(event)
-        : `it claims to be event ${event.position}: events are missing or out of order`;
+        : `it says that it is event ${event.position}: events are missing or in another order`;
     if (fault !== null)
       throw new Found(
         `event ${number} (revision ${event.revision} of stream ${event.stream}, ${event.type}): ${fault}`,
@@ -156,11 +156,11 @@ class StreamHashes {
 
   take(event: RecordedEvent): string | null {
     const before = this.#heads.get(event.stream);
-    if (hashRecorded(event) !== event.hash) return 'its text does not match its hash';
+    if (hashRecorded(event) !== event.hash) return 'its text does not have its hash';
     if (event.revision !== (before?.revision ?? -1) + 1)
-      return `its stream goes on at revision ${(before?.revision ?? -1) + 1}: events are missing or out of order`;
+      return `its stream goes on at revision ${(before?.revision ?? -1) + 1}: events are missing or in another order`;
     if (prevOf(event.metadata) !== (before?.hash ?? ''))
-      return 'it does not contain the hash of the previous event in its stream';
+      return 'it does not name the hash of the event before it in its stream';
     this.#heads.set(event.stream, { revision: event.revision, hash: event.hash });
     return null;
   }

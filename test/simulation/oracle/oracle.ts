@@ -20,9 +20,9 @@ const LATEST_DEADLINE_MS = 12 * 3_600_000;
 const FORBIDDEN_LINES = [
   'a projection parked an event',
   'a projection failed',
-  'a stored secret does not open',
+  'a stored secret cannot be decrypted',
   'money left one of our addresses without an order',
-  'look-ups are not what the ledger says',
+  'look-ups differ from the event log',
 ];
 
 /**

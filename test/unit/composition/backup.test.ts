@@ -109,7 +109,7 @@ describe('a backup', () => {
     const damaged = changed(file, change);
     expect(await run('backup.verify', { folder: damaged })).toMatchObject({
       ok: false,
-      faults: [expect.stringContaining(`${file} is not what was backed up`)],
+      faults: [expect.stringContaining(`${file} differs from the backup`)],
     });
     const place = elsewhere();
     await expect(run('backup.restore', { from: damaged }, place)).rejects.toThrow('nothing was restored');

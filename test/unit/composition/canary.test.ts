@@ -76,10 +76,10 @@ describe('the settings of canary payments', () => {
 
   it("refuse the service's own keys, whose account others pay from", async () => {
     await expect(open({ WALLET_XPUB_EVM: new Wallet(WORDS).evmXpub })).rejects.toThrow(
-      'CANARY_KEYSTORE holds the keys of the service itself',
+      "CANARY_KEYSTORE contains the service's own keys",
     );
     await expect(openCanary(readConfig(settings), [new Wallet(WORDS).treasury])).rejects.toThrow(
-      'CANARY_KEYSTORE holds the keys of the service itself',
+      "CANARY_KEYSTORE contains the service's own keys",
     );
   });
 });

@@ -30,7 +30,7 @@ describe('the settings of the console', () => {
       (path): [string, Record<string, string>, string] => [
         `a provider of everybody’s, ${path}`,
         { ...SSO, CONSOLE_SSO_ISSUER: `https://login.microsoftonline.com/${path}` },
-        'CONSOLE_SSO_ISSUER must name your own tenant',
+        'CONSOLE_SSO_ISSUER must be your own tenant',
       ],
     ),
     [

@@ -280,7 +280,7 @@ describe('the doctor', () => {
     [
       'a log that is shipped to its own disk',
       () => ({ LOG_SHIPPING_TO: join(directory, 'open') }),
-      /^warning log-shipping: .* lies on the disk of DATA_DIR/,
+      /^warning log-shipping: .* is on the disk of DATA_DIR/,
     ],
     [
       'a bucket that does not answer',

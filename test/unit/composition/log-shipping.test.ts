@@ -183,7 +183,7 @@ describe('a shipped log', () => {
     expect(shipping.health()).toMatchObject([
       { state: 'degraded', detail: expect.stringContaining('newer, or of another installation') },
     ]);
-    expect(told.join()).toContain('Restore from there, or name another place in LOG_SHIPPING_TO');
+    expect(told.join()).toContain('Restore from there, or set LOG_SHIPPING_TO to another destination');
     expect(await run('backup.verify', { folder: place })).toMatchObject({
       ok: true,
       events: (await eventsOf(store)).length,
@@ -236,7 +236,7 @@ describe('a shipped log', () => {
 describe('LOG_SHIPPING_TO', () => {
   it.each([
     [{ LOG_SHIPPING_TO: 'somewhere' }, 'LOG_SHIPPING_TO must be an absolute path or s3://bucket/prefix'],
-    [{ LOG_SHIPPING_TO: '/srv/data/copy' }, 'LOG_SHIPPING_TO must be outside DATA_DIR, best on another machine'],
+    [{ LOG_SHIPPING_TO: '/srv/data/copy' }, 'LOG_SHIPPING_TO must be outside DATA_DIR, ideally on another machine'],
     [{ LOG_SHIPPING_TO: 's3://Bad_Bucket' }, expect.stringContaining('LOG_SHIPPING_TO must be s3://bucket/prefix')],
     [
       { LOG_SHIPPING_TO: 's3://good/x', LOG_SHIPPING_S3_ACCESS_KEY_ID: 'A' },

@@ -133,7 +133,7 @@ describe('the proxies', () => {
   }
 });
 
-describe('update.sh', () => {
+describe('update.sh', { timeout: 120_000 }, () => {
   let service: Server;
   let root: string;
   /** What systemd was told, in order, and which release was current then. */

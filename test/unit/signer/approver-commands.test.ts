@@ -72,7 +72,7 @@ describe('a key of an approver', () => {
 
   it('is never replaced, has a name that everybody can read, and no short passphrase', async () => {
     await enrol();
-    await expect(enrol()).rejects.toThrow('a key is never replaced');
+    await expect(enrol()).rejects.toThrow('a key is never overwritten');
     const other = { key: join(directory, 'other.json'), passphraseFile: passphraseFile() };
     await expect(enrolApprover({ ...other, name: 'a\nb' }, {})).rejects.toThrow('name must begin');
     writeFileSync(passphraseFile(), 'short');

@@ -94,7 +94,7 @@ describe('the heartbeat', () => {
     });
     ends.push(() => heartbeat.close());
     nowMs = 11_000;
-    await expect.poll(() => lines).toEqual([expect.stringContaining('no sign of life')]);
+    await expect.poll(() => lines).toEqual([expect.stringContaining('the signer does not respond')]);
     expect([heartbeat.isAlive(), asked]).toEqual([false, 1]);
     answer(null);
     await expect.poll(() => lines).toEqual([expect.anything(), 'the signer answers again']);

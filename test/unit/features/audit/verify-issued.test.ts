@@ -93,7 +93,7 @@ describe('a file of the books', () => {
         });
         expect(verifyDocument(changed, forged, key)).toMatchObject({
           ok: false,
-          fault: 'sha256 differs from its event',
+          fault: 'sha256 is not what its event says',
         });
         if (others) expect(anotherVerdict(keyText, { '--file': changed, '--evidence': evidence }).status).toBe(1);
         const total = {
@@ -102,11 +102,11 @@ describe('a file of the books', () => {
         };
         expect(verifyDocument(bytes, total, key)).toMatchObject({
           ok: false,
-          fault: 'totals differs from its event',
+          fault: 'totals is not what its event says',
         });
         expect(verifyDocument(bytes, { ...evidence, extra: 1 }, key)).toMatchObject({
           ok: false,
-          fault: 'extra differs from its event',
+          fault: 'extra is not what its event says',
         });
       }),
   );
@@ -186,11 +186,11 @@ describe('the statement of a closed month', () => {
           expect(anotherVerdict(keyText, { '--statement': statement, '--lines': csv })).toMatchObject({ status: 0 });
         const wrong = csv.replaceAll('10.000000', '10.000001');
         expect(verifyMonthStatement(statement, key, wrong)).toMatchObject({
-          fault: expect.stringContaining('lines do not belong') as string,
+          fault: expect.stringContaining('lines are not those') as string,
         });
         if (hasPython) expect(anotherVerdict(keyText, { '--statement': statement, '--lines': wrong }).status).toBe(1);
         const forged = { ...statement, accounts: statement.accounts.map((each) => ({ ...each, closing: '0.00' })) };
-        expect(verifyMonthStatement(forged, key)).toMatchObject({ fault: 'accounts differs from its event' });
+        expect(verifyMonthStatement(forged, key)).toMatchObject({ fault: 'accounts is not what its event says' });
       }
       expect(verifyMonthStatement({}, key)).toMatchObject({ ok: false });
     }));

@@ -98,7 +98,7 @@ describe('a statement of a closed month', () => {
     ['a figure that is missing', (it) => figures(it).pop(), 'figure 4'],
     ['a figure too many', (it) => figures(it).push({ ...figures(it)[0]! }), 'figure 5'],
     ['a control total', (it) => ((it['totals'] as { debits: string }[])[0]!.debits = '1.00'), 'control totals'],
-    ['the month', (it) => (it['period'] = '2026-09'), 'period differs from its event'],
+    ['the month', (it) => (it['period'] = '2026-09'), 'period is not what its event says'],
     ['who closed it', (it) => (it['actor'] = 'mallory'), 'actor is not'],
     ['what it goes through', (it) => (it['through_event'] = 'event-8'), 'through_event is not'],
     ['the event', (it) => (proof(it).text = proof(it).text.replace('10.5', '11.5')), 'hash is not'],
