@@ -75,9 +75,7 @@ export function lookUpProof(
     leftMs -= nowMs() - startedMs;
     const found = compared.find(({ differing }) => differing > 0);
     if (found)
-      throw new CommandRefused(
-        `${found.differing} rows of ${found.projection} differ from the event log: ${REMEDY}`,
-      );
+      throw new CommandRefused(`${found.differing} rows of ${found.projection} differ from the event log: ${REMEDY}`);
     return true;
   };
 }

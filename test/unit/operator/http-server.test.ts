@@ -148,7 +148,7 @@ describe('tokens of operators', () => {
 
   it('are one for each name, and an unknown one is not revoked', () => {
     create('ada', 'viewer');
-    expect(() => create('ada', 'operator')).toThrow(/^name: ada has a token/);
+    expect(() => create('ada', 'operator')).toThrow(/^name: ada already has a token/);
     expect(() => runOperatorCommand(fileOperators(directory), 'operator.revoke', { operator_id: 'op_x' }, 0)).toThrow(
       /^operator_id: there is no/,
     );

@@ -196,7 +196,7 @@ describe('a lost replacement of a payment whose earlier transaction landed', () 
     world.landed.clear();
     world.landed.add('0xswp_1-2');
     await expect(world.takeOver('0xswp_1-2')).rejects.toThrow(
-      'swp_1 ended in the ledger by 0xswp_1-1, and the chain shows 0xswp_1-2',
+      'swp_1 ended in the event log with 0xswp_1-1, but the chain shows 0xswp_1-2',
     );
     expect(world.acts).toEqual([]);
   });
@@ -234,7 +234,7 @@ describe('a lost sweep', () => {
     world.landed.clear();
     await world.executor.round();
     world.lost = [sweep];
-    await expect(world.takeOver('0xswp_lost-1')).rejects.toThrow('swp_before, of the same address, is under way');
+    await expect(world.takeOver('0xswp_lost-1')).rejects.toThrow('swp_before, from the same address, is under way');
     expect(world.acts).toEqual([]);
   });
 
@@ -243,7 +243,7 @@ describe('a lost sweep', () => {
     world.landed.clear();
     await world.takeOver('0xgas_1-1');
     expect(await world.newestOf('GasTopUpRequested')).toMatchObject({ moveId: 'gas_1', forMoveId: 'swp_lost' });
-    await expect(world.takeOver('0xgas_2-1')).rejects.toThrow('gas_1, of the same address, is under way');
+    await expect(world.takeOver('0xgas_2-1')).rejects.toThrow('gas_1, from the same address, is under way');
     for (const tx of ['0xgas_1-1', '0xgas_2-1']) world.landed.add(tx);
     await world.executor.round();
     await world.takeOver('0xgas_2-1');
@@ -276,7 +276,7 @@ describe('a withdrawal whose approvals and signature were lost', () => {
   it('has other terms in the ledger: that is said before anybody signs', async () => {
     await world.ask('withdrawal', { moveId: 'wdr_1', fromAddress: TREASURY, toAddress: '0xOther' });
     world.lost = [withdrawal];
-    await expect(world.takeOver('0xwdr_1-1')).rejects.toThrow('wdr_1 has other terms in the ledger');
+    await expect(world.takeOver('0xwdr_1-1')).rejects.toThrow('wdr_1 has different terms in the event log');
     expect(world.acts).toEqual([]);
   });
 
@@ -284,7 +284,7 @@ describe('a withdrawal whose approvals and signature were lost', () => {
     await world.ask('withdrawal', { moveId: 'wdr_1', fromAddress: TREASURY, toAddress: '0xCold', requestedBy: 'carl' });
     world.lost = [withdrawal];
     await expect(world.run('treasury.reject', { id: 'wdr_1' })).rejects.toThrow(
-      'wdr_1 was signed, which this ledger has lost: take it over',
+      'wdr_1 was signed, but this event log has lost it: take it over',
     );
     world.lost = [];
     await world.run('treasury.reject', { id: 'wdr_1' });

@@ -130,7 +130,7 @@ describe('quittance treasury approve', () => {
   it('only shows the terms without a key, and takes what was signed on another machine', async () => {
     const entry = await enrol();
     await run([terms], 'treasury', 'approve', 'wdr_1');
-    expect(written).toContain('Nothing is signed');
+    expect(written).toContain('Nothing was signed');
     expect(asked).toHaveLength(1);
     const [asTerms, asApprovals] = [join(directory, 'terms'), join(directory, 'approvals')];
     writeFileSync(asTerms, JSON.stringify(terms));

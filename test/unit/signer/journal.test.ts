@@ -93,7 +93,7 @@ describe('a journal that lost what was answered', () => {
   ])('is refused: %s', (_, cut) => {
     const text = written();
     truncateSync(path, cut(text).length);
-    expect(() => Journal.open(path)).toThrow(/does not hold entry 3/);
+    expect(() => Journal.open(path)).toThrow(/lacks entry 3/);
     writeFileSync(path, text);
     expect(writersIn(Journal.open(path))).toEqual(['ada', 'ben', 'cyd']);
   });
@@ -101,11 +101,11 @@ describe('a journal that lost what was answered', () => {
   it('is refused when the file is gone, or another history took its place', () => {
     written();
     rmSync(path);
-    expect(() => Journal.open(path)).toThrow(/does not hold entry 3/);
+    expect(() => Journal.open(path)).toThrow(/lacks entry 3/);
     const other = Journal.open(join(directory, 'other.jsonl'));
     for (const by of ['eve', 'eve', 'eve', 'eve']) other.append(stopped(by), 1);
     writeFileSync(path, readFileSync(join(directory, 'other.jsonl')));
-    expect(() => Journal.open(path)).toThrow(/does not hold entry 3/);
+    expect(() => Journal.open(path)).toThrow(/lacks entry 3/);
   });
 
   it('is taken when the head beside it is behind, as a crash leaves it', () => {

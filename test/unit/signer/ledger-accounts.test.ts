@@ -212,7 +212,7 @@ describe("a merchant's account", () => {
     const genuine = recorded(paidOrder(0));
     const forged = recorded([...paidOrder(0).slice(0, 3), ...paidOrder(1)]);
     const accounts = new LedgerAccounts(() => [anchorOf(genuine)]);
-    expect(accounts.take(0, forged).fault).toContain('the first 4 events of the ledger are not those that were signed');
+    expect(accounts.take(0, forged).fault).toContain('the first 4 events of the event log are not the signed ones');
     expect(accounts.refusal(order('1'), [])).toMatchObject({ kind: 'stopped', code: 'ledger_disagrees' });
     const behind = new LedgerAccounts(() => [anchorOf(genuine)]);
     behind.take(0, genuine.slice(0, 3));
@@ -239,7 +239,9 @@ describe("a merchant's account", () => {
 
   it('stands still for a history that cannot be booked', () => {
     const accounts = new LedgerAccounts();
-    expect(accounts.take(0, recorded(paidOrder(0).slice(1))).fault).toContain('event 1 of the ledger cannot be booked');
+    expect(accounts.take(0, recorded(paidOrder(0).slice(1))).fault).toContain(
+      'event 1 of the event log cannot be booked',
+    );
     expect(accounts.refusal(order('1'), [])).toMatchObject({ kind: 'stopped' });
   });
 

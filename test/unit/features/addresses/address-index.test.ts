@@ -122,7 +122,7 @@ describe('the address index', () => {
     index.add(address, SESSION);
     index.add(address.toUpperCase().replace('0X', '0x'), SESSION);
     expect(index.recent).toBe(1);
-    expect(() => index.add(address, sessionOf(numbered(2, 20)))).toThrow(/given out twice/);
+    expect(() => index.add(address, sessionOf(numbered(2, 20)))).toThrow(/assigned twice/);
   });
 
   test('sifts hex texts without losing one of ours', () => {

@@ -133,7 +133,7 @@ describe('a file of the books', () => {
       await expect(office.exported({ mode: 'test', document: 'settlement' })).rejects.toThrow('merchant is missing');
       await expect(office.exported({ mode: 'test', evidence: 'yes' })).rejects.toThrow('evidence must be');
       await expect(office.exported({ mode: 'test', document: 'balances', from: '2027-01-01' })).rejects.toThrow(
-        'from is none of the balances',
+        'from does not apply to balances',
       );
     }));
 });

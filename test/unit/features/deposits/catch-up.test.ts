@@ -443,7 +443,7 @@ describe('a watcher', () => {
     });
     await watcher.start();
     expect(reorgs).toEqual([]);
-    expect(String(troubles[0])).toMatch(/does not have block 900 yet/);
+    expect(String(troubles[0])).toMatch(/does not yet have block 900/);
     expect(chain.scans).toEqual([]);
   });
 });

@@ -133,14 +133,14 @@ describe('a file for an accounting program', () => {
     [
       'a wrong number',
       { chart: { ...CHART, accounts: { ...CHART.accounts, 'assets:treasury': '12x' } } },
-      '12x is no account number',
+      '12x is not an account number',
     ],
     ['no clearing account', { chart: { ...CHART, clearing: undefined } }, 'chart.clearing is missing'],
     ['two fiscal years', { from: '2000-01-01' }, 'to must be in the fiscal year of from'],
     ['no first day', { from: undefined }, 'from is missing'],
     ['another clock', { clock: 'chain' }, 'clock must be recorded'],
     ['a merchant', { merchant: 'mer_aaaaaaaaaaaaaaaaaaaa' }, 'merchant does not apply'],
-    ['a format', { format: 'jsonl' }, 'format is none of datev'],
+    ['a format', { format: 'jsonl' }, 'format does not apply to datev'],
     ['a currency without rates', { chart: { ...CHART, currency: 'CHF' } }, 'there is no rate of USDT in CHF'],
   ])('is refused with %s, before its first byte, by the name of the field', async (_, change, why) =>
     inMonth(async (office) => {
@@ -218,7 +218,7 @@ describe('rates of the books', () => {
     inOffice(async (office) => {
       await business(office);
       expect(await record(office)).toMatchObject({ recorded: 2, source: 'Kraken, daily close' });
-      await expect(record(office)).rejects.toThrow(`USDT has a rate of ${DAY}T00:00:00.000Z already`);
+      await expect(record(office)).rejects.toThrow(`USDT already has a rate for ${DAY}T00:00:00.000Z`);
       const { 'ledger.rates': rates } = bookRateCommands(office.parts.issue);
       expect(await rates!({ currency: 'eur' })).toMatchObject({
         currency: 'EUR',

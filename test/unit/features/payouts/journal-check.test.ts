@@ -34,8 +34,8 @@ describe('journal and ledger', () => {
   ])('agree at entries %s and %s', async (signer, ledger) => expect(await look(signer, ledgerAt(ledger))).toBeNull());
 
   it.each([
-    [5, 3, /entry 5 of bsc and the ledger at 3: it signed what this ledger does not know/],
-    [2, null, /entry 2 of bsc and the ledger at 0: it signed what this ledger does not know/],
+    [5, 3, /entry 5 of bsc and the event log at 3: it signed transactions that this event log does not know/],
+    [2, null, /entry 2 of bsc and the event log at 0: it signed transactions that this event log does not know/],
   ])('disagree at entries %s and %s before anything is asked to be paid', async (signer, ledger, sentence) =>
     expect(await look(signer, ledgerAt(ledger))).toMatch(sentence),
   );
@@ -79,7 +79,8 @@ describe('journal and ledger', () => {
     for (let round = 0; round < 3; round += 1) {
       const fault = await check.look('live', 'bsc', async () => ledgerAt(ledger));
       if (ledger === null) expect(fault).toBeNull();
-      else expect(fault).toMatch(/^the signer has no journal of what this ledger has paid on bsc, up to entry 5, so/);
+      else
+        expect(fault).toMatch(/^the signer has no journal of what this event log has paid on bsc, up to entry 5, so/);
     }
     expect(stopped).toEqual(expected);
   });

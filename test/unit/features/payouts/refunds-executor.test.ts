@@ -116,7 +116,7 @@ describe('a payout that a restored ledger has as never signed', () => {
     await stage.requestRefund('re_b', 1);
     stage.lost = [{ id: 're_b-1' } as SignedPayment];
     const ref = refOf({ sessionId: SESSION_ID, refundId: 're_b', legId: 're_b-1' });
-    await expect(stage.executor.reject(ref)).rejects.toThrow('re_b-1 was signed, which this ledger has lost');
+    await expect(stage.executor.reject(ref)).rejects.toThrow('re_b-1 was signed, but this event log has lost it');
     stage.lost = [];
     await stage.executor.reject(ref);
     expect(await stage.leg('re_b-1')).toMatchObject({ status: 'FAILED' });

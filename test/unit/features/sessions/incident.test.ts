@@ -172,7 +172,7 @@ describe('an incident', () => {
     ];
     for (const other of broken)
       expect(() => parseIncident(JSON.stringify({ ...incident, sessions: [{ ...session, events: other }] }))).toThrow(
-        /is not as it was recorded/,
+        /differs from the record/,
       );
     expect(() => parseIncident('{')).toThrow(/not JSON/);
     expect(() => parseIncident('{"format":"other"}')).toThrow(/format/);
@@ -231,7 +231,7 @@ describe('another policy', () => {
   });
 
   it('is refused with the name of the rule', () => {
-    expect(() => parseWhatIf(['patience=1'])).toThrow(/patience is none of tolerance, confirmations, second_source/);
+    expect(() => parseWhatIf(['patience=1'])).toThrow(/patience is not one of tolerance, confirmations, second_source/);
     expect(() => parseWhatIf(['confirmations=0'])).toThrow(/confirmations must be/);
     expect(() => parseWhatIf(['tolerance'])).toThrow(/tolerance must be/);
   });

@@ -127,7 +127,7 @@ describe('treasury funding', () => {
     const world = await World.compared();
     world.finalBlock = 99;
     await expect(reconcileTreasury(world.executor, world.deps)).rejects.toThrow(
-      'test ethereum cannot be written down: another reconciliation got further',
+      'test ethereum cannot be recorded: another reconciliation got further',
     );
   });
 
