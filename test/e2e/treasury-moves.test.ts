@@ -202,7 +202,7 @@ describe('native coin that somebody sent to a collection address', () => {
       'tx is not a transaction of ethereum',
     );
     await expect(admin('treasury.return', { ...terms, address: 'what' })).rejects.toThrow(
-      'address is no address on ethereum',
+      'address is not an address on ethereum',
     );
     await expect(admin('treasury.return', terms)).rejects.toThrow('address: it was not assigned to any session');
   });

@@ -59,11 +59,11 @@ describe('the first page of a sandbox', () => {
   });
 
   it('says why no order was made', async () => {
-    const refusal = { code: 'service_unavailable', message: 'no network can take USDT now' } as const;
+    const refusal = { code: 'service_unavailable', message: 'no network can currently accept USDT' } as const;
     const base = await served({ ...HOME, order: () => Promise.resolve({ ok: false, refusal }) });
     const response = await fetch(`${base}/demo-order`, { method: 'POST' });
     expect(response.status).toBe(503);
-    expect(await response.text()).toContain('No order was made: no network can take USDT now.');
+    expect(await response.text()).toContain('No order was made: no network can currently accept USDT.');
   });
 
   it('says that it is starting until all of it runs', async () => {

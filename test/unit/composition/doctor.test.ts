@@ -200,7 +200,7 @@ describe('the doctor', () => {
       () => ({ TEST_BSC_RPC_URLS: forgetful.url }),
       /^warning provider:test:bsc:\S+: has no logs/,
     ],
-    ['markets that do not answer', () => ({ RATE_KRAKEN_URL: deadMarket.url }), /^fault rates: no market answers/],
+    ['markets that do not answer', () => ({ RATE_KRAKEN_URL: deadMarket.url }), /^fault rates: no rate source answers/],
     ['a clock that is wrong', () => ({ RATE_KRAKEN_URL: wrongMarket.url }), /^fault clock: 7(?:19|20)\d\.\d s behind/],
     [
       'an exported key of another wallet',

@@ -99,8 +99,13 @@ describe('the providers of a running service', () => {
       `ETHEREUM_RPC_URLS=${ONE},${THREE}`,
       /three\.example cannot be used: Cannot convert \[redacted\] to a BigInt/,
     ],
-    ['is no address', looks({}), `ETHEREUM_RPC_URLS=${ONE},ftp://${SECRET}`, /ETHEREUM_RPC_URLS: entry 2 is no http/],
-    ['is named twice', looks({}), `ETHEREUM_RPC_URLS=${ONE},${ONE}`, /ETHEREUM_RPC_URLS names one address twice/],
+    [
+      'is no address',
+      looks({}),
+      `ETHEREUM_RPC_URLS=${ONE},ftp://${SECRET}`,
+      /ETHEREUM_RPC_URLS: entry 2 is not an http/,
+    ],
+    ['is named twice', looks({}), `ETHEREUM_RPC_URLS=${ONE},${ONE}`, /ETHEREUM_RPC_URLS contains a URL twice/],
     ['is missing', looks({}), 'ETHEREUM_RPC_URLS= , ', /ETHEREUM_RPC_URLS is empty/],
     [
       'is of a network that is not read here',

@@ -60,7 +60,7 @@ describe('settings of a running service', () => {
     [['LOG_LEVEL=loud'], /^LOG_LEVEL: /],
     [['LOG_LEVEL=debug', 'RATE_LIMIT_PER_KEY='], /^RATE_LIMIT_PER_KEY is empty/],
     [['LOG_LEVEL=debug', 'LOG_LEVEL=warn'], /LOG_LEVEL is named twice/],
-    [['debug'], /entry 1 is no NAME=value/],
+    [['debug'], /entry 1 is not NAME=value/],
     [[], /changes is missing/],
   ] as const)('%j is refused as a whole, with the name of the setting', async (changes, words) => {
     const { log, settings, set, acts } = await running();

@@ -51,7 +51,7 @@ test('production takes the servers of the distributed profile', () => {
     'belong together',
   );
   expect(() => checkProductionConfig(readConfig({ ...PRODUCTION, PUBLIC_URL: undefined }), { PUBLC_URL: 'x' })).toThrow(
-    /PUBLIC_URL is missing[^]*PUBLC_URL is no setting and has no effect: did you mean PUBLIC_URL\?/,
+    /PUBLIC_URL is missing[^]*PUBLC_URL is not a setting and has no effect: did you mean PUBLIC_URL\?/,
   );
   expect(() => checkProductionConfig(readConfig(PRODUCTION), { CRASH_AT: 'after-sign' })).toThrow(
     'CRASH_AT must not be set',

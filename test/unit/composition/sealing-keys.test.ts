@@ -35,7 +35,7 @@ it('each role is started with the keys that it needs, and says which one is miss
 
 it('two kinds under one key are not kept apart; behind the first stands what both had before', () => {
   expect(faults({ ...APART, WEBHOOK_SECRETS_KEY: API })).toMatch(
-    /^API_SECRETS_KEY and WEBHOOK_SECRETS_KEY are one key/,
+    /^API_SECRETS_KEY and WEBHOOK_SECRETS_KEY are the same key/,
   );
   expect(faults({ ...APART, API_SECRETS_KEY: `${API},${MASTER}`, WEBHOOK_SECRETS_KEY: `${WEBHOOKS},${MASTER}` })).toBe(
     '',
@@ -47,7 +47,7 @@ it('a key that the role has no use for is warned of', () => {
   expect(needless({ ROLES: 'api', ...APART })).toBe('');
   expect(needless({ ROLES: 'worker', WEBHOOK_SECRETS_KEY: WEBHOOKS })).toBe('');
   expect(needless({ ROLES: 'worker', ...APART })).toMatch(
-    /^API_SECRETS_KEY is not needed by the role worker: leave it out.*\nPERSONAL_DATA_KEY is not needed/,
+    /^API_SECRETS_KEY is not needed by the role worker: omit it.*\nPERSONAL_DATA_KEY is not needed/,
   );
   expect(needless({ ROLES: 'worker', MASTER_KEY: MASTER })).toMatch(
     /^MASTER_KEY opens more than the role worker needs: give this process WEBHOOK_SECRETS_KEY alone/,

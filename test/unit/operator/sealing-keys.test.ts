@@ -88,7 +88,7 @@ describe('key rewrap', () => {
         },
         {
           ...{ key: idOf(OLD, kind), seals: kind, setting: 'MASTER_KEY', sealed: kind === 'personal-data' ? 0 : 1 },
-          ...{ state: 'kept in the ledger: take it out of MASTER_KEY', kept_now: true },
+          ...{ state: 'stored in the event log: remove it from MASTER_KEY', kept_now: true },
         },
       ]),
       enough: Object.fromEntries(SEALED_KINDS.map((kind) => [kind, idOf(NEWER, kind)])),

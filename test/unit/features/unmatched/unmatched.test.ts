@@ -188,7 +188,7 @@ describe('attaching a unmatched transfer', () => {
   });
 
   it.each([
-    ['another coin', { dueCoin: 'USDC' }, 'the session is due in USDC, the transfer brought USDT'],
+    ['another coin', { dueCoin: 'USDC' }, 'the session is due in USDC, but the transfer is in USDT'],
     ['another merchant', { merchantId: 'mer_zzzzzzzzzzzzzzzzzzzz' as typeof MERCHANT_ID }, 'the money is owed to'],
     ['another mode', { mode: 'live' }, 'the session is in live mode'],
   ] as const)('to a session of %s is refused before anything is written', async (_, change, words) => {

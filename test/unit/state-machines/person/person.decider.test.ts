@@ -195,7 +195,7 @@ describe('single sign-on', () => {
   it('is where its roles are changed, and gives nobody a first passkey of their own accord', () => {
     const bo = given(bySso('a'));
     expect(when({ type: 'ChangeRoles', ...wanted, grants: [support], nowSec: NOW }, bo)).toContain('single sign-on');
-    expect(when(newLink('Bo', 'first'), bo)).toContain('a link of somebody else');
+    expect(when(newLink('Bo', 'first'), bo)).toContain('a link from somebody else');
     expect(when(newLink('Grace', 'first'), bo)).toMatchObject([{ type: 'JoinLinkIssued' }]);
     expect(
       given(bySso('a'), newLink('Grace', 'first'), passkey('one', 'first'), newLink('Bo', 'second')).context.link

@@ -250,7 +250,7 @@ describe('a return of native coin', () => {
       'NativeReturnRequested',
     ]);
     const paid = after(...agreed, reserve('nrt', 0), sign('nrt', 1), complete('nrt', '0xnrt1'), propose('again'));
-    expect(paid.last).toMatchObject({ ok: false, refusal: { message: 'the transfer is paid back by nrt' } });
+    expect(paid.last).toMatchObject({ ok: false, refusal: { message: 'the transfer is returned by nrt' } });
     expect(types(after(propose('nrt'), reject('nrt'), propose('again')))).toEqual(['NativeReturnRequested']);
   });
 
