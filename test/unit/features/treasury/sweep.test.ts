@@ -76,7 +76,7 @@ describe('a sweep', () => {
   it('is not ordered again while the look-ups do not know of the sweep that has emptied the address', async () => {
     const { sweeper, told } = await given({ held: () => Promise.resolve(0n) });
     expect(await sweeper.sweep({ minUnits: 1n }, COMMAND)).toMatchObject([
-      { moveId: null, note: 'the address holds 0.00 USDT by now' },
+      { moveId: null, note: 'the address now holds 0.00 USDT' },
     ]);
     expect(told).toEqual([]);
   });
