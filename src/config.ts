@@ -214,7 +214,7 @@ const environment = z.object({
   RATE_COINGECKO_URL: url.optional(),
   RATE_MAX_AGE_SECONDS: seconds.default(300),
   /**
-   * Currency in which the daily rates of the coins in the books are written down. Unset: nobody writes any down by
+   * Currency in which the daily rates of the coins in the books are recorded. Unset: none are recorded by
    * themselves.
    */
   BOOK_RATES_CURRENCY: z.string().refine(isFiat, 'must be an ISO 4217 code such as EUR').optional(),

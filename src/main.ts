@@ -215,7 +215,7 @@ async function admin(command: string, given: AdminArguments): Promise<JsonValue>
   }
 }
 
-/** Whoever does not say who they are is written down by their name on this machine. */
+/** Whoever does not say who they are is recorded by their name on this machine. */
 const signed = (args: AdminArguments): AdminArguments =>
   args['actor'] === undefined && args['operator'] === undefined ? { ...args, actor: accountName() } : args;
 

@@ -114,7 +114,7 @@ interface Booking {
   readonly memory: readonly RowChange[];
 }
 
-/** `needsThen` and `apply` ask for the same, one after the other. */
+/** `needsThen` and `apply` ask for the same, one after another. */
 const bookedOf = rememberingLast(bookSessionEvent);
 
 /** What an event books, and what must be remembered of it. Null for an event that has nothing to do with money. */

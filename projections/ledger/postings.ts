@@ -67,7 +67,7 @@ const RULES: { readonly [Type in SessionEvent['type']]: Rule<Type> } = {
 
 const ruleOf = <Type extends SessionEvent['type']>(type: Type): Rule<Type> => RULES[type];
 
-/** What an event of a session does to the books. `entry` is the event's id. Throws for a history that cannot be. */
+/** The entries that a session's event posts. `entry` is the event's id. Throws for an impossible history. */
 export function bookSessionEvent(books: SessionBooks | null, event: SessionEvent, entry: string): Booking {
   if (event.type === 'SessionCreated') return nothing(openSessionBooks(event.data));
   if (!books) throw new Error('the session was never created');
@@ -137,7 +137,7 @@ function confirmed(
   };
 }
 
-/** What was only seen is taken back as a memo; what was booked is reversed. */
+/** A deposit that was only seen is undone by a memo; a booked one is reversed. */
 function reverted(books: SessionBooks, { depositKey }: Data<'DepositReverted'>): Booking {
   const deposit = depositIn(books, depositKey);
   const { network, coin, amount, toAddress, entry } = deposit;

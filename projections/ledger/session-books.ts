@@ -154,7 +154,7 @@ export function withPocket(books: SessionBooks, network: Network, coin: Coin, po
 }
 
 /**
- * From which networks an amount that pays the order is taken: one after the other, each up to the final money that came
+ * From which networks an amount that pays the order is taken: one after another, each up to the final money that came
  * there.
  */
 export function takenFrom(

@@ -21,9 +21,9 @@ import { isOfSession } from '../../src/domain/events/of-streams.ts';
 import { must } from '../../src/domain/must.ts';
 
 /**
- * What merchants and workers look up about sessions: the session, its transactions, its refunds, the lists that show
- * them and the deadlines. One projection, so that all of them move in one step: a list never names a record that is not
- * there, and a session's sums agree with its transactions.
+ * What merchants and workers look up about sessions: the session, its transactions, its refunds, their lists and the
+ * deadlines. It is one projection, so that all of them change in one step: a list never names a missing record, and a
+ * session's sums agree with its transactions.
  */
 export const sessionView: Projection = {
   name: 'session-view',

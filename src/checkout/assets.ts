@@ -6,7 +6,7 @@ import { encoded, encodingFor, type Encoded } from '../runtime/util/encoded.ts';
 
 /** Of files, which are compressed once. */
 const BEST_QUALITY = 11;
-/** Pages are made anew for every request: this quality costs well under a millisecond. */
+/** Pages are rebuilt for every request: this quality costs well under a millisecond. */
 const QUICK = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
 
 interface Assets {

@@ -57,7 +57,7 @@ export class LivePages {
     update: () => Promise<LiveUpdate | null>,
     subscribe: (listener: () => void) => () => void,
   ): void {
-    // Whoever left while the session was looked up will not be heard leaving again: its page would stay for ever.
+    // Whoever left while the session was looked up will not be heard leaving again: its page would stay forever.
     if (response.destroyed) return;
     response.set({
       'Content-Type': 'text/event-stream; charset=utf-8',

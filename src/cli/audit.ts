@@ -128,7 +128,7 @@ function keyOf(given: string): VerifierKey {
   return key;
 }
 
-/** Notes one after the other, or what `audit checkpoint --json` printed, or a page of `/v1/audit/checkpoints`. */
+/** Notes one after another, or what `audit checkpoint --json` printed, or a page of `/v1/audit/checkpoints`. */
 function checkpointsIn(file: string): SignedCheckpoint[] {
   const text = textOf(file);
   const notes = text.trimStart().startsWith('{') ? notesInJson(jsonIn(file)) : parseCheckpoints(text);

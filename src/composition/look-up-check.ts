@@ -57,7 +57,7 @@ const SAVED_MS = SHARE * 3_600_000;
 
 /**
  * Proves that a look-up is what the event log says. Rejects where it is not; what is found stops payments, too. A proof
- * reads the whole event log, and strangers cause one whenever they send dust to an address of ours, so proofs
+ * reads the whole event log, and strangers cause one whenever they send dust to one of our addresses, so proofs
  * take a twentieth of the time at most: where that is used up there is none, and the answer is false.
  */
 export function lookUpProof(

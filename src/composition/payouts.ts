@@ -53,7 +53,7 @@ export interface PayoutDeps {
   readonly log: Logger;
   /** False while money must not leave. */
   readonly mayPay: () => boolean;
-  /** Hears of money at an address of ours that the books do not have. */
+  /** Hears of money at one of our addresses that the books do not have. */
   readonly onUnbooked: (mode: Mode, network: Network, money: UnbookedMoney) => void;
   /** No other process appends to the store. */
   readonly soleWriter: boolean;

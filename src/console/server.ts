@@ -335,7 +335,7 @@ class Pipeline {
   }
 }
 
-/** A stream that is handed an empty text waits for ever. */
+/** A stream that is handed an empty text waits forever. */
 async function* filled(
   chunks: AsyncIterable<string | Uint8Array> | Iterable<string>,
 ): AsyncGenerator<string | Uint8Array> {

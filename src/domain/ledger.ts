@@ -8,7 +8,7 @@ import { oneOf } from './one-of.ts';
  * pay a debt on another; debits are positive and credits negative, so whatever balances adds up to zero.
  */
 
-/** By which time a fact is put into a day: when the chain took it, or when it was written down here. */
+/** By which time a fact is put into a day: when the chain took it, or when it was recorded here. */
 export const LEDGER_CLOCKS = ['recorded', 'chain'] as const;
 export type LedgerClock = (typeof LEDGER_CLOCKS)[number];
 

@@ -13,7 +13,7 @@ import type {
   WebhookType,
 } from './notification-types.ts';
 
-/** Which domain events tell a merchant, and as what (specification, "Event types"). */
+/** Which domain events notify a merchant, and under which type (specification, "Event types"). */
 export const NOTIFICATION_TYPE_OF = {
   SessionPaid: 'payment.completed',
   SessionFailed: 'payment.failed',
@@ -40,17 +40,17 @@ export const isNoticedType = (type: string): boolean => NOTICED_EVENTS.has(type)
 export const isNotifyingType = (type: string): type is NotifyingEvent['type'] =>
   Object.hasOwn(NOTIFICATION_TYPE_OF, type);
 
-/** What a notification says about its session beside the event itself. */
+/** What a notification says about its session in addition to the event itself. */
 export type SessionFacts = Pick<SessionCreated['data'], 'sessionId' | 'merchantId' | 'mode' | 'orderId'> & {
   /** The locked rate of each coin that the session can be paid in; empty without conversion. */
   readonly rates: Readonly<Partial<Record<Coin, string>>>;
 };
 
-/** Optional types that tell of a payment's money. */
+/** Optional types about the money of a payment. */
 export type PaymentNoticeType = Extract<OptionalType, `payment.${string}`>;
 type NoticedTransfer = Pick<DepositFacts, 'amount' | 'coin' | 'network' | 'txHash'>;
 
-/** What an optional notification says, as the session stood after the event. */
+/** What an optional notification says: the state of the session after the event. */
 export type Notice =
   | {
       readonly type: PaymentNoticeType;
@@ -77,7 +77,7 @@ export type Notice =
       readonly transfer: NoticedTransfer;
     };
 
-/** A message to a merchant, complete: `body` holds the exact bytes of every attempt. */
+/** A complete message to a merchant: `body` holds the exact bytes of every attempt. */
 export interface Notification {
   readonly notificationId: NotificationId;
   readonly type: WebhookType;
@@ -101,7 +101,7 @@ export interface PaymentObject {
   readonly after_expiry?: true;
 }
 
-/** `data.object` of an optional payment event: the same, and what it is about. */
+/** `data.object` of an optional payment event: the same, with its subject. */
 export interface PaymentNoticeObject extends Omit<PaymentObject, 'status' | 'after_expiry'> {
   readonly status: 'processing' | 'partially_paid' | 'overpaid' | 'late' | 'wrong_coin' | 'reversed' | 'restored';
   readonly reason?: 'after_deadline' | 'after_cancel' | 'wrong_coin' | 'wrong_network';

@@ -8,6 +8,6 @@ export type Upcaster = (data: unknown) => unknown;
 
 /**
  * Per event type, the upcaster to apply to data of a version to reach the next one. Versions are never removed from
- * this table: events of every shipped version decode for ever. Only the codec calls it.
+ * this table: events of every shipped version decode forever. Only the codec calls it.
  */
 export const UPCASTERS: { readonly [Type in DomainEventType]?: Readonly<Record<number, Upcaster>> } = {};

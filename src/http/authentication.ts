@@ -6,7 +6,7 @@ import type { RequestHeaders } from './request-headers.ts';
 /** How far the client's clock may be off, either way, inclusive (specification, "Limits"). */
 const TIMESTAMP_TOLERANCE_SEC = 300;
 
-/** Why authentication failed: for logs and metrics, and for whoever holds a key of the test mode. */
+/** Why authentication failed: for logs and metrics, and for holders of a test-mode key. */
 export type AuthenticationFault =
   | 'header_missing'
   | 'header_malformed'
@@ -21,7 +21,7 @@ export type Authentication =
   | { readonly ok: true; readonly key: AuthenticatedKey; readonly nonce: string; readonly version: SignatureVersion }
   | { readonly ok: false; readonly fault: AuthenticationFault };
 
-/** What a signature of version 2 covers beside the body. */
+/** What a version 2 signature covers in addition to the body. */
 export interface SignedRequest {
   readonly method: string;
   /** Path and query, as the request line has them. */
@@ -35,8 +35,8 @@ const NONCE = /^[\x20-\x2d\x2f-\x7e]{1,128}$/;
 const SIGNATURE = /^[0-9a-f]{64}$/i;
 
 /**
- * The key of the test mode that the request names; null when there is no such key. Whoever knows such a key may learn
- * which check failed; of keys that move real money, and of those that do not exist, every failure looks the same.
+ * The test-mode key that the request names, or null. Its holder may learn which check failed; for live keys and unknown
+ * keys every failure looks the same.
  */
 export function testKeyOf(keys: KeyDirectory, { authorization }: RequestHeaders): AuthenticatedKey | null {
   const apiKey = authorization ? BEARER.exec(authorization)?.[1] : undefined;
@@ -47,8 +47,8 @@ export function testKeyOf(keys: KeyDirectory, { authorization }: RequestHeaders)
 const failed = (fault: AuthenticationFault): Authentication => ({ ok: false, fault });
 
 /**
- * Checks key, timestamp and signature of a request over its raw body bytes. The nonce is only read: it is burnt after
- * this succeeded, so that nobody without the secret can fill the nonce store.
+ * Checks key, timestamp and signature of a request over its raw body bytes. The nonce is only read: it is spent after
+ * the check succeeds, so that nobody without the secret can fill the nonce store.
  */
 export function createAuthenticator(keys: KeyDirectory) {
   // An unknown key costs the same HMAC as a known one, so that timing does not tell which keys exist.

@@ -131,7 +131,7 @@ function refuse(socket: Socket, requestId: string, { code, message }: Unreadable
   socket.end(`${headers.join('\r\n')}\r\n\r\n${text}`);
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once('close', () => clearTimeout(timer));
-  // Our end alone is half a close, which a client that never closes its own would keep for ever. Who stalled is not
+  // Our end alone is half a close, which a client that never closes its own would keep forever. Who stalled is not
   // waited for, and must not finish a request that was answered; who is still sending has a moment to stop, since bytes
   // left unread would reset the connection.
   if (code === 'request_timeout') socket.destroySoon();

@@ -84,7 +84,7 @@ export class ProjectionMetrics {
         labelNames: ['projection'],
         registers: [registry],
         collect() {
-          // Another process may run them by now: a lag that was true here would stay for ever.
+          // Another process may run them by now: a lag that was true here would stay forever.
           this.reset();
           for (const status of runner.status()) this.set({ projection: status.projection }, of(status));
         },

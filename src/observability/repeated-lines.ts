@@ -46,7 +46,7 @@ export class RepeatedLines {
   }
 }
 
-/** Null for facts that cannot be written down: those are left to the logger. */
+/** Null for facts that cannot be recorded: those are left to the logger. */
 function keyOf(message: string, facts: unknown): string | null {
   try {
     return `${message} ${JSON.stringify(facts, (name, value: unknown) => {

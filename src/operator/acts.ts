@@ -27,7 +27,7 @@ const MAY_LACK_RECORD: ReadonlySet<string> = new Set(['treasury.stop']);
 const ATTEMPTS = 20;
 const MAX_ACTOR_LENGTH = 100;
 
-/** The same commands; the acts among them are written down before they are carried out. */
+/** The same commands; the acts among them are recorded before they are carried out. */
 export function withRecordedActs(commands: AdminCommands, parts: ActsParts): AdminCommands {
   const acts = Object.entries(commands).flatMap(([name, run]) => {
     const argument = ACTS[name];
@@ -78,7 +78,7 @@ export function proposerOf(args: AdminArguments): string {
 }
 
 /**
- * The name that is written down: whose token it was, else what the command says. Throws `CommandRefused` for one that
+ * The name that is recorded: whose token it was, else what the command says. Throws `CommandRefused` for one that
  * is none.
  */
 export function actorOf(args: AdminArguments): string {

@@ -49,7 +49,7 @@ class NotAnswered extends Error {
   }
 }
 
-/** Rows that are made anew take seconds, or minutes. */
+/** Rows that are rebuilt take seconds, or minutes. */
 const RETRY_AFTER_SEC = 5;
 
 /** A wrong token is answered no sooner. */

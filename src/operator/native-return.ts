@@ -45,7 +45,7 @@ export function nativeReturnCommands(parts: CommandParts): AdminCommands {
   };
 }
 
-/** The place of the address is the one that its session wrote down; the signer derives it anew. */
+/** The place of the address is the one that its session recorded; the signer derives it anew. */
 async function transferOf(
   { core, givenAddress }: CommandParts,
   { chain }: MoveExecutor,

@@ -46,7 +46,7 @@ export const TX_HASH: Readonly<Record<Network, RegExp>> = {
 };
 
 /**
- * The transfer as the chain has it, when it is final and came from outside to an address of ours that no session has.
+ * The transfer as the chain has it, when it is final and came from outside to one of our addresses that no session has.
  * Throws `CommandRefused`.
  */
 export async function unmatchedTransferOf(named: NamedTransfer, parts: RecordParts): Promise<UnmatchedTransfer> {

@@ -197,7 +197,7 @@ async function balancesOf({ chain, treasury }: MoveExecutor): Promise<JsonValue>
 
 function outwardCommands(parts: CommandParts): AdminCommands {
   const { treasury, payouts, ofRefunds } = parts;
-  /** By merchant, one after the other: of two at once, each would find the money that both take. */
+  /** By merchant, one after another: of two at once, each would find the money that both take. */
   const settlements = new Mailboxes<null>(MERCHANTS_IN_TURN);
   const executorOf = async (id: string): Promise<MoveExecutor> => {
     for (const executor of treasury().moves.executors) if ((await executor.context()).moves[id]) return executor;

@@ -62,7 +62,7 @@ export interface SubscribeOptions {
    */
   readonly onEvents: (events: readonly RecordedEvent[]) => Promise<void> | void;
   /**
-   * A batch in parts, for a store that can read them one after the other, so that a large batch never lies in memory
+   * A batch in parts, for a store that can read them one after another, so that a large batch never lies in memory
    * whole: called in the place of `onEvents`, with parts of at most `size` events. A rejection, also one by reading,
    * begins the batch again.
    */

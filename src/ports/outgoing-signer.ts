@@ -128,7 +128,7 @@ export interface OutgoingSigner {
   takeLedger(from: number, events: readonly LedgerEvent[]): Promise<LedgerTaken>;
   /** Whether the policy of its kind would let the transaction pass now; signs nothing. */
   check(order: OutgoingTransaction): Promise<SignerVerdict>;
-  /** The same request gets the same bytes for ever. */
+  /** The same request gets the same bytes forever. */
   sign(request: SigningRequest): Promise<Signature>;
   /**
    * Gives the money back to the deposits that it was taken of, once the signer itself saw on chain that nothing was

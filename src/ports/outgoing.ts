@@ -160,9 +160,9 @@ export type Fate =
   | { readonly kind: 'landed'; readonly landed: LandedTransaction; readonly final: boolean }
   /** In a final block, but it moved nothing. */
   | { readonly kind: 'ineffective'; readonly txHash: string; readonly networkFee: string }
-  /** The chain's own rule excludes it for good, on final state; a new transaction may be signed. */
+  /** The chain's own rule excludes it permanently, on final state; a new transaction may be signed. */
   | { readonly kind: 'never' }
-  /** Something a transaction of ours cannot be: nothing more is sent from this treasury. */
+  /** Something one of our transactions cannot be: nothing more is sent from this treasury. */
   | { readonly kind: 'alarm'; readonly detail: string };
 
 export interface LandedCheck {

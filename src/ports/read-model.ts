@@ -12,7 +12,7 @@ export type Table<Kept extends object = Row> = string & { readonly [rowOf]?: Kep
 /**
  * What a projection does to the tables. A list holds members in the order of `order` (a dense ordinal the projection
  * counts itself, starting at 0), each with the time it is listed under; `atSec` never falls within a list, and an order
- * belongs to one member for ever. Every change may be repeated: enlisting a member of the list and delisting a stranger
+ * belongs to one member forever. Every change may be repeated: enlisting a member of the list and delisting a stranger
  * change nothing.
  *
  * Lists whose names agree up to a `VIEW_MARK` are views of one ordinalList: an order has the same member and the same

@@ -73,7 +73,7 @@ export class BlockProducer {
   readonly #log: Log;
   readonly #inclusions = new Map<string, () => void>();
   #node: AnvilNode;
-  /** Everything that changes the chain happens in here, one after the other. */
+  /** Everything that changes the chain happens in here, one after another. */
   readonly #work = new InTurn();
   #headTimeSec = 0;
   #blocksSinceTransaction = 0;

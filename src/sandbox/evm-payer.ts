@@ -17,7 +17,7 @@ const INCLUSION_TIMEOUT_MS = 20_000;
 type Call = Omit<EvmTransaction, 'chainId' | 'nonce'>;
 
 /**
- * One test wallet on one chain. Its transactions are signed and handed over one after the other, then awaited together.
+ * One test wallet on one chain. Its transactions are signed and handed over one after another, then awaited together.
  */
 export class EvmPayer {
   readonly #wallet: Wallet;

@@ -9,7 +9,7 @@ import { must } from '../domain/must.ts';
 const AT_ONCE = 16;
 
 /**
- * The deposits of one refund on chain, some ahead of the one that is asked for: one after the other, a payer who paid
+ * The deposits of one refund on chain, some ahead of the one that is asked for: one after another, a payer who paid
  * in many small parts would keep the signer from everybody else's refunds for longer than a caller waits.
  */
 export class DepositLookups {

@@ -100,7 +100,7 @@ export type SignedEntry = Extract<JournalEntry, { kind: 'signed' }>;
 export type OutflowEntry = Extract<JournalEntry, { kind: 'outflow' }>;
 export type DestinationEntry = Extract<JournalEntry, { kind: 'destination' }>;
 
-/** The journal is not what this signer wrote: nothing may be signed on it. */
+/** The journal is not what this signer wrote, so nothing may be signed with it. */
 export class JournalBroken extends Error {
   override readonly name = 'JournalBroken';
 }
@@ -234,7 +234,7 @@ export class Journal {
   }
 }
 
-/** All whole lines and what they say; nothing where there is no file. Throws `JournalBroken`. */
+/** All complete lines and their entries; empty if there is no file. Throws `JournalBroken`. */
 export function readJournal(path: string): { readonly whole: string; readonly entries: JournalEntry[] } {
   const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
   const whole = text.slice(0, text.lastIndexOf('\n') + 1);
@@ -243,7 +243,7 @@ export function readJournal(path: string): { readonly whole: string; readonly en
   return { whole, entries };
 }
 
-/** Throws `JournalBroken` when the journal does not hold the newest entry that this place saw. */
+/** Throws `JournalBroken` if the journal lacks the newest entry that this directory has seen. */
 function assertWhole(entries: readonly JournalEntry[], headPath: string): void {
   if (!existsSync(headPath)) return;
   const { seq, hash: head } = parseHead(readFileSync(headPath, 'utf8'));

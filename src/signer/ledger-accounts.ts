@@ -198,7 +198,7 @@ export class LedgerAccounts {
   }
 
   /**
-   * What was signed of them is in the event log for ever: a log without it is not the one that the signature was given
+   * What was signed of them is in the event log forever: a log without it is not the one that the signature was given
    * for.
    */
   #unknownMove({ network }: OutgoingTransaction, entries: readonly JournalEntry[]): string | null {

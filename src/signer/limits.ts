@@ -18,9 +18,9 @@ export const isIdTaken = (entries: readonly JournalEntry[], { id, kind, network 
   bytesOf(entries).some((entry) => entry.id === id && (entry.purpose !== kind || entry.network !== network));
 
 /**
- * Caps, velocity and four eyes, from the journal alone, of which `entries` leaves out what the payload takes the place
- * of. `nowMs` must be the journal's own time, which never falls, so that a clock set back frees nothing. Null when
- * nothing stands in the way.
+ * Caps, velocity and four eyes, from the journal alone; `entries` must omit what the payload replaces. `nowMs` must be
+ * the journal's own time, which never decreases, so that setting the clock back frees nothing. Null if nothing stands in
+ * the way.
  */
 export function limitsRefusal(
   order: { readonly coin: Coin; readonly amount: string },
@@ -53,7 +53,7 @@ const paidSince = (entries: readonly JournalEntry[], sinceMs: number): SignedEnt
 const sumOf = (coin: Coin, signed: readonly SignedEntry[]): bigint =>
   signed.filter((entry) => entry.coin === coin).reduce((total, entry) => total + BigInt(entry.units), 0n);
 
-/** For eyes: what the caps of each coin are, and what of them is used by now. */
+/** For display: the caps of each coin and their current use. */
 export function usedCaps(entries: readonly JournalEntry[], limits: PayoutRules['limits'], nowMs: number): UsedCap[] {
   const [inHour, inDay] = [paidSince(entries, nowMs - HOUR_MS), paidSince(entries, nowMs - DAY_MS)];
   return COINS.flatMap((coin) => {
@@ -96,7 +96,7 @@ export const signatureOf = (entry: SignedEntry): Signature => ({
   journal: { seq: entry.seq, hash: entry.hash },
 });
 
-/** Why nothing is signed on the network, whatever it is; null when nothing stands still. */
+/** Why nothing at all is signed on the network; null if signing is not stopped. */
 export function stopRefusal(journal: Journal, network: Network): SignerRefusal | null {
   if (isStopped(journal)) return refusal('later', 'kill_switch', 'the kill switch is on');
   const open = openOutflows(journal.entries, network).length;

@@ -18,9 +18,9 @@ import { must } from '../domain/must.ts';
 import { codeOf } from '../runtime/util/code-of.ts';
 
 /*
- * The signer: the one process that holds private keys. It is told where its keys are by one line on standard input,
- * says on standard output that it is ready, serves a Unix socket, and ends when standard input ends, so it never
- * outlives its parent, however that ended.
+ * The signer: the only process that holds private keys. One line on standard input says where its keys are. It reports
+ * on standard output that it is ready, serves a Unix socket, and ends when standard input closes, so it never outlives
+ * its parent, however that ended.
  */
 
 const walletSource = z.discriminatedUnion('kind', [
@@ -82,7 +82,7 @@ async function start(value: unknown): Promise<void> {
   });
 }
 
-/** What an approval that proved nothing was; our parent logs what stands here. */
+/** Details of an invalid approval, which the parent logs. */
 const tellWrong = (why: string): void => void process.stderr.write(jsonLine({ approvalRefused: why.slice(0, 200) }));
 
 function giveUp(error: unknown): void {

@@ -41,9 +41,9 @@ import { TronView } from './tron-view.ts';
 import { must } from '../domain/must.ts';
 
 /**
- * Decides what is signed, by the policy of its kind. Nothing it is told counts: payers and amounts are read from the
- * chain, our own addresses are derived here, limits and what was paid before are in its own journal, and a request
- * whose ledger is not where the journal is gets nothing.
+ * Decides what is signed, by the policy of its kind. It trusts no request: payers and amounts are read from the chain, our
+ * own addresses are derived here, limits and earlier payments are in its own journal, and a request whose event log is
+ * at another position than the journal is refused.
  */
 export class Outgoing {
   readonly #accounts: ReadonlyMap<Mode, SignerAccount>;
@@ -361,7 +361,7 @@ function viewOf(network: PayoutNetwork, limits: NativeLimits): ChainView {
   }
 }
 
-/** What the journal does not know yet, or what allows less, is in force at once. */
+/** A limit that is new to the journal or lower than before applies at once. */
 function accountOf(rules: PayoutRules, mode: Mode, wallet: SigningWallet, nowMs: number): SignerAccount {
   const journal = Journal.open(journalPath(rules, mode, wallet));
   const wanted = limitsOf(rules, mode);

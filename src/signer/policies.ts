@@ -20,8 +20,8 @@ const MAX_RENT = '0.006';
 const MAX_MAKINGS_A_DAY = 32;
 
 /**
- * Sweeps end in the treasury and gas goes to our own addresses, both derived here; a withdrawal or a settlement leaves
- * to an allow-listed address.
+ * Sweeps end in the treasury and gas goes to our own addresses, both derived here; withdrawals and settlements go to an
+ * allow-listed address.
  */
 export const POLICIES: Readonly<Record<OutgoingKind, Policy>> = {
   refund: PAY_BACK,
@@ -60,7 +60,7 @@ function topUpRefusal(order: OutgoingTransaction, wallet: SigningWallet): Signer
 }
 
 /**
- * The rent of accounts that the treasury itself derives; their number is small, and the chain lets each be made once.
+ * The rent of accounts that the treasury itself derives: there are few, and the chain lets each be created only once.
  */
 function nonceAccountRefusal(order: OutgoingTransaction, { wallet, all, nowMs }: PolicyParts): SignerRefusal | null {
   const { derivationIndex: index, coin, toAddress, network } = order;

@@ -34,7 +34,7 @@ export async function topUpFault(
   );
 }
 
-/** The last top-up of the address came to nothing for good, or a sweep that was signed after it is in the chain. */
+/** The last top-up of the address came to nothing permanently, or a sweep that was signed after it is in the chain. */
 async function isSpent(
   { network, toAddress }: OutgoingTransaction,
   entries: readonly JournalEntry[],

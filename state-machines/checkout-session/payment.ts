@@ -8,8 +8,8 @@ export interface PaymentFacts {
 }
 
 /**
- * The payment by the final money of a session that nothing has paid yet; none when the merchant does not hold enough,
- * or the session was cancelled.
+ * The payment that the final money of an unpaid session makes; none if the merchant does not hold enough, or the
+ * session was cancelled.
  */
 export function paymentOf(context: SessionContext, { paidAtSec, valuation }: PaymentFacts): SessionPaid[] {
   const { created, paid, cancelled, expired, failed, due } = context;

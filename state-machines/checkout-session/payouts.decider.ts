@@ -15,9 +15,9 @@ import { paymentOf } from './payment.ts';
 import type { LegState, RefundState, SessionContext } from './session.state.ts';
 import { must } from '../../src/domain/must.ts';
 
-/* Money out: what the payout process may tell a session. Every command is safe to repeat. */
+/* Outgoing money: what the payout process reports to a session. Every command is safe to repeat. */
 
-/** The bytes exist now and have gone nowhere yet. */
+/** The bytes exist and have not been sent yet. */
 export interface RecordPayoutSigned {
   readonly type: 'RecordPayoutSigned';
   readonly data: RefundPayoutSigned['data'];
@@ -33,14 +33,14 @@ export interface RecordPayoutReverted {
   readonly type: 'RecordPayoutReverted';
   readonly data: RefundPayoutReverted['data'];
 }
-/** Sent only when nothing that was signed for the leg can pay any more. */
+/** Sent only once nothing signed for the leg can pay any more. */
 export interface FailPayout {
   readonly type: 'FailPayout';
   readonly refundId: string;
   readonly legId: string;
   readonly reason: RefundFailureReason;
   readonly networkFee: string | null;
-  /** The newest transaction of the leg, when the chain's own rule excludes all that was signed for good. */
+  /** The newest transaction of the leg, when the chain's own rule excludes all that was signed permanently. */
   readonly excludedTxHash?: string;
   readonly nowSec: number;
   /** For a session that is paid by the money that the refund held. */
@@ -113,8 +113,8 @@ function fail(command: FailPayout, { refund, leg }: Found, context: SessionConte
 }
 
 /**
- * The refund ends with its last leg, once: a payout that is reorged away and lands again tells nobody anew. One that is
- * cancelled after that has failed, whatever was said before.
+ * The refund ends once, with its last leg: a payout that is reorganised away and lands again is not reported again. One
+ * that is cancelled after that has failed, whatever was reported before.
  */
 function endOf(
   refund: RefundState,

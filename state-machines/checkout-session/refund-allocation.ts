@@ -15,7 +15,7 @@ import {
 } from './session.state.ts';
 import { must } from '../../src/domain/must.ts';
 
-/** What is to be refunded, and what must be known to split it. */
+/** What to refund, and the facts needed to split it. */
 export interface RefundTerms {
   readonly refundId: string;
   readonly coin: Coin;
@@ -29,7 +29,7 @@ export interface RefundTerms {
   readonly decimals: Readonly<Partial<Record<Network, number>>>;
 }
 
-/** Whom a proven claim pays, and with which deposits. */
+/** The payee of a proven claim, and its deposits. */
 export interface ClaimToPay {
   readonly payee: string;
   readonly deposits: readonly DepositState[];
@@ -44,7 +44,7 @@ export type RefundPlan =
     }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/** One address on one network, with its money that the refund may take. */
+/** One address on one network, with the money that the refund may take from it. */
 interface Payer {
   readonly network: Network;
   readonly address: string;
@@ -65,8 +65,8 @@ interface Payer {
 const MOST_DEPOSITS_OF_A_LEG = 1_000;
 
 /**
- * Splits a refund over those who paid: first whoever paid the order, then the others, in each case who brought most
- * first. Each gets at most what refunds left of its deposits, in whole units of its token (ADR 0019).
+ * Splits a refund among the payers: first those who paid the order, then the others, each group by largest contribution.
+ * Each gets at most what refunds left of its deposits, in whole units of its token (ADR 0019).
  */
 export function planRefund(context: SessionContext, terms: RefundTerms): RefundPlan {
   const { coin, namedDeposit } = terms;
@@ -88,8 +88,7 @@ export function planRefund(context: SessionContext, terms: RefundTerms): RefundP
 }
 
 /**
- * Whether every leg takes what it pays from deposits that still have it, and that its payee paid unless a claim names
- * another.
+ * Whether every leg takes its amount from deposits that still have it, paid by its payee unless a claim names another.
  */
 export function isCovered(context: SessionContext, legs: readonly RefundLeg[], goesTo: 'payer' | 'claim'): boolean {
   const taken = new Map(takenByDeposit(context));

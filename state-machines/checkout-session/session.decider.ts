@@ -50,7 +50,7 @@ export interface CancelSession {
   readonly type: 'CancelSession';
   readonly nowSec: number;
 }
-/** Only in the sandbox, and only forward: time that has passed for the chains cannot be taken back. */
+/** Sandbox only, and only forward: chain time cannot be turned back. */
 export interface MoveDeadline {
   readonly type: 'MoveDeadline';
   readonly expiresAtSec: number;
@@ -121,7 +121,7 @@ export type SessionCommand =
   | TransferCommandOfSession
   | PayoutCommand;
 
-/** What may happen to a checkout session. Repeating a command adds no events. */
+/** Decides the commands of a checkout session. Repeating a command adds no events. */
 export function decideSession(command: SessionCommand, state: SessionState): Decision<SessionEvent> {
   if (command.type === 'CreateSession') return create(command, state);
   if (state.value === 'absent') return refuse('not_found', 'no such session');
@@ -157,7 +157,7 @@ export function decideSession(command: SessionCommand, state: SessionState): Dec
 
 /* Decisions */
 
-/** A used `order_id`: the same request is a safe retry, another one is a conflict. */
+/** For a used `order_id`, the same request is a safe retry and a different one a conflict. */
 function create({ data }: CreateSession, state: SessionState): Decision<SessionEvent> {
   if (state.value === 'absent') return accept({ type: 'SessionCreated', data });
   if (state.context.created?.requestHash === data.requestHash) return accept();
@@ -243,7 +243,7 @@ function revertDeposit(
   });
 }
 
-/** While on-time money is on its way the session neither expires nor fails: its finality decides. */
+/** While on-time money is under way, the session neither expires nor fails: the money's finality decides. */
 function expire({ nowSec, scannedToSec }: ExpireSession, { value, context }: SessionState): Decision<SessionEvent> {
   if (value !== 'open' || hasPending(context) || nowSec <= context.expiresAtSec || !context.created) return accept();
   const coin = context.created.dueCoin;
@@ -295,7 +295,7 @@ function requestRefund(command: RequestRefund, { context }: SessionState): Decis
   });
 }
 
-/** Whoever asks for the wrong coin is told which one there is. */
+/** A request for the wrong coin is refused with the coin that can be refunded. */
 function nothingOf(coin: Coin, context: SessionContext): Decision<SessionEvent> {
   const others = COINS.filter((other) => refundable(context, other) > 0n);
   if (others.length === 0)
@@ -308,7 +308,7 @@ function nothingOf(coin: Coin, context: SessionContext): Decision<SessionEvent> 
   );
 }
 
-/** Why the money may not arrive where it came from; null when nothing speaks against any payee. */
+/** Why a refund may not reach its payee; null if nothing speaks against any payee. */
 function doubtfulSender(
   context: SessionContext,
   legs: readonly RefundLeg[],

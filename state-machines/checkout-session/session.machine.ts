@@ -54,7 +54,7 @@ export type SessionValue = 'absent' | 'open' | 'processing' | 'paid' | 'expired'
 
 type Of<Type extends SessionEvent['type']> = EventOf<Type>;
 
-/* Fold: one function an event. */
+/* Fold: one function per event. */
 
 function foldCreated(_: SessionContext, data: Of<'SessionCreated'>['data']): Partial<SessionContext> {
   return {
@@ -85,7 +85,7 @@ const foldReverted = (context: SessionContext, data: Of<'DepositReverted'>['data
 
 /* Guards: total functions, one invariant each. */
 
-/** What was attached is followed on the chain by the session that it came to. */
+/** An attached transfer is still followed on the chain by the session that it came to. */
 const depositIn = (context: SessionContext, key: string, ...statuses: DepositState['status'][]): boolean => {
   const deposit = context.deposits[key];
   return deposit !== undefined && deposit.credit === undefined && statuses.includes(deposit.status);

@@ -26,7 +26,7 @@ export function changeDelayMin(
   return own ?? (registered?.mode === 'live' ? installationMinutes : 0);
 }
 
-/** What becomes of a decision whose change has to wait: it is written down, and what it decided is not done yet. */
+/** What becomes of a decision whose change has to wait: it is recorded, and what it decided is not done yet. */
 export function waiting(
   wait: Waiting,
   command: MerchantCommand,

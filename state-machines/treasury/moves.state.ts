@@ -47,7 +47,7 @@ export interface MovesContext {
    */
   readonly nativeCoinFinds: number;
   /**
-   * How often a comparison with the chain was written down or an outflow explained: a look that began before that must
+   * How often a comparison with the chain was recorded or an outflow explained: a look that began before that must
    * not write.
    */
   readonly differencesSettled: number;

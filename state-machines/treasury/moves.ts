@@ -109,8 +109,8 @@ export const isOpenMove = (
   context.open.attempt === attempt;
 
 /**
- * Gas that was sent for a move and is not written down yet. What the move burnt of it would be taken for coin from
- * outside, and booked twice once the gas is written down.
+ * Gas that was sent for a move and is not recorded yet. What the move burnt of it would be taken for coin from
+ * outside, and booked twice once the gas is recorded.
  */
 export const hasGasUnderWay = ({ moves }: MovesContext, moveId: string): boolean =>
   Object.values(moves).some(({ terms, signed }) => terms.forMoveId === moveId && signed.length > 0);

@@ -30,7 +30,7 @@ import { must } from '../../src/domain/must.ts';
 
 /*
  * The sequences of one treasury account on one network. At most one reservation is unsigned at a time; a nonce belongs
- * to one payout for ever, unless the signer refused it.
+ * to one payout forever, unless the signer refused it.
  */
 
 export type TreasuryValue = 'idle' | 'signing';

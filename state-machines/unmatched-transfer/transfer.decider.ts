@@ -19,7 +19,7 @@ export interface By {
 
 /* Commands: imperative, with every fact from outside as data. */
 
-/** `transfer` is written down with the first decision about it. */
+/** `transfer` is recorded with the first decision about it. */
 export type TransferCommand =
   | { readonly type: 'RecordTransfer'; readonly transfer: UnmatchedTransfer; readonly by: By }
   | {
@@ -182,7 +182,7 @@ function undo(
 
 type Settlement = Of<'SettleAttached' | 'SettleReturned' | 'SettleUndoRefused' | 'SettleReopened'>;
 
-/** Where each outcome may be written down. */
+/** Where each outcome may be recorded. */
 const SETTLES: Readonly<Record<Settlement['type'], readonly TransferValue[]>> = {
   SettleAttached: ['attaching'],
   SettleReturned: ['returning', 'cancelling'],

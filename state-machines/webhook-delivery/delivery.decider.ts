@@ -38,7 +38,7 @@ export const RETRY_SCHEDULE: RetrySchedule = {
   jitterShare: 0.1,
 };
 
-/** Why an attempt brought no readable status. */
+/** Why an attempt got no readable status. */
 export type TransportFault = Extract<
   AttemptFailure,
   'network' | 'dns' | 'tls' | 'timeout' | 'invalid_response' | 'blocked' | 'no_endpoint'
@@ -115,7 +115,7 @@ export function decideDelivery(command: DeliveryCommand, state: DeliveryState): 
   }
 }
 
-/** Several requests before the next attempt are one: no event is sent twice at the same time. */
+/** Several requests before the next attempt count as one: no event is sent twice at the same time. */
 function requestRedelivery(
   { by, requestedAtMs, bulk }: RequestRedelivery,
   { context }: DeliveryState,
@@ -224,11 +224,11 @@ function stretched(delayMs: number, { schedule, jitter, retryAfterMs }: RecordAt
   return Math.ceil(Math.max(jittered, Math.min(retryAfterMs, schedule.retryAfterCapMs)));
 }
 
-/** First attempts and redeliveries wait for no time: the clock may have been set back since they were asked for. */
+/** First attempts and redeliveries never wait: the clock may have been set back since they were requested. */
 const AT_ONCE_MS = 0;
 
 /**
- * The next attempt that the delivery needs, when (Unix milliseconds) and why; null when none is due, ever, by itself.
+ * The next attempt of the delivery, when (Unix milliseconds) and why; null if none will become due by itself.
  */
 export function dueAttempt({
   value,

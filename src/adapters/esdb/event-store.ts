@@ -40,8 +40,8 @@ const MAX_APPEND_BYTES = 1024 * 1024;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,511}$/;
 
 /**
- * Opens the ledger on an EventStoreDB or KurrentDB server, 23.10 or newer. Rejects with `StoreUnavailable` when nobody
- * answers.
+ * Opens the event log on an EventStoreDB or KurrentDB server, 23.10 or newer. Rejects with `StoreUnavailable` if no
+ * server answers.
  */
 export async function openEsdbEventStore(options: EsdbEventStoreOptions): Promise<EventStore> {
   const store = new EsdbEventStore(options);

@@ -40,7 +40,7 @@ const SALT_BYTES = 32;
 
 /**
  * Salts beside the ledger on the same servers: one stream a subject, outside of everything that readers of the ledger
- * are shown, and closed for ever to erase, so that the retry of a forgotten session makes it no other. They must
+ * are shown, and closed forever to erase, so that the retry of a forgotten session makes it no other. They must
  * survive what Redis may lose, and no event of the ledger may ever be deleted. The bytes leave the disks with the
  * server's next scavenge.
  */

@@ -150,7 +150,7 @@ export class EsdbReader {
     }
   }
 
-  /** The driver gives reads no deadline: without this timer a silent server holds a reader for ever. */
+  /** The driver gives reads no deadline: without this timer a silent server holds a reader forever. */
   #collect(read: StreamingRead<Resolved>): Promise<Resolved[]> {
     return new Promise((resolve, reject) => {
       const events: Resolved[] = [];

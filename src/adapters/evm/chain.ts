@@ -51,7 +51,7 @@ interface BlockWithReceipts {
   readonly receipts: ReadonlyMap<string, RawReceipt>;
 }
 
-/** Ethereum, BSC and their like over JSON-RPC. */
+/** EVM chains over JSON-RPC: Ethereum and BSC. */
 export function createEvmChain(options: EvmChainOptions): Chain & AddressHistory {
   return new EvmChain(options);
 }

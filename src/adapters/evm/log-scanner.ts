@@ -26,20 +26,20 @@ export interface ScannedRange {
   readonly headers: readonly Block[];
 }
 
-/** Up to so many blocks every header is compared with the logs; longer ranges are sampled. */
+/** Up to this many blocks, every header is compared with the logs; longer ranges are sampled. */
 const EVERY_HEADER_UP_TO = 16;
 const SAMPLES = 3;
-/** A provider that cuts answers silently cuts them at a round number. */
+/** A provider that silently truncates answers does so at a round number. */
 const ROUND_CUT = 1_000;
-/** Blocks of one reading by receipts at most, each of which may take a request of its own. */
+/** Maximum number of blocks read by receipts at once; each may take its own request. */
 const MAX_BLOCKS_BY_RECEIPTS = 64;
 const BLOCKS_AT_A_TIME = 8;
 const MAX_SEEN_HEADERS = 1_024;
-/** From any window to a single block by halving, with room to spare. */
+/** Enough halvings to get from any window to a single block. */
 const MAX_REFUSALS = 40;
 
 /**
- * Reads token transfers by `eth_getLogs` from one provider at a time and refuses answers that do not fit its own
+ * Reads token transfers with `eth_getLogs` from one provider at a time and rejects answers that contradict its own
  * headers.
  */
 export class LogScanner {

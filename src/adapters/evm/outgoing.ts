@@ -50,14 +50,14 @@ export interface EvmOutgoingOptions {
   readonly bumpAfterMs: number;
 }
 
-/** Above what transfers of the tokens take, first-time receivers and fee-on-transfer code included. */
+/** More than token transfers take, including first-time receivers and fee-on-transfer code. */
 const GAS_FLOOR = 90_000n;
 /** A plain transfer to an account without code. */
 const NATIVE_GAS = 21_000n;
 const HUNDRED = 100n;
-/** Room for what the token's code may do differently in another block. */
+/** Margin for token code that behaves differently in another block. */
 const GAS_MARGIN = 150n;
-/** A sweep pays with what it was given, so it is given less room. */
+/** A sweep pays with its top-up, so it gets a smaller margin. */
 const SWEEP_GAS_MARGIN = 125n;
 /** A top-up must last until the sweep is in a block, whatever the fee does meanwhile. */
 const TOP_UP_MARGIN = 150n;
@@ -73,7 +73,7 @@ interface Fees {
   readonly tip: bigint;
 }
 
-/** Money out on Ethereum, BSC and their like over JSON-RPC. */
+/** Outgoing money on EVM chains over JSON-RPC. */
 export class EvmOutgoing implements OutgoingChain {
   readonly settings: NetworkSettings;
   readonly bumpAfterMs: number;

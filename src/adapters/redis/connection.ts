@@ -19,7 +19,7 @@ export type RedisClient = Redis | Cluster;
 
 /**
  * Connects, or rejects with `StoreUnavailable`; throws `InvalidRedisUrl`. Commands that get no answer in time reject:
- * nothing waits for ever on a stalled server.
+ * nothing waits forever on a stalled server.
  */
 export async function connectRedis({
   url,

@@ -202,7 +202,7 @@ class HttpRpcPool implements RpcPool {
     return member;
   }
 
-  /** Of one that left nothing is reported any more: what observers keep of it would stay for good. */
+  /** Of one that left nothing is reported any more: observers would keep it forever. */
   #isListed(member: Member): boolean {
     return this.#members.includes(member);
   }

@@ -96,7 +96,7 @@ export class ShippedLines {
     }
   }
 
-  /** Takes lines out of every object, for good. */
+  /** Takes lines out of every object, permanently. */
   async remove(isUnwanted: (text: string) => boolean): Promise<void> {
     for (const name of await this.#objects.list(this.#prefix)) {
       const lines = await linesIn(this.#objects, name);

@@ -219,7 +219,7 @@ const coverageColumns = (visit: Visit): Column<Coverage>[] => [
   },
 ];
 
-/** Read again, it is written down as read, and what was paid in it is found. */
+/** Read again, it is recorded as read, and what was paid in it is found. */
 function gapPart(
   visit: Visit,
   { mode, network }: Coverage,

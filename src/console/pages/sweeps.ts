@@ -28,7 +28,7 @@ interface Priced extends Sweep {
   readonly worth: string | null;
 }
 
-/** Each is asked of its chain, one after the other. */
+/** Each is asked of its chain, one after another. */
 const MOST = 25;
 
 /** Money at collection addresses that could go to the treasury, and what that would cost today. */

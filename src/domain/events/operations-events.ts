@@ -150,7 +150,7 @@ export interface SecretGenerated {
   readonly data: { readonly purpose: string; readonly secretVersion: number; readonly sealedSecret: string };
 }
 
-/** The act of an operator by which what was said about people in a session becomes unreadable for ever. */
+/** The act of an operator by which what was said about people in a session becomes unreadable forever. */
 export const SESSION_FORGET = 'session.forget';
 
 /**
@@ -202,7 +202,7 @@ export interface LedgerRestored {
 }
 
 /**
- * `canary-<mode>-<network>`: a payment of our own to ourselves, written down before its money leaves the canary's
+ * `canary-<mode>-<network>`: a payment of our own to ourselves, recorded before its money leaves the canary's
  * wallet.
  */
 export interface CanaryPaymentStarted {

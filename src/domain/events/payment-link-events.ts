@@ -14,7 +14,7 @@ export interface PaymentLinkTerms {
   readonly maxUses: number;
   /** Payments that may wait for money at once. */
   readonly maxOpen: number;
-  /** Payments made within 24 hours that are not paid: each of them takes addresses for ever. */
+  /** Payments made within 24 hours that are not paid: each of them takes addresses forever. */
   readonly maxUnpaidPerDay: number;
   /** From then on it makes no payments; null: until it is switched off. */
   readonly endsAtSec: number | null;

@@ -183,7 +183,7 @@ export interface TransferGivenUp {
   readonly data: { readonly depositKey: string; readonly operation: number; readonly givenUpAtSec: number };
 }
 
-/** An operator attached a transfer that came to another address of ours. */
+/** An operator attached a transfer that came to another of our addresses. */
 export interface TransferCredited {
   readonly type: 'TransferCredited';
   readonly data: DepositFacts & {
@@ -231,7 +231,7 @@ export interface SessionExpired {
   };
 }
 
-/** A payment that would have sufficed was seen and is lost for good. */
+/** A payment that would have sufficed was seen and is permanently lost. */
 export interface SessionFailed {
   readonly type: 'SessionFailed';
   readonly data: {

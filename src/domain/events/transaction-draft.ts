@@ -78,7 +78,7 @@ export type NativeDraft =
 export interface NonceAccountDraft {
   readonly kind: 'solana-nonce-account';
   readonly nonceIndex: number;
-  /** The rent that keeps the account for ever. */
+  /** The rent that keeps the account forever. */
   readonly lamports: string;
   readonly blockhash: string;
 }

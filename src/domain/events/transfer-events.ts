@@ -27,7 +27,7 @@ export interface UnmatchedTransfer extends DepositFacts {
   readonly sender: Sender | null;
 }
 
-/** Who decided and why, in words that are kept for ever. */
+/** Who decided and why, in words that are kept forever. */
 interface Decided {
   readonly actor: string;
   readonly reason: string;

@@ -55,7 +55,7 @@ export class AddressLeases {
     return last ? endOf(last) + 1 : 0;
   }
 
-  /** Leaves out every index below `index` for ever; does nothing when they are leased already. */
+  /** Leaves out every index below `index` forever; does nothing when they are leased already. */
   async skipTo(index: number): Promise<void> {
     await this.#append((from) => (from >= index ? null : { from, to: index - 1 }), `${this.#options.node}: skipped`);
   }

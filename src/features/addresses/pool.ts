@@ -136,7 +136,7 @@ class FamilyPool {
   #retryMs = RETRY_MIN_MS;
   #retryTimer: NodeJS.Timeout | null = null;
   #filling = false;
-  /** Refills and skips, one after the other. */
+  /** Refills and skips, one after another. */
   readonly #work = new InTurn();
 
   constructor(deriver: AddressDeriver, options: AddressPoolOptions) {

@@ -21,7 +21,7 @@ interface Declared {
 }
 
 /**
- * Whose the addresses are, over the ledger: nobody connects to the signer (ADR 0008), so a node that gives out
+ * Whose the addresses are, over the ledger: nobody connects to the signer (ADR 0008), so a node that assigns
  * addresses declares what it derives them from, and the process with the signer answers there. See ADR 0039.
  */
 export class SourceRecord {

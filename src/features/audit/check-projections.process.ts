@@ -32,7 +32,7 @@ const PLACES: ReadonlySet<string> = new Set(['order', 'listedSec', 'createdSec']
 const MAX_LOOKS = 3;
 
 /**
- * Goes round the ledger for ever, slowly: replays the stream of each session through the projection and compares the
+ * Goes round the ledger forever, slowly: replays the stream of each session through the projection and compares the
  * rows with those that merchants read. What differs is looked at again in every round until it does not.
  */
 export class CheckProjections {

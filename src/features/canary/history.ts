@@ -6,7 +6,7 @@ import { canaryStream } from '../../domain/streams.ts';
 import type { EventStore } from '../../ports/event-store.ts';
 import { decodeEvent } from '../../runtime/commands/codec.ts';
 
-/** One payment, as far as it is written down. */
+/** One payment, as far as it is recorded. */
 export interface CanaryRun {
   readonly mode: Mode;
   readonly network: Network;

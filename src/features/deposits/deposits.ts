@@ -17,7 +17,7 @@ interface DepositDeps {
 }
 
 /**
- * What the chain watchers tell sessions. Each call resolves when the fact is durable; repeating one changes nothing.
+ * What chain watchers report to sessions. Each call resolves once the fact is durable; repeating one changes nothing.
  */
 export class Deposits {
   readonly #deps: DepositDeps;

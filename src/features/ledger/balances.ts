@@ -141,7 +141,7 @@ export class LedgerBalances {
     };
   }
 
-  /** The figures that a closing of `month` writes down: every balance at its end, by both clocks. */
+  /** The figures that a closing of `month` records: every balance at its end, by both clocks. */
   async figures(mode: Mode, month: string): Promise<Record<string, string>> {
     const day = lastDayOf(month);
     const figures: Record<string, string> = {};

@@ -201,7 +201,7 @@ export class PaymentLinks implements PayerLinks {
   }
 
   /**
-   * The number is written down before the payment is made: whoever presses the same page again is led to the same
+   * The number is recorded before the payment is made: whoever presses the same page again is led to the same
    * payment, after a crash, too.
    */
   async pay(id: PaymentLinkId, by: Press, requestId: string): Promise<Outcome<SessionId>> {

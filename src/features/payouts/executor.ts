@@ -20,9 +20,9 @@ import { releaseUnsigned, takeOver } from './take-over.ts';
 import { WAIT_LOOKS } from './turns.ts';
 import { must } from '../../domain/must.ts';
 
-/** Begun in one round. */
+/** Orders started per round. */
 const ROUND = 20;
-/** Alarms about what is reserved. */
+/** Alarms about the open reservation. */
 const OF_RESERVATION = ['reservation', 'signer'] as const;
 
 export interface ExecutorDeps {
@@ -37,9 +37,8 @@ export interface ExecutorDeps {
 }
 
 /**
- * Takes what one treasury has to pay through the one protocol that money leaves by: reserve, sign, write down, send,
- * watch, replace or give up. Of the account's sequence at most one place is between reservation and signature at any
- * time.
+ * Takes the orders of one treasury through the protocol for all outgoing money: reserve, sign, record, send, watch,
+ * replace or give up. At most one place of the account's sequence is between reservation and signature at any time.
  */
 export class OutgoingExecutor<Item extends Outgoing> {
   readonly #account: TreasuryAccount;
@@ -371,7 +370,7 @@ export class OutgoingExecutor<Item extends Outgoing> {
     const next = await this.chain.nextNonce(this.treasury);
     if (next === null) return true;
     faults.answered('chain');
-    // Read after the chain, since what the chain counts is written down before.
+    // Read after the chain, since what the chain counts is recorded before.
     const known = (await this.context()).nextNonce ?? 0;
     if (next > known) {
       const alarm = `${this.treasury} has sent ${next} transactions on ${this.chain.network}, the event log knows ${known}: somebody else holds its key`;

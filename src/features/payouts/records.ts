@@ -72,7 +72,7 @@ export interface OpenListener<Ref> {
 }
 
 /**
- * Where outgoing transactions of some kinds are written down, and the rules that they alone have. All methods that
+ * Where outgoing transactions of some kinds are recorded, and the rules that they alone have. All methods that
  * write are safe to repeat; they throw when what was signed or has landed is refused, since the records and the chain
  * would disagree.
  */
@@ -118,7 +118,7 @@ export interface OutgoingRecords<Item extends Outgoing> {
   recordSigned(item: Item, signed: NewlySigned, sequence: Sequence): Promise<boolean>;
   /** Whether what it was to move has left the chain for good, by how its chain looks at it before anything is signed. */
   isEmptied?(item: Item, check: PreCheck): boolean;
-  /** Whether another of them has to be written down before it may end by what the chain did with it. */
+  /** Whether another of them has to be recorded before it may end by what the chain did with it. */
   endsLater?(item: Item, context: TreasuryContext): boolean;
   complete(item: Item, landed: LandedTransaction): Promise<void>;
   fail(item: Item, failure: Failure): Promise<void>;

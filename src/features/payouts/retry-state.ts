@@ -4,7 +4,7 @@ import type { Missing, OutgoingRef } from './records.ts';
 import { SentSince } from './sent-since.ts';
 import { Turns } from './turns.ts';
 
-/** Why something is not paid yet, for people. */
+/** Why something is not paid yet, as text for people. */
 export interface WaitFacts {
   readonly reason: WaitReason;
   readonly detail: string;
@@ -14,7 +14,7 @@ export interface WaitFacts {
 /** For people: why nothing can tell another transaction apart now. */
 export const SEQUENCE_BUSY = 'every nonce account of the treasury is in use or being created';
 
-/** What a refusal that passes is called in the API. */
+/** The API's name for a temporary refusal. */
 export const WAIT_REASONS: Readonly<Record<string, WaitReason>> = {
   approval: 'waiting_for_approval',
   kill_switch: 'payouts_stopped',
@@ -41,7 +41,7 @@ interface RetryStateParts {
   readonly graceAfterStart: number;
 }
 
-/** What an executor remembers between two rounds. All of it is about pace and people; a crash may lose it. */
+/** What an executor remembers between rounds. It only affects pace and messages, so a crash may lose it. */
 export class RetryState<Ref extends OutgoingRef> {
   readonly sentSince = new SentSince();
   readonly turns: Turns;

@@ -14,7 +14,7 @@ import type { RoundFaults } from './faults.ts';
 import type { Failure, Missing, Outgoing, OutgoingRecords } from './records.ts';
 import { type RetryState, WAIT_REASONS } from './retry-state.ts';
 
-/** Looked at in one round of what is done and can still leave the chain. */
+/** Completed transactions checked per round, as long as they can still leave the chain. */
 const ROUND = 20;
 
 interface Parts<Item extends Outgoing> {
@@ -29,7 +29,7 @@ interface Parts<Item extends Outgoing> {
   readonly blame: (ref: Item['ref'], error: unknown) => void;
 }
 
-/** Bytes that exist, until the chain cannot take them back: send again, replace, cancel, give up. */
+/** Follows signed bytes until the chain cannot revert them: send again, replace, cancel, give up. */
 export class SentTransactions<Item extends Outgoing> {
   readonly #parts: Parts<Item>;
 

@@ -7,7 +7,7 @@ const LONGEST_PAUSE = 16;
 
 interface Pace {
   readonly notBeforeMs: number;
-  /** How often it was somebody's turn in vain, one after the other. */
+  /** How often it was somebody's turn in vain, one after another. */
   readonly inVain: number;
 }
 

@@ -6,7 +6,7 @@ import type { SessionHandler } from '../shared/handlers/session-handler.ts';
 import type { Caller, Outcome } from '../shared/merchant-api.ts';
 import type { Attempt, SessionIds } from './ids.ts';
 
-/* The sessions of one order, one after the other: each may follow the one before once that has ended unpaid. */
+/* The sessions of one order, one after another: each may follow the one before once that has ended unpaid. */
 
 interface AttemptDeps {
   readonly ids: SessionIds;

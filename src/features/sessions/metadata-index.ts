@@ -160,7 +160,7 @@ export class MetadataIndex {
       }
     }
     for (const [scope, row] of counters) changes.push(putRow(COUNTERS_TABLE, scope, row));
-    // Events that change nothing here are read again after a restart rather than written down now.
+    // Events that change nothing here are read again after a restart rather than recorded now.
     if (changes.length === 0) return;
     await this.#deps.readModel.apply(INDEX, changes, must(events.at(-1)).position);
     for (const [scope, counted] of counters) this.#counters.set(scope, counted);

@@ -159,8 +159,8 @@ export function tokenDecimals(networks: readonly NetworkSettings[], coin: Coin):
 }
 
 /**
- * Equal for requests that ask for the same, however the amount is written. The merchant's word about the payer changes
- * nothing about what is refunded: with it the same request goes on under its own key.
+ * Equal for equivalent requests, however the amount is written. The merchant's acknowledgement of the payer does not
+ * change what is refunded, so the request continues under the same key with it.
  */
 function sameRequest({ acknowledgeSender: _, amount, ...asked }: RefundInput): string {
   return canonicalJson({ ...asked, amount: amount && { ...amount, value: normalAmount(amount.value) } });

@@ -59,7 +59,7 @@ export interface ClaimView {
   readonly coin: Coin;
   readonly amount: string;
   readonly fromAddress: string | null;
-  /** The address of ours that it came to, and the test payment has to come to. */
+  /** Our address that it came to, and the test payment has to come to. */
   readonly toAddress: string;
   readonly payee: string;
   readonly evidence: EvidenceKind;

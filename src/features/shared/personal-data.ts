@@ -61,7 +61,7 @@ export class PersonalData {
     return salt ? this.#seal.open(salt, id, sealed) : null;
   }
 
-  /** Makes the session's personal data unreadable for ever. Rejects with `MayNotErase`. */
+  /** Makes the session's personal data unreadable forever. Rejects with `MayNotErase`. */
   async erase(id: SessionId): Promise<void> {
     this.#fresh.delete(id);
     await this.#keys.erase(id);

@@ -57,7 +57,7 @@ function explainedBy(
 
 const sumOf = (inflows: readonly SeenInflow[]): bigint => inflows.reduce((sum, inflow) => sum + inflow.units, 0n);
 
-/** An event holds less than `MAX_WHOLE_UNITS`; what is more is written down in several. */
+/** An event holds less than `MAX_WHOLE_UNITS`; what is more is recorded in several. */
 function partsOf(units: bigint): bigint[] {
   const most = (MAX_WHOLE_UNITS - 1n) * 10n ** BigInt(SCALE);
   if (units === 0n) return [];

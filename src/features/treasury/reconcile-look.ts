@@ -31,7 +31,7 @@ export interface Look {
 }
 
 /**
- * More than the network fee of any transaction of ours, in units of the native coin: what one in flight may have taken.
+ * More than the network fee of any of our transactions, in units of the native coin: what one in flight may have taken.
  */
 const DEAREST_FEE: Readonly<Record<Network, string>> = { ethereum: '0.05', bsc: '0.01', tron: '100', solana: '0.01' };
 

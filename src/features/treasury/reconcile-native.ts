@@ -33,7 +33,7 @@ export interface GivenAddress {
 }
 
 /**
- * Native coin at a collection address that differed from the books and was written down. Decimal strings in units of
+ * Native coin at a collection address that differed from the books and was recorded. Decimal strings in units of
  * the coin.
  */
 export interface NativeDifference {

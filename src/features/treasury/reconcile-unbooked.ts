@@ -26,7 +26,7 @@ export interface UnbookedDeps {
   readonly pause: () => Promise<void>;
 }
 
-/** Final money at an address of ours that the books do not have. Decimal strings in units of the coin. */
+/** Final money at one of our addresses that the books do not have. Decimal strings in units of the coin. */
 export interface UnbookedMoney {
   readonly sessionId: string;
   readonly network: Network;

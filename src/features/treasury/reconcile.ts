@@ -33,7 +33,7 @@ export interface ReconcileDeps extends LookDeps {
   readonly signer: Pick<OutgoingSigner, 'unknownTransactions'> & Pick<ApprovalSigner, 'reportOutflows'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** A difference counts once it is the same after this pause: what lands meanwhile is written down by then. */
+  /** A difference counts once it is the same after this pause: what lands meanwhile is recorded by then. */
   readonly pause: () => Promise<void>;
 }
 
@@ -45,8 +45,8 @@ const MOST_LOOKS = 5;
 const ROUNDS = 3;
 
 /**
- * Looks at one treasury one after the other: each would find the same money otherwise, and only one of them could be
- * written down.
+ * Looks at one treasury one after another: each would find the same money otherwise, and only one of them could be
+ * recorded.
  */
 export function inTurnReconciler(
   deps: ReconcileDeps,
@@ -113,7 +113,7 @@ export async function reconcileTreasury(
     'reconcile',
   );
   if (refused !== null) {
-    // What was written down meanwhile may be what this look found; what else it found, another one finds.
+    // What was recorded meanwhile may be what this look found; what else it found, another one finds.
     if ((await executor.context()).differencesSettled !== settled) return reconcileTreasury(executor, deps);
     throw new Error(`the reconciliation of ${mode} ${network} cannot be recorded: ${refused}`);
   }
@@ -122,8 +122,8 @@ export async function reconcileTreasury(
 }
 
 /**
- * An outflow stops payments, which is never wrong: it is written down whatever the books are. Rejects where there is
- * none to write down.
+ * An outflow stops payments, which is never wrong: it is recorded whatever the books are. Rejects where there is
+ * none to record.
  */
 async function isProvenBy({ proveBooks, log }: ReconcileDeps, unknown: readonly OutflowFacts[]): Promise<boolean> {
   try {

@@ -128,7 +128,7 @@ export class SweepCollected {
   }
 
   /**
-   * What the look-ups say may be older than a sweep that is just done. Ordered again, it would wait for ever for money
+   * What the look-ups say may be older than a sweep that is just done. Ordered again, it would wait forever for money
    * that is gone and hold up every later sweep of the address, so the chain is asked.
    */
   async #isEmptied(candidate: SweepCandidate, executor: MoveExecutor): Promise<string | null> {

@@ -12,7 +12,7 @@ export interface Treasury {
   /** Compares books and chain now. */
   reconcile(executor: MoveExecutor): ReturnType<typeof reconcileTreasury>;
   /**
-   * Looks for money at addresses of ours that the books do not have; `after`: where an earlier look ended; `most`:
+   * Looks for money at our addresses that the books do not have; `after`: where an earlier look ended; `most`:
    * addresses of this one.
    */
   unbooked(executor: MoveExecutor, after: string | null, most?: number): ReturnType<typeof lookForUnbooked>;

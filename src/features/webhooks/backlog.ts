@@ -74,7 +74,7 @@ export class Backlog {
     return checkpoint;
   }
 
-  /** Forgets what was written down, and where the log was left. */
+  /** Forgets what was recorded, and where the log was left. */
   async clear(): Promise<void> {
     await this.#readModel.clear({
       projection: DELIVERIES_CHECKPOINT,
@@ -99,7 +99,7 @@ export class Backlog {
     return this.#put({ table: QUEUE, key: `${queue}:${pad(this.#seq)}` }, { id, queue, sessionId, seq: this.#seq });
   }
 
-  /** Moves a delivery to the time of its next attempt. `from`: null when it was not written down before. */
+  /** Moves a delivery to the time of its next attempt. `from`: null when it was not recorded before. */
   postpone(entry: EntryRow, from: RowRef | null, dueAtMs: number): BacklogEntry {
     if (from) this.remove(from);
     return this.#put(

@@ -30,7 +30,7 @@ import { takeOver, type TakeOver } from './take-over.ts';
 import { WAITING_LIMITS, WaitingForEndpoint, type WaitingLimits } from './waiting.ts';
 import { must } from '../../domain/must.ts';
 
-/** What operators should hear of. */
+/** Events for operators. */
 export type DeliveryAlarm =
   | {
       readonly kind: 'exhausted' | 'rejected' | 'blocked';
@@ -85,8 +85,8 @@ const SETTLING: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Tells merchants what happened: one ordered subscription turns notifying events into deliveries and takes in what
- * becomes of them. The log is the truth; the checkpoint and the backlog only say where to look after a restart.
+ * Notifies merchants: one ordered subscription turns events into deliveries and tracks their outcome. The event log is
+ * the truth; the checkpoint and the backlog only say where to resume after a restart.
  */
 export class DeliverWebhooks {
   readonly #options: DeliverWebhooksOptions;

@@ -55,7 +55,7 @@ export interface DispatchStats {
   readonly overflowing: number;
 }
 
-/** Runs the attempts that deliveries need, when they are due, within every bound. */
+/** Runs the attempts of deliveries when they are due, within all limits. */
 export class Dispatcher {
   readonly #deps: DispatcherDeps;
   readonly #merchantQueues: MerchantQueues;

@@ -38,7 +38,7 @@ export interface SchedulingDeps {
   readonly onMoved: () => void;
 }
 
-/** A first attempt that is answered within this time is written down together with its schedule, in one append. */
+/** A first attempt that is answered within this time is recorded together with its schedule, in one append. */
 const WRITE_DOWN_AFTER_MS = 300;
 /**
  * First attempts that wait for their schedule and outcome to be written together; few, since all of it is held in
@@ -70,7 +70,7 @@ export class Scheduling {
   /** Of those that are not in the log, how many were answered. */
   #answered = 0;
   /**
-   * Endpoints answer slowly: waiting for them would hold up new events, so these are written down ahead of their
+   * Endpoints answer slowly: waiting for them would hold up new events, so these are recorded ahead of their
    * attempts.
    */
   #isSlow = false;
@@ -89,7 +89,7 @@ export class Scheduling {
     return this.#settlements.unsettled;
   }
 
-  /** Events that may have been told before: written down first, those of one session one after another. */
+  /** Events that may have been told before: recorded first, those of one session one after another. */
   async catchUp(notifications: readonly PendingNotification[], position: Position): Promise<void> {
     const bySession = Map.groupBy(notifications, ({ delivery }) => delivery.sessionId);
     const inOrder = async (ofSession: readonly PendingNotification[]): Promise<void> => {

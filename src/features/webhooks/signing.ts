@@ -15,8 +15,8 @@ export interface SignedHeadersInput {
 }
 
 /**
- * The headers of one attempt (specification, "Delivery request"), names and values by turns. While a new secret is
- * issued but not active, `<prefix>Signature-Next` carries its signature beside the main one.
+ * The headers of one attempt (specification, "Delivery request"), alternating names and values. While a new secret is
+ * issued but not active, `<prefix>Signature-Next` carries its signature in addition to the main one.
  */
 export function signedHeaders({
   prefix,

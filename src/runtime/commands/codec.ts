@@ -166,7 +166,7 @@ export interface EventToEncode {
 }
 
 /**
- * Writes an event as the text that is stored for ever, with the hash that its stream's next event will name as `prev`.
+ * Writes an event as the text that is stored forever, with the hash that its stream's next event will name as `prev`.
  */
 export function encodeEvent({ id, stream, revision, atMs, event, metadata }: EventToEncode): EncodedEvent {
   const version = CURRENT_VERSION[event.type];
@@ -221,7 +221,7 @@ function takeWritten({ hash: key, type, version, data, metadata }: RecordedEvent
   return known;
 }
 
-/** Several subscribers meet the same record one after the other; it is read once for all of them. */
+/** Several subscribers meet the same record one after another; it is read once for all of them. */
 const decoded = new WeakMap<RecordedEvent, StoredEvent<DomainEvent>>();
 
 /** Reads a stored event in today's shape. Throws `UnknownEvent` for a type or version that this build does not know. */

@@ -10,7 +10,7 @@ import { type Box, Mailboxes } from './mailboxes.ts';
 import type { NotificationIds } from './notification-ids.ts';
 import { must } from '../../domain/must.ts';
 
-/** A life cycle as the handler runs it: who decides, and the machine that must accept every event. */
+/** A life cycle as the handler runs it: the decider, and the machine that must accept every event. */
 export interface Aggregate<Value extends string, Context, Event extends DomainEvent, Command> {
   readonly table: MachineTable<Value, Context, Event>;
   readonly decide: (command: Command, state: MachineState<Value, Context>) => Decision<Event>;
@@ -20,7 +20,7 @@ export interface Aggregate<Value extends string, Context, Event extends DomainEv
   readonly isAtRest?: (value: Value) => boolean;
 }
 
-/** Why and by whom: ends up in the metadata of every event of the command. */
+/** Cause and actor, stored in the metadata of every event of the command. */
 export interface CommandContext {
   readonly correlationId: string;
   readonly actor: string;
@@ -60,7 +60,7 @@ const MAX_ATTEMPTS = 3;
 
 /**
  * Runs commands one at a time per stream: decide, let the machine accept each event, append with the expected revision,
- * and only then move the state the reply is made from.
+ * and only then advance the state from which the reply is made.
  */
 export class CommandHandler<Value extends string, Context, Event extends DomainEvent, Command> {
   readonly #store: EventStore;
@@ -219,7 +219,7 @@ const stateOf = <Value extends string, Context>({
   state,
 }: Loaded<Value, Context>): MachineState<Value, Context> | null => (revision < 0 ? null : state);
 
-/** Other writers changed the stream each time a command was decided anew. */
+/** Other writers changed the stream after every decision of the command. */
 export class ConcurrencyExhausted extends Error {
   override readonly name = 'ConcurrencyExhausted';
 }

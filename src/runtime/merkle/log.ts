@@ -6,7 +6,7 @@ export const TILE_LEAVES = 256;
 const TILE = TILE_LEAVES;
 const FIRST_CAPACITY = 64;
 
-/** The leaf hashes from `from` up to, not including, `to`, one after the other; at most `TILE` of them. */
+/** The leaf hashes from `from` up to, not including, `to`, one after another; at most `TILE` of them. */
 export type LeafSource = (from: number, to: number) => Buffer;
 
 /**
@@ -109,7 +109,7 @@ export class MerkleLog {
   }
 }
 
-/** Hashes one after the other in one piece of memory. */
+/** Hashes one after another in one piece of memory. */
 class HashList {
   #bytes = Buffer.alloc(FIRST_CAPACITY * HASH_BYTES);
   #length = 0;

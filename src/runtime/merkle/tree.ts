@@ -30,7 +30,7 @@ export function splitOf(size: number): number {
   return split;
 }
 
-/** The root over leaf hashes that lie one after the other. */
+/** The root over leaf hashes that lie one after another. */
 export function rootOfLeaves(leaves: Buffer): Buffer {
   const count = leaves.length / HASH_BYTES;
   if (count === 0) return EMPTY_ROOT;

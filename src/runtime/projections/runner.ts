@@ -35,12 +35,12 @@ export interface ProjectionStatus {
   readonly lagSec: number;
 }
 
-/** A rebuild is under way; another one of the same projection would undo it. */
+/** A rebuild is under way; a second one of the same projection would undo it. */
 export class RebuildRunning extends Error {
   override readonly name = 'RebuildRunning';
 }
 
-/** Projections at work, in this thread or another. */
+/** Running projections, in this thread or another. */
 export type RunningProjections = Pick<
   ProjectionRunner,
   'ready' | 'caughtUpTo' | 'rebuild' | 'status' | 'parked' | 'stop'
@@ -48,14 +48,14 @@ export type RunningProjections = Pick<
 
 const MAX_BATCH = 128;
 const CACHE_ROWS = 20_000;
-/** How long `caughtUpTo` waits unless told otherwise. */
+/** Default wait of `caughtUpTo`. */
 export const CATCH_UP_TIMEOUT_MS = 2_000;
 const RESTART_PAUSE_MS = 1_000;
 
 /**
- * Feeds projections from the ledger in order. Those that stand at the same position share one subscription (a group);
- * one that is new or behind has its own until it meets the others. A rebuild fills rows of its own beside those that
- * are served, and takes their place once it has caught up.
+ * Feeds projections from the event log in order. Projections at the same position share one subscription (a group); one
+ * that is new or behind has its own until it catches up with the others. A rebuild fills separate rows beside those
+ * that are served and replaces them once it has caught up.
  */
 export class ProjectionRunner {
   readonly #options: ProjectionRunnerOptions;
@@ -380,7 +380,7 @@ export class ProjectionRunner {
   }
 }
 
-/** Works by the place where they begin: those of one place share a group. */
+/** Projections by start position: those with the same one share a group. */
 class Groups {
   readonly works = new Map<Position | null, ProjectionWork[]>();
 

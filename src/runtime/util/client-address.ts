@@ -9,7 +9,7 @@ export type ClientAddress = (request: Pick<IncomingMessage, 'headers' | 'socket'
 
 /**
  * Each reverse proxy appends to `X-Forwarded-For` whom it was called by, so only the last `trustedProxies` entries were
- * written by proxies of ours; whatever stands before them came from the client. Without trusted proxies the header is
+ * written by our proxies; whatever stands before them came from the client. Without trusted proxies the header is
  * not read. An entry that is no address counts as the proxy's own. IPv4 addresses in IPv6 form become IPv4.
  */
 export function createClientAddress(trustedProxies: number): ClientAddress {

@@ -1,5 +1,5 @@
 /**
- * Runs tasks one after the other, in the order in which they came. One that fails does not keep the next one from its
+ * Runs tasks one after another, in the order in which they came. One that fails does not keep the next one from its
  * turn.
  */
 export class InTurn {
@@ -17,7 +17,7 @@ export class InTurn {
   }
 }
 
-/** Tasks of one key run one after the other, in the order in which they came; those of others meanwhile. */
+/** Tasks of one key run one after another, in the order in which they came; those of others meanwhile. */
 export class InTurnByKey {
   readonly #byKey = new Map<string, { readonly turns: InTurn; open: number }>();
 

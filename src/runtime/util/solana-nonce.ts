@@ -57,7 +57,7 @@ export function advanceNonce(treasury: string, index: number): Web3.TransactionI
 
 /**
  * Makes the account: its space can be taken once only, so of all transactions that do so one lands at most.
- * `createAccount` in one step would fail for ever once a stranger sent the address a coin.
+ * `createAccount` in one step would fail forever once a stranger sent the address a coin.
  */
 export function makeNonceAccount(treasury: string, index: number, lamports: bigint): Web3.TransactionInstruction[] {
   const { PublicKey, SystemProgram } = web3();

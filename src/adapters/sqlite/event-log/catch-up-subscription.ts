@@ -43,7 +43,7 @@ interface HandledBatch {
   fromFile: boolean;
 }
 
-/** The parts of the log up to `end` that have events, read one after the other; `batch` tells how far. */
+/** The parts of the log up to `end` that have events, read one after another; `batch` tells how far. */
 function* partsOf(
   batch: HandledBatch,
   source: LogSource,

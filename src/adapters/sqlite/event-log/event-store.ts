@@ -30,7 +30,7 @@ import { StreamBeginsTwice, StreamNamesFile } from './stream-names-file.ts';
 import { acquireWriterLock, type WriterLock } from '../writer-lock.ts';
 import { must } from '../../../domain/must.ts';
 
-/** Beside its texts, what one commit writes into the WAL: about four pages. */
+/** What one commit writes to the WAL in addition to its texts: about four pages. */
 const COMMIT_OVERHEAD_BYTES = 16 * 1024;
 
 export interface SqliteEventStoreOptions {
@@ -39,7 +39,7 @@ export interface SqliteEventStoreOptions {
   /** Told of each failed attempt of a subscription's handler; it is repeated with back-off. */
   readonly onSubscriptionError?: (name: string, error: unknown, attempt: number) => void;
   /**
-   * Told once that the store has failed for good (a failed sync, an I/O error). The process should then end by
+   * Told once that the store has failed permanently (a failed sync, an I/O error). The process should then end by
    * `process.exit`, which closes no connection: closing the last one would checkpoint, and so sync again what a sync
    * has failed for.
    */
@@ -62,9 +62,8 @@ export interface SqliteEventStore extends EventStore {
 }
 
 /**
- * Opens the log for writing and takes the data directory's writer lock until `close`. Throws `DataDirInUse` when
- * another process holds it, `LogDamaged` when the end of the log does not verify or the log is shorter than its anchor
- * says.
+ * Opens the log for writing and holds the data directory's writer lock until `close`. Throws `DataDirInUse` if another
+ * process holds it, and `LogDamaged` if the end of the log does not verify or the log is shorter than its anchor.
  */
 export async function openSqliteEventStore(options: SqliteEventStoreOptions): Promise<SqliteEventStore> {
   createDataDir(options.dataDir);

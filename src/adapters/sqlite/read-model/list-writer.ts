@@ -146,7 +146,7 @@ export class ListWriter {
   /** Leaves and chunks that are not in the row of their list. */
   #saveParts(): void {
     for (const { tables, leaves, chunks, dirtyLeaves, dirtyChunks } of this.#sets.values()) {
-      // Neighbours are written one after the other.
+      // Neighbours are written one after another.
       for (const [key, { lines }] of sorted(dirtyLeaves)) tables.sql.saveLeaf.run(key, textOf(lines));
       for (const [key, { bits, count }] of sorted(dirtyChunks)) {
         if (count > 0) tables.sql.saveChunk.run(key, withoutZeros(bits));

@@ -2,7 +2,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { KeyedMemoryFailed, type KeyedMemory } from '../../../ports/keyed-memory.ts';
 import { KeyIndex } from './key-index.ts';
 
-/** Values kept as they are: the newest; twice as many just before the older half is written down. */
+/** Values kept as they are: the newest; twice as many just before the older half is recorded. */
 const LIVE = 10_000;
 const CACHE_KIB = 16_384;
 

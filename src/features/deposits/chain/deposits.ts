@@ -46,17 +46,17 @@ const NEW = {
 } as const;
 
 /**
- * Looks in a row that must show a transfer gone before it is reverted: a provider on a short-lived fork must not undo a
- * payment.
+ * How many consecutive checks must show a transfer gone before it is reverted: a provider on a short-lived fork must not
+ * undo a payment.
  */
 const DISPROOFS_NEEDED = 2;
 const DISPUTE_PAUSE_MS = 5_000;
 const LONGEST_DOUBT_PAUSE_MS = 60_000;
-/** Commands and look-ups at a time: as many share the cost of a commit. */
+/** Concurrent commands and look-ups, which share the cost of a commit. */
 const CONCURRENCY = 128;
-/** From so many transfers in one block on, the whole block is read for them. */
+/** If one block has at least this many transfers, the whole block is read. */
 const WHOLE_BLOCK_FROM = 4;
-/** What one pass leaves is for the next one: what was read of blocks must not get old. */
+/** Limit of one pass; the rest is left to the next one, so that block data does not get stale. */
 const LONGEST_PASS_MS = 1_000;
 
 /** A block as one pass sees it: read once for all its transfers. */

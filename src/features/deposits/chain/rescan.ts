@@ -11,14 +11,14 @@ export interface RescanParts {
   readonly oldestParked: () => number;
   /** Whether final blocks hold what is known of them. */
   readonly isSound: (fromBlock: number, result: ScanResult) => Promise<boolean>;
-  /** The durable cursor: blocks above it are written down in their turn. */
+  /** The durable cursor: blocks above it are recorded in their turn. */
   readonly coveredBlock: number;
   readonly maxScanBlocks: number;
   readonly record: (range: Omit<RangeScanned['data'], 'mode' | 'network'>) => Promise<void>;
 }
 
 /**
- * Reads blocks again, both ends included. Final ones are read twice, as in their turn, and written down as read where
+ * Reads blocks again, both ends included. Final ones are read twice, as in their turn, and recorded as read where
  * both readings say the same; what they say of transfers is taken in either way.
  */
 export async function rescan(parts: RescanParts, fromBlock: number, toBlock: number): Promise<RescanResult> {
@@ -26,7 +26,7 @@ export async function rescan(parts: RescanParts, fromBlock: number, toBlock: num
   let transfers = 0;
   let recordedTo = fromBlock - 1;
   for (let from = fromBlock; from <= toBlock;) {
-    // What is not final yet is read by itself, so that nothing keeps the blocks before it from being written down.
+    // What is not final yet is read by itself, so that nothing keeps the blocks before it from being recorded.
     const end = from <= parts.coveredBlock ? Math.min(toBlock, parts.coveredBlock) : toBlock;
     const result = await parts.scan(from, Math.min(end, from + parts.maxScanBlocks - 1));
     await parts.observe(result.transfers);
@@ -46,7 +46,7 @@ export async function rescan(parts: RescanParts, fromBlock: number, toBlock: num
   };
 }
 
-/** Null where the range cannot be written down as read. */
+/** Null where the range cannot be recorded as read. */
 async function readTwice(parts: RescanParts, fromBlock: number, first: ScanResult): Promise<ScanResult | null> {
   const second = await parts.scan(fromBlock, first.lastBlock.number, first.providers).catch((error: unknown) => {
     if (error instanceof ChainUnavailable) return null;

@@ -149,7 +149,7 @@ export type Anomaly =
   | { readonly kind: 'withheld'; readonly depositKey: string }
   /** A deposit that had been reverted is in the chain: it is recorded again. */
   | { readonly kind: 'returned'; readonly depositKey: string }
-  /** An address of ours holds final money that was never recorded. */
+  /** One of our addresses holds final money that was never recorded. */
   | { readonly kind: 'unbooked'; readonly sessionId: string; readonly address: string }
   /**
    * An account's history does not add up to its balance, however often it is read: the balance is taken as it is for
@@ -171,7 +171,7 @@ export interface WatchStatus {
   readonly scannedToSec: number | null;
   readonly finalizedBlock: number | null;
   readonly coveredBlock: number | null;
-  /** Deposits that are not settled for good. */
+  /** Deposits that can still change. */
   readonly trackedDeposits: number;
   readonly consecutiveFailures: number;
 }
@@ -196,6 +196,6 @@ export interface RescanResult {
   /** Transfers to our addresses in the range, the known ones included. */
   readonly transfers: number;
   readonly providers: readonly string[];
-  /** The last block that is written down as read again, without a gap from the first one; null: none is. */
+  /** The last block that is recorded as read again, without a gap from the first one; null: none is. */
   readonly recordedTo: number | null;
 }

@@ -13,20 +13,19 @@ import { Polling } from '../polling.ts';
 import type { RescanResult, WatchChainDeps, WatchChainOptions, WatchStatus } from './types.ts';
 import { must } from '../../../domain/must.ts';
 
-/** Where this many final blocks are unread, their payments are confirmed and their evidence written on the way. */
+/** When this many final blocks are unread, payments are confirmed and evidence is written while reading them. */
 const GAP_BLOCKS = 64;
 /**
- * A second reading of final blocks goes on with the next tick after this time, so that new blocks are never kept
- * waiting.
+ * After this time the second reading of final blocks pauses until the next tick, so that new blocks never wait.
  */
 const SECOND_READING_MS = 2_000;
 
 /**
- * Watches one block-based chain for one mode. Two cursors move over it: `scanned` follows the head, so that payments
- * show at once; `covered` follows the chain's own finality and reads those blocks a second time, from another provider
- * where there is one, otherwise by another method. Only `covered` is durable (`RangeScanned`), so a restart reads again
- * whatever may still change and leaves no gap. Both move only after every transfer they passed was accepted by its
- * session, and `covered` only after it was confirmed.
+ * Watches one block-based chain in one mode with two cursors. `scanned` follows the head, so that payments show at once.
+ * `covered` follows the chain's own finality and reads those blocks a second time, from another provider if there is
+ * one, otherwise by another method. Only `covered` is durable (`RangeScanned`), so a restart rereads whatever may still
+ * change and leaves no gap. Both advance only after the session has accepted every transfer they passed, and `covered`
+ * only after the transfer was confirmed.
  */
 export class ChainWatcher {
   readonly #deps: WatchChainDeps;

@@ -45,7 +45,7 @@ export class WatchedAccounts {
   readonly #changed = new Map<string, { readonly slot: number; readonly atMs: number }>();
   /** Final money that the books knew at the start: a balance that equals it needs no history to be read at once. */
   #booked = new Map<string, bigint>();
-  /** Accounts that were believed to hold what is booked; their histories are read one after the other. */
+  /** Accounts that were believed to hold what is booked; their histories are read one after another. */
   readonly #believed = new Map<string, TokenAccount>();
   /** Balances that were taken as they are: their histories are read again until they explain them. */
   readonly #doubted = new Map<string, Doubt>();

@@ -23,7 +23,7 @@ type EndedTier = 'recent' | 'old';
 const TIERS = ['recent', 'old'] as const satisfies readonly EndedTier[];
 const SYSTEM_PACE: Pace = { nowMs: () => performance.now(), sleep: systemSleep };
 
-/** Owners of a tier looked at in one poll, a whole turn more at most; and final checks of one poll. */
+/** Owners of a tier checked per poll (at most one whole turn more), and final checks per poll. */
 const MAX_SWEEP = 500;
 const MAX_FINAL_CHECKS = 20;
 /** Settled deposits are forgotten this far below finality. */
@@ -31,10 +31,10 @@ const REMEMBERED_SLOTS = 256;
 const OLD_INTERVAL_MS = 6 * 3600 * 1000;
 
 /**
- * Watches the token accounts of deposit owners, a hundred a call: those of open sessions often, of ended ones ever
- * less. A balance that its known history does not explain is followed through the account's transactions, so nothing
- * depends on having been there at the right moment. Deposits are recorded when confirmed, confirmed when finalized, and
- * reverted when they vanish, by the same rules as on block-based chains.
+ * Watches the token accounts of deposit owners, a hundred per call: those of open sessions often, those of ended ones
+ * less and less. If the known history does not explain a balance, the account's transactions are read, so nothing
+ * depends on polling at the right moment. Deposits are recorded when confirmed, confirmed when finalized, and reverted
+ * when they vanish, by the same rules as on block-based chains.
  */
 export class SolanaWatcher implements NetworkWatcher {
   readonly #deps: WatchSolanaDeps;

@@ -9,7 +9,7 @@ export interface RecordRatesDeps extends AppendNextDeps {
   readonly store: Pick<EventStore, 'append' | 'readStream' | 'lastOfStream'>;
 }
 
-/** Id of the event that holds them, or why nothing was written down: a rate is never changed. */
+/** Id of the event that holds them, or why nothing was recorded: a rate is never changed. */
 export async function recordRates(
   deps: RecordRatesDeps,
   said: Pick<BookRatesRecorded['data'], 'currency' | 'source' | 'rates' | 'actor'>,

@@ -62,7 +62,7 @@ class MoveRecords implements OutgoingRecords<OrderedMove> {
   readonly graceAfterStart = 0;
   readonly #account: TreasuryAccount;
   readonly #deps: MoveRecordsDeps;
-  /** Since when a move that the chain has done waits for its gas to be written down (`performance.now()`). */
+  /** Since when a move that the chain has done waits for its gas to be recorded (`performance.now()`). */
   readonly #gasAwaitedSince = new Map<string, number>();
   /** Since when an address holds less than its sweep was to bring (`performance.now()`). */
   readonly #shortSince = new Map<string, number>();
@@ -166,7 +166,7 @@ class MoveRecords implements OutgoingRecords<OrderedMove> {
     return true;
   }
 
-  /** It would wait for ever for money that a reorganisation took, and hold up every later sweep of its address. */
+  /** It would wait forever for money that a reorganisation took, and hold up every later sweep of its address. */
   isEmptied({ ref, kind }: OrderedMove, check: PreCheck): boolean {
     const isShort = kind === 'sweep' && check.kind === 'wait' && check.reason === 'insufficient_funds';
     const isGone = isShort && this.#hasLasted(this.#shortSince, ref.id, this.#deps.depositGraceMs);

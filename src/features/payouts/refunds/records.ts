@@ -51,7 +51,7 @@ interface RefundRef extends LegIds {
   readonly logged: { readonly session: string; readonly refund: string; readonly leg: string };
 }
 
-/** A leg with everything that is known about it. */
+/** A leg with everything known about it. */
 export interface Leg extends OrderedLeg, Outgoing {
   readonly ref: RefundRef;
   readonly context: SessionContext;
@@ -72,8 +72,8 @@ export interface RefundRecordsDeps {
 const MAX_IN_FLIGHT = 16;
 
 /**
- * Legs of refunds. They live in the streams of their sessions, which hold the money and tell the merchant; the sequence
- * is the treasury's.
+ * Legs of refunds. They live in the streams of their sessions, which hold the money and notify the merchant; the
+ * sequence belongs to the treasury.
  */
 export class RefundRecords implements OutgoingRecords<Leg> {
   readonly words = { one: 'a refund payout', all: 'payouts' };
@@ -325,6 +325,6 @@ export const refOf = ({ sessionId, refundId, legId }: LegIds): RefundRef => ({
   logged: { session: sessionId, refund: refundId, leg: legId },
 });
 
-/** As merchants are told: whose account it is, they need not know. */
+/** The failure as merchants see it, without naming the account. */
 const failureOf = (reason: MoveFailureReason): RefundFailureReason =>
   reason === 'sender_frozen' ? 'treasury_frozen' : reason;

@@ -38,7 +38,7 @@ interface WorkDeps {
 /** Landed payouts of the last day are looked at again after a restart: longer than any chain takes to be final. */
 const WATCHED_SEC = 86_400;
 
-/** The legs that owe money and those that landed lately, by treasury. Fed by the ledger, so a crash loses nothing. */
+/** Open legs and those that landed recently, by treasury. Fed from the event log, so a crash loses nothing. */
 export class PayoutWork {
   readonly #deps: WorkDeps;
   readonly #open = new Map<string, Map<string, LegRef>>();

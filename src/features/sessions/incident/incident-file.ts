@@ -21,7 +21,7 @@ export interface IncidentSession {
   readonly deliveries: readonly TimelineEntry[];
 }
 
-/** Which blocks were read, by whose answers, and when that was written down. */
+/** Which blocks were read, by whose answers, and when that was recorded. */
 export interface IncidentCoverage {
   readonly atMs: number;
   readonly range: RangeScanned['data'];

@@ -150,7 +150,7 @@ function headsOf(network: Network, turns: readonly Turn[], coverage: readonly In
   return [...read, ...told].sort((one, other) => one.atMs - other.atMs);
 }
 
-/** A payment of that much counts only where two providers are written down as having read its block. */
+/** A payment of that much counts only where two providers are recorded as having read its block. */
 function readTwice(from: bigint, turns: readonly Turn[], coverage: Incident['coverage']): Turn[] {
   const facts = new Map(deposits(turns).map((deposit) => [deposit.facts.depositKey, deposit.facts]));
   return turns.map((turn) => {
