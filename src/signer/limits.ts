@@ -19,8 +19,8 @@ export const isIdTaken = (entries: readonly JournalEntry[], { id, kind, network 
 
 /**
  * Caps, velocity and four eyes, from the journal alone; `entries` must omit what the payload replaces. `nowMs` must be
- * the journal's own time, which never decreases, so that setting the clock back frees nothing. Null if nothing stands in
- * the way.
+ * the journal's own time, which never decreases, so that setting the clock back frees nothing. Null if nothing stands
+ * in the way.
  */
 export function limitsRefusal(
   order: { readonly coin: Coin; readonly amount: string },

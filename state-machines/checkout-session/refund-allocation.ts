@@ -65,7 +65,7 @@ interface Payer {
 const MOST_DEPOSITS_OF_A_LEG = 1_000;
 
 /**
- * Splits a refund among the payers: first those who paid the order, then the others, each group by largest contribution.
+ * Splits a refund among the payers: first those who paid the order, then the others, largest contribution first.
  * Each gets at most what refunds left of its deposits, in whole units of its token (ADR 0019).
  */
 export function planRefund(context: SessionContext, terms: RefundTerms): RefundPlan {

@@ -46,7 +46,7 @@ const NEW = {
 } as const;
 
 /**
- * How many consecutive checks must show a transfer gone before it is reverted: a provider on a short-lived fork must not
+ * Consecutive checks that must show a transfer gone before it is reverted: a provider on a short-lived fork must not
  * undo a payment.
  */
 const DISPROOFS_NEEDED = 2;

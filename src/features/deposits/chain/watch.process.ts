@@ -13,7 +13,7 @@ import { Polling } from '../polling.ts';
 import type { RescanResult, WatchChainDeps, WatchChainOptions, WatchStatus } from './types.ts';
 import { must } from '../../../domain/must.ts';
 
-/** When this many final blocks are unread, payments are confirmed and evidence is written while reading them. */
+/** If this many final blocks are unread, payments are confirmed and evidence is written while reading them. */
 const GAP_BLOCKS = 64;
 /**
  * After this time the second reading of final blocks pauses until the next tick, so that new blocks never wait.
@@ -21,7 +21,7 @@ const GAP_BLOCKS = 64;
 const SECOND_READING_MS = 2_000;
 
 /**
- * Watches one block-based chain in one mode with two cursors. `scanned` follows the head, so that payments show at once.
+ * Watches one block-based chain in one mode with two cursors. `scanned` follows the head, so that payments show fast.
  * `covered` follows the chain's own finality and reads those blocks a second time, from another provider if there is
  * one, otherwise by another method. Only `covered` is durable (`RangeScanned`), so a restart rereads whatever may still
  * change and leaves no gap. Both advance only after the session has accepted every transfer they passed, and `covered`
