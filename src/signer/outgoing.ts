@@ -42,8 +42,8 @@ import { must } from '../domain/must.ts';
 
 /**
  * Decides what is signed, by the policy of its kind. It trusts no request: payers and amounts are read from the chain,
- * our own addresses are derived here, limits and earlier payments are in its own journal, and a request whose event log is
- * at another position than the journal is refused.
+ * our own addresses are derived here, limits and earlier payments are in its own journal, and a request whose event
+ * log is at another position than the journal is refused.
  */
 export class Outgoing {
   readonly #accounts: ReadonlyMap<Mode, SignerAccount>;
