@@ -184,7 +184,7 @@ describe('a restored ledger', () => {
     };
     const lost = { ...payment, id: 're_lost-1', tx_hash: '0x02', signed_at: expect.any(String) as string };
     expect(restored.unknown_payments).toEqual([expect.objectContaining({ id: 're_known-1' }), lost]);
-    expect((restored.next as string[])[0]).toContain('signed 2 payments that this ledger does not know');
+    expect((restored.next as string[])[0]).toContain('signed 2 payments that this event log does not know');
     expect(lostPayments(`${place}-signer`, new Set([first.hash]))).toEqual([lost]);
   });
 

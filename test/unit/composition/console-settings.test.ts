@@ -36,7 +36,7 @@ describe('the settings of the console', () => {
     [
       'a role that there is not',
       { ...SSO, CONSOLE_SSO_ROLES: '{"payments":"boss"}' },
-      'CONSOLE_SSO_ROLES: roles: boss is none of',
+      'CONSOLE_SSO_ROLES: roles: boss is not one of',
     ],
   ])('name what is wrong: %s', (_, env, fault) => {
     expect(faultsOf(env)).toEqual([expect.stringContaining(fault)]);

@@ -138,7 +138,7 @@ describe('the providers of a running service', () => {
       const { access, set } = await running(found, { secondSource });
       for (const one of [ONE, `${ONE},${ONE}2`])
         await expect(set(`ETHEREUM_RPC_URLS=${one}`)).rejects.toThrow(
-          /ETHEREUM_RPC_URLS names one provider.*add one of another host.*nothing was changed$/,
+          /ETHEREUM_RPC_URLS has one provider.*add one of another host.*nothing was changed$/,
         );
       expect([access.urls, found.asked]).toEqual([[ONE, TWO], []]);
     },

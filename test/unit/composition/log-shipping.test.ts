@@ -193,7 +193,7 @@ describe('a shipped log', () => {
   it('is not begun among other things', async () => {
     writeFileSync(join(place, 'holiday.jpg'), 'x');
     expect((await shipAll()).health()).toMatchObject([
-      { state: 'degraded', detail: expect.stringContaining('other things lie there') },
+      { state: 'degraded', detail: expect.stringContaining('the destination has other contents') },
     ]);
   });
 

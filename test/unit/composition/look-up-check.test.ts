@@ -28,5 +28,5 @@ it('proofs of a look-up take a twentieth of the time at most, however often they
 it('a look-up that differs from the ledger is no proof', async () => {
   const drifted = { projection: 'ledger@1', through: '7', rows: 9, differing: 3, digest: 'a', replayed: 'b' };
   const prove = lookUpProof({ compare: async () => [{ ...drifted, examples: [] }] }, 'ledger');
-  await expect(prove()).rejects.toThrow('3 rows of ledger@1 are not what the ledger says');
+  await expect(prove()).rejects.toThrow('3 rows of ledger@1 differ from the event log');
 });

@@ -61,6 +61,6 @@ test('production takes the servers of the distributed profile', () => {
 test('a process without the role of the signer refuses keys, and takes them out of its environment', async () => {
   const env: Record<string, string | undefined> = { TEST_WALLET_MNEMONIC: 'a secret' };
   const config = readConfig({ ...PRODUCTION, ...SHARED, ROLES: 'api,worker' });
-  await expect(startProduction(config, createLogger('silent'), env)).rejects.toThrow('keys have no place here');
+  await expect(startProduction(config, createLogger('silent'), env)).rejects.toThrow('keys do not belong here');
   expect(env).toEqual({});
 });

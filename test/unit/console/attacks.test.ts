@@ -243,7 +243,7 @@ describe('people among themselves', () => {
 
   it('cannot be two of one name, however it is written', async () => {
     const answer = await world.postSigned('/people', ada, { name: 'ADA', roles: 'viewer', reason: 'again' });
-    expect(answer.body).toContain('known already');
+    expect(answer.body).toContain('already exists');
   });
 
   it('are shown no markup of each other', async () => {

@@ -29,7 +29,7 @@ export const SIGNER_FAULTS: readonly Unfixed[] = [
     'the signer withdraws without approvals',
     WHERE,
     'src/signer/policies.ts',
-    'return missingApprovals(others, hashOf(transactionTerms(order)), `approvers agreed to ${order.amount} ${order.coin}`);',
+    'return missingApprovals(others, hashOf(transactionTerms(order)), `approvers approved ${order.amount} ${order.coin}`);',
     'return null;',
   ),
 ];

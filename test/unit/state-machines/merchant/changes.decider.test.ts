@@ -117,7 +117,7 @@ describe('a change of a guarded setting', () => {
   it('does not pile up', () => {
     const many = Array.from({ length: 20 }, (_, index) => url(`${NEW}/${index}`, `chg_${index}`));
     const { state } = after(register(), ...many);
-    expect(refusalOf(url(NEW, 'chg_20'), state)?.message).toMatch(/at most 20 changes wait/);
+    expect(refusalOf(url(NEW, 'chg_20'), state)?.message).toMatch(/at most 20 changes can be pending/);
   });
 
   it('does not take effect before its time, and once only', () => {

@@ -71,7 +71,7 @@ describe('an invitation', () => {
     [
       'a merchant admin of every merchant',
       { grants: [{ ...viewer, role: 'merchant_admin' as const }] },
-      'needs the merchant',
+      'needs a merchant',
     ],
     [
       'an operator of one merchant',
@@ -99,7 +99,7 @@ describe('an invitation', () => {
       type: 'AddPasskey',
       passkey: { credentialId: 'x', publicKey: 'k', label: '', linkHash: 'first', addedAtSec: NOW + 100 },
     } as const;
-    expect(when(late, given(invited))).toContain('too old');
+    expect(when(late, given(invited))).toContain('has expired');
     expect(when(passkey('one', 'other'), given(invited))).toContain('was used');
   });
 
@@ -178,7 +178,7 @@ describe('single sign-on', () => {
     );
     expect(when(bySso('b', { subject: '2' }), given(bySso('a')))).toContain('another person here');
     expect(when(bySso('b', { issuer: 'https://evil' }), given(bySso('a')))).toContain('another person here');
-    expect(when({ ...invited, personId: 'psn_bo', name: 'Bo' }, given(bySso('a')))).toContain('known already');
+    expect(when({ ...invited, personId: 'psn_bo', name: 'Bo' }, given(bySso('a')))).toContain('already exists');
   });
 
   it('lets nobody in without roles that may be given, under no name, or who is suspended', () => {

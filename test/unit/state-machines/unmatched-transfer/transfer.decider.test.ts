@@ -91,7 +91,7 @@ describe('a unmatched transfer', () => {
 
   it('cannot be undone while nothing holds, while it is carried out, or after it was paid', () => {
     expect(refusalOf(undo)).toBe('nothing was decided about it');
-    expect(refusalOf(undo, attach)).toContain('at this moment');
+    expect(refusalOf(undo, attach)).toContain('right now');
     expect(refusalOf(undo, attach, settled(1), undo, reopened(1))).toContain('nothing to undo');
     expect(refusalOf(undo, giveBack, paid(1))).toContain('cannot be undone');
   });
