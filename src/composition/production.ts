@@ -40,7 +40,7 @@ export function checkProductionConfig(config: Config, env: Record<string, string
   if (found.length === 0) return;
   // What is missing may be there under a misspelt name.
   const slips = unknownSettings(env).flatMap(({ name, meant }) =>
-    meant === null ? [] : [`${name} is no setting and has no effect: did you mean ${meant}?`],
+    meant === null ? [] : [`${name} is not a setting and has no effect: did you mean ${meant}?`],
   );
   throw new InvalidConfig(
     `quittance serve cannot start:\n${[...found, ...slips].map((line) => `  ${line}`).join('\n')}`,

@@ -30,7 +30,7 @@ export async function startSignerService(file: string, log: Logger): Promise<{ c
   const unknown = unknownSettings(env);
   if (unknown.length > 0)
     throw new InvalidConfig(
-      `${file}: ${unknown.map(({ name, meant }) => `${name} is no setting${meant === null ? '' : `; did you mean ${meant}?`}`).join(', ')}`,
+      `${file}: ${unknown.map(({ name, meant }) => `${name} is not a setting${meant === null ? '' : `; did you mean ${meant}?`}`).join(', ')}`,
     );
   if (env['CRASH_AT'] !== undefined) throw new InvalidConfig(`${file}: CRASH_AT is for tests of the sandbox`);
   for (const name of SECRET_FILES) if (env[name]) demandPrivateFile(name, env[name]);

@@ -249,11 +249,15 @@ describe('the doctor', () => {
     ['a proxy for the way out', () => ({ HTTPS_PROXY: 'http://proxy.example:3128' }), /^warning egress/],
     ['two ports that are one', () => ({ PORT: '18080', ADMIN_PORT: '18080' }), /^fault ports: PORT and ADMIN_PORT/],
     ['a data directory that cannot be', () => ({ DATA_DIR: join(directory, 'not-json') }), /^fault data-dir/],
-    ['a data directory open to others', () => ({ DATA_DIR: join(directory, 'open') }), /^warning data-dir: others/],
+    [
+      'a data directory open to others',
+      () => ({ DATA_DIR: join(directory, 'open') }),
+      /^warning data-dir: other users/,
+    ],
     [
       'a ledger that was moved',
       () => ({ DATA_DIR: join(directory, 'moved') }),
-      /^fault data-dir: its ledger was moved/,
+      /^fault data-dir: its event log was moved/,
     ],
     ['a restored copy', () => ({ DATA_DIR: join(directory, 'restored') }), /^warning data-dir: it is a restored copy/],
     [
@@ -275,7 +279,7 @@ describe('the doctor', () => {
     [
       'a folder for the log that is not there',
       () => ({ LOG_SHIPPING_TO: join(directory, 'unmounted') }),
-      /^fault log-shipping: .*unmounted is no folder/,
+      /^fault log-shipping: .*unmounted is not a folder/,
     ],
     [
       'a log that is shipped to its own disk',

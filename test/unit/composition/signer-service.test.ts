@@ -196,7 +196,7 @@ describe('a signer of its own refuses to start', () => {
     [
       'a setting with a slip in its name',
       () => void (settings.PAYOUT_LIMIT = '{}'),
-      /PAYOUT_LIMIT is no setting; did you mean PAYOUT_LIMITS\?/,
+      /PAYOUT_LIMIT is not a setting; did you mean PAYOUT_LIMITS\?/,
     ],
     ['the crash points of tests', () => void (settings.CRASH_AT = 'signer-after-journal'), /CRASH_AT is for tests/],
     ['no wallet', () => void delete settings.TEST_WALLET_KEYSTORE, /^no wallet/],
