@@ -7,6 +7,7 @@ import { indexKey } from '../features/addresses/address-index.ts';
 import type { Core } from './core.ts';
 import { addressFamilyOf } from '../domain/networks.ts';
 import type { OutgoingChain } from '../ports/outgoing-chain.ts';
+import { LedgerJournal } from '../features/ledger/journal.ts';
 import { inTurnReconciler, reportOutflows } from '../features/treasury/reconcile.ts';
 import { lookForUnbooked } from '../features/treasury/reconcile-unbooked.ts';
 import { TreasuryLook } from '../features/treasury/look.process.ts';
@@ -70,10 +71,13 @@ export function startTreasury(
     everyMs: SWEEP_EVERY_MS[pace],
   });
   const pause = (): Promise<void> => sleep(RECONCILE_PAUSE_MS[pace]);
+  const journal = new LedgerJournal(readModel);
   const reconcile = inTurnReconciler({
     ...{ readModel, wholeBooks, proveBooks },
     signer: parts.signer,
     sent: ({ chain }) => payouts.sent(chain.mode, chain.network),
+    // Local chains begin anew, or a second behind the ledger, after a kill; none of their providers lags.
+    newestBooked: async (mode, network) => (parts.sandbox ? 0 : journal.newestBlock(mode, network)),
     clock,
     log,
     pause,

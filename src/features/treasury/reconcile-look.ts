@@ -1,4 +1,5 @@
 import type { OutflowFacts, TreasuryReconciled } from '../../domain/events/treasury-move-events.ts';
+import type { Mode } from '../../domain/ids.ts';
 import { DEPOSIT_WALLETS, TREASURY } from '../../domain/ledger.ts';
 import { amountOf, formatAmount, most, signedAmountOf, type Coin } from '../../domain/money.ts';
 import { NATIVE_COIN, type NativeCoin, type Network } from '../../domain/networks.ts';
@@ -8,7 +9,6 @@ import { rowPages } from '../../ports/row-pages.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
 import { balanceKey, LEDGER_ADDRESSES_TABLE, LEDGER_BALANCES_TABLE } from '../../../projections/ledger/rows.ts';
 import { movesInFlight, sweepsInFlight } from '../../../state-machines/treasury/moves.ts';
-import { LedgerJournal } from '../ledger/journal.ts';
 import type { MoveExecutor } from '../payouts/moves/records.ts';
 import { addedTo, reservedOf } from '../payouts/reserved.ts';
 
@@ -16,6 +16,8 @@ export interface LookDeps {
   readonly readModel: ReadModel;
   /** What refunds that are signed and not recorded as landed may have taken already. */
   readonly sent: (executor: MoveExecutor) => Promise<Reserved>;
+  /** The newest block of a network that the books name; 0 where they name none. */
+  readonly newestBooked: (mode: Mode, network: Network) => Promise<number>;
 }
 
 export type Account = TreasuryReconciled['data']['accounts'][number];
@@ -59,7 +61,7 @@ export async function lookAt(executor: MoveExecutor, deps: LookDeps): Promise<Lo
   const arriving = reservedOf([], sweeping).coins;
   const inFlight = addedTo(await deps.sent(executor), reservedOf([], moving));
   // A provider that lags shows neither what has left nor what has come since, which the books have already.
-  const atLeast = await new LedgerJournal(deps.readModel).newestBlock(chain.mode, chain.network);
+  const atLeast = await deps.newestBooked(chain.mode, chain.network);
   const held = await chain.balances(treasury, atLeast);
   const newestBlock = await chain.newestBlock();
   const accounts: Account[] = [];

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { TREASURY } from '../../../../src/domain/ledger.ts';
 import { ChainUnavailable } from '../../../../src/ports/chain.ts';
 import { lookAt, type Account } from '../../../../src/features/treasury/reconcile-look.ts';
-import { balanceKey, LEDGER_MODES_TABLE } from '../../../../projections/ledger/rows.ts';
+import { balanceKey } from '../../../../projections/ledger/rows.ts';
 
 const UNIT = 10n ** 18n;
 const MILLI = 10n ** 15n;
@@ -53,21 +53,17 @@ async function treasuryOf({
     context: async () => ({ moves: Object.fromEntries(known) as object, unknownOutflows: {} }),
   };
   const readModel = {
-    get: async (table: string, key: string) => {
-      if (table === LEDGER_MODES_TABLE) return { entries: bookedBlock === undefined ? 0 : 2 };
-      return key === balanceKey('test', TREASURY, network, coin)
+    get: async (_: string, key: string) =>
+      key === balanceKey('test', TREASURY, network, coin)
         ? { balance: coin === 'USDT' ? `${booked}` : `0.${String(booked).padStart(3, '0')}` }
-        : null;
-    },
-    getMany: async (_: string, keys: readonly string[]) =>
-      keys.map((_key, at) => ({
-        network: at === 0 ? 'tron' : network,
-        blockNumber: (bookedBlock ?? 0) + (at === 0 ? 1e6 : 0),
-      })),
+        : null,
     scan: async () => [],
   };
   const sent = async () => ({ coins: {}, payouts: 0 });
-  const { accounts } = await lookAt(executor as never, { readModel: readModel as never, sent });
+  const { accounts } = await lookAt(executor as never, {
+    ...{ readModel: readModel as never, sent },
+    newestBooked: async () => bookedBlock ?? 0,
+  });
   return accounts.find((one) => one.account === 'treasury' && one.coin === coin)!;
 }
 

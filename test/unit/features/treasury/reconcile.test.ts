@@ -68,10 +68,10 @@ class World {
           ? { balance: formatAmount(this.usdcBooked * 10n ** 18n) }
           : null;
       },
-      getMany: async () => [],
       scan: async () => [],
     },
     sent: async () => ({ coins: {}, payouts: 0 }),
+    newestBooked: async () => 0,
     wholeBooks: (read: () => unknown) => read(),
     proveBooks: () => this.proof(),
     signer: { unknownTransactions: async () => [], reportOutflows: async () => ({ ok: true }) },
