@@ -12,10 +12,10 @@ export function writeSection(name: string, text: string): void {
   for (const match of old.matchAll(/<!-- bench:([\w-]+) -->\n([\s\S]*?)\n<!-- \/bench:\1 -->/g))
     sections.set(match[1]!, match[2]!);
   sections.set(name, text);
-  const body = [...sections]
-    .sort(([a], [b]) => a.localeCompare(b))
-    .map(([each, markdown]) => `<!-- bench:${each} -->\n${markdown}\n<!-- /bench:${each} -->`);
-  writeFileSync(REPORT, `${[header(), goalsTable([...sections.values()]), ...body].join('\n\n')}\n`);
+  const sorted = [...sections].sort(([a], [b]) => a.localeCompare(b));
+  const body = sorted.map(([each, markdown]) => `<!-- bench:${each} -->\n${markdown}\n<!-- /bench:${each} -->`);
+  const goals = goalsTable(sorted.map(([, markdown]) => markdown));
+  writeFileSync(REPORT, `${[header(), goals, ...body].join('\n\n')}\n`);
 }
 
 function header(): string {
@@ -27,5 +27,5 @@ function header(): string {
 the peers. The candidates of a section take turns within one run and the median counts. Absolute figures belong to the machine, so
 compare ratios.
 
-Machine of the last run: ${machine}. Each section states when it ran and the load beside it.`;
+Machine of the last run: ${machine}. Sections of the whole run state when they ran and the load beside them.`;
 }
