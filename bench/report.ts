@@ -27,5 +27,5 @@ function header(): string {
 the peers. The candidates of a section take turns within one run and the median counts. Absolute figures belong to the machine, so
 compare ratios.
 
-Machine of the last run: ${machine}. Sections of the whole run state when they ran and the load beside them.`;
+Machine of the last run: ${machine}. Sections state when they ended and the load beside them.`;
 }
