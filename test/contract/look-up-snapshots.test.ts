@@ -346,7 +346,7 @@ test('whatever is wrong with a snapshot, it is refused for a reason that is said
     spoil(name);
     told = [];
     expect([what, await take('new'), told[0]]).toEqual([what, null, expect.stringMatching(reason)]);
-    expect([what, told.at(-1)]).toEqual([what, expect.stringContaining('look-ups are made of the event log')]);
+    expect([what, told.at(-1)]).toEqual([what, expect.stringContaining('look-ups are built from the event log')]);
     expect(readdirSync(join(root, 'new'))).toEqual(['read-model.log']);
   }
   const begun = await node('new');

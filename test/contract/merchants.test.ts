@@ -373,7 +373,7 @@ describe('after a restart', () => {
     await expect((await node(KEY_B)).start()).rejects.toMatchObject({
       name: 'InvalidMasterKey',
       message: expect.stringMatching(
-        /does not open: sealed under the key [0-9a-f]{8}, which MASTER_KEY does not hold.*MASTER_KEY=<new>,<old>/,
+        /cannot be decrypted: sealed under the key [0-9a-f]{8}, which MASTER_KEY does not hold.*MASTER_KEY=<new>,<old>/,
       ) as string,
     });
   });

@@ -282,7 +282,7 @@ describe('sessions searched for by their metadata', () => {
       lists.listSessions({ ...owner, filters: { metadata: { a: 'b' }, ...filters }, paging });
     expect(await search({ page: 1, pageSize: 10 })).toMatchObject({
       ok: false,
-      refusal: { code: 'invalid_request', param: 'metadata', message: expect.stringContaining('by cursor') },
+      refusal: { code: 'invalid_request', param: 'metadata', message: expect.stringContaining('use a cursor') },
     });
     expect(await search({ cursor: '', pageSize: 10 })).toMatchObject({ ok: true });
     expect(await search({ cursor: '', pageSize: 10 }, { status: 'paid' })).toMatchObject({
