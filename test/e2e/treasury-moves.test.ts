@@ -188,7 +188,7 @@ describe('native coin that somebody sent to a collection address', () => {
         limit: '500',
       });
       expect(lines.at(-1)).toMatchObject({ kind: 'native_coin_returned' });
-      await expect(admin('treasury.return', terms)).rejects.toThrow('paid back');
+      await expect(admin('treasury.return', terms)).rejects.toThrow('is returned by');
       if (network === 'ethereum')
         expect(BigInt(await evm<string>('eth_getBalance', [to_address, 'latest']))).toBeGreaterThan(
           10n ** 18n - 2n * 10n ** 15n,
@@ -340,7 +340,7 @@ describe('money that leaves without an order', () => {
     type Status = { signers: object[]; treasuries: { network: string; alarm: string | null }[] };
     const alarm = async () =>
       (await admin<Status>('treasury.status')).treasuries.find(({ network }) => network === 'bsc')!.alarm;
-    await until('payouts stand still', WAIT_MS, async () => (await alarm())?.includes('is not in the ledger'));
+    await until('payouts stand still', WAIT_MS, async () => (await alarm())?.includes('is not in the event log'));
     expect((await reconcile('bsc')).unknown).toEqual([]);
     const outflow = unknown[0]!.txHash!;
     const explained = { outflow, operator: 'ada', reason: 'a drill' };
@@ -355,6 +355,6 @@ describe('money that leaves without an order', () => {
       approved_by: ['ben', 'cleo'],
     });
     expect((await admin<Status>('treasury.status')).signers).toMatchObject([{ unknownOutflows: 0 }]);
-    await until('the alarm ends', WAIT_MS, async () => !(await alarm())?.includes('is not in the ledger'));
+    await until('the alarm ends', WAIT_MS, async () => !(await alarm())?.includes('is not in the event log'));
   });
 });
