@@ -182,7 +182,7 @@ describe('edited look-ups', () => {
     const before = await fundings();
     editRow(dataDir, LEDGER_BALANCES_TABLE, balanceKey('test', TREASURY, network, 'USDT'), 'balance', '1.00');
     await expect(reconcile(network)).rejects.toThrow(
-      /1 rows of ledger@\d+ are not what the ledger says: run `quittance projection rebuild`/,
+      /1 rows of ledger@\d+ differ from the event log: run `quittance projection rebuild`/,
     );
     expect(await fundings()).toBe(before);
     await admin('projection.rebuild', {});
