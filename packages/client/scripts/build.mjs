@@ -1,4 +1,4 @@
-/* Compiles the sources twice, for `import` and for `require`, into `dist`: what `npm pack` packs. */
+/* Compiles the sources into `dist` twice, for `import` and for `require`. `npm pack` packs that folder. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -29,14 +29,17 @@ export type LedgerEntry = wire.LedgerEntry;
 export type SettlementReport = wire.LedgerSettlementReport;
 export type SettlementLine = wire.LedgerSettlementLine;
 
-/** Days in UTC such as `2026-10-31`, both included; `clock` says by which time (default `recorded`). */
+/**
+ * A range of UTC days such as `2026-10-31`, both inclusive. `clock` says which time assigns an entry to a day (default
+ * `recorded`).
+ */
 export interface LedgerRange {
   readonly from?: string;
   readonly to?: string;
   readonly clock?: 'recorded' | 'chain';
 }
 
-/** Filters of every list; times are Unix seconds, both included. */
+/** Filters that every list accepts. Times are Unix seconds, inclusive. */
 export interface ListFilters {
   readonly status?: string;
   readonly order_id?: string;
@@ -46,7 +49,7 @@ export interface ListFilters {
   readonly created_to?: number;
 }
 
-/** With what `expand` asked for. */
+/** A session with the records that `expand` asked for. */
 export type ExpandedPaymentSession = PaymentSession & {
   readonly refunds?: readonly Refund[];
   readonly events?: readonly WebhookEvent[];
@@ -56,16 +59,16 @@ export type ExpandedRefund = Refund & { readonly session?: PaymentSession };
 
 export interface SessionFilters extends ListFilters {
   readonly status?: PaymentSession['status'] | 'unpaid';
-  /** Only sessions with exactly this metadata; at most 10 keys. */
+  /** Only sessions that carry all of these entries; at most 10 keys. */
   readonly metadata?: Readonly<Record<string, string>>;
-  /** `refunds`: every session brings its refunds along. */
+  /** `refunds` includes the refunds of each session. */
   readonly expand?: 'refunds';
 }
 
 export interface RefundFilters extends ListFilters {
   readonly status?: Refund['status'];
   readonly session_id?: string;
-  /** `session`: every refund brings its session along. */
+  /** `session` includes the session of each refund. */
   readonly expand?: 'session';
 }
 
@@ -84,23 +87,23 @@ export interface DeliveryFilters {
 }
 
 export interface RequestFilters {
-  /** HTTP status of the answer. */
+  /** HTTP status of the response. */
   readonly status?: number;
 }
 
-/** With filters a page may hold fewer events than asked for while there are more. */
+/** With filters, a page can hold fewer events than `page_size` although more follow. */
 export interface FeedFilters {
   /** At most 100 (default 20). */
   readonly page_size?: number;
   /** Event types, separated by commas. */
   readonly type?: string;
-  /** Unix seconds, both included. */
+  /** Unix seconds, inclusive. */
   readonly created_from?: number;
   readonly created_to?: number;
 }
 
 export interface PageRequest {
-  /** From 1. */
+  /** Starts at 1. */
   readonly page?: number;
   /** At most 100 (default 20). */
   readonly page_size?: number;
@@ -111,18 +114,18 @@ export interface Page<Item> {
   readonly pagination: wire.Pagination;
 }
 
-/** A list, newest first: page by page, or all of it in a loop. */
+/** A list, newest first. Read it page by page, or iterate over all of it. */
 export interface List<Item, Filters> {
   page(request?: Filters & PageRequest, options?: CallOptions): Promise<Page<Item>>;
-  /** Every record once, fetched as the loop goes; what is added meanwhile does not shift it. */
+  /** Yields every record once and fetches pages as needed. Records added meanwhile do not shift the iteration. */
   all(filters?: Filters, options?: CallOptions): AsyncIterable<Item>;
 }
 
 export interface Quittance {
   readonly sessions: List<ExpandedPaymentSession, SessionFilters> & {
-    /** Safe to repeat: the same `order_id` and body answer the same session. */
+    /** Safe to repeat: the same `order_id` and body return the same session. */
     create(session: CreateSession, options?: CallOptions): Promise<PaymentSession>;
-    /** `expand`: what the answer brings along. */
+    /** `expand` names the related records to include. */
     get(
       id: string,
       options?: CallOptions & { readonly expand?: readonly ('refunds' | 'events' | 'timeline')[] },
@@ -133,12 +136,12 @@ export interface Quittance {
   };
   readonly refunds: List<ExpandedRefund, RefundFilters> & {
     create(refund: CreateRefund, options?: CallOptions): Promise<Refund>;
-    /** `expand`: what the answer brings along. */
+    /** `expand` names the related records to include. */
     get(id: string, options?: CallOptions & { readonly expand?: readonly 'session'[] }): Promise<ExpandedRefund>;
   };
   /**
-   * Of payers who want a refund to another address than the one that paid. A refund that names one (`claim_id`)
-   * approves it.
+   * Claims of payers who want their refund at another address than the one that paid. To approve a claim, create a
+   * refund with its `claim_id`.
    */
   readonly claims: {
     list(sessionId: string, options?: CallOptions): Promise<{ readonly data: readonly Claim[] }>;
@@ -153,75 +156,77 @@ export interface Quittance {
   readonly merchant: {
     get(options?: CallOptions): Promise<Merchant>;
     change(change: MerchantChange, options?: CallOptions): Promise<Merchant>;
-    /** Changes that were asked for and are not in force yet. */
+    /** Changes that were requested and are not in force yet. */
     pendingChanges(options?: CallOptions): Promise<{ readonly data: readonly PendingChange[] }>;
-    /** It never takes effect. Resolves with what still waits. */
+    /** Withdraws a change before it takes effect. Resolves with the changes that are still pending. */
     withdrawChange(id: string, options?: CallOptions): Promise<{ readonly data: readonly PendingChange[] }>;
   };
   readonly deliveries: List<WebhookDelivery, DeliveryFilters> & {
     get(eventId: string, options?: CallOptions): Promise<WebhookDeliveryDetail>;
     redeliver(eventId: string, options?: CallOptions): Promise<WebhookDelivery>;
     replay(range: wire.ReplayDeliveries, options?: CallOptions): Promise<wire.ReplayedDeliveries>;
-    /** Sends a sample of an event type to your default endpoint, or to the one that is named. */
+    /** Sends a sample event to your default endpoint, or to the given one. */
     test(
       eventType: wire.TestWebhook['event_type'],
       options?: CallOptions & { readonly endpointId?: string },
     ): Promise<WebhookDelivery>;
   };
-  /** Where you are told, the default endpoint first. */
+  /** The URLs that receive your notifications, the default endpoint first. */
   readonly endpoints: {
     list(options?: CallOptions): Promise<{ readonly data: readonly WebhookEndpoint[] }>;
     get(id: string, options?: CallOptions): Promise<WebhookEndpoint>;
-    /** A further one. Its secret is shown here and never again. */
+    /** Adds an endpoint. The response is the only one that contains its secret. */
     create(endpoint: CreateWebhookEndpoint, options?: CallOptions): Promise<NewWebhookEndpoint>;
     change(id: string, change: WebhookEndpointChange, options?: CallOptions): Promise<WebhookEndpoint>;
-    /** A new secret, shown here and never again; it takes over after 24 hours, or when you activate it. */
+    /**
+     * Issues a new secret, which only this response contains. It takes over after 24 hours, or when you activate it.
+     */
     issueSecret(id: string, options?: CallOptions): Promise<WebhookSecret>;
     activateSecret(id: string, options?: CallOptions): Promise<WebhookEndpoint>;
-    /** Sends to a suspended endpoint again, what has queued in order. */
+    /** Resumes deliveries to a suspended endpoint, starting with the queued ones in order. */
     resume(id: string, options?: CallOptions): Promise<WebhookEndpoint>;
   };
   readonly events: {
-    /** The events after `cursor`, oldest first; keep `next_cursor` for the next call. */
+    /** The events after `cursor`, oldest first. Pass the returned `next_cursor` to the next call. */
     after(cursor?: string, request?: FeedFilters, options?: CallOptions): Promise<wire.EventFeed>;
     get(id: string, options?: CallOptions): Promise<WebhookEvent>;
   };
-  /** Your latest requests as the service answered them. */
+  /** Your latest requests and how the service answered them. */
   readonly requests: {
     all(filters?: RequestFilters, options?: CallOptions): AsyncIterable<LoggedRequest>;
     get(id: string, options?: CallOptions): Promise<LoggedRequest>;
   };
   readonly ledger: {
-    /** What you are owed now, or at the end of a day (`as_of`). */
+    /** What you are owed now, or at the end of the day `as_of`. */
     balances(
       at?: { readonly as_of?: string; readonly clock?: 'recorded' | 'chain' },
       options?: CallOptions,
     ): Promise<LedgerBalances>;
-    /** Every entry of your accounts, in the order of recording, fetched as the loop goes. */
+    /** Every entry of your accounts in recording order. Fetches pages as needed. */
     entries(range?: LedgerRange, options?: CallOptions): AsyncIterable<LedgerEntry>;
-    /** One page of the settlement report, with the balances before and after its days. */
+    /** One page of the settlement report, with the balances before and after the range. */
     settlement(
       range?: LedgerRange & { readonly cursor?: string; readonly page_size?: number },
       options?: CallOptions,
     ): Promise<SettlementReport>;
-    /** The statement of a closed month such as `2026-10`, as evidence to keep. */
+    /** The signed statement of a closed month such as `2026-10`. Keep it as evidence. */
     statement(month: string, options?: CallOptions): Promise<MonthStatement>;
-    /** The lines that it is made of (`csv`), or a printable page (`html`). */
+    /** The lines of a month's statement as `csv`, or the statement as a printable page (`html`). */
     statementFile(month: string, format: 'csv' | 'html', options?: CallOptions): Promise<string>;
-    /** Every line of the settlement report, fetched as the loop goes. */
+    /** Every line of the settlement report. Fetches pages as needed. */
     settlementLines(range?: LedgerRange, options?: CallOptions): AsyncIterable<SettlementLine>;
   };
   readonly sandbox: {
     /** Pays with the sandbox's test wallet (`sk_test_` keys only). */
     pay(sessionId: string, payment: wire.SandboxPay, options?: CallOptions): Promise<wire.SandboxPayment>;
-    /** Brings the session's deadline nearer by so many seconds; to now when absent. */
+    /** Moves the session's deadline earlier by `seconds`, or to now when absent. */
     advance(sessionId: string, time?: wire.SandboxAdvance, options?: CallOptions): Promise<wire.SandboxDeadline>;
   };
 }
 
 /**
- * A client of the merchant API. Rejects with `ApiError` (or one of its kinds) when the service refused, with
- * `ConnectionError` when no answer came.
+ * Creates a client of the merchant API. Its calls reject with `ApiError` (or a subclass) when the service refuses a
+ * request, and with `ConnectionError` when no response arrives.
  *
  * @example
  * const quittance = createClient({ baseUrl: 'https://pay.example', apiKey, apiSecret });

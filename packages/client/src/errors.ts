@@ -2,31 +2,31 @@ import type * as wire from './wire.ts';
 
 export type ApiErrorCode = wire.Error['error']['code'];
 
-/** What every error of this client is. */
+/** Base class of all errors that this client throws. */
 export class QuittanceError extends Error {
   override readonly name: string = 'QuittanceError';
 }
 
-/** No answer came: the network failed or the request timed out. Whether the request took effect is unknown. */
+/** No response arrived: the network failed or the request timed out. The request may or may not have taken effect. */
 export class ConnectionError extends QuittanceError {
   override readonly name = 'ConnectionError';
 }
 
-/** The service answered with an error. `code` is stable; `message` is for people. */
+/** The service returned an error. `code` is stable; `message` is for people and may change. */
 export class ApiError extends QuittanceError {
   override readonly name: string = 'ApiError';
   readonly status: number;
-  /** One of `docs/errors.md`, or `unknown` when the answer was not the service's own, such as a proxy's. */
+  /** A code from `docs/errors.md`, or `unknown` when something else answered, such as a proxy. */
   readonly code: ApiErrorCode | 'unknown';
   /** The field, header or query parameter at fault. */
   readonly param: string | undefined;
-  /** Quote it when you contact support. */
+  /** Quote this id when you contact support. */
   readonly requestId: string | undefined;
-  /** Where the code is explained, with what to do about it. */
+  /** The page that explains the code and what to do about it. */
   readonly docUrl: string | undefined;
-  /** Of a 401 with a key of the test mode: the check that failed, such as `timestamp` or `signature`. */
+  /** For a 401 with a test-mode key: the check that failed, such as `timestamp` or `signature`. */
   readonly authenticationFault: string | undefined;
-  /** Seconds to wait, when the service said so. */
+  /** Seconds to wait before the next try, if the service named a time. */
   readonly retryAfterSec: number | undefined;
 
   constructor(facts: ApiErrorFacts) {
@@ -52,37 +52,37 @@ export interface ApiErrorFacts {
   readonly retryAfterSec: number | undefined;
 }
 
-/** 400, 413 and 415: the request must be changed. `param` says where. */
+/** 400, 413 or 415: the request is invalid. `param` names the part at fault. */
 export class InvalidRequestError extends ApiError {
   override readonly name = 'InvalidRequestError';
 }
 
-/** 401: key, secret or clock are wrong. */
+/** 401: the key, the secret or the clock is wrong. */
 export class AuthenticationError extends ApiError {
   override readonly name = 'AuthenticationError';
 }
 
-/** 404: no such resource, or it is not yours. */
+/** 404: the resource does not exist, or it is not yours. */
 export class NotFoundError extends ApiError {
   override readonly name = 'NotFoundError';
 }
 
-/** 409: the order id or idempotency key was used for something else, or two requests met. */
+/** 409: the order id or idempotency key was used for another request, or two requests collided. */
 export class ConflictError extends ApiError {
   override readonly name = 'ConflictError';
 }
 
-/** 429, after the retries were used up. */
+/** 429, after all retries. */
 export class RateLimitedError extends ApiError {
   override readonly name = 'RateLimitedError';
 }
 
-/** 5xx, after the retries were used up. */
+/** 5xx, after all retries. */
 export class ServiceError extends ApiError {
   override readonly name = 'ServiceError';
 }
 
-/** The error for an answer that is not a success. */
+/** Builds the error for a response that is not a success. */
 export async function errorOf(response: Response): Promise<ApiError> {
   const text = await response.text().catch(() => '');
   const told = errorBodyIn(text);

@@ -1,11 +1,14 @@
-/* Request and webhook signatures on Web Crypto alone: Node 20+, Bun, Deno, edge runtimes and browsers have it. */
+/*
+ * Request and webhook signatures, built on Web Crypto alone, which Node 20+, Bun, Deno, edge runtimes and browsers
+ * provide.
+ */
 
 const encoder = new TextEncoder();
 const HMAC = { name: 'HMAC', hash: 'SHA-256' } as const;
 
 type SigningKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
-/** Keys are imported once a secret, since importing costs more than signing. */
+/** Each secret is imported once, because importing a key costs more than signing. */
 const importedKeys = new Map<string, Promise<SigningKey>>();
 const MAX_KEPT_KEYS = 32;
 
@@ -37,20 +40,18 @@ export function sign(secret: string, timestamp: string, nonce: string, body: str
   return hexMac(secret, signedBytes(timestamp, nonce, body));
 }
 
-/** What a signature of version 2 covers. */
+/** The parts of a request that a version 2 signature covers. */
 export interface RequestParts {
   readonly timestamp: string;
   readonly nonce: string;
-  /** In capitals. */
+  /** In upper case. */
   readonly method: string;
-  /** Path and query exactly as they are sent. */
+  /** Path and query, exactly as sent. */
   readonly target: string;
   readonly body: string | Uint8Array;
 }
 
-/**
- * HMAC-SHA256 of `v2`, timestamp, nonce, method, target and body, with line feeds between them, as 64 hex characters.
- */
+/** HMAC-SHA256 of `v2`, timestamp, nonce, method, target and body, joined by line feeds, as 64 hex characters. */
 export function signRequest(secret: string, { timestamp, nonce, method, target, body }: RequestParts): Promise<string> {
   return hexMac(secret, joined(`v2\n${timestamp}\n${nonce}\n${method}\n${target}\n`, body));
 }
@@ -60,7 +61,7 @@ async function hexMac(secret: string, bytes: Uint8Array<ArrayBuffer>): Promise<s
   return Array.from(new Uint8Array(mac), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Whether `signature` (hex, either case) is the right one; compared in constant time. */
+/** Whether `signature` (hex, either case) is correct; compares in constant time. */
 export async function verifySignature(
   secret: string,
   signature: string,

@@ -2,28 +2,28 @@ import { ApiError, ConnectionError, errorOf } from './errors.ts';
 import { sign, signRequest } from './signing.ts';
 
 export interface TransportOptions {
-  /** Of the service, such as `https://pay.example`. */
+  /** Base URL of the service, such as `https://pay.example`. */
   readonly baseUrl: string;
   /** `sk_test_...` or `sk_live_...`. */
   readonly apiKey: string;
   readonly apiSecret: string;
-  /** Of the signature headers; must be the service's own (default `X-Service-`). */
+  /** Prefix of the signature headers; must match the service's setting (default `X-Service-`). */
   readonly headerPrefix?: string;
   /**
-   * 2 (default) signs method, path and query as well; 1 is for services that know no other, and for proxies that change
-   * the path.
+   * 2 (default) also signs method, path and query. Use 1 for services that do not support 2, or behind a proxy that
+   * rewrites the path.
    */
   readonly signatureVersion?: 1 | 2;
-  /** For each attempt, its answer included (default 30 s). */
+  /** Timeout of each attempt, including the response body (default 30 s). */
   readonly timeoutMs?: number;
-  /** Further attempts after the first (default 3). */
+  /** Number of retries after the first attempt (default 3). */
   readonly maxRetries?: number;
-  /** Default: the runtime's own. */
+  /** Default: the runtime's own `fetch`. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
 
 export interface CallSettings {
-  /** One is made up when it is absent. Give your own to make retries safe over restarts of your program. */
+  /** Generated when absent. Pass your own to keep retries safe across restarts of your program. */
   readonly idempotencyKey?: string;
   readonly signal?: AbortSignal;
 }
@@ -43,13 +43,16 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 const DEFAULT_RETRIES = 3;
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_SEC = 60;
-/** How far the service had come by an answer: another node of it then shows no less. */
+/**
+ * Response header: the event log position behind the response. Sent back with later requests, so that another node
+ * never returns older data.
+ */
 const POSITION = 'Quittance-Position';
 const RETRYABLE: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
 
 /**
- * Signs, sends and retries. Each attempt has its own timestamp and nonce; all attempts of a POST have one idempotency
- * key.
+ * Signs, sends and retries requests. Each attempt has a new timestamp and nonce; all attempts of a POST share one
+ * idempotency key.
  */
 export function createTransport(options: TransportOptions): Send {
   const {
@@ -62,7 +65,7 @@ export function createTransport(options: TransportOptions): Send {
   } = options;
   const fetchUrl = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
   const baseUrl = options.baseUrl.replace(/\/+$/, '');
-  /** The furthest that any answer came from; undefined where one node answers all. */
+  /** The furthest position seen in a response; undefined as long as the service sends none. */
   let position: string | undefined;
 
   async function attempt(
@@ -115,7 +118,7 @@ export function createTransport(options: TransportOptions): Send {
   };
 }
 
-/** Positions are compared by the numbers in them, from the left. */
+/** Compares positions by the numbers in them, from left to right. */
 function isAfter(one: string, other: string | undefined): boolean {
   const numbers = (text: string): bigint[] => (text.match(/\d+/g) ?? []).map(BigInt);
   if (other === undefined) return true;
@@ -147,8 +150,8 @@ function isWorthRetrying(error: ApiError | ConnectionError): boolean {
 }
 
 /**
- * Doubles from a quarter of a second, spread so that many clients do not come back at once; never before the service
- * said.
+ * Exponential backoff from 250 ms with jitter, so that many clients do not retry at once; never before the time that
+ * the service named.
  */
 function waitMs(tries: number, error: ApiError | ConnectionError): number {
   const own = FIRST_WAIT_MS * 2 ** tries * (0.75 + Math.random() / 2);

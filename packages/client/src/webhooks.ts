@@ -3,20 +3,20 @@ import type * as wire from './wire.ts';
 
 export type WebhookEvent = wire.WebhookEvent;
 export type PaymentEvent = wire.PaymentEvent;
-/** What happens to a payment beside its outcome, for endpoints that subscribe to it. */
+/** What happens to a payment apart from its outcome, for endpoints that subscribe to it. */
 export type PaymentNoticeEvent = wire.PaymentNoticeEvent;
 export type RefundEvent = wire.RefundEvent;
 
-/** How far the sender's clock may be off (specification, "Delivery request"). */
+/** Largest accepted difference between the sender's clock and ours (specification, "Delivery request"). */
 const TOLERANCE_SEC = 300;
 const MAX_BODY_BYTES = 256 * 1024;
 
 export interface WebhookOptions {
-  /** The endpoint's webhook secret; while you rotate, the old and the new one. */
+  /** The endpoint's webhook secret, or both the old and the new one during a rotation. */
   readonly secret: string | readonly string[];
-  /** Of the headers; must be the service's own (default `X-Service-`). */
+  /** Prefix of the headers; must match the service's setting (default `X-Service-`). */
   readonly headerPrefix?: string;
-  /** Unix seconds; for tests. */
+  /** Returns Unix seconds; for tests. */
   readonly nowSec?: () => number;
 }
 
@@ -30,8 +30,9 @@ export class WebhookVerificationError extends Error {
 }
 
 /**
- * Verifies a webhook and returns its event. `body` must be the raw bytes or text as received, not parsed and written
- * again. Rejects with `WebhookVerificationError` when the sender is not the service or the message is older than 300 s.
+ * Verifies a webhook and returns its event. `body` must be the raw bytes or text as received; parsed and re-serialised
+ * JSON fails. Rejects with `WebhookVerificationError` when the signature does not match or the message is older than
+ * 300 s.
  *
  * Deduplicate by `event.id` for 7 to 30 days: the same event can arrive more than once.
  */
@@ -77,7 +78,7 @@ function headerOf(headers: WebhookHeaders, name: string): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** What the express handler needs of a request: Node's own, with or without a body that was read before. */
+/** What the handler needs of a request: Node's own, whether or not middleware has read the body. */
 export interface NodeRequest extends AsyncIterable<Uint8Array | string> {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body?: unknown;
@@ -89,14 +90,17 @@ export interface NodeResponse {
 }
 
 export interface WebhookHandlerOptions {
-  /** Told why a request was not answered with 200: for your log. What it throws is ignored. */
+  /**
+   * Called with the reason whenever a request is not answered with 200, for your log. Errors that it throws are
+   * ignored.
+   */
   readonly onError?: (error: unknown, request: NodeRequest) => void;
 }
 
 /**
- * An express (or plain Node) handler that verifies, calls `onEvent` and answers as the service expects: 200 when it
- * resolved, 401 when the signature is wrong, 500 when it rejected, so that the service sends the event again. Mount it
- * before `express.json()`, or behind `express.raw({ type: 'application/json' })`.
+ * An Express (or plain Node) handler that verifies the webhook, calls `onEvent` and answers 200 when it resolves, 401
+ * when the signature is wrong, and 500 when it rejects, so that the service sends the event again. Mount it before
+ * `express.json()`, or behind `express.raw({ type: 'application/json' })`.
  *
  * @example
  * app.post('/webhooks', webhookHandler({ secret }, async (event) => {
@@ -131,7 +135,7 @@ function tell(onError: WebhookHandlerOptions['onError'], error: unknown, request
   try {
     onError?.(error, request);
   } catch {
-    // The service waits for an answer, whatever becomes of a log.
+    // A failing log must not leave the service without an answer.
   }
 }
 
