@@ -5,24 +5,24 @@ import { StoreUnavailable } from '../../ports/event-store.ts';
 import { AddressFilter } from './filter.ts';
 import { addressText, hexWord, writeAddressKey } from './key.ts';
 
-/** Addresses are told apart by mode and family: what was given out in one is nobody's in the other. */
+/** Mode and family separate address spaces: an address assigned in one means nothing in another. */
 export const indexKey = (mode: Mode, family: AddressFamily): string => `${mode}/${family}`;
 
-/** What the look-ups on disk say of an address, in the form in which they write it. */
+/** What the look-ups on disk know about an address. The session id stays in its stored form. */
 export interface StoredSession {
   readonly sessionId: SessionId | null;
-  /** Whether they hold every address that memory left to them. */
+  /** Whether the look-ups contain every address that is not in memory. */
   readonly isWhole: boolean;
 }
 
 export interface AddressIndexParts {
   readonly filter: AddressFilter;
-  /** Sets the addresses of this index apart from those of others in the same filter. */
+  /** Separates this index's addresses from those of other indexes in a shared filter. */
   readonly seed: number;
   readonly stored: (address: string) => StoredSession;
 }
 
-/** Everything in memory. */
+/** An index that keeps everything in memory. */
 const alone = (): AddressIndexParts => ({
   filter: new AddressFilter(),
   seed: 0,
@@ -30,21 +30,21 @@ const alone = (): AddressIndexParts => ({
 });
 
 /**
- * Every address ever given out in one mode and family, and the session it was given to. Transfers to strangers, nearly
- * all there are, end at a filter in memory; whoever passes it is looked for among the addresses that the look-ups may
- * not show yet, and then in the look-ups on disk. No address of ours is ever taken for a stranger's: where neither can
- * tell, the question throws `StoreUnavailable`.
+ * Every address ever assigned in one mode and family, with its session. A filter in memory rejects nearly all
+ * transfers, which go to strangers. An address that passes it is looked up first among the recent addresses that the
+ * rows on disk may not show yet, then in those rows. An address of ours is never mistaken for a stranger's: when
+ * neither can tell, the look-up throws `StoreUnavailable`.
  */
 export class AddressIndex {
   readonly family: AddressFamily;
   readonly #parts: AddressIndexParts;
-  /** The address that was asked for last, and its hashes. */
+  /** The address of the latest query, and its hashes. */
   readonly #wanted: Uint32Array;
   #first = 0;
   #second = 0;
-  /** For chain adapters. */
+  /** The predicate that chain adapters use. */
   readonly isOurs: IsOurs;
-  /** By address: those that were not seen in the look-ups. */
+  /** Addresses that have not yet appeared in the look-ups, with their sessions. */
   readonly #recent = new Map<string, SessionId>();
   #firsts = new Uint32Array(0);
   #seconds = new Uint32Array(0);
@@ -58,14 +58,14 @@ export class AddressIndex {
       family === 'solana' ? has : Object.assign(has, { sift: (hexTexts: readonly string[]) => this.#sift(hexTexts) });
   }
 
-  /** Addresses that memory keeps. */
+  /** Number of addresses kept in memory. */
   get recent(): number {
     return this.#recent.size;
   }
 
   /**
-   * Accepts every form of the family (EVM: hex in any case; TRON: base58 or hex; Solana: base58, owner or token
-   * account). Repeating is harmless; an address of another session is a bug and throws.
+   * Accepts every notation of the family (EVM: hex in any case; TRON: base58 or hex; Solana: base58, owner or token
+   * account). Adding an address again does nothing; adding one that belongs to another session is a bug and throws.
    */
   add(address: string, sessionId: SessionId): void {
     const known = this.#find(address);
@@ -76,14 +76,14 @@ export class AddressIndex {
     this.#recent.set(addressText(this.family, this.#wanted), sessionId);
   }
 
-  /** The look-ups on disk have the address: memory need not keep it. */
+  /** Drops the address from memory once the look-ups on disk contain it. */
   settle(address: string): void {
     if (!this.#read(address)) return;
     this.#parts.filter.add(this.#first, this.#second);
     if (this.#recent.size > 0) this.#recent.delete(address);
   }
 
-  /** Whether the address was ever given out. Anything unreadable was not. */
+  /** Whether the address was ever assigned. False for malformed text. */
   has(address: string): boolean {
     return this.sessionOf(address) !== null;
   }
@@ -95,7 +95,7 @@ export class AddressIndex {
     return found.sessionId;
   }
 
-  /** Null for who is certainly a stranger. */
+  /** Null if the address is certainly not ours. */
   #find(address: string): StoredSession | 'unreadable' | null {
     if (!this.#read(address)) return 'unreadable';
     if (!this.#parts.filter.mayHave(this.#first, this.#second)) return null;
@@ -104,7 +104,7 @@ export class AddressIndex {
     return recent === undefined ? this.#parts.stored(text) : { sessionId: recent, isWhole: true };
   }
 
-  /** Makes the address the wanted one; false when it is none of the family. */
+  /** Makes `address` the current query; false if it is not an address of the family. */
   #read(address: string): boolean {
     if (!writeAddressKey(this.family, address, this.#wanted)) return false;
     const [third, fourth] = [this.#wanted[3] ?? 0, this.#wanted[4] ?? 0];
@@ -113,7 +113,7 @@ export class AddressIndex {
     return true;
   }
 
-  /** First all hashes, then all bits: the processor overlaps the cache misses of a loop that does nothing else. */
+  /** Computes all hashes before it tests any bit, so that the processor overlaps the cache misses. */
   #sift(hexTexts: readonly string[]): number[] {
     if (this.#firsts.length < hexTexts.length) {
       this.#firsts = new Uint32Array(hexTexts.length);
@@ -133,8 +133,8 @@ export class AddressIndex {
 }
 
 /*
- * Two hashes of the fourth and fifth word, the last ones of an EVM or TRON address. Addresses are hashes or curve
- * points already; mixing spreads vanity addresses, too.
+ * Two hashes of the fourth and fifth word, which are the last two of an EVM or TRON address. Addresses are already
+ * hashes or curve points; mixing also spreads vanity addresses.
  */
 const firstOf = (seed: number, third: number, fourth: number): number => mix(third ^ seed, fourth);
 const secondOf = (third: number, fourth: number): number => mix(fourth ^ 0x2545f491, third);

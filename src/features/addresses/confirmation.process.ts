@@ -6,7 +6,7 @@ import type { Log } from '../../ports/log.ts';
 import { Recurring } from '../../runtime/util/recurring.ts';
 import { must } from '../../domain/must.ts';
 
-/** `unasked`: nobody has answered yet. */
+/** `unasked`: no answer yet. */
 export type Ownership = 'own' | 'foreign' | 'unasked';
 
 export interface SourceOwnership {
@@ -18,11 +18,12 @@ export interface SourceOwnership {
 export interface ConfirmAddressesDeps {
   readonly sources: readonly AddressSource[];
   /**
-   * Whether the holder of the keys calls it its own; null while it has not answered. Rejects while it cannot be asked.
+   * Whether the holder of the keys confirms the address as its own; null until it has answered. Rejects while it cannot
+   * be reached.
    */
   readonly ask: (source: AddressSource) => Promise<boolean | null>;
   readonly everyMs: number;
-  /** How long the start waits for answers that are missing. */
+  /** How long the start waits for missing answers. */
   readonly firstWaitMs: number;
   readonly log: Log;
 }
@@ -30,9 +31,9 @@ export interface ConfirmAddressesDeps {
 const FIRST_LOOK_MS = 250;
 
 /**
- * Asks the holder of the keys, at the start and ever again, whether the addresses that are given out are its own. Money
- * at any other address could not be moved by anybody here. An answer holds until the next one: a holder that is away
- * has not changed its keys.
+ * Asks the holder of the keys, at the start and then periodically, whether the assigned addresses are its own: nobody
+ * could move money from any other address. An answer stays valid until the next one, because an unreachable holder has
+ * not changed its keys.
  */
 export class ConfirmAddresses {
   readonly #deps: ConfirmAddressesDeps;
@@ -49,7 +50,7 @@ export class ConfirmAddresses {
     );
   }
 
-  /** Resolves once every source has its answer, or after a bounded wait; further rounds follow by themselves. */
+  /** Resolves once every source has an answer, or after a bounded wait. Further rounds run in the background. */
   async start(): Promise<void> {
     const endMs = performance.now() + this.#deps.firstWaitMs;
     await this.round();
@@ -107,7 +108,7 @@ export class ConfirmAddresses {
 
 const keyOf = ({ mode, family }: Pick<AddressSource, 'mode' | 'family'>): string => `${mode}/${family}`;
 
-/** The same pool, of which nothing leaves that the holder of the keys has not called its own. */
+/** The same pool, restricted to addresses that the holder of the keys has confirmed. */
 export function withConfirmation(pool: AddressPool, confirmation: Pick<ConfirmAddresses, 'isWithheld'>): AddressPool {
   return {
     take: (mode, family) => (confirmation.isWithheld(mode, family) ? null : pool.take(mode, family)),

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import type { KeptBytes } from '../../ports/kept-bytes.ts';
 import { emptyLayer, type Layer } from './filter.ts';
 
-/** Layers that hold every address of the rows up to a place. */
+/** Filter layers that contain every address of the rows up to `place`. */
 export interface KeptFilter {
   /** The largest first. */
   readonly layers: readonly Layer[];
@@ -14,7 +14,7 @@ interface Header {
   readonly version: typeof VERSION;
   readonly generation: string;
   readonly place: number;
-  /** As they follow. */
+  /** In the order of the file. */
   readonly layers: readonly { readonly words: number; readonly keys: number }[];
 }
 
@@ -23,11 +23,14 @@ const PART_WORDS = 2 ** 18;
 const WORD_BYTES = 4;
 
 /*
- * The length of the header, the header in JSON, the words of each layer and the CRC-32 of all that: a bit that was lost
- * would be a payment that nobody sees.
+ * Length of the header, the header as JSON, the words of each layer, and a CRC-32 over all of it: a lost bit would mean
+ * a payment that nobody sees.
  */
 
-/** Addresses may be added meanwhile: they are in it or not, and those up to the place are. */
+/**
+ * Addresses may be added during the write. The file may or may not contain those; it always contains the addresses up
+ * to `place`.
+ */
 export const saveFilter = (kept: KeptBytes, filter: KeptFilter): Promise<void> => kept.save(partsOf(filter));
 
 function* partsOf({ layers, generation, place }: KeptFilter): Generator<Uint8Array, void> {
@@ -45,12 +48,12 @@ function* partsOf({ layers, generation, place }: KeptFilter): Generator<Uint8Arr
   yield summed(text);
   for (const { bits } of layers)
     for (let at = 0; at < bits.length; at += PART_WORDS)
-      // A copy, so that what is summed is what is written.
+      // Copied, so that the checksum covers the bytes that are written.
       yield summed(bytesOf(bits.slice(at, at + PART_WORDS)));
   yield number(sum);
 }
 
-/** Null where nothing was kept, or not what was written. */
+/** Null if there is no file or its checksum fails. */
 export async function loadFilter(kept: KeptBytes): Promise<KeptFilter | null> {
   const found = await kept.load();
   if (found === null || found.length < 3 * WORD_BYTES) return null;

@@ -1,33 +1,33 @@
-/** A block is 256 bits, of which each key sets one in each of eight words. */
+/** A block has 256 bits in eight words. Each key sets one bit in each word. */
 const BLOCK_WORDS = 8;
-/** 12.8 bits a key in a layer that is full: about one stranger in 250 passes it. */
+/** 12.8 bits per key in a full layer: about one stranger in 250 passes. */
 const KEYS_PER_BLOCK = 20;
 /** 32 KiB. */
 const FIRST_WORDS = 1_024 * BLOCK_WORDS;
-/** Odd numbers that choose a bit of each word by multiplication: those of Parquet's filters. */
+/** Odd multipliers that select a bit in each word, the same as in Parquet's Bloom filters. */
 const SALTS = Uint32Array.of(
   ...[0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31],
 );
 
-/** A Bloom filter whose keys touch one cache line each. Bits are only ever set. */
+/** A Bloom filter in which each key touches a single cache line. Bits are never cleared. */
 export interface Layer {
   readonly bits: Uint32Array;
   keys: number;
 }
 
-/** `words`: a power of two. */
+/** `words` must be a power of two. */
 export const emptyLayer = (words: number): Layer => ({ bits: new Uint32Array(words), keys: 0 });
 
 const isFull = ({ bits, keys }: Layer): boolean => keys >= (bits.length / BLOCK_WORDS) * KEYS_PER_BLOCK;
 
 /**
- * Says for a key, two 32-bit hashes, that it was never added, or that it may have been. A layer that is full gets
- * another one, twice as large, beside it.
+ * Tells for a key (two 32-bit hashes) that it was never added, or that it may have been. When the newest layer is full,
+ * another of twice its size is added.
  */
 export class AddressFilter {
   #layers: readonly Layer[] = [];
 
-  /** The largest, which most keys are in, first. */
+  /** The largest first, because it holds most of the keys. */
   get layers(): readonly Layer[] {
     return this.#layers;
   }
@@ -55,12 +55,12 @@ export class AddressFilter {
     layer.keys += 1;
   }
 
-  /** What they hold is in it from now on, too. */
+  /** Adds the contents of `layers` to this filter. */
   adopt(layers: readonly Layer[]): void {
     this.#layers = [...layers, ...this.#layers].sort((one, other) => other.bits.length - one.bits.length);
   }
 
-  /** The layer that takes keys. */
+  /** The layer that receives new keys. */
   #open(): Layer {
     const [largest] = this.#layers;
     if (largest && !isFull(largest)) return largest;

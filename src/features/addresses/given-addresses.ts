@@ -13,38 +13,41 @@ import { loadFilter, saveFilter } from './filter-file.ts';
 
 export interface GivenAddressesDeps {
   readonly readModel: Pick<ReadModel, 'checkpoint' | 'generation' | 'peek' | 'keysSince'>;
-  /** Where the filter is kept for the next start; null: each start makes it of the rows. */
+  /** Where the filter is saved for the next start; null rebuilds it from the rows at each start. */
   readonly kept: KeptBytes | null;
-  /** What fails is tried again after more addresses. */
+  /** Called with errors of background work, which is retried after more addresses were added. */
   readonly onError: (error: unknown) => void;
-  /** After so many new addresses those that the rows show leave memory. */
+  /** After this many new addresses, those that the rows contain are dropped from memory. */
   readonly settleEvery?: number;
 }
 
 const PROJECTION = projectionId(addressIndex);
 const SETTLE_EVERY = 1_024;
-/** Keys read in one turn: some milliseconds. */
+/** Keys read per turn; takes a few milliseconds. */
 const PAGE = 2_000;
-/** The filter is written when it has so many new keys, and a sixteenth of all: so much the next start reads at most. */
+/**
+ * The filter is saved after this many new keys, if they are at least a sixteenth of all. This bounds what the next
+ * start must read.
+ */
 const SAVE_EVERY = 65_536;
 const SAVE_SHARE = 1 / 16;
 
 /**
- * The addresses ever given out: a filter over all of them and those that the rows on disk may not show yet are in
- * memory, everything else is asked of the rows. Rows lie in the order in which they were written, so a place among them
- * says which ones the filter was made of.
+ * All addresses ever assigned. Memory holds a filter over all of them and the recent ones that the rows on disk may
+ * lack; everything else is read from the rows. Rows lie in the order of writing, so a place among them tells which ones
+ * the filter covers.
  */
 export class GivenAddresses {
   readonly indexes: ReadonlyMap<string, AddressIndex>;
   readonly #deps: GivenAddressesDeps;
   readonly #settleEvery: number;
   readonly #filter = new AddressFilter();
-  /** Of the rows that were read; null before any were. */
+  /** Generation of the rows that were read; null before any were. */
   #generation: string | null = null;
-  /** Up to where they were read. */
+  /** How far they were read. */
   #place = 0;
   #savedPlace = 0;
-  /** Since rows were last read. */
+  /** Number of addresses added since rows were last read. */
   #added = 0;
   #settling: Promise<void> | null = null;
 
@@ -65,7 +68,7 @@ export class GivenAddresses {
     );
   }
 
-  /** The position from which the ledger is to be followed so that none is missed. */
+  /** The position from which to follow the event log so that no address is missed. */
   start(): Promise<Position | null> {
     return seedFrom(this.#deps.readModel, addressIndex, async () => {
       await this.#load();
@@ -89,13 +92,13 @@ export class GivenAddresses {
     return this.#filter.memoryBytes;
   }
 
-  /** Nothing may be added any more. */
+  /** Nothing may be added after this call. */
   async close(): Promise<void> {
     await this.#settling;
     if (this.#place !== this.#savedPlace) await this.#save().catch(this.#deps.onError);
   }
 
-  /** A filter of other rows than those that are served, or of more than there are, is none. */
+  /** Discards a saved filter that was built from other rows, or from more rows than exist. */
   async #load(): Promise<void> {
     const { readModel, kept } = this.#deps;
     if (!kept || this.#generation !== null) return;
@@ -116,7 +119,7 @@ export class GivenAddresses {
       .finally(() => (this.#settling = null));
   }
 
-  /** Reads the rows that were written since, and lets memory forget what they show. */
+  /** Reads the rows written since the last call and drops their addresses from memory. */
   async #settle(): Promise<void> {
     for (;;) {
       const { generation, keys, place } = await this.#deps.readModel.keysSince(
@@ -124,7 +127,7 @@ export class GivenAddresses {
       );
       if (generation === null) return;
       if (this.#generation !== null && generation !== this.#generation) {
-        // Rows that were built anew have places of their own.
+        // Rebuilt rows have different places.
         this.#generation = generation;
         this.#place = this.#savedPlace = 0;
         continue;
@@ -156,7 +159,7 @@ export class GivenAddresses {
 
   #stored(key: string): StoredSession {
     const { row, generation } = this.#deps.readModel.peek(PROJECTION, ADDRESSES_TABLE, key);
-    // What rows have once answered for, memory may not have.
+    // Memory may lack addresses that rows have answered for, so the generation stays.
     this.#generation ??= generation;
     return { sessionId: (row?.sessionId as SessionId | undefined) ?? null, isWhole: generation !== null };
   }

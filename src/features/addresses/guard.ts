@@ -4,26 +4,26 @@ import type { Log } from '../../ports/log.ts';
 import type { AddressLeases, LeasedRange } from './leases.ts';
 
 export interface AddressGuardOptions {
-  /** Null: a restored ledger is noticed only by `restored`. */
+  /** Null: only `restored` reveals a restored event log. */
   readonly marks: AddressMarks | null;
-  /** The chains on which the family's addresses live. */
+  /** The chains on which the family's addresses exist. */
   readonly history: AddressHistory;
-  /** The ledger is known to be a copy: how much was leased since is not known. */
+  /** The event log is known to be a restored copy, so leases after the backup are unknown. */
   readonly restored: boolean;
   readonly log: Log;
 }
 
-/** Indexes left out after a restore, beyond all that is known to be leased. */
+/** Number of indexes to skip after a restore, beyond every index known to be leased. */
 const RESTORE_GAP = 100_000;
-/** So many unknown addresses in a row, and the chains need not be asked about the next. */
+/** After this many unused addresses in a row the chains are no longer asked. */
 const CHECKED_IN_A_ROW = 256;
-/** An exported pool has an end: at most this part of what is left is given up for a gap. */
+/** An exported pool is finite: a gap uses at most this fraction of what is left. */
 const GAP_DIVISOR = 4;
 
 /**
- * Sees to it that no address is given out twice although the ledger forgot the lease: what was leased is also
- * remembered apart from the ledger, a ledger that lags behind it skips far ahead, and the addresses after the gap are
- * given out only after their chains were asked about them.
+ * Prevents that an address is assigned twice when the event log has lost a lease. Leases are also recorded outside the
+ * event log. If the event log lags behind that record, the guard skips far ahead and checks the addresses after the gap
+ * on their chains before they are assigned.
  */
 export class AddressGuard {
   readonly #deriver: AddressDeriver;
@@ -39,7 +39,9 @@ export class AddressGuard {
     this.#options = options;
   }
 
-  /** Before the first lease; later calls do nothing. Rejects when ledger, mark or deriver cannot be read. */
+  /**
+   * Must run before the first lease; later calls do nothing. Rejects when event log, mark or deriver cannot be read.
+   */
   async begin(): Promise<void> {
     if (this.#begun) return;
     const { marks, restored, log } = this.#options;
@@ -58,13 +60,13 @@ export class AddressGuard {
     this.#begun = true;
   }
 
-  /** Leaves a gap above `index`, and doubts what follows. */
+  /** Leaves a gap above `index` and checks the addresses that follow. */
   async skipBeyond(index: number): Promise<void> {
     const left = Math.max(0, this.#deriver.capacity - index);
     await this.skipTo(index + Math.min(RESTORE_GAP, Math.floor(left / GAP_DIVISOR)));
   }
 
-  /** Gives out nothing below `index` any more, and doubts what follows. */
+  /** Never assigns an index below `index` again and checks the addresses that follow. */
   async skipTo(index: number): Promise<void> {
     await this.#leases.skipTo(index);
     await this.#remember({
@@ -73,7 +75,7 @@ export class AddressGuard {
     });
   }
 
-  /** To be awaited before an index of the range is used. */
+  /** Await this before using an index of the range. */
   async leased({ to }: LeasedRange): Promise<void> {
     if (to >= this.#mark.next) await this.#remember({ ...this.#mark, next: to + 1 });
   }
@@ -87,8 +89,8 @@ export class AddressGuard {
   }
 
   /**
-   * Whether the addresses from `from` on may be given out. When a chain knows one of them, another gap is left, and the
-   * rest of the lease must not be used. Rejects when a chain cannot be asked.
+   * Whether the addresses starting at index `from` may be assigned. If a chain knows one of them, the guard leaves
+   * another gap and the rest of the lease must not be used. Rejects when a chain cannot be asked.
    */
   async mayGiveOut(from: number, addresses: readonly string[]): Promise<boolean> {
     if (!this.isDoubtful(from)) return true;

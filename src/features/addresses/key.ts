@@ -1,7 +1,7 @@
 import type { AddressFamily } from '../../domain/networks.ts';
 import { base58, base58Check, fromBase58 } from '../../runtime/util/base58.ts';
 
-/** Values of hex digits; -1 elsewhere. */
+/** Value of each hex digit; -1 for other characters. */
 const HEX_VALUES = new Int8Array(128).fill(-1);
 for (let value = 0; value < 16; value += 1) {
   HEX_VALUES[value.toString(16).charCodeAt(0)] = value;
@@ -11,23 +11,23 @@ for (let value = 0; value < 16; value += 1) {
 const TRON_BYTES = 25;
 const TRON_PREFIX = [0x41];
 const SOLANA_BYTES = 32;
-/** In base58. Decoding takes time that grows with the square of the length. */
+/** Longest accepted base58 text. Decoding time grows with the square of the length. */
 const LONGEST_TEXT = 44;
 
 /**
- * Writes an address as the words of its bytes, the same for every way to write it: 20 bytes for EVM and TRON, 32 for
- * Solana. False when the text is no address of the family.
+ * Writes an address as the words of its bytes (20 for EVM and TRON, 32 for Solana), the same for every notation. False
+ * if the text is not an address of the family.
  */
 export function writeAddressKey(family: AddressFamily, text: string, words: Uint32Array): boolean {
   if (family === 'evm') return text.length === 42 && text.startsWith('0x') && writeHex(text, 2, words);
   if (family === 'solana') return writeBase58(text, SOLANA_BYTES, [], words);
   if (text.length === 34) return writeBase58(text, TRON_BYTES, TRON_PREFIX, words);
-  // Logs of java-tron carry 20 bytes without a prefix, its other answers 21 bytes with `41`.
+  // java-tron logs have 20 bytes without a prefix, its other answers 21 bytes with `41`.
   if (text.length === 40) return writeHex(text, 0, words);
   return text.length === 42 && (text.startsWith('41') || text.startsWith('0x')) && writeHex(text, 2, words);
 }
 
-/** Eight hex digits as a number; rubbish in, rubbish out. */
+/** Eight hex digits as a number. Does not validate its input. */
 export function hexWord(text: string, at: number): number {
   let value = 0;
   for (let digit = at; digit < at + 8; digit += 1)
@@ -44,11 +44,11 @@ function writeHex(text: string, from: number, words: Uint32Array): boolean {
   return true;
 }
 
-/** False unless the text is exactly `length` bytes and begins with the prefix, which is left out. */
+/** False unless the text decodes to exactly `length` bytes with the prefix. The prefix is not written. */
 function writeBase58(text: string, length: number, prefix: readonly number[], words: Uint32Array): boolean {
   const bytes = text.length > LONGEST_TEXT ? null : fromBase58(text);
   if (bytes?.length !== length || prefix.some((byte, at) => bytes[at] !== byte)) return false;
-  // Most significant byte first, as hex reads.
+  // Big-endian, like the hex form.
   for (let word = 0, at = prefix.length; word < words.length; word += 1, at += 4) {
     words[word] =
       ((bytes[at] ?? 0) << 24) | ((bytes[at + 1] ?? 0) << 16) | ((bytes[at + 2] ?? 0) << 8) | (bytes[at + 3] ?? 0);
@@ -56,7 +56,7 @@ function writeBase58(text: string, length: number, prefix: readonly number[], wo
   return true;
 }
 
-/** The address as its payment option and the look-ups write it. */
+/** The address in the form that payment options and look-ups use. */
 export function addressText(family: AddressFamily, words: Uint32Array): string {
   const bytes = Buffer.alloc(words.length * 4);
   words.forEach((word, at) => bytes.writeUInt32BE(word, at * 4));

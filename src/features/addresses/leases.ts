@@ -8,7 +8,7 @@ import type { Random } from '../../ports/random.ts';
 import { appendNext } from '../../runtime/commands/append-next.ts';
 import { decodeEvent } from '../../runtime/commands/codec.ts';
 
-/** Derivation indexes that this node alone may use, both ends included. */
+/** Derivation indexes reserved for this node, both inclusive. */
 export interface LeasedRange {
   readonly from: number;
   readonly to: number;
@@ -21,12 +21,13 @@ export interface AddressLeasesOptions {
   readonly random: Random;
 }
 
-/** Other nodes lease at the same time; each loss means that another one won. */
+/** Other nodes lease at the same time. Each lost attempt means that another node succeeded. */
 const MAX_ATTEMPTS = 20;
 
 /**
- * Index ranges by the ledger's own expected revision: whoever appends the next `AddressRangeLeased` owns its range, so
- * no index is used twice over restarts, crashes and nodes. A crash between lease and use only leaves a gap.
+ * Leases index ranges through the expected revision of the event log: whoever appends the next `AddressRangeLeased`
+ * owns its range, so no index is used twice across restarts, crashes and nodes. A crash between lease and use only
+ * leaves a gap.
  */
 export class AddressLeases {
   readonly #options: AddressLeasesOptions;
@@ -41,7 +42,10 @@ export class AddressLeases {
     this.#stream = addressesStream(mode, family);
   }
 
-  /** The next range, of the size that `sizeOf` gives for the indexes left below `capacity`; null when none is left. */
+  /**
+   * Leases the next range. `sizeOf` returns its size for the number of indexes left below `capacity`. Null when none is
+   * left.
+   */
   take(sizeOf: (left: number) => number, capacity: number): Promise<LeasedRange | null> {
     return this.#append(
       (from) => (from >= capacity ? null : { from, to: Math.min(from + sizeOf(capacity - from), capacity) - 1 }),
@@ -49,13 +53,13 @@ export class AddressLeases {
     );
   }
 
-  /** The first index that nobody leased, as the ledger has it. */
+  /** The first index that the event log has not leased. */
   async next(): Promise<number> {
     const last = await this.#options.store.lastOfStream(this.#stream);
     return last ? endOf(last) + 1 : 0;
   }
 
-  /** Leaves out every index below `index` forever; does nothing when they are leased already. */
+  /** Skips every index below `index` for good. Does nothing if they are already leased. */
   async skipTo(index: number): Promise<void> {
     await this.#append((from) => (from >= index ? null : { from, to: index - 1 }), `${this.#options.node}: skipped`);
   }

@@ -15,45 +15,44 @@ export interface AddressPoolOptions {
   readonly store: Pick<EventStore, 'append' | 'lastOfStream'>;
   /** At most one per mode and family. */
   readonly derivers: readonly AddressDeriver[];
-  /** Names this node in the leases. */
+  /** Name of this node in the leases. */
   readonly node: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   /**
-   * Addresses kept ready per mode and family while demand is low; grows up to `maxStock` when demand outruns
-   * derivation.
+   * Addresses kept ready per mode and family while demand is low. Grows up to `maxStock` when demand exceeds the
+   * derivation rate.
    */
   readonly stock?: number;
   readonly maxStock?: number;
-  /** Absent: the ledger alone says what was given out. */
+  /** Absent: the event log alone decides what was assigned. */
   readonly guardOf?: (mode: Mode, family: AddressFamily) => Omit<AddressGuardOptions, 'log'>;
 }
 
-/** How full one familyPool of the pool is, for metrics. */
+/** Fill level of one family of the pool, for metrics. */
 export interface AddressStock {
   readonly mode: Mode;
   readonly family: AddressFamily;
   readonly available: number;
   readonly target: number;
-  /** No index is left to lease: only an exported pool can run out. */
+  /** No index is left to lease. Only an exported pool can run out. */
   readonly exhausted: boolean;
 }
 
-/** The pool as the composition root holds it. */
+/** The pool as the composition root uses it. */
 export interface RunningAddressPool extends AddressPool {
   /**
-   * Settles once every familyPool was filled for the first time or failed to be; failures are retried in the
-   * background.
+   * Resolves once every family was filled for the first time or failed to be. Failures are retried in the background.
    */
   ready(): Promise<void>;
   /**
-   * For a ledger restored from a backup: no index below `index` will be given out from now on, whatever the ledger says
-   * was leased. Survives restarts.
+   * For an event log restored from a backup: never assigns an index below `index` again, whatever the event log says
+   * was leased. Persists across restarts.
    */
   skipTo(mode: Mode, family: AddressFamily, index: number): Promise<void>;
   stocks(): readonly AddressStock[];
-  /** Every familyPool has compared the ledger with what is remembered apart from it, and left out what it had to. */
+  /** Every family has compared the event log with the record outside it and has skipped what it had to. */
   isReconciled(): boolean;
   close(): Promise<void>;
 }
@@ -61,28 +60,28 @@ export interface RunningAddressPool extends AddressPool {
 const DEFAULT_STOCK = 1024;
 const DEFAULT_MAX_STOCK = 16_384;
 /**
- * Addresses of one derivation: few at first, so that some are there at once; more where many are wanted, since each
- * derivation costs a check.
+ * Smallest number of addresses derived at once: few, so that some are ready soon. Batches grow with demand, because
+ * each one costs a check.
  */
 const FEWEST_DERIVED = 256;
 const MOST_DERIVED = 1_024;
-/** The part of the stock that is derived at once: the rest is given out meanwhile. */
+/** The fraction of the stock derived at once; the rest is assigned in the meantime. */
 const DERIVED_DIVISOR = 4;
-/** Addresses that chains are asked about one by one are kept few. */
+/** Each of these addresses is checked on its chain, so few are kept. */
 const DOUBTFUL_STOCK = 32;
 /**
- * At most this part of what is left is kept ready at first, since what was ready is lost at a restart and an exported
- * pool has an end ...
+ * Initially at most this fraction of what is left is kept ready, because a restart loses it and an exported pool is
+ * finite ...
  */
 const FIRST_STOCK_DIVISOR = 200;
-/** ... and at most this part once demand outruns it. */
+/** ... and at most this fraction once demand exceeds it. */
 const STOCK_DIVISOR = 20;
-/** Kept ready also of a small pool: orders that come at once take one each. */
+/** Kept ready even in a small pool, because simultaneous orders take one each. */
 const LEAST_STOCK = 32;
 const RETRY_MIN_MS = 100;
 const RETRY_MAX_MS = 5_000;
 
-/** Starts to fill the pool in the background. */
+/** Starts filling the pool in the background. */
 export function startAddressPool(options: AddressPoolOptions): RunningAddressPool {
   const familyPools = new Map<string, FamilyPool>();
   for (const deriver of options.derivers) {
@@ -110,10 +109,7 @@ export function startAddressPool(options: AddressPoolOptions): RunningAddressPoo
 
 const familyKey = (mode: Mode, family: AddressFamily): string => addressesStream(mode, family);
 
-/**
- * The addresses of one mode and family: leased, then derived, then given out, each step strictly in the order of the
- * indexes.
- */
+/** Addresses of one mode and family: leased, derived and assigned, each step strictly in index order. */
 class FamilyPool {
   readonly #deriver: AddressDeriver;
   readonly #leases: AddressLeases;
@@ -121,22 +117,22 @@ class FamilyPool {
   readonly #log: Log;
   readonly #maxTarget: number;
   #target: number;
-  /** No more is kept ready, by what was left at the last lease; null before it. */
+  /** Upper limit of the stock, from what was left at the last lease; null before the first. */
   #most: number | null = null;
-  /** Ready addresses from `#next` on; what lies before was given out. */
+  /** Derived addresses. Those before `#next` are already assigned. */
   #ready: CollectionAddress[] = [];
   #next = 0;
   #returned: CollectionAddress[] = [];
   /** The part of the last lease that is not derived yet. */
   #lease: LeasedRange | null = null;
-  /** Only a familyPool that was full once can tell that demand outruns it. */
+  /** Demand can only exceed a stock that has been full. */
   #wasFull = false;
   #exhausted = false;
   #closed = false;
   #retryMs = RETRY_MIN_MS;
   #retryTimer: NodeJS.Timeout | null = null;
   #filling = false;
-  /** Refills and skips, one after another. */
+  /** Serialises refills and skips. */
   readonly #work = new InTurn();
 
   constructor(deriver: AddressDeriver, options: AddressPoolOptions) {
@@ -162,7 +158,7 @@ class FamilyPool {
     this.#returned.push(address);
   }
 
-  /** Fills up to the target. Rejects when the store or the deriver failed; a retry is then already planned. */
+  /** Fills up to the target. Rejects when the store or the deriver fails; a retry is already scheduled then. */
   refill(): Promise<void> {
     this.#filling = true;
     return this.#work.run(async () => {

@@ -9,11 +9,11 @@ import { decodeEvent } from '../../runtime/commands/codec.ts';
 
 export interface SourceRecordDeps extends AppendNextDeps {
   readonly store: Pick<EventStore, 'append' | 'readStream'>;
-  /** Names this node in what it declares. */
+  /** Name of this node in its declarations. */
   readonly node: string;
 }
 
-/** A source as the ledger knows it. */
+/** An address source in the event log. */
 interface Declared {
   readonly source: AddressSource;
   /** The signer's last answer; null before the first. */
@@ -21,8 +21,8 @@ interface Declared {
 }
 
 /**
- * Whose the addresses are, over the ledger: nobody connects to the signer (ADR 0008), so a node that assigns
- * addresses declares what it derives them from, and the process with the signer answers there. See ADR 0039.
+ * Records in the event log who owns the addresses. Nothing connects to the signer (ADR 0008), so a node that assigns
+ * addresses declares their source, and the process with the signer answers in the same stream. See ADR 0039.
  */
 export class SourceRecord {
   readonly #deps: SourceRecordDeps;
@@ -32,7 +32,7 @@ export class SourceRecord {
   }
 
   /**
-   * The signer's last answer; null before the first. Declares the source when nobody has. Rejects when the store does.
+   * The signer's last answer; null before the first. Declares the source if nobody has. Rejects when the store fails.
    */
   async ask(source: AddressSource): Promise<boolean | null> {
     const { mode, family, fingerprint, keys } = source;
@@ -43,14 +43,15 @@ export class SourceRecord {
         type: 'AddressSourceDeclared',
         data: { mode, family, fingerprint, keys, node: this.#deps.node },
       };
-      // Another node that was first may have declared another source: the next look tells.
+      // Another node may have declared a different source first; the next read shows it.
       await this.#append(mode, family, last, event);
     }
     return known?.isOwn ?? null;
   }
 
   /**
-   * Answers for every declared source whose answer is missing or has changed. Rejects when the owner or the store does.
+   * Answers for every declared source whose answer is missing or has changed. Rejects when the owner or the store
+   * fails.
    */
   async answer(owner: AddressOwner): Promise<void> {
     for (const mode of MODES) for (const family of ADDRESS_FAMILIES) await this.#answer(owner, mode, family);

@@ -14,21 +14,21 @@ import { must } from '../../domain/must.ts';
 
 export interface BooksFileParts {
   readonly path: string;
-  /** The event log from its first event on, some at a time. */
+  /** The event log from its first event, in pages. */
   readonly pages: AsyncIterable<readonly RecordedEvent[]>;
   readonly createTableFile: CreateTableFile;
   readonly memory: MakeKeyedMemory;
   readonly onProgress: (events: number) => void;
 }
 
-/** The log cannot be booked; the file is not written. */
+/** The event log cannot be booked, so no file is written. */
 class BooksRefused extends Error {
   override readonly name = 'BooksRefused';
 }
 
 /**
- * Writes journal, balances and payments as tables, made from the event log alone. Throws `BooksRefused`. Answers how
- * many events it took.
+ * Writes journal, balances and payments as tables, from the event log alone. Returns the number of events read. Throws
+ * `BooksRefused`.
  */
 export async function writeBooksFile({
   path,
@@ -148,10 +148,7 @@ class BooksWriter {
     this.#put('balances', { mode, account, network, coin, ...money('balance', formatAmount(units)) });
   }
 
-  /**
-   * What an event changes of a payment, its transfers and its refunds; every other event of a session changes none of
-   * them.
-   */
+  /** Applies an event to a payment, its transfers and its refunds. Other session events change none of them. */
   session(sessionId: string, { type, data }: SessionEvent): void {
     const ofSession = (columns: Record<string, Cell>): void => this.#file.change('payments', [sessionId], columns);
     switch (type) {
@@ -255,7 +252,7 @@ class BooksWriter {
     }
   }
 
-  /** A column that is not named is null. */
+  /** Columns without a value are null. */
   #put(table: BooksTable, row: Readonly<Record<string, Cell | undefined>>): void {
     const columns = Object.keys(BOOKS_TABLES[table].columns);
     const unknown = Object.keys(row).find((column) => !columns.includes(column));

@@ -1,11 +1,11 @@
 import type { TableSchema } from '../../ports/table-file.ts';
 
 /*
- * The tables of the books for analysts. Names and meanings never change; new columns come last. `docs/ledger.md`
- * describes them.
+ * The tables of the books for analysts, described in `docs/ledger.md`. Names and meanings never change; new columns are
+ * added at the end.
  */
 
-/** Amounts are exact text; the column of the same name with `_real` is the nearest number, for sums and charts. */
+/** An exact amount as text, and a column with the suffix `_real` that holds the nearest float for sums and charts. */
 const money = <Name extends string>(name: Name) =>
   ({ [name]: 'TEXT', [`${name}_real`]: 'REAL' }) as Record<Name, 'TEXT'> & Record<`${Name}_real`, 'REAL'>;
 

@@ -13,27 +13,27 @@ import { must } from '../../domain/must.ts';
 export interface CheckProjectionsDeps {
   readonly store: Pick<EventStore, 'readAll' | 'readStream'>;
   readonly readModel: Pick<ReadModel, 'getMany'>;
-  /** Resolves once everything written so far is in the read model, or after a bounded wait. */
+  /** Resolves once the read model contains everything written so far, or after a bounded wait. */
   readonly caughtUp: () => Promise<unknown>;
-  /** Called once for a session when its rows begin to differ. */
+  /** Called once when the rows of a session begin to differ. */
   readonly onDrift: (drift: { readonly projection: string; readonly stream: string; readonly rows: number }) => void;
   readonly onError: (error: unknown) => void;
   readonly everyMs?: number;
-  /** Events of the ledger looked through in one round. */
+  /** Number of events examined per round. */
   readonly eventsPerRound?: number;
 }
 
 const EVERY_MS = 10_000;
 const EVENTS_PER_ROUND = 1_000;
 const COMPARED: ReadonlySet<string> = new Set([SESSIONS_TABLE, TRANSACTIONS_TABLE, REFUNDS_TABLE]);
-/** Places in lists of all sessions of a merchant: one session's stream does not say them. */
+/** Columns with a position in lists across sessions, which the stream of one session cannot tell. */
 const PLACES: ReadonlySet<string> = new Set(['order', 'listedSec', 'createdSec']);
-/** A session that moves while it is looked at is looked at again. */
+/** A session that changes during the comparison is compared again. */
 const MAX_LOOKS = 3;
 
 /**
- * Goes round the ledger forever, slowly: replays the stream of each session through the projection and compares the
- * rows with those that merchants read. What differs is looked at again in every round until it does not.
+ * Continuously walks the event log at a slow pace, replays each session's stream through the projection, and compares
+ * the rows with those in the read model. Rows that differ are compared again in every round until they match.
  */
 export class CheckProjections {
   readonly #deps: CheckProjectionsDeps;
@@ -54,7 +54,7 @@ export class CheckProjections {
     return this.#rounds.close();
   }
 
-  /** Rows known to differ, zero included. */
+  /** Number of rows known to differ, per projection, zero included. */
   drift(): readonly { readonly projection: string; readonly rows: number }[] {
     return [
       {
@@ -64,7 +64,7 @@ export class CheckProjections {
     ];
   }
 
-  /** One stretch of the ledger, and everything that differed before. */
+  /** Checks one section of the event log and everything that differed before. */
   async round(): Promise<void> {
     const { store, eventsPerRound: limit = EVENTS_PER_ROUND } = this.#deps;
     const page = await store.readAll({ after: this.#after, limit, streamPrefixes: ['session-'] });
@@ -84,7 +84,7 @@ export class CheckProjections {
     if (isNew) this.#deps.onDrift({ projection: projectionId(sessionView), stream, rows });
   }
 
-  /** Rows of the session that are not what its stream gives. */
+  /** Number of the session's rows that differ from what its stream yields. */
   async #differing(stream: string): Promise<number> {
     const { store, readModel, caughtUp } = this.#deps;
     for (let look = 1; ; look += 1) {
@@ -109,8 +109,8 @@ const NO_ROWS = {
 } as unknown as ReadModel;
 
 /**
- * The rows a stream gives by itself, by table and key; null where it holds events that cannot be taken, which are an
- * alarm of their own.
+ * The rows that a stream yields by itself, by table and key. Null if it contains unreadable events, which raise their
+ * own alarm.
  */
 async function replay(events: readonly RecordedEvent[]): Promise<Map<string, Map<string, Row>> | null> {
   const read = events.map(readEvent);
@@ -134,7 +134,7 @@ function rowsOf(changes: readonly Change[]): Map<string, Map<string, Row>> {
 
 const same = (expected: Row, stored: Row | null): boolean => stored !== null && textOf(expected) === textOf(stored);
 
-/** The same text for the same row, whatever the order of its fields. */
+/** A canonical text of the row, independent of field order. */
 const textOf = (row: Row): string =>
   JSON.stringify(
     Object.entries(row)

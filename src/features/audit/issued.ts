@@ -7,14 +7,14 @@ type Issued = DocumentIssued['data'] | StatementIssued['data'];
 
 const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** The fields of an event as its evidence shows them: every name in snake case, every value as it is. */
+/** The fields of an event as evidence shows them: names in snake case, values unchanged. */
 function shownFields(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return (value as readonly JsonValue[]).map(shownFields);
   if (value === null || typeof value !== 'object') return value;
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [snakeCase(name), shownFields(each)]));
 }
 
-/** What the evidence of something that was given out says of its event. */
+/** The event part of the evidence for an issued document. */
 export const shownEvent = ({ id, type, atMs, data }: Pick<RecordedEvent, 'id' | 'type' | 'atMs' | 'data'>) => ({
   ...(shownFields(JSON.parse(data) as JsonValue) as unknown as { readonly [Name in keyof Issued]: JsonValue }),
   ...{ type, event: id, recorded_at: toSec(atMs) },

@@ -20,27 +20,27 @@ import { LedgerBalances, type AccountBalance } from '../ledger/balances.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 import { must } from '../../domain/must.ts';
 
-/** Written by the books but never read by them: an audit need not hold them. */
+/** Tables that the books write and never read, which an audit can leave out. */
 const WRITE_ONLY: ReadonlySet<string> = new Set([LEDGER_ENTRIES_TABLE, LEDGER_PLACES_TABLE]);
 
 /**
- * Adds the books up again from the events alone: every entry must balance, and every closed period say what the books
- * say.
+ * Recomputes the books from the events alone: every entry must balance, and every closed period must state the figures
+ * of the books.
  */
 export class LedgerAgain {
   readonly #rows = new Map<string, Map<string, Row>>();
-  /** Tables with a row for each session or address. */
+  /** Tables with a row per session or address. */
   readonly #large: ReadonlyMap<string, KeyedMemory<Row>>;
   readonly #balances: LedgerBalances;
   /**
-   * Events of entries with lines: a closing names the last one of its month, however many of later months came before
+   * Events of entries with lines. A closing names the last one of its month, even if entries of later months precede
    * the closing.
    */
   readonly #entries: KeyedMemory<true>;
   readonly #onEntry: (entry: EntryRow) => void;
   #closedMonths = 0;
 
-  /** `onEntry`: told of every entry, in the order of the books. */
+  /** `onEntry` is called with every entry in booking order. */
   constructor(memory: MakeKeyedMemory, onEntry: (entry: EntryRow) => void = () => undefined) {
     this.#onEntry = onEntry;
     this.#large = new Map([LEDGER_SESSIONS_TABLE, LEDGER_ADDRESSES_TABLE].map((table) => [table, memory<Row>()]));
@@ -48,12 +48,12 @@ export class LedgerAgain {
     this.#balances = new LedgerBalances(new RowsInMemory(this.#rows) as unknown as ReadModel);
   }
 
-  /** Closed months whose figures were compared. */
+  /** Number of closed months whose figures were compared. */
   get closedMonths(): number {
     return this.#closedMonths;
   }
 
-  /** Balances that are not zero, as they are now. */
+  /** Current balances that are not zero. */
   balances(mode: Mode): Promise<AccountBalance[]> {
     return this.#balances.balances(mode, { day: null, clock: 'recorded' });
   }
@@ -63,12 +63,12 @@ export class LedgerAgain {
     this.#entries.close();
   }
 
-  /** Why the event does not fit the books; null when it does. */
+  /** Why the event contradicts the books; null if it does not. */
   async take(stored: StoredEvent<DomainEvent>): Promise<string | null> {
     if (!ledger.streamPrefixes.some((prefix) => stored.stream.startsWith(prefix))) return null;
     const read = ((table: string, key: string) =>
       (this.#large.get(table) ?? this.#rows.get(table))?.get(key) ?? null) as RowReader;
-    // A closing seals what was booked before it.
+    // A closing covers what was booked before it.
     const figures =
       stored.event.type === 'PeriodClosed'
         ? await this.#balances.figures(stored.event.data.mode, stored.event.data.period)
@@ -110,7 +110,7 @@ export class LedgerAgain {
     this.#onEntry(entry);
   }
 
-  /** A closing that a late fact overtook seals nothing, but what it names was in the books a moment before. */
+  /** A closing that a late fact overtook seals nothing, but the books must have held what it names just before. */
   #overtakenFault(event: DomainEvent): string | null {
     if (event.type !== 'PeriodClosed') return null;
     const { period, throughPosition } = event.data;
@@ -131,7 +131,7 @@ export class LedgerAgain {
   }
 }
 
-/** As much of a read model as the books' own queries need. */
+/** The subset of a read model that queries on the books need. */
 class RowsInMemory implements Pick<ReadModel, 'get' | 'getMany' | 'scan'> {
   readonly #tables: ReadonlyMap<string, ReadonlyMap<string, Row>>;
 

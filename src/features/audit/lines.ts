@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { RecordedEvent } from '../../ports/event-store.ts';
 
 /*
- * The audit export: the ledger as JSON Lines, one event a line in the ledger's order. `data` and `metadata` are strings
- * that hold JSON, byte for byte as stored, because the hashes are over these bytes.
+ * The audit export: the event log as JSON Lines, one event per line in log order. `data` and `metadata` are strings of
+ * JSON, byte for byte as stored, because the hashes cover these bytes.
  */
 
 const line = z.strictObject({
@@ -19,7 +19,7 @@ const line = z.strictObject({
   hash: z.string().regex(/^[0-9a-f]{64}$/),
 });
 
-/** `number`: place in the ledger, from 1. */
+/** `number`: position in the event log, from 1. */
 export function auditLine(event: RecordedEvent, number: number): string {
   const { stream, revision, id, type, version, atMs, data, metadata, hash } = event;
   return JSON.stringify({
@@ -36,7 +36,7 @@ export function auditLine(event: RecordedEvent, number: number): string {
   } satisfies z.output<typeof line>);
 }
 
-/** The event of a line, or what is wrong with the line. */
+/** The event of a line, or the reason why the line is invalid. */
 export function parseAuditLine(text: string): RecordedEvent | string {
   try {
     const parsed = line.safeParse(JSON.parse(text));

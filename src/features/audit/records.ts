@@ -17,13 +17,13 @@ export interface SignedCheckpointRecord {
   readonly createdSec: number;
 }
 
-/** One event with what proves that it is in the ledger. */
+/** One event with the proof of its inclusion in the event log. */
 export interface EventProof {
   readonly type: string;
   readonly revision: number;
   /** From 0. */
   readonly leafIndex: number;
-  /** The event's canonical text: its SHA-256 is the event's hash, and the leaf's entry. */
+  /** The event's canonical text. Its SHA-256 is the event's hash and the entry of the leaf. */
   readonly text: string;
   /** Hex. */
   readonly hash: string;
@@ -31,31 +31,31 @@ export interface EventProof {
   readonly inclusionProof: readonly string[];
 }
 
-/** An event with the checkpoint that it is proven under. */
+/** An event with the checkpoint under which it is proven. */
 export interface EventEvidence {
   readonly checkpoint: SignedCheckpointRecord;
   readonly proof: EventProof;
 }
 
 export interface SessionProof {
-  /** Whether `events` are all of the session that the checkpoint covers, or those of some types. */
+  /** True if `events` are all events of the session that the checkpoint covers; false if only some types. */
   readonly isWhole: boolean;
   /** Null before the first checkpoint. */
   readonly checkpoint: SignedCheckpointRecord | null;
   readonly events: readonly EventProof[];
-  /** Events that the next checkpoint will cover. */
+  /** Number of events that await the next checkpoint. */
   readonly pendingEvents: number;
 }
 
 export interface CheckpointPage {
   readonly checkpoints: readonly SignedCheckpointRecord[];
-  /** Asks for what came before these; null at the end. */
+  /** Cursor for older checkpoints; null at the end. */
   readonly before: number | null;
 }
 
-/** What auditors, merchants and payers may read about the ledger as a whole. */
+/** What auditors, merchants and payers may read about the event log as a whole. */
 export class AuditRecords {
-  /** The public key as auditors keep it; null where nobody signs, or nobody has said so yet. */
+  /** The public key in the form that auditors keep; null if nobody signs or the key is not known yet. */
   readonly verifierKey: () => string | null;
   readonly #store: Pick<EventStore, 'readStream' | 'lastOfStream'>;
   readonly #tree: AuditTree;
@@ -70,7 +70,7 @@ export class AuditRecords {
     this.#tree = deps.tree;
   }
 
-  /** Newest first. `before`: as the page before said; absent for the first. */
+  /** Newest first. `before` is the cursor of the previous page; absent for the first. */
   async checkpoints({ before, limit }: { readonly before?: number; readonly limit: number }): Promise<CheckpointPage> {
     const last = await this.#store.lastOfStream(AUDIT_STREAM);
     const end = Math.min(before ?? Infinity, (last?.revision ?? -1) + 1);
@@ -80,12 +80,12 @@ export class AuditRecords {
     return { checkpoints: events.map(recordOf).reverse(), before: from > 0 ? from : null };
   }
 
-  /** Events in the tree; null while history is still being read. */
+  /** Number of events in the tree; null while history is still being read. */
   async reached(): Promise<number | null> {
     return this.#tree.state.integrity === 'checking' ? null : (await this.#tree.head(0)).size;
   }
 
-  /** Base64. Rejects with `AuditTreeBehind` unless `0 < from <= to` and the ledger ever had that many events. */
+  /** Base64. Rejects with `AuditTreeBehind` unless `0 < from <= to` and the event log has reached `to` events. */
   consistency(from: number, to: number): Promise<readonly string[]> {
     return this.#tree.consistencyProof(from, to);
   }
@@ -108,14 +108,14 @@ export class AuditRecords {
     };
   }
 
-  /** The event of a stream by its id, as it was recorded; null when there is none. */
+  /** The event with this id as recorded in the stream; null if there is none. */
   async eventOf(stream: string, id: string): Promise<RecordedEvent | null> {
     return (await this.#store.readStream(stream)).find((event) => event.id === id) ?? null;
   }
 
   /**
-   * Under the newest checkpoint; null while none covers the event. Rejects with `AuditTreeBehind` while history is
-   * still being read.
+   * The proof under the newest checkpoint; null if no checkpoint covers the event yet. Rejects with `AuditTreeBehind`
+   * while history is still being read.
    */
   async proofOfEvent(event: RecordedEvent): Promise<EventEvidence | null> {
     const last = await this.#store.lastOfStream(AUDIT_STREAM);

@@ -21,7 +21,7 @@ import { messageOf } from '../../runtime/util/message-of.ts';
 type AnyTable = MachineTable<string, unknown, DomainEvent>;
 type AnyState = MachineState<string, unknown>;
 
-/** The machines by the prefix of their streams; other streams have no life cycle. */
+/** The machines by stream prefix. Other streams have no life cycle. */
 const TABLES: readonly (readonly [prefix: string, table: AnyTable])[] = [
   ['session-', sessionTable as unknown as AnyTable],
   ['merchant-', merchantTable as unknown as AnyTable],
@@ -34,7 +34,7 @@ const TABLES: readonly (readonly [prefix: string, table: AnyTable])[] = [
 ];
 
 /**
- * Replays every stream through its machine, which accepts legal histories only; of all streams together, no two
+ * Replays every stream through its machine, which accepts only legal histories, and checks across streams that no two
  * sessions share an address.
  */
 export class StreamHistories {
@@ -51,7 +51,7 @@ export class StreamHistories {
     this.#sessionOfAddress.close();
   }
 
-  /** Why the event cannot be; null when it can. Events of one stream come in order. */
+  /** Why the event is impossible; null if it is legal. Events of one stream must come in order. */
   take(recorded: RecordedEvent): string | null {
     const table = TABLES.find(([prefix]) => recorded.stream.startsWith(prefix))?.[1];
     try {
@@ -68,8 +68,8 @@ export class StreamHistories {
   }
 
   /**
-   * Whose the money at an address of two sessions is, nobody could say: what follows the log refuses such an event for
-   * ever.
+   * An address of two sessions leaves open whose money it holds, so every consumer of the event log rejects such an
+   * event.
    */
   #givenOutTwice({ mode, sessionId, paymentOptions }: SessionCreated['data']): string | null {
     for (const { network, address } of paymentOptions) {
@@ -88,7 +88,7 @@ function unreadable(error: unknown): string {
   return `it cannot be read: ${messageOf(error)}`;
 }
 
-/** Replays every stream, and adds the books up again. */
+/** Replays every stream and recomputes the books. */
 export class HistoryReplay {
   readonly #histories: StreamHistories;
   readonly #ledger: LedgerAgain;
@@ -98,7 +98,7 @@ export class HistoryReplay {
     this.#ledger = new LedgerAgain(memory);
   }
 
-  /** Closed months whose figures were compared. */
+  /** Number of closed months whose figures were compared. */
   get closedMonths(): number {
     return this.#ledger.closedMonths;
   }
@@ -108,7 +108,7 @@ export class HistoryReplay {
     this.#ledger.close();
   }
 
-  /** Why the event cannot be; null when it can. Events of one stream come in order. */
+  /** Why the event is impossible; null if it is legal. Events of one stream must come in order. */
   async take(recorded: RecordedEvent): Promise<string | null> {
     const fault = this.#histories.take(recorded);
     if (fault !== null) return fault;

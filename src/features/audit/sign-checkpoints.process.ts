@@ -15,28 +15,26 @@ export interface SignCheckpointsDeps {
   readonly signer: CheckpointSigner;
   /** The newest event of the stream `audit`; null before the first. */
   readonly last: RecordedEvent | null;
-  /**
-   * Whether this process has the lease. Two that believe so do no harm: the expected revision of the stream decides.
-   */
+  /** Whether this process holds the lease. Two holders do no harm: the expected revision of the stream decides. */
   readonly isLeader: () => boolean;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   /**
-   * A checkpoint is due after this many new events, or when anything new is this old. Checkpoints themselves are not
-   * new.
+   * A checkpoint is due after this many new events, or once the oldest of them reaches this age. Checkpoints do not
+   * count.
    */
   readonly everyEvents: number;
   readonly everyMs: number;
-  /** Null: nobody outside is asked. */
+  /** Null: no external witness is asked. */
   readonly witness: CheckpointWitness | null;
-  /** The signer will not sign: what is in the log is not a continuation of what it signed before. */
+  /** The signer refuses: the event log does not extend what it signed before. */
   readonly onRefused: (message: string) => void;
 }
 
-/** A checkpoint as the stream has it. */
+/** A checkpoint as stored in the stream. */
 export interface KeptCheckpoint {
-  /** Events. */
+  /** Number of events. */
   readonly size: number;
   /** Base64. */
   readonly rootHash: string;
@@ -49,9 +47,9 @@ export interface KeptCheckpoint {
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * The sequencer of the audit log: under a lease, so that one process asks for signatures. Signing is off the write
- * path; what it writes is one event on the stream `audit`. Leaves are numbered by the order of the log, the same in
- * every process: whoever signs a size signs the same tree.
+ * The sequencer of the audit log. It runs under a lease, so that one process requests signatures, off the write path,
+ * and writes one event to the stream `audit`. Leaves are numbered in log order, which is the same in every process, so
+ * everyone who signs a given size signs the same tree.
  */
 export class SignAuditCheckpoints {
   readonly #deps: SignCheckpointsDeps;
@@ -65,7 +63,7 @@ export class SignAuditCheckpoints {
     this.#last = deps.last;
   }
 
-  /** The newest checkpoint that is known here; null before the first. */
+  /** The newest checkpoint known to this process; null before the first. */
   get last(): KeptCheckpoint | null {
     if (!this.#last) return null;
     const { size, rootHash, checkpoint } = dataOf(this.#last, 'CheckpointSigned');
@@ -81,14 +79,14 @@ export class SignAuditCheckpoints {
     await this.#turns.ended();
   }
 
-  /** Signs when a checkpoint is due. Never rejects. */
+  /** Signs if a checkpoint is due. Never rejects. */
   look(): Promise<void> {
     return this.#turns
       .run(async () => {
         const { tree, isLeader } = this.#deps;
         if (tree.state.integrity !== 'sound' || this.#refused || !isLeader()) return;
         if (!(await this.#isDue())) return;
-        // Another process may have signed since.
+        // Another process may have signed in the meantime.
         await this.#refresh();
         if (await this.#isDue()) await this.#sign();
       })
@@ -96,8 +94,7 @@ export class SignAuditCheckpoints {
   }
 
   /**
-   * Signs at once, whatever is new. Rejects when the log is not sound, the signer refuses, or another process has the
-   * lease.
+   * Signs immediately. Rejects when the event log is unsound, the signer refuses, or another process holds the lease.
    */
   signNow(): Promise<KeptCheckpoint> {
     return this.#turns.run(async () => {
@@ -115,8 +112,8 @@ export class SignAuditCheckpoints {
   async #isDue(): Promise<boolean> {
     const { tree, clock, everyEvents, everyMs } = this.#deps;
     const { othersSince } = await tree.head(this.last?.size ?? 0);
-    // One that is as far ahead is of a clock that was wrong: waiting until this one catches up would leave everything
-    // since unsigned.
+    // A checkpoint far in the future comes from a wrong clock. Waiting for this clock to catch up would leave
+    // everything since unsigned.
     const isOld = Math.abs(clock.nowMs() - (this.#last?.atMs ?? 0)) >= everyMs;
     return othersSince >= everyEvents || (othersSince > 0 && isOld);
   }
@@ -145,7 +142,7 @@ export class SignAuditCheckpoints {
     await this.#append({ origin: identity.origin, size, rootHash, checkpoint, throughPosition: position });
   }
 
-  /** Empty when the signer has signed more than there is: it will say so. */
+  /** Empty if the signer has signed more than exists; the signer then refuses. */
   async #continuing(signed: AuditAnchor, size: number): Promise<string[]> {
     return signed.size <= size ? this.#deps.tree.consistencyProof(signed.size, size) : [];
   }
@@ -164,7 +161,7 @@ export class SignAuditCheckpoints {
     }
   }
 
-  /** Behind the checkpoint that was the newest before signing: whoever was overtaken writes nothing. */
+  /** Appends after the checkpoint that was newest before signing. A process that was overtaken writes nothing. */
   async #append(data: CheckpointSigned['data']): Promise<void> {
     const event: CheckpointSigned = { type: 'CheckpointSigned', data };
     const { result, encoded } = await appendNext(this.#deps, {

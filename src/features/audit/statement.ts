@@ -1,7 +1,7 @@
 import type { PeriodClosed } from '../../domain/events/operations-events.ts';
 import { formatAmount, signedAmountOf } from '../../domain/money.ts';
 
-/** A figure of a closed month, in columns. */
+/** A figure of a closed month, split into columns. */
 export interface StatementFigure {
   readonly clock: string;
   readonly account: string;
@@ -11,7 +11,7 @@ export interface StatementFigure {
   readonly credit: string | null;
 }
 
-/** By clock, network and coin: debits equal credits. */
+/** By clock, network and coin. Debits equal credits. */
 export interface StatementTotal {
   readonly clock: string;
   readonly network: string;
@@ -21,7 +21,7 @@ export interface StatementTotal {
   readonly credits: string;
 }
 
-/** Figures and control totals of a month, from nothing but the event that closed it. */
+/** Figures and control totals of a month, computed only from the event that closed it. */
 export function figuresOf({ balances }: PeriodClosed['data']): {
   readonly figures: StatementFigure[];
   readonly totals: StatementTotal[];

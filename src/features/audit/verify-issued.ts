@@ -10,16 +10,16 @@ import { eventTextOf, notIncluded, provenFields, signedCheckpoint } from './veri
 
 const evidenceSchema = z.looseObject(provenFields);
 
-/** What stands in the evidence beside the fields of its event. */
+/** Fields of the evidence that do not come from the event. */
 const ENVELOPE: ReadonlySet<string> = new Set(['verifier_key', 'checkpoint', 'proof']);
 
 export interface IssuedReport {
   readonly ok: boolean;
   readonly fault: string | null;
-  /** Such as `journal`, or the month of a statement. */
+  /** For example `journal`, or the month of a statement. */
   readonly document: string | null;
   readonly rows: number;
-  /** Events of the checkpoint that covers it. */
+  /** Number of events that the covering checkpoint contains. */
   readonly signed_events: number;
 }
 
@@ -32,8 +32,7 @@ interface Proven {
 }
 
 /**
- * The event of the evidence, once its signature, its place in the tree and every field that is said of it hold; else
- * what does not.
+ * The event of the evidence if its signature, its place in the tree and every stated field hold; otherwise the fault.
  */
 function provenEvent(
   json: unknown,
@@ -60,7 +59,7 @@ function provenEvent(
   return { type: event.type, data: event.data, signedEvents: checkpoint.size };
 }
 
-/** Verifies a file that the books gave out, from the file, its evidence and the public key alone. */
+/** Verifies an issued document from the file, its evidence and the public key alone. */
 export function verifyDocument(bytes: Buffer, evidence: unknown, key: VerifierKey): IssuedReport {
   const proven = provenEvent(evidence, key, (type, { mode }: DocumentIssued['data']) =>
     type === 'DocumentIssued' ? documentsStream(mode) : null,
@@ -74,7 +73,7 @@ export function verifyDocument(bytes: Buffer, evidence: unknown, key: VerifierKe
   return { ok: true, fault: null, document: data.document, rows: data.rows, signed_events: proven.signedEvents };
 }
 
-/** Counted anew from the rows of the file. */
+/** Recounts the rows of the file. */
 function totalsFault(text: string, { format, rows, totals }: DocumentIssued['data']): string | null {
   if (format !== 'csv' && format !== 'jsonl') return null;
   const found =
@@ -93,7 +92,7 @@ function totalsFault(text: string, { format, rows, totals }: DocumentIssued['dat
 
 type Row = Readonly<Record<string, string | null>>;
 
-/** RFC 4180, by the names in its first line. */
+/** RFC 4180, with column names from the first line. */
 function csvRows(text: string): Row[] {
   const lines: string[][] = [];
   let cells: string[] = [];
@@ -109,8 +108,8 @@ function csvRows(text: string): Row[] {
 }
 
 /**
- * Verifies the statement of a closed month from nothing but its evidence and the public key; `lines`: the CSV of the
- * lines that it sums up.
+ * Verifies the statement of a closed month from its evidence and the public key alone. `lines` is the CSV of the lines
+ * that it sums up.
  */
 export function verifyMonthStatement(evidence: unknown, key: VerifierKey, lines: string | null = null): IssuedReport {
   const proven = provenEvent(evidence, key, (type, { mode, period }: StatementIssued['data']) =>
@@ -124,7 +123,7 @@ export function verifyMonthStatement(evidence: unknown, key: VerifierKey, lines:
     : failed(fault);
 }
 
-/** Any CSV with these columns will do; rows without an account are memos. */
+/** Accepts any CSV with these columns. Rows without an account are memos. */
 function linesFault(text: string, { lines, linesSha256 }: StatementIssued['data']): string | null {
   const own = csvRows(text).filter((row) => row['account'] !== '');
   if (own.length !== lines) return `the file has ${own.length} lines, the statement ${lines}`;
@@ -137,7 +136,10 @@ function linesFault(text: string, { lines, linesSha256 }: StatementIssued['data'
   return digest === linesSha256 ? null : 'the lines are not those of the statement: their SHA-256 differs';
 }
 
-/** Opening and what moved make the closing, the kinds make what moved, and the operator's accounts balance. */
+/**
+ * Opening plus changes must equal closing, the kinds must add up to the changes, and the operator's accounts must
+ * balance.
+ */
 function figuresFault({ accounts, kinds, lines, merchantId }: StatementIssued['data']): string | null {
   const sums = new Map<string, bigint>();
   const add = (key: string, units: bigint): unknown => sums.set(key, (sums.get(key) ?? 0n) + units);

@@ -9,7 +9,7 @@ import {
 import { leafHash, verifyInclusion } from '../../runtime/merkle/tree.ts';
 import { must } from '../../domain/must.ts';
 
-/** What the service gives to merchants and payers, as far as a proof needs it. */
+/** The parts of the service's response that the proof needs. */
 const proofSchema = z.object({
   session_id: z.string(),
   checkpoint: z.object({ checkpoint: z.string() }),
@@ -29,7 +29,7 @@ const proofSchema = z.object({
 type Proof = z.output<typeof proofSchema>;
 type ProvenEvent = Proof['events'][number];
 
-/** The canonical text, as far as a proof goes by it. */
+/** The parts of the canonical text that the proof needs. */
 const textSchema = z.tuple([
   ...[z.string(), z.int(), z.string(), z.string(), z.int(), z.int(), z.unknown(), z.object({ prev: z.string() })],
 ] as const);
@@ -40,13 +40,12 @@ export interface ProofReport {
   readonly session: string | null;
   readonly events: number;
   /**
-   * Every event of the session up to this revision is there; null when the proof claims nothing about others than its
-   * own.
+   * The proof contains every event of the session up to this revision; null if it makes no claim about other events.
    */
   readonly complete_through_revision: number | null;
 }
 
-/** Verifies a proof of `GET /v1/payment/sessions/{id}/proof` with nothing but the public key. */
+/** Verifies a response of `GET /v1/payment/sessions/{id}/proof` with the public key alone. */
 export function verifyProof(json: unknown, key: VerifierKey): ProofReport {
   const failed = (fault: string, session: string | null = null): ProofReport => ({
     ...{ ok: false, fault, session, events: 0, complete_through_revision: null },
@@ -74,14 +73,14 @@ export function verifyProof(json: unknown, key: VerifierKey): ProofReport {
   };
 }
 
-/** The checkpoint of a note, or why it proves nothing. */
+/** The checkpoint in a signed note, or the reason why the note proves nothing. */
 export function signedCheckpoint(note: string, key: VerifierKey): SignedCheckpoint | string {
   const checkpoint = parseCheckpoint(note);
   if (!checkpoint) return 'its checkpoint cannot be read';
   return verifySignature(checkpoint, key) === 'valid' ? checkpoint : 'its checkpoint is not signed by this key';
 }
 
-/** What proves one event under a checkpoint, in a file. */
+/** The fields of a file that prove one event under a checkpoint. */
 export const provenFields = {
   checkpoint: z.object({ checkpoint: z.string() }),
   proof: z.object({
@@ -92,7 +91,7 @@ export const provenFields = {
   }),
 };
 
-/** What its text and its place among the others say against the event; null when nothing does. */
+/** Why its text or its position contradicts the event; null if nothing does. */
 function faultOf(
   { text, type, revision, hash: digest, leaf_index: leaf }: ProvenEvent,
   before: ProvenEvent | null,
@@ -111,7 +110,7 @@ function faultOf(
   return null;
 }
 
-/** The event of a canonical text; null when it is none. */
+/** Parses a canonical text; null if it is malformed. */
 export function eventTextOf(
   text: string,
 ): { stream: string; id: string; type: string; atMs: number; data: unknown } | null {
@@ -121,7 +120,7 @@ export function eventTextOf(
   return { stream, id, type, atMs, data };
 }
 
-/** Why the tree under a checkpoint does not hold the event at its place; null when it does. */
+/** Why the tree under a checkpoint does not contain the event at its position; null if it does. */
 export function notIncluded(
   { leaf_index: leaf, text, inclusion_proof: proof }: Pick<ProvenEvent, 'leaf_index' | 'text' | 'inclusion_proof'>,
   { size, root }: { size: number; root: Buffer },

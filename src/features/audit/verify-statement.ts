@@ -36,11 +36,11 @@ export interface StatementReport {
   readonly fault: string | null;
   readonly period: string | null;
   readonly figures: number;
-  /** Events of the checkpoint that covers the closing. */
+  /** Number of events in the checkpoint that covers the closing. */
   readonly signed_events: number;
 }
 
-/** Verifies a statement of a closed month from the file alone, with nothing but the public key. */
+/** Verifies the statement of a closed month from the file and the public key alone. */
 export function verifyStatement(json: unknown, key: VerifierKey): StatementReport {
   const failed = (fault: string): StatementReport => ({ ok: false, fault, period: null, figures: 0, signed_events: 0 });
   const parsed = schema.safeParse(json);

@@ -12,26 +12,26 @@ import { HistoryReplay } from './replay.ts';
 export interface VerifyInput {
   /** The export from its beginning; called twice. */
   readonly lines: () => AsyncIterable<string>;
-  /** At least one; the newest is what the export is held against. */
+  /** At least one. The export is compared with the newest. */
   readonly checkpoints: readonly SignedCheckpoint[];
   readonly key: VerifierKey;
-  /** Holds what must be known of every stream until the end. */
+  /** Stores the state of every stream until the end. */
   readonly memory: MakeKeyedMemory;
-  /** Told now and then how many lines were read. */
+  /** Called occasionally with the number of lines read so far. */
   readonly onProgress?: (lines: number) => void;
 }
 
 export interface VerifyReport {
   readonly ok: boolean;
-  /** What was found and where; null when nothing was. */
+  /** The fault and its location; null if there is none. */
   readonly fault: string | null;
   readonly events: number;
   readonly streams: number;
-  /** Checkpoints whose root is that of the export. */
+  /** Number of checkpoints whose root matches the export. */
   readonly checkpoints: number;
-  /** Events after the newest checkpoint, given or in the export itself: under no signature yet. */
+  /** Number of events after the newest checkpoint (given or in the export), which no signature covers yet. */
   readonly uncovered: number;
-  /** Closed months whose figures are those of their events. */
+  /** Number of closed months whose figures match their events. */
   readonly closedMonths: number;
 }
 
@@ -39,12 +39,12 @@ type Counts = { -readonly [Name in keyof Omit<VerifyReport, 'ok' | 'fault'>]: Ve
 
 const PROGRESS_EVERY = 50_000;
 
-/** A fault on the way; ends the verification. */
+/** A fault that ends the verification. */
 class Found extends Error {}
 
 /**
- * Verifies an export against checkpoints with nothing but the public key: signatures, every event's hash and place in
- * its stream, the tree, every stream's life cycle, and the books.
+ * Verifies an export against checkpoints with the public key alone: signatures, every event's hash and position in its
+ * stream, the tree, every stream's life cycle, and the books.
  */
 export async function verifyExport(input: VerifyInput): Promise<VerifyReport> {
   const counts: Counts = { events: 0, streams: 0, checkpoints: 0, uncovered: 0, closedMonths: 0 };
@@ -76,7 +76,7 @@ function assertSigned(checkpoint: SignedCheckpoint, key: VerifierKey): void {
   throw new Found(`the checkpoint of ${checkpoint.size} events ${what}`);
 }
 
-/** Every tree head that is expected anywhere, ascending: by the checkpoints given and by those in the export itself. */
+/** Every expected tree head in ascending order, from the given checkpoints and from those in the export. */
 async function expectedHeads({ lines, checkpoints, key }: VerifyInput): Promise<ExpectedHead[]> {
   const heads: ExpectedHead[] = checkpoints.map(({ size, root }) => ({ size, root, source: 'the file given' }));
   for await (const text of lines()) {
@@ -174,7 +174,7 @@ function prevOf(metadata: string): unknown {
   }
 }
 
-/** A history that is not legal is told once every hash was found right: those say more. */
+/** Reports an illegal history only after all hashes have matched, because a wrong hash says more. */
 class Replay {
   readonly #history: HistoryReplay;
   #fault: string | null = null;

@@ -12,16 +12,16 @@ import { canaryHistory, type CanaryReader, type CanaryRun } from './history.ts';
 import { canaryRound, isBack, type CanaryPayer, type CanaryShop } from './round.ts';
 import { must } from '../../domain/must.ts';
 
-/** How things stand on one network, for metrics. */
+/** Status of one network, for metrics. */
 export interface CanaryStatus {
   readonly mode: Mode;
   readonly network: Network;
-  /** Seconds that a step took last, or has taken so far where that is more. */
+  /** Duration of the step in the last payment, or in the running one if that is longer, in seconds. */
   readonly stepSec: (step: CanaryStep) => number | null;
-  /** Of the last payment that ended; null before the first. */
+  /** Result of the last finished payment; null before the first. */
   readonly isOk: boolean | null;
   readonly endedAtSec: number | null;
-  /** Why none is made now; null while they are made. */
+  /** Why no payment is made at present; null if nothing prevents it. */
   readonly heldUp: string | null;
 }
 
@@ -32,7 +32,7 @@ export interface CanariesDeps extends AppendNextDeps {
   readonly payers: ReadonlyMap<Network, CanaryPayer>;
   readonly coin: Coin;
   readonly amount: string;
-  /** Units of the coin that may be away from a wallet: paid within a day and not back. */
+  /** Most units of the coin that may be missing from a wallet: paid within a day and not refunded. */
   readonly maxOut: string;
   readonly everySec: number;
   readonly log: Log;
@@ -41,12 +41,12 @@ export interface CanariesDeps extends AppendNextDeps {
 }
 
 const DAY_SEC = 86_400;
-/** Payments that are looked at for money that is still away. */
+/** Number of recent payments checked for outstanding money. */
 const LOOKED_AT = 100;
-/** One more try a minute later, so that a wallet that was filled is used. */
+/** Retry a minute later, so that a wallet is used soon after it was filled. */
 const HELD_UP_MS = 60_000;
 
-/** Pays itself on each network again and again: what a payer and a merchant would notice is noticed here first. */
+/** Makes a payment to itself on each network periodically, to notice first what payers and merchants would notice. */
 export class Canaries {
   readonly #deps: CanariesDeps;
   readonly #ending = new AbortController();
@@ -106,7 +106,10 @@ class CanaryNetwork {
     };
   }
 
-  /** Networks begin apart, so that they do not meet; a service that starts again goes on from its last payment. */
+  /**
+   * Networks start staggered, so that their payments do not coincide. After a restart each continues from its last
+   * payment.
+   */
   async run(apartMs: number): Promise<void> {
     const { clock, everySec, log } = this.#deps;
     const [last] = await this.#history(1).catch(() => []);
@@ -120,7 +123,7 @@ class CanaryNetwork {
         if (this.#heldUp === null) await this.#round(startedMs);
         else log.warn({ network: this.#network, reason: this.#heldUp }, 'a canary payment is delayed');
       } catch (error) {
-        // The ledger or the chain did not answer; a step that fails is no error here.
+        // The event log or the chain did not answer. A failed step does not get here.
         if (!this.#ending.aborted)
           log.warn({ err: error, network: this.#network }, 'a canary payment could not be made');
         this.#heldUp = 'unavailable';
@@ -131,7 +134,7 @@ class CanaryNetwork {
     }
   }
 
-  /** Money of before goes back first; what does not come back stops further payments before it is much. */
+  /** Refunds earlier payments first. Too much outstanding money stops further payments. */
   async #holdUp(): Promise<string | null> {
     const { amount, maxOut } = this.#deps;
     const away = await this.#away();
@@ -142,7 +145,7 @@ class CanaryNetwork {
     });
   }
 
-  /** How many payments of the last day are not back. */
+  /** Number of payments of the last day that are not refunded. */
   async #away(): Promise<number> {
     const { clock, shop } = this.#deps;
     const sinceSec = toSec(clock.nowMs()) - DAY_SEC;
@@ -175,7 +178,7 @@ class CanaryNetwork {
       onPaying: (sessionId) =>
         this.#write({ type: 'CanaryPaymentStarted', data: { mode, network, coin, amount, sessionId, startedAtSec } }),
     });
-    // Not a failure of the service: it ends.
+    // The service is shutting down, which is not a failure.
     if (this.#ending.aborted) return;
     const ended = { mode, network, ...outcome, startedAtSec, endedAtSec: toSec(clock.nowMs()) };
     this.#take(ended);
@@ -187,7 +190,7 @@ class CanaryNetwork {
   #take({ failure, endedAtSec, steps }: Pick<CanaryRun, 'failure' | 'endedAtSec' | 'steps'>): void {
     this.#last = { failure, endedAtSec };
     for (const { step, ms } of steps) this.#lastMs.set(step, ms);
-    // A step that failed has no time of its own; what it took before says nothing of now.
+    // A failed step has no duration, and its previous one is out of date.
     const reached = failure ? CANARY_STEPS.indexOf(failure.step) : CANARY_STEPS.length;
     for (const step of CANARY_STEPS.slice(reached)) this.#lastMs.delete(step);
   }

@@ -6,24 +6,24 @@ import { canaryStream } from '../../domain/streams.ts';
 import type { EventStore } from '../../ports/event-store.ts';
 import { decodeEvent } from '../../runtime/commands/codec.ts';
 
-/** One payment, as far as it is recorded. */
+/** One recorded payment. */
 export interface CanaryRun {
   readonly mode: Mode;
   readonly network: Network;
   readonly sessionId: SessionId | null;
-  /** Null where no money left the wallet. */
+  /** Null if no money left the wallet. */
   readonly amount: string | null;
   readonly coin: Coin | null;
   readonly startedAtSec: number;
   readonly steps: readonly CanaryStepTime[];
   readonly failure: CanaryFailure | null;
-  /** Null while it is under way, and where the service ended meanwhile. */
+  /** Null while it is in progress, or if the service ended before it did. */
   readonly endedAtSec: number | null;
 }
 
 export type CanaryReader = Pick<EventStore, 'readStream' | 'lastOfStream'>;
 
-/** The newest first. */
+/** Newest first. */
 export async function canaryHistory(
   store: CanaryReader,
   mode: Mode,
@@ -33,7 +33,7 @@ export async function canaryHistory(
   const stream = canaryStream(mode, network);
   const last = await store.lastOfStream(stream);
   if (last === null) return [];
-  // A payment is two events at most.
+  // Each payment has at most two events.
   const events = await store.readStream(stream, { from: Math.max(0, last.revision + 1 - 2 * limit) });
   const runs: CanaryRun[] = [];
   for (const { event } of events.map(decodeEvent)) {

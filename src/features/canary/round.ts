@@ -12,30 +12,30 @@ export interface CanaryOrder {
 }
 
 export interface CanarySession {
-  /** Its money was seen, final or not. */
+  /** Whether its transfer was seen, final or not. */
   readonly seen: boolean;
   readonly paid: boolean;
-  /** Units of the coin that a refund may take. */
+  /** Units of the coin that can be refunded. */
   readonly refundable: string;
   /** Units of the coin that refunds have paid out. */
   readonly refunded: string;
 }
 
-/** The service as a merchant meets it: over its public address, with a key of its own. */
+/** The service as a merchant uses it: through its public address, with an API key. */
 export interface CanaryShop {
   create(order: CanaryOrder): Promise<{ readonly sessionId: SessionId; readonly address: string }>;
   look(id: SessionId): Promise<CanarySession>;
-  /** Whether the merchant took the webhook about the payment. */
+  /** Whether the merchant received the webhook about the payment. */
   isTold(id: SessionId): Promise<boolean>;
-  /** All that the session holds, once however often it is asked for. */
+  /** Refunds everything that the session holds. Repeated calls refund it once. */
   refund(id: SessionId): Promise<void>;
 }
 
-/** A wallet of its own on one network. */
+/** The canary's wallet on one network. */
 export interface CanaryPayer {
-  /** Why it cannot pay now, such as `insufficient_funds`; null when it can. */
+  /** Why it cannot pay at present, such as `insufficient_funds`; null if it can. */
   holdUp(): Promise<string | null>;
-  /** Sends the money and resolves when it is in a block; the signal ends the wait. */
+  /** Sends the money and resolves once it is in a block. The signal ends the wait. */
   pay(sessionId: SessionId, address: string, signal: AbortSignal): Promise<void>;
 }
 
@@ -43,14 +43,14 @@ export interface CanaryRoundDeps {
   readonly shop: CanaryShop;
   readonly payer: CanaryPayer;
   readonly clock: { nowMs(): number };
-  /** Between two looks. */
+  /** Waits between two polls. */
   readonly pause: (ms: number) => Promise<unknown>;
-  /** Aborted once the service ends. */
+  /** Aborted when the service shuts down. */
   readonly ending: AbortSignal;
-  /** Called as a step begins. */
+  /** Called when a step begins. */
   readonly onStep: (step: CanaryStep) => void;
   readonly onStepDone: (time: CanaryStepTime) => void;
-  /** Before money leaves the wallet. */
+  /** Called before money leaves the wallet. */
   readonly onPaying: (id: SessionId) => Promise<void>;
 }
 
@@ -60,11 +60,11 @@ export interface CanaryOutcome {
   readonly failure: CanaryFailure | null;
 }
 
-/** A step that takes so many times what was promised is given up: it is no longer slow, it fails. */
+/** A step fails once it takes this many times its promised duration. */
 const GIVE_UP_FACTOR = 3;
 const MAX_REASON_LENGTH = 200;
 
-/** One payment there and back, each step timed. */
+/** One payment and its refund, with each step timed. */
 export async function canaryRound(order: CanaryOrder, deps: CanaryRoundDeps): Promise<CanaryOutcome> {
   const { shop, payer, clock, onPaying } = deps;
   const steps: CanaryStepTime[] = [];
@@ -130,10 +130,10 @@ async function withinTime<Value>(
 
 const LEAST_PAUSE_MS = 500;
 const MOST_PAUSE_MS = 30_000;
-/** Of the time that was waited: what is measured is as exact. */
+/** The pause between polls as a fraction of the time waited so far, which bounds the measurement error. */
 const PAUSE_SHARE = 20;
 
-/** A look that fails is tried again: what fails for longer than the step has time is its failure. */
+/** Polls until the condition holds and retries failed polls. The step fails with the last error once its time is up. */
 async function watched(
   { pause, clock }: CanaryRoundDeps,
   isDone: () => Promise<boolean>,

@@ -17,7 +17,7 @@ interface DepositDeps {
 }
 
 /**
- * What chain watchers report to sessions. Each call resolves once the fact is durable; repeating one changes nothing.
+ * Reports of chain watchers to sessions. Each call resolves once the fact is durable; repeating one changes nothing.
  */
 export class Deposits {
   readonly #deps: DepositDeps;

@@ -12,8 +12,8 @@ const ON_EVM = {
 } as const;
 
 /**
- * A beginning, from public labels of block explorers: exchanges use new wallets all the time, so operators add what
- * they meet (`EXCHANGE_WALLETS`). An entry that is wrong costs a question to the payer, never money.
+ * An initial list from public labels of block explorers. Exchanges add wallets all the time, so operators add those
+ * that they meet (`EXCHANGE_WALLETS`). A wrong entry costs a question to the payer, never money.
  */
 const KNOWN_EXCHANGE_WALLETS: ExchangeWallets = {
   ethereum: ON_EVM,
@@ -21,7 +21,7 @@ const KNOWN_EXCHANGE_WALLETS: ExchangeWallets = {
   tron: { TAzsQ9Gx8eqFNFSKbeXrbi45CuVPHzA8wr: 'Binance', TYASr5UV6HEcXatwdFQfmLVUqQQQMUxHLS: 'Binance' },
 };
 
-/** The operator's own list beside ours; theirs wins. */
+/** Merges the operator's list into ours; the operator's entries win. */
 export function withExchangeWallets(own: ExchangeWallets): ExchangeWallets {
   return Object.fromEntries(
     NETWORKS.map((network) => [

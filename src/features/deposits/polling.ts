@@ -3,14 +3,16 @@ import { WrongChain } from '../../ports/chain.ts';
 import type { WatchObserver, WatchStatus } from './chain/types.ts';
 
 export interface PollingDeps {
-  /** Rejects with `WrongChain` when the providers serve another chain or other tokens. Asked until it resolves once. */
+  /**
+   * Rejects with `WrongChain` when the providers serve another chain or other tokens. Called until it resolves once.
+   */
   readonly verify: () => Promise<unknown>;
-  /** One look at the chain. What it rejects with is reported, and the next look comes later each time. */
+  /** Reads the chain once. Errors are reported and increase the pause before the next poll. */
   readonly poll: () => Promise<void>;
   readonly status: () => WatchStatus;
   readonly observer: WatchObserver | undefined;
   readonly intervalMs: () => number;
-  /** Resolves after the time, or at once when the signal says so. */
+  /** Resolves after the time, or at once when the signal aborts. */
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
@@ -21,9 +23,7 @@ const MAX_DOUBLINGS = 12;
 export const systemSleep = (ms: number, signal: AbortSignal): Promise<void> =>
   sleep(ms, undefined, { signal }).catch(() => undefined);
 
-/**
- * The loop of every watcher: it looks at its chain again and again until it is stopped, less often while that fails.
- */
+/** The loop of every watcher: polls its chain until stopped, with backoff on failures. */
 export class Polling {
   readonly #deps: PollingDeps;
   readonly #stopping = new AbortController();
@@ -39,13 +39,13 @@ export class Polling {
     return this.#failures;
   }
 
-  /** True from `stop` on: a long look may then end early. */
+  /** True once `stop` was called; a long poll may then end early. */
   get isStopping(): boolean {
     return this.#stopping.signal.aborted;
   }
 
   /**
-   * Resolves after the first attempt to read, whether or not the chain could be reached; reading goes on until `stop`.
+   * Resolves after the first attempt to read, whether or not the chain was reachable; polling continues until `stop`.
    * Rejects with `WrongChain` and reads nothing when the providers serve another chain or other tokens.
    */
   async start(): Promise<void> {
@@ -56,7 +56,7 @@ export class Polling {
     this.#running = this.#loop();
   }
 
-  /** Waits for the running look, but not for providers that do not answer. */
+  /** Waits for the running poll, but not for providers that do not respond. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.race([this.#running, sleep(STOP_GRACE_MS, undefined, { ref: false })]);
@@ -72,7 +72,7 @@ export class Polling {
     }
   }
 
-  /** Answers the one error that must end a start. */
+  /** Returns the one error that must abort the start. */
   async #attempt(): Promise<WrongChain | null> {
     const { verify, poll, status, observer } = this.#deps;
     try {

@@ -5,14 +5,14 @@ import type { ContractCheck, Senders } from '../../ports/senders.ts';
 import { exchangeOf, type ExchangeWallets } from './exchange-wallets.ts';
 import { must } from '../../domain/must.ts';
 
-/** A payment must not wait for a slow provider: who paid is looked up again when the money is to go back. */
+/** A payment must not wait for a slow provider; the sender is checked again before a refund. */
 const ANSWER_MS = 3_000;
-/** Payers looked at lately. */
+/** Number of recent senders kept in memory. */
 const REMEMBERED = 10_000;
 const WALLET: Sender = { kind: 'wallet', name: null };
 const CONTRACT: Sender = { kind: 'contract', name: null };
 
-/** Who paid, by the list of exchanges first and then by the chain itself. */
+/** Classifies the sender, first by the list of exchanges and then by the chain. */
 export function createSenders(
   checks: readonly ContractCheck[],
   exchanges: ExchangeWallets,
@@ -44,7 +44,7 @@ export function createSenders(
   };
 }
 
-/** Null when it takes longer. */
+/** Null on timeout. */
 async function within<Value>(ms: number, task: Promise<Value>): Promise<Value | null> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<null>((resolve) => {

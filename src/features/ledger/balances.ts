@@ -34,15 +34,15 @@ export interface AccountBalance {
   readonly units: bigint;
 }
 
-/** The end of a day by a clock, in UTC, or a moment of the day after it; now when there is no day. */
+/** The end of a UTC day by a clock, or a moment on the following day. Without a day: now. */
 export interface AsOf {
   readonly day: string | null;
   readonly clock: LedgerClock;
-  /** Unix milliseconds, itself included. */
+  /** Unix milliseconds, inclusive. */
   readonly throughMs?: number;
 }
 
-/** A moment, as balances are asked for: the last moment of a day is that day. */
+/** Converts a moment as requested. The last moment of a day means that day. */
 export function asOfMoment(throughMs: number, clock: LedgerClock): AsOf {
   const day = dayOf(throughMs / 1000);
   return dayOf((throughMs + 1) / 1000) === day ? { day: dayBefore(day), clock, throughMs } : { day, clock };
@@ -51,25 +51,25 @@ export function asOfMoment(throughMs: number, clock: LedgerClock): AsOf {
 export interface TrialBalance {
   readonly mode: Mode;
   readonly asOf: AsOf;
-  /** How many entries it is made of. */
+  /** Number of entries behind it. */
   readonly entries: number;
   readonly balances: readonly AccountBalance[];
-  /** By network and coin; every one must be zero. */
+  /** By network and coin; each must be zero. */
   readonly sums: readonly { readonly network: Network; readonly coin: string; readonly units: bigint }[];
-  /** When the day ends a closed period: the event that sealed it, and whether the books still say what it says. */
+  /** If the day ends a closed period: the event that sealed it, and whether the books still agree with it. */
   readonly sealed: { readonly period: string; readonly entry: string; readonly agrees: boolean } | null;
 }
 
 const SCAN_PAGE = 2_000;
 
-/** What came after a day and no later than a moment of the next one. */
+/** Changes after a day up to a moment on the next one. */
 interface SinceDay {
   readonly entries: number;
   /** 10^-18 units by account, network and coin. */
   readonly moved: ReadonlyMap<string, bigint>;
 }
 
-/** Balances as of any day, by either clock. */
+/** Balances at any day, by either clock. */
 export class LedgerBalances {
   readonly #readModel: ReadModel;
   readonly #journal: LedgerJournal;
@@ -83,7 +83,7 @@ export class LedgerBalances {
     return (await this.#readModel.get(LEDGER_MODES_TABLE, mode)) ?? EMPTY_MODE;
   }
 
-  /** Coins that entries moved, each as often as there are networks of it. */
+  /** Coins that entries moved, once per network. */
   async coins(mode: Mode): Promise<string[]> {
     const found: string[] = [];
     for await (const rows of this.#pages(LEDGER_SUMS_TABLE, `${mode}/`)) found.push(...rows.map(({ coin }) => coin));
@@ -101,7 +101,7 @@ export class LedgerBalances {
     return found;
   }
 
-  /** Balances that are not zero of the accounts whose name begins with `accounts`, in the order of their names. */
+  /** Non-zero balances of the accounts whose name starts with `accounts`, ordered by name. */
   async balances(mode: Mode, asOf: AsOf, accounts = ''): Promise<AccountBalance[]> {
     return this.#balances(mode, asOf, await this.#sinceDay(mode, asOf), accounts);
   }
@@ -184,8 +184,8 @@ export class LedgerBalances {
   }
 
   /**
-   * What entries moved after the day until the moment. A fact of a closed month counts from the start of the day that
-   * it was put into.
+   * Changes after the day up to the moment. A late fact of a closed month counts from the start of the day that it was
+   * moved to.
    */
   async #sinceDay(mode: Mode, { day, clock, throughMs }: AsOf): Promise<SinceDay> {
     const moved = new Map<string, bigint>();
@@ -204,7 +204,7 @@ export class LedgerBalances {
     return { entries, moved };
   }
 
-  /** What moved from the first of the month to the day; nothing when the day is the month's last. */
+  /** Changes from the first of the month to the day; none if the day is the month's last. */
   async #withinMonth(rows: readonly BalanceRow[], day: string | null, clock: LedgerClock): Promise<bigint[]> {
     if (day === null || day === lastDayOf(monthOf(day))) return rows.map(() => 0n);
     const month = monthOf(day);

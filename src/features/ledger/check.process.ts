@@ -8,7 +8,7 @@ import { LEDGER_BALANCES_TABLE, LEDGER_BOOKS_TABLE, LEDGER_SUMS_TABLE } from '..
 
 export interface LedgerCheckDeps {
   readonly readModel: ReadModel;
-  /** Debits and credits of a coin on a network do not add up; `units` is debits less credits. */
+  /** Debits and credits of a coin on a network do not balance; `units` is debits less credits. */
   readonly onImbalance: (imbalance: {
     readonly mode: Mode;
     readonly network: string;
@@ -19,7 +19,7 @@ export interface LedgerCheckDeps {
   readonly everyMs?: number;
 }
 
-/** What the last check found, in units of the coin; only for eyes and alarms, so a float will do. */
+/** Result of the last check in units of the coin. A float suffices for display and alarms. */
 export interface Imbalance {
   readonly mode: Mode;
   readonly coin: string;
@@ -30,8 +30,8 @@ const EVERY_MS = 15_000;
 const PAGE = 500;
 
 /**
- * Adds up the books while they run: the sums that every entry was added to, and, whenever no entry comes in between,
- * all balances anew. Neither trusts the rule that made the entries.
+ * Verifies the running books: the totals kept per entry, and all balances recomputed whenever no entry interferes.
+ * Neither relies on the rule that made the entries.
  */
 export class CheckLedger {
   readonly #deps: LedgerCheckDeps;
@@ -53,7 +53,7 @@ export class CheckLedger {
     return this.#checks.close();
   }
 
-  /** By mode and coin, zero included, so that a figure that was not zero is seen to be so again. */
+  /** By mode and coin, zero included, so that a resolved imbalance shows as zero again. */
   imbalances(): readonly Imbalance[] {
     return this.#found;
   }
@@ -66,7 +66,7 @@ export class CheckLedger {
       const [mode, network, coin] = key.split('/') as [Mode, string, string];
       const units = largest(sums.get(key) ?? 0n, this.#balances.get(key) ?? 0n);
       this.#tell(key, { mode, network, coin, difference: formatAmount(units) }, units);
-      // Differences of two networks must not cancel each other out.
+      // Differences on two networks must not cancel each other out.
       const amount = Math.abs(Number(formatAmount(units)));
       found.set(`${mode}/${coin}`, { mode, coin, amount: (found.get(`${mode}/${coin}`)?.amount ?? 0) + amount });
     }
@@ -86,7 +86,7 @@ export class CheckLedger {
     return sums;
   }
 
-  /** Sums of all balances; null when entries came in while they were read, so that they are not of one moment. */
+  /** Sums of all balances; null if entries came in during the read, which makes them inconsistent. */
   async #balancesAtRest(): Promise<Map<string, bigint> | null> {
     const before = await this.#entries();
     const sums = new Map<string, bigint>();

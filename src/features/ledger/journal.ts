@@ -15,37 +15,38 @@ import {
 } from '../../../projections/ledger/rows.ts';
 import { must } from '../../domain/must.ts';
 
-/** Which entries: all of a mode, or those of one book (a merchant, or an account of the operator). */
+/** Selects entries: all of a mode, or those of one book (a merchant, or an account of the operator). */
 export interface JournalScope {
   readonly mode: Mode;
   readonly book: string | null;
   readonly clock: LedgerClock;
-  /** Days of the books by the clock, both included. */
+  /** Days of the books by the clock, inclusive. */
   readonly from: string | null;
   readonly to: string | null;
 }
 
 export interface PlacedEntry {
-  /** From 1 within the book; the number itself in the journal of the mode. */
+  /** Position within the book, from 1; in the journal of the mode, the number itself. */
   readonly place: number;
   readonly entry: EntryRow;
 }
 
 export interface JournalPage {
   readonly entries: readonly PlacedEntry[];
-  /** Where the next page goes on; null at the end. */
+  /** Where the next page continues; null at the end. */
   readonly next: number | null;
 }
 
 const CHUNK = 200;
-/** Entries in which the newest block of a network is looked for. */
+/** Number of entries searched for the newest block of a network. */
 const RECENT = 500;
 /**
- * Entries looked at for one page, so that a narrow filter answers in bounded time with fewer entries and a next place.
+ * Entries examined per page, so that a narrow filter responds in bounded time with fewer entries and a place to
+ * continue.
  */
 const MAX_LOOKED_AT = 5_000;
 
-/** Entries in the order of recording, from any place, at the cost of what is read. */
+/** Reads entries in recording order from any place, at a cost proportional to what is read. */
 export class LedgerJournal {
   readonly #readModel: ReadModel;
 
@@ -53,13 +54,13 @@ export class LedgerJournal {
     this.#readModel = readModel;
   }
 
-  /** Entries in the whole book. */
+  /** Number of entries in the whole book. */
   async count({ mode, book }: Pick<JournalScope, 'mode' | 'book'>): Promise<number> {
     const row = await this.#readModel.get(LEDGER_BOOKS_TABLE, book === null ? mode : bookKey(mode, book));
     return row?.entries ?? 0;
   }
 
-  /** The newest block of the network among the last entries of the mode; 0 where they have none. */
+  /** The newest block of the network among the mode's recent entries; 0 if they have none. */
   async newestBlock(mode: Mode, network: Network): Promise<number> {
     const count = await this.count({ mode, book: null });
     const numbers = Array.from({ length: Math.min(count, RECENT) }, (_, index) => count - index);
@@ -67,7 +68,7 @@ export class LedgerJournal {
     return Math.max(0, ...entries.map((entry) => (entry.network === network && entry.blockNumber) || 0));
   }
 
-  /** The entries after a place that `keep` keeps, at most `limit`. */
+  /** At most `limit` entries after a place that pass `keep`. */
   async page(
     scope: JournalScope,
     after: number | null,
@@ -89,7 +90,7 @@ export class LedgerJournal {
     return { entries, next: null };
   }
 
-  /** Every entry of the scope, some at a time, with pauses for whoever shares the thread. */
+  /** Every entry of the scope in batches, with pauses for other work on the thread. */
   async *walk(scope: JournalScope): AsyncGenerator<readonly PlacedEntry[]> {
     for await (const chunk of this.#chunks(scope, (await this.#start(scope)) - 1)) {
       yield chunk.filter(({ entry }) => isWithin(scope, entry));
@@ -121,7 +122,7 @@ export class LedgerJournal {
   }
 
   /**
-   * The first place that can be in the scope: nothing before it was recorded by then. Clocks of nodes may differ by
+   * The first place that can be in the scope: everything before it was recorded earlier. The clocks of nodes differ by
    * less than a day.
    */
   async #start({ mode, book, from }: JournalScope): Promise<number> {

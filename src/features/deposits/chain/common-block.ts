@@ -2,8 +2,8 @@ import type { Block } from '../../../ports/chain.ts';
 import type { WatchChainDeps } from './types.ts';
 
 /**
- * The newest block below `number` that both the evidence in the ledger and the chain have, for a reorganisation deeper
- * than the hashes in memory. Without such evidence: `deepBlocks` below. Null when the chain lacks even that.
+ * The newest block below `number` that both the evidence in the event log and the chain have, for a reorganisation
+ * deeper than the hashes in memory. Without such evidence: `deepBlocks` below. Null if the chain lacks that block too.
  */
 export async function commonBlockBelow(
   { chain, coverage }: Pick<WatchChainDeps, 'chain' | 'coverage'>,

@@ -8,7 +8,7 @@ interface OpenRange {
   transfersSeen: number;
 }
 
-/** Gathers what was read into few `RangeScanned` events. */
+/** Combines what was read into few `RangeScanned` events. */
 export class CoverageLog {
   readonly #deps: WatchChainDeps;
   readonly #intervalMs: number;
@@ -20,7 +20,7 @@ export class CoverageLog {
     this.#intervalMs = intervalMs;
   }
 
-  /** Continues the open range; writes it when the last event is old enough. */
+  /** Extends the open range and writes it when the last event is old enough. */
   async add(fromBlock: number, result: ScanResult, transfersSeen: number): Promise<void> {
     this.#open ??= { fromBlock, to: result.lastBlock, providers: new Set(), transfersSeen: 0 };
     this.#open.to = result.lastBlock;
@@ -47,7 +47,7 @@ export class CoverageLog {
     this.#writtenAtMs = performance.now();
   }
 
-  /** Blocks above left the chain: they are read again before they count. */
+  /** Blocks above left the chain and must be read again before they count. */
   truncate(last: Block): void {
     if (!this.#open || this.#open.to.number <= last.number) return;
     if (this.#open.fromBlock > last.number) this.#open = null;

@@ -12,26 +12,26 @@ import { must } from '../../../domain/must.ts';
 
 interface Tracked {
   readonly sessionId: SessionId;
-  /** Its block moves with the transfer. */
+  /** Updated when the transfer moves to another block. */
   facts: DepositFacts;
   readonly rule: FinalityRule;
   status: 'detected' | 'final';
   /**
-   * The chain itself called its block final after it was confirmed: only a reorganisation beyond finality brings it
-   * back.
+   * The chain itself finalised its block after the confirmation. Only a reorganisation beyond finality makes it
+   * unsettled again.
    */
   settled: boolean;
-  /** Its block left the chain: look at once. */
+  /** Its block left the chain: check it at once. */
   suspect: boolean;
-  /** Sandbox: the chain was rewound under it, so its loss is no alarm. */
+  /** Sandbox: the chain was rewound, so losing this deposit raises no alarm. */
   rewound: boolean;
-  /** Looks in a row at which the chain showed that it cannot hold the transfer. */
+  /** Consecutive checks in which the chain showed that it cannot contain the transfer. */
   disproofs: number;
-  /** The last of them. */
+  /** The check in which that was last shown. */
   disprovedIn: number | null;
-  /** Looks in a row at which it was not shown, for no reason that the chain shows. */
+  /** Consecutive checks in which the transfer was missing although nothing on the chain explains it. */
   doubts: number;
-  /** Not looked at before (`performance.now()`): its providers disagreed, or its session refused it. */
+  /** Not checked before this time (`performance.now()`), because its providers disagreed or its session refused it. */
   notBeforeMs: number;
 }
 
@@ -46,26 +46,26 @@ const NEW = {
 } as const;
 
 /**
- * Consecutive checks that must show a transfer gone before it is reverted: a provider on a short-lived fork must not
- * undo a payment.
+ * Consecutive checks that must show a transfer gone before it is reverted, so that a provider on a short-lived fork
+ * cannot undo a payment.
  */
 const DISPROOFS_NEEDED = 2;
 const DISPUTE_PAUSE_MS = 5_000;
 const LONGEST_DOUBT_PAUSE_MS = 60_000;
-/** Concurrent commands and look-ups, which share the cost of a commit. */
+/** Number of concurrent commands and look-ups, which share the cost of a commit. */
 const CONCURRENCY = 128;
-/** If one block has at least this many transfers, the whole block is read. */
+/** From this many transfers in one block, the whole block is read. */
 const WHOLE_BLOCK_FROM = 4;
-/** Limit of one pass; the rest is left to the next one, so that block data does not get stale. */
+/** Time limit of one pass. The rest waits for the next pass, so that block data does not get stale. */
 const LONGEST_PASS_MS = 1_000;
 
-/** A block as one pass sees it: read once for all its transfers. */
+/** A block during one pass, read once for all its transfers. */
 interface SeenBlock {
   readonly look: BlockLook | undefined;
   canonical: Promise<Block | null> | null;
 }
 
-/** The deposits that the chain may still take back: seen, waiting for finality, or final in blocks not long final. */
+/** The deposits that the chain may still revert: seen, waiting for finality, or only recently final. */
 export class TrackedDeposits {
   readonly #deps: DepositTrackingDeps;
   readonly #tracked = new Map<string, Tracked>();
@@ -85,9 +85,8 @@ export class TrackedDeposits {
   }
 
   /**
-   * The oldest block with a transfer that the ledger does not hold as final yet; infinity when there is none. The
-   * durable cursor stays below it: what was read is read again after a restart, until nothing needs to be remembered of
-   * it.
+   * The oldest block with a transfer that is not yet final in the event log; infinity if there is none. The durable
+   * cursor stays below it, so that a restart reads those blocks again and nothing about them needs to be stored.
    */
   get oldestUndecided(): number {
     let oldest = this.oldestParked?.number ?? Infinity;
@@ -101,17 +100,17 @@ export class TrackedDeposits {
     return [...this.#parked.values()].map(({ block }) => block).sort((a, b) => a.number - b.number)[0] ?? null;
   }
 
-  /** Takes up what an earlier run left. */
+  /** Adds the deposits that an earlier run left pending. */
   restore(pending: readonly PendingDeposit[], rewound: boolean): void {
     for (const { sessionId, facts, rule, status, revertedForSec } of pending) {
-      // What is followed already is known better here than in rows that may lag behind.
+      // For deposits already tracked, memory is more recent than rows that may lag.
       if (this.#tracked.has(facts.depositKey)) continue;
       if (status === 'reverted') this.#reverted.add(facts, revertedForSec);
       else this.#tracked.set(facts.depositKey, { ...NEW, sessionId, facts, rule, status, suspect: rewound, rewound });
     }
   }
 
-  /** Resolves once every transfer is accepted by its session, or parked. Answers the keys that were new to this run. */
+  /** Resolves once every transfer is accepted by its session, or parked. Returns the keys that are new to this run. */
   async observe(transfers: readonly Transfer[]): Promise<string[]> {
     const fresh: string[] = [];
     await inParallel([...this.#parked.values(), ...transfers], async (transfer) => {
@@ -132,7 +131,7 @@ export class TrackedDeposits {
   async #observeOne(facts: DepositFacts): Promise<boolean> {
     const known = this.#tracked.get(facts.depositKey);
     if (known && isSameMoney(known.facts, facts)) {
-      // Where it is now; a suspect stays one until its transfer was read anew.
+      // Records its current block. A suspect stays one until its transfer has been read again.
       if (isMoved(known, facts)) known.suspect = true;
       else known.facts = facts;
       return false;
@@ -154,7 +153,7 @@ export class TrackedDeposits {
     return true;
   }
 
-  /** The chain left these heights: everything above must prove itself again. */
+  /** The chain dropped the blocks above this height: every deposit there must be confirmed again. */
   suspectAbove(blockNumber: number, rewound: boolean): void {
     for (const deposit of this.#tracked.values()) {
       if (deposit.facts.blockNumber <= blockNumber) continue;
@@ -164,7 +163,7 @@ export class TrackedDeposits {
     for (const [key, { block }] of this.#parked) if (block.number > blockNumber) this.#parked.delete(key);
   }
 
-  /** Deposits in these blocks that the list of keys lacks; suspects are in doubt anyway. */
+  /** Deposits in these blocks that are missing from `keys`, without suspects, which are in doubt anyway. */
   missingIn(fromBlock: number, toBlock: number, keys: ReadonlySet<string>): DepositFacts[] {
     const missing: DepositFacts[] = [];
     for (const { facts, suspect } of this.#tracked.values()) {
@@ -179,15 +178,15 @@ export class TrackedDeposits {
     if (deposit) deposit.suspect = true;
   }
 
-  /** Forgets what was settled in blocks below. */
+  /** Forgets settled deposits in blocks below. */
   forgetBelow(blockNumber: number): void {
     for (const [key, { settled, suspect, facts }] of this.#tracked)
       if (settled && !suspect && facts.blockNumber < blockNumber) this.#tracked.delete(key);
   }
 
   /**
-   * Confirms what became final enough, reverts what the chain shows to be gone and takes back what it holds after all.
-   * Confirmed deposits are looked at again at the chain's own finality.
+   * Confirms deposits that became final, reverts those that the chain shows to be gone, and restores those that it
+   * contains after all. Confirmed deposits are checked again at the chain's own finality.
    */
   async settle(view: ChainView): Promise<void> {
     await inParallel(await this.#reverted.foundAgain(), (transfer) => this.#takeBack(transfer));
@@ -200,7 +199,7 @@ export class TrackedDeposits {
       try {
         await this.#examine(deposit, view, blocks);
       } catch (error) {
-        // One transfer that the providers dispute, or that its session does not take, must not hold up the others.
+        // A transfer that the providers dispute, or that its session refuses, must not block the others.
         if (error instanceof StoreUnavailable) throw error;
         deposit.notBeforeMs = performance.now() + DISPUTE_PAUSE_MS;
         const kind = error instanceof ChainUnavailable ? 'disputed' : 'parked';
@@ -209,7 +208,7 @@ export class TrackedDeposits {
     });
   }
 
-  /** Asked once for all transfers of the block, and again after a failure. */
+  /** Fetched once for all transfers of the block, and again after a failure. */
   #canonicalOf(seen: SeenBlock, blockNumber: number): Promise<Block | null> {
     seen.canonical ??= this.#deps.chain.blockAt(blockNumber).catch((error: unknown) => {
       seen.canonical = null;
@@ -227,7 +226,7 @@ export class TrackedDeposits {
     if (!transfer || !facts || !isSameMoney(facts, deposit.facts)) return this.#examineAbsent(deposit, view);
     const isWhereItWas = facts.blockNumber === blockNumber;
     const canonical = await (isWhereItWas ? this.#canonicalOf(seen, blockNumber) : chain.blockAt(facts.blockNumber));
-    // Two providers on two forks: nothing is known until they agree.
+    // Two providers are on different forks: wait until they agree.
     if (canonical?.hash !== facts.blockHash) return;
     if (isMoved(deposit, facts)) {
       await this.#deps.deposits.move(deposit.sessionId, facts, view.headNumber);
@@ -239,7 +238,7 @@ export class TrackedDeposits {
     deposit.settled = deposit.status === 'final' && (await this.#isFinal(transfer, { kind: 'finalized' }, view));
   }
 
-  /** The view is one provider's: where much is at stake, another one has to be as far. */
+  /** The view comes from one provider. For a large amount, another one must have reached the same height. */
   async #isFinal(transfer: Transfer, rule: FinalityRule, view: ChainView): Promise<boolean> {
     return isFinalEnough(rule, transfer.block.number, view) && this.#deps.chain.agreeOnFinality(transfer, rule);
   }
@@ -253,8 +252,8 @@ export class TrackedDeposits {
 
   async #examineAbsent(deposit: Tracked, view: ChainView): Promise<void> {
     const { depositKey, blockNumber } = deposit.facts;
-    // Blocks that are not there or not read may hold it, and so may those of a chain not deep enough to have judged it
-    // before.
+    // Blocks that do not exist yet or were not read may contain it. So may blocks of a chain that is not as deep as
+    // when the transfer was last judged.
     if (
       view.headNumber < blockNumber ||
       !view.isReadToHead ||
@@ -295,7 +294,7 @@ export class TrackedDeposits {
     this.#deps.observer?.onReverted?.({ sessionId, depositKey, afterFinal: status === 'final' });
   }
 
-  /** Nothing waits for one that its session does not take: it was given up before, and comes up again. */
+  /** Restores a reverted deposit. If its session refuses, nothing waits for it; it is tried again later. */
   async #takeBack(transfer: Transfer): Promise<void> {
     const facts = depositFactsOf(transfer, this.#deps.chain.settings);
     const { depositKey } = facts;
@@ -308,7 +307,7 @@ export class TrackedDeposits {
   }
 }
 
-/** Whether it is in another block than the one that was confirmed, where it may count otherwise. */
+/** Whether it is in another block than recorded, where it may count differently. */
 const isMoved = ({ status, facts }: Tracked, now: DepositFacts): boolean =>
   status === 'final' && facts.blockHash !== now.blockHash;
 
@@ -336,7 +335,10 @@ function seenBlocks(due: readonly Tracked[]): Map<number, SeenBlock> {
   );
 }
 
-/** In order of the list, a bounded number at a time. Rejects once the tasks begun with the failed one ended. */
+/**
+ * Runs the tasks in list order with bounded concurrency. Rejects once the tasks that started alongside the failed one
+ * have ended.
+ */
 async function inParallel<Item>(items: readonly Item[], task: (item: Item) => Promise<void>): Promise<void> {
   for (let at = 0; at < items.length; at += CONCURRENCY) {
     const results = await Promise.allSettled(items.slice(at, at + CONCURRENCY).map(task));

@@ -4,11 +4,11 @@ import { formatAmount, fromTokenUnits } from '../../../domain/money.ts';
 import type { Network, NetworkSettings } from '../../../domain/networks.ts';
 import type { Transfer } from '../../../ports/chain.ts';
 
-/** One transfer, once: rescans, overlaps and reorganisations meet under this name. */
+/** Identifies a transfer, so that rescans, overlaps and reorganisations apply it once. */
 export const depositKeyOf = (network: Network, txHash: string, logIndex: number): string =>
   `${network}:${txHash}:${logIndex}`;
 
-/** A transfer in the words of the ledger. The adapter reports tokens of the settings only, so another one is a bug. */
+/** Translates a transfer into domain terms. Adapters report only configured tokens, so any other token is a bug. */
 export function depositFactsOf(transfer: Transfer, settings: NetworkSettings): DepositFacts {
   const token = settings.tokens.find((candidate) => candidate.address === transfer.tokenAddress);
   if (!token) throw new Error(`a transfer of ${transfer.tokenAddress}, which is not a token of ${settings.network}`);
@@ -29,8 +29,8 @@ export function depositFactsOf(transfer: Transfer, settings: NetworkSettings): D
 }
 
 /**
- * Whether it is the same money, wherever in the chain it is now. Log indexes are counted per block and may name another
- * transfer after a move.
+ * Whether it is the same transfer, regardless of its block. Log indexes are counted per block, so after a move an index
+ * may identify another transfer.
  */
 export function isSameMoney(a: DepositFacts, b: DepositFacts): boolean {
   return (
@@ -42,10 +42,10 @@ export function isSameMoney(a: DepositFacts, b: DepositFacts): boolean {
   );
 }
 
-/** A chain as one look sees it. */
+/** The chain as seen by one look. */
 export interface ChainView extends Heights {
-  /** Number of the look: what is asked again within it proves nothing more. */
+  /** Number of the look. Asking again within the same look proves nothing new. */
   readonly look: number;
-  /** Whether all blocks up to the head were read: only then is a transfer that moved known where it is now. */
+  /** Whether all blocks up to the head were read. Only then is the new block of a moved transfer known. */
   readonly isReadToHead: boolean;
 }

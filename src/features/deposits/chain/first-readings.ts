@@ -4,7 +4,7 @@ interface Reading {
   readonly providers: readonly string[];
 }
 
-/** Who read which blocks the first time, so that somebody else, or another method, reads them the second time. */
+/** Which providers first read which blocks, so that another provider or another method does the second reading. */
 export class FirstReadings {
   /** Ascending, without overlaps. */
   #readings: Reading[] = [];
@@ -16,7 +16,7 @@ export class FirstReadings {
     else this.#readings.push({ from, to, providers });
   }
 
-  /** The blocks from this one on that the same providers read; nobody in particular where nothing is known. */
+  /** The blocks from `number` on that the same providers read; an empty provider list if unknown. */
   from(number: number): { readonly to: number; readonly providers: readonly string[] } {
     return this.#readings.find(({ from, to }) => from <= number && number <= to) ?? { to: Infinity, providers: [] };
   }

@@ -1,10 +1,10 @@
 import type { Block } from '../../../ports/chain.ts';
 import { must } from '../../../domain/must.ts';
 
-/** More than any chain leaves unfinalised while it works; beyond it the oldest hashes are forgotten. */
+/** More blocks than a working chain ever leaves unfinalised. Beyond this the oldest hashes are dropped. */
 const MAX_BLOCKS = 8_192;
 
-/** The hashes that were seen at recent heights, to notice and locate a reorganisation. Heights may be missing. */
+/** Block hashes seen at recent heights, to detect and locate a reorganisation. Heights may be missing. */
 export class KnownBlocks {
   /** Ascending by number. */
   #blocks: Block[] = [];
@@ -13,14 +13,14 @@ export class KnownBlocks {
     return this.#blocks.at(-1) ?? null;
   }
 
-  /** Forgets what it knew at or above the new block's height. */
+  /** Adds a block and forgets all others at or above its height. */
   add(block: Block): void {
     this.dropAbove(block.number - 1);
     this.#blocks.push(block);
     if (this.#blocks.length > MAX_BLOCKS) this.#blocks.shift();
   }
 
-  /** Adds a block below others without forgetting those. */
+  /** Adds a block without forgetting those above it. */
   insert(block: Block): void {
     const at = this.#blocks.findIndex((known) => known.number >= block.number);
     if (at < 0) this.#blocks.push(block);
@@ -43,7 +43,7 @@ export class KnownBlocks {
     return null;
   }
 
-  /** At or below the height, newest first. */
+  /** Blocks at or below the height, newest first. */
   *downFrom(number: number): Generator<Block> {
     for (let at = this.#blocks.length - 1; at >= 0; at -= 1)
       if (must(this.#blocks[at]).number <= number) yield must(this.#blocks[at]);

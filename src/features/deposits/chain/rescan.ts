@@ -3,30 +3,30 @@ import { ChainUnavailable, type ScanResult, type Transfer } from '../../../ports
 import type { RescanResult } from './types.ts';
 
 export interface RescanParts {
-  /** May read less than asked for. */
+  /** May read less than requested. */
   readonly scan: (fromBlock: number, toBlock: number, readBefore?: readonly string[]) => Promise<ScanResult>;
   /** Resolves once every transfer is accepted by its session, or parked. */
   readonly observe: (transfers: readonly Transfer[]) => Promise<unknown>;
   /** The oldest block with a transfer that no session accepted. */
   readonly oldestParked: () => number;
-  /** Whether final blocks hold what is known of them. */
+  /** Whether final blocks contain every transfer known to be in them. */
   readonly isSound: (fromBlock: number, result: ScanResult) => Promise<boolean>;
-  /** The durable cursor: blocks above it are recorded in their turn. */
+  /** The durable cursor. The watcher records the blocks above it later. */
   readonly coveredBlock: number;
   readonly maxScanBlocks: number;
   readonly record: (range: Omit<RangeScanned['data'], 'mode' | 'network'>) => Promise<void>;
 }
 
 /**
- * Reads blocks again, both ends included. Final ones are read twice, as in their turn, and recorded as read where
- * both readings say the same; what they say of transfers is taken in either way.
+ * Reads a range of blocks again, both inclusive. Final blocks are read twice, as usual, and recorded as read if both
+ * readings agree. Their transfers are observed in either case.
  */
 export async function rescan(parts: RescanParts, fromBlock: number, toBlock: number): Promise<RescanResult> {
   const providers = new Set<string>();
   let transfers = 0;
   let recordedTo = fromBlock - 1;
   for (let from = fromBlock; from <= toBlock;) {
-    // What is not final yet is read by itself, so that nothing keeps the blocks before it from being recorded.
+    // Reads blocks above the cursor separately, so that they do not prevent recording the ones before.
     const end = from <= parts.coveredBlock ? Math.min(toBlock, parts.coveredBlock) : toBlock;
     const result = await parts.scan(from, Math.min(end, from + parts.maxScanBlocks - 1));
     await parts.observe(result.transfers);
@@ -34,7 +34,7 @@ export async function rescan(parts: RescanParts, fromBlock: number, toBlock: num
     const again = result.lastBlock.number <= parts.coveredBlock ? await readTwice(parts, from, result) : null;
     for (const provider of [...result.providers, ...(again?.providers ?? [])]) providers.add(provider);
     if (again && recordedTo === from - 1) recordedTo = again.lastBlock.number;
-    // The second reading may have come less far than the first.
+    // The second reading may cover fewer blocks than the first.
     from = (again ?? result).lastBlock.number + 1;
   }
   return {
@@ -46,7 +46,7 @@ export async function rescan(parts: RescanParts, fromBlock: number, toBlock: num
   };
 }
 
-/** Null where the range cannot be recorded as read. */
+/** Null if the range cannot be recorded as read. */
 async function readTwice(parts: RescanParts, fromBlock: number, first: ScanResult): Promise<ScanResult | null> {
   const second = await parts.scan(fromBlock, first.lastBlock.number, first.providers).catch((error: unknown) => {
     if (error instanceof ChainUnavailable) return null;

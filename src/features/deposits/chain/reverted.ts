@@ -4,12 +4,12 @@ import type { Transfer } from '../../../ports/chain.ts';
 import { depositFactsOf, isSameMoney } from './facts.ts';
 import type { DepositTrackingDeps } from './types.ts';
 
-/** A reverted deposit is looked at again for so long. */
+/** How long a reverted deposit is checked again. */
 export const REVISITED_SEC = 7 * 86_400;
-/** Its next look waits for a quarter of the time since it was reverted, within these bounds. */
+/** The next check waits for a quarter of the time since the revert, within these bounds. */
 const SHORTEST_PAUSE_MS = 15_000;
 const LONGEST_PAUSE_MS = 3_600_000;
-/** Looked at in one round at most. */
+/** Maximum number of checks per round. */
 const LOOKS = 16;
 
 interface Reverted {
@@ -19,8 +19,8 @@ interface Reverted {
 }
 
 /**
- * Deposits that were reverted, and may be in the chain after all: a transaction that was mined again in a block read
- * before, or a revert that was wrong. Each is looked at when it is taken up, and then ever less often.
+ * Deposits that were reverted and may still be on the chain: the transaction was mined again in a block read before, or
+ * the revert was wrong. Each is checked as soon as it is added, then less and less often.
  */
 export class RevertedDeposits {
   readonly #chain: DepositTrackingDeps['chain'];
@@ -30,7 +30,7 @@ export class RevertedDeposits {
     this.#chain = chain;
   }
 
-  /** `agoSec`: how long ago it was reverted, by an earlier run; then it is looked at at once. */
+  /** `agoSec`: how long ago an earlier run reverted it. Such a deposit is checked at once. */
   add(facts: DepositFacts, agoSec?: number): void {
     const nowMs = performance.now();
     if (agoSec !== undefined && this.#reverted.has(facts.depositKey)) return;
@@ -46,7 +46,7 @@ export class RevertedDeposits {
     this.#reverted.delete(depositKey);
   }
 
-  /** Those of the due ones that the current chain holds. One that could not be read comes up again like the others. */
+  /** The due deposits that the current chain contains. One that could not be read is retried like the others. */
   async foundAgain(): Promise<Transfer[]> {
     const nowMs = performance.now();
     for (const [key, { sinceMs }] of this.#reverted)

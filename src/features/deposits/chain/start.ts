@@ -5,11 +5,11 @@ import { commonBlockBelow } from './common-block.ts';
 import type { WatchChainDeps } from './types.ts';
 
 export interface StartPoint {
-  /** Everything up to here was read; the next block is the first to read. */
+  /** Everything up to this block was read; reading continues with the next one. */
   readonly block: Block;
-  /** `fresh`: no coverage yet. `replaced`: the durable cursor's block is not in this chain. */
+  /** `fresh`: no coverage yet. `replaced`: this chain does not contain the block of the durable cursor. */
   readonly kind: 'fresh' | 'continued' | 'replaced';
-  /** How much of what was read is not in this chain any more. */
+  /** How many of the blocks read are missing from this chain. */
   readonly depthBlocks: number;
 }
 
@@ -17,10 +17,10 @@ export interface StartPoint {
 const CLOCK_MARGIN_SEC = 60;
 
 /**
- * Where reading begins: at the durable cursor, or on a first start before the oldest session and the start of this
- * process (`nowSec`), whichever is earlier, so that no session exists whose time was not read. A durable cursor that
- * this chain does not know means a reorganisation beyond finality: reading then begins where the ledger's evidence and
- * the chain agree. In the sandbox it is a node that came back a little behind: reading begins `deepBlocks` below.
+ * Where reading begins: at the durable cursor, or on a first start before the oldest session or the start of this
+ * process (`nowSec`), whichever is earlier, so that every session's time is read. A durable cursor that this chain does
+ * not know means a reorganisation beyond finality: reading then begins where the evidence in the event log and the
+ * chain agree. In the sandbox it means a node that came back with an older state: reading begins `deepBlocks` below.
  */
 export async function findStart(
   deps: WatchChainDeps,
@@ -38,7 +38,7 @@ export async function findStart(
   }
   const block = await chain.blockAt(covered.block);
   if (block?.hash === covered.hash) return { kind: 'continued', depthBlocks: 0, block };
-  // A node that still synchronises is no proof of anything; only the sandbox rewinds its chains.
+  // A node that is still syncing proves nothing. Only the sandbox rewinds its chains.
   if (block === null && !options.sandbox)
     throw new ChainUnavailable(
       `${chain.network}: the node does not yet have block ${covered.block}, which was read before`,

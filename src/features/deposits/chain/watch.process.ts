@@ -13,19 +13,17 @@ import { Polling } from '../polling.ts';
 import type { RescanResult, WatchChainDeps, WatchChainOptions, WatchStatus } from './types.ts';
 import { must } from '../../../domain/must.ts';
 
-/** If this many final blocks are unread, payments are confirmed and evidence is written while reading them. */
+/** From this many unread final blocks on, payments are confirmed and evidence is written during the read. */
 const GAP_BLOCKS = 64;
-/**
- * After this time the second reading of final blocks pauses until the next tick, so that new blocks never wait.
- */
+/** Time limit of the second reading of final blocks per tick, so that new blocks never wait. */
 const SECOND_READING_MS = 2_000;
 
 /**
- * Watches one block-based chain in one mode with two cursors. `scanned` follows the head, so that payments show fast.
- * `covered` follows the chain's own finality and reads those blocks a second time, from another provider if there is
- * one, otherwise by another method. Only `covered` is durable (`RangeScanned`), so a restart rereads whatever may still
- * change and leaves no gap. Both advance only after the session has accepted every transfer they passed, and `covered`
- * only after the transfer was confirmed.
+ * Watches one block-based chain in one mode with two cursors. `scanned` follows the head, so that payments show up
+ * quickly. `covered` follows the chain's own finality and reads those blocks a second time, from another provider if
+ * there is one, otherwise by another method. Only `covered` is durable (`RangeScanned`), so a restart rereads
+ * everything that may still change and leaves no gap. Both advance only after sessions have accepted every transfer
+ * passed, and `covered` only after those transfers are confirmed.
  */
 export class ChainWatcher {
   readonly #deps: WatchChainDeps;
@@ -67,7 +65,7 @@ export class ChainWatcher {
     });
   }
 
-  /** As the loop's own: rejects with `WrongChain` alone. */
+  /** Like the polling loop, rejects only with `WrongChain`. */
   start(): Promise<void> {
     return this.#polling.start();
   }
@@ -78,8 +76,8 @@ export class ChainWatcher {
   }
 
   /**
-   * Chain time up to which everything was read and accepted: every transfer in a block with an earlier time is known.
-   * Blocks of that very second may still come. Null before anything was read.
+   * Chain time up to which everything was read and accepted: every transfer in an earlier block is known. Blocks with
+   * this very second may still follow. Null before anything was read.
    */
   scannedToSec(): number | null {
     if (!this.#scanned) return null;
@@ -87,7 +85,7 @@ export class ChainWatcher {
     return parked ? Math.min(this.#scanned.timeSec, parked.timeSec - 1) : this.#scanned.timeSec;
   }
 
-  /** Called whenever `scannedToSec` moved, until the returned function is called. */
+  /** Calls the listener whenever `scannedToSec` advances. Returns the function that unsubscribes. */
   onScanned(listener: (scannedToSec: number) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -106,8 +104,8 @@ export class ChainWatcher {
   }
 
   /**
-   * Reads any range again and sends what is there; known transfers change nothing. Leaves the cursors alone. Rejects
-   * with `ChainUnavailable` when the range cannot be read.
+   * Reads any range again and sends its transfers; known ones change nothing. Does not move the cursors. Rejects with
+   * `ChainUnavailable` when the range cannot be read.
    */
   rescan(fromBlock: number, toBlock: number): Promise<RescanResult> {
     const { chain, coverage } = this.#deps;
@@ -136,7 +134,7 @@ export class ChainWatcher {
     const secondReadingDue = performance.now() - this.#coveredAtMs >= this.#options.secondReadingMs;
     if (secondReadingDue || (headMoved && this.#deposits.unsettled > 0) || this.#isFarBehind(head))
       await this.#readFinalized();
-    // What became final is not kept waiting for what is new.
+    // Confirmations do not wait for new blocks.
     await this.#settle();
     if (must(this.#scanned).number < head.number) {
       await this.#readRecent(head);
@@ -182,7 +180,7 @@ export class ChainWatcher {
     this.#moveTo(start.block);
   }
 
-  /** The durable cursor must exist before a session does that relies on it. */
+  /** The durable cursor must exist before any session that relies on it. */
   async #readFirst(block: Block): Promise<void> {
     const result = await this.#scan(block.number, block.number);
     await this.#deposits.observe(result.transfers);
@@ -192,11 +190,11 @@ export class ChainWatcher {
 
   async #readFinalized(): Promise<void> {
     const finalized = await this.#deps.chain.finalized();
-    // A provider that lags reports an older one; final stays final.
+    // A lagging provider reports an older block; finality never moves back.
     if (!this.#finalized || finalized.number > this.#finalized.number) this.#finalized = finalized;
   }
 
-  /** Compares the hashes seen with the chain's, newest first, and goes back to the last block both have. */
+  /** Compares the known hashes with the chain, newest first, and rewinds to the last common block. */
   async #mendFork(head: Block): Promise<void> {
     const scanned = must(this.#scanned);
     if (
@@ -208,10 +206,10 @@ export class ChainWatcher {
     let isNewest = true;
     for (const known of this.#known.downFrom(Math.min(scanned.number, head.number))) {
       const block = known.number === head.number ? head : await this.#deps.chain.blockAt(known.number);
-      // The provider does not have a block below its own head: nothing is known now.
+      // The provider lacks a block below its own head, so nothing is known at present.
       if (block === null) return;
       if (block.hash === known.hash) {
-        // A shorter chain with the same blocks is a node that lags, or one that will grow the missing blocks anew.
+        // A shorter chain with the same blocks is a node that lags, or one that will produce the missing blocks again.
         if (!isNewest) this.#rewindTo(known, head);
         return;
       }
@@ -220,7 +218,7 @@ export class ChainWatcher {
     await this.#mendDeepFork(head);
   }
 
-  /** None of the hashes in memory is left: deposits that were settled long ago must prove themselves again, too. */
+  /** None of the hashes in memory is on the chain: deposits settled long ago must be confirmed again too. */
   async #mendDeepFork(head: Block): Promise<void> {
     const common = await commonBlockBelow(
       this.#deps,
@@ -235,7 +233,7 @@ export class ChainWatcher {
   #rewindTo(common: Block, head: Block): void {
     const scanned = must(this.#scanned);
     const beyondFinality = common.number < must(this.#covered).number;
-    // A running chain never gets shorter: only a local node that was killed and came back with an older state does.
+    // A running chain never gets shorter. Only a local node that was killed and came back with an older state does.
     const rewound = this.#options.sandbox && head.number < scanned.number;
     this.#known.dropAbove(common.number);
     this.#known.add(common);
@@ -255,7 +253,7 @@ export class ChainWatcher {
       });
   }
 
-  /** Follows the head. Ends early when the chain changes under it: the next tick mends that. */
+  /** Follows the head. Stops early if the chain changes during the read; the next tick repairs that. */
   async #readRecent(head: Block): Promise<void> {
     while (must(this.#scanned).number < head.number && !this.#polling.isStopping) {
       const from = must(this.#scanned).number + 1;
@@ -280,9 +278,8 @@ export class ChainWatcher {
   }
 
   /**
-   * Reads the blocks that became final since a second time, oldest first, and moves the durable cursor over them. Never
-   * above what was read the first time: what was mined since may pay an address that is not known here yet. Trouble
-   * with it holds up nothing else.
+   * Reads newly final blocks a second time, oldest first, and moves the durable cursor over them. Never goes beyond the
+   * first reading: newer blocks may pay an address that is not known here yet. Failures hold up nothing else.
    */
   async #readFinal(): Promise<void> {
     const end = Math.min(this.#finalized?.number ?? -1, must(this.#head).number, must(this.#scanned).number);
@@ -301,7 +298,7 @@ export class ChainWatcher {
     this.#coveredAtMs = performance.now();
   }
 
-  /** False when something in the range keeps the cursor where it is. */
+  /** False if something in the range holds the cursor back. */
   async #coverSome(from: number, limit: number, readBefore: readonly string[]): Promise<boolean> {
     const result = await this.#scan(from, limit, readBefore);
     if (!this.#isSameChain(result) || !(await this.#isComplete(from, result))) return false;
@@ -324,8 +321,8 @@ export class ChainWatcher {
   }
 
   /**
-   * Final blocks cannot differ from those seen before: one of two providers is on another chain, and time or the fork
-   * check tells.
+   * Final blocks cannot differ from those seen before, so one of two providers is on another chain. Time or the fork
+   * check tells which.
    */
   #isSameChain({ lastBlock, providers }: ScanResult): boolean {
     const seen = this.#known.hashAt(lastBlock.number);
@@ -335,8 +332,8 @@ export class ChainWatcher {
   }
 
   /**
-   * A transfer known to be in the range must be in the answer. Where it is not, the chain is asked which of the two is
-   * wrong.
+   * A transfer known to be in the range must be in the response. If it is missing, the chain decides which of the two
+   * is wrong.
    */
   async #isComplete(from: number, result: ScanResult): Promise<boolean> {
     const { network } = this.#deps.chain;

@@ -7,7 +7,7 @@ import type {
 } from '../../../ports/account-chain.ts';
 import type { Transfer } from '../../../ports/chain.ts';
 
-/** What is known of one account's history. */
+/** What is known about the history of one account. */
 interface AccountState {
   /** Everything up to this transaction is final and counted in `baseUnits`. */
   cursor: { readonly txHash: string; readonly slot: number } | null;
@@ -16,13 +16,13 @@ interface AccountState {
   recent: Map<string, { readonly slot: number; readonly unitsDelta: bigint }>;
 }
 
-/** One reading of an account's history; nothing is remembered before `accept`. */
+/** One reading of an account's history. Takes effect only with `accept`. */
 export interface AccountReading {
-  /** Money that arrived in transactions not read before. */
+  /** Incoming transfers of transactions not read before. */
   readonly transfers: readonly Transfer[];
-  /** Balance that the whole history adds up to. */
+  /** The balance that the whole history adds up to. */
   readonly explainedUnits: bigint;
-  /** False when a transaction is listed but not shown yet. */
+  /** False if a transaction is listed but not available yet. */
   readonly isComplete: boolean;
   accept(): void;
 }
@@ -31,8 +31,8 @@ const CONCURRENCY = 8;
 const UNREAD: AccountState = { cursor: null, baseUnits: 0n, recent: new Map() };
 
 /**
- * The accounts' balances as their histories explain them. A balance that differs from the explained one means a
- * transaction that was not read yet, so no transfer can slip through between two looks, however the providers lag.
+ * Compares account balances with their known histories. A difference means that a transaction was not read yet, so no
+ * transfer can be missed between two polls, however far the providers lag.
  */
 export class AccountHistories {
   readonly #chain: AccountChain;
@@ -42,29 +42,29 @@ export class AccountHistories {
     this.#chain = chain;
   }
 
-  /** An account nothing is known of is explained as empty. */
+  /** Zero for an unknown account. */
   explainedUnits(account: string): bigint {
     const state = this.#states.get(account);
     return state === undefined ? 0n : sumOf(state);
   }
 
-  /** Whether anything of its history was read, or its balance was taken as it is. */
+  /** Whether any of its history was read, or its balance was accepted without explanation. */
   knows(account: string): boolean {
     return this.#states.has(account);
   }
 
-  /** Takes a balance as it is: the base absorbs what no transaction explains. */
+  /** Accepts a balance that the transactions do not explain; the base absorbs the difference. */
   absorb(account: string, balanceUnits: bigint): void {
     const state = this.#stateOf(account);
     this.#states.set(account, { ...state, baseUnits: state.baseUnits + balanceUnits - sumOf(state) });
   }
 
-  /** What was read counts no more: a transaction left the chain, or someone asks for certainty. */
+  /** Discards what was read: a transaction left the chain, or the caller wants certainty. */
   forget(account: string): void {
     this.#states.delete(account);
   }
 
-  /** Reads what is above the cursor. `finalizedSlot`: up to here the cursor may move. */
+  /** Reads what is above the cursor. The cursor may advance up to `finalizedSlot`. */
   read(
     account: TokenAccount,
     options: Pick<HistoryOptions, 'commitment' | 'minSlot'>,
@@ -73,7 +73,7 @@ export class AccountHistories {
     return this.#readFrom(this.#stateOf(account.account), account, options, finalizedSlot);
   }
 
-  /** Reads everything from the account's beginning, as if nothing were known. */
+  /** Reads the whole history of the account, ignoring what is known. */
   readWhole(account: TokenAccount, finalizedSlot: number): Promise<AccountReading> {
     return this.#readFrom(UNREAD, account, { commitment: 'confirmed' }, finalizedSlot);
   }
@@ -108,7 +108,7 @@ export class AccountHistories {
   }
 }
 
-/** A provider that has not come to the cursor does not know it, and would list again what lies below. */
+/** A provider that has not reached the cursor does not know it and would list older transactions again. */
 function aboveCursor(
   { cursor }: AccountState,
   options: Pick<HistoryOptions, 'commitment' | 'minSlot'>,
@@ -118,7 +118,7 @@ function aboveCursor(
     : { ...options, until: cursor.txHash, minSlot: Math.max(options.minSlot ?? 0, cursor.slot) };
 }
 
-/** The state after a reading. A transaction that is no longer listed has left the chain and counts no more. */
+/** The state after a reading. A transaction that is no longer listed has left the chain and is dropped. */
 function advance(
   state: AccountState,
   entries: readonly HistoryEntry[],
@@ -126,7 +126,7 @@ function advance(
   commitment: HistoryOptions['commitment'],
   finalizedSlot: number,
 ): AccountState {
-  // A finalized list is shorter than what is known already, so it can only add.
+  // A list at `finalized` is shorter than what is known, so it can only add.
   const recent: AccountState['recent'] = new Map(commitment === 'finalized' ? state.recent : []);
   const next: AccountState = { ...state, recent };
   let mayMove = true;

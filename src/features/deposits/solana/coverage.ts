@@ -3,8 +3,8 @@ import type { Block } from '../../../ports/chain.ts';
 import type { WatchSolanaDeps } from './types.ts';
 
 /**
- * The evidence that every watched account of an open session was read, up to a finalized block, in few `RangeScanned`
- * events.
+ * Records, in few `RangeScanned` events, that every watched account of an open session was read up to a finalised
+ * block.
  */
 export class SolanaCoverage {
   readonly #deps: Pick<WatchSolanaDeps, 'chain' | 'coverage'>;
@@ -30,7 +30,7 @@ export class SolanaCoverage {
     return this.#nowMs() - this.#writtenAtMs >= this.#intervalMs;
   }
 
-  /** Goes on where an earlier run ended. Answers how far its rounds had come. */
+  /** Continues where an earlier run ended. Returns how far its sweeps had come. */
   async restore(): Promise<SweepMarks | null> {
     const last = await this.#deps.coverage.lastCovered();
     this.#coveredBlock = last?.block ?? null;
@@ -45,7 +45,7 @@ export class SolanaCoverage {
     this.#transfersSeen += transfers;
   }
 
-  /** `readSlot`: the open sessions' accounts were read at this slot or later. */
+  /** `readSlot`: the accounts of open sessions were read at this slot or later. */
   async write(finalized: Block, readSlot: number, sweeps: SweepMarks): Promise<void> {
     const from = this.#coveredBlock === null ? finalized.number : this.#coveredBlock + 1;
     if (finalized.number > readSlot || finalized.number < from) return;

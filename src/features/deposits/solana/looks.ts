@@ -15,11 +15,11 @@ interface WatchedAccountsDeps extends Pick<WatchSolanaDeps, 'chain' | 'addresses
   readonly unexplainedAfterMs: number;
 }
 
-/** What a look at balances found out. */
+/** The result of reading balances. */
 export interface Looked {
   readonly slot: number;
   readonly timeSec: number;
-  /** Owners of whom a balance could not be explained: nothing is known about how far those were read. */
+  /** Owners with a balance that could not be explained; how far those were read is unknown. */
   readonly unexplained: ReadonlySet<string>;
 }
 
@@ -29,25 +29,25 @@ interface Doubt {
   readonly dueMs: number;
 }
 
-/** Accounts whose histories are read at the same time. */
+/** Number of histories read concurrently. */
 const CONCURRENCY = 8;
-/** Histories of either kind of overdue account that are read in one poll. */
+/** Overdue histories of either kind read per poll. */
 const MAX_OVERDUE = 4;
 const LONGEST_DOUBT_MS = 3_600_000;
 
-/** The token accounts of deposit owners: what they hold, and which transfers brought it. */
+/** The token accounts of deposit owners: their balances, and the transactions behind them. */
 export class WatchedAccounts {
   finalizedSlot = -1;
   readonly #deps: WatchedAccountsDeps;
   readonly #histories: AccountHistories;
   readonly #accounts = new Map<string, readonly TokenAccount[]>();
-  /** When balances were first seen to differ from what is explained: a history must have come that far. */
+  /** When a balance was first seen to differ from its explanation. A history must reach this slot. */
   readonly #changed = new Map<string, { readonly slot: number; readonly atMs: number }>();
-  /** Final money that the books knew at the start: a balance that equals it needs no history to be read at once. */
+  /** Final money in the books at the start. A balance equal to it does not need its history read at once. */
   #booked = new Map<string, bigint>();
-  /** Accounts that were believed to hold what is booked; their histories are read one after another. */
+  /** Accounts assumed to hold what is booked. Their histories are read later, one after another. */
   readonly #believed = new Map<string, TokenAccount>();
-  /** Balances that were taken as they are: their histories are read again until they explain them. */
+  /** Balances accepted without explanation. Their histories are reread until they explain them. */
   readonly #doubted = new Map<string, Doubt>();
   #headSlot: number | null = null;
   #timeSec: number | null = null;
@@ -61,7 +61,7 @@ export class WatchedAccounts {
     return this.#headSlot;
   }
 
-  /** Chain time of the newest look. */
+  /** Chain time of the newest balances. */
   get timeSec(): number | null {
     return this.#timeSec;
   }
@@ -70,7 +70,7 @@ export class WatchedAccounts {
     this.#booked = new Map(await this.#deps.booked?.());
   }
 
-  /** One look at any number of owners; what changed a balance is followed. */
+  /** Reads the balances of any number of owners and follows up on changes. */
   async look(watched: readonly WatchedOwner[]): Promise<Looked> {
     const accounts = watched.flatMap(({ owner }) => this.#accountsOf(owner));
     const look = await this.#deps.chain.balances(accounts);
@@ -90,8 +90,8 @@ export class WatchedAccounts {
   }
 
   /**
-   * Reads the finalized histories of an owner's accounts, whatever the balances say. Answers how many transfers were
-   * new.
+   * Reads the finalised histories of an owner's accounts, whatever the balances say. Returns the number of new
+   * transfers.
    */
   async readFinal(owner: string): Promise<number> {
     let transfers = 0;
@@ -99,10 +99,7 @@ export class WatchedAccounts {
     return transfers;
   }
 
-  /**
-   * Reads some histories that no look asks for: of balances that were believed, and of those that could not be
-   * explained.
-   */
+  /** Reads some overdue histories: of balances assumed to be as booked, and of balances that could not be explained. */
   async readOverdue(): Promise<void> {
     const nowMs = this.#deps.pace.nowMs();
     const believed = [...this.#believed.values()].slice(0, MAX_OVERDUE);
@@ -117,7 +114,7 @@ export class WatchedAccounts {
     await Promise.all(tasks.map((task) => task().catch(onlyUnavailable)));
   }
 
-  /** What was read of the owner counts no more. */
+  /** Discards what was read of the owner. */
   forget(owner: string): void {
     for (const account of this.#accountsOf(owner)) {
       this.#histories.forget(account.account);
@@ -125,7 +122,7 @@ export class WatchedAccounts {
     }
   }
 
-  /** Derived accounts of ended sessions are not kept: they are many, and their turn comes rarely. */
+  /** Drops the derived accounts of an ended session: there are many, and they are rarely read. */
   release(owner: string): void {
     this.#accounts.delete(owner);
   }
@@ -139,7 +136,7 @@ export class WatchedAccounts {
     return true;
   }
 
-  /** Reads what changed a balance. False while the history does not explain it yet. */
+  /** Reads the transactions behind a changed balance. False while the history does not explain it yet. */
   async #follow(account: TokenAccount, units: bigint, look: BalanceLook): Promise<boolean> {
     const changed = this.#changed.get(account.account) ?? { slot: look.slot, atMs: this.#deps.pace.nowMs() };
     this.#changed.set(account.account, changed);
@@ -151,7 +148,7 @@ export class WatchedAccounts {
         this.finalizedSlot,
       );
     } catch (error) {
-      // The balance is newer than any history that can be had right now.
+      // The balance is newer than any history available right now.
       onlyUnavailable(error);
       return false;
     }
@@ -167,7 +164,7 @@ export class WatchedAccounts {
     return true;
   }
 
-  /** What was read is remembered only after every transfer was accepted by its session, or parked. */
+  /** Remembers a reading only after every transfer was accepted by its session, or parked. */
   async #take(reading: AccountReading): Promise<void> {
     await this.#observe(reading);
     reading.accept();
@@ -190,7 +187,7 @@ export class WatchedAccounts {
     this.#doubted.set(account.account, { account, pauseMs, dueMs: this.#deps.pace.nowMs() + pauseMs });
   }
 
-  /** The whole history once more, which by now may list what it had left out. */
+  /** Reads the whole history again, which may include what it lacked before. */
   async #readDoubted({ account, pauseMs }: Doubt, nowMs: number): Promise<void> {
     this.#doubted.set(account.account, {
       account,

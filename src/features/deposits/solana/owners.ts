@@ -6,7 +6,7 @@ import { RECENT_SEC, turnOf } from '../../../domain/sweep-turns.ts';
 import { toSec } from '../../../ports/clock.ts';
 import { must } from '../../../domain/must.ts';
 
-/** An address that was given to a session. */
+/** An address assigned to a session. */
 export interface WatchedOwner {
   readonly owner: string;
   readonly sessionId: SessionId;
@@ -18,14 +18,14 @@ export interface WatchedOwner {
 
 /** Most payers pay within minutes or not at all. */
 const FRESH_SEC = 10 * 60;
-/** Around its deadline a session is looked at often again: its expiry waits for that. */
+/** A session is polled often again around its deadline, because its expiry waits for the result. */
 const DEADLINE_MARGIN_SEC = 30;
-/** A session that nobody ended this long after its deadline is not waited for any more. */
+/** A session not ended this long after its deadline is no longer waited for. */
 const FORGOTTEN_SEC = 3600;
 
 /**
- * All owners ever given out in one mode, by what can still be expected of them. Closed sessions stay: money may come
- * late.
+ * All owners ever assigned in one mode, grouped by how likely money still is. Closed sessions stay, because money may
+ * come late.
  */
 export class WatchedOwners {
   readonly #mode: Mode;
@@ -45,7 +45,7 @@ export class WatchedOwners {
     return this.#ended[tier].size;
   }
 
-  /** Repeating is harmless. `readToSec`: sessions that ended long before are old from the beginning. */
+  /** Idempotent. `readToSec`: sessions that ended long before are old from the start. */
   add(watched: WatchedOwner, readToSec = 0): void {
     if (this.find(watched.owner) !== null) return;
     if (watched.endedAtSec !== null && readToSec - watched.endedAtSec > RECENT_SEC) return this.#ended.old.add(watched);
@@ -61,7 +61,7 @@ export class WatchedOwners {
     this.#ended.recent.add({ ...watched, endedAtSec });
   }
 
-  /** Follows the ledger. */
+  /** Applies an event of the event log. */
   apply({ stream, event, atMs }: StoredEvent<DomainEvent>): void {
     if (event.type === 'SessionCreated') {
       const { mode, sessionId, paymentOptions, createdAtSec, expiresAtSec } = event.data;
@@ -91,9 +91,9 @@ export class WatchedOwners {
   }
 
   /**
-   * All owners of the open sessions, by urgency. `readToSec`: chain time up to which they were read, null before the
-   * first look. One that was not read past its deadline is waited for however long ago that was: after an outage nobody
-   * has looked yet.
+   * All owners of open sessions by urgency. `readToSec`: chain time up to which they were read, null before the first
+   * poll. A session not read past its deadline still counts as open, however long ago that was: after an outage nobody
+   * has read it yet.
    */
   open(nowSec: number, readToSec: number | null): { fresh: WatchedOwner[]; waiting: WatchedOwner[] } {
     const tiers = { fresh: [] as WatchedOwner[], waiting: [] as WatchedOwner[] };
@@ -109,7 +109,7 @@ export class WatchedOwners {
     return tiers;
   }
 
-  /** The owners of a closed tier whose turn it is. Those that ended long ago leave the tier with it. */
+  /** The owners of a closed tier at this turn. Those that ended long ago are moved out of the tier. */
   atTurn(tier: 'recent' | 'old', turn: number, nowSec: number): WatchedOwner[] {
     const watched = this.#ended[tier].at(turn);
     if (tier === 'recent')
@@ -120,12 +120,12 @@ export class WatchedOwners {
   #retire(watched: WatchedOwner): void {
     this.#ended.recent.delete(watched);
     this.#ended.old.add(watched);
-    // Nobody names the session of an old owner any more but its own deposits, and those carry the address.
+    // Only its own deposits, which carry the address, still refer to the session of an old owner.
     if (this.#ownerOf.get(watched.sessionId) === watched.owner) this.#ownerOf.delete(watched.sessionId);
   }
 }
 
-/** Owners by their turn in a round. */
+/** Owners grouped by their turn in a round. */
 class EndedOwners {
   readonly #turns = new Map<number, Map<string, WatchedOwner>>();
   size = 0;

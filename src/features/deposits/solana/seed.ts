@@ -7,9 +7,9 @@ import type { SessionRow } from '../../../../projections/sessions/session-row.ts
 import type { WatchedOwners } from './owners.ts';
 
 /**
- * Fills the list from the read side. Follow the ledger with `owners.apply` from the session projection's checkpoint
- * (`seedFrom`), so that nothing is missed in between; meeting a session twice is harmless. `readToSec`: chain time to
- * which an earlier run had read.
+ * Fills the list from the read model. Then apply the event log with `owners.apply` from the session projection's
+ * checkpoint (`seedFrom`), so that nothing in between is missed; adding a session twice is harmless. `readToSec`: chain
+ * time up to which an earlier run had read.
  */
 export async function seedWatchedOwners(
   owners: WatchedOwners,

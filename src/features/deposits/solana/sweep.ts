@@ -3,8 +3,8 @@ import { TURNS } from '../../../domain/sweep-turns.ts';
 import { must } from '../../../domain/must.ts';
 
 /**
- * One round after the other over the ended sessions of a tier, each in its interval. How far a round has come is
- * durable, so a restart neither begins it anew nor makes anybody wait for longer than one interval of running.
+ * Repeated rounds over the ended sessions of a tier, each within its interval. Progress is durable, so a restart does
+ * not begin the round again, and no session waits longer than one interval of running time.
  */
 export class SolanaSweep {
   readonly #intervalMs: number;
@@ -12,7 +12,7 @@ export class SolanaSweep {
   #startedAtMs = 0;
   #hurried: number;
 
-  /** `atOnce`: after a start everybody is looked at without delay, since money may have come meanwhile. */
+  /** `atOnce`: read every owner without delay after a start, because money may have come in the meantime. */
   constructor(intervalMs: number, atOnce: boolean) {
     this.#intervalMs = intervalMs;
     this.#hurried = atOnce ? TURNS : 0;
@@ -29,15 +29,15 @@ export class SolanaSweep {
   }
 
   /**
-   * Takes up what an earlier run left. `timeSec`: chain time from which on balances will be read; `ageMs`: how long ago
-   * the round left began.
+   * Continues from the mark of an earlier run. `timeSec`: chain time from which balances will be read; `ageMs`: how
+   * long ago the unfinished round began.
    */
   begin(left: SweepMark | null, timeSec: number, ageMs: number, nowMs: number): void {
     this.#mark = left ?? { startedSec: timeSec, previousSec: null, turns: 0 };
     this.#startedAtMs = left === null ? nowMs : nowMs - Math.max(0, ageMs);
   }
 
-  /** How many turns are due. */
+  /** Number of turns due. */
   due(nowMs: number): number {
     if (this.#hurried > 0) return Math.min(this.#hurried, TURNS - this.position);
     const startedAtMs = this.#isOver ? this.#nextStart(nowMs) : this.#startedAtMs;
@@ -45,7 +45,7 @@ export class SolanaSweep {
     return Math.max(0, Math.min(TURNS, share) - this.position);
   }
 
-  /** So many turns were looked at, in balances of this chain time or later. */
+  /** Marks this many turns as read, in balances of this chain time or later. */
   done(turns: number, timeSec: number, nowMs: number): void {
     if (this.#isOver) {
       this.#startedAtMs = this.#nextStart(nowMs);
@@ -54,7 +54,7 @@ export class SolanaSweep {
     this.#mark = { ...must(this.#mark), turns: must(this.#mark).turns + turns };
     if (this.#hurried === 0) return;
     this.#hurried -= turns;
-    // Those looked at last in a hurry wait for an interval like everybody else.
+    // Owners read in a hurry wait for a full interval like everyone else.
     this.#startedAtMs = nowMs - (this.#mark.turns / TURNS) * this.#intervalMs;
   }
 
@@ -62,7 +62,7 @@ export class SolanaSweep {
     return this.#mark?.turns === TURNS;
   }
 
-  /** Rounds follow each other without a pause; what is behind by more than a round is not made up for. */
+  /** Rounds follow each other without a pause. A lag of more than one round is not made up. */
   #nextStart(nowMs: number): number {
     return Math.max(this.#startedAtMs + this.#intervalMs, nowMs - this.#intervalMs);
   }

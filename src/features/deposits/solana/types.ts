@@ -8,47 +8,43 @@ export interface WatchSolanaDeps
     Omit<DepositTrackingDeps, 'chain' | 'observer'> {
   readonly coverage: Coverage;
   readonly chain: AccountChain;
-  /** Every owner ever given out in this mode, fed by the ledger; `addressesComplete` covers it too. */
+  /** Every owner ever assigned in this mode, fed from the event log. `addressesComplete` covers it too. */
   readonly owners: WatchedOwners;
   readonly observer?: WatchObserver;
   /**
-   * Token base units by token account that the books hold, read once at the start. A balance that equals them is read
-   * through its history later than others, so that thousands of paid sessions do not keep the rest waiting after a
-   * start.
+   * Token base units per token account in the books, read once at the start. Accounts whose balance equals them have
+   * their history read later, so that thousands of paid sessions do not delay the others after a start.
    */
   readonly booked?: () => Promise<Iterable<readonly [account: string, units: bigint]>>;
   /** Default: the system's monotonic time. */
   readonly pace?: Pace;
 }
 
-/** Time that only goes forward, and a way to let it pass. */
+/** A monotonic clock with a way to wait. */
 export interface Pace {
   nowMs(): number;
-  /** Resolves after the time, or at once when the signal says so. */
+  /** Resolves after the time, or at once when the signal aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 
 export interface WatchSolanaOptions {
-  /** How often the accounts of young and of expiring sessions are looked at. */
+  /** Polling interval for young and expiring sessions. */
   readonly pollIntervalMs: number;
-  /** Other open sessions. Default: five polls. */
+  /** Polling interval for other open sessions. Default: five polls. */
   readonly waitingIntervalMs?: number;
   /**
-   * Each session that ended within the last day is looked at once in this time, and at once after a start. Default
-   * 60,000.
+   * Each session that ended within the last day is read once per interval, and at once after a start. Default 60,000.
    */
   readonly recentIntervalMs?: number;
-  /** Each older session is looked at once in this time, in which restarts do not count. Default 6 hours. */
+  /** Each older session is read once per interval, not counting downtime. Default 6 hours. */
   readonly oldIntervalMs?: number;
-  /** `RangeScanned` is written at most once in this time. Default 60,000. */
+  /** Minimum time between two `RangeScanned` events. Default 60,000. */
   readonly coverageIntervalMs?: number;
-  /**
-   * A balance that its whole history does not explain for this long is taken as it is, with an alarm. Default 60,000.
-   */
+  /** After this time a balance that its whole history does not explain is accepted with an alarm. Default 60,000. */
   readonly unexplainedAfterMs?: number;
   /**
-   * The chain that the ledger knows is gone and this is a new one (sandbox only): what was seen but not final is
-   * reverted, what was final is kept, and neither is a reorganisation.
+   * The chain that the event log knows is gone and this is a new one (sandbox only). Deposits that were only detected
+   * are reverted and final ones are kept; neither counts as a reorganisation.
    */
   readonly isNewChain?: boolean;
 }

@@ -23,18 +23,18 @@ type EndedTier = 'recent' | 'old';
 const TIERS = ['recent', 'old'] as const satisfies readonly EndedTier[];
 const SYSTEM_PACE: Pace = { nowMs: () => performance.now(), sleep: systemSleep };
 
-/** Owners of a tier checked per poll (at most one whole turn more), and final checks per poll. */
+/** Owners of a tier read per poll (at most one whole turn more), and final checks per poll. */
 const MAX_SWEEP = 500;
 const MAX_FINAL_CHECKS = 20;
-/** Settled deposits are forgotten this far below finality. */
+/** Settled deposits this far below finality are forgotten. */
 const REMEMBERED_SLOTS = 256;
 const OLD_INTERVAL_MS = 6 * 3600 * 1000;
 
 /**
  * Watches the token accounts of deposit owners, a hundred per call: those of open sessions often, those of ended ones
  * less and less. If the known history does not explain a balance, the account's transactions are read, so nothing
- * depends on polling at the right moment. Deposits are recorded when confirmed, confirmed when finalized, and reverted
- * when they vanish, by the same rules as on block-based chains.
+ * depends on polling at the right moment. Deposits are recorded at `confirmed`, become final at `finalized` and are
+ * reverted when they vanish, by the same rules as on block-based chains.
  */
 export class SolanaWatcher implements NetworkWatcher {
   readonly #deps: WatchSolanaDeps;
@@ -45,17 +45,17 @@ export class SolanaWatcher implements NetworkWatcher {
   readonly #listeners = new Set<(scannedToSec: number) => void>();
   readonly #polling: Polling;
   readonly #reached: { fresh: Reached | null; waiting: Reached | null } = { fresh: null, waiting: null };
-  /** Ended sessions whose finalized history is still to be read once. */
+  /** Ended sessions whose finalised history must still be read once. */
   readonly #finalChecks = new Map<string, WatchedOwner>();
   #finalized: Block | null = null;
   #scannedToSec: number | null = null;
   #waitingAtMs = -Infinity;
   readonly #pace: Pace;
   readonly #sweeps: { readonly recent: SolanaSweep; readonly old: SolanaSweep };
-  /** How far the rounds were when nothing they had passed was left unexplained. */
+  /** Progress of the sweeps when nothing behind them was left unexplained. */
   #sweptTo: SweepMarks = { recent: null, old: null };
   /**
-   * Owners of ended sessions that could not be read, or whose balance no history explained yet: looked at with every
+   * Owners of ended sessions that could not be read, or whose balance has no explanation yet. Read again with every
    * poll.
    */
   readonly #unexplained = new Map<string, WatchedOwner>();
@@ -109,7 +109,7 @@ export class SolanaWatcher implements NetworkWatcher {
     });
   }
 
-  /** As the loop's own: rejects with `WrongChain` alone. */
+  /** Like the polling loop, rejects only with `WrongChain`. */
   start(): Promise<void> {
     return this.#polling.start();
   }
@@ -126,7 +126,7 @@ export class SolanaWatcher implements NetworkWatcher {
       : this.#scannedToSec;
   }
 
-  /** Called whenever `scannedToSec` moved, until the returned function is called. */
+  /** Calls the listener whenever `scannedToSec` advances. Returns the function that unsubscribes. */
   onScanned(listener: (scannedToSec: number) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -145,8 +145,8 @@ export class SolanaWatcher implements NetworkWatcher {
   }
 
   /**
-   * Reads the whole finalized history of an owner's accounts again and sends what is there; known transfers change
-   * nothing. Rejects with `ChainUnavailable` when it cannot be read.
+   * Reads the whole finalised history of an owner's accounts again and sends its transfers; known ones change nothing.
+   * Rejects with `ChainUnavailable` when it cannot be read.
    */
   async recheck(owner: string): Promise<{ readonly transfers: number }> {
     this.#accounts.forget(owner);
@@ -158,8 +158,8 @@ export class SolanaWatcher implements NetworkWatcher {
     if (!this.#begun) await this.#begin();
     const coverageDue = this.#coverage.isDue;
     if (coverageDue || this.#deposits.unsettled > 0) await this.#readFinalized();
-    // What no session took is offered again with every poll: its history is explained, so no later look comes back to
-    // it.
+    // Transfers that no session accepted are offered again with every poll. Their history is explained, so no later
+    // poll would return to them.
     await this.#deposits.observe([]);
     await this.#lookAtOpen();
     await this.#sweep();
@@ -201,7 +201,7 @@ export class SolanaWatcher implements NetworkWatcher {
     this.#begun = true;
   }
 
-  /** A provider that lags reports an older one; final stays final. */
+  /** A lagging provider reports an older slot; finality never moves back. */
   async #readFinalized(): Promise<void> {
     const finalized = await this.#deps.chain.finalized();
     if (!this.#finalized || finalized.number > this.#finalized.number) this.#finalized = finalized;
@@ -230,7 +230,7 @@ export class SolanaWatcher implements NetworkWatcher {
     return fresh === null || waiting === null || fresh.slot <= waiting.slot ? fresh : waiting;
   }
 
-  /** Looks at the ended sessions whose turn it is. A look that fails leaves the turns due. */
+  /** Reads the ended sessions whose turn it is. After a failure the turns remain due. */
   async #sweep(): Promise<void> {
     const nowMs = this.#pace.nowMs();
     const turns = { recent: 0, old: 0 };
@@ -250,7 +250,7 @@ export class SolanaWatcher implements NetworkWatcher {
     if (this.#unexplained.size === 0) this.#sweptTo = { recent: this.#sweeps.recent.mark, old: this.#sweeps.old.mark };
   }
 
-  /** Whole turns, so that it is known who was looked at; answers how many. */
+  /** Takes whole turns, so that it is clear which owners were read. Returns their number. */
   #takeTurns(tier: EndedTier, nowMs: number, due: Map<string, WatchedOwner>): number {
     const sweep = this.#sweeps[tier];
     const nowSec = toSec(this.#deps.clock.nowMs());
@@ -265,7 +265,7 @@ export class SolanaWatcher implements NetworkWatcher {
     return taken;
   }
 
-  /** Once after its deadline each session's finalized history is read, whatever the balances say. */
+  /** Reads each session's finalised history once after its deadline, whatever the balances say. */
   async #checkEnded(): Promise<void> {
     let checked = 0;
     for (const [owner, watched] of this.#finalChecks) {
@@ -286,7 +286,7 @@ export class SolanaWatcher implements NetworkWatcher {
     }
   }
 
-  /** What was taken back is looked for again with the next poll. */
+  /** Reads the owner of a reverted deposit again with the next poll. */
   #lookAgain(owner: string | undefined): void {
     const watched = owner === undefined ? null : this.#deps.owners.find(owner);
     if (!watched) return;

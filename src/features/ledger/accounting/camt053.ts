@@ -5,16 +5,16 @@ import type { JournalScope, LedgerJournal } from '../journal.ts';
 import { must } from '../../../domain/must.ts';
 
 /*
- * ISO 20022 camt.053.001.08 (BankToCustomerStatementV08) of one coin at one address. Its amounts have five decimals at
- * most and its currencies three letters: what is beyond is cut off from each entry, shown whole beside it, and made up
- * for by one entry of its own.
+ * ISO 20022 camt.053.001.08 (BankToCustomerStatementV08) of one coin at one address. The format allows at most five
+ * decimals and three-letter currencies, so each entry is truncated, its exact amount is shown beside it, and one
+ * separate entry makes up for the difference.
  */
 
 export interface Wallet {
   readonly network: string;
   readonly coin: string;
   readonly address: string;
-  /** What stands for the coin where a currency is wanted. */
+  /** The code used as currency for the coin. */
   readonly currency: string;
 }
 
@@ -28,7 +28,7 @@ interface Move {
   readonly units: bigint;
 }
 
-/** The statement of the days of the scope, by its clock, as a whole: entries of the address alone are held. */
+/** The statement of the scope's days by its clock, in one document. Holds only entries of the address. */
 export async function camt053(
   journal: LedgerJournal,
   scope: JournalScope & { readonly from: string; readonly to: string },
@@ -58,7 +58,7 @@ export async function camt053(
   return { text: document({ scope, wallet, createdAtMs, opening, closing, entries }), entries: entries.length };
 }
 
-/** Towards zero, as far as the format goes. */
+/** Truncates towards zero to the format's precision. */
 const cut = (units: bigint): bigint => (units / STEP) * STEP;
 
 interface Parts {
@@ -137,7 +137,7 @@ const bankEntry = (id: string, money: string, { day, valueDay, reference, code, 
     `<AddtlNtryInf>${escaped(said.slice(0, 400))}</AddtlNtryInf></Ntry>`,
   ].join('');
 
-/** An account's id has 34 characters at most; the whole address is its name. */
+/** An account id has at most 34 characters; the account name contains the whole address. */
 const shortened = (address: string): string =>
   address.length <= MAX_ID ? address : `${address.slice(0, 16)}..${address.slice(-16)}`;
 

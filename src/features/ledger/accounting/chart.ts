@@ -4,16 +4,16 @@ import { merchantAccountOf } from '../../../domain/ledger.ts';
 import { isCoin } from '../../../domain/money.ts';
 import { must } from '../../../domain/must.ts';
 
-/* Which account of the operator's own chart each account of the books is. */
+/* Maps each account of the books to an account of the operator's own chart. */
 
 const text = (max: number) => z.string().min(1).max(max);
 
 const schema = z.strictObject({
-  /** The currency that the operator's books are kept in. */
+  /** The currency of the operator's books. */
   currency: z.string().refine((code) => isCurrency(code) && !isCoin(code), 'must be an ISO 4217 code such as EUR'),
-  /** By name; `*` stands for any merchant's id. A network and coin may follow, as in `assets:treasury/ethereum/ETH`. */
+  /** By name; `*` matches any merchant id. A network and coin may follow, as in `assets:treasury/ethereum/ETH`. */
   accounts: z.record(z.string(), text(159)),
-  /** Where entries of more than two lines meet; always at zero after an entry. */
+  /** Clearing account for entries with more than two lines; always zero after an entry. */
   clearing: text(159).optional(),
   datev: z
     .strictObject({
@@ -31,7 +31,7 @@ const schema = z.strictObject({
 
 type ChartFile = z.output<typeof schema>;
 
-/** A file cannot be made with the chart, or of so many days; the message names the field. */
+/** The chart cannot produce a file, or not for that many days. The message names the field. */
 export class ChartRefused extends Error {
   override readonly name = 'ChartRefused';
 }
@@ -43,14 +43,14 @@ export class Chart {
     this.file = file;
   }
 
-  /** The chart, or what is wrong with it. */
+  /** The chart, or the reason why it is invalid. */
   static parse(json: unknown): Chart | string {
     const parsed = schema.safeParse(json);
     if (parsed.success) return new Chart(parsed.data);
     return parsed.error.issues.map(({ path, message }) => `chart.${path.join('.')}: ${message}`).join('; ');
   }
 
-  /** The most exact name that there is. Throws `ChartRefused` for an account that has none. */
+  /** The most specific match. Throws `ChartRefused` if there is none. */
   accountOf(account: string, network: string | null, coin: string | null): string {
     const part = merchantAccountOf(account)?.part;
     const names = part === undefined ? [account] : [account, `liabilities:merchants:*:${part}`];

@@ -3,7 +3,7 @@ import { csvRow } from '../../../runtime/util/csv.ts';
 import type { ValuedEntry } from '../valuation/valued-journal.ts';
 import { ChartRefused, type Chart } from './chart.ts';
 
-/* Files of programs that take journals by hand: one journal a day, one line for each account that moved. */
+/* Files for programs that import manual journals: one journal per day, one line per account that changed. */
 
 interface DailyJournal {
   readonly day: string;
@@ -55,7 +55,7 @@ async function* fileOf(
   }
 }
 
-/** Xero, "Import manual journals": amounts above zero are debits, days are written dd/mm/yyyy, 300 lines a file. */
+/** Xero, "Import manual journals": debits are positive, dates are dd/mm/yyyy, 300 lines per file. */
 export function xeroFile(entries: AsyncIterable<ValuedEntry>, chart: Chart): AsyncGenerator<string> {
   const taxRate = chart.file.xero?.tax_rate ?? 'Tax Exempt';
   return fileOf(entries, chart, {
@@ -88,8 +88,8 @@ export function xeroFile(entries: AsyncIterable<ValuedEntry>, chart: Chart): Asy
 }
 
 /**
- * QuickBooks Online, "Import journal entries": debits and credits in columns of their own, days written mm/dd/yyyy,
- * 1,000 lines a file.
+ * QuickBooks Online, "Import journal entries": separate columns for debits and credits, dates are mm/dd/yyyy, 1,000
+ * lines per file.
  */
 export function quickbooksFile(entries: AsyncIterable<ValuedEntry>, chart: Chart): AsyncGenerator<string> {
   return fileOf(entries, chart, {

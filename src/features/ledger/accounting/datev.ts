@@ -6,12 +6,12 @@ import { windows1252 } from './windows-1252.ts';
 import { must } from '../../../domain/must.ts';
 
 /*
- * DATEV format "Buchungsstapel" (EXTF, category 21, version 13), as developer.datev.de describes it: Windows-1252,
- * CRLF, semicolons, texts in quotation marks, decimal commas; amounts above zero with two decimals, whose side "S" or
- * "H" is that of the first account.
+ * DATEV format "Buchungsstapel" (EXTF, category 21, version 13), as described by developer.datev.de: Windows-1252,
+ * CRLF, semicolons, quoted texts, decimal commas, positive amounts with two decimals. The side "S" or "H" is that of
+ * the first account.
  */
 
-/** DATEV takes no more postings in one file. */
+/** DATEV's limit of postings per file. */
 const DATEV_MOST_ROWS = 99_999;
 
 const ADDITIONAL = Array.from({ length: 20 }, (_, index) => [
@@ -126,7 +126,7 @@ export interface DatevScope {
   readonly createdAtMs: number;
 }
 
-/** Why the file cannot be made of these days; null when it can. */
+/** Why the file cannot be made for these days; null if it can. */
 export function datevFault({ file }: Chart, { from, to }: Pick<DatevScope, 'from' | 'to'>): string | null {
   if (!file.datev) return 'chart.datev is missing: consultant, client, fiscal_year_start and account_length';
   if (file.clearing === undefined)
@@ -142,7 +142,7 @@ export function datevFault({ file }: Chart, { from, to }: Pick<DatevScope, 'from
   return wrong === undefined ? null : `chart.accounts: ${wrong} is not an account number of at most ${longest} digits`;
 }
 
-/** Bytes of the file. */
+/** The bytes of the file. */
 export async function* datevFile(
   entries: AsyncIterable<ValuedEntry>,
   chart: Chart,
@@ -160,8 +160,8 @@ export async function* datevFile(
 }
 
 /**
- * Two lines are one posting; more of them, or two of one account, meet in the clearing account. What rounds to nothing
- * is no posting.
+ * Two lines become one posting. More than two, or two on one account, go through the clearing account. Amounts that
+ * round to zero are left out.
  */
 function postingsOf({ lines }: ValuedEntry, chart: Chart): Posting[] {
   const worth = lines.filter(({ value }) => value !== 0n);
@@ -228,12 +228,12 @@ function record({ kind, day, entry }: ValuedEntry, { value, account, contra, lin
   return cells.join(';');
 }
 
-/** Letters, digits and a few signs, 36 of them. */
+/** Letters, digits and a few signs, at most 36 characters. */
 const receiptNumber = (text: string): string => text.replaceAll(/[^A-Za-z0-9$&%*+\-/]/g, '-').slice(0, 36);
 const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
 const digits = (day: string): string => day.replaceAll('-', '');
 
-/** First day of the fiscal year that holds a day. */
+/** First day of the fiscal year that contains `day`. */
 function fiscalYearOf(day: string, start: string): string {
   const year = Number(day.slice(0, 4));
   return `${day.slice(5) >= start ? year : year - 1}-${start}`;

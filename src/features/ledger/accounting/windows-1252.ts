@@ -1,9 +1,9 @@
 import { must } from '../../../domain/must.ts';
 
-/** What has a place of its own between 0x80 and 0x9F. */
+/** The characters at 0x80 to 0x9F. */
 const HIGH = '€ ‚ƒ„…†‡ˆ‰Š‹Œ Ž  ‘’“”•–—˜™š›œ žŸ';
 
-/** Text in Windows-1252; a question mark for what it cannot say. */
+/** Text in Windows-1252, with a question mark for characters that it lacks. */
 export function windows1252(text: string): Uint8Array {
   return Uint8Array.from([...text], (character) => {
     const code = must(character.codePointAt(0));

@@ -5,7 +5,7 @@ import { amountCell, type Table } from './table.ts';
 const ATTEMPTS = 5;
 
 /**
- * The trial balance, one row for each balance, and the number of the last entry that it can hold. Null while entries
+ * The trial balance with one row per balance, and the number of the last entry that it can include. Null while entries
  * keep coming in.
  */
 export async function balancesTable(

@@ -12,16 +12,16 @@ export interface IssueDeps extends AppendNextDeps {
   readonly store: Pick<EventStore, 'append' | 'lastOfStream' | 'readStream'>;
 }
 
-/** What is known of a document before it is written. */
+/** What is known about a document before it is written. */
 export type DocumentFacts = Omit<DocumentIssued['data'], 'sha256' | 'bytes' | 'rows' | 'totals' | 'issuedAtSec'>;
 
-/** Of nodes that give something out at the same moment, one is first. */
+/** Retries when several nodes issue documents at the same moment. */
 const ATTEMPTS = 20;
 const PAGE = 200;
 
 /**
- * The same text; once its last byte is taken, the log says that it was given out. Whoever reads less has nothing that
- * the log knows of.
+ * Passes the text through and records the issue in the event log after the last byte. A partial download is not
+ * recorded.
  */
 export async function* issued(
   deps: IssueDeps,
@@ -56,7 +56,7 @@ async function append(deps: IssueDeps, stream: string, event: DocumentIssued): P
   throw new Error('others are writing at the same time: try again');
 }
 
-/** The newest event that a file with these bytes was given out by; null when there is none. */
+/** The newest event that issued a file with these bytes; null if there is none. */
 export async function issueOf(
   store: Pick<EventStore, 'lastOfStream' | 'readStream'>,
   mode: Mode,

@@ -7,8 +7,8 @@ import { ownLines } from './month-statement.ts';
 import { amountCell as amount, chainTimeCell, timeCell as time, type Table } from './table.ts';
 
 /**
- * The columns of the export, one row a line of an entry, a memo one row with line 0. Names and meanings never change;
- * new columns come last. `docs/ledger.md` describes each of them.
+ * The columns of the export. Each line of an entry is one row; a memo is one row with line 0. Names and meanings never
+ * change; new columns are added at the end. `docs/ledger.md` describes each of them.
  */
 const COLUMNS: readonly (readonly [
   name: string,
@@ -52,14 +52,14 @@ const COLUMNS: readonly (readonly [
 
 export const JOURNAL_COLUMNS: readonly string[] = COLUMNS.map(([name]) => name);
 
-/** On the first row of an entry only, so that the column can be summed. */
+/** Only on the first row of an entry, so that the column can be summed. */
 const valueOn = ({ value }: EntryRow, index: number) => (index === 0 ? value : undefined);
 
-/** One row for each line of an entry. `through`: no entry of the mode after this one. */
+/** One row per line of an entry. `through`: number of the last entry to include. */
 export const journalTable = (journal: LedgerJournal, scope: JournalScope, through = Infinity): Table =>
   tableOf(journal, scope, through, ({ entry }) => entry);
 
-/** The same of a merchant's accounts alone, numbered by its own book. */
+/** The same for one merchant's accounts, numbered within its own book. */
 export const linesTable = (
   journal: LedgerJournal,
   scope: JournalScope,

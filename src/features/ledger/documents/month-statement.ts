@@ -17,25 +17,25 @@ export interface StatementOf {
 
 export type StatementContent = Pick<StatementIssued['data'], 'accounts' | 'kinds' | 'lines' | 'linesSha256'>;
 
-/** The days of a closed month by the clock that it was sealed by first: nothing comes into them any more. */
+/** The days of a closed month by the clock that sealed it first. Nothing is added to them any more. */
 export const scopeOfMonth = ({ mode, period, merchantId }: StatementOf): JournalScope => ({
   ...{ mode, book: merchantId, clock: 'recorded', from: firstDayOf(period), to: lastDayOf(period) },
 });
 
-/** Lines that are of the statement: a merchant's are those of its accounts. */
+/** The entry's lines that belong to the statement; for a merchant, those of its accounts. */
 export const ownLines = (entry: EntryRow, merchantId: MerchantId | null): readonly EntryLine[] =>
   merchantId === null
     ? entry.lines
     : entry.lines.filter(({ account }) => merchantAccountOf(account)?.merchantId === merchantId);
 
-/** What stands in the digest of the lines for one of them. */
+/** The text of a line in the digest. */
 const lineText = (
   eventId: string,
   { account, network, coin }: Pick<EntryLine, 'account' | 'network' | 'coin'>,
   amount: string,
 ): string => `${eventId},${account},${network},${coin},${amount}\n`;
 
-/** Counts every line of a closed month: it is the same whenever it is counted. */
+/** Computes the statement from every line of a closed month. The result is the same at any time. */
 export async function statementContent(
   { balances, journal }: { readonly balances: LedgerBalances; readonly journal: LedgerJournal },
   of: StatementOf,
@@ -113,7 +113,7 @@ class Sums {
     return { accounts, kinds };
   }
 
-  /** For the operator the accounts of all merchants are one of each sort. */
+  /** For the operator, the accounts of all merchants are combined by sort. */
   #named(account: string): string {
     const part = this.#merchantId === null ? merchantAccountOf(account)?.part : undefined;
     return part === undefined ? account : `liabilities:merchants:${part}`;
@@ -127,10 +127,7 @@ class Sums {
   }
 }
 
-/**
- * Merchants of whom there is something to state: who were owed something before the month, or in whose accounts
- * something moved.
- */
+/** Merchants that need a statement: they were owed something before the month, or their accounts changed in it. */
 export async function merchantsIn(
   { balances, journal }: { readonly balances: LedgerBalances; readonly journal: LedgerJournal },
   of: Omit<StatementOf, 'merchantId'>,

@@ -22,7 +22,7 @@ export interface IssuedStatement {
   readonly data: StatementIssued['data'];
 }
 
-/** Statements of closed months: made once, kept as events of the log, and so under its checkpoints. */
+/** Statements of closed months. Each is made once and stored as an event, so that checkpoints cover it. */
 export class MonthStatements {
   readonly #deps: MonthStatementsDeps;
 
@@ -30,7 +30,7 @@ export class MonthStatements {
     this.#deps = deps;
   }
 
-  /** Those of the month that there are, the operator's first. */
+  /** The existing statements of the month, the operator's first. */
   async list(mode: Mode, period: string): Promise<IssuedStatement[]> {
     const events = await this.#deps.store.readStream(statementsStream(mode, period));
     const all = events.map((event): IssuedStatement => ({
@@ -44,13 +44,13 @@ export class MonthStatements {
     return (await this.list(mode, period)).find(({ data }) => data.merchantId === merchantId) ?? null;
   }
 
-  /** The lines that a merchant's statement is made of, as CSV; null where there is none. */
+  /** The lines of a merchant's statement as CSV; null if there is no statement. */
   async lines(of: StatementOf & { readonly merchantId: MerchantId }): Promise<AsyncIterable<string> | null> {
     const { journal } = this.#deps;
     return (await this.find(of)) ? textOf(linesTable(journal, scopeOfMonth(of), Infinity, of.merchantId), 'csv') : null;
   }
 
-  /** Makes the statements of a closed month that there are none of yet. Null for a month that is open. */
+  /** Issues the missing statements of a closed month. Null if the month is open. */
   async issue(mode: Mode, period: string, actor: string): Promise<IssuedStatement[] | null> {
     const closed = await this.#deps.balances.period(mode, period);
     if (!closed) return null;
@@ -79,7 +79,7 @@ export class MonthStatements {
     return this.list(mode, period);
   }
 
-  /** Whoever is second finds that there is one. */
+  /** If another node was first, its statement stands. */
   async #append(data: StatementIssued['data']): Promise<void> {
     const stream = statementsStream(data.mode, data.period);
     for (;;) {

@@ -41,9 +41,9 @@ const COLUMNS = [
 ];
 
 /**
- * Orders as they were paid, so that the books tie to invoices: a row for each network whose money paid the order. What
- * is of the whole order stands on its first row: `converted` is the order amount at the rate, exactly, and `rounding`
- * what made `due` of it.
+ * Orders as they were paid, to match the books to invoices: one row per network whose money paid the order. Figures of
+ * the whole order are on its first row: `converted` is the exact order amount at the rate, and `rounding` the
+ * difference to `due`.
  */
 export function paymentsTable(
   journal: LedgerJournal,
@@ -111,14 +111,14 @@ function rowsOf(entry: EntryRow, { created, chosen, paid }: Order): CsvCell[][] 
   });
 }
 
-/** Every decimal of the product is written: what is rounded is a figure of its own. */
+/** Writes every decimal of the product; rounding is a separate figure. */
 function conversion(amount: string, rate: string | null, due: string): Record<string, string> {
   const exact = amountOf(amount) * (rate === null ? 10n ** BigInt(SCALE) : amountOf(rate));
   const owed = amountOf(due) * 10n ** BigInt(SCALE);
   return { converted: exactText(exact), rounding: exactText(owed - exact), due: amountCell(amountOf(due)) };
 }
 
-/** Of 10^-36 units. */
+/** Text of an amount in 10^-36 units. */
 function exactText(units: bigint): string {
   const digits = absolute(units)
     .toString()

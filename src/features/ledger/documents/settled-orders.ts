@@ -11,10 +11,7 @@ const COLUMNS = [
   ...['order_id', 'session_id', 'paid_day', 'amount'],
 ];
 
-/**
- * What of an order, or of an entry that is of none, is not settled yet; below zero what was settled before it was taken
- * away.
- */
+/** What is not settled yet of an order, or of an entry without an order. Negative: settled before it was taken back. */
 interface Owing {
   readonly orderId: string | null;
   readonly sessionId: string | null;
@@ -23,9 +20,8 @@ interface Owing {
 }
 
 /**
- * Which orders each settlement of a merchant paid: the oldest first, after what was taken away from orders that had
- * been settled before. The rows of a settlement add up to it, to the last unit; what it paid beyond every order is a
- * row without one.
+ * Which orders each settlement of a merchant paid, oldest first, after offsetting what was taken back from settled
+ * orders. The rows of a settlement add up to it exactly; an amount beyond all orders is a row without an order.
  */
 export function settledOrdersTable(
   journal: LedgerJournal,
@@ -50,7 +46,7 @@ export function settledOrdersTable(
 
 class OwedOrders {
   readonly #account: string;
-  /** By network and coin, in the order in which they came to be owed. */
+  /** By network and coin, in the order in which they became owed. */
   readonly #owing = new Map<string, Map<string, Owing>>();
 
   constructor(merchantId: MerchantId) {
@@ -84,7 +80,7 @@ class OwedOrders {
 
 type Part = Pick<Owing, 'orderId' | 'sessionId' | 'units'> & { readonly paidDay: string | null };
 
-/** Takes the amount from what is owed: first everything that is owed back, then the oldest orders. */
+/** Subtracts the amount from what is owed: first what is owed back, then the oldest orders. */
 function settled(orders: Map<string, Owing>, amount: bigint): Part[] {
   const parts: Part[] = [];
   let left = amount;

@@ -25,8 +25,8 @@ const COLUMNS = [
 ];
 
 /**
- * The settlement report as one table. What was owed before its first day are rows of their own, so that each column
- * adds up to what is owed at the end.
+ * The settlement report as one table. Opening balances are separate rows, so that each column adds up to what is owed
+ * at the end.
  */
 export function settlementTable(
   { balances, journal }: { readonly balances: LedgerBalances; readonly journal: LedgerJournal },

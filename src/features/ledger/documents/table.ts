@@ -7,28 +7,28 @@ import { must } from '../../../domain/must.ts';
 export const TABLE_FORMATS = ['csv', 'jsonl'] as const;
 export type TableFormat = (typeof TABLE_FORMATS)[number];
 
-/** Amounts show at least the decimals of a stablecoin, and every decimal they have. */
+/** Amounts show at least the decimals of a stablecoin, and more if they have more. */
 const DECIMALS = 6;
 export const amountCell = (units: bigint): string => formatAmount(units, DECIMALS);
 export const timeCell = (ms: number | undefined): string | null =>
   ms === undefined ? null : new Date(ms).toISOString();
-/** When the chain had it; null for what no chain has. */
+/** Block time; null for facts that are not on a chain. */
 export const chainTimeCell = (entry: Pick<EntryRow, 'chainTimeSec'> | null): string | null =>
   timeCell(entry?.chainTimeSec === undefined ? undefined : entry.chainTimeSec * 1000);
 
-/** Cells by the names of their columns, in the order of the columns; what is not there is empty. */
+/** Orders the cells by column; missing cells are empty. */
 export const rowOf = (columns: readonly string[], cells: Readonly<Record<string, CsvCell>>): CsvCell[] =>
   columns.map((name) => cells[name] ?? null);
 
-/** Rows with columns, some at a time. */
+/** Columns with rows in batches. */
 export interface Table {
   readonly columns: readonly string[];
-  /** Columns of amounts: they are added up by the columns `network` and `coin`, where the table has them. */
+  /** Columns of amounts, summed by the columns `network` and `coin` where the table has them. */
   readonly amounts: readonly string[];
   rows(): AsyncIterable<readonly CsvCell[][]>;
 }
 
-/** Counts the rows of a table and adds its amounts up. */
+/** Counts the rows of a table and sums its amounts. */
 export class Tally {
   rows = 0;
   readonly #sums = new Map<
@@ -61,7 +61,7 @@ export class Tally {
   }
 }
 
-/** A table as text: whoever writes it out decides how fast it is read. */
+/** A table as text. The consumer determines the pace. */
 export async function* textOf(table: Table, format: TableFormat, tally = new Tally()): AsyncGenerator<string> {
   const { columns } = table;
   if (format === 'csv') yield csvRow(columns);

@@ -10,8 +10,8 @@ const COLUMNS = [
 ];
 
 /**
- * The journal in the functional currency, with roundings and revaluations as lines of their own: the values of an entry
- * add up to zero.
+ * The journal in the functional currency, with rounding and revaluation as separate lines. The values of an entry add
+ * up to zero.
  */
 export const valuedTable = (
   entries: () => AsyncIterable<ValuedEntry>,
