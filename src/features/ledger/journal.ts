@@ -148,9 +148,6 @@ function present<Row>(row: Row | null, what: string): Row {
 const isWithin = ({ clock, from, to }: JournalScope, { days }: EntryRow): boolean =>
   (from === null || days[clock] >= from) && (to === null || days[clock] <= to);
 
-/**
- * Facts of the chain may be recorded at any later time, so only the clock of recording tells that nothing more can
- * follow.
- */
+/** Chain facts may be recorded at any time, so only the recording clock tells that nothing more can follow. */
 const isPast = ({ clock, to }: JournalScope, { days }: EntryRow): boolean =>
   clock === 'recorded' && to !== null && dayBefore(days.recorded) > to;

@@ -16,7 +16,7 @@ export interface LedgerOwner {
   readonly mode: Mode;
 }
 
-/** Days of the books by a clock, both included; null for no bound. */
+/** Days of the books by a clock, inclusive; null for no bound. */
 export interface LedgerRange {
   readonly clock: LedgerClock;
   readonly from: string | null;
@@ -38,7 +38,7 @@ export interface SettlementPage {
   readonly range: LedgerRange;
   /** Before the first day of the range. */
   readonly opening: readonly OwedBalance[];
-  /** At the end of its last day; now when it has none. */
+  /** At the end of the last day; now if the range has none. */
   readonly closing: readonly OwedBalance[];
   readonly lines: readonly SettlementLine[];
   readonly pagination: CursorPagination;
@@ -48,11 +48,11 @@ export interface MerchantLedgerDeps {
   readonly balances: LedgerBalances;
   readonly journal: LedgerJournal;
   readonly cursorKey: Uint8Array;
-  /** Resolves once what the caller wrote before is booked, or after a bounded wait. */
+  /** Resolves once everything that the caller wrote before is booked, or after a bounded wait. */
   readonly servedRows: ServedRows;
 }
 
-/** The books as their merchant sees them: its own accounts and nothing else. */
+/** The books as a merchant sees them, limited to its own accounts. */
 export class MerchantLedger {
   readonly #deps: MerchantLedgerDeps;
   readonly #cursorKey: KeyObject;
@@ -67,7 +67,7 @@ export class MerchantLedger {
     return owedOf(await this.#deps.balances.balances(mode, asOf, merchantAccounts(merchantId)), merchantId);
   }
 
-  /** Entries that touch the merchant, in the order of recording. */
+  /** Entries that touch the merchant, in recording order. */
   async entries(owner: LedgerOwner, range: LedgerRange, paging: CursorPaging): Promise<Outcome<EntriesPage>> {
     await this.#deps.servedRows();
     const scope = cursorScope('ledger-entries', owner, range);
@@ -113,7 +113,7 @@ export class MerchantLedger {
   }
 }
 
-/** A page of the settlement report after a place in the merchant's book, and where the next one goes on. */
+/** A page of the settlement report after a place in the merchant's book, with the place of the next page. */
 export async function settlementOf(
   { balances, journal }: Pick<MerchantLedgerDeps, 'balances' | 'journal'>,
   { merchantId, mode }: LedgerOwner,

@@ -6,7 +6,7 @@ import { rowPages } from '../../ports/row-pages.ts';
 import { OPEN_DEPOSITS_TABLE } from '../../../projections/deposits/deposits-by-block.projection.ts';
 import { LEDGER_SESSIONS_TABLE } from '../../../projections/ledger/session-books.ts';
 
-/** A deposit that the chain took in a month and that was not final when it was asked for. */
+/** A deposit in a block of the month that was not final at the time of the query. */
 export interface NotFinalDeposit {
   readonly sessionId: string;
   readonly network: Network;
@@ -17,8 +17,8 @@ export interface NotFinalDeposit {
 }
 
 /**
- * Deposits of the month, or of one before it, that no entry has yet: closed now, the month never gets them, and they
- * fall into the open one.
+ * Deposits of the month or an earlier one that have no entry yet. If the month is closed now, they will fall into the
+ * open month.
  */
 export async function notFinalIn(
   readModel: Pick<ReadModel, 'scan' | 'getMany'>,

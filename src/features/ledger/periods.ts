@@ -16,14 +16,14 @@ export interface LedgerPeriodsDeps {
   readonly balances: LedgerBalances;
   readonly clock: Clock;
   readonly random: Random;
-  /** Resolves once the books hold everything up to the position; false when that takes too long. */
+  /** Resolves once the books contain everything up to the position; false on timeout. */
   readonly caughtUpTo: (position: Position) => Promise<boolean>;
   readonly wholeBooks: WholeRows;
 }
 
 const MAX_ATTEMPTS = 5;
 
-/** Closes months: their figures become an event, and what comes to light later falls into the open month. */
+/** Closes months: the figures become an event, and facts that become known later fall into the open month. */
 export class LedgerPeriods {
   readonly #deps: LedgerPeriodsDeps;
 
@@ -31,7 +31,7 @@ export class LedgerPeriods {
     this.#deps = deps;
   }
 
-  /** Refuses a month that is not over or already closed. Months before it are closed with it. */
+  /** Refuses a month that is not over or already closed. Closes all earlier months with it. */
   async close(mode: Mode, period: string, actor: string): Promise<Outcome<PeriodRow>> {
     const { balances, clock, caughtUpTo, wholeBooks } = this.#deps;
     if (period >= monthOf(dayOf(toSec(clock.nowMs())))) return refused(`${period} is not over yet (in UTC)`);
@@ -42,7 +42,7 @@ export class LedgerPeriods {
       if (before.closedThrough !== null && period <= before.closedThrough)
         return refused(`${before.closedThrough} and everything before it is closed`);
       const throughPosition = sealOf(before, period);
-      // A late fact that came while the figures were read: they may be of two moments.
+      // A late fact arrived while the figures were read, so they may be inconsistent.
       if (sealOf(after, period) !== throughPosition) continue;
       const position = await this.#append({ mode, period, throughPosition, balances: figures, actor });
       if (position === null) continue;
@@ -63,7 +63,7 @@ export class LedgerPeriods {
     return { before, figures, after: await balances.modeRow(mode) };
   }
 
-  /** The event's position; null when somebody else wrote to the stream meanwhile. */
+  /** The event's position; null if another writer was first. */
   async #append(data: PeriodClosed['data']): Promise<Position | null> {
     const stream = ledgerPeriodsStream(data.mode);
     const last = await this.#deps.store.lastOfStream(stream);

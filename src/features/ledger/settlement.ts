@@ -5,13 +5,12 @@ import type { Network } from '../../domain/networks.ts';
 import type { EntryRow } from '../../../projections/ledger/rows.ts';
 import type { AccountBalance } from './balances.ts';
 
-/** What the merchant is owed, by account: credits are positive here, as the merchant sees them. */
+/** What the merchant is owed, by account. Credits are positive here, as the merchant sees them. */
 export type Owed = Readonly<Record<MerchantAccount, bigint>>;
 
 /**
- * A line of the settlement report: what one entry changed for the merchant, in one coin on one network. Every amount
- * may be summed with those of any other lines of that coin and network; what is only moved between the merchant's
- * accounts adds nothing to `total`.
+ * A line of the settlement report: what one entry changed for the merchant, in one coin on one network. All lines of a
+ * coin and network may be summed; a movement between the merchant's own accounts adds nothing to `total`.
  */
 export interface SettlementLine {
   readonly entry: EntryRow;
@@ -20,7 +19,7 @@ export interface SettlementLine {
   readonly coin: string;
   readonly changed: Owed;
   readonly total: bigint;
-  /** On one line of an entry only. */
+  /** Only on one line of an entry. */
   readonly value: FiatValue | null;
 }
 
@@ -28,7 +27,7 @@ const NOTHING_OWED: Owed = { payable: 0n, unapplied: 0n, 'refunds-reserved': 0n 
 
 export const totalOf = (owed: Owed): bigint => MERCHANT_ACCOUNTS.reduce((sum, account) => sum + owed[account], 0n);
 
-/** The lines that an entry gives in the report of a merchant; none for a memo without a value. */
+/** The report lines of an entry for one merchant; none for a memo without a value. */
 export function settlementLinesOf(entry: EntryRow, merchantId: MerchantId): SettlementLine[] {
   const changes = new Map<string, { network: Network; coin: string; changed: Owed }>();
   for (const { account, network, coin, amount } of entry.lines) {
@@ -57,7 +56,7 @@ export interface OwedBalance {
   readonly owed: Owed;
 }
 
-/** Balances of a merchant's accounts, by network and coin, as the merchant sees them. */
+/** Balances of a merchant's accounts by network and coin, as the merchant sees them. */
 export function owedOf(balances: readonly AccountBalance[], merchantId: MerchantId): OwedBalance[] {
   const found = new Map<string, OwedBalance>();
   for (const { account, network, coin, units } of balances) {

@@ -7,7 +7,7 @@ export interface ApplyChangesDeps {
   readonly directory: Pick<MerchantDirectory, 'dueChanges'>;
   readonly merchants: Pick<Merchants, 'applyChange'>;
   readonly clock: Clock;
-  /** While it is, no time has come for sure. */
+  /** While true, no deadline counts as reached. */
   readonly isClockInDoubt: () => boolean;
   readonly onError: (error: unknown, changeId: string) => void;
 }
@@ -15,8 +15,8 @@ export interface ApplyChangesDeps {
 const EVERY_MS = 1_000;
 
 /**
- * Puts changes of merchants' settings into force when they have waited long enough. What waits is in the ledger, so any
- * process may do it after any restart, and two that do it at once do it once.
+ * Applies changes of merchants' settings once their delay is over. Pending changes are in the event log, so any process
+ * can apply them after any restart, and concurrent attempts apply them once.
  */
 export class ApplyChanges {
   readonly #deps: ApplyChangesDeps;
@@ -29,7 +29,7 @@ export class ApplyChanges {
     this.#timer.unref();
   }
 
-  /** What is due now, in the order in which it was asked for. */
+  /** Applies what is due, in the order of the requests. */
   async now(): Promise<void> {
     const { directory, merchants, clock, isClockInDoubt, onError } = this.#deps;
     if (isClockInDoubt()) return;

@@ -3,7 +3,7 @@ import { base32 } from '../../domain/ids.ts';
 import type { ApiKeyId, MerchantId, Mode } from '../../domain/ids.ts';
 import type { Random } from '../../ports/random.ts';
 
-/* What a merchant is given once, and the names of what belongs to it. */
+/* Credentials that a merchant sees once, and ids of what belongs to a merchant. */
 
 const SECRET_BYTES = 32;
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -11,7 +11,7 @@ const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const SECRET_LENGTH = 43;
 const ID_LENGTH = 20;
 
-/** 256 random bits in letters and digits: a double click selects the whole of it. */
+/** 256 random bits in letters and digits, so that a double click selects all of it. */
 function secretText(random: Random): string {
   let rest = BigInt(`0x${Buffer.from(random.bytes(SECRET_BYTES)).toString('hex')}`);
   let text = '';
@@ -34,15 +34,15 @@ export const newDomainId = (random: Random): string => newId('dom', random);
 export const newApiKey = (mode: Mode, random: Random): string => `sk_${mode}_${secretText(random)}`;
 /** Signs requests. Its whole text is the HMAC key. */
 export const newApiSecret = (mode: Mode, random: Random): string => `sks_${mode}_${secretText(random)}`;
-/** Signs webhooks: apart from the API secret, so that a logged delivery is never a valid API signature. */
+/** Signs webhooks. Separate from the API secret, so that a logged delivery is never a valid API signature. */
 export const newWebhookSecret = (mode: Mode, random: Random): string => `whs_${mode}_${secretText(random)}`;
 
-/** SHA-256 (hex), all that is kept of an API key. */
+/** SHA-256 (hex), the only trace of an API key that is stored. */
 export const hashOfKey = (apiKey: string): string => hash('sha256', apiKey, 'hex');
-/** The prefix and the last four characters, for people. */
+/** The prefix and the last four characters, for display. */
 export const hintOfKey = (mode: Mode, apiKey: string): string => `sk_${mode}_...${apiKey.slice(-4)}`;
 
-/* What a sealed text was sealed for: tenant, id, version, purpose. */
+/* Contexts that bind a sealed text to tenant, id, version and purpose. */
 
 export const apiSecretContext = (merchantId: MerchantId, keyId: ApiKeyId): string =>
   `${merchantId}|${keyId}|1|api_secret`;

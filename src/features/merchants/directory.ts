@@ -27,11 +27,11 @@ const ENDPOINT_EVENTS: ReadonlySet<string> = new Set([
   'WebhookEndpointResumed',
 ]);
 
-/** What takes something from a key. Of a type that is not known it may be that. */
+/** Whether an event of this type may restrict a key. Unknown types count as restricting. */
 const mayNarrow = (type: string): boolean =>
   type === 'ApiKeyRevoked' || type === 'ApiKeyRestricted' || !isEventType(type);
 
-/** Of a merchant of whom nothing is known yet. */
+/** For a merchant that is not loaded yet. */
 const OUTCOMES_ONLY: readonly Told[] = [{ furtherEndpointId: null, types: new Set(OUTCOME_TYPES), fields: [] }];
 
 interface Entry {
@@ -43,8 +43,8 @@ interface Entry {
 }
 
 /**
- * Every merchant in memory, with keys ready for use, kept current by a live subscription to the `merchant-` streams:
- * authentication and the paths of sessions and webhooks never wait for a store.
+ * All merchants in memory with keys ready for use, kept current by a live subscription to the `merchant-` streams, so
+ * that authentication, sessions and webhooks never wait for a store.
  */
 export class MerchantDirectory implements KeyDirectory, MerchantLookup {
   readonly #store: EventStore;
@@ -53,26 +53,26 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
   readonly #onNotification: (id: string) => void;
   readonly #entries = new Map<string, Entry>();
   readonly #keys = new Map<string, AuthenticatedKey>();
-  /** What the keys in use were made from, by id. */
+  /** The restrictions from which the active ones were built, by key id. */
   readonly #restrictions = new Map<string, KeyRestrictions>();
-  /** When a key was last used here, as far as this process knows. */
+  /** When a key was last used in this process. */
   readonly #used = new Map<string, { readonly key: AuthenticatedKey; readonly atSec: number }>();
   readonly #listeners = new Set<(queue: QueueId) => void>();
-  /** Merchants of whom a change waits. */
+  /** Merchants with pending changes. */
   readonly #waiting = new Set<string>();
-  /** Events that were folded and whose keys and endpoint are not in force yet, by merchant. */
+  /** Folded events whose keys and endpoints are not active yet, by merchant. */
   readonly #folded = new Map<string, MerchantEvent[]>();
-  /** The newest event of a merchant that takes something from a key and cannot be read, by its revision. */
+  /** Revision of the newest unreadable event that may restrict a key, by merchant. */
   readonly #doubtful = new Map<string, number>();
   #subscription: Subscription | null = null;
   #firstFault: Error | null = null;
 
-  /** `onFault`: a stored secret that does not open; that key or endpoint is out of use, all others work. */
+  /** `onFault`: a stored secret cannot be opened. That key or endpoint is disabled; all others work. */
   constructor(deps: {
     readonly store: EventStore;
     readonly sealer: Pick<Sealer, 'open' | 'holds'>;
     readonly onFault?: (merchantId: string, message: string) => void;
-    /** The id of something that a merchant is told. */
+    /** Called with the id of each settings notification. */
     readonly onNotification?: (id: string) => void;
   }) {
     this.#store = deps.store;
@@ -82,9 +82,9 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
   }
 
   /**
-   * Reads all merchants and then follows the log. Rejects when a secret does not open: most likely a wrong key of the
-   * settings. Kinds of secrets of which this process holds no key stay closed: it checks no requests then, or signs no
-   * webhooks.
+   * Reads all merchants and then follows the event log. Rejects when a secret cannot be opened, most likely because of
+   * a wrong key in the settings. Secrets for which this process has no key stay sealed: it then verifies no requests,
+   * or signs no webhooks.
    */
   async start(): Promise<void> {
     await new Promise<void>((resolve) => {
@@ -114,12 +114,12 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
     this.#used.set(key.keyId, { key, atSec: nowSec });
   }
 
-  /** The last use of a key that is known here: of this process, or what the ledger has of others. */
+  /** The last known use of a key, in this process or recorded by others. */
   lastUseOf({ issued, usedAtSec }: KeyState): number | null {
     return Math.max(usedAtSec ?? 0, this.#used.get(issued.keyId)?.atSec ?? 0) || null;
   }
 
-  /** Keys whose use of this process the ledger may not have. */
+  /** Keys used in this process whose use may not be recorded yet. */
   usesHere(): readonly { readonly key: AuthenticatedKey; readonly atSec: number }[] {
     return [...this.#used.values()];
   }
@@ -128,7 +128,7 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
     return this.#entries.get(merchantId)?.settings ?? null;
   }
 
-  /** The whole state, for overviews; null when there is no such merchant. */
+  /** The whole state, for overviews; null if there is no such merchant. */
   state(merchantId: MerchantId): MerchantState | null {
     return this.#entries.get(merchantId)?.state ?? null;
   }
@@ -141,7 +141,7 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
     return this.#entries.get(merchantId)?.subscriptions ?? OUTCOMES_ONLY;
   }
 
-  /** Changes that wait and whose time has come. */
+  /** Pending changes whose time has come. */
   dueChanges(nowSec: number): readonly MerchantChangeScheduled['data'][] {
     return [...this.#waiting].flatMap((id) =>
       Object.values(this.#entries.get(id)?.state.context.pendingChanges ?? {}).filter(
@@ -156,7 +156,7 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
     );
   }
 
-  /** Called when an endpoint changed, until the returned function is called. */
+  /** Calls the listener when an endpoint changes. Returns the function that unsubscribes. */
   onEndpointChange(listener: (queue: QueueId) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -173,8 +173,7 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
     try {
       this.#fold(events);
     } finally {
-      // A batch that fails comes again without what was folded of it: a key revoked in its good part must not stay in
-      // use.
+      // A failed batch is redelivered without the events already folded; a key revoked among them must not stay in use.
       for (const [merchantId, facts] of this.#folded) {
         this.#refresh(merchantId, facts);
         this.#folded.delete(merchantId);
@@ -186,7 +185,7 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
     for (const recorded of events) {
       const merchantId = recorded.stream.slice(STREAM_PREFIX.length);
       const known = this.#entries.get(merchantId);
-      // A batch whose handling failed half-way comes again from its start.
+      // A batch that failed midway is redelivered from its start.
       if (known && recorded.revision <= known.revision) continue;
       const [event, state] = this.#next(recorded, merchantId, known?.state);
       const { settings = null, endpoints = new Map(), subscriptions = OUTCOMES_ONLY } = known ?? {};
@@ -196,8 +195,7 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
   }
 
   /**
-   * What the event makes of the merchant. While it is not known what was taken from a key, none of the merchant's is in
-   * use.
+   * Applies the event to the merchant. While a restricting event is unreadable, none of the merchant's keys is active.
    */
   #next(recorded: RecordedEvent, merchantId: string, known: MerchantState | undefined): [MerchantEvent, MerchantState] {
     try {
@@ -306,7 +304,7 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
   }
 }
 
-/** What is told where an endpoint was before goes the plain way. */
+/** For a notification to a removed endpoint. */
 const FORMER = {
   durableRedelivery: false,
   events: [],
@@ -316,10 +314,7 @@ const FORMER = {
   moves: 0,
 } as const;
 
-/**
- * Nothing for a key that nothing holds back. A list that does not parse allows nobody: it was written by another
- * version.
- */
+/** Undefined for an unrestricted key. A list that does not parse was written by another version and allows nobody. */
 function activeRestrictions({
   scopes,
   addresses,

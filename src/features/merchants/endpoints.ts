@@ -23,7 +23,7 @@ export class MerchantEndpoints implements EndpointDirectory {
     return this.#directory.subscriptionsOf(merchantId);
   }
 
-  /** An endpoint that was replaced meanwhile has nothing to suspend: that is no error. */
+  /** If the endpoint was replaced in the meantime there is nothing to suspend, which is not an error. */
   async suspend(merchantId: MerchantId, endpointId: string, reason: 'only_failures' | 'gone'): Promise<void> {
     const context = { correlationId: endpointId, actor: 'deliveries' };
     await this.#merchants.execute(merchantStream(merchantId), { type: 'SuspendEndpoint', endpointId, reason }, context);

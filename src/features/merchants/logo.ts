@@ -4,17 +4,15 @@ import type { Logo } from '../../domain/events/merchant-events.ts';
 import type { ShownLogo } from '../shared/merchant-api.ts';
 
 const MAX_UPLOAD_BYTES = 128 * 1024;
-/** Each side of what is uploaded. */
+/** Maximum width and height of an upload. */
 const MAX_UPLOAD_SIDE = 1_024;
-/** Twice what the pages show, for dense screens. */
+/** Twice the displayed size, for high-density screens. */
 const MAX_WIDTH = 320;
 const MAX_HEIGHT = 80;
-/** The first view of a payment page stays small with it. */
+/** Keeps the first view of a payment page small. */
 const MAX_ENCODED_BYTES = 32 * 1024;
 
-/**
- * Signature and the head of the first chunk, up to the byte that says whether it is interlaced (PNG, 5.2 and 11.2.1).
- */
+/** Signature and first chunk header, up to the byte for the interlace method (PNG, 5.2 and 11.2.1). */
 const HEAD = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 const HEAD_BYTES = HEAD.length + 13;
 
@@ -23,8 +21,8 @@ export type LogoReading = { readonly ok: true; readonly logo: Logo } | { readonl
 const refused = (why: string): LogoReading => ({ ok: false, why });
 
 /**
- * Makes the image anew from its pixels: nothing else of what was uploaded is kept. Sizes are read before anything is
- * inflated, so that a small file cannot become a large picture.
+ * Re-encodes the image from its pixels, so that nothing else of the upload is kept. Sizes are checked before anything
+ * is inflated, so that a small file cannot become a large picture.
  */
 export function readLogo(base64: string): LogoReading {
   if (base64.length > Math.ceil(MAX_UPLOAD_BYTES / 3) * 4)
@@ -35,7 +33,7 @@ export function readLogo(base64: string): LogoReading {
   const [width, height] = [file.readUInt32BE(HEAD.length), file.readUInt32BE(HEAD.length + 4)];
   if (width > MAX_UPLOAD_SIDE || height > MAX_UPLOAD_SIDE)
     return refused(`must be at most ${MAX_UPLOAD_SIDE} pixels wide and high`);
-  // Of an interlaced image the library would inflate whatever the file holds.
+  // For an interlaced image the library inflates everything in the file.
   if (file[HEAD_BYTES - 1] !== 0) return refused('must be saved without interlacing');
   const pixels = width === 0 || height === 0 ? null : decoded(file, width, height);
   if (pixels === null) return refused('must be a complete PNG image');
@@ -51,11 +49,11 @@ export function readLogo(base64: string): LogoReading {
 interface Pixels {
   readonly width: number;
   readonly height: number;
-  /** Red, green, blue, alpha, a byte each. */
+  /** RGBA, one byte each. */
   readonly data: Buffer;
 }
 
-/** Null for a file that does not hold what its head promises. */
+/** Null if the file does not contain what its header states. */
 function decoded(file: Buffer, width: number, height: number): Buffer | null {
   try {
     const image = PNG.sync.read(file);
@@ -66,7 +64,7 @@ function decoded(file: Buffer, width: number, height: number): Buffer | null {
   }
 }
 
-/** As large as it is shown at most; each pixel is the mean of those it stands for, weighted by how opaque they are. */
+/** Scales down to the largest displayed size. Each pixel is the mean of the pixels it covers, weighted by opacity. */
 function smaller(image: Pixels): Pixels {
   const scale = Math.min(1, MAX_WIDTH / image.width, MAX_HEIGHT / image.height);
   if (scale === 1) return image;
@@ -110,7 +108,7 @@ export function shownLogo({ png, width, height }: Logo): ShownLogo {
   return { png: bytes, version: hash('sha256', bytes, 'hex').slice(0, 16), width, height };
 }
 
-/** What is shown; the picture itself stands on the payment pages. */
+/** Facts about the logo. The image itself appears on payment pages. */
 export interface LogoOverview {
   readonly width: number;
   readonly height: number;

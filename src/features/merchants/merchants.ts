@@ -38,19 +38,19 @@ export interface MerchantsDeps {
   readonly clock: Clock;
   readonly vetWebhookUrl: WebhookUrlVetting;
   readonly finalityFloor: FinalityFloor;
-  /** Of what is due, the most that a merchant may let be missing. */
+  /** Largest tolerance that a merchant may set, as a percentage of what is due. */
   readonly toleranceMaxPercent: number;
-  /** Of live merchants who have no delay of their own. */
+  /** For live merchants without a delay of their own. */
   readonly changeDelayMinutes: number;
 }
 
-/** Who changes a merchant: ends up in the events' metadata. Default: the operator. */
+/** Who changes a merchant, as recorded in the events' metadata. Default: the operator. */
 export interface ChangedBy {
   readonly actor: string;
   readonly correlationId: string;
 }
 
-/** Shown once, never again: only a hash of the key and sealed secrets are kept. */
+/** Shown once: only a hash of the key and sealed secrets are stored. */
 export interface NewMerchant {
   readonly id: MerchantId;
   readonly mode: Mode;
@@ -66,12 +66,15 @@ export interface NewWebhookSecret {
   readonly activates_at: number;
 }
 
-/** How long the old webhook secret signs the main header after a new one was issued, unless it is activated before. */
+/**
+ * How long the old webhook secret keeps signing the main header after a new one was issued, unless that is activated
+ * earlier.
+ */
 const ROTATION_SEC = 86_400;
 
 /**
- * Registering merchants and changing their settings. What a call changed is in force on this node when it answers.
- * A refusal is a value; rejects with `StoreUnavailable` when the outcome is unknown.
+ * Registers merchants and changes their settings. A change is in force on this node when its call returns. A refusal is
+ * a value; rejects with `StoreUnavailable` when the outcome is unknown.
  */
 export class Merchants {
   readonly #deps: MerchantsDeps;
@@ -106,7 +109,7 @@ export class Merchants {
     return done.ok ? { ok: true, value: { id: merchantId, mode, ...shown, webhook_secret: webhookSecret } } : done;
   }
 
-  /** A further key, for rotation: the old ones work until they are revoked. */
+  /** An additional key, for rotation. Existing keys work until they are revoked. */
   async issueKey(
     merchantId: MerchantId,
     restrictions: Partial<KeyRestrictions> = {},
@@ -125,7 +128,7 @@ export class Merchants {
     return done.ok ? { ok: true, value: shown } : done;
   }
 
-  /** Only the restrictions given are changed; they hold for the next request. */
+  /** Changes only the given restrictions, with effect from the next request. */
   async restrictKey(
     merchantId: MerchantId,
     keyId: ApiKeyId,
@@ -140,8 +143,8 @@ export class Merchants {
   }
 
   /**
-   * A null URL stops deliveries; the endpoint keeps its secret for the next one. What is absent stays. A suspended
-   * endpoint is resumed.
+   * A null URL stops deliveries; the endpoint keeps its secret for the next URL. Absent fields are unchanged. Resumes a
+   * suspended endpoint.
    */
   async setWebhook(
     merchantId: MerchantId,
@@ -155,8 +158,8 @@ export class Merchants {
   }
 
   /**
-   * Shows a new secret that takes over after 24 h, or when it is activated. `keep` stores the sealed secret of the
-   * first request with a key, and gives it back to those that repeat it.
+   * Returns a new secret that takes over after 24 hours, or when it is activated. `keep` stores the sealed secret of
+   * the first request with an idempotency key and returns it to repetitions.
    */
   async issueWebhookSecret(
     merchantId: MerchantId,
@@ -201,7 +204,7 @@ export class Merchants {
     };
   }
 
-  /** Lets an issued secret take over at once. */
+  /** Activates an issued secret at once. */
   activateWebhookSecret(
     merchantId: MerchantId,
     by?: ChangedBy,
@@ -218,10 +221,7 @@ export class Merchants {
     return this.#change(merchantId, { type: 'ResumeEndpoint', ...(endpointId !== undefined && { endpointId }) }, by);
   }
 
-  /**
-   * A further endpoint with a secret of its own. `keep` stores what makes it the same endpoint when the request is
-   * repeated.
-   */
+  /** Adds an endpoint with its own secret. `keep` stores what a repetition needs to return the same endpoint. */
   async addWebhook(
     merchantId: MerchantId,
     input: Omit<Extract<MerchantCommand, { type: 'AddEndpoint' }>, 'type' | 'endpointId' | 'sealedSecret'>,
@@ -279,7 +279,7 @@ export class Merchants {
     return this.#change(merchantId, { type: 'RemoveDomain', domainId }, by);
   }
 
-  /** Only the settings given are changed; none beyond the operator's bounds. */
+  /** Changes only the given settings. Rejects values beyond the operator's bounds. */
   setPolicy(
     merchantId: MerchantId,
     policy: Partial<MerchantPolicy>,
@@ -288,7 +288,7 @@ export class Merchants {
     return this.#change(merchantId, { type: 'SetPolicy', policy, ...this.#policyBounds() }, by);
   }
 
-  /** A PNG image in base64; null takes the logo away. */
+  /** A PNG image in base64; null removes the logo. */
   async setLogo(merchantId: MerchantId, image: string | null, by?: ChangedBy): Promise<Outcome<MerchantOverview>> {
     if (image === null) return this.#change(merchantId, { type: 'SetLogo', logo: null }, by);
     const read = readLogo(image);
@@ -306,7 +306,7 @@ export class Merchants {
     return this.#deps.directory.merchantIds().flatMap((id) => this.getMerchant(id) ?? []);
   }
 
-  /** Two operators agreed to it: the signer's journal holds their approvals. */
+  /** Requires the agreement of two operators, whose approvals are in the signer's journal. */
   setSettlementAddress(
     merchantId: MerchantId,
     destination: { readonly network: Network; readonly address: string; readonly approvers: readonly string[] },
@@ -315,7 +315,7 @@ export class Merchants {
     return this.#change(merchantId, { type: 'SetSettlementAddress', ...destination }, by);
   }
 
-  /** Null: as the installation says. A shorter delay waits as long as the one that it replaces. */
+  /** Null: the default of the installation. A shorter delay takes effect only after the current one. */
   setChangeDelay(merchantId: MerchantId, minutes: number | null, by?: ChangedBy): Promise<Outcome<MerchantOverview>> {
     return this.#change(merchantId, { type: 'SetChangeDelay', minutes }, by);
   }
@@ -324,10 +324,7 @@ export class Merchants {
     return this.#change(merchantId, { type: 'WithdrawChange', changeId }, by);
   }
 
-  /**
-   * Puts a change into force whose time has come. What was withdrawn meanwhile, or is in force already, changes
-   * nothing.
-   */
+  /** Applies a change whose time has come. Does nothing if it was withdrawn or is already in force. */
   applyChange(pending: MerchantChangeScheduled['data']): Promise<Outcome<MerchantOverview>> {
     const { merchantId, changeId, requestedBy } = pending;
     const command = {
@@ -402,7 +399,7 @@ export class Merchants {
   }
 }
 
-/** What a stolen key would change first, and may be made to wait. */
+/** Settings that a thief with a key would change first, so changes to them can be delayed. */
 const GUARDED: ReadonlySet<MerchantCommand['type']> = new Set<MerchantCommand['type']>([
   'SetWebhook',
   'AddEndpoint',
@@ -411,6 +408,6 @@ const GUARDED: ReadonlySet<MerchantCommand['type']> = new Set<MerchantCommand['t
   'SetChangeDelay',
 ]);
 
-/** Stores what the first request with a key made, and gives it back to those that repeat it. */
+/** Stores the result of the first request with an idempotency key and returns it to repetitions. */
 type Keep = (made: string) => Promise<Outcome<string>>;
 const keepNothing: Keep = async (made) => ({ ok: true, value: made });

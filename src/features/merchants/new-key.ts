@@ -11,7 +11,7 @@ export interface NewKey {
   readonly api_secret: string;
 }
 
-/** An API key with its secret: what its event keeps, and what its merchant is shown. */
+/** An API key with its secret: the event to store, and what the merchant is shown. */
 export function newKey(
   { random, sealer }: { readonly random: Random; readonly sealer: Sealer },
   merchantId: MerchantId,

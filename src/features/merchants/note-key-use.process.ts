@@ -6,15 +6,12 @@ import { InTurn } from '../../runtime/util/in-turn.ts';
 const DAY_SEC = 86_400;
 const EVERY_MS = 60_000;
 
-/**
- * Writes the day of each key's last use into the ledger, away from the requests: what is lost with a process is that
- * day at most.
- */
+/** Records the day of each key's last use outside the request path. A crash loses at most the current day. */
 export class NoteKeyUse {
   readonly #directory: Pick<MerchantDirectory, 'usesHere'>;
   readonly #merchants: Pick<MerchantHandler, 'execute'>;
   readonly #onError: (error: unknown) => void;
-  /** Day last written, by key. */
+  /** Last recorded day, by key. */
   readonly #noted = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
   readonly #turns = new InTurn();

@@ -10,19 +10,19 @@ import { mainSecret, type EndpointState, type KeyState } from '../../../state-ma
 import { logoOverview, type LogoOverview } from './logo.ts';
 import { must } from '../../domain/must.ts';
 
-/* Merchants as their settings are shown: never a secret. */
+/* Merchants as their settings are shown, without secrets. */
 
 /** An API key without its secrets. */
 export interface KeyOverview {
   readonly key_id: ApiKeyId;
   readonly hint: string;
   readonly revoked: boolean;
-  /** Null: all. */
+  /** Null: all scopes. */
   readonly scopes: readonly Scope[] | null;
-  /** Empty: from anywhere. */
+  /** Empty: any address. */
   readonly addresses: readonly string[];
   readonly signature_version: SignatureVersion;
-  /** To the second on the node that served it, to the day elsewhere; null before the first use. */
+  /** Exact to the second on the node that served the request, to the day elsewhere; null before the first use. */
   readonly last_used_at: number | null;
 }
 
@@ -36,12 +36,12 @@ export interface MerchantOverview {
   readonly webhook: WebhookOverview | null;
   readonly further_webhooks: readonly WebhookOverview[];
   readonly domains: readonly { readonly domain_id: string; readonly host: string; readonly name: string }[];
-  /** As it holds, under the operator's floor. */
+  /** The effective policy, limited by the operator's bounds. */
   readonly policy: MerchantPolicy;
   readonly logo: LogoOverview | null;
-  /** How long a change of what is guarded waits. */
+  /** Delay of guarded changes. */
   readonly change_delay_minutes: number;
-  /** In the order in which they were asked for. */
+  /** In the order of the requests. */
   readonly pending_changes: readonly PendingChangeOverview[];
 }
 
@@ -54,11 +54,11 @@ export interface WebhookOverview {
   readonly standard_webhooks: boolean;
   readonly disabled: boolean;
   readonly suspended: 'only_failures' | 'gone' | null;
-  /** When an issued secret takes over the main header; null when none is waiting. */
+  /** When an issued secret takes over the main header; null if none is pending. */
   readonly next_secret_activates_at: number | null;
 }
 
-/** A change that was asked for and is not in force yet. */
+/** A change that was requested and is not in force yet. */
 export interface PendingChangeOverview {
   readonly change_id: string;
   readonly setting: GuardedChange['kind'];

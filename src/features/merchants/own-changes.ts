@@ -4,7 +4,7 @@ import type { Caller, Outcome } from '../shared/merchant-api.ts';
 import type { Merchants } from './merchants.ts';
 import type { PendingChangeOverview } from './overview.ts';
 
-/** A merchant's own view of its changes that wait. */
+/** A merchant's own pending changes. */
 export class OwnChanges {
   readonly #merchants: Pick<Merchants, 'getMerchant' | 'withdrawChange'>;
   readonly #idempotency: Idempotency;
@@ -17,12 +17,12 @@ export class OwnChanges {
     this.#idempotency = deps.idempotency;
   }
 
-  /** In the order in which they were asked for. */
+  /** In the order of the requests. */
   list({ merchantId }: { readonly merchantId: MerchantId }): readonly PendingChangeOverview[] {
     return this.#merchants.getMerchant(merchantId)?.pending_changes ?? [];
   }
 
-  /** What still waits afterwards. */
+  /** Returns the changes that are still pending. */
   withdraw(caller: Caller, changeId: string): Promise<Outcome<readonly PendingChangeOverview[]>> {
     const run = async (): Promise<Outcome<readonly PendingChangeOverview[]>> => {
       const by = { actor: `merchant:${caller.merchantId}`, correlationId: caller.requestId };

@@ -12,7 +12,7 @@ type Settings = Pick<
 type NewEndpoint = Parameters<Merchants['addWebhook']>[1];
 type EndpointChange = Parameters<Merchants['setWebhook']>[1];
 
-/** What a merchant does by itself with the endpoints it is told at; each change once for each Idempotency-Key. */
+/** A merchant's changes to its own endpoints, each applied once per Idempotency-Key. */
 export class OwnEndpoints {
   readonly #merchants: Settings;
   readonly #idempotency: Idempotency;
@@ -22,7 +22,7 @@ export class OwnEndpoints {
     this.#idempotency = deps.idempotency;
   }
 
-  /** The default one first. */
+  /** The default endpoint comes first. */
   list({ merchantId }: { readonly merchantId: MerchantId }): readonly WebhookOverview[] {
     const merchant = this.#merchants.getMerchant(merchantId);
     return merchant ? endpointsOf(merchant) : [];
@@ -32,9 +32,7 @@ export class OwnEndpoints {
     return this.list(reader).find(({ endpoint_id: id }) => id === endpointId) ?? null;
   }
 
-  /**
-   * The ledger keeps the secret sealed only, so what a repetition is answered is what was sealed for the first request.
-   */
+  /** The event log stores the secret only sealed, so a repetition receives what was sealed for the first request. */
   add(caller: Caller, endpoint: NewEndpoint): ReturnType<Merchants['addWebhook']> {
     return this.#merchants.addWebhook(caller.merchantId, endpoint, byOf(caller), (made) =>
       this.#kept(caller, 'webhook.endpoint.create', JSON.stringify(endpoint), made),
@@ -59,7 +57,7 @@ export class OwnEndpoints {
     );
   }
 
-  /** Sends to it again, what has queued in order. */
+  /** Resumes deliveries, starting with the queued ones in order. */
   resume(caller: Caller, endpointId: string): Promise<Outcome<WebhookOverview>> {
     return this.#once(caller, endpointId, 'webhook.resume', (by) =>
       this.#merchants.resumeWebhook(caller.merchantId, by, endpointId),

@@ -1,10 +1,10 @@
-/** The part of the library that logos are read and written with; it brings no types. */
+/** The parts of pngjs used for logos. The library has no types. */
 declare module 'pngjs' {
   export class PNG {
     constructor(size: { readonly width: number; readonly height: number });
     readonly width: number;
     readonly height: number;
-    /** Red, green, blue, alpha, a byte each. */
+    /** RGBA, one byte each. */
     data: Buffer;
     static readonly sync: { read(file: Buffer): PNG; write(image: PNG): Buffer };
   }

@@ -18,7 +18,7 @@ export const invalidHost: Refused = {
   },
 };
 
-/** The host as URLs give it back (lower case, punycode); null when it is anything more than a host. */
+/** The host as URLs normalise it (lower case, punycode); null if the text is anything other than a host. */
 export function normalHost(text: string): string | null {
   const url = /^[^\s/\\?#@:%[\]]{1,253}$/.test(text) ? URL.parse(`https://${text}/`) : null;
   return url === null ? null : url.hostname;

@@ -52,11 +52,11 @@ export interface ShownLink extends PaymentLinkTerms {
   readonly status: LinkStatus;
 }
 
-/** A link as it stands at this moment, its payments looked at. */
+/** A link at this moment, with its payments checked. */
 export interface PaymentLinkView extends ShownLink {
   readonly createdAtSec: number;
   readonly switchedOff: { readonly reason: string; readonly offAtSec: number } | null;
-  /** Payments that visitors made. */
+  /** Number of payments that visitors created. */
   readonly made: number;
   readonly paid: number;
   readonly open: number;
@@ -66,44 +66,44 @@ export interface PaymentLinkView extends ShownLink {
 export interface LinkPayment {
   readonly number: number;
   readonly orderId: string;
-  /** Null: it was never made. */
+  /** Null: the payment was never created. */
   readonly sessionId: SessionId | null;
 }
 
-/** Which page was pressed, and in which network of clients it was. */
+/** The page whose button was pressed, and the visitor's network. */
 export interface Press {
   readonly press: string;
   readonly visitor: string;
 }
 
-/** What visitors of a link are shown and may do. `press` names the page whose button was pressed. */
+/** What visitors of a link see and can do. `press` identifies the page whose button was pressed. */
 export interface PayerLinks {
   linkFor(id: PaymentLinkId): Promise<{ readonly link: ShownLink; readonly shop: ShopFacts } | null>;
   shopFor(id: PaymentLinkId): Promise<ShopFacts | null>;
-  /** The payment that the page was given, which is paid or may be; null where there is no such link. */
+  /** The payment already assigned to the page, if it is paid or still payable; null if there is no such link. */
   paymentOf(id: PaymentLinkId, press: string): Promise<{ readonly sessionId: SessionId | null } | null>;
-  /** The payment of the page, made if it has none; `rate_limited`: the visitor left too many unpaid. */
+  /** The payment of the page, created if necessary; `rate_limited` if the visitor left too many unpaid. */
   pay(id: PaymentLinkId, by: Press, requestId: string): Promise<Outcome<SessionId>>;
-  /** Seconds until the visitor may make another payment. */
+  /** Seconds until the visitor may create another payment. */
   waitSec(id: PaymentLinkId, visitor: string): Promise<number>;
 }
 
-/** In which the payment of a number comes to be, or never does. */
+/** Time for a reserved payment to be created before it counts as failed. */
 const GRACE_SEC = 60;
 const ID_BYTES = 13;
 const ID_LENGTH = 20;
-/** In a session's metadata. */
+/** Key in a session's metadata. */
 const METADATA_KEY = 'payment_link';
 
 const orderOf = (linkId: PaymentLinkId, number: number): string => `${linkId}-${number}`;
 
-/** The link that made the order; null for every other. */
+/** The link that created the order; null for other orders. */
 export function linkOfOrder(orderId: string): PaymentLinkId | null {
   const [link = '', number = '', ...more] = orderId.split('-');
   return more.length === 0 && /^[1-9]\d*$/.test(number) ? parsePaymentLinkId(link) : null;
 }
 
-/** Links for many: each visitor makes a payment of their own, within the bounds that the merchant set. */
+/** Reusable links: each visitor creates a payment of their own, within the bounds set by the merchant. */
 export class PaymentLinks implements PayerLinks {
   readonly #deps: PaymentLinksDeps;
 
@@ -141,7 +141,7 @@ export class PaymentLinks implements PayerLinks {
     return context && this.#view(context);
   }
 
-  /** The newest first. `after`: the cursor of the page before. */
+  /** Newest first. `after` is the cursor of the previous page. */
   async list(
     { merchantId, mode }: Reader,
     { after, limit }: { readonly after?: string | undefined; readonly limit: number },
@@ -157,7 +157,7 @@ export class PaymentLinks implements PayerLinks {
     return { links: links.filter((link) => link !== null), next };
   }
 
-  /** The newest first, those with a number below `before`; null where there is no such link. */
+  /** Newest first, with numbers below `before`; null if there is no such link. */
   async payments(
     reader: Reader,
     id: PaymentLinkId,
@@ -177,8 +177,8 @@ export class PaymentLinks implements PayerLinks {
     if (!context?.created || !shop) return null;
     const nowSec = this.#nowSec();
     const status = linkStatus(context, nowSec);
-    // Payments that ended make room, and some that expired may be paid after all: a link is looked at more closely
-    // only where that can change what its page says.
+    // Ended payments free their places, and expired ones may be paid later. A link is checked more closely only where
+    // that can change what its page says.
     const ended = await this.#endedOf(context, [
       ...(isWaiting(status) ? Object.keys(context.open).map(Number) : []),
       ...(isLasting(status) && mayBeFull(context) ? context.unpaid.map(({ number }) => number) : []),
@@ -201,8 +201,8 @@ export class PaymentLinks implements PayerLinks {
   }
 
   /**
-   * The number is recorded before the payment is made: whoever presses the same page again is led to the same
-   * payment, after a crash, too.
+   * Records the number before creating the payment, so that pressing the same page again leads to the same payment,
+   * even after a crash.
    */
   async pay(id: PaymentLinkId, by: Press, requestId: string): Promise<Outcome<SessionId>> {
     const { press } = by;
@@ -220,8 +220,8 @@ export class PaymentLinks implements PayerLinks {
     const used = await this.#deps.handler.execute(paymentLinkStream(id), command, { correlationId: requestId, actor });
     if (!used.ok) return used;
     const number = must(numberOf(used.state.context, press));
-    // Whoever was held up for long finds the place given to somebody else, and must not make a payment that is not
-    // counted.
+    // After a long delay the place may have been given to someone else; a payment that is not counted must not be
+    // created.
     if (!Object.hasOwn((await this.#context(id))?.open ?? {}, String(number))) return PLACE_LOST;
     const { merchantId, mode, amount, currency, description } = before.created;
     const caller: Caller = { merchantId, mode, keyId: 'payment-link' as ApiKeyId, requestId, operator: actor };
@@ -285,7 +285,7 @@ export class PaymentLinks implements PayerLinks {
     return this.#deps.sessions.sessionOfOrder(must(created), orderOf(must(created).linkId, number));
   }
 
-  /** Which of these payments take no money any more: the payments know. */
+  /** Which of these payments no longer take money, according to their sessions. */
   async #endedOf(context: PaymentLinkContext, numbers: readonly number[]): Promise<EndedUse[]> {
     const found = await Promise.all(
       numbers.map(async (number): Promise<EndedUse[]> => {
@@ -310,20 +310,19 @@ const outcomeOf = (status: SessionState['value']): UseOutcome | null => {
 const afterAll = (context: PaymentLinkContext, ended: readonly EndedUse[], nowSec: number): PaymentLinkContext =>
   ended.reduce((left, use) => afterUse(left, use, nowSec), context);
 
-/** Also those that were noted as unpaid: they may have been paid since. */
+/** Includes payments noted as unpaid, because they may have been paid since. */
 const numbersOf = ({ paid, open, unpaid }: PaymentLinkContext, press: string): number[] =>
   [...paid, ...Object.entries(open).map(([number, use]) => ({ number: Number(number), press: use.press })), ...unpaid]
     .filter((use) => use.press === press)
     .map(({ number }) => number);
 
-/** Whether the link is full if all that wait, or ended unpaid, turn out to be paid. */
+/** Whether the link is full if every open or unpaid payment turns out to be paid. */
 const mayBeFull = ({ created, open, paid, unpaid }: PaymentLinkContext): boolean =>
   paid.length + Object.keys(open).length + unpaid.length >= must(created).maxUses;
 
 /**
- * Whose end matters to a press: those of the page and of its visitor; all that are open, where they take half of the
- * room; and those that ended unpaid and may have been paid since, where they could fill the link or are about to be
- * forgotten.
+ * Payments whose end matters to a press: those of the page and of its visitor; all open ones, if they take half of the
+ * places; and unpaid ones that may have been paid since, if they could fill the link or are about to be forgotten.
  */
 function toLookAt(context: PaymentLinkContext, { press, visitor }: Press, nowSec: number): number[] {
   const { created, open, unpaid } = context;
@@ -339,7 +338,7 @@ function toLookAt(context: PaymentLinkContext, { press, visitor }: Press, nowSec
   return [...(isCrowded ? numbers : numbers.filter((number) => isOwn(must(open[number])))), ...ended];
 }
 
-/** Who does it, as its events say. */
+/** The actor as recorded in events. */
 interface Acting {
   readonly actor: string;
   readonly correlationId: string;

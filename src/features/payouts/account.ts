@@ -31,7 +31,7 @@ export class TreasuryAccount {
     return (await this.#deps.treasuries.read(this.stream))?.context ?? initialTreasuryContext;
   }
 
-  /** Null when it is written; the treasury's own words otherwise. */
+  /** Null if the command was recorded; otherwise the treasury's refusal. */
   async tell(command: TreasuryCommand, actor: string): Promise<string | null> {
     const result = await this.#deps.treasuries.execute(this.stream, command, {
       correlationId: this.#deps.random.uuid(),

@@ -30,15 +30,15 @@ export interface ExecutorDeps {
   readonly journalCheck: Pick<JournalCheck, 'look'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Between two looks at the same transaction. */
+  /** Interval between two checks of the same transaction. */
   readonly pollMs: number;
-  /** How long a deposit that left the chain may take to come back before nothing is paid for it any more. */
+  /** How long a deposit that left the chain may take to come back before payments for it are given up. */
   readonly depositGraceMs: number;
 }
 
 /**
- * Takes the orders of one treasury through the protocol for all outgoing money: reserve, sign, record, send, watch,
- * replace or give up. At most one place of the account's sequence is between reservation and signature at any time.
+ * Takes the orders of one treasury through the protocol of all outgoing money: reserve, sign, record, send, watch,
+ * replace or give up. At any time at most one place of the account's sequence is between reservation and signature.
  */
 export class OutgoingExecutor<Item extends Outgoing> {
   readonly #account: TreasuryAccount;
@@ -47,9 +47,9 @@ export class OutgoingExecutor<Item extends Outgoing> {
   readonly #retries: RetryState<Item['ref']>;
   readonly #sent: SentTransactions<Item>;
   readonly #turns = new InTurn();
-  /** What was not done at the last look. */
+  /** Orders that were not done in the last round. */
   #open: readonly Item['ref'][] = [];
-  /** Something of this executor was between reservation and signature when it was last looked at. */
+  /** In the last round, an order of this executor was between reservation and signature. */
   #isReserved = false;
 
   constructor(account: TreasuryAccount, records: OutgoingRecords<Item>, deps: ExecutorDeps) {
@@ -78,12 +78,12 @@ export class OutgoingExecutor<Item extends Outgoing> {
     return this.#account.address;
   }
 
-  /** What keeps the whole treasury from paying, or null. */
+  /** Why the whole treasury cannot pay; null if it can. */
   get alarm(): string | null {
     return this.#retries.alarm;
   }
 
-  /** Why nothing at all is paid now: the chain or the signer is away. */
+  /** Why nothing is paid at present: the chain or the signer is unavailable. */
   get outage(): WaitFacts | null {
     return this.#retries.outage;
   }
@@ -97,12 +97,14 @@ export class OutgoingExecutor<Item extends Outgoing> {
     return this.#account.context();
   }
 
-  /** Null when it is written; the treasury's own words otherwise. */
+  /** Null if the command was recorded; otherwise the treasury's refusal. */
   tell(command: TreasuryCommand, actor: string): Promise<string | null> {
     return this.#account.tell(command, actor);
   }
 
-  /** One look at everything. Throws when the store, the chain or the signer is gone; the next round goes on. */
+  /**
+   * Processes everything once. Throws when the store, the chain or the signer is unavailable; the next round continues.
+   */
   round(): Promise<void> {
     return this.#turns.run(async () => {
       const faults = new RoundFaults();
@@ -118,7 +120,7 @@ export class OutgoingExecutor<Item extends Outgoing> {
     });
   }
 
-  /** Gives one up between two rounds, so that it cannot be signed at the same moment. */
+  /** Gives up an order between two rounds, so that it cannot be signed at the same moment. */
   async reject(ref: Item['ref']): Promise<void> {
     await this.#turns.run(async () => {
       if (this.#records.reservation(await this.context())?.ref.id === ref.id)
@@ -130,7 +132,10 @@ export class OutgoingExecutor<Item extends Outgoing> {
     });
   }
 
-  /** Why one must not be given up: a restored ledger has lost that it was signed, the signer has not. Null otherwise. */
+  /**
+   * Why an order must not be given up: a restored event log has lost its signature, which the signer still has.
+   * Otherwise null.
+   */
   async lostSignature(id: string): Promise<string | null> {
     const { mode, network } = this.chain;
     const since = await this.#deps.signer.signedAfter(mode, network, (await this.context()).journal);
@@ -140,8 +145,8 @@ export class OutgoingExecutor<Item extends Outgoing> {
   }
 
   /**
-   * Writes down what the signer's journal says was signed for one of them and this ledger lost, between two rounds.
-   * Throws when it does not fit.
+   * Between two rounds, records a signature that the signer's journal has and this event log lost. Throws when it does
+   * not fit.
    */
   async takeOver(ref: Item['ref'], payment: SignedPayment): Promise<void> {
     await this.#turns.run(async () => {
@@ -151,8 +156,8 @@ export class OutgoingExecutor<Item extends Outgoing> {
   }
 
   /**
-   * Gives up, between two rounds, what was asked for anew in the place of a payment that is taken over. Throws when it
-   * was signed.
+   * Between two rounds, gives up an order that was requested again in place of a payment taken over from the journal.
+   * Throws when it was signed.
    */
   async giveWay(ref: Item['ref'], payment: SignedPayment): Promise<void> {
     await this.#turns.run(async () => {
@@ -163,7 +168,7 @@ export class OutgoingExecutor<Item extends Outgoing> {
     });
   }
 
-  /** Passes over, between two rounds, a transaction of the journal that can never land. Throws when it is refused. */
+  /** Between two rounds, skips a transaction of the journal that can never land. Throws when this is refused. */
   async passOver(payment: SignedPayment, data: JournalPlaceMoved['data']): Promise<void> {
     await this.#turns.run(async () => {
       await releaseUnsigned(payment, this.#account, this.#nowSec());
@@ -174,7 +179,7 @@ export class OutgoingExecutor<Item extends Outgoing> {
 
   async #round(faults: RoundFaults): Promise<void> {
     let items = await this.#read();
-    // What was reserved comes before everything else, since it holds the account's sequence.
+    // The reserved order comes first, because it holds the account's sequence.
     if (await this.#finishReserved()) items = await this.#read();
     const context = await this.context();
     const unknown = Object.values(context.unknownOutflows)[0];
@@ -184,8 +189,7 @@ export class OutgoingExecutor<Item extends Outgoing> {
       'outflow',
       unknown ? `${unknown.txHash ?? unknown.outflowKey} moved our money and is not in the event log` : null,
     );
-    // What has ended could not take the replacement that is reserved for it, and the reservation would hold up
-    // everything.
+    // An ended order cannot accept the replacement reserved for it, and its reservation would block everything.
     const beingSigned = this.#records.reservation(context)?.ref.id;
     const sent = items.filter((item) => isSigned(item) && item.ref.id !== beingSigned);
     await this.#sent.follow(sent, faults);
@@ -194,7 +198,7 @@ export class OutgoingExecutor<Item extends Outgoing> {
     else if (context.open === null) await this.#startDue(items, faults);
   }
 
-  /** Whoever asks why one of them is not paid is told, also where nothing was tried with it. */
+  /** Records why each order is not paid, even if nothing was tried for it. */
   #hold(items: readonly Item[]): void {
     for (const { ref } of items) this.#retries.wait(ref, 'payouts_stopped', must(this.#retries.alarm));
   }
@@ -210,10 +214,10 @@ export class OutgoingExecutor<Item extends Outgoing> {
     return items;
   }
 
-  /** True when it tried to. */
+  /** True if there was a reservation to finish. */
   async #finishReserved(): Promise<boolean> {
     const reserved = this.#records.reservation(await this.context());
-    // What was taken over from the journal has ended it, and what the signer said of it.
+    // An order taken over from the journal has ended the reservation, and with it the alarms of the signer.
     if (reserved === null && this.#isReserved)
       for (const source of OF_RESERVATION) this.#retries.setAlarm(source, null);
     this.#isReserved = reserved !== null;
@@ -248,7 +252,7 @@ export class OutgoingExecutor<Item extends Outgoing> {
       } catch (error) {
         faults.judge(error, () => this.#blame(item.ref, error));
       }
-      // What it left behind counts: bytes take money, and a reservation is finished before anything else.
+      // Its current state counts: signed bytes reserve money, and a reservation is finished before anything else.
       const now = await this.#records.find(item.ref);
       if (now && isSigned(now)) inFlight.push(now);
       const then = await this.context();
@@ -277,7 +281,7 @@ export class OutgoingExecutor<Item extends Outgoing> {
     const verdict = await this.#deps.signer.check(order);
     faults.answered('signer');
     if (!verdict.ok) return this.#refused(item, verdict);
-    // Anew: another transaction may have taken a place meanwhile.
+    // Read again, because another transaction may have taken a place in the meantime.
     const { nextNonce, usedNonces } = await this.context();
     const known = order.fromAddress === treasuryOf(order) ? nextNonce : null;
     await this.#reserve(
@@ -295,7 +299,7 @@ export class OutgoingExecutor<Item extends Outgoing> {
     await this.#fail(item, failure(reason));
   }
 
-  /** Nothing is signed for it yet. Within a reorganisation the money may come back; once that is over it ends. */
+  /** Nothing is signed yet. During a reorganisation the money may come back; after the grace period the order ends. */
   async #awaitDeposit(item: Item, missing: Missing): Promise<void> {
     if (this.#retries.isGone(item.ref, missing)) return this.#fail(item, failure('deposit_reverted'));
     this.#retries.holdUp(item.ref, 'deposit_not_final', `${item.ref.id} waits: ${missing.detail}`);
@@ -315,13 +319,13 @@ export class OutgoingExecutor<Item extends Outgoing> {
   ): Promise<void> {
     if (draft === null) return this.#retries.wait(item.ref, 'sequence_busy', SEQUENCE_BUSY);
     const sequence = { attempt, fromAddress: item.order.fromAddress, draft, replaces, reservedAtSec: this.#nowSec() };
-    // Another may have taken the sequence in between; the next round draws it up anew.
+    // Another order may have taken the sequence in between. The next round drafts it again.
     if (!(await this.#records.reserve(item, sequence))) return;
     this.#isReserved = true;
     await this.#finish(item.ref, sequence);
   }
 
-  /** Signs what is reserved, writes the bytes down, and only then lets them out. Safe to repeat after any crash. */
+  /** Signs what is reserved, records the bytes, and only then sends them. Safe to repeat after any crash. */
   async #finish(ref: Item['ref'], sequence: Sequence): Promise<void> {
     const { attempt, draft } = sequence;
     const item = await this.#records.find(ref);
@@ -341,7 +345,7 @@ export class OutgoingExecutor<Item extends Outgoing> {
     if (!isOwed) return;
     this.#retries.turns.forget(ref.id);
     this.#retries.turns.postpone(ref.id, 1);
-    // The deposit may have left while the signer was asked.
+    // The deposit may have left the chain during signing.
     if (!(await this.#sent.send({ ...item, signed: [...item.signed, signed] }, [signed]))) return;
     const { kind, network } = item.order;
     this.#deps.log.info({ ...ref.logged, kind, attempt, tx: txHash, network }, `${this.#records.words.one} was sent`);
@@ -363,14 +367,14 @@ export class OutgoingExecutor<Item extends Outgoing> {
   }
 
   /**
-   * The account's own sequence must be where the ledger is. Ahead: somebody else holds the key. Behind: a node forgot
-   * transactions, which block every later one, so they go out again.
+   * The account's sequence on the chain must match the event log. Ahead: somebody else holds the key. Behind: a node
+   * forgot transactions, which block all later ones, so they are sent again.
    */
   async #sequenceAgrees(faults: RoundFaults): Promise<boolean> {
     const next = await this.chain.nextNonce(this.treasury);
     if (next === null) return true;
     faults.answered('chain');
-    // Read after the chain, since what the chain counts is recorded before.
+    // Read after the chain, because transactions are recorded before the chain counts them.
     const known = (await this.context()).nextNonce ?? 0;
     if (next > known) {
       const alarm = `${this.treasury} has sent ${next} transactions on ${this.chain.network}, the event log knows ${known}: somebody else holds its key`;
@@ -413,5 +417,5 @@ export class OutgoingExecutor<Item extends Outgoing> {
   }
 }
 
-/** Of what nothing was signed for. */
+/** A failure of an order for which nothing was signed. */
 const failure = (reason: MoveFailureReason): Failure => ({ reason, ineffective: null });

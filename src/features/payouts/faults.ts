@@ -2,16 +2,16 @@ import { ChainUnavailable } from '../../ports/chain.ts';
 import { StoreUnavailable } from '../../ports/event-store.ts';
 import type { WaitReason } from '../../ports/outgoing.ts';
 
-/** What a payout or a move cannot be made without. */
+/** A dependency of every payout or move. */
 type Helper = 'chain' | 'signer';
 
-/** Null for a fault of another kind. */
+/** Null for other errors. */
 export function helperGone(error: unknown): Helper | null {
   if (error instanceof ChainUnavailable) return 'chain';
   return error instanceof Error && error.name === 'SignerUnavailable' ? 'signer' : null;
 }
 
-/** Ends by itself: a chain or a signer that is away comes back. */
+/** Resolves by itself: an unavailable chain or signer comes back. */
 export const isTransient = (error: unknown): boolean => helperGone(error) !== null;
 
 export const OUTAGE_REASON = { chain: 'chain_unavailable', signer: 'signer_unavailable' } as const satisfies Record<
@@ -19,12 +19,13 @@ export const OUTAGE_REASON = { chain: 'chain_unavailable', signer: 'signer_unava
   WaitReason
 >;
 
-/** Without an answer to anybody, this many are asked for before a chain or the signer counts as away. */
+/** After this many failed questions and no answer, the chain or the signer counts as unavailable. */
 const ASKED_IN_VAIN = 3;
 
 /**
- * One round's faults. Whether the chain is away or only one payout's question cannot be answered, the others tell:
- * while nobody gets an answer, it is away; as soon as one did, whoever got none is at fault itself.
+ * Faults of one round. The other orders tell whether the chain is unavailable or one order's question cannot be
+ * answered: while nobody gets an answer, it is unavailable; as soon as one does, those without an answer are at fault
+ * themselves.
  */
 export class RoundFaults {
   readonly #answered = new Set<Helper>();
@@ -35,8 +36,8 @@ export class RoundFaults {
   }
 
   /**
-   * Rethrows what concerns everybody. `blame` is called with what is one's own fault: at once, or at the end of the
-   * round where only the others can tell.
+   * Rethrows errors that affect everybody. Calls `blame` for an order's own fault: at once, or at the end of the round
+   * if only the other orders can tell.
    */
   judge(error: unknown, blame: () => void): void {
     if (error instanceof StoreUnavailable) throw error;
@@ -47,7 +48,7 @@ export class RoundFaults {
     if (!this.#answered.has(helper) && asked >= ASKED_IN_VAIN) throw error;
   }
 
-  /** At the end of the round. Throws when what was asked answered nobody. */
+  /** Ends the round. Throws when a dependency answered nobody. */
   settle(): void {
     const away = this.#inVain.find(({ helper }) => !this.#answered.has(helper));
     for (const { helper, blame } of this.#inVain) if (this.#answered.has(helper)) blame();

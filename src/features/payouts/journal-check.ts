@@ -7,7 +7,7 @@ import type { TreasuryContext } from '../../../state-machines/treasury/treasury.
 import { must } from '../../domain/must.ts';
 
 const EVERY_MS = 30_000;
-/** Who stopped it, in its journal. */
+/** Named in the signer's journal as the one who stopped it. */
 const NO_JOURNAL = 'the service, because the journal of the signer lacks what the event log has paid';
 
 const lostOn = (network: Network, { seq }: JournalPlace): string =>
@@ -15,7 +15,7 @@ const lostOn = (network: Network, { seq }: JournalPlace): string =>
 const aheadOn = (network: Network, signed: JournalPlace | undefined, ledger: JournalPlace | null): string =>
   `the signer's journal is at entry ${signed?.seq ?? 0} of ${network} and the event log at ${ledger?.seq ?? 0}: it signed transactions that this event log does not know, as after a restored backup`;
 
-/** The signer, as far as journals and ledgers are compared. */
+/** The signer's functions that the comparison needs. */
 export type JournalKeeper = Pick<OutgoingSigner, 'status' | 'signedAfter' | 'stop'>;
 
 interface Comparison {
@@ -24,9 +24,9 @@ interface Comparison {
 }
 
 /**
- * Looks whether the signer signed what a ledger does not know, as after the restore of a backup, or knows nothing of
- * what the ledger has paid: it would refuse the next payout, and that may be asked for days later. All that pay from a
- * treasury share one.
+ * Checks whether the signer signed something that the event log lacks, as after the restore of a backup, or lacks
+ * something that the event log has paid: it would then refuse the next payout, perhaps days later. All executors of a
+ * treasury share one check.
  */
 export class JournalCheck {
   readonly #signer: JournalKeeper;
@@ -39,18 +39,19 @@ export class JournalCheck {
   }
 
   /**
-   * What is wrong, for people; as last seen while there is nothing to compare. Never rejects for a signer that is away.
+   * What is wrong, for people; the last result while there is nothing to compare. Does not reject when the signer is
+   * unavailable.
    */
   async look(mode: Mode, network: Network, context: () => Promise<TreasuryContext>): Promise<string | null> {
     const treasury = treasuryStream(mode, network);
     const last = this.#last.get(treasury) ?? { lookedMs: -Infinity, fault: null };
-    // What people mend is seen soon.
+    // Checks more often while there is a fault, so that a repair shows soon.
     const everyMs = last.fault === null ? this.#everyMs : this.#everyMs / 10;
     if (performance.now() - last.lookedMs < everyMs) return last.fault;
     const before = await context();
     const status = await this.#signer.status(mode).catch(() => null);
     const after = await context();
-    // What is being signed is in the one before it is in the other.
+    // A transaction that is being signed appears in one of them first.
     if (
       !status?.lastPlaces ||
       before.open !== null ||
@@ -72,7 +73,8 @@ export class JournalCheck {
     if (lastPlaces[network]?.hash === ledger?.hash) return null;
     const since = await this.#signer.signedAfter(mode, network, ledger);
     if ('payments' in since) return aheadOn(network, lastPlaces[network], ledger);
-    // It remembers no cap and no nonce, and would begin anew on networks that this ledger has nothing of.
+    // Such a signer remembers no cap and no nonce, and would start over on networks of which this event log has
+    // nothing.
     if (!stopped) await this.#signer.stop(mode, NO_JOURNAL);
     return lostOn(network, must(ledger));
   }

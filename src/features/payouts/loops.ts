@@ -6,17 +6,17 @@ import { isTransient } from './faults.ts';
 
 interface LoopParts<Executor> {
   readonly executors: readonly Executor[];
-  /** One look at what an executor has to do. */
+  /** Runs one round of an executor. */
   readonly look: (executor: Executor) => Promise<void>;
   readonly pollMs: (network: Network) => number;
-  /** False while the ledger is not known to be sound: nothing is signed and nothing is sent. */
+  /** False until the event log is known to be sound: nothing is signed or sent. */
   readonly mayPay: () => boolean;
   readonly log: Log;
-  /** What cannot go on when a look fails, for logs. */
+  /** What stops when a round fails, for logs. */
   readonly what: string;
 }
 
-/** One loop a treasury, each on its own, so that a chain that stands still holds up no other. */
+/** One independent loop per treasury, so that a stalled chain does not block the others. */
 export class TreasuryLoops<Executor extends { readonly chain: OutgoingChain }> {
   readonly #parts: LoopParts<Executor>;
   readonly #wake = new Map<string, () => void>();
@@ -37,7 +37,7 @@ export class TreasuryLoops<Executor extends { readonly chain: OutgoingChain }> {
     await Promise.all(this.#loops);
   }
 
-  /** Looks at once instead of at the next round. */
+  /** Starts the next round at once. */
   wake(mode: Mode, network: Network): void {
     this.#wake.get(`${mode}/${network}`)?.();
   }

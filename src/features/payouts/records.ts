@@ -12,119 +12,119 @@ import type { MoveReservation } from '../../../state-machines/treasury/moves.sta
 import type { TreasuryContext } from '../../../state-machines/treasury/treasury.state.ts';
 import type { RoundFaults } from './faults.ts';
 
-/** How an outgoing transaction is found again, and what people and logs call it. */
+/** Identifies an outgoing transaction, also for people and logs. */
 export interface OutgoingRef {
-  /** Of the order. */
+  /** Id of the order. */
   readonly id: string;
   readonly names: object;
   readonly logged: Readonly<Record<string, string>>;
 }
 
-/** A transaction whose bytes exist. */
+/** A transaction whose signed bytes exist. */
 export interface SignedTransaction extends SentTransaction {
   readonly attempt: number;
   readonly signedAtSec: number;
 }
 
-/** What is to be paid, with everything that was signed for it. */
+/** An order to pay, with everything that was signed for it. */
 export interface Outgoing {
   readonly ref: OutgoingRef;
   readonly order: OutgoingTransaction;
-  /** Oldest first; at most one of them can land. */
+  /** Oldest first. At most one of them can land. */
   readonly signed: readonly SignedTransaction[];
 }
 
 export const isSigned = ({ signed }: Outgoing): boolean => signed.length > 0;
 
-/** A place in the account's sequence, taken before anything is signed. */
+/** A place in the account's sequence, reserved before anything is signed. */
 export type Sequence = Pick<MoveReservation, 'attempt' | 'fromAddress' | 'draft' | 'replaces' | 'reservedAtSec'>;
 
 export type NewlySigned = SignedTransaction & { readonly journal: JournalPlace };
 
-/** Whether it may be begun now, as far as its own rules say. */
+/** Whether the order may begin, according to the rules of its kind. */
 export type Precondition =
   | { readonly kind: 'ready' }
   | { readonly kind: 'wait'; readonly reason: WaitReason; readonly detail: string }
   | { readonly kind: 'fail'; readonly reason: MoveFailureReason };
 
-/** Money that is to be paid back and is not final, or not any more. */
+/** Money to be paid back that is not final, or no longer is. */
 export interface Missing {
-  /** It is on its way to being final. */
+  /** It is expected to become final. */
   readonly isAwaited: boolean;
-  /** When it left the chain last, where that is known; Unix seconds. */
+  /** When it last left the chain, in Unix seconds, if known. */
   readonly goneSinceSec: number | null;
-  /** Why nothing is paid meanwhile, for people. */
+  /** Why nothing is paid in the meantime, for people. */
   readonly detail: string;
 }
 
-/** Why it is over without being paid. */
+/** Why the order ended without being paid. */
 export interface Failure {
   readonly reason: MoveFailureReason;
-  /** What is in a final block without effect; null when nothing that was signed is in a block. */
+  /** The transaction that is in a final block without effect; null if nothing signed is in a block. */
   readonly ineffective: { readonly txHash: string; readonly networkFee: string } | null;
 }
 
-/** Hears of what the records show while they are read. */
+/** Receives what the records reveal while they are read. */
 export interface OpenListener<Ref> {
   readonly ended: (ref: Ref) => void;
-  /** One that cannot be read must not hold up the others. */
+  /** One unreadable order must not block the others. */
   readonly unreadable: (ref: Ref, error: unknown) => void;
 }
 
 /**
- * Where outgoing transactions of some kinds are recorded, and the rules that they alone have. All methods that
- * write are safe to repeat; they throw when what was signed or has landed is refused, since the records and the chain
- * would disagree.
+ * Where some kinds of outgoing transactions are recorded, with the rules specific to them. All methods that write are
+ * safe to repeat. They throw when a signed or landed transaction is refused, because records and chain would then
+ * disagree.
  */
 export interface OutgoingRecords<Item extends Outgoing> {
   readonly words: { readonly one: string; readonly all: string };
-  /** Whether it is done as soon as the chain calls it landed, or not before that is final. */
+  /** Whether an order is done when its transaction landed, or only when that is final. */
   readonly doneOnce: 'landed' | 'final';
   /**
-   * The share of the time that a deposit has for coming back which a process that has just started waits for its
-   * watchers to see it again.
+   * The fraction of a deposit's grace period that a newly started process waits for its watchers to see the deposit
+   * again.
    */
   readonly graceAfterStart: number;
 
-  /** What is not done, oldest first. */
+  /** Unfinished orders, oldest first. */
   open(listener: OpenListener<Item['ref']>): Promise<readonly Item[]>;
   find(ref: Item['ref']): Promise<Item | null>;
-  /** What is reserved for one of them and not signed yet. */
+  /** The order that is reserved and not signed yet. */
   reservation(context: TreasuryContext): { readonly ref: Item['ref']; readonly sequence: Sequence } | null;
-  /** Whose it is: owners take turns. */
+  /** The owner of an order; owners take turns. */
   ownerOf(item: Item): string;
 
-  /** Whether its turn may come, beside what is in flight already. */
+  /** Whether the order may start next to those in flight. */
   mayStart(item: Item, inFlight: readonly Item[], context: TreasuryContext): boolean;
   precondition(item: Item, context: TreasuryContext): Precondition;
-  /** What others may still take from its account. */
+  /** What other orders may still take from its account. */
   reserved(item: Item, inFlight: readonly Item[], context: TreasuryContext): Promise<Reserved>;
-  /** Has its sender given what it lacks of the native coin; the order goes on by itself once that is there. */
+  /** Orders the native coin that the sender lacks. The order continues once the coin has arrived. */
   topUp?(item: Item, units: bigint): Promise<void>;
-  /** What it pays back, read anew, while that is not final; null when it is, and for what pays nothing back. */
+  /** What the order pays back, read again, if that is not final; null if it is, or if the order pays nothing back. */
   missing(item: Item): Promise<Missing | null>;
-  /** The draft of what was signed last. */
+  /** The draft that was signed last. */
   lastDraft(item: Item): Promise<TransactionDraft | undefined>;
-  /** What is done and takes this or a later place in the account's sequence, which a node forgot. */
+  /** Finished transactions at this or a later place of the account's sequence, which a node forgot. */
   forgotten?(fromNonce: number): Promise<readonly SentTransaction[]>;
 
-  /** False when another has the sequence. */
+  /** False if another order holds the sequence. */
   reserve(item: Item, sequence: Sequence): Promise<boolean>;
   release(
     ref: Item['ref'],
     released: { readonly attempt: number; readonly reason: string; readonly releasedAtSec: number },
   ): Promise<void>;
-  /** False when it is paid already, so that these bytes are never sent. */
+  /** False if the order is already paid; these bytes must then never be sent. */
   recordSigned(item: Item, signed: NewlySigned, sequence: Sequence): Promise<boolean>;
-  /** Whether what it was to move has left the chain for good, by how its chain looks at it before anything is signed. */
+  /** Whether the money to be moved has left the chain for good, according to the check before signing. */
   isEmptied?(item: Item, check: PreCheck): boolean;
-  /** Whether another of them has to be recorded before it may end by what the chain did with it. */
+  /** Whether another order must be recorded before the chain's result may end this one. */
   endsLater?(item: Item, context: TreasuryContext): boolean;
   complete(item: Item, landed: LandedTransaction): Promise<void>;
   fail(item: Item, failure: Failure): Promise<void>;
 
-  /** What is done and can still leave the chain. */
+  /** Finished orders that a reorganisation can still revert. */
   landed(): readonly Item['ref'][];
-  /** Looks at one of them; what is to be sent again when it left. */
+  /** Checks one of them. Returns the transaction to send again if it left the chain. */
   watch(ref: Item['ref'], faults: RoundFaults): Promise<{ readonly item: Item; readonly sent: SentTransaction } | null>;
 }

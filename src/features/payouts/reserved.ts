@@ -2,7 +2,7 @@ import { amountOf, isCoin, type Coin } from '../../domain/money.ts';
 import type { OutgoingTransaction, Reserved } from '../../ports/outgoing.ts';
 import type { Move } from '../../../state-machines/treasury/moves.state.ts';
 
-/** What refunds and other moves may still take from one treasury. */
+/** What refunds and other moves have reserved in one treasury. */
 export function reservedOf(
   refunds: readonly { readonly order: OutgoingTransaction }[],
   moves: readonly Move[] = [],

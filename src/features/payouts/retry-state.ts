@@ -11,7 +11,7 @@ export interface WaitFacts {
   readonly sinceMs: number;
 }
 
-/** For people: why nothing can tell another transaction apart now. */
+/** For people: no further transaction can be made unique at present. */
 export const SEQUENCE_BUSY = 'every nonce account of the treasury is in use or being created';
 
 /** The API's name for a temporary refusal. */
@@ -34,7 +34,7 @@ interface RetryStateParts {
   readonly nowMs: () => number;
   readonly pollMs: number;
   /**
-   * How long a deposit that left the chain may take to come back, and the share of it that a process waits after its
+   * How long a deposit that left the chain may take to come back, and the fraction of it that a process waits after its
    * start.
    */
   readonly depositGraceMs: number;
@@ -47,12 +47,12 @@ export class RetryState<Ref extends OutgoingRef> {
   readonly turns: Turns;
   readonly #parts: RetryStateParts;
   readonly #waiting = new Map<string, Ref['names'] & WaitFacts>();
-  /** When what it pays back was first missed (`performance.now()`). */
+  /** When the deposit to pay back was first missing (`performance.now()`). */
   readonly #missedAtMs = new Map<string, number>();
-  /** Those whose place in the account's sequence stays empty, which nothing after it can pass. */
+  /** Orders whose place in the account's sequence stays empty, which blocks everything after it. */
   readonly #withheld = new Set<string>();
   #outage: WaitFacts | null = null;
-  /** By what raised it; each goes when its cause does. */
+  /** By cause; each ends with its cause. */
   readonly #alarms = new Map<string, string>();
 
   constructor(parts: RetryStateParts) {
@@ -64,7 +64,7 @@ export class RetryState<Ref extends OutgoingRef> {
     return [...this.#waiting.values()];
   }
 
-  /** While the chain or the signer is away, everything waits for it. */
+  /** While the chain or the signer is unavailable, everything waits. */
   get outage(): WaitFacts | null {
     return this.#outage;
   }
@@ -73,12 +73,12 @@ export class RetryState<Ref extends OutgoingRef> {
     this.#outage = reason === null ? null : { reason, detail, sinceMs: this.#outage?.sinceMs ?? this.#parts.nowMs() };
   }
 
-  /** What keeps the whole treasury from paying, or null. */
+  /** Why the whole treasury cannot pay; null if it can. */
   get alarm(): string | null {
     return this.#alarms.values().next().value ?? null;
   }
 
-  /** The account's sequence is asked for anew each time, so that alarm ends by itself. */
+  /** The account's sequence is read again each time, so that alarm ends by itself. */
   isHalted(): boolean {
     return [...this.#alarms.keys()].some((source) => source !== 'sequence');
   }
@@ -98,13 +98,13 @@ export class RetryState<Ref extends OutgoingRef> {
     this.#waiting.set(id, { ...names, reason, detail, sinceMs: before?.sinceMs ?? nowMs() });
   }
 
-  /** It waits for a reason of its own, and less often each time. */
+  /** Delays the order for a reason of its own, longer each time. */
   holdUp(ref: Ref, reason: WaitReason, detail: string): void {
     this.turns.backOff(ref.id);
     this.wait(ref, reason, detail);
   }
 
-  /** It is kept from being sent, with a place in the account's sequence where the chain has one. */
+  /** Prevents the order from being sent; it keeps a place in the account's sequence where the chain has one. */
   withhold(ref: Ref, detail: string, takesPlace: boolean): void {
     this.wait(ref, 'deposit_reverted', detail);
     if (!takesPlace) return this.#placeIsFree(ref);
@@ -125,7 +125,7 @@ export class RetryState<Ref extends OutgoingRef> {
     this.covered(ref);
   }
 
-  /** What it pays back is there again. */
+  /** The deposit to pay back is there again. */
   covered(ref: Ref): void {
     this.found(ref);
     this.#placeIsFree(ref);
@@ -135,10 +135,7 @@ export class RetryState<Ref extends OutgoingRef> {
     if (this.#withheld.delete(id)) this.#alarms.delete(id);
   }
 
-  /**
-   * Whether what it pays back is gone for good. Restarts of the process do not prolong the time that it has for coming
-   * back.
-   */
+  /** Whether the deposit to pay back is gone for good. Restarts of the process do not extend its grace period. */
   isGone(ref: Ref, { isAwaited, goneSinceSec }: Missing): boolean {
     if (isAwaited) {
       this.found(ref);

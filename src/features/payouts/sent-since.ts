@@ -1,6 +1,6 @@
-/** How long transactions have been out, also while the system's clock is behind the time at which they were signed. */
+/** How long transactions have been in flight, even if the system clock is behind their signing time. */
 export class SentSince {
-  /** The newest transaction of each payout or move, and when this process first looked at it. */
+  /** The newest transaction of each payout or move, and when this process first saw it. */
   readonly #seen = new Map<string, { readonly txHash: string; readonly atMs: number }>();
 
   /** Milliseconds; `nowMs` is Unix time. */

@@ -14,7 +14,7 @@ import type { RoundFaults } from './faults.ts';
 import type { Failure, Missing, Outgoing, OutgoingRecords } from './records.ts';
 import { type RetryState, WAIT_REASONS } from './retry-state.ts';
 
-/** Completed transactions checked per round, as long as they can still leave the chain. */
+/** Completed transactions checked per round while they can still leave the chain. */
 const ROUND = 20;
 
 interface Parts<Item extends Outgoing> {
@@ -52,7 +52,7 @@ export class SentTransactions<Item extends Outgoing> {
     }
   }
 
-  /** What was reported as done stays watched until the chain cannot take it back. */
+  /** Keeps checking completed orders until the chain cannot revert them. */
   async watchLanded(faults: RoundFaults): Promise<void> {
     const { records, retries, blame } = this.#parts;
     for (const ref of retries.turns.due(records.landed(), ({ id }) => id).slice(0, ROUND)) {
@@ -66,9 +66,7 @@ export class SentTransactions<Item extends Outgoing> {
     }
   }
 
-  /**
-   * Lets bytes out, unless the money that they pay back is gone: then nobody hears of them before it is there again.
-   */
+  /** Sends bytes unless the money that they pay back is gone; then nobody receives them before it is back. */
   async send(item: Item, sent: readonly SentTransaction[]): Promise<boolean> {
     const missing = await this.#missing(item);
     if (missing) this.#withhold(item, missing, true);
@@ -100,7 +98,7 @@ export class SentTransactions<Item extends Outgoing> {
     }
   }
 
-  /** It is in no block that counts: what it takes for it to get there. */
+  /** Acts on a transaction that is in no canonical block, so that it gets into one. */
   async #goOn(item: Item, fate: Extract<Fate, { kind: 'never' | 'absent' | 'pending' }>): Promise<void> {
     const { chain, retries, replace } = this.#parts;
     const missing = await this.#missing(item);
@@ -115,7 +113,7 @@ export class SentTransactions<Item extends Outgoing> {
       case 'absent':
         retries.covered(item.ref);
         for (const sent of mayStillLand(item.signed)) await chain.broadcast(sent);
-        // Nodes also drop, and refuse to take again, what offers less than the network asks for.
+        // Nodes also drop, and refuse again, transactions that offer less than the network requires.
         return this.#bumpWhenDue(item);
       case 'pending':
         retries.covered(item.ref);
@@ -123,12 +121,12 @@ export class SentTransactions<Item extends Outgoing> {
     }
   }
 
-  /** Offers more for the same once it is out for long. */
+  /** Raises the fee once a transaction has been in flight for long. */
   async #bumpWhenDue(item: Item): Promise<void> {
     const { chain, retries, records, replace, nowMs } = this.#parts;
     const last = newest(item);
     const isDue = retries.sentSince.outMs(item.ref.id, last, nowMs()) >= chain.bumpAfterMs;
-    // A higher fee helps nothing that waits for its place in the sequence.
+    // A higher fee does not help while an earlier place in the sequence is empty.
     const waitsForPlace = retries.isWithholding && treasuryOf(item.order) === item.order.fromAddress;
     const draft = isDue && !waitsForPlace ? await records.lastDraft(item) : undefined;
     if (!draft) return retries.goesOn(item.ref);
@@ -137,7 +135,7 @@ export class SentTransactions<Item extends Outgoing> {
     retries.wait(item.ref, 'network_fee_too_high', 'the network wants more for a replacement than the limit allows');
   }
 
-  /** What it pays back, while that is not final; a transaction that moves nothing is owed nothing. */
+  /** What the order pays back, if that is not final. A transaction that moves nothing pays nothing back. */
   async #missing(item: Item): Promise<Missing | null> {
     return isCancelled(item) ? null : this.#parts.records.missing(item);
   }
@@ -153,8 +151,8 @@ export class SentTransactions<Item extends Outgoing> {
   }
 
   /**
-   * Once the money is gone for good, what can never land ends, and a transaction that moves nothing takes the place of
-   * what would keep every later one from landing: one of the two lands, and it ends by that.
+   * Once the money is gone for good, ends an order that can never land. If its missing transaction would block all
+   * later ones, a transaction that moves nothing takes its place: one of the two lands and ends the order.
    */
   async #endWhenDue(item: Item, missing: Missing, fate: 'never' | 'absent' | 'pending'): Promise<void> {
     const { chain, retries, records, replace } = this.#parts;
@@ -167,7 +165,7 @@ export class SentTransactions<Item extends Outgoing> {
     retries.wait(item.ref, 'network_fee_too_high', 'the network wants more for a cancellation than the limit allows');
   }
 
-  /** What was taken of a deposit is there again, once the signer saw itself that nothing was paid. */
+  /** Releases the reserved part of the deposit, once the signer has seen for itself that nothing was paid. */
   async #giveUp(item: Item, failure: Failure): Promise<void> {
     const { signer, retries, fail } = this.#parts;
     const released = paysBack(item.order.kind) ? await signer.release(item.order) : ({ ok: true } as const);
@@ -180,12 +178,12 @@ export class SentTransactions<Item extends Outgoing> {
 
 const paysBack = (kind: OutgoingKind): boolean => kind === 'refund' || kind === 'return' || kind === 'native_return';
 
-/** Of what is signed. */
+/** The newest signed transaction. */
 function newest({ ref, signed }: Outgoing): Outgoing['signed'][number] {
   const last = signed.at(-1);
   if (!last) throw new Error(`nothing is signed for ${ref.id}`);
   return last;
 }
 
-/** What was signed last takes the nonce and moves nothing. */
+/** The transaction signed last takes the nonce and moves nothing. */
 const isCancelled = (item: Outgoing): boolean => isCancelling(newest(item));

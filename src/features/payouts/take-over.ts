@@ -8,7 +8,7 @@ import type { Outgoing, OutgoingRecords } from './records.ts';
 
 export interface TakeOver<Item extends Outgoing> {
   readonly ref: Item['ref'];
-  /** The oldest that was lost on its network. */
+  /** The oldest lost transaction of its network. */
   readonly payment: SignedPayment;
   readonly records: OutgoingRecords<Item>;
   readonly account: Pick<TreasuryAccount, 'context' | 'tell'>;
@@ -16,8 +16,8 @@ export interface TakeOver<Item extends Outgoing> {
 }
 
 /**
- * Writes down what was signed for a payment that a restored ledger lost, as though it had been signed now: what became
- * of it is asked of the chain, as of any other. Safe to repeat. Throws when it does not fit what the ledger has.
+ * Records a signature that a restored event log lost as if it had just been made; the chain then tells what became of
+ * it, as for any other. Safe to repeat. Throws when it does not fit the event log.
  */
 export async function takeOver<Item extends Outgoing>({
   ref,
@@ -33,7 +33,7 @@ export async function takeOver<Item extends Outgoing>({
   const last = item.signed.at(-1);
   const isWritten = last?.txHash === txHash;
   await releaseUnsigned(payment, account, nowSec);
-  // Of a refund the session knows it first, and the treasury after that.
+  // For a refund, the session records it first and the treasury second.
   if (isWritten && (await account.context()).open === null) return;
   const before = isWritten ? item.signed.at(-2) : last;
   const replaces = before ? { txHash: before.txHash, why: whyReplaced(draft) } : null;
@@ -47,10 +47,7 @@ export async function takeOver<Item extends Outgoing>({
   );
 }
 
-/**
- * What is reserved beside the oldest payment that the ledger lost was never signed: the signer's journal was ahead, and
- * it refused.
- */
+/** A reservation beside the oldest lost payment was never signed: the signer's journal was ahead, so it refused. */
 export async function releaseUnsigned(
   { id, attempt, draft }: SignedPayment,
   account: TakeOver<Outgoing>['account'],
@@ -75,8 +72,8 @@ export const isOfOrder = (payment: SignedPayment, order: OutgoingTransaction): b
   );
 
 /**
- * The journal does not say it: a replacement takes the nonce where there is one, elsewhere what was before it must be
- * dead.
+ * The journal does not record the reason. Where replacements exist, this one took the nonce; elsewhere the previous
+ * transaction must be dead.
  */
 function whyReplaced({ kind }: TransactionDraft): ReplacementReason {
   if (kind === 'evm-cancel') return 'cancel';

@@ -1,37 +1,36 @@
 import { must } from '../../domain/must.ts';
 
-/** A try that led nowhere is repeated after this many looks, then after twice as many each time. */
+/** A failed try is repeated after this many rounds, then after twice as many each time. */
 export const WAIT_LOOKS = 4;
 /** The longest pause, as a multiple of the first. */
 const LONGEST_PAUSE = 16;
 
 interface Pace {
   readonly notBeforeMs: number;
-  /** How often it was somebody's turn in vain, one after another. */
+  /** Number of consecutive failed tries. */
   readonly inVain: number;
 }
 
 export interface TurnsOf<Item> {
   readonly id: (item: Item) => string;
-  /** Whose it is: each of them gets one turn before any of them gets two. */
+  /** The owner of an item: each owner gets one turn before any gets a second. */
   readonly owner: (item: Item) => string;
 }
 
 /**
- * Who is tried next, so that what cannot go on costs the others nothing. Owners take turns, whoever was served longest
- * ago first. Of one owner's items those never tried and those tried in vain take turns, too, so that neither can keep
- * the other waiting. With M owners that have something to do, the k-th untried item of an owner is among the first
- * `most` within 2k * ceil(M / most) rounds.
+ * Decides which items are tried next, so that stuck items do not delay others. Owners take turns, least recently served
+ * first. Within an owner, new items and failed ones also take turns, so that neither starves the other. With M active
+ * owners, the k-th untried item of an owner is among the first `most` within 2k * ceil(M / most) rounds.
  */
 export class Turns {
   readonly #lookMs: number;
   readonly #paces = new Map<string, Pace>();
   readonly #servedAt = new Map<string, number>();
-  /** Owners whose next turn belongs to what was tried before. */
+  /** Owners whose next turn belongs to a previously tried item. */
   readonly #owesAgain = new Set<string>();
   #served = 0;
 
-  /** `lookMs`: the pause between two looks at what goes on as it should. */
+  /** `lookMs`: the pause between two checks of an item without problems. */
   constructor(lookMs: number) {
     this.#lookMs = lookMs;
   }
@@ -47,14 +46,14 @@ export class Turns {
     });
   }
 
-  /** It cannot go on for a reason of its own: each time in a row it waits twice as long, up to a limit. */
+  /** Delays an item that is stuck for a reason of its own, twice as long each time, up to a limit. */
   backOff(id: string): void {
     const inVain = this.#paces.get(id)?.inVain ?? 0;
     const pause = WAIT_LOOKS * Math.min(2 ** inVain, LONGEST_PAUSE);
     this.#paces.set(id, { notBeforeMs: performance.now() + this.#lookMs * pause, inVain: inVain + 1 });
   }
 
-  /** What was in vain before counts no more. */
+  /** Forgets previous failures. */
   clear(id: string): void {
     const pace = this.#paces.get(id);
     if (pace) this.#paces.set(id, { ...pace, inVain: 0 });
@@ -64,15 +63,15 @@ export class Turns {
     this.#paces.delete(id);
   }
 
-  /** What is due, longest due first. */
+  /** Due items, longest overdue first. */
   due<Item>(items: readonly Item[], id: (item: Item) => string): Item[] {
     const dueMs = (item: Item): number => this.#paces.get(id(item))?.notBeforeMs ?? 0;
     return items.filter((item) => this.isDue(id(item))).sort((one, other) => dueMs(one) - dueMs(other));
   }
 
   /**
-   * At most so many of what is due, in the order in which to try it; an item counts as tried once it is taken. `items`
-   * oldest first.
+   * At most `most` due items in the order to try them. An item counts as tried once it is taken. `items` must be oldest
+   * first.
    */
   *take<Item>(items: readonly Item[], most: number, { id, owner }: TurnsOf<Item>): Generator<Item, void> {
     const queues = new Map<string, { readonly untried: Item[]; readonly again: Item[] }>();

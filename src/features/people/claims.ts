@@ -6,9 +6,9 @@ import { must } from '../../domain/must.ts';
 export interface ClaimRules {
   readonly nameClaim: string;
   readonly rolesClaim: string;
-  /** What each value of the claim stands for; null: the values are roles themselves. */
+  /** The role that each claim value stands for; null if the values are roles themselves. */
   readonly roles: Readonly<Record<string, string>> | null;
-  /** Throws for a text that is no role. */
+  /** Throws for text that is not a role. */
   readonly grantsOf: (text: string) => readonly Grant[];
 }
 
@@ -17,15 +17,15 @@ export type Named =
   | { readonly ok: false; readonly why: string };
 
 /**
- * Who the claims say it is, and what they may do here. Values that stand for nothing here, such as the other groups of
- * an organisation, are passed over.
+ * The person that the claims identify, with their roles here. Unknown values, such as other groups of the organisation,
+ * are ignored.
  */
 export function namedBy({ issuer, subject, claims }: IdentityClaims, rules: ClaimRules): Named {
   const { nameClaim, rolesClaim, roles } = rules;
   const given = claims[nameClaim];
   if (typeof given !== 'string' || given.trim() === '')
     return { ok: false, why: `the claim ${nameClaim} names nobody` };
-  // Names here are also those of approvers, which know no other signs.
+  // These names are also approver names, which allow no other characters.
   const name = given.trim().replaceAll(/[^A-Za-z0-9 ._-]+/g, '-');
   const values = valuesOf(claims[rolesClaim]);
   const grants = values.flatMap((value) => {
@@ -37,7 +37,7 @@ export function namedBy({ issuer, subject, claims }: IdentityClaims, rules: Clai
   return { ok: true, value: { issuer, subject, name, grants: unique } };
 }
 
-/** A list, or one text with commas or blanks between. */
+/** A list, or one text separated by commas or blanks. */
 const valuesOf = (claim: unknown): string[] =>
   typeof claim === 'string'
     ? claim.split(/[\s,]+/)

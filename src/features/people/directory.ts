@@ -6,7 +6,7 @@ import type { OpenSignIn, PersonContext } from '../../../state-machines/person/p
 import type { PersonState } from '../../../state-machines/person/person.decider.ts';
 import { personTable } from '../shared/handlers/person-handler.ts';
 
-/** Something that a person did, or tried to do, or that was done to them. */
+/** Something that a person did or tried to do, or that was done to them. */
 export interface PersonEntry {
   readonly atMs: number;
   readonly position: string;
@@ -21,22 +21,19 @@ interface Entry {
   readonly revision: number;
 }
 
-/** The newest of everybody, for the page that searches them; older ones are in the event log. */
+/** The newest entries of all people, for the search page; older ones are in the event log. */
 const MAX_ENTRIES = 50_000;
 
-/** Everybody who uses the console, in memory, kept current by a subscription to the `person-` streams. */
+/** All users of the console, in memory, kept current by a subscription to the `person-` streams. */
 export class PeopleDirectory {
   readonly #store: EventStore;
   readonly #entries = new Map<string, Entry>();
   readonly #signIns = new Map<string, { readonly personId: string; readonly signIn: OpenSignIn }>();
   readonly #credentials = new Map<string, string>();
   readonly #links = new Map<string, string>();
-  /** Who came in first as somebody of an identity provider, by issuer and subject. */
+  /** The person who first signed in as an identity of the provider, by issuer and subject. */
   readonly #identities = new Map<string, string>();
-  /**
-   * Whose newest event that cannot be read may have taken something from them, by its revision: nobody signs in as one
-   * of these.
-   */
+  /** Revision of a person's newest unreadable event, which may have revoked something. These people cannot sign in. */
   readonly #doubtful = new Map<string, number>();
   #log: PersonEntry[] = [];
   #subscription: Subscription | null = null;
@@ -86,7 +83,7 @@ export class PeopleDirectory {
     return this.#known(this.#credentials.get(credentialId));
   }
 
-  /** Even where one of their events cannot be read: nobody else becomes known as the same somebody. */
+  /** Works even while an event of the person is unreadable, so that nobody else takes over the identity. */
   byIdentity(identity: Identity): string | null {
     return this.#identities.get(keyOf(identity)) ?? null;
   }
@@ -104,7 +101,7 @@ export class PeopleDirectory {
     for (const recorded of events) {
       const personId = recorded.stream.slice(PERSON_PREFIX.length);
       const known = this.#entries.get(personId);
-      // A batch whose handling failed half-way comes again from its start.
+      // A batch that failed midway is redelivered from its start.
       if (known && recorded.revision <= known.revision) continue;
       const { stored, event, state } = this.#next(recorded, personId, known?.state);
       this.#entries.set(personId, { state, revision: recorded.revision });
@@ -145,7 +142,7 @@ export class PeopleDirectory {
       for (const credentialId of Object.keys(before?.passkeys ?? {})) this.#credentials.delete(credentialId);
       for (const credentialId of Object.keys(after.passkeys)) this.#credentials.set(credentialId, personId);
     }
-    // Everybody reads one order of events, so that all know the same one of two who came in at once.
+    // Every process reads the same order of events, so all choose the same one of two simultaneous sign-ins.
     if (after.identity !== null && !this.#identities.has(keyOf(after.identity)))
       this.#identities.set(keyOf(after.identity), personId);
     if (before?.link !== after.link) {

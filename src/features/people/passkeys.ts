@@ -4,7 +4,7 @@ import type { Random } from '../../ports/random.ts';
 import { challengeOf, signCountOf } from '../../runtime/util/passkey.ts';
 import { must } from '../../domain/must.ts';
 
-/** Where passkeys are good: the host alone, and the address as browsers name it. */
+/** Where passkeys are valid: the host, and the origin as browsers state it. */
 export interface RelyingParty {
   readonly rpId: string;
   readonly origin: string;
@@ -22,7 +22,7 @@ export interface PasskeyProof {
   readonly signCount: number;
 }
 
-/** What is known of a passkey that signs. */
+/** The stored facts of a passkey that signs. */
 export interface KnownPasskey {
   readonly credentialId: string;
   readonly publicKey: string;
@@ -31,13 +31,12 @@ export interface KnownPasskey {
 
 const VALID_MS = 5 * 60_000;
 const MAX_JSON = 16_384;
-/** P-256 and Ed25519: what the signer takes, too. */
+/** P-256 and Ed25519, the algorithms that the signer also accepts. */
 const ALGORITHMS = [-7, -8];
 
 /**
- * Numbers that are signed once: time of expiry, 128 random bits, and an HMAC that binds both to what they are for.
- * Nothing is kept of those that were only given out, so nobody can fill a list; those that were used are kept until
- * they would have expired.
+ * Challenges for single use: expiry time, 128 random bits, and an HMAC that binds both to their purpose. Issued
+ * challenges are not stored, so nobody can fill a list; used ones are stored until they would have expired.
  */
 export class OnceNumbers {
   readonly #key: Uint8Array;
@@ -65,7 +64,7 @@ export class OnceNumbers {
     return Number(parts[0]) > this.#clock.nowMs() && !this.#used.has(head);
   }
 
-  /** False when it was used before. */
+  /** False if it was used before. */
   use(number: string): boolean {
     const nowMs = this.#clock.nowMs();
     for (const [head, untilMs] of this.#used) if (untilMs <= nowMs) this.#used.delete(head);
@@ -83,7 +82,7 @@ export class OnceNumbers {
   }
 }
 
-/** What a browser answered to `navigator.credentials.create` for the text. */
+/** Verifies the browser's response to `navigator.credentials.create` for the text. */
 export async function provenRegistration(
   { rpId, origin }: RelyingParty,
   text: string,
@@ -107,7 +106,7 @@ export async function provenRegistration(
   }
 }
 
-/** The id that an answer to `navigator.credentials.get` claims; null when it is none. */
+/** The credential id that a response to `navigator.credentials.get` claims; null if malformed. */
 export function credentialIdIn(json: string): string | null {
   try {
     const { id } = parsed<{ id?: unknown }>(json);
@@ -117,7 +116,7 @@ export function credentialIdIn(json: string): string | null {
   }
 }
 
-/** Whether the passkey signed the text, with its person verified. */
+/** Whether the passkey signed the text with user verification. */
 export async function provenSignature(
   party: RelyingParty,
   passkey: KnownPasskey,

@@ -10,33 +10,33 @@ import type { PersonHandler } from '../shared/handlers/person-handler.ts';
 import type { Outcome } from '../shared/merchant-api.ts';
 import type { PeopleDirectory } from './directory.ts';
 
-/** How long a link lets somebody register a passkey. */
+/** How long a link can be used to register a passkey. */
 const LINK_SEC = 86_400;
-/** Whoever signed in signs in again after so long, whatever they do. */
+/** A sign-in ends after this time, even while it is in use. */
 export const ABSOLUTE_SEC = 12 * 3_600;
-/** And after so long without a request. */
+/** A sign-in ends after this time without a request. */
 export const IDLE_SEC = 30 * 60;
 const MAX_BROWSER = 200;
 
-/** Shown once: only its hash is kept. */
+/** Shown once: only its hash is stored. */
 export interface NewLink {
   readonly personId: string;
   readonly token: string;
   readonly expiresAtSec: number;
 }
 
-/** A signed-in person, as a request shows them. */
+/** A signed-in person, as identified by a request. */
 export interface SignedInPerson {
   readonly personId: string;
   readonly name: string;
   readonly signInId: string;
   readonly signedInAtSec: number;
   readonly endsAtSec: number;
-  /** Those that hold now. */
+  /** Grants that are currently in force. */
   readonly grants: readonly Grant[];
 }
 
-/** Somebody as the identity provider names them, with the roles that its claims stand for. */
+/** A person as the identity provider names them, with the roles from its claims. */
 export interface NamedByProvider extends Identity {
   readonly name: string;
   readonly grants: readonly Grant[];
@@ -49,13 +49,13 @@ export interface PeopleDeps {
   readonly random: Random;
 }
 
-/** The people who use the console, their passkeys, roles and sign-ins, and the record of what they did. */
+/** Users of the console with their passkeys, roles and sign-ins, and the record of what they did. */
 export class People {
   readonly directory: PeopleDirectory;
   readonly #deps: PeopleDeps;
   /**
-   * When a sign-in was last used. It is not kept: after a restart its last event counts, which ends it earlier, never
-   * later.
+   * When each sign-in was last used. Not stored: after a restart the last event counts, which can only end a sign-in
+   * earlier.
    */
   readonly #lastUsedSec = new Map<string, number>();
 
@@ -73,7 +73,7 @@ export class People {
     );
   }
 
-  /** `byHost`: somebody at the machine's own command line asks. */
+  /** `byHost`: the request comes from the command line of the machine. */
   async issueLink(personId: string, wanted: Wanted, byHost: boolean): Promise<Outcome<NewLink>> {
     return this.#withLink(
       personId,
@@ -106,7 +106,7 @@ export class People {
     return this.#execute(personId, { type: 'SignOut', signInId, ...wanted }, wanted.by);
   }
 
-  /** Whoever the link is for; null when it was used, replaced or is too old. */
+  /** The person that the link is for; null if it was used, replaced or has expired. */
   async personOfLink(token: string): Promise<PersonContext | null> {
     await this.directory.catchUp();
     const personId = this.directory.byLink(hashOf(token));
@@ -132,7 +132,7 @@ export class People {
     );
   }
 
-  /** What the cookie is to hold. The caller has verified the passkey. */
+  /** Returns the value of the cookie. The caller has verified the passkey. */
   async signIn(
     personId: string,
     proof: { credentialId: string; signCount: number },
@@ -145,8 +145,8 @@ export class People {
   }
 
   /**
-   * The same for whom the identity provider named, who is known from then on, by the first name alone: people choose
-   * what they are called there.
+   * Signs in a person named by the identity provider. The first name is kept for good, because people can change their
+   * names there.
    */
   async signInBySso(
     { name, grants, ...identity }: NamedByProvider,
@@ -182,8 +182,8 @@ export class People {
   }
 
   /**
-   * Whose cookie it is; null when it is nobody's any more. Counts as use of it, but for what a page asks by itself:
-   * nobody may be there.
+   * The person whose cookie this is; null if it is no longer valid. Counts as use unless the page itself polls, when
+   * nobody may be present.
    */
   personOf(token: string, by: 'person' | 'page' = 'person'): SignedInPerson | null {
     const found = this.directory.bySignIn(hashOf(token));
@@ -208,7 +208,7 @@ export class People {
     };
   }
 
-  /** Whether the sign-in would still be accepted, for the list of them. */
+  /** Whether the sign-in would still be accepted, for the list of sign-ins. */
   isOpen(signIn: { readonly signInId: string; readonly signedInAtSec: number; readonly endsAtSec: number }): boolean {
     const nowSec = this.#nowSec();
     return (
@@ -216,7 +216,7 @@ export class People {
     );
   }
 
-  /** Stays in the record whatever came of it. */
+  /** Records the action whatever its outcome. */
   async record(
     person: SignedInPerson,
     taken: Omit<ActionTaken['data'], 'personId' | 'signInId' | 'takenAtSec'>,
@@ -254,7 +254,7 @@ export class People {
     const context = { correlationId: this.#deps.random.uuid(), actor: `person:${by}` };
     const done = await this.#deps.handler.execute(personStream(personId), command, context);
     if (!done.ok) return done;
-    // Whoever was suspended or signed out is so at the next request of this process.
+    // A suspension or sign-out takes effect with the next request to this process.
     await this.directory.catchUp();
     return { ok: true, value: done.state.context };
   }
@@ -264,7 +264,7 @@ export class People {
   }
 }
 
-/** Given by the name, so that two people cannot have one name. */
+/** Derived from the name, so that two people cannot have the same name. */
 export const personIdOf = (name: string): string =>
   `psn_${base32(Buffer.from(hash('sha256', name.toLowerCase(), 'hex'), 'hex')).slice(0, 20)}`;
 

@@ -8,7 +8,7 @@ import type { EventStore } from '../../../ports/event-store.ts';
 import { must } from '../../../domain/must.ts';
 import { dataOf } from '../../../runtime/commands/codec.ts';
 
-/** A rate that is older says little of what a coin is worth. */
+/** An older rate says little about what a coin is worth. */
 const MAX_RATE_AGE_SEC = 7 * 86_400;
 const PAGE = 500;
 
@@ -17,16 +17,16 @@ export interface UsedRate {
   readonly rate: string;
   readonly units: bigint;
   readonly source: string;
-  /** Id of the event that holds it. */
+  /** Id of the event that recorded it. */
   readonly event: string;
 }
 
-/** There is no rate that a line could be valued at; the message says of which coin and when. */
+/** No recorded rate can value a line. The message names the coin and the time. */
 export class RateMissing extends Error {
   override readonly name = 'RateMissing';
 }
 
-/** What coins were worth in one currency. */
+/** Recorded rates of coins in one currency. */
 export class BookRates {
   readonly currency: string;
   /** By coin, oldest first. */
@@ -56,7 +56,7 @@ export class BookRates {
     return new BookRates(currency, found);
   }
 
-  /** In which rates are recorded, the one that came first before the others. */
+  /** Currencies with recorded rates, in the order in which they were first recorded. */
   static async currencies(store: Pick<EventStore, 'readStream'>): Promise<string[]> {
     const found = new Set<string>();
     for (let from = 0; ; from += PAGE) {
@@ -70,13 +70,13 @@ export class BookRates {
     return (this.#rates.get(coin) ?? []).some((rate) => rate.atSec === atSec);
   }
 
-  /** Whether there is a rate of any moment of a day (UTC). */
+  /** Whether any rate is recorded for the UTC day. */
   hasDay(coin: string, day: string): boolean {
     const newest = this.newest(coin, startOfDaySec(dayAfter(day)) - 1);
     return newest !== null && newest.atSec >= startOfDaySec(day);
   }
 
-  /** How many rates of the coin there are, and of when; null without any. */
+  /** Number and time range of the coin's rates; null without any. */
   summary(coin: string): { coin: string; rates: number; first_at: number; last_at: number; last_rate: string } | null {
     const rates = this.#rates.get(coin) ?? [];
     const [first, last] = [rates[0], rates.at(-1)];
@@ -85,7 +85,7 @@ export class BookRates {
       : null;
   }
 
-  /** The newest rate by then, however old; null without any. */
+  /** The newest rate at that time, however old; null without any. */
   newest(coin: string, atSec: number): UsedRate | null {
     const rates = this.#rates.get(coin) ?? [];
     let [low, high] = [0, rates.length];
@@ -97,7 +97,7 @@ export class BookRates {
     return rates[low - 1] ?? null;
   }
 
-  /** The same, if it says what the coin was worth by then. Throws `RateMissing`. */
+  /** The newest rate at that time unless it is too old. Throws `RateMissing`. */
   at(coin: string, atSec: number): UsedRate {
     const rate = this.newest(coin, atSec);
     const when = new Date(atSec * 1000).toISOString();
@@ -113,7 +113,7 @@ export class BookRates {
   }
 
   /**
-   * 10^-18 units of the currency that the coin's are worth, rounded half away from zero to the currency's minor unit.
+   * The value of the units in 10^-18 units of the currency, rounded half away from zero to the currency's minor unit.
    */
   value(units: bigint, { units: rate }: Pick<UsedRate, 'units'>): bigint {
     const step = 10n ** BigInt(2 * SCALE - shownDecimals(this.currency));
@@ -130,10 +130,7 @@ export class BookRates {
 
 const MOMENT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?Z)?$/;
 
-/**
- * `when,coin,rate` a line, with a first line of names or without: a day is its start in UTC. What is wrong is said with
- * its line.
- */
+/** Parses lines of `when,coin,rate` with an optional header. A day means its start in UTC. Errors name their line. */
 export function parseRates(text: string): readonly BookRate[] | string {
   const lines = text.split(/\r?\n/).flatMap((line, index) => (line.trim() === '' ? [] : [{ line, number: index + 1 }]));
   const rates: BookRate[] = [];

@@ -4,11 +4,11 @@ import type { LedgerJournal } from '../journal.ts';
 
 export interface BookedCoins {
   readonly coins: readonly string[];
-  /** Of recording (UTC). */
+  /** Recording day (UTC). */
   readonly firstDay: string;
 }
 
-/** What has to be valued, in either mode; null without entries. */
+/** What has to be valued in either mode; null without entries. */
 export async function bookedCoins(balances: LedgerBalances, journal: LedgerJournal): Promise<BookedCoins | null> {
   const coins = new Set<string>();
   const firstDays: string[] = [];

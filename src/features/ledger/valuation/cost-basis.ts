@@ -25,10 +25,7 @@ const COLUMNS = [
   ],
 ];
 
-/**
- * What is the operator's own is what no liability stands against: each line of these is coin that came to it or left
- * it.
- */
+/** The operator's own coin is what no liability offsets: each line of these accounts is coin gained or spent. */
 const isOwn = (account: string): boolean => /^(equity|income|expenses):/.test(account);
 
 interface Lot {
@@ -37,9 +34,8 @@ interface Lot {
 }
 
 /**
- * What the operator's own coin cost and what leaving it brought, by network and coin. `cost` is of what came (at its
- * value then) or of what left (by the method); all that was ever acquired equals what left and `held_cost`, to the last
- * digit.
+ * What the operator's own coin cost and what disposals yielded, by network and coin. `cost` is the value at
+ * acquisition, or the cost of a disposal by the method. All acquisitions equal disposals plus `held_cost` exactly.
  */
 export const costBasisTable = (
   entries: () => AsyncIterable<ValuedEntry>,
@@ -105,8 +101,8 @@ class Pool {
   readonly #method: CostMethod;
   #lots: Lot[] = [];
   /**
-   * What left before it was known to have come: it left at its value, without a gain, and what comes next makes up for
-   * it.
+   * Coin disposed of before its acquisition was known. It leaves at its value, without a gain, and the next acquisition
+   * offsets it.
    */
   #short: Lot = { units: 0n, cost: 0n };
 
@@ -154,5 +150,5 @@ class Pool {
   }
 }
 
-/** The cost of a part: all of it with the last unit, so that nothing is lost on the way. */
+/** The cost of a part. The last unit takes the whole rest, so that rounding loses nothing. */
 const partOf = ({ units, cost }: Lot, part: bigint): bigint => (part === units ? cost : (cost * part) / units);

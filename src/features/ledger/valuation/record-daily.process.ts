@@ -12,32 +12,31 @@ import { must } from '../../../domain/must.ts';
 
 export interface RecordDailyDeps extends RecordRatesDeps {
   readonly currency: string;
-  /** The first that has a day is believed. */
+  /** The first source with a rate for the day is used. */
   readonly sources: readonly DailyRates[];
   readonly booked: () => Promise<BookedCoins | null>;
   readonly log: Log;
   readonly everyMs: number;
 }
 
-/** A day on which one coin has no rate though sources should have had one by now. */
+/** A day on which a coin has no rate although sources should have one by now. */
 export interface MissingRate {
   readonly coin: string;
   readonly day: string;
 }
 
-/** As far as sources keep days. */
+/** How far back sources keep daily rates. */
 const MOST_DAYS = 365;
-/** Sources need some minutes to close a day. */
+/** Sources need a few minutes to close a day. */
 const SETTLE_SEC = 15 * 60;
 const LATE_SEC = 6 * 3_600;
-/** From one rate to the next one within a week: what is beyond is a slipped digit rather than a market. */
+/** Largest change between two rates within a week. Beyond it a wrong digit is more likely than a market move. */
 const MOST_CHANGE = 4n;
 const WEEK_SEC = 7 * 86_400;
 
 /**
- * Writes down what each coin in the books was worth at the start of every day (UTC), from the day before the first
- * entry on, also of days that were missed. What no source says stays missing until somebody records it: no rate is made
- * of others.
+ * Records what each coin in the books was worth at the start of every UTC day, from the day before the first entry on,
+ * including missed days. A day without a source stays missing until somebody records it; rates are never interpolated.
  */
 export class RecordDailyRates {
   readonly #deps: RecordDailyDeps;
@@ -63,7 +62,7 @@ export class RecordDailyRates {
     return this.#rounds.close();
   }
 
-  /** As the last round left it; oldest first. */
+  /** Missing rates after the last round, oldest first. */
   missing(): readonly MissingRate[] {
     return this.#missing;
   }
@@ -79,7 +78,7 @@ export class RecordDailyRates {
     this.#missing = missing.toSorted((one, other) => one.day.localeCompare(other.day));
   }
 
-  /** Those of the days that still have no rate. */
+  /** Returns the days that still have no rate. */
   async #record(coin: string, days: readonly string[]): Promise<string[]> {
     const { currency, sources, log } = this.#deps;
     let known = await BookRates.read(this.#deps.store, currency);
@@ -117,8 +116,8 @@ export class RecordDailyRates {
 }
 
 /**
- * The day before the first entry, since blocks are older than what is recorded of them, up to today; the newest of them
- * where they are too many.
+ * Days from the one before the first entry (blocks are older than their entries) to today; only the newest if there are
+ * too many.
  */
 function daysFrom(firstDay: string, nowSec: number): string[] {
   const days: string[] = [];
@@ -126,7 +125,7 @@ function daysFrom(firstDay: string, nowSec: number): string[] {
   return days.slice(-MOST_DAYS);
 }
 
-/** Without those that are far from the newest rate of the week before, recorded or among them. */
+/** Drops rates that differ too much from the newest rate of the week before, recorded or in this list. */
 function likelyOf(known: BookRates, rates: readonly BookRate[]): BookRate[] {
   const likely: BookRate[] = [];
   for (const rate of rates) {

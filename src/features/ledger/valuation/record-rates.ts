@@ -9,7 +9,7 @@ export interface RecordRatesDeps extends AppendNextDeps {
   readonly store: Pick<EventStore, 'append' | 'readStream' | 'lastOfStream'>;
 }
 
-/** Id of the event that holds them, or why nothing was recorded: a rate is never changed. */
+/** Returns the id of the event with the rates, or why nothing was recorded. A recorded rate never changes. */
 export async function recordRates(
   deps: RecordRatesDeps,
   said: Pick<BookRatesRecorded['data'], 'currency' | 'source' | 'rates' | 'actor'>,

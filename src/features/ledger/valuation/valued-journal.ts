@@ -5,45 +5,43 @@ import type { EntryRow } from '../../../../projections/ledger/rows.ts';
 import type { LedgerJournal, JournalScope } from '../journal.ts';
 import type { BookRates, UsedRate } from './book-rates.ts';
 
-/** Accounts of values alone: no coin is ever in them. */
+/** Accounts that hold only values, never coin. */
 const ROUNDING = 'expenses:rounding';
 const EXCHANGE_DIFFERENCES = 'income:exchange-differences';
 
 /** A line of the books in the functional currency. */
 export interface ValuedLine {
   readonly account: string;
-  /** Null for what is of no coin: rounding. */
+  /** Null for rounding, which has no coin. */
   readonly network: string | null;
   readonly coin: string | null;
-  /** 10^-18 units of the coin; null where only the value changes. */
+  /** 10^-18 units of the coin; null if only the value changes. */
   readonly units: bigint | null;
-  /** 10^-18 units of the currency: above zero a debit. */
+  /** 10^-18 units of the currency; positive is a debit. */
   readonly value: bigint;
-  /** Null for what follows from other lines. */
+  /** Null for lines derived from others. */
   readonly rate: UsedRate | null;
 }
 
 /** Its lines add up to zero. */
 export interface ValuedEntry {
   readonly kind: string;
-  /** Of the books, by the time of recording. */
+  /** Day of the books, by recording time. */
   readonly day: string;
-  /** Null for a revaluation, which no event has. */
+  /** Null for a revaluation, which has no event. */
   readonly entry: EntryRow | null;
   readonly lines: readonly ValuedLine[];
 }
 
 /**
- * Balances that are worth what they are worth today; income, expenses and equity stay at what they were worth when they
- * came to be.
+ * Balances that are carried at the current rate. Income, expenses and equity keep the value at which they were booked.
  */
 export const isRevalued = (account: string): boolean =>
   account.startsWith('assets:') || account.startsWith('liabilities:');
 
 /**
- * The journal from its first entry on, every line valued at the newest rate by its own time (that of its block, else of
- * its recording), and at the end of each month every balance at the rate of its last moment. `through`: the last day of
- * the books to be valued.
+ * The journal from its first entry, with every line valued at the newest rate at its time (block time, otherwise
+ * recording time) and every balance revalued at the end of each month. `through`: the last day of the books to value.
  */
 export async function* valuedJournal(
   journal: LedgerJournal,
@@ -113,7 +111,7 @@ class Held {
     }
   }
 
-  /** What the month's last moment makes of the balances; null when nothing changes. */
+  /** The revaluation entry of the month; null if nothing changes. */
   revalued(month: string): ValuedEntry | null {
     const day = lastDayOf(month);
     const endSec = Date.parse(day) / 1000 + 86_399;

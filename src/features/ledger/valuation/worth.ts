@@ -6,13 +6,12 @@ import type { AsOf } from '../balances.ts';
 import { BookRates, RateMissing, type UsedRate } from './book-rates.ts';
 import { isRevalued } from './valued-journal.ts';
 
-/** What balances are worth at a moment, at the recorded rates of then. */
+/** The value of balances at a moment, at the rates recorded for it. */
 export interface Worth {
   readonly currency: string;
   readonly atSec: number;
   /**
-   * Without a sign; null for income, expenses and equity, which keep the value of when they came to be, and where no
-   * rate says it.
+   * Absolute value. Null for income, expenses and equity, which keep their booked value, and where no rate is recorded.
    */
   of(balance: { readonly account: string; readonly coin: string; readonly units: bigint }): string | null;
 }
@@ -33,14 +32,14 @@ export async function worthAt(
   };
 }
 
-/** The end of the day, or now if that is sooner. */
+/** The end of the day, or now if that is earlier. */
 export function momentOf({ day, throughMs }: Pick<AsOf, 'day' | 'throughMs'>, nowMs: number): number {
   const endSec =
     throughMs === undefined ? (day === null ? Infinity : startOfDaySec(dayAfter(day)) - 1) : toSec(throughMs);
   return Math.min(endSec, toSec(nowMs));
 }
 
-/** What an amount was worth at a moment, without a sign, and by which rate; null where no rate says it. */
+/** The absolute value of an amount at a moment and the rate used; null where no rate is recorded. */
 export function valued(
   rates: BookRates,
   { coin, units }: { readonly coin: string; readonly units: bigint },

@@ -16,14 +16,14 @@ const PREFIX = {
 const OUTWARD = ['withdrawal', 'settlement', 'return', 'native_return'] as const satisfies readonly MoveKind[];
 const ID_BYTES = 13;
 
-/** A prefix that names the kind, and 104 random bits in base32. */
+/** A prefix for the kind, and 104 random bits in base32. */
 export const newMoveId = (kind: MoveKind, random: Random): string =>
   `${PREFIX[kind]}_${base32(random.bytes(ID_BYTES)).slice(0, 20)}`;
 
 const isIdOf = (kinds: readonly MoveKind[], text: string): boolean =>
   kinds.some((kind) => text.startsWith(`${PREFIX[kind]}_`));
 
-/** Whether the text begins as the id of a move that operators may give up does, and not as that of a refund. */
+/** Whether the text starts like the id of a move that operators may give up. False for ids of refunds. */
 export const isMoveId = (text: string): boolean => isIdOf(['sweep', 'gas_top_up', ...OUTWARD], text);
 
 /** Ids of moves that operators approve. */

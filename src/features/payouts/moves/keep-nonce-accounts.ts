@@ -9,13 +9,13 @@ import type { MoveExecutor } from './records.ts';
 export interface NonceAccountDeps {
   readonly clock: Clock;
   readonly random: Random;
-  /** Refunds of this treasury that are not done. */
+  /** Unfinished refunds of this treasury. */
   readonly owed: () => Promise<{ readonly payouts: number }>;
 }
 
 /**
- * Orders the next nonce account of a treasury on Solana when something waits to be sent and no account is free, so a
- * treasury has as many as it ever needed at once. One at a time; the move is made as every other.
+ * Orders another nonce account for a treasury on Solana when something waits to be sent and no account is free, so a
+ * treasury has as many as it ever needed at once. One at a time; the move is an ordinary one.
  */
 export async function keepNonceAccounts(
   executor: MoveExecutor,

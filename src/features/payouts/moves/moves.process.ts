@@ -15,11 +15,11 @@ export interface MoveMoneyDeps
   readonly addresses: ReadonlyMap<Mode, TreasuryAddresses>;
   readonly owed: (mode: Mode, network: Network) => Promise<Reserved>;
   readonly pollMs: (network: Network) => number;
-  /** False while the ledger is not known to be sound: then nothing is sent. */
+  /** False until the event log is known to be sound: nothing is sent. */
   readonly mayPay: () => boolean;
 }
 
-/** Moves money that is not a refund. */
+/** Executes all outgoing transactions other than refunds. */
 export class MoveMoney {
   readonly executors: readonly MoveExecutor[];
   readonly #loops: TreasuryLoops<MoveExecutor>;
@@ -64,7 +64,7 @@ export class MoveMoney {
     return this.executors.find(({ chain }) => chain.mode === mode && chain.network === network) ?? null;
   }
 
-  /** Looks at once instead of at the next round. */
+  /** Starts the next round at once. */
   wake({ chain }: MoveExecutor): void {
     this.#loops.wake(chain.mode, chain.network);
   }

@@ -34,12 +34,9 @@ interface OrderedMove extends Move, Outgoing {
 }
 
 export interface MoveRecordsDeps {
-  /** What refunds of this treasury still take, signed or not: they come first. */
+  /** What refunds of this treasury have reserved, signed or not. They have priority. */
   readonly owed: () => Promise<Reserved>;
-  /**
-   * The transfer that a return pays back, as the session that it came to knows it; null where it is in no session's
-   * books.
-   */
+  /** The transfer that a return pays back, as its session knows it; null if no session has it in its books. */
   readonly depositOf: (terms: MoveTerms) => Promise<DepositState | null>;
   readonly clock: Clock;
   readonly random: Random;
@@ -47,14 +44,14 @@ export interface MoveRecordsDeps {
   readonly depositGraceMs: number;
 }
 
-/** Transactions of the treasury's account that may be out at once; refunds need room, too. */
+/** Maximum number of moves in flight from the treasury's account; refunds need room too. */
 const MAX_IN_FLIGHT = 8;
-/** Gas that takes longer never arrived, or was not what the move burnt. */
+/** After this time the gas never arrived, or was not what the move burnt. */
 const GAS_WAIT_MS = 1_800_000;
 
 /**
- * Sweeps, top-ups, withdrawals, settlements, returns and nonce accounts. They live in the treasury's stream, and are
- * done once final.
+ * Sweeps, top-ups, withdrawals, settlements, returns and nonce accounts. They are recorded in the treasury's stream and
+ * are done once final.
  */
 class MoveRecords implements OutgoingRecords<OrderedMove> {
   readonly words = { one: 'a move of the treasury', all: 'moves' };
@@ -62,9 +59,9 @@ class MoveRecords implements OutgoingRecords<OrderedMove> {
   readonly graceAfterStart = 0;
   readonly #account: TreasuryAccount;
   readonly #deps: MoveRecordsDeps;
-  /** Since when a move that the chain has done waits for its gas to be recorded (`performance.now()`). */
+  /** Since when a landed move waits for its gas to be recorded (`performance.now()`). */
   readonly #gasAwaitedSince = new Map<string, number>();
-  /** Since when an address holds less than its sweep was to bring (`performance.now()`). */
+  /** Since when an address holds less than its sweep should move (`performance.now()`). */
   readonly #shortSince = new Map<string, number>();
 
   constructor(account: TreasuryAccount, deps: MoveRecordsDeps) {
@@ -97,7 +94,7 @@ class MoveRecords implements OutgoingRecords<OrderedMove> {
     );
   }
 
-  /** Gas whose sweep has ended is wanted no more. */
+  /** A top-up is obsolete once its sweep has ended. */
   precondition({ terms: { forMoveId } }: OrderedMove, { moves }: TreasuryContext): Precondition {
     const isWanted = forMoveId === null || Object.hasOwn(moves, forMoveId);
     return isWanted ? { kind: 'ready' } : { kind: 'fail', reason: 'rejected_by_policy' };
@@ -113,7 +110,7 @@ class MoveRecords implements OutgoingRecords<OrderedMove> {
       : NOTHING_RESERVED;
   }
 
-  /** Gas for a sweep, from the treasury. */
+  /** Orders native coin for a sweep from the treasury. */
   async topUp({ terms }: OrderedMove, units: bigint): Promise<void> {
     const { moveId: forMoveId, mode, network, fromAddress, derivationIndex, requestedBy } = terms;
     const { moves } = await this.#account.context();
@@ -166,7 +163,10 @@ class MoveRecords implements OutgoingRecords<OrderedMove> {
     return true;
   }
 
-  /** It would wait forever for money that a reorganisation took, and hold up every later sweep of its address. */
+  /**
+   * Otherwise the sweep would wait forever for money that a reorganisation removed, and block later sweeps of its
+   * address.
+   */
   isEmptied({ ref, kind }: OrderedMove, check: PreCheck): boolean {
     const isShort = kind === 'sweep' && check.kind === 'wait' && check.reason === 'insufficient_funds';
     const isGone = isShort && this.#hasLasted(this.#shortSince, ref.id, this.#deps.depositGraceMs);
@@ -194,7 +194,7 @@ class MoveRecords implements OutgoingRecords<OrderedMove> {
     await this.#account.tell({ type: 'FailMove', moveId: ref.id, ...facts }, ACTOR);
   }
 
-  /** None: what is final stays. */
+  /** None: final moves stay. */
   landed(): readonly MoveRef[] {
     return [];
   }
@@ -210,7 +210,7 @@ class MoveRecords implements OutgoingRecords<OrderedMove> {
     return nowMs - sinceMs >= forMs;
   }
 
-  /** On Solana the treasury pays for everything. */
+  /** On Solana the treasury pays all fees. */
   #feeAddress({ fromAddress, network }: MoveTerms): string {
     return network === 'solana' ? this.#account.address : fromAddress;
   }

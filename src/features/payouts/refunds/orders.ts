@@ -8,14 +8,14 @@ import {
   type SessionContext,
 } from '../../../../state-machines/checkout-session/session.state.ts';
 
-/** A leg as the session's own stream has it, with the order that chain and signer understand. */
+/** A leg from the session's stream, with the order that chain and signer understand. */
 export interface OrderedLeg {
   readonly refund: RefundState;
   readonly leg: LegState;
   readonly order: OutgoingTransaction;
 }
 
-/** Null when the session knows no such leg. */
+/** Null if the session has no such leg. */
 export function orderedLeg(
   context: SessionContext,
   refundId: string,

@@ -63,17 +63,17 @@ export interface RefundRecordsDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** True for every address that was ever given out to receive. */
+  /** True for every collection address ever assigned. */
   readonly isOurs: (address: string) => boolean;
   readonly valuation: (currency: string, coin: Coin) => Valuation | null;
 }
 
-/** Nodes keep only so many transactions of one sender that are not in a block (geth: 16 guaranteed). */
+/** Nodes keep only a limited number of pending transactions per sender (geth guarantees 16). */
 const MAX_IN_FLIGHT = 16;
 
 /**
- * Legs of refunds. They live in the streams of their sessions, which hold the money and notify the merchant; the
- * sequence belongs to the treasury.
+ * Legs of refunds. They are recorded in the streams of their sessions, which hold the money and notify the merchant.
+ * The sequence belongs to the treasury.
  */
 export class RefundRecords implements OutgoingRecords<Leg> {
   readonly words = { one: 'a refund payout', all: 'payouts' };
@@ -125,7 +125,9 @@ export class RefundRecords implements OutgoingRecords<Leg> {
     return context.created?.merchantId ?? '';
   }
 
-  /** What they still take, signed or not; with `sent`, those alone that are signed and may have taken it already. */
+  /**
+   * What refunds have reserved, signed or not; with `sent`, only those that are signed and may have spent it already.
+   */
   async owed(which: 'all' | 'sent'): Promise<Reserved> {
     const legs: Leg[] = [];
     for (const ref of this.openRefs()) {
@@ -211,7 +213,8 @@ export class RefundRecords implements OutgoingRecords<Leg> {
     const { attempt, txHash } = signed;
     const data = { refundId: ref.refundId as RefundId, legId, fromAddress: order.fromAddress, ...signed };
     crashPoint('after-sign');
-    // Another process may have seen an earlier transaction of the leg end it: then this one, of the same nonce, is never
+    // An earlier transaction of the leg may have ended it in another process. This one has the same nonce and is never
+    // sent then.
     // sent.
     const hasEnded = leg.status === 'COMPLETED' || leg.status === 'FAILED';
     if (!hasEnded) await this.#tellSession(ref, { type: 'RecordPayoutSigned', data, replaces });
@@ -304,7 +307,7 @@ export class RefundRecords implements OutgoingRecords<Leg> {
     if (!result.ok) throw new Error(`${command.type} was refused for ${legId}: ${result.refusal.message}`);
   }
 
-  /** False when the treasury refuses. */
+  /** False if the treasury refuses. */
   async #tellTreasury(command: Parameters<TreasuryAccount['tell']>[0]): Promise<boolean> {
     const reason = await this.#account.tell(command, ACTOR);
     if (reason !== null)

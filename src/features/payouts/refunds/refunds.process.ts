@@ -23,7 +23,7 @@ export interface PayRefundsDeps
   readonly addresses: ReadonlyMap<Mode, TreasuryAddresses>;
   readonly isOurs: (mode: Mode, network: Network, address: string) => boolean;
   readonly pollMs: (network: Network) => number;
-  /** False while the ledger is not known to be sound: nothing is signed and nothing is sent. */
+  /** False until the event log is known to be sound: nothing is signed or sent. */
   readonly mayPay: () => boolean;
 }
 
@@ -41,7 +41,7 @@ interface RefundTreasury {
   readonly executor: OutgoingExecutor<Leg>;
 }
 
-/** Pays what sessions owe. */
+/** Pays the refunds that sessions owe. */
 export class PayRefunds {
   readonly #work: PayoutWork;
   readonly #treasuries: readonly RefundTreasury[];
@@ -75,7 +75,7 @@ export class PayRefunds {
     });
   }
 
-  /** Resolves once what was open before is known; payouts follow on their own. */
+  /** Resolves once all open refunds are known; payouts start in the background. */
   async start(): Promise<void> {
     await this.#work.start();
     this.#loops.start();
@@ -88,18 +88,18 @@ export class PayRefunds {
     await Promise.all(this.#treasuries.map(({ chain }) => chain.close()));
   }
 
-  /** What refunds of a treasury still take, signed or not. */
+  /** What refunds of a treasury have reserved, signed or not. */
   owed(mode: Mode, network: Network): Promise<Reserved> {
     return this.#owed(mode, network, 'all');
   }
 
-  /** What refunds that are signed may have taken already. */
+  /** What signed refunds may have spent already. */
   sent(mode: Mode, network: Network): Promise<Reserved> {
     return this.#owed(mode, network, 'sent');
   }
 
   status(): readonly TreasuryStatus[] {
-    // One signer serves every treasury, which stands still without it.
+    // All treasuries share one signer and wait for it.
     const outages = this.#treasuries.map(({ executor }) => executor.outage);
     const signerAway = outages.find((outage) => outage?.reason === 'signer_unavailable')?.detail ?? null;
     return this.#treasuries.map(({ chain: { mode, network }, executor }) => ({
@@ -109,7 +109,7 @@ export class PayRefunds {
     }));
   }
 
-  /** Why a refund is not paid yet; null when nothing is known to hold it up. */
+  /** Why a refund is not paid yet; null if nothing is known to delay it. */
   waitingFor(refundId: string): WaitingRefund | null {
     return (
       this.#treasuries.flatMap(({ executor }) => executor.waiting).find((waiting) => waiting.refundId === refundId) ??
@@ -117,7 +117,7 @@ export class PayRefunds {
     );
   }
 
-  /** The operator gives up a leg that nothing was signed for. Rejects when something was. */
+  /** Gives up a leg on behalf of the operator. Rejects when something was signed for it. */
   async reject(legId: string): Promise<void> {
     for (const { records, executor } of this.#treasuries) {
       const ref = records.openRefs().find(({ id }) => id === legId);
@@ -126,8 +126,8 @@ export class PayRefunds {
   }
 
   /**
-   * Writes down what the signer's journal says was signed for a leg, known to the ledger, and this ledger lost. Rejects
-   * when it does not fit.
+   * Records a signature from the signer's journal for a known leg whose signature this event log lost. Rejects when it
+   * does not fit.
    */
   async takeOver(
     mode: Mode,

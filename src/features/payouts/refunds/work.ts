@@ -31,14 +31,14 @@ interface WorkDeps {
   readonly readModel: ReadModel;
   readonly sessions: SessionHandler;
   readonly nowSec: () => number;
-  /** Called when a leg of the treasury may have something to do. */
+  /** Called when a leg of the treasury may need work. */
   readonly onWork: (mode: Mode, network: Network) => void;
 }
 
-/** Landed payouts of the last day are looked at again after a restart: longer than any chain takes to be final. */
+/** Payouts that landed within the last day are checked again after a restart; every chain becomes final sooner. */
 const WATCHED_SEC = 86_400;
 
-/** Open legs and those that landed recently, by treasury. Fed from the event log, so a crash loses nothing. */
+/** Open legs and recently landed ones, by treasury. Fed from the event log, so a crash loses nothing. */
 export class PayoutWork {
   readonly #deps: WorkDeps;
   readonly #open = new Map<string, Map<string, LegRef>>();
