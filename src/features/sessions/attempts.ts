@@ -6,14 +6,14 @@ import type { SessionHandler } from '../shared/handlers/session-handler.ts';
 import type { Caller, Outcome } from '../shared/merchant-api.ts';
 import type { Attempt, SessionIds } from './ids.ts';
 
-/* The sessions of one order, one after another: each may follow the one before once that has ended unpaid. */
+/* The sessions of one order. Each may supersede the previous one after that has ended unpaid. */
 
 interface AttemptDeps {
   readonly ids: SessionIds;
   readonly sessions: Pick<SessionHandler, 'read'>;
 }
 
-/** A used `order_id` is found under the secret that was current when it was used. */
+/** A used `order_id` is found under the secret that was current at the time. */
 export async function currentOrOlderId(deps: AttemptDeps, attempt: Attempt): Promise<SessionId> {
   for (const older of deps.ids.older(attempt)) {
     if (await deps.sessions.read(sessionStream(older))) return older;
@@ -21,18 +21,18 @@ export async function currentOrOlderId(deps: AttemptDeps, attempt: Attempt): Pro
   return deps.ids.current(attempt);
 }
 
-/** The session that supersedes one that ended unpaid; null when there is none. */
+/** The session that supersedes one that ended unpaid; null if there is none. */
 export async function successorOf(deps: AttemptDeps, { value, context }: SessionState): Promise<SessionId | null> {
   if (!context.created || !isOver(value)) return null;
   const id = await currentOrOlderId(deps, { ...context.created, supersedes: context.created.sessionId });
   return (await deps.sessions.read(sessionStream(id))) ? id : null;
 }
 
-/** Ended, and nothing more is asked for it. */
+/** The session has ended and asks for no more money. */
 const isOver = (value: SessionState['value']): boolean =>
   value === 'expired' || value === 'cancelled' || value === 'failed';
 
-/** Why no other attempt may follow the session; null when one may. */
+/** Why no further attempt may follow the session; null if one may. */
 export async function supersedingFault(
   deps: AttemptDeps,
   caller: Caller,
@@ -55,7 +55,7 @@ export async function supersedingFault(
     : refused('conflict', 'the session can still be paid: cancel it first, or wait until it has expired');
 }
 
-/** A safe retry answers the session; one that is over would be a dead link for the payer. */
+/** A safe retry returns the session, unless it is over: that would be a dead link for the payer. */
 export const repeatOf = (id: SessionId, state: SessionState): Outcome<SessionState> =>
   isOver(state.value)
     ? { ok: false, refusal: overRefusal(id, state.value) }

@@ -1,10 +1,10 @@
 import type { SessionId } from '../../domain/ids.ts';
 
-/** Tells listeners that something happened to a session. Carries nothing: they read anew. */
+/** Notifies listeners that a session changed. The notification has no content; listeners read the session again. */
 export class SessionChanges {
   readonly #listeners = new Map<SessionId, Set<() => void>>();
 
-  /** Returns the function that ends the listening. */
+  /** Returns the function that unsubscribes. */
   on(id: SessionId, listener: () => void): () => void {
     const listeners = this.#listeners.get(id) ?? new Set();
     listeners.add(listener);

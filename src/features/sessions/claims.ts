@@ -41,15 +41,15 @@ import type { SessionIds } from './ids.ts';
 import { must } from '../../domain/must.ts';
 
 export interface ClaimSettings {
-  /** What the installation takes as evidence. */
+  /** Evidence that the installation accepts. */
   readonly accepted: readonly EvidenceKind[];
-  /** How long an approved claim of live mode waits. */
+  /** How long an approved claim in live mode waits. */
   readonly waitSec: number;
-  /** In the one form that the network has for it; null when it is no address there. */
+  /** The canonical form of an address on the network; null if it is not an address there. */
   readonly givenAddress: (network: Network, text: string) => string | null;
 }
 
-/** Whether the address is one to pay at, or the treasury. */
+/** Whether the address is one of our collection addresses or the treasury. */
 export type IsOurs = (mode: Mode, network: Network, address: string) => boolean;
 
 export interface ClaimDeps {
@@ -68,11 +68,11 @@ export interface ClaimDeps {
 
 const NUMBER_BYTES = 16;
 const RETRY_AFTER_SEC = 10;
-/** A test payment is so many whole coins and up to 9,999 of a ten-thousandth more. */
+/** A test payment is some whole coins plus up to 9,999 ten-thousandths of a coin. */
 const COIN_UNITS = 10n ** 18n;
 const TEST_PAYMENT_STEPS = 9_999;
 
-/** What merchant and installation both take as evidence. */
+/** Evidence that both merchant and installation accept. */
 export function acceptedFor(
   { claims, merchants }: Pick<ClaimDeps, 'claims' | 'merchants'>,
   merchantId: MerchantId,
@@ -85,8 +85,8 @@ export const waitSecOf = ({ claims }: Pick<ClaimDeps, 'claims'>, mode: Mode): nu
   mode === 'live' ? claims.waitSec : 0;
 
 /**
- * The deposits that a payer can claim now, with the evidence that each can have. Nobody misses dust, which strangers
- * send.
+ * The deposits that a payer can claim now, with the evidence possible for each. Dust is left out: strangers send it,
+ * and nobody misses it.
  */
 export function claimableOf(deps: Pick<ClaimDeps, 'claims' | 'merchants'>, state: SessionState): Claimable[] {
   if (state.value === 'open' || state.value === 'processing') return [];
@@ -112,7 +112,7 @@ export function claimableOf(deps: Pick<ClaimDeps, 'claims' | 'merchants'>, state
   });
 }
 
-/** What the paying wallet would sign for this payee, with a number that no claim has yet. */
+/** The text for the paying wallet to sign for this payee, with an unused number. */
 export async function prepareClaim(
   deps: ClaimDeps,
   state: SessionState,
@@ -133,7 +133,7 @@ export async function prepareClaim(
   return { ok: true, value: { claimable, payee, number, text: textFor(state, deposit, payee, number) } };
 }
 
-/** Files a payer's claim. What a signature proves is verified here first, so that the merchant sees no other. */
+/** Files a payer's claim. A signature is verified first, so that the merchant sees only valid ones. */
 export async function fileClaim(
   deps: ClaimDeps,
   state: SessionState,
@@ -167,7 +167,7 @@ export async function fileClaim(
     : result;
 }
 
-/** The merchant or an operator turns a claim down, or withdraws its approval in time. */
+/** Rejects a claim, or withdraws its approval in time, for the merchant or an operator. */
 export async function rejectClaim(
   deps: ClaimDeps,
   caller: Pick<Caller, 'requestId' | 'nonceCoCommit' | 'traceParent'> & { readonly actor: string },
@@ -202,7 +202,7 @@ export async function rejectClaim(
   };
 }
 
-/** The same with the merchant's `Idempotency-Key`. */
+/** The same under the merchant's `Idempotency-Key`. */
 export async function rejectAsMerchant(
   deps: ClaimDeps,
   caller: Caller,
@@ -219,7 +219,7 @@ export async function rejectAsMerchant(
   return admission.ok ? rejectClaim(deps, { ...caller, actor: actorOf(caller) }, state, claimId, why) : admission;
 }
 
-/** Every claim of the session, the newest first. */
+/** Every claim of the session, newest first. */
 export const claimViews = (deps: Pick<ClaimDeps, 'personal'>, state: SessionState): Promise<ClaimView[]> =>
   Promise.all(
     Object.values(state.context.claims)
@@ -227,13 +227,13 @@ export const claimViews = (deps: Pick<ClaimDeps, 'personal'>, state: SessionStat
       .map((claim) => claimView(deps, state, claim)),
   );
 
-/** All that is sealed with the session's key. */
+/** Everything sealed with the session's key. */
 export function sealedTexts({ context: { created, refunds, claims } }: SessionState): (string | null)[] {
   const ofClaims = Object.values(claims).flatMap(({ filed, rejected }) => [filed.reason, rejected?.reason ?? null]);
   return [must(created).personal, ...Object.values(refunds).map(({ requested }) => requested.reason), ...ofClaims];
 }
 
-/** The same for the same number, so that a form sent twice files one claim. */
+/** Derived from the number, so that a form sent twice files one claim. */
 const claimIdOf = (sessionId: SessionId, number: string): string =>
   `clm_${base32(hash('sha256', `claim ${sessionId} ${number}`, 'buffer').subarray(0, NUMBER_BYTES))}`;
 
@@ -301,14 +301,14 @@ async function evidenceOf(
   }
 }
 
-/** Hex with `0x` in lower case; wallets of Solana write base58. Null for anything else. */
+/** Hex with `0x` in lower case; Solana wallets use base58. Null for anything else. */
 function signatureIn(network: Network, text: string): string | null {
   const bytes = addressFamilyOf(network) === 'solana' ? fromBase58(text) : null;
   if (bytes?.length === 64 && base58(bytes) === text) return `0x${Buffer.from(bytes).toString('hex')}`;
   return /^(0x)?[0-9a-fA-F]+$/.test(text) ? `0x${text.replace(/^0x/, '').toLowerCase()}` : null;
 }
 
-/** Money that somebody else's code or customers would have is no refund, and an address of ours is nobody's wallet. */
+/** Money sent to a contract or an exchange may be lost, and an address of ours is nobody's wallet. */
 async function payeeDoubt(
   { senders, isOurs }: ClaimDeps,
   { context }: SessionState,
@@ -337,7 +337,7 @@ async function payeeDoubt(
   return invalid('payee', `payee is ${what}: use a wallet of your own`);
 }
 
-/** Zeros but for the last bytes: where tokens are burnt, and what networks keep for themselves. */
+/** All zeros but for the last bytes: burn addresses, and addresses that networks reserve. */
 function isNobodys(network: Network, payee: string): boolean {
   switch (addressFamilyOf(network)) {
     case 'evm':

@@ -29,16 +29,16 @@ export interface CreateSessionDeps extends PriceDeps, PaymentOptionDeps {
   readonly personal: PersonalData;
   readonly idempotency: Idempotency;
   readonly clock: Clock;
-  /** A deadline set by a wrong clock would make payments late that are not. */
+  /** A wrong clock would set a deadline that makes timely payments late. */
   readonly isClockInDoubt: () => boolean;
   readonly sessionTtlSec: number;
-  /** Units of the coin; transfers below it never change a state. */
+  /** Units of the coin. Smaller transfers never change a state. */
   readonly dustLimit: string;
-  /** Of what is due, the most that may be missing whatever the merchant tolerates. */
+  /** Upper limit of any merchant's tolerance, as a percentage of what is due. */
   readonly toleranceMaxPercent: number;
 }
 
-/** Creates the session of an order, or answers the one it already has (design, "used `order_id`"). */
+/** Creates the session of an order, or returns the existing one (design, "used `order_id`"). */
 export async function createSession(
   deps: CreateSessionDeps,
   caller: Caller,
@@ -78,7 +78,8 @@ export async function createSession(
   if (!options.some((option) => option.coin === coin))
     return existingOr(deps, id, requestHash, noNetwork(deps, merchant.mode, coin, offers));
   const giveBack = (): void => taken.forEach((address) => deps.addresses.giveBack(caller.mode, address));
-  // Nobody was shown them yet; once the session is being stored, a failure no longer tells whether it has them.
+  // The addresses can be reused, since nobody has seen them. Once the session is being stored, a failure leaves open
+  // whether it has them.
   const sealed = await deps.personal.sealNew(id, personalOf(input)).catch((error: unknown) => {
     giveBack();
     throw error;
@@ -113,7 +114,7 @@ export async function createSession(
   return result.events.length === 0 ? repeatOf(id, result.state) : { ok: true, value: result.state };
 }
 
-/** A safe retry needs no rate, no address and no domain that is still registered: the session is there already. */
+/** A safe retry needs no rate, no address and no registered domain: the session already exists. */
 async function existingOr(
   deps: CreateSessionDeps,
   id: SessionId,
@@ -157,7 +158,7 @@ function domainOf(
   return { ok: true, value: domain };
 }
 
-/** What is sealed with the session's erasable key. */
+/** Fields sealed with the session's erasable key. */
 export const personalOf = (input: CreateSessionInput): SessionPersonalData => ({
   ...(input.description !== undefined && { description: input.description }),
   ...(input.lineItems !== undefined && { lineItems: input.lineItems }),

@@ -13,15 +13,15 @@ export interface DueSession {
 }
 
 interface Entry extends DueSession {
-  /** Not looked at between these times: the clock may have been set back to before the first. */
+  /** The session is skipped between these times. The clock may have been set back to before the first. */
   postponedAtMs: number;
   notBeforeMs: number;
 }
 
-/** The sessions that can still expire, by deadline. Fed by the ledger, so it holds what the ledger says. */
+/** Sessions that can still expire, by deadline. Fed by the event log, so the list always matches it. */
 export class DueSessions {
   readonly #entries = new Map<SessionId, Entry>();
-  /** Sessions by the second of their deadline; seconds are looked at in order. */
+  /** Sessions by the second of their deadline, visited in order. */
   readonly #bySecond = new Map<number, Set<SessionId>>();
   #seconds: number[] = [];
   #sorted = true;
@@ -58,8 +58,8 @@ export class DueSessions {
   }
 
   /**
-   * At most `limit` sessions whose deadline is before `nowSec`, oldest first. They stay until their own event ends
-   * them.
+   * At most `limit` sessions whose deadline is before `nowSec`, oldest first. They stay in the list until their own
+   * event ends them.
    */
   takeDue(nowSec: number, nowMs: number, limit: number): DueSession[] {
     this.#tidy(nowSec);
@@ -75,7 +75,7 @@ export class DueSessions {
     return due;
   }
 
-  /** Follows the ledger: what was created can expire, what ended cannot. */
+  /** Applies the event log: created sessions can expire, ended ones cannot. */
   apply({ stream, event }: StoredEvent<DomainEvent>): void {
     const id = sessionOfStream(stream);
     if (id === null) return;

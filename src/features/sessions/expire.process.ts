@@ -6,13 +6,13 @@ import type { DueSessions, DueSession } from './due.ts';
 export interface ExpireSessionsDeps {
   readonly due: DueSessions;
   readonly clock: Clock;
-  /** While it is, no deadline has passed for sure. */
+  /** While true, no deadline counts as passed. */
   readonly isClockInDoubt: () => boolean;
-  /** Chain time up to which a network was read without a gap; null when it never was. */
+  /** Chain time up to which a network was read without a gap; null if it never was. */
   readonly scannedToSec: (mode: Mode, network: Network) => number | null;
-  /** Longest wait for a network that cannot be read: after the deadline, and since it was last seen to get further. */
+  /** Longest wait for an unreadable network, counted both from the deadline and from its last progress. */
   readonly maxWaitSec: number;
-  /** Milliseconds that no clock change touches; default `performance.now`. */
+  /** Monotonic milliseconds; default `performance.now`. */
   readonly monotonicMs?: () => number;
   /** Resolves when the decision is durable. A session with money on its way stays as it is. */
   readonly expire: (
@@ -23,21 +23,21 @@ export interface ExpireSessionsDeps {
   readonly onError: (error: unknown, id: SessionId) => void;
 }
 
-/** Sessions looked at in one round, so that a backlog never holds up the event loop. */
+/** Sessions per round, so that a backlog never blocks the event loop. */
 const BATCH = 200;
-/** Before a session is asked again: its network lags, or money is on its way. */
+/** Pause before a session is tried again because its network lags or money is on its way. */
 const RETRY_MS = 1_000;
 const TICK_MS = 250;
 
 /**
- * Ends sessions whose deadline passed *in chain time*: only once every offered network was read past it, so a transfer
- * made in the last second is seen first, or after the longest wait when a network cannot be read. One that is being
- * caught up with can be read, so the downtime of this service, or a clock that was set forward, ends no session.
+ * Ends sessions whose deadline passed *in chain time*: only once every offered network was read past it, so that a
+ * transfer in the last second is seen first, or after the longest wait for a network that cannot be read. A network
+ * that is catching up is readable, so neither downtime of this service nor a clock set forward ends a session.
  */
 export class ExpireSessions {
   readonly #deps: ExpireSessionsDeps;
   readonly #monotonicMs: () => number;
-  /** Per mode and network: how far it was read, and since when no further. */
+  /** Per mode and network: how far it was read, and since when it made no progress. */
   readonly #progress = new Map<string, { readonly toSec: number; readonly sinceMs: number }>();
   #timer: NodeJS.Timeout | null = null;
   #round: Promise<void> = Promise.resolve();
@@ -65,7 +65,7 @@ export class ExpireSessions {
     }, TICK_MS);
   }
 
-  /** One look at everything that is due now. */
+  /** Handles everything that is due now. */
   async round(): Promise<void> {
     if (this.#deps.isClockInDoubt()) return;
     const nowMs = this.#deps.clock.nowMs();
@@ -83,7 +83,7 @@ export class ExpireSessions {
       const isStuck = this.#isStuck(session.mode, network, scanned[network] ?? null);
       return (scanned[network] ?? -Infinity) > session.expiresAtSec || (waitedEnough && isStuck);
     });
-    // Whatever is decided, ask again later: the session leaves the list by its own event.
+    // Retries later whatever the decision: the session's own event removes it from the list.
     this.#deps.due.postpone(session.sessionId, nowMs, nowMs + RETRY_MS);
     if (nowSec <= session.expiresAtSec || !mayEnd) return;
     try {
@@ -93,7 +93,7 @@ export class ExpireSessions {
     }
   }
 
-  /** Whether the network was not read any further for the longest wait. */
+  /** Whether the network made no progress for the longest wait. */
   #isStuck(mode: Mode, network: Network, scannedToSec: number | null): boolean {
     const nowMs = this.#monotonicMs();
     const toSec = scannedToSec ?? -Infinity;

@@ -8,22 +8,21 @@ export interface Attempt {
   readonly mode: Mode;
   readonly merchantId: MerchantId;
   readonly orderId: string;
-  /** The session before it that ended unpaid; null for the first. */
+  /** The previous session, which ended unpaid; null for the first attempt. */
   readonly supersedes: SessionId | null;
 }
 
 /**
- * Session ids are an HMAC of (mode, merchant, order_id) and of the session that is superseded, if one is: a used
- * `order_id` then is the
- * `NoStream` conflict of one append, each session has one successor at most, and the id in the payment page's URL
- * cannot be guessed.
+ * Session ids are an HMAC of (mode, merchant, order_id) and of the superseded session, if any. A used `order_id`
+ * therefore shows as the `NoStream` conflict of one append, each session has at most one successor, and the id in the
+ * payment page's URL cannot be guessed.
  */
 export class SessionIds {
   /** Newest first. */
   readonly #keys: readonly KeyObject[];
 
   /**
-   * `secrets`: newest first; old versions are kept so that a used `order_id` is still found. Without any, ids are
+   * `secrets`: newest first. Old versions are kept so that a used `order_id` is still found. Without any, ids can be
    * neither made nor found.
    */
   constructor(secrets: readonly SharedSecret[]) {
@@ -34,12 +33,12 @@ export class SessionIds {
     return idUnder(this.#key(0), attempt);
   }
 
-  /** The ids that older secrets would have given, newest first. */
+  /** The ids under older secrets, newest first. */
   older(attempt: Attempt): SessionId[] {
     return this.#keys.slice(1).map((key) => idUnder(key, attempt));
   }
 
-  /** Keyed hash (hex) of a canonical request: tells a retry from a conflict without revealing the request. */
+  /** Keyed hash (hex) of a canonical request, which tells a retry from a conflict without revealing the request. */
   requestHash(canonical: string): string {
     return createHmac('sha256', this.#key(-1)).update(`request|${canonical}`).digest('hex');
   }
@@ -65,5 +64,5 @@ function idUnder(key: KeyObject, { mode, merchantId, orderId, supersedes }: Atte
   return `cs_${base32(mac.subarray(0, ID_BYTES))}` as SessionId;
 }
 
-/** Length prefixes keep ("a", "bc") and ("ab", "c") apart. */
+/** Length prefixes distinguish ("a", "bc") from ("ab", "c"). */
 const withLength = (part: string): string => `${Buffer.byteLength(part)}:${part}`;

@@ -5,7 +5,7 @@ import type { TransactionListFilters } from '../../../projections/sessions/trans
 import type { SessionId } from '../../domain/ids.ts';
 
 export interface CreatedRange {
-  /** Unix seconds, both included. */
+  /** Unix seconds, inclusive. */
   readonly createdFrom?: number;
   readonly createdTo?: number;
 }

@@ -8,7 +8,7 @@ import type { Coin } from '../../domain/money.ts';
 import type { DepositView, RefundView, SessionView } from '../shared/views.ts';
 import { must } from '../../domain/must.ts';
 
-/** What a list knows of a deposit; the rest is told by the session itself. */
+/** The fields of a deposit that lists contain; the session has the rest. */
 export type ListedDeposit = Pick<
   DepositView,
   | 'network'
@@ -25,8 +25,8 @@ export type ListedDeposit = Pick<
 >;
 
 /**
- * A session as lists show it, made from rows alone. The other coin, the evidence of the rate and the refunds are told
- * by the session itself.
+ * A session as lists show it, made from rows alone. Only the session itself has the other coin, the evidence of the
+ * rate and the refunds.
  */
 export type ListedSession = Omit<
   SessionView,
@@ -36,7 +36,7 @@ export type ListedSession = Omit<
   readonly deposits: readonly ListedDeposit[];
 };
 
-/** `personal`: what the row holds sealed, opened. `transactions`: the session's, oldest first. */
+/** `personal`: the unsealed data of the row. `transactions`: those of the session, oldest first. */
 export function listedSession(
   row: SessionRow,
   personal: SessionPersonalData | null,
@@ -85,7 +85,7 @@ function listedDeposit(row: TransactionRow): ListedDeposit {
   return { network, coin: row.coin as Coin, amount, kind: must(row.kind), status, fromAddress, txHash, ...place };
 }
 
-/** `reason`: what the row holds sealed, opened. */
+/** `reason`: the unsealed reason of the row. */
 export function listedRefund(row: RefundRow, reason: string | null): RefundView {
   return {
     refundId: row.refundId,

@@ -46,7 +46,7 @@ export interface PagePagination {
   readonly total: number;
   readonly total_pages: number;
   readonly has_more: boolean;
-  /** Goes on after this page in cursor mode; null at the end. */
+  /** The next page in cursor mode; null at the end. */
   readonly next_cursor: string | null;
 }
 
@@ -61,10 +61,10 @@ export interface Listing<ListedRow> {
   readonly pagination: PagePagination | CursorPagination;
 }
 
-/** The records of one kind that a session has. */
+/** Access to the records of one kind within a session. */
 interface OwnRecords<ListedRow extends object> {
   readonly count: number;
-  /** The first of them, which is not on the list. */
+  /** The first record, which is not on the list. */
   readonly first: string | null;
   readonly list: string;
   readonly table: Table<ListedRow>;
@@ -84,31 +84,31 @@ const refundsIn = ({ sessionId, refunds, firstRefund }: SessionRow): OwnRecords<
   table: REFUNDS_TABLE,
 });
 
-/** Records of one session that are looked through when further filters are set. */
+/** Largest number of a session's records that are filtered in memory. */
 const MAX_FILTERED_IN_MEMORY = 10_000;
 const LOAD_AT_ONCE = 500;
-/** Of the first record of a session in its own list. */
+/** Order of a session's first record in its own list. */
 const FIRST_ORDER = 0;
 const MAX_ATTEMPTS_LISTED = 100;
 
-/** A merchant's lists: newest first, each record once in a walk by cursor, whatever is added meanwhile. */
+/** A merchant's lists, newest first. A walk by cursor returns each record once, whatever is added meanwhile. */
 export class Lists {
   readonly #readModel: ReadModel;
   readonly #cursorKey: KeyObject;
   readonly #metadataIndex: Pick<MetadataIndex, 'before' | 'caughtUp'> | null;
-  /** One at a time for each merchant: a search may cost more than any other request. */
+  /** One search at a time per merchant, because a search may cost more than any other request. */
   readonly #searches = new InTurnByKey();
 
-  /** `cursorKey` is shared by all nodes; another key makes the cursors given out before invalid. */
+  /** All nodes share `cursorKey`. Changing it invalidates existing cursors. */
   constructor(deps: {
     readonly readModel: ReadModel;
     readonly cursorKey: Uint8Array;
-    /** Null where this process opens no personal data. */
+    /** Null if this process cannot unseal personal data. */
     readonly metadataIndex: Pick<MetadataIndex, 'before' | 'caughtUp'> | null;
   }) {
     this.#readModel = deps.readModel;
     this.#metadataIndex = deps.metadataIndex;
-    // A key object once: a key in bytes costs each HMAC five times as much.
+    // Created once: HMACs with raw key bytes cost five times as much.
     this.#cursorKey = createSecretKey(deps.cursorKey);
   }
 
@@ -199,7 +199,7 @@ export class Lists {
     );
   }
 
-  /** The newest transactions of each session, oldest first; at most 100 a session. */
+  /** The newest transactions of each session, oldest first; at most 100 per session. */
   async transactionsOf(sessions: readonly SessionRow[]): Promise<TransactionRow[][]> {
     const named = sessions.flatMap(({ firstTransaction }) => firstTransaction ?? []);
     const firsts = await this.#readModel.getMany(TRANSACTIONS_TABLE, named);
@@ -227,7 +227,7 @@ export class Lists {
     return oldest ? withOldest(others, oldest) : others;
   }
 
-  /** The session that the filters name; null when it is not the caller's, undefined when they name none. */
+  /** The session that the filters name; null if it is not the caller's, undefined if they name none. */
   async #sessionNamed(
     query: ListQuery<{ readonly orderId?: string; readonly sessionId?: SessionId }>,
   ): Promise<SessionRow | null | undefined> {
@@ -240,7 +240,7 @@ export class Lists {
     return row && (sessionId === undefined || row.sessionId === sessionId) ? row : null;
   }
 
-  /** The newest first. */
+  /** Newest first. */
   async #attemptsOf(owner: Owner, orderId: string): Promise<SessionRow[]> {
     const rows: SessionRow[] = [];
     let row = await this.#sessionOfOrder(owner, orderId);
@@ -254,7 +254,7 @@ export class Lists {
     return rows;
   }
 
-  /** Of several attempts the newest. */
+  /** The newest attempt. */
   async #sessionOfOrder(owner: Owner, orderId: string): Promise<SessionRow | null> {
     const found = await this.#readModel.get(ORDERS_TABLE, orderKey(owner.mode, owner.merchantId, orderId));
     return found && this.#ownSession(owner, found.sessionId);
@@ -285,7 +285,7 @@ export class Lists {
     };
   }
 
-  /** A session has few records: those that meet further filters are picked in memory. */
+  /** A session has few records, so further filters are applied in memory. */
   async #answerOfSession<ListedRow>(
     list: CursorScope['list'],
     query: ListQuery<object>,
@@ -365,7 +365,7 @@ export class Lists {
   }
 }
 
-/** As a cursor names them: the same ones in the same words. */
+/** The filters in the canonical form that a cursor contains. */
 const plainFilters = ({
   metadata,
   ...filters

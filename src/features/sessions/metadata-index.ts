@@ -14,11 +14,11 @@ export interface MetadataOwner {
   readonly mode: Mode;
 }
 
-/** A session that has the metadata, at its place among its merchant's sessions. */
+/** A session with the metadata, at its place among its merchant's sessions. */
 export interface MetadataMatch {
   readonly sessionId: SessionId;
   readonly order: number;
-  /** The time that its list has it under, Unix seconds. */
+  /** Its time in the list, Unix seconds. */
   readonly atSec: number;
 }
 
@@ -26,38 +26,38 @@ export interface MetadataIndexDeps {
   readonly store: Pick<EventStore, 'subscribe' | 'head'>;
   readonly readModel: Pick<ReadModel, 'checkpoint' | 'apply' | 'getMany' | 'scan'>;
   readonly personal: Pick<PersonalData, 'open'>;
-  /** Shared by all nodes, and the same after a restart. */
+  /** Shared by all nodes and stable across restarts. */
   readonly key: Uint8Array;
-  /** A session's personal data does not open: its metadata cannot be searched for. */
+  /** A session's personal data cannot be unsealed, so its metadata is not searchable. */
   readonly onUnreadable: (id: SessionId, error: unknown) => void;
   readonly timeoutMs?: number;
 }
 
-/** How many sessions a merchant has in a mode, and the time of the newest. */
+/** Number of a merchant's sessions in a mode, and the time of the newest. */
 type Counted = { readonly next: number; readonly atSec: number };
 
 const INDEX = 'session-metadata@1';
-/** A key and value of a merchant's session, newest first: `scope/token/order downwards`. */
+/** Sessions by key and value of a merchant, newest first: `scope/token/descending order`. */
 const MATCHES_TABLE: Table<MetadataMatch> = 'session-metadata@1';
-/** What is to be removed when a session is forgotten. */
+/** Rows to remove when a session is forgotten. */
 const OF_SESSION_TABLE: Table<{ readonly keys: readonly string[] }> = 'session-metadata-of@1';
 const COUNTERS_TABLE: Table<Counted> = 'session-metadata-counters@1';
 
 const TIMEOUT_MS = 2_000;
 const TOKEN_BYTES = 16;
 const OPENED_AT_ONCE = 32;
-/** Places are written downwards from here, so that keys in order are sessions newest first. */
+/** Orders are stored as the difference from this number, so that ascending keys are sessions newest first. */
 const TOP = 10 ** 15 - 1;
 
 /**
- * Which sessions have which metadata. Metadata is personal data, sealed in the events, so no projection can see it:
- * each process that answers merchants opens it and keeps keyed hashes of it with its look-ups, which say nothing
- * without the key and go when the session is forgotten.
+ * Finds sessions by metadata. Metadata is personal data and sealed in the events, so projections cannot see it. Each
+ * process that serves merchants unseals it and keeps keyed hashes among its look-ups. They reveal nothing without the
+ * key and are removed when the session is forgotten.
  */
 export class MetadataIndex {
   readonly #deps: MetadataIndexDeps;
   readonly #key: KeyObject;
-  /** By scope, as last written: a batch that is taken again counts its sessions from where it did the first time. */
+  /** Counters by scope as last written. A redelivered batch numbers its sessions as it did the first time. */
   readonly #counters = new Map<string, Counted>();
   #subscription: Subscription | null = null;
 
@@ -81,8 +81,8 @@ export class MetadataIndex {
   }
 
   /**
-   * Rejects with `StoreUnavailable` while what is in the ledger now is not in the index: an answer without it would be
-   * a wrong one.
+   * Rejects with `StoreUnavailable` while the index lags behind the event log, because an incomplete answer would be
+   * wrong.
    */
   async caughtUp(): Promise<void> {
     const head = await this.#deps.store.head();
@@ -102,8 +102,8 @@ export class MetadataIndex {
   }
 
   /**
-   * Sessions below an order that have all of the metadata, newest first, among the `limit` next ones that have the
-   * first of it. `last`: the last of those, whether it has the others or not; null when there are no more.
+   * Of the next `limit` sessions below an order that have the first pair of the metadata, those with all pairs, newest
+   * first. `last`: the last session examined; null if there are no more.
    */
   async before(
     owner: MetadataOwner,
@@ -160,13 +160,13 @@ export class MetadataIndex {
       }
     }
     for (const [scope, row] of counters) changes.push(putRow(COUNTERS_TABLE, scope, row));
-    // Events that change nothing here are read again after a restart rather than recorded now.
+    // Events without an effect here are read again after a restart instead of being recorded.
     if (changes.length === 0) return;
     await this.#deps.readModel.apply(INDEX, changes, must(events.at(-1)).position);
     for (const [scope, counted] of counters) this.#counters.set(scope, counted);
   }
 
-  /** Sessions are counted as their list counts them, so that both give a session the same place. */
+  /** Sessions are counted like in their list, so that both assign the same place. */
   async #countersOf(scopes: readonly string[]): Promise<Map<string, Counted>> {
     const unknown = [...new Set(scopes)].filter((scope) => !this.#counters.has(scope));
     const rows = await this.#deps.readModel.getMany(COUNTERS_TABLE, unknown);

@@ -5,11 +5,11 @@ import type { ReadModel } from '../../ports/read-model.ts';
 import { entriesOf, type Entry, type Source } from '../shared/list-source.ts';
 import type { MetadataIndex, MetadataMatch, MetadataOwner } from './metadata-index.ts';
 
-/** So many sessions with the first key and value are looked at for one answer. */
+/** Sessions with the first key and value that are examined per answer. */
 export const MAX_EXAMINED = 10_000;
 const AT_ONCE = 500;
 
-/** More sessions than are looked at for one answer have the metadata. */
+/** More sessions have the metadata than are examined per answer. */
 export class TooManyMatches extends Error {
   override readonly name = 'TooManyMatches';
 }
@@ -17,10 +17,10 @@ export class TooManyMatches extends Error {
 export interface MetadataSearch {
   readonly owner: MetadataOwner;
   readonly metadata: Readonly<Record<string, string>>;
-  /** Unix seconds, both included. */
+  /** Unix seconds, inclusive. */
   readonly createdFrom?: number | undefined;
   readonly createdTo?: number | undefined;
-  /** Null when every match will do. */
+  /** Null if every match qualifies. */
   readonly meets: ((row: SessionRow) => boolean) | null;
 }
 
@@ -46,7 +46,7 @@ export function metadataSource({ readModel, index }: SearchDeps, search: Metadat
     return matches.filter(({ order }) => meeting.has(order));
   }
 
-  /** The order below which to look; null when nothing is old enough. */
+  /** The order below which to search; null if nothing is old enough. */
   async function startOf(before: number | null): Promise<{ below: number | null } | null> {
     if (search.createdTo === undefined) return { below: before };
     const list = sessionList(owner.mode, owner.merchantId, {});
@@ -54,20 +54,19 @@ export function metadataSource({ readModel, index }: SearchDeps, search: Metadat
     return newest ? { below: newest.order + 1 } : null;
   }
 
-  /** Of those below an order the newest that are wanted. */
+  /** The newest matches below an order, as many as wanted. */
   async function collect(before: number | null, wanted: number): Promise<MetadataMatch[]> {
     const collected: MetadataMatch[] = [];
     const start = await startOf(before);
     let next = start === null ? undefined : start.below;
     for (let examined = 0; next !== undefined && collected.length < wanted; examined += AT_ONCE) {
       if (examined >= MAX_EXAMINED) throw new TooManyMatches();
-      // Look-ups are read without waiting: other requests get their turn here.
+      // Look-ups are read synchronously; this gives other requests a turn.
       if (examined > 0) await breathe();
       const { matches, last } = await index.before(owner, metadata, { before: next, limit: AT_ONCE });
       const within = matches.filter(({ atSec }) => atSec >= createdFrom);
       collected.push(...(await thatMeet(within)));
-      // The time of what was looked at counts, not of what has all of the metadata: that may be rare, or nothing at
-      // all.
+      // Compares the time of the last session examined, not of the last match: matches may be rare or absent.
       next = last === null || last.atSec < createdFrom ? undefined : last.order;
     }
     return collected.slice(0, wanted);

@@ -19,15 +19,15 @@ import type { Price } from './price.ts';
 export interface PaymentOptionDeps {
   readonly addresses: AddressPool;
   readonly random: Random;
-  /** The networks this installation runs in a mode, in default order. */
+  /** The networks that this installation runs in a mode, in default order. */
   readonly networks: (mode: Mode) => readonly NetworkSettings[];
   readonly finalityFloor: FinalityFloor;
 }
 
-/** Solana Pay names a payment by a public key that nobody needs to own. */
+/** Solana Pay identifies a payment by a public key that nobody needs to own. */
 const REFERENCE_BYTES = 32;
 
-/** A network that can take the coin, with its token. */
+/** A network that supports the coin, with its token. */
 export interface Offer {
   readonly settings: NetworkSettings;
   readonly token: Token;
@@ -50,7 +50,7 @@ export function offered(
   return offers;
 }
 
-/** One address per family that is offered and has one to give. */
+/** One address per offered family that has one left. */
 export function takeAddresses(
   deps: Pick<PaymentOptionDeps, 'addresses'>,
   mode: Mode,
@@ -66,7 +66,7 @@ export function takeAddresses(
   return taken;
 }
 
-/** How final a transfer must be does not depend on its coin. */
+/** The finality rule of a transfer does not depend on its coin. */
 export function optionsOf(
   deps: Omit<PaymentOptionDeps, 'addresses'>,
   merchant: MerchantSettings,
@@ -95,7 +95,8 @@ export function optionsOf(
 }
 
 /**
- * Confirmations alone only on Ethereum and only below the merchant's amount; everywhere else the chain's own finality.
+ * Confirmations suffice only on Ethereum below the merchant's amount; everywhere else the chain's own finality is
+ * required.
  */
 function finalityOf(settings: NetworkSettings, policy: MerchantPolicy, due: bigint): FinalityRule {
   const quick = settings.network === 'ethereum' && due < amountOf(policy.ethereumFinalizedFrom);

@@ -11,7 +11,7 @@ import { acceptedFor, type ClaimDeps } from './claims.ts';
 import { claimIn, tokenDecimals } from './request-refund.ts';
 import { createdOf } from '../../../state-machines/checkout-session/session.state.ts';
 
-/** What a refund would pay, before anybody asks for it. */
+/** What a refund would pay if it were requested. */
 export interface RefundPreview {
   readonly coin: Coin;
   readonly amount: string;
@@ -20,7 +20,7 @@ export interface RefundPreview {
     readonly network: Network;
     readonly toAddress: string;
     readonly amount: string;
-    /** Null until it could be told. */
+    /** Null while unknown. */
     readonly sender: Sender | null;
   }[];
 }
@@ -29,7 +29,7 @@ interface PreviewDeps extends Pick<ClaimDeps, 'claims' | 'merchants'> {
   readonly networks: (mode: Mode) => readonly NetworkSettings[];
 }
 
-/** The plan that the request itself would follow; nothing is reserved. */
+/** The plan that a request would follow; reserves nothing. */
 export function previewRefund(deps: PreviewDeps, input: RefundInput, state: SessionState): Outcome<RefundPreview> {
   const claimed = claimIn(input, state);
   if (claimed?.ok === false) return claimed;

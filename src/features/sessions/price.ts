@@ -8,14 +8,14 @@ import { unavailable, type Refused } from './unavailable.ts';
 
 export interface PriceDeps {
   readonly rates: Rates;
-  /** Decimals the converted amount is rounded up to, unless that adds more than a thousandth. */
+  /** The converted amount is rounded up to this many decimals, unless that adds more than a thousandth. */
   readonly conversionDecimals: number;
 }
 
-/** What an order costs in a coin. */
+/** The price of an order in a coin. */
 export interface Price {
   readonly coin: Coin;
-  /** Null when the order is in the coin itself. */
+  /** Null if the order is in the coin itself. */
   readonly rateLock: RateLock | null;
   readonly due: bigint;
 }
@@ -34,7 +34,10 @@ export async function priceIn(
   return due >= MAX_UNITS ? tooLarge(input, coin) : { ok: true, value: { coin, rateLock, due } };
 }
 
-/** In the other coin, where the payer may choose and it has a rate; an order priced in a coin is paid in that coin. */
+/**
+ * The price in the other coin if the payer may choose and that coin has a rate. An order priced in a coin is paid in
+ * that coin.
+ */
 export async function otherPrice(
   deps: PriceDeps,
   { policy }: MerchantSettings,

@@ -13,15 +13,15 @@ import { must } from '../../domain/must.ts';
 
 interface RefundedMoney {
   readonly coin: Coin;
-  /** 10^-18 units; null asks for all that is left. */
+  /** 10^-18 units; null requests all that is left. */
   readonly units: bigint | null;
   /** The deposit that the request names. */
   readonly namedDeposit: string | null;
 }
 
 /**
- * What the request means in units of a coin. The order's currency is converted at the session's locked rate, also when
- * it is a coin itself: of that coin only strangers' money can be here, which is refunded by naming its deposit.
+ * Translates the request into units of a coin. The order's currency is converted at the session's locked rate, even if
+ * it is a coin: that coin can only be here as a stranger's money, which is refunded by naming its deposit.
  */
 export function refundedMoney(input: RefundInput, { context }: SessionState): Outcome<RefundedMoney> {
   const { amount, transactionId } = input;
@@ -48,14 +48,13 @@ const invalid = (param: string, message: string): Outcome<never> => ({
   refusal: { code: 'invalid_request', message, param },
 });
 
-/** Undefined when the session has none. */
+/** Undefined if the session has no such deposit. */
 const depositNamed = ({ created, deposits }: SessionContext, transactionId: string): string | undefined =>
   Object.keys(deposits).find((key) => depositTransactionId(must(created).sessionId, key) === transactionId);
 
 /**
- * At the locked rate, rounded down. With the refund that reaches the order's total, alone or with those before it,
- * nothing is left over by rounding: it takes the rest of what was due, or of what paid the order if a tolerance made
- * that less.
+ * Converts at the locked rate, rounded down. The refund that completes the order's total leaves no rounding remainder:
+ * it takes the rest of what was due, or of what paid the order if a tolerance made that less.
  */
 function converted(context: SessionContext, value: bigint): bigint {
   const { amount, currency, dueCoin, rateLock } = createdOf(context);

@@ -1,11 +1,11 @@
 import { amountOf, formatAmount } from '../../domain/money.ts';
 import type { CreateSessionInput } from '../shared/merchant-api.ts';
 
-/* What a request says, however it is written: two texts of one amount are one request. */
+/* Normalises requests, so that two notations of one amount are the same request. */
 
 export const normalAmount = (text: string): string => formatAmount(amountOf(text), 0);
 
-/** The create request with its amounts and the currencies of its line items in one form. */
+/** The create request with amounts and line item currencies in canonical form. */
 export function normalCreate(input: CreateSessionInput): object {
   const { amount, taxAmount, shippingAmount, lineItems } = input;
   return {
@@ -17,7 +17,7 @@ export function normalCreate(input: CreateSessionInput): object {
   };
 }
 
-/** As the wire's schema has checked it. */
+/** As validated by the wire schema. */
 interface LineItem {
   readonly price_data: { readonly currency: string; readonly unit_amount: string };
 }

@@ -27,7 +27,7 @@ interface RefundDeps extends Pick<ClaimDeps, 'claims' | 'merchants'> {
   readonly personal: PersonalData;
   readonly senders: Senders;
   readonly clock: Clock;
-  /** The networks this installation runs in a mode. */
+  /** The networks that this installation runs in a mode. */
   readonly networks: (mode: Mode) => readonly NetworkSettings[];
   readonly newRefundId: () => RefundId;
 }
@@ -102,7 +102,7 @@ export async function requestRefund(
     : result;
 }
 
-/** The deposit of the claim that the refund names; null when it names none. */
+/** The deposit of the claim that the refund names; null if it names none. */
 export function claimIn(
   { claimId, transactionId }: RefundInput,
   { context }: SessionState,
@@ -130,7 +130,7 @@ const RETRY_AFTER_SEC = 10;
 const UNKNOWN_SENDER =
   'the network cannot currently tell whether the payer is a contract; try again, or send acknowledge_sender: true';
 
-/** Who paid what the refund takes, where the session does not know yet. Null when the network does not answer. */
+/** Senders of the refunded deposits that the session does not know yet. Null if the network does not answer. */
 async function unknownSenders(
   senders: Senders,
   { context }: SessionState,
@@ -148,7 +148,7 @@ async function unknownSenders(
   return found;
 }
 
-/** Of the coin's token, by network. */
+/** Decimals of the coin's token, by network. */
 export function tokenDecimals(networks: readonly NetworkSettings[], coin: Coin): RefundTerms['decimals'] {
   const decimals: Partial<Record<Network, number>> = {};
   for (const settings of networks) {
@@ -159,19 +159,19 @@ export function tokenDecimals(networks: readonly NetworkSettings[], coin: Coin):
 }
 
 /**
- * Equal for equivalent requests, however the amount is written. The merchant's acknowledgement of the payer does not
- * change what is refunded, so the request continues under the same key with it.
+ * Equal for equivalent requests in any notation. The merchant's acknowledgement of the payer does not change what is
+ * refunded, so the request continues under the same key when it is added.
  */
 function sameRequest({ acknowledgeSender: _, amount, ...asked }: RefundInput): string {
   return canonicalJson({ ...asked, amount: amount && { ...amount, value: normalAmount(amount.value) } });
 }
 
-/** How long a signed request can be sent again: its time may be 300 s ahead, and is accepted for 300 s after that. */
+/** How long a signed request can be replayed: its time may be 300 s ahead and is accepted for 300 s after that. */
 const REPLAY_SEC = 600;
 
 /**
- * The idempotency key is a header that the signature does not cover: who replays a request can give it another key. The
- * ledger remembers what the nonces may have forgotten.
+ * The signature does not cover the idempotency key header, so an attacker could replay a request under another key. The
+ * event log remembers requests whose nonces may be forgotten.
  */
 function repeatsAnother(
   { amount }: RefundInput,

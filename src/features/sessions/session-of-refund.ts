@@ -13,9 +13,8 @@ export interface SessionOfRefundDeps extends FollowingOf {
 const ID = projectionId(sessionView);
 
 /**
- * Finds the session a refund belongs to; null when there is no such refund. Look-ups follow the ledger, and may be
- * built anew: that a row is missing says something only when they show all that is in the ledger. Rejects with
- * `StoreUnavailable` while they do not.
+ * Finds the session of a refund; null if there is no such refund. Look-ups lag behind the event log and may be
+ * rebuilding, so a missing row counts only when they are complete. Rejects with `StoreUnavailable` until then.
  */
 export function createSessionOfRefund({
   store,

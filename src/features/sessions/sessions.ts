@@ -50,11 +50,11 @@ export interface SessionsDeps extends CreateSessionDeps {
   readonly isOurs: IsOurs;
   readonly random: Random;
   readonly senders: Senders;
-  /** The session a refund belongs to, from the read side; null when unknown. */
+  /** The session of a refund, from the read model; null if unknown. */
   readonly sessionOfRefund: (id: RefundId) => Promise<SessionId | null>;
-  /** Tells what changed a session; see `PayerApi.onChange`. */
+  /** Notifies of changes to a session; see `PayerApi.onChange`. */
   readonly changes: { on(id: SessionId, listener: () => void): () => void };
-  /** Called with every address a new session shows, before the caller learns of it. */
+  /** Called with every address of a new session before the caller receives it. */
   readonly onAddressesGiven: (
     mode: Mode,
     id: SessionId,
@@ -64,7 +64,7 @@ export interface SessionsDeps extends CreateSessionDeps {
 
 type Reader = { readonly merchantId: MerchantId; readonly mode: Mode };
 
-/** Sessions and their refunds, for the merchant who owns them and the payer who holds the link. */
+/** Sessions and their refunds, for the merchant who owns them and the payer who has the link. */
 export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerClaims {
   readonly #deps: SessionsDeps;
 
@@ -94,7 +94,7 @@ export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerCla
     return state && this.#view(state);
   }
 
-  /** The first attempt of an order; null where there is none. */
+  /** The first attempt of an order; null if there is none. */
   async sessionOfOrder(
     reader: Reader,
     orderId: string,
@@ -112,13 +112,13 @@ export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerCla
     const command = { type: 'CancelSession', nowSec: toSec(this.#deps.clock.nowMs()) } as const;
     const result = await this.#deps.sessions.execute(sessionStream(id), command, commandContext(caller));
     if (result.ok) return { ok: true, value: await this.#view(result.state) };
-    // The key was admitted before: the first request may have cancelled and never heard the answer.
+    // The key was admitted before, so the first request may have cancelled without the caller receiving the answer.
     if (admission.repeated && result.state.value === 'cancelled')
       return { ok: true, value: await this.#view(result.state), repeated: true };
     return result;
   }
 
-  /** Time travel of the sandbox. The deadline then; the same as before when it would be no sooner. */
+  /** Time travel in the sandbox. Returns the new deadline; unchanged if it would not be earlier. */
   async moveDeadline(
     id: SessionId,
     expiresAtSec: number,
@@ -184,7 +184,7 @@ export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerCla
     return state ? fileClaim(this.#deps, state, input, this.#deps.random.uuid()) : notFound;
   }
 
-  /** An operator objects to a claim of whatever merchant. */
+  /** Rejects any merchant's claim on behalf of an operator. */
   async rejectClaimAs(actor: string, id: SessionId, claimId: string, reason: string): Promise<Outcome<ClaimView>> {
     const state = await this.#deps.sessions.read(sessionStream(id));
     return state
@@ -242,7 +242,7 @@ export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerCla
 
 const notFound = { ok: false, refusal: { code: 'not_found', message: 'no such resource' } } as const;
 
-/** The metadata of a command that a merchant's request gave. */
+/** The command metadata of a merchant's request. */
 function commandContext(caller: Caller) {
   return {
     correlationId: caller.requestId,

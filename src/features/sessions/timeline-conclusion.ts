@@ -12,7 +12,7 @@ import {
 import { sessionTable } from '../shared/handlers/session-handler.ts';
 import type { CoveredRange } from './timeline-types.ts';
 
-/** Why the session is where it is, in one paragraph, from its events and the evidence of what was read. */
+/** Explains the session's status in one paragraph, from its events and the evidence of what was read. */
 export function conclusionOf(
   events: readonly DomainEvent[],
   coverage: readonly CoveredRange[],

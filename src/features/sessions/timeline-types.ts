@@ -10,15 +10,12 @@ export interface TimelineEntry {
   readonly facts: Readonly<Record<string, string | number | boolean | null>>;
 }
 
-/** What was read of one network while the session could be paid, by whom: the evidence behind "nothing arrived". */
+/** What was read of one network while the session could be paid, and by whom: the evidence behind "nothing arrived". */
 export interface CoveredRange extends CoveredBlocks {
   readonly network: Network;
 }
 
-/**
- * Chain time up to which every transfer to the session's address is known to the ledger; null before anything was
- * recorded as read.
- */
+/** Chain time up to which every transfer to the session's address is recorded; null before any read was recorded. */
 export interface ReadTo {
   readonly network: Network;
   readonly timeSec: number | null;

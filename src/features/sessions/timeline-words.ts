@@ -25,7 +25,7 @@ const REVERTED_WORDS: Readonly<Record<DepositReverted['data']['reason'], string>
   not_in_block: 'The transfer is not in the block that it was reported in',
 };
 
-/** An event in one sentence for people, with the facts behind it. */
+/** Describes an event in one sentence for people, with its facts. */
 export function describeEvent(event: DomainEvent): Description {
   return (
     describeSession(event) ??
@@ -84,7 +84,7 @@ function describeSession(event: DomainEvent): Description | null {
   }
 }
 
-/** What the chain did. */
+/** Describes what happened on the chain. */
 function describeDeposit(event: DomainEvent): Description | null {
   switch (event.type) {
     case 'DepositDetected': {
@@ -133,7 +133,7 @@ function describeDeposit(event: DomainEvent): Description | null {
   }
 }
 
-/** What an operator decided about money that pays no order. */
+/** Describes an operator's decision about money that pays no order. */
 function describeTransfer(event: DomainEvent): Description | null {
   switch (event.type) {
     case 'DepositSetAside':

@@ -15,12 +15,12 @@ import { describeEvent } from './timeline-words.ts';
 import type { CoveredRange, ReadTo, Timeline } from './timeline-types.ts';
 import { must } from '../../domain/must.ts';
 
-/** Most recorded ranges of one network that are looked at: one a minute for more than a day. */
+/** Most recorded ranges of one network that are examined: one a minute for more than a day. */
 const MAX_RANGES = 2_000;
 const PAGE = 500;
 
 /**
- * Every observation and decision about a session in order, from the ledger alone; null when there is no such session.
+ * Every observation and decision about a session in order, from the event log alone; null if there is no such session.
  */
 export async function sessionTimeline(store: EventStore, id: SessionId, nowSec: number): Promise<Timeline | null> {
   const session = (await store.readStream(sessionStream(id))).map(decodeEvent);
@@ -53,7 +53,7 @@ export async function sessionTimeline(store: EventStore, id: SessionId, nowSec: 
   };
 }
 
-/** After one of these a session is not waited for any more: accounts are then read in rounds. */
+/** After one of these events a session's accounts are read only in rounds. */
 const END_EVENTS: ReadonlySet<string> = new Set(['SessionPaid', 'SessionExpired', 'SessionFailed', 'SessionCancelled']);
 
 async function readToOf(
@@ -73,7 +73,7 @@ async function readToOf(
   );
 }
 
-/** Up to its end the session's accounts were read like all open ones, and since then whenever it was their turn. */
+/** Until its end the session's accounts were read like all open ones, and since then in their turn. */
 function readInRounds(address: string, endedAtSec: number, { toBlockTimeSec, sweeps }: RangeScanned['data']): number {
   const isRecent = toBlockTimeSec - endedAtSec <= RECENT_SEC;
   const mark = isRecent ? must(sweeps).recent : must(sweeps).old;
@@ -104,7 +104,7 @@ async function coverageOf(store: EventStore, created: SessionCreated['data'], no
   });
 }
 
-/** The ranges that reach into the time, found by halving: ranges of a network follow each other in chain time. */
+/** The ranges that overlap the time, by binary search: ranges of a network are ordered by chain time. */
 async function rangesBetween(
   store: EventStore,
   stream: string,

@@ -4,7 +4,7 @@ export type Refused = Outcome<never> & { ok: false };
 
 const RETRY_AFTER_SEC = 5;
 
-/** Refused for now: the same request may be repeated. */
+/** Temporarily refused: the same request may be repeated. */
 export const unavailable = (
   code: 'addresses_unconfirmed' | 'clock_in_doubt' | 'rate_unavailable' | 'service_unavailable',
   message: string,

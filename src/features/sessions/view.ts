@@ -26,7 +26,7 @@ import type {
   SessionView,
 } from '../shared/views.ts';
 
-/** The session as readers see it. `personal` is what `SessionCreated` holds sealed, opened; null when there is none. */
+/** The session as readers see it. `personal` is the unsealed data of `SessionCreated`; null if there is none. */
 export function sessionView(
   state: SessionState,
   personal: SessionPersonalData | null,
@@ -75,7 +75,7 @@ export function sessionView(
   };
 }
 
-/** An ended session asks for no money in either coin. */
+/** An ended session requests no money in either coin. */
 function alternativeOf({ value, context }: SessionState): AlternativeView | null {
   const terms = value === 'open' ? openAlternative(context) : null;
   if (terms === null) return null;
@@ -97,7 +97,7 @@ function depositViews(context: SessionContext): DepositView[] {
     const { facts, kind, status, sender, aside } = deposit;
     return {
       transactionId: depositTransactionId(createdOf(context).sessionId, facts.depositKey),
-      // What an operator set aside is no money of the session, wherever it is in the chain.
+      // Money that an operator set aside does not belong to the session, whatever its chain status.
       ...{ ...facts, kind, status: aside === undefined ? status : ('reverted' as const) },
       sender: sender ?? null,
       refundable: formatAmount(facts.fromAddress === null ? 0n : leftOf(deposit, taken)),
@@ -105,7 +105,7 @@ function depositViews(context: SessionContext): DepositView[] {
   });
 }
 
-/** One refund of the session; `reason` is the merchant's own, opened. */
+/** One refund of the session; `reason` is the merchant's unsealed reason. */
 export function refundView(context: SessionContext, refund: RefundState, reason: string | null): RefundView {
   const { requested } = refund;
   const payouts = Object.values(refund.legs).map((leg): PayoutView => ({

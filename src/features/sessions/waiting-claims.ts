@@ -10,7 +10,7 @@ interface Deps {
   readonly sessions: Pick<MerchantClaims, 'listClaims'>;
 }
 
-/** Which payments have claims that wait is the read side's to say, what waits is the ledger's; the oldest first. */
+/** Open claims, oldest first. The read model finds the payments that have some; the event log has the claims. */
 export async function waitingClaims(
   { readModel, sessions }: Deps,
   merchant: Pick<Caller, 'merchantId' | 'mode'>,

@@ -1,9 +1,6 @@
 import { must } from '../../domain/must.ts';
 
-/**
- * JSON text with object keys in order at every depth, so that equal requests give equal text. Undefined fields are left
- * out.
- */
+/** JSON text with sorted object keys at every depth, so that equal requests give equal text. Omits undefined fields. */
 export function canonicalJson(value: unknown): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
@@ -19,8 +16,8 @@ export function canonicalJson(value: unknown): string {
 const FEW = 16;
 
 /**
- * By UTF-16 code units, in place. Few keys, as nearly all objects have, are in order sooner than a general sort is set
- * up.
+ * Sorts in place by UTF-16 code units. Nearly all objects have few keys, which sort faster without the setup of a
+ * general sort.
  */
 function inOrder(keys: string[]): string[] {
   if (keys.length > FEW) return keys.sort();

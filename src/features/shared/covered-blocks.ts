@@ -1,6 +1,6 @@
 import type { RangeScanned } from '../../domain/events/operations-events.ts';
 
-/** Blocks that were read, and those between them that no evidence covers. */
+/** Blocks that were read, and the gaps between them without evidence. */
 export interface CoveredBlocks {
   readonly fromBlock: number;
   readonly toBlock: number;
@@ -10,8 +10,8 @@ export interface CoveredBlocks {
 }
 
 /**
- * Of ranges in whatever order, as what was missing may have been read later; `again`: read once more by hand, which
- * closes gaps between them, and is no reading in its turn beyond them. Null without any.
+ * Accepts ranges in any order, because gaps may be read later. `again`: blocks reread by hand, which close gaps but do
+ * not extend the range. Null without any.
  */
 export function coveredBlocks(
   recorded: readonly RangeScanned['data'][],

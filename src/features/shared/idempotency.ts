@@ -13,21 +13,22 @@ export type Admission =
   | { readonly ok: true; readonly givenId: string; readonly stream: string | null; readonly repeated: boolean }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/** A command that leaves no trace by which its repetition could be told from a new one. */
+/** A command that leaves no trace by which its repetition could be recognised. */
 export interface OnceCommand<Value> {
   readonly operation: string;
   readonly requestHash: string;
-  /** A refusal means that nothing was done; a rejection that nobody knows. */
+  /** A refusal means that nothing was done; a rejection leaves it unknown. */
   readonly run: () => Promise<Outcome<Value>>;
-  /** Whether the command may run again where an earlier run ended without its answer being kept. */
+  /** Whether the command may run again if an earlier run ended before its answer was stored. */
   readonly mayRunTwice: boolean;
 }
 
 type IdempotencyDeps = AppendNextDeps & { readonly store: EventStore };
 
 /**
- * Keeps `Idempotency-Key` promises as events, not in a cache: the first request with a key fixes its hash and the id of
- * what it creates *before* the command runs, so a retry after a crash between the two appends continues the same one.
+ * Implements `Idempotency-Key` with events instead of a cache: the first request with a key fixes its hash and the id
+ * of what it creates *before* the command runs, so a retry after a crash between the two appends continues the same
+ * command.
  */
 export class Idempotency {
   readonly #deps: IdempotencyDeps;
@@ -37,7 +38,7 @@ export class Idempotency {
     this.#deps = deps;
   }
 
-  /** `newId` is used when the request is the first of its key, or carries none. */
+  /** `newId` is used if the request is the first of its key, or has none. */
   async admit(caller: Caller, operation: string, requestHash: string, newId: () => string): Promise<Admission> {
     if (caller.idempotencyKey === undefined) return { ok: true, givenId: newId(), stream: null, repeated: false };
     const stream = idempotencyStream(caller.mode, caller.merchantId, hash('sha256', caller.idempotencyKey, 'hex'));
@@ -55,8 +56,8 @@ export class Idempotency {
   }
 
   /**
-   * Runs the command for the first request of its key; every later one gets the answer of that one, also while it is
-   * under way.
+   * Runs the command for the first request of its key. Every later one receives the answer of that run, even while it
+   * is in progress.
    */
   async once<Value>(caller: Caller, command: OnceCommand<Value>): Promise<Outcome<Value>> {
     const admission = await this.admit(caller, command.operation, command.requestHash, () => '');
@@ -93,7 +94,7 @@ export class Idempotency {
     return event.type === 'RequestAnswered' ? event.data : null;
   }
 
-  /** Another process that ran the same command may have kept its answer first, which is as good. */
+  /** Another process that ran the same command may have stored an equivalent answer first. */
   async #keep(caller: Caller, stream: string, answer: string | null): Promise<void> {
     const last = must((await this.#deps.store.readStream(stream)).at(-1));
     const event: RequestAnswered = {

@@ -19,13 +19,12 @@ import {
 
 const purposeOf = (kind: SealedKind): SecretPurpose => `retired-keys-${kind}`;
 const context = (kind: SealedKind, version: number): string => `shared|${purposeOf(kind)}|${version}`;
-/** Of nodes that write at the same moment, one is first. */
+/** Retries when several nodes write at the same moment. */
 const ATTEMPTS = 20;
 
 /**
- * The keys of the settings, and behind them those that were retired: the ledger keeps each of them sealed under one of
- * its kind that followed it. What was sealed under a retired key stays as it is in a log that nobody rewrites, and
- * opens all the same.
+ * The keys from the settings followed by retired ones. The event log stores each retired key sealed under a later key
+ * of its kind, so texts sealed under retired keys can still be opened without rewriting the log.
  */
 export async function withKeptKeys(store: Pick<EventStore, 'readStream'>, given: SealingKeys): Promise<SealingKeys> {
   const lists = await Promise.all(
@@ -43,7 +42,7 @@ async function withKept(
   let waiting = (await store.readStream(secretsStream(purposeOf(kind)))).map((recorded) =>
     dataOf(recorded, 'SecretGenerated'),
   );
-  // One that was retired later opens one that was retired before, in whatever order they come.
+  // A key retired later opens one retired before, in whatever order they come.
   for (let before = Infinity; waiting.length < before;) {
     before = waiting.length;
     waiting = waiting.filter(({ sealedSecret, secretVersion }) => {
@@ -56,7 +55,7 @@ async function withKept(
   return { setting, keys };
 }
 
-/** What the first key of a list opens by itself: with it alone in the settings. */
+/** What the first key of a list can open without the others. */
 export const openedByFirst = (
   store: Pick<EventStore, 'readStream'>,
   kind: SealedKind,
@@ -64,8 +63,8 @@ export const openedByFirst = (
 ): Promise<KeyList> => withKept(store, kind, { setting, keys: [keys[0]] });
 
 /**
- * Keeps every key but the first in the ledger, sealed under the first, unless the first opens it already. Answers the
- * ids of those it kept now.
+ * Stores every key but the first in the event log, sealed under the first, unless the first can already open it.
+ * Returns the ids of the keys stored by this call.
  */
 export async function keepOlderKeys(
   deps: AppendNextDeps & { readonly store: Pick<EventStore, 'append' | 'lastOfStream' | 'readStream'> },
@@ -96,7 +95,7 @@ export async function keepOlderKeys(
   return kept;
 }
 
-/** How many sealed texts of the ledger were sealed under which key, by its id. */
+/** Number of sealed texts in the event log, by key id. */
 export async function countSealed(store: Pick<EventStore, 'readAll'>): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
   for await (const page of pagesOf(store))

@@ -1,6 +1,6 @@
 import { ChainUnavailable, type Block, type Chain } from '../../ports/chain.ts';
 
-/** The newest final block at or before the time, or the chain's first one. */
+/** The newest final block at or before the time, or the chain's first block. */
 export async function lastBlockBefore(
   chain: Pick<Chain, 'network' | 'finalized' | 'blockAt'>,
   timeSec: number,

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual, type KeyObject } from 'node:crypto';
 import type { MerchantId, Mode } from '../../domain/ids.ts';
 
-/** What a cursor belongs to: it is refused everywhere else. */
+/** The scope in which a cursor is valid. */
 export interface CursorScope {
   readonly list:
     | 'sessions'
@@ -21,8 +21,8 @@ const ORDER_BYTES = 6;
 const MAC_BYTES = 16;
 
 /**
- * Where a walk through a list stands, as text that only this service can make. The record at `order` was the last one
- * shown.
+ * Encodes the position of a walk through a list as text that only this service can make. The last record shown is the
+ * one at `order`.
  */
 export function encodeCursor(key: KeyObject, scope: CursorScope, order: number): string {
   const bytes = Buffer.alloc(ORDER_BYTES);
@@ -30,7 +30,7 @@ export function encodeCursor(key: KeyObject, scope: CursorScope, order: number):
   return Buffer.concat([bytes, macOf(key, scope, order)]).toString('base64url');
 }
 
-/** The order in a cursor; null when the cursor was not made for this scope. */
+/** The order in a cursor; null if the cursor was not made for this scope. */
 export function decodeCursor(key: KeyObject, scope: CursorScope, cursor: string): number | null {
   if (!FORM.test(cursor)) return null;
   const bytes = Buffer.from(cursor, 'base64url');

@@ -1,6 +1,6 @@
 import type { ListMember, ReadModel, Table } from '../../ports/read-model.ts';
 
-/** A record at its place in a list. */
+/** A record with its place in a list. */
 export interface Entry<ListedRow> {
   readonly order: number;
   readonly row: ListedRow;
@@ -12,7 +12,7 @@ export interface Source<ListedRow> {
   before(before: number | null, limit: number): Promise<readonly Entry<ListedRow>[]>;
 }
 
-/** The records that a list names, in its order; those that are gone are left out. */
+/** The records that a list names, in its order, without those that no longer exist. */
 export async function entriesOf<ListedRow extends object>(
   readModel: Pick<ReadModel, 'getMany'>,
   table: Table<ListedRow>,
@@ -25,7 +25,7 @@ export async function entriesOf<ListedRow extends object>(
   return members.flatMap(({ order }, index) => (rows[index] ? [{ order, row: rows[index] }] : []));
 }
 
-/** Of entries given newest first. */
+/** Entries must be newest first. */
 export function inMemory<ListedRow>(entries: readonly Entry<ListedRow>[]): Source<ListedRow> {
   return {
     page: async (offset, limit) => ({ entries: entries.slice(offset, offset + limit), total: entries.length }),
@@ -33,7 +33,7 @@ export function inMemory<ListedRow>(entries: readonly Entry<ListedRow>[]): Sourc
   };
 }
 
-/** The oldest entry after all others. */
+/** Adds the oldest entry after all others. */
 export function withOldest<ListedRow>(others: Source<ListedRow>, oldest: Entry<ListedRow>): Source<ListedRow> {
   return {
     page: async (offset, limit) => {

@@ -6,38 +6,38 @@ import type { Refusal } from '../../domain/result.ts';
 import type { CoCommit } from '../../ports/event-store.ts';
 import type { RefundView, SessionView } from './views.ts';
 
-/** Who asks, after authentication. */
+/** The authenticated caller. */
 export interface Caller {
   readonly merchantId: MerchantId;
   readonly mode: Mode;
   readonly keyId: ApiKeyId;
   readonly requestId: string;
-  /** Who of the merchant's or the operator's people asks; absent: the merchant's own program. */
+  /** The person of the merchant or the operator behind the request; absent for the merchant's own program. */
   readonly person?: string;
-  /** Whose command of the operator's it is. */
+  /** The operator whose command it is. */
   readonly operator?: string;
   readonly traceParent?: string;
-  /** To be committed with the first event of the command (see `Nonces`). */
+  /** Committed with the first event of the command (see `Nonces`). */
   readonly nonceCoCommit?: CoCommit;
   /**
-   * Nobody can tell whether this request was done before: what it repeats must not be done again under another
+   * It is unknown whether this request was already executed, so its effect must not be repeated under another
    * idempotency key.
    */
   readonly mayBeReplay?: boolean;
-  /** Key of the `Idempotency-Key` header, when it was sent. */
+  /** Value of the `Idempotency-Key` header, if sent. */
   readonly idempotencyKey?: string;
 }
 
-/** As the metadata of events names whoever asks. */
+/** The caller as named in the metadata of events. */
 export const actorOf = ({ merchantId, person, operator }: Pick<Caller, 'merchantId' | 'person' | 'operator'>): string =>
   operator ?? (person === undefined ? `merchant:${merchantId}` : `person:${person}`);
 
-/** `repeated`: the command changed nothing (a safe retry), so no event took `Caller.nonceCoCommit` along. */
+/** `repeated`: the command changed nothing (a safe retry), so no event carried `Caller.nonceCoCommit`. */
 export type Outcome<Value> =
   | { readonly ok: true; readonly value: Value; readonly repeated?: boolean }
   | { readonly ok: false; readonly refusal: Refusal; readonly retryAfterSec?: number };
 
-/** A create request after validation: amounts in normal form, currency upper case, URLs normalised. */
+/** A validated create request: normalised amounts and URLs, currency in upper case. */
 export interface CreateSessionInput {
   readonly amount: string;
   readonly currency: string;
@@ -51,9 +51,9 @@ export interface CreateSessionInput {
   readonly cancelUrl?: string;
   readonly metadata?: Readonly<Record<string, string>>;
   readonly targetCurrency?: 'USDT' | 'USDC';
-  /** How long it may be paid; absent: what holds for the merchant. */
+  /** How long the session can be paid; absent: the merchant's default. */
   readonly lifetimeSec?: number;
-  /** A session of the same order that ended unpaid, after which this is another attempt. */
+  /** A session of the same order that ended unpaid and that this one supersedes. */
   readonly supersedes?: SessionId;
 }
 
@@ -62,16 +62,13 @@ export interface RefundInput {
   readonly amount?: { readonly value: string; readonly currency: string };
   /** The deposit to refund; absent: the service chooses. */
   readonly transactionId?: TransactionId;
-  /** The payer's claim that it approves; then `transactionId` is the claim's own. */
+  /** The payer's claim that the refund approves; `transactionId` is then that of the claim. */
   readonly claimId?: string;
   readonly reason?: string;
   readonly acknowledgeSender?: boolean;
 }
 
-/**
- * The command side as the HTTP routes, the CLI and the tests use it. A session of another merchant or mode is null or
- * `not_found`.
- */
+/** The command side for HTTP routes, CLI and tests. A session of another merchant or mode is null or `not_found`. */
 export interface MerchantApi {
   createSession(caller: Caller, input: CreateSessionInput): Promise<Outcome<SessionView>>;
   getSession(caller: Pick<Caller, 'merchantId' | 'mode'>, id: SessionId): Promise<SessionView | null>;
@@ -80,56 +77,56 @@ export interface MerchantApi {
   getRefund(caller: Pick<Caller, 'merchantId' | 'mode'>, id: RefundId): Promise<RefundView | null>;
 }
 
-/** Who asks for the money, as the merchant named itself. */
+/** The shop as it presents itself to payers. */
 export interface ShopFacts {
   readonly name: string;
   readonly host: string | null;
-  /** `mailto:` or `https:`; null when the merchant named no contact. */
+  /** `mailto:` or `https:`; null if the merchant has no contact. */
   readonly contact: string | null;
   readonly logo: ShownLogo | null;
-  /** What it takes as evidence for a refund to another address than the one that paid. */
+  /** Evidence accepted for a refund to another address than the one that paid. */
   readonly claims: readonly EvidenceKind[];
 }
 
-/** The shop's picture, made by the service from the pixels of what was uploaded. */
+/** The shop's logo, re-encoded from the pixels of the upload. */
 export interface ShownLogo {
   readonly png: Buffer;
-  /** Of the image's SHA-256 (hex): its address changes with it. */
+  /** From the image's SHA-256 (hex), so that its URL changes with it. */
   readonly version: string;
   readonly width: number;
   readonly height: number;
 }
 
-/** The payer's side: anyone who holds the unguessable id. */
+/** The payer's side: anyone who has the unguessable id. */
 export interface PayerApi {
   viewSession(id: SessionId): Promise<SessionView | null>;
-  /** Called after every change of the session until the returned function is called. */
+  /** Calls the listener after every change of the session. Returns the function that unsubscribes. */
   onChange(id: SessionId, listener: () => void): () => void;
   shopOf(view: Pick<SessionView, 'merchantId' | 'domainId'>): ShopFacts;
 }
 
-/** An API key as authentication needs it. */
+/** An API key in the form that authentication needs. */
 export interface AuthenticatedKey {
   readonly keyId: ApiKeyId;
   readonly merchantId: MerchantId;
   readonly mode: Mode;
   readonly secret: KeyObject;
-  /** Absent: none. */
+  /** Absent: unrestricted. */
   readonly restrictions?: ActiveRestrictions;
 }
 
-/** What holds a key back, ready for use. */
+/** The restrictions of a key, ready for use. */
 export interface ActiveRestrictions {
-  /** Null: all. */
+  /** Null: all scopes. */
   readonly scopes: ReadonlySet<Scope> | null;
   readonly allowsAddress: (address: string) => boolean;
-  /** The lowest version of signatures that counts. */
+  /** The lowest accepted version of signatures. */
   readonly signatureVersion: SignatureVersion;
 }
 
 export interface KeyDirectory {
-  /** By SHA-256 (hex) of the API key; null when unknown or revoked. */
+  /** By SHA-256 (hex) of the API key; null if unknown or revoked. */
   find(keyHash: string): AuthenticatedKey | null;
-  /** A request of the key was believed. */
+  /** Called after a request with the key was authenticated. */
   used?(key: AuthenticatedKey, nowSec: number): void;
 }

@@ -5,19 +5,19 @@ import { decodeEvent } from '../../runtime/commands/codec.ts';
 export type RangeStore = Pick<EventStore, 'lastOfStream' | 'readStream'>;
 
 const PAGE = 500;
-/** A range a minute: three days. What is older is in the ledger. */
+/** One range a minute for three days. The event log has older ones. */
 const MAX_RANGES = 5_000;
 
 export interface NewestRanges {
   readonly ranges: RangeScanned['data'][];
   readonly isWhole: boolean;
-  /** When the chain was replaced by the one that is read now; long ago where it never was. */
+  /** When the current chain replaced its predecessor; in the distant past if it never did. */
   readonly replacedAtMs: number;
 }
 
 /**
- * In the order in which they were recorded. What was read of a chain before it was replaced is no evidence of this one;
- * `sinceMs`: what was recorded before is left out.
+ * In recording order. Reads of a chain before its replacement are no evidence for this one. `sinceMs`: leaves out what
+ * was recorded before.
  */
 export async function newestRanges(store: RangeStore, stream: string, sinceMs = -Infinity): Promise<NewestRanges> {
   const ranges: RangeScanned['data'][] = [];

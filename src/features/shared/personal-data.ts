@@ -4,7 +4,7 @@ import type { CoCommit } from '../../ports/event-store.ts';
 import type { MadeSalt, PersonalKeys } from '../../ports/personal-keys.ts';
 import { must } from '../../domain/must.ts';
 
-/** Encrypts text with a key derived from the master key and an erasable salt; bound to its subject. */
+/** Encrypts text with a key derived from the master key and an erasable salt, bound to its subject. */
 export interface PersonalSeal {
   seal(salt: Uint8Array, subject: string, plain: string): string;
   open(salt: Uint8Array, subject: string, sealed: string): string;
@@ -14,7 +14,7 @@ export interface PersonalSeal {
 export class PersonalData {
   readonly #keys: PersonalKeys;
   readonly #seal: PersonalSeal;
-  /** Salts that were made for later texts last, by session: they may not be stored yet. */
+  /** Recently created salts for later texts, by session; they may not be stored yet. */
   readonly #fresh = new Map<SessionId, MadeSalt>();
 
   constructor(keys: PersonalKeys, seal: PersonalSeal) {
@@ -23,8 +23,8 @@ export class PersonalData {
   }
 
   /**
-   * Seals what the merchant said; null when it said nothing, and for the retry of a session that was forgotten. The
-   * coCommit goes with the event that holds the text.
+   * Seals the merchant's data; null if there is none, or for the retry of a session that was forgotten. Append
+   * `coCommit` together with the event that holds the text.
    */
   async sealNew(id: SessionId, data: SessionPersonalData): Promise<{ sealed: string; coCommit?: CoCommit } | null> {
     if (Object.values(data).every((value) => value === undefined)) return null;
@@ -32,7 +32,7 @@ export class PersonalData {
     return made && this.#sealed(made, id, JSON.stringify(data));
   }
 
-  /** Null when there is none or its salt was erased. */
+  /** Null if there is none or its salt was erased. */
   async open(id: SessionId, sealed: string | null): Promise<SessionPersonalData | null> {
     const text = await this.openText(id, sealed);
     return text === null ? null : (JSON.parse(text) as SessionPersonalData);
@@ -40,8 +40,8 @@ export class PersonalData {
 
   /**
    * Seals a later text of the same session, such as a refund's reason. `earlier`: what was sealed for the session
-   * before. Null when that can no longer be opened because its salt was erased: the session was forgotten, and another
-   * salt would pass for the one it had.
+   * before. Null if that can no longer be opened because its salt was erased: the session was forgotten, and must not
+   * get a new salt.
    */
   async sealText(
     id: SessionId,
@@ -71,10 +71,7 @@ export class PersonalData {
     return { sealed: this.#seal.seal(salt, id, plain), ...(coCommit !== undefined && { coCommit }) };
   }
 
-  /**
-   * Texts that are sealed at the same time share one salt: of two, the later one stored would take the place of the
-   * other.
-   */
+  /** Texts sealed at the same time share one salt; with two, the later one stored would replace the other. */
   #made(id: SessionId): MadeSalt | Promise<MadeSalt | null> {
     const fresh = this.#fresh.get(id);
     if (fresh) return fresh;
@@ -88,5 +85,5 @@ export class PersonalData {
   }
 }
 
-/** Far more than the requests that are under way at once. */
+/** Far more than the number of concurrent requests. */
 const MAX_FRESH = 10_000;

@@ -1,7 +1,7 @@
 import type { ApiKeyId, MerchantId, Mode } from '../../domain/ids.ts';
 import { must } from '../../domain/must.ts';
 
-/** One answered request of a merchant. Neither bodies nor signatures are kept. */
+/** One answered request of a merchant, without bodies and signatures. */
 export interface LoggedRequest {
   readonly requestId: string;
   readonly merchantId: MerchantId;
@@ -16,21 +16,21 @@ export interface LoggedRequest {
   readonly status: number;
   readonly errorCode: string | null;
   readonly param: string | null;
-  /** Which check a 401 failed on. */
+  /** The check that failed for a 401. */
   readonly authenticationFault: string | null;
 }
 
 type Owner = Pick<LoggedRequest, 'merchantId' | 'mode'>;
 
-/** So many of one merchant and mode, and of so many of those: a bound on memory, whoever asks how much. */
+/** Limit of requests per merchant and mode, and of merchants, to bound memory. */
 const KEPT_EACH = 1_000;
 const OWNERS = 200;
 
 const keyOf = ({ merchantId, mode }: Owner): string => `${mode}/${merchantId}`;
 
 /**
- * The newest requests of each merchant that this process answered, in memory: a help for whoever builds a shop, and no
- * record.
+ * The newest requests of each merchant that this process answered, in memory. It helps with the integration of a shop
+ * and is not a record.
  */
 export class RequestLog {
   readonly #byOwner = new Map<string, LoggedRequest[]>();
@@ -38,7 +38,7 @@ export class RequestLog {
   note(request: LoggedRequest): void {
     const key = keyOf(request);
     const kept = this.#byOwner.get(key) ?? [];
-    // Whoever asked last stays longest.
+    // The owner with the latest request stays longest.
     this.#byOwner.delete(key);
     this.#byOwner.set(key, kept);
     kept.push(request);
@@ -46,7 +46,7 @@ export class RequestLog {
     if (this.#byOwner.size > OWNERS) this.#byOwner.delete(must(this.#byOwner.keys().next().value));
   }
 
-  /** Newest first: those before a request, or the newest; null when that request is not there. */
+  /** Newest first: those before a given request, or the newest ones; null if the given request is not there. */
   before(
     owner: Owner,
     requestId: string | undefined,

@@ -6,10 +6,10 @@ import type { Random } from '../../ports/random.ts';
 import { appendNext } from '../../runtime/commands/append-next.ts';
 import { dataOf } from '../../runtime/commands/codec.ts';
 
-/** Seals short secrets under the master key; `context` binds the text to its purpose (AES-GCM additional data). */
+/** Seals short secrets under the master key. `context` binds the text to its purpose (AES-GCM additional data). */
 export interface SecretSeal {
   seal(plain: Uint8Array, context: string): string;
-  /** Throws when the text was sealed for another context or under an unknown master key. */
+  /** Throws if the text was sealed for another context or under an unknown master key. */
   open(sealed: string, context: string): Uint8Array;
 }
 
@@ -19,8 +19,8 @@ export interface SharedSecret {
 }
 
 /**
- * The secrets of a purpose, newest first: generated once for all nodes, kept sealed in the log. Two nodes that start at
- * the same moment agree, since only one append to the stream can be the first.
+ * The secrets for a purpose, newest first: generated once for all nodes and stored sealed in the event log. Two nodes
+ * that start at the same moment agree, because only one append to the stream can be the first.
  */
 export async function sharedSecrets(
   purpose: SecretPurpose,

@@ -7,16 +7,16 @@ import type { Coin } from '../../domain/money.ts';
 import type { Network } from '../../domain/networks.ts';
 import type { Sender } from '../../domain/senders.ts';
 
-/** Where a session is in its life; the public `payment_status` is `paid` for `paid`, else `unpaid`. */
+/** The life-cycle status of a session. The public `payment_status` is `paid` for `paid`, otherwise `unpaid`. */
 export type SessionStatus = 'open' | 'processing' | 'paid' | 'expired' | 'failed' | 'cancelled';
 
 export interface DepositView extends DepositFacts {
   readonly transactionId: TransactionId;
   readonly kind: DepositKind;
   readonly status: 'detected' | 'final' | 'reverted' | 'failed';
-  /** Null until it could be told. */
+  /** Null while unknown. */
   readonly sender: Sender | null;
-  /** What a refund that names it may take. */
+  /** The most that a refund naming this deposit can take. */
   readonly refundable: string;
 }
 
@@ -47,16 +47,16 @@ export interface RefundView {
   readonly updatedSec: number;
   readonly failureReason: RefundFailureReason | null;
   readonly amountReturned: string;
-  /** The claim that it approves: it goes to the payee whom the payer named. */
+  /** The approved claim, whose payee receives the refund. */
   readonly claimId?: string;
 }
 
-/** The same fields as the session's own. */
+/** The same fields as those of the session. */
 export type AlternativeView = Pick<SessionView, 'dueCoin' | 'dueAmount' | 'tolerance' | 'paymentOptions'> & {
   readonly rateLock: RateLock;
 };
 
-/** Everything a reader of a session may see; presenters choose the wire form. Amounts are decimal strings. */
+/** Everything that a reader of a session may see; presenters choose the wire form. Amounts are decimal strings. */
 export interface SessionView {
   readonly sessionId: SessionId;
   readonly mode: Mode;
@@ -68,39 +68,39 @@ export interface SessionView {
   readonly currency: string;
   readonly dueCoin: Coin;
   readonly dueAmount: string;
-  /** So much less is enough, too. */
+  /** The amount by which a payment may fall short. */
   readonly tolerance: string;
   readonly rateLock: RateLock | null;
   readonly taxAmount: string | null;
   readonly shippingAmount: string | null;
   readonly createdAtSec: number;
-  /** Moves only earlier: a cancel sets it to the cancellation time. */
+  /** Only moves earlier: a cancel sets it to the cancellation time. */
   readonly expiresAtSec: number;
-  /** Of the due coin. */
+  /** Options in the due coin. */
   readonly paymentOptions: readonly PaymentOption[];
-  /** How to pay in the other coin instead, as long as no money decided; null when there is no choice. */
+  /** How to pay in the other coin while no money has decided; null if there is no choice. */
   readonly alternative: AlternativeView | null;
   readonly domainId: string | null;
-  /** Null when there is none or its key was erased. */
+  /** Null if there is none or its key was erased. */
   readonly personal: SessionPersonalData | null;
-  /** The attempts before and after this one to have the order paid. */
+  /** The previous and the next attempt to have the order paid. */
   readonly supersedes: SessionId | null;
   readonly supersededBy: SessionId | null;
-  /** Final on-time money of the settlement coin that the merchant holds: neither refunded nor reserved for a refund. */
+  /** Final on-time money in the settlement coin that the merchant holds: neither refunded nor reserved for a refund. */
   readonly received: string;
   /** Seen on time but not final yet. */
   readonly pending: string;
-  /** Of what was received, what is beyond what was due; zero until the session is paid. */
+  /** The part of `received` above what was due; zero until the session is paid. */
   readonly excess: string;
   readonly refunded: string;
-  /** Of the settlement coin: what a refund that names no deposit may take. */
+  /** The most that a refund without a named deposit can take, in the settlement coin. */
   readonly refundable: string;
-  /** The same of every coin, in the order of `COINS`. */
+  /** The same for every coin, in the order of `COINS`. */
   readonly refundableByCoin: readonly { readonly coin: Coin; readonly amount: string }[];
   readonly reversed: boolean;
   readonly afterExpiry: boolean;
   readonly paidAtSec: number | null;
-  /** What was received when it was paid. */
+  /** What had been received when it was paid. */
   readonly paidWith: string | null;
   readonly deposits: readonly DepositView[];
   readonly refunds: readonly RefundView[];

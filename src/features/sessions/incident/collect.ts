@@ -19,17 +19,20 @@ export interface CollectOptions {
   readonly subject: IncidentSubject;
   readonly configuration: object;
   readonly madeAtSec: number;
-  /** Lines of the service's log, each a JSON text; those that have to do with the sessions are taken. */
+  /** Lines of the service's log, each a JSON text. Only those about the sessions are included. */
   readonly logLines?: Iterable<string>;
 }
 
-/** More are no incident that somebody looks at. */
+/** More sessions than anyone would examine in one incident. */
 const MAX_SESSIONS = 1_000;
 const MAX_LOG_LINES = 20_000;
-/** Around the time of the sessions: what was read just before and after says how far the chains were. */
+/** Margin around the time of the sessions: what was read just before and after tells how far the chains were. */
 const AROUND_MS = 3_600_000;
 
-/** From the event log alone: who is concerned, then what there is of them. Throws `NoIncident`. */
+/**
+ * Collects an incident from the event log alone: first the sessions concerned, then everything about them. Throws
+ * `NoIncident`.
+ */
 export async function collectIncident(store: Pick<EventStore, 'readAll'>, options: CollectOptions): Promise<Incident> {
   const { subject, configuration, madeAtSec } = options;
   const ids = 'sessionId' in subject ? new Set([subject.sessionId]) : await sessionsWithin(store, subject);
@@ -124,7 +127,7 @@ function coverageOf(recorded: RecordedEvent): IncidentCoverage {
   return { atMs, range: event.data };
 }
 
-/** Lines that name a session, a request that led to one of its events, a notification or a transaction. */
+/** Lines that mention a session, a request behind one of its events, a notification or a transaction. */
 function logsAbout(events: readonly RecordedEvent[], lines: Iterable<string>): object[] {
   const names = new Set<string>();
   for (const recorded of events) {
@@ -148,7 +151,7 @@ function logsAbout(events: readonly RecordedEvent[], lines: Iterable<string>): o
   return found;
 }
 
-/** Shorter ones stand in lines that have nothing to do with them. */
+/** Shorter names also match unrelated lines. */
 const SHORTEST_NAME = 12;
 
 function objectOf(line: string): object | null {

@@ -10,24 +10,24 @@ import { must } from '../../../domain/must.ts';
 
 export const INCIDENT_FORMAT = 'quittance-incident/1';
 
-/** What a file is about: one session, or all that something happened to in a range of time, both ends included. */
+/** The subject of a file: one session, or all sessions with events in a time range (inclusive). */
 export type IncidentSubject = { readonly sessionId: SessionId } | { readonly fromSec: number; readonly toSec: number };
 
 export interface IncidentSession {
   readonly sessionId: SessionId;
-  /** Its whole stream, as recorded: personal data stays sealed in it. */
+  /** The whole stream as recorded; personal data stays sealed. */
   readonly events: readonly RecordedEvent[];
-  /** What became of its webhooks, without their bodies and addresses. */
+  /** The fate of its webhooks, without bodies and addresses. */
   readonly deliveries: readonly TimelineEntry[];
 }
 
-/** Which blocks were read, by whose answers, and when that was recorded. */
+/** Which blocks were read, from which providers, and when that was recorded. */
 export interface IncidentCoverage {
   readonly atMs: number;
   readonly range: RangeScanned['data'];
 }
 
-/** Everything that is needed to understand what happened, wherever the file is opened. */
+/** Everything needed to understand what happened, independent of the installation. */
 export interface Incident {
   readonly format: typeof INCIDENT_FORMAT;
   readonly madeAtSec: number;
@@ -76,7 +76,7 @@ const incident = z.object({
   logs: z.array(z.looseObject({})),
 });
 
-/** A file that is no incident, or not the one that was exported. The message says where. */
+/** The file is not an incident or was altered after the export. The message says where. */
 export class NoIncident extends Error {
   override readonly name = 'CommandRefused';
 }
@@ -103,7 +103,10 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** Each event has the hash of its own text and names that of the one before: none was changed, left out or put in. */
+/**
+ * Each event must have the hash of its own text and name the hash of its predecessor, so that none was changed, left
+ * out or inserted.
+ */
 function checkStream(sessionId: SessionId, events: readonly RecordedEvent[]): void {
   let prev = '';
   for (const [index, recorded] of events.entries()) {

@@ -15,17 +15,17 @@ import { describeEvent } from '../timeline-words.ts';
 import { NoIncident, type IncidentSession } from './incident-file.ts';
 import { must } from '../../../domain/must.ts';
 
-/** One command, or events that are recorded and not decided again, with the moment they belong to. */
+/** One command, or recorded events that are not decided again, with their time. */
 export interface Turn {
   readonly atMs: number;
   readonly actor: string;
   readonly command: SessionCommand | null;
   readonly recorded: readonly SessionEvent[];
-  /** Why it is not as it was recorded; absent where it is. */
+  /** Why it differs from the record; absent if it does not. */
   readonly note?: string;
 }
 
-/** What is left of a session after a step. */
+/** The figures of a session after a step. */
 export interface Standing {
   readonly status: string;
   readonly received: string;
@@ -37,11 +37,11 @@ export interface Standing {
 export interface Step {
   readonly atMs: number;
   readonly actor: string;
-  /** What was asked of the decider; null where the file holds the outcome alone. */
+  /** The command given to the decider; null if the file contains only the outcome. */
   readonly command: string | null;
-  /** What it decided, in words, or why nothing. */
+  /** The decision in words, or why there was none. */
   readonly outcome: readonly string[];
-  /** Whether the decider of this program decides as it was recorded; null where there is nothing to compare. */
+  /** Whether this program's decider agrees with the record; null if there is nothing to compare. */
   readonly agrees: boolean | null;
   readonly note?: string;
   readonly standing: Standing;
@@ -50,7 +50,7 @@ export interface Step {
 export interface Replay {
   readonly steps: readonly Step[];
   readonly standing: Standing;
-  /** When it was paid, and how it ended; null where it did not. */
+  /** When it was paid and how it ended; null if it was not or did not. */
   readonly paidAtSec: number | null;
   readonly endedAs: string;
 }
@@ -61,7 +61,7 @@ export function turnsOf({ events }: IncidentSession): Turn[] {
   const turns: Turn[] = [];
   for (let at = 0; at < stored.length;) {
     const first = must(stored[at]);
-    // What one command decided was committed together.
+    // Events of one command were committed together.
     const together = stored
       .slice(at)
       .findIndex(
@@ -76,7 +76,7 @@ export function turnsOf({ events }: IncidentSession): Turn[] {
   return turns;
 }
 
-/** How many of the events the first one brought along. */
+/** Number of events that the first one's command produced. */
 function lengthOf([first, second]: readonly SessionEvent[]): number {
   const brings: Readonly<Partial<Record<SessionEvent['type'], SessionEvent['type']>>> = {
     CoinChosen: 'DepositDetected',
@@ -85,7 +85,7 @@ function lengthOf([first, second]: readonly SessionEvent[]): number {
   return second && brings[must(first).type] === second.type ? 2 : 1;
 }
 
-/** Null where the request cannot be told from what it led to. */
+/** Null if the request cannot be derived from its result. */
 function commandOf(recorded: readonly SessionEvent[], atMs: number): SessionCommand | null {
   const event = must(recorded[0]).type === 'CoinChosen' ? must(recorded[1]) : must(recorded[0]);
   switch (event.type) {
@@ -123,8 +123,8 @@ function commandOf(recorded: readonly SessionEvent[], atMs: number): SessionComm
 }
 
 /**
- * Asks the deciders again, turn by turn. `isOther`: under another policy, where what was recorded is no measure. Throws
- * `NoIncident`.
+ * Runs the deciders again, turn by turn. `isOther`: under another policy, so differences from the record are expected.
+ * Throws `NoIncident`.
  */
 export function replay(turns: readonly Turn[], isOther = false): Replay {
   let state = sessionTable.initial as SessionState;
@@ -135,7 +135,7 @@ export function replay(turns: readonly Turn[], isOther = false): Replay {
     const decided: readonly SessionEvent[] = decision ? (decision.ok ? decision.events : []) : turn.recorded;
     const agrees = decision === null || isOther ? null : isDeepStrictEqual(plain(decided), plain(turn.recorded));
     const outcome = decision && !decision.ok ? [`Refused: ${decision.refusal.message}.`] : [];
-    // Of the recorded history the records go on, whatever this program would decide.
+    // A replay of recorded history continues from the record, whatever this program would decide.
     for (const event of isOther ? decided : turn.recorded) {
       const next = sessionTable.next(state, event);
       if (!next && !isOther) throw new NoIncident(`file: ${event.type} is not legal in ${state.value}`);
@@ -160,7 +160,7 @@ export function replay(turns: readonly Turn[], isOther = false): Replay {
   return { steps, standing: standingOf(state), paidAtSec, endedAs: state.value };
 }
 
-/** Fields that are not there and fields that are undefined are the same. */
+/** Makes absent and undefined fields equal. */
 const plain = (events: readonly SessionEvent[]): unknown => JSON.parse(JSON.stringify(events));
 
 function standingOf({ value, context }: SessionState): Standing {

@@ -6,13 +6,13 @@ import { NoIncident, type Incident, type IncidentCoverage, type IncidentSession 
 import { replay, turnsOf, type Replay, type Turn } from './replay.ts';
 import { must } from '../../../domain/must.ts';
 
-/** A policy beside the one that was in force. */
+/** A policy that replaces parts of the one that was in force. */
 export interface WhatIf {
   /** Units of the coin that may be missing. */
   readonly tolerance?: string;
   /** Blocks after which a payment on Ethereum counts. */
   readonly confirmations?: number;
-  /** Units from which two providers must have read the block. */
+  /** Amount in units from which two providers must have read the block. */
   readonly secondSource?: string;
 }
 
@@ -28,7 +28,7 @@ const WORDS: Readonly<Record<string, string>> = {
   second_source: 'an amount such as 100',
 };
 
-/** From texts such as `tolerance=0.50`. Throws `NoIncident` that names the rule. */
+/** Parses texts such as `tolerance=0.50`. Throws `NoIncident` naming the invalid rule. */
 export function parseWhatIf(texts: readonly string[]): WhatIf {
   return texts.reduce<WhatIf>((found, text) => {
     const [name, value] = splitOnce(text);
@@ -75,13 +75,16 @@ function changedTerms(data: SessionCreated['data'], { tolerance, confirmations }
   };
 }
 
-/** How far a chain was at a moment, as far as anything in the file says so. */
+/** The height of a chain at a moment, as far as the file tells. */
 interface HeadSeen {
   readonly atMs: number;
   readonly head: number;
 }
 
-/** Each transfer on Ethereum counts as soon as the chain is known to have been that far, if it was still there then. */
+/**
+ * A transfer on Ethereum counts as soon as the chain is known to have reached the height, if the transfer was still
+ * there.
+ */
 function confirmedAfter(
   confirmations: number,
   turns: readonly Turn[],
@@ -150,7 +153,7 @@ function headsOf(network: Network, turns: readonly Turn[], coverage: readonly In
   return [...read, ...told].sort((one, other) => one.atMs - other.atMs);
 }
 
-/** A payment of that much counts only where two providers are recorded as having read its block. */
+/** A payment of this amount counts only where two providers are recorded as having read its block. */
 function readTwice(from: bigint, turns: readonly Turn[], coverage: Incident['coverage']): Turn[] {
   const facts = new Map(deposits(turns).map((deposit) => [deposit.facts.depositKey, deposit.facts]));
   return turns.map((turn) => {

@@ -22,7 +22,7 @@ export type AdjustmentsHandler = CommandHandler<
   AdjustmentsCommand
 >;
 
-/** The one place where it is decided what people may post by hand. */
+/** The only handler that decides what people may post by hand. */
 export const createAdjustmentsHandler = handlersOf({
   table: adjustmentsTable,
   decide: decideAdjustments,

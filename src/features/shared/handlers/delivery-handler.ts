@@ -24,8 +24,7 @@ const createHandler = handlersOf(
 );
 
 /**
- * The one place where deliveries are changed. Merchants ask for redeliveries on any node, so a cached state may be
- * behind.
+ * The only handler that changes deliveries. Merchants request redeliveries on any node, so a cached state may be stale.
  */
 export const createDeliveryHandler = (deps: Omit<HandlerDeps, 'soleWriter'>): DeliveryHandler =>
   createHandler({ ...deps, soleWriter: false });

@@ -12,7 +12,7 @@ export const merchantTable = new MachineTable<MerchantValue, MerchantContext, Me
 
 export type MerchantHandler = CommandHandler<MerchantValue, MerchantContext, MerchantEvent, MerchantCommand>;
 
-/** The one place where merchants are changed. */
+/** The only handler that changes merchants. */
 export const createMerchantHandler = handlersOf(
   { table: merchantTable, decide: decideMerchant, notifies: SETTINGS_EVENTS },
   { capacity: 1_000 },

@@ -18,7 +18,7 @@ export const paymentLinkTable = new MachineTable<PaymentLinkValue, PaymentLinkCo
 type Handler = CommandHandler<PaymentLinkValue, PaymentLinkContext, PaymentLinkEvent, PaymentLinkCommand>;
 export type PaymentLinkHandler = Pick<Handler, 'execute' | 'read'>;
 
-/** The one place where it is decided what a payment link may do. */
+/** The only handler that decides what a payment link may do. */
 export const createPaymentLinkHandler: (deps: HandlerDeps) => PaymentLinkHandler = handlersOf({
   table: paymentLinkTable,
   decide: decidePaymentLink,

@@ -9,7 +9,7 @@ export const personTable = new MachineTable<PersonValue, PersonContext, PersonEv
 
 export type PersonHandler = CommandHandler<PersonValue, PersonContext, PersonEvent, PersonCommand>;
 
-/** The one place where people of the console are changed, and where what they did is recorded. */
+/** The only handler that changes users of the console and records what they did. */
 export const createPersonHandler = handlersOf(
   { table: personTable, decide: decidePerson, notifies: new Set() },
   { capacity: 1_000 },

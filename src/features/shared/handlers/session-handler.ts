@@ -10,7 +10,7 @@ import type { SessionContext } from '../../../../state-machines/checkout-session
 
 export const sessionTable = new MachineTable<SessionValue, SessionContext, SessionEvent>(checkoutSessionMachine);
 
-/** Session events that merchants are told about (specification, "Event types"), or can ask to be told about. */
+/** Session events that merchants are notified of (specification, "Event types"), or can subscribe to. */
 export const NOTIFYING_EVENTS: ReadonlySet<string> = new Set([
   'SessionPaid',
   'SessionExpired',
@@ -29,7 +29,7 @@ export const NOTIFYING_EVENTS: ReadonlySet<string> = new Set([
 
 export type SessionHandler = CommandHandler<SessionValue, SessionContext, SessionEvent, SessionCommand>;
 
-/** The one place where sessions are changed. */
+/** The only handler that changes sessions. */
 export const createSessionHandler = handlersOf({
   table: sessionTable,
   decide: decideSession,

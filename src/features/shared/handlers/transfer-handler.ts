@@ -15,7 +15,7 @@ export const transferTable = new MachineTable<TransferValue, TransferContext, Tr
 
 export type TransferHandler = CommandHandler<TransferValue, TransferContext, TransferEvent, TransferCommand>;
 
-/** The one place where it is decided what becomes of an unmatched transfer. */
+/** The only handler that decides what becomes of an unmatched transfer. */
 export const createTransferHandler = handlersOf({
   table: transferTable,
   decide: decideTransfer,

@@ -9,7 +9,7 @@ export const treasuryTable = new MachineTable<TreasuryValue, TreasuryContext, Tr
 
 export type TreasuryHandler = CommandHandler<TreasuryValue, TreasuryContext, TreasuryEvent, TreasuryCommand>;
 
-/** The one place where treasuries are changed. */
+/** The only handler that changes treasuries. */
 export const createTreasuryHandler = handlersOf({
   table: treasuryTable,
   decide: decideTreasury,
