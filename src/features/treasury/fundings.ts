@@ -5,9 +5,8 @@ import type { SeenInflow } from '../../ports/outgoing-chain.ts';
 type Facts = Omit<TreasuryFunded['data'], 'amount' | 'fromAddress' | 'txHash' | 'logIndex' | 'window'>;
 
 /**
- * Money that the treasury has beyond the books, as what was brought: each transfer that the chain shows by itself, and
- * what they leave of it as one sum that came in one of these blocks. What is booked is the difference of the balance
- * either way.
+ * Money that the treasury holds beyond the books, as fundings: one for each transfer that the chain names, and the rest
+ * as one sum that arrived within these blocks. In either case the difference to the balance is what gets booked.
  */
 export function fundingsOf(
   facts: Facts,
@@ -41,8 +40,8 @@ export function fundingsOf(
 }
 
 /**
- * Those that are certain to be in the balance, or all where they come to exactly as much. More than the balance shows
- * explains nothing: something else left meanwhile, and which of them is in the books already cannot be told.
+ * The transfers certain to be in the balance, or all if they add up to it exactly. If they exceed the balance they
+ * explain nothing: something else left in the meantime, and it is unknown which of them are already booked.
  */
 function explainedBy(
   { coin, blockNumber }: Facts,
@@ -57,7 +56,7 @@ function explainedBy(
 
 const sumOf = (inflows: readonly SeenInflow[]): bigint => inflows.reduce((sum, inflow) => sum + inflow.units, 0n);
 
-/** An event holds less than `MAX_WHOLE_UNITS`; what is more is recorded in several. */
+/** An event holds less than `MAX_WHOLE_UNITS`; larger amounts are recorded in several. */
 function partsOf(units: bigint): bigint[] {
   const most = (MAX_WHOLE_UNITS - 1n) * 10n ** BigInt(SCALE);
   if (units === 0n) return [];

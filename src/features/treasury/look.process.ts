@@ -10,19 +10,19 @@ interface LookDeps {
   readonly reconcile: (
     executor: MoveExecutor,
   ) => Promise<{ readonly unknown: readonly { readonly outflowKey: string }[] }>;
-  /** One part of the addresses ever given out; `after`: where an earlier part ended. */
+  /** One batch of all assigned addresses; `after`: where the previous batch ended. */
   readonly unbooked: (executor: MoveExecutor, after: string | null) => Promise<UnbookedLook>;
   readonly onUnbooked: (mode: Mode, network: Network, money: UnbookedMoney) => void;
   readonly mayPay: () => boolean;
   readonly log: Log;
-  /** 0: only when asked. */
+  /** 0: only on request. */
   readonly everyMs: number;
 }
 
-/** Compares the treasuries and the addresses given out with the books again and again. */
+/** Periodically compares the treasuries and the assigned addresses with the books. */
 export class TreasuryLook {
   readonly #deps: LookDeps;
-  /** By treasury: up to which address the part before looked. */
+  /** By treasury: the last address of the previous batch. */
   readonly #lookedTo = new Map<string, string | null>();
   #timer: NodeJS.Timeout | null = null;
   #task: Promise<void> = Promise.resolve();
@@ -65,7 +65,7 @@ export class TreasuryLook {
       this.#deps.log.error({ mode, network, outflow: outflowKey }, 'money left one of our addresses without an order');
   }
 
-  /** Money at an address that the books know nothing of shows nowhere else. */
+  /** The only check that finds unrecorded money at one of our addresses. */
   async #nextPart(executor: MoveExecutor): Promise<void> {
     const { mode, network } = executor.chain;
     const treasury = `${mode}/${network}`;

@@ -14,9 +14,9 @@ import { addedTo, reservedOf } from '../payouts/reserved.ts';
 
 export interface LookDeps {
   readonly readModel: ReadModel;
-  /** What refunds that are signed and not recorded as landed may have taken already. */
+  /** What refunds may have spent that are signed and not recorded as landed. */
   readonly sent: (executor: MoveExecutor) => Promise<Reserved>;
-  /** The newest block of a network that the books name; 0 where they name none. */
+  /** The newest block of a network in the books; 0 if there is none. */
   readonly newestBooked: (mode: Mode, network: Network) => Promise<number>;
 }
 
@@ -25,7 +25,7 @@ export type Account = TreasuryReconciled['data']['accounts'][number];
 /** One comparison of the books with the chain. */
 export interface Look {
   readonly throughBlock: number;
-  /** No balance is of a later block. */
+  /** Upper bound of the blocks from which the balances come. */
   readonly newestBlock: number;
   readonly accounts: readonly Account[];
   /** Collection addresses that hold less than the books say. */
@@ -33,7 +33,8 @@ export interface Look {
 }
 
 /**
- * More than the network fee of any of our transactions, in units of the native coin: what one in flight may have taken.
+ * Upper bound of the network fee of one of our transactions, in units of the native coin: what one in flight may have
+ * cost.
  */
 const DEAREST_FEE: Readonly<Record<Network, string>> = { ethereum: '0.05', bsc: '0.01', tron: '100', solana: '0.01' };
 
@@ -60,7 +61,7 @@ export async function lookAt(executor: MoveExecutor, deps: LookDeps): Promise<Lo
   const sweeping = sweepsInFlight(context);
   const arriving = reservedOf([], sweeping).coins;
   const inFlight = addedTo(await deps.sent(executor), reservedOf([], moving));
-  // A provider that lags shows neither what has left nor what has come since, which the books have already.
+  // A lagging provider lacks movements that are already in the books.
   const atLeast = await deps.newestBooked(chain.mode, chain.network);
   const held = await chain.balances(treasury, atLeast);
   const newestBlock = await chain.newestBlock();
@@ -77,7 +78,7 @@ export async function lookAt(executor: MoveExecutor, deps: LookDeps): Promise<Lo
     );
   }
   const gas = moving.flatMap((move) => (isNative(move) ? [amountOf(move.terms.amount)] : []));
-  // On Solana the treasury pays the fee of a sweep, too.
+  // On Solana the treasury also pays the fee of a sweep.
   const payingFees = inFlight.payouts + (chain.network === 'solana' ? sweeping.length : 0);
   const mayBeSpent = gas.reduce(
     (total, units) => total + units,
@@ -90,15 +91,15 @@ export async function lookAt(executor: MoveExecutor, deps: LookDeps): Promise<Lo
 }
 
 /**
- * What is out or on its way in may have landed or not: anything between is as it should be, and what is beyond is
- * beyond it at the least.
+ * Transactions in flight, in or out, may have landed or not. Any balance between is correct; beyond that, the result is
+ * the smallest certain difference.
  */
 function withinFlight(booked: bigint, onChain: bigint, inFlight: bigint, arriving = 0n): bigint {
   if (onChain > booked) return most(booked, onChain - arriving);
   return onChain >= booked - inFlight ? booked : onChain;
 }
 
-/** Every collection address that the books say holds a stablecoin, against the chain. */
+/** Compares every collection address that holds a stablecoin in the books with the chain. */
 async function lookAtCollection(
   executor: MoveExecutor,
   deps: LookDeps,
@@ -127,7 +128,7 @@ async function lookAtCollection(
   return { accounts, short };
 }
 
-/** The collection addresses that the books say hold a coin. */
+/** The collection addresses that hold a coin in the books. */
 export async function* bookedAddresses(
   { chain }: { readonly chain: Pick<OutgoingChain, 'mode' | 'network'> },
   { readModel }: { readonly readModel: Pick<ReadModel, 'scan'> },
@@ -146,7 +147,7 @@ async function bookedOf({ chain }: MoveExecutor, { readModel }: LookDeps, coin: 
   return row === null ? 0n : signedAmountOf(row.balance);
 }
 
-/** 10^-18 units by coin of what was reported to have left an address and is not in the books yet. */
+/** 10^-18 units by coin that are reported to have left an address and are not booked yet. */
 export function amountsAt(address: string, outflows: readonly OutflowFacts[]): Partial<Record<string, bigint>> {
   const sums: Partial<Record<string, bigint>> = {};
   for (const { address: left, coin, amount } of outflows)
@@ -154,7 +155,7 @@ export function amountsAt(address: string, outflows: readonly OutflowFacts[]): P
   return sums;
 }
 
-/** The key names the block, so that the same amount can go missing twice. */
+/** The key contains the block, so that the same amount can go missing twice. */
 export function shortfall(
   { chain: { mode, network } }: { readonly chain: Pick<OutgoingChain, 'mode' | 'network'> },
   address: string,

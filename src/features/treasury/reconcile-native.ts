@@ -18,11 +18,11 @@ export interface NativeDeps {
   };
   readonly readModel: Pick<ReadModel, 'getMany'>;
   readonly wholeBooks: WholeRows;
-  /** Rejects where the books that were read are not what the event log says. False where no proof can be made now. */
+  /** Rejects if the books contradict the event log. False if no proof is possible now. */
   readonly proveBooks: () => Promise<boolean>;
-  /** The form of an address in which the wallet derives it, and in which the books have it. */
+  /** Converts an address to the form of the wallet and the books. */
   readonly derivedForm: (address: string) => string;
-  /** The signer stands still, too, while an outflow is unexplained. */
+  /** Reports to the signer, which also stops while an outflow is unexplained. */
   readonly reportOutflows: () => Promise<void>;
   readonly clock: Clock;
 }
@@ -32,12 +32,9 @@ export interface GivenAddress {
   readonly sessionId: string;
 }
 
-/**
- * Native coin at a collection address that differed from the books and was recorded. Decimal strings in units of
- * the coin.
- */
+/** A recorded difference of native coin at a collection address. Decimal strings in units of the coin. */
 export interface NativeDifference {
-  /** `found`: it is in the books now. `missing`: nobody here sent it away, and payouts stop. */
+  /** `found`: it is booked now. `missing`: nobody here sent it away, and payouts stop. */
   readonly kind: 'found' | 'missing';
   readonly sessionId: string;
   readonly network: Network;
@@ -47,7 +44,7 @@ export interface NativeDifference {
   readonly onChain: string;
 }
 
-/** Whether any address seems to hold other native coin than the books say: what is just moving included. */
+/** Whether any address seems to hold native coin other than in the books, including coin that is currently moving. */
 export async function differsInNative(
   deps: NativeDeps,
   given: readonly GivenAddress[],
@@ -58,10 +55,10 @@ export async function differsInNative(
 }
 
 /**
- * Writes down what the addresses hold beyond the books as coin of unknown origin, and what they lack as an outflow that
- * nobody ordered. The chain is read before the moves and those before the books, so that a move which the chain shows
- * is open still, or booked; and of its final and its newest state the one counts that finds less, since a move is
- * booked by a depth which may lie between them.
+ * Records what the addresses hold beyond the books as coin of unknown origin, and what they lack as an outflow that
+ * nobody ordered. Reads the chain before the moves and those before the books, so that every move visible on the chain
+ * is still open or already booked. Of the final and the newest balance it uses the one with the smaller difference,
+ * because a move is booked at a depth that may lie between them.
  */
 export async function settleNative(
   deps: NativeDeps,
@@ -116,9 +113,9 @@ export async function settleNative(
       onChain: formatAmount(onChain),
     });
   }
-  // A proof takes long, and what it proves must be read after it: a sweep in between burns of what was seen.
+  // A proof takes long, and the balances must be read again after it: a sweep in between burns part of what was seen.
   if (found.length > 0 && !isProven && (await deps.proveBooks())) return settleNative(deps, given, true);
-  // What was found and is not proven waits for a later look.
+  // Unproven findings wait for a later run.
   const proven = isProven ? found : [];
   const settled = isProven ? differences : differences.filter(({ kind }) => kind === 'missing');
   if (settled.length === 0) return [];
@@ -126,13 +123,13 @@ export async function settleNative(
     { type: 'RecordCollectionLook', finds: nativeCoinFinds, found: proven, missing },
     'reconcile',
   );
-  // Something moved since it was read: the next look finds what is left.
+  // Something moved in the meantime; the next run finds the rest.
   if (refused !== null) return [];
   if (missing.length > 0) await deps.reportOutflows();
   return settled;
 }
 
-/** 10^-18 units by address, in the order given. */
+/** 10^-18 units by address, in the given order. */
 function bookedAt(
   { executor, readModel, wholeBooks, derivedForm }: NativeDeps,
   given: readonly GivenAddress[],

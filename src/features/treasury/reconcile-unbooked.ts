@@ -22,17 +22,17 @@ export interface UnbookedDeps {
   readonly readModel: Pick<ReadModel, 'scan'>;
   readonly wholeBooks: WholeRows;
   readonly native: NativeDeps;
-  /** What arrived just now is in the books after this pause. */
+  /** After this pause, money that was just arriving is in the books. */
   readonly pause: () => Promise<void>;
 }
 
-/** Final money at one of our addresses that the books do not have. Decimal strings in units of the coin. */
+/** Final money at one of our addresses that is missing from the books. Decimal strings in units of the coin. */
 export interface UnbookedMoney {
   readonly sessionId: string;
   readonly network: Network;
   readonly address: string;
   readonly coin: Coin;
-  /** What was seen and waits for its finality included. */
+  /** Includes deposits that wait for finality. */
   readonly booked: string;
   readonly onChain: string;
   readonly todo: string;
@@ -40,22 +40,22 @@ export interface UnbookedMoney {
 
 export interface UnbookedLook {
   readonly found: readonly UnbookedMoney[];
-  /** Native coin that is in the books since this look, or is missing. */
+  /** Native coin that this run booked or found missing. */
   readonly native: readonly NativeDifference[];
   readonly addressesRead: number;
-  /** Where to go on; null when every address was looked at. */
+  /** Where to continue; null once every address was examined. */
   readonly next: string | null;
 }
 
-/** Addresses whose balances are asked for at a time. */
+/** Addresses per balance request. */
 const PAGE = 1_000;
-/** Addresses of one look: minutes at a provider that limits calls. */
+/** Addresses per run: minutes at a rate-limited provider. */
 const MOST = 10_000;
 const BREATH_MS = 50;
 
 /**
- * Looks at every address that was ever given out in the mode, whatever became of its session: what it holds and the
- * books lack was never recorded. `after`: where an earlier look ended.
+ * Examines every address ever assigned in the mode, whatever became of its session. Money that it holds and the books
+ * lack was never recorded. `after`: where the previous run ended.
  */
 export async function lookForUnbooked(deps: UnbookedDeps, after: string | null, most = MOST): Promise<UnbookedLook> {
   const { mode, network } = deps.chain;
@@ -80,7 +80,7 @@ export async function lookForUnbooked(deps: UnbookedDeps, after: string | null, 
   }
 }
 
-/** What is in the books after the pause was just on its way there. */
+/** Drops money that is in the books after the pause, because it was just arriving. */
 async function sureAmong(
   deps: UnbookedDeps,
   given: readonly GivenAddress[],
@@ -132,7 +132,7 @@ async function unbookedAt(
   );
 }
 
-/** By address and coin: the books, and deposits that wait for their finality. */
+/** By address and coin: the books plus deposits that wait for finality. */
 async function knownMoney({
   chain,
   readModel,

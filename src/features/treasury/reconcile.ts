@@ -23,30 +23,27 @@ import {
 } from './reconcile-look.ts';
 
 export interface ReconcileDeps extends LookDeps {
-  /**
-   * The books must be whole while they are read: what they lack would be taken for money that was brought, or that
-   * left.
-   */
+  /** The books must be complete while they are read. Missing entries would look like money brought in or taken out. */
   readonly wholeBooks: WholeRows;
-  /** Rejects where the books that were read are not what the event log says. False where no proof can be made now. */
+  /** Rejects if the books contradict the event log. False if no proof is possible now. */
   readonly proveBooks: () => Promise<boolean>;
   readonly signer: Pick<OutgoingSigner, 'unknownTransactions'> & Pick<ApprovalSigner, 'reportOutflows'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** A difference counts once it is the same after this pause: what lands meanwhile is recorded by then. */
+  /** A difference counts only if it persists after this pause, by when anything landing in between is recorded. */
   readonly pause: () => Promise<void>;
 }
 
-/** Looks before a difference is believed. */
+/** Comparisons needed to accept a difference. */
 const LOOKS = 3;
-/** Looks after which it is believed although it still changes: money that goes on leaving must not go unnoticed. */
+/** Comparisons after which a changing difference is accepted, so that a continuing outflow does not go unnoticed. */
 const MOST_LOOKS = 5;
-/** Money that goes on leaving is reported as far as it is seen by then. */
+/** Rounds after which a continuing outflow is reported as far as it was seen. */
 const ROUNDS = 3;
 
 /**
- * Looks at one treasury one after another: each would find the same money otherwise, and only one of them could be
- * recorded.
+ * Serialises the reconciliations of a treasury, which would otherwise find the same money while only one could record
+ * it.
  */
 export function inTurnReconciler(
   deps: ReconcileDeps,
@@ -57,9 +54,9 @@ export function inTurnReconciler(
 }
 
 /**
- * Compares one treasury and its collection addresses with the books. Money that is missing, or a transaction that the
- * signer's journal does not know, is an outflow nobody ordered, and stops payouts; money that is too much was brought
- * by the operator.
+ * Compares one treasury and its collection addresses with the books. Missing money, or a transaction that the signer's
+ * journal does not know, is an outflow that nobody ordered and stops payouts. Surplus money was brought in by the
+ * operator.
  */
 export async function reconcileTreasury(
   executor: MoveExecutor,
@@ -69,7 +66,7 @@ export async function reconcileTreasury(
   const { look, strangers } = await steadyLook(executor, deps);
   const { mode, network } = executor.chain;
   const foundAtSec = toSec(deps.clock.nowMs());
-  // The same money is not reported twice: by its transaction where that is known, by the balance otherwise.
+  // Avoids reporting the same money twice: by its transaction if known, otherwise by the balance.
   const seen = amountsAt(executor.treasury, [
     ...strangers,
     ...Object.values((await executor.context()).unknownOutflows),
@@ -97,8 +94,8 @@ export async function reconcileTreasury(
     recordedAtSec: foundAtSec,
   };
   const fundings = brought.flatMap(([{ coin }, units]) => fundingsOf({ ...place, coin }, units, inflows, window));
-  // What would be booked as brought must not come from an edited row. Where money is missing as well, the next look
-  // that is proven books what was brought.
+  // Money must not be booked as brought in because of an edited row. If money is missing as well, the next proven run
+  // books what was brought in.
   const isProven = fundings.length === 0 || (await isProvenBy(deps, unknown));
   const outflows = unknown.map((facts) => ({ ...facts, foundAtSec }));
   const result = {
@@ -113,7 +110,7 @@ export async function reconcileTreasury(
     'reconcile',
   );
   if (refused !== null) {
-    // What was recorded meanwhile may be what this look found; what else it found, another one finds.
+    // A concurrent record may cover what this run found; the next run finds the rest.
     if ((await executor.context()).differencesSettled !== settled) return reconcileTreasury(executor, deps);
     throw new Error(`the reconciliation of ${mode} ${network} cannot be recorded: ${refused}`);
   }
@@ -122,8 +119,8 @@ export async function reconcileTreasury(
 }
 
 /**
- * An outflow stops payments, which is never wrong: it is recorded whatever the books are. Rejects where there is
- * none to record.
+ * An outflow stops payments, which is never wrong, so it is recorded whatever the state of the books. Rejects if there
+ * is none to record.
  */
 async function isProvenBy({ proveBooks, log }: ReconcileDeps, unknown: readonly OutflowFacts[]): Promise<boolean> {
   try {
@@ -139,8 +136,8 @@ const unexplained = ({ coin, difference }: Account, seen: Partial<Record<string,
   signedAmountOf(difference) + (seen[coin] ?? 0n);
 
 /**
- * The signer stands still as well, whatever becomes of this process: all that is not explained yet, since it knows what
- * it was told before.
+ * Stops the signer as well, whatever becomes of this process. Reports everything unexplained, because the signer
+ * already knows earlier reports.
  */
 export async function reportOutflows(
   executor: MoveExecutor,
@@ -158,7 +155,8 @@ export async function reportOutflows(
 }
 
 /**
- * Balances, and the strange transactions that they show the effect of: what leaves between the two reads is read again.
+ * Balances together with the unknown transactions that changed them. Reads again if something leaves between the two
+ * reads.
  */
 async function steadyLook(
   executor: MoveExecutor,
@@ -188,8 +186,8 @@ const strangersTo =
     new Set(await signer.unknownTransactions(mode, network, txHashes));
 
 /**
- * Transactions of the treasury that the signer never signed and nobody reported yet. What was before the first look is
- * a part of its balance.
+ * Transactions of the treasury that the signer never signed and nobody has reported. Anything before the first run is
+ * part of the opening balance.
  */
 async function unknownTransactions(executor: MoveExecutor, { signer }: ReconcileDeps): Promise<OutflowFacts[]> {
   const { chain, treasury } = executor;
@@ -220,9 +218,8 @@ function factsOf(
 }
 
 /**
- * Transfers to the treasury that are none of our own and were not booked before. They only say which transaction
- * brought what the balance shows: where they cannot be read, the money is booked without. What was there before the
- * first look is a part of its balance.
+ * Transfers to the treasury from others that are not booked yet. They only name the transaction behind a balance: if
+ * they cannot be read, the money is booked without one. Anything before the first run is part of the opening balance.
  */
 async function inflowsTo(
   executor: MoveExecutor,

@@ -13,7 +13,7 @@ import {
 import { optionAt } from '../../../state-machines/checkout-session/session.state.ts';
 import type { SessionHandler } from '../shared/handlers/session-handler.ts';
 
-/** Money at one collection address that a sweep would bring to the treasury. */
+/** Money at one collection address that a sweep would move to the treasury. */
 export interface SweepCandidate {
   readonly mode: Mode;
   readonly network: Network;
@@ -28,11 +28,11 @@ export interface SweepFilter {
   readonly mode?: Mode;
   readonly network?: Network;
   readonly coin?: Coin;
-  /** 10^-18 units at one address; less stays where it is. */
+  /** Minimum per address in 10^-18 units; smaller amounts stay. */
   readonly minUnits: bigint;
 }
 
-/** Everything that collection addresses hold by the ledger, as far as the filter wants it. */
+/** Everything that collection addresses hold according to the ledger and that passes the filter. */
 export async function* sweepCandidates(
   { readModel, sessions }: { readonly readModel: ReadModel; readonly sessions: SessionHandler },
   filter: SweepFilter,

@@ -21,29 +21,29 @@ export interface SweepCollectedDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** 10^-18 units at one address from which it is swept by itself; null: on command only. */
+  /** Amount in 10^-18 units from which an address is swept automatically; null: only on command. */
   readonly fromUnits: bigint | null;
   readonly everyMs: number;
 }
 
-/** What became of one candidate. */
+/** The result for one candidate. */
 export interface PlannedSweep extends SweepCandidate {
-  /** Null in a dry run, or when the address has a sweep under way. */
+  /** Null in a dry run, or if the address already has a sweep in progress. */
   readonly moveId: string | null;
   readonly toAddress: string;
   readonly note: string;
-  /** In a dry run, what the network would take now, in 10^-18 units of its coin; null where it does not say. */
+  /** Only in a dry run: the current network fee in 10^-18 units of its coin; null if unknown. */
   readonly fee?: bigint | null;
 }
 
-/** Addresses of one treasury that one look takes, beside those with a sweep under way; the next one takes the rest. */
+/** Limit of addresses per treasury and run, besides those with a sweep in progress. The next run takes the rest. */
 const MAX_SWEEPS = 500;
 
-/** Brings money from collection addresses to the treasury, above a threshold by itself, or when told to. */
+/** Moves money from collection addresses to the treasury, automatically above a threshold or on command. */
 export class SweepCollected {
   readonly #deps: SweepCollectedDeps;
   #timer: NodeJS.Timeout | null = null;
-  /** The look under way that the timer began. */
+  /** The run in progress that the timer started. */
   #look: Promise<unknown> | null = null;
   #stopped = false;
 
@@ -55,22 +55,22 @@ export class SweepCollected {
     const { fromUnits, everyMs, log } = this.#deps;
     if (fromUnits === null) return;
     this.#timer = setInterval(() => {
-      // A chain may take longer than the time between two looks: a second one would find the same, and `stop` would not
-      // wait for both.
+      // A chain may take longer than the interval. A second run would find the same, and `stop` would not wait for
+      // both.
       this.#look ??= this.sweep({ minUnits: fromUnits }, { requestedBy: 'threshold', dryRun: false })
         .catch((error: unknown) => log.error({ err: error }, 'collection addresses could not be checked'))
         .finally(() => (this.#look = null));
     }, everyMs);
   }
 
-  /** Waits for the address that is looked at, not for all that remain. */
+  /** Waits for the current address only, not for all that remain. */
   async stop(): Promise<void> {
     this.#stopped = true;
     if (this.#timer) clearInterval(this.#timer);
     await this.#look;
   }
 
-  /** Orders a sweep for everything the filter names; in a dry run it only says what it would do. */
+  /** Orders a sweep of everything that passes the filter; a dry run only reports what it would do. */
   async sweep(
     filter: SweepFilter,
     {
@@ -87,7 +87,7 @@ export class SweepCollected {
       if (!executor) continue;
       const look = looks.get(executor) ?? { sweeping: await sweepingOf(executor), left: most };
       looks.set(executor, look);
-      // One treasury's addresses hold up those of no other.
+      // The addresses of one treasury do not block those of another.
       if (look.left === 0) continue;
       const isUnderWay = look.sweeping.has(candidate.address);
       if (!isUnderWay) look.left -= 1;
@@ -128,8 +128,8 @@ export class SweepCollected {
   }
 
   /**
-   * What the look-ups say may be older than a sweep that is just done. Ordered again, it would wait forever for money
-   * that is gone and hold up every later sweep of the address, so the chain is asked.
+   * The look-ups may lag behind a sweep that just finished. Another sweep would wait forever for money that is gone and
+   * block later ones of the address, so the chain is asked.
    */
   async #isEmptied(candidate: SweepCandidate, executor: MoveExecutor): Promise<string | null> {
     const held = (await executor.chain.balances(candidate.address)).coins[candidate.coin] ?? 0n;
@@ -140,7 +140,7 @@ export class SweepCollected {
     const data = requestOf(candidate, executor.treasury, 'dry-run', 'dry-run', 0);
     const order = orderOf({ kind: 'sweep', terms: data });
     const check = await executor.chain.check(order, NOTHING_RESERVED);
-    // An estimate that is not to be had keeps nobody from knowing the rest.
+    // A missing estimate does not withhold the other results.
     const fee = await executor.chain.sweepFee(order).catch(() => null);
     const note =
       check.kind === 'needs_gas'
@@ -154,7 +154,7 @@ export class SweepCollected {
   }
 }
 
-/** What one look may still take of one treasury. */
+/** Remaining budget of one treasury in a run. */
 interface ShareOfTreasury {
   readonly sweeping: ReadonlySet<string>;
   left: number;

@@ -12,11 +12,11 @@ export interface Treasury {
   /** Compares books and chain now. */
   reconcile(executor: MoveExecutor): ReturnType<typeof reconcileTreasury>;
   /**
-   * Looks for money at our addresses that the books do not have; `after`: where an earlier look ended; `most`:
-   * addresses of this one.
+   * Searches for money at our addresses that the books lack. `after`: where the previous run ended; `most`: addresses
+   * per run.
    */
   unbooked(executor: MoveExecutor, after: string | null, most?: number): ReturnType<typeof lookForUnbooked>;
-  /** What the accounts hold that refunds and fees are paid from, as last read. */
+  /** Last known balances of the accounts that pay refunds and fees. */
   balances(): readonly KnownBalance[];
   stop(): Promise<void>;
 }

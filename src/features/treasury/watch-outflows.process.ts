@@ -3,7 +3,7 @@ import type { Mode } from '../../domain/ids.ts';
 import { formatAmount, type Coin } from '../../domain/money.ts';
 import { NATIVE_COIN, type Network } from '../../domain/networks.ts';
 
-/** An account of the operator on one network, whose balances can be read. */
+/** An account of the operator on one network with readable balances. */
 export interface WatchedTreasury {
   readonly mode: Mode;
   readonly network: Network;
@@ -17,7 +17,7 @@ export interface KnownBalance {
   readonly network: Network;
   readonly kind: 'coin' | 'gas';
   readonly coin: string;
-  /** Units of the coin; only for eyes and alarms, so a float will do. */
+  /** Units of the coin. A float suffices for display and alarms. */
   readonly amount: number;
 }
 
@@ -29,7 +29,7 @@ export interface WatchTreasuriesDeps {
 
 const STOP_GRACE_MS = 1_000;
 
-/** Reads at its own pace what the treasuries hold, so that a metric never waits for a chain. */
+/** Reads the treasuries' balances at its own pace, so that a metric never waits for a chain. */
 export class WatchTreasuries {
   readonly #deps: WatchTreasuriesDeps;
   readonly #known = new Map<WatchedTreasury, readonly KnownBalance[]>();
@@ -44,13 +44,13 @@ export class WatchTreasuries {
     this.#loops = this.#deps.treasuries.map((treasury) => this.#follow(treasury));
   }
 
-  /** Waits a moment for reads under way, but not for providers that do not answer. */
+  /** Waits briefly for running reads, but not for providers that do not respond. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.race([Promise.all(this.#loops), sleep(STOP_GRACE_MS, undefined, { ref: false })]);
   }
 
-  /** Empty for a treasury that could not be read yet; one that cannot be read any more keeps its last figures. */
+  /** Empty for a treasury that was never read; one that has become unreadable keeps its last figures. */
   balances(): readonly KnownBalance[] {
     return [...this.#known.values()].flat();
   }

@@ -14,7 +14,7 @@ export interface SettleInboxDeps {
 /** Far more than operators decide at a time. */
 const LIMIT = 500;
 
-/** Carries on with what operators decided: after a crash, and while a payout is on its way. */
+/** Continues operators' decisions after a crash and while a payout is in progress. */
 export class SettleInbox {
   readonly #deps: SettleInboxDeps;
   readonly #rounds: Recurring;
@@ -36,7 +36,7 @@ export class SettleInbox {
     return this.#rounds.close();
   }
 
-  /** One transfer that cannot go on must not hold up the others. */
+  /** One stuck transfer must not block the others. */
   async round(): Promise<void> {
     for (const { row } of await this.#deps.readModel.scan(INBOX_TRANSIT_TABLE, { limit: LIMIT })) {
       if (this.#rounds.isClosed) return;

@@ -17,10 +17,10 @@ interface Count {
 }
 
 const PAGE = 500;
-/** Counting ends here: the oldest come first, so their age is right all the same. */
+/** Counting stops here. The oldest come first, so their age is still correct. */
 const MAX_PAGES = 20;
 
-/** Counts at its own pace what waits in the inbox, so that a metric never waits for a table. */
+/** Counts open transfers in the inbox at its own pace, so that a metric never waits for a table. */
 export class CountInbox {
   readonly #list: InboxList;
   readonly #rounds: Recurring;

@@ -12,7 +12,7 @@ import {
 import { SESSIONS_TABLE } from '../../../projections/sessions/session-row.ts';
 import { must } from '../../domain/must.ts';
 
-/** A transfer as the inbox lists it, with what its session says. */
+/** A transfer as the inbox lists it, with facts from its session. */
 export interface ListedTransfer extends Omit<InboxRow, 'mode'> {
   readonly mode: Mode;
   readonly merchantId: string | null;
@@ -20,26 +20,28 @@ export interface ListedTransfer extends Omit<InboxRow, 'mode'> {
 }
 
 export interface InboxFilter {
-  /** What waits or is being carried out, oldest first; or what is done, newest first. */
+  /** `unresolved`: waiting or in progress, oldest first; `resolved`: done, newest first. */
   readonly state: 'unresolved' | 'resolved';
   readonly mode?: Mode;
   readonly network?: Network;
   readonly coin?: Coin;
-  /** Only money in blocks of this time or before, Unix seconds. */
+  /** Only money in blocks up to this time, Unix seconds. */
   readonly untilSec?: number;
 }
 
 export interface InboxPage {
   readonly transfers: readonly ListedTransfer[];
-  /** Goes on after this page; null at the end. */
+  /** The next page; null at the end. */
   readonly next: string | null;
 }
 
 const SCAN = 500;
-/** Rows looked at for one page: one with a narrow filter may hold fewer than asked, also none, before the end. */
+/**
+ * Rows examined per page. With a narrow filter, a page before the end may have fewer entries than requested, or none.
+ */
 const MAX_LOOKED_AT = 5_000;
 
-/** The inbox as it is read: pages by key, so that a page costs the same wherever it begins. */
+/** Reads the inbox in pages by key, so that a page costs the same wherever it starts. */
 export class InboxList {
   readonly #readModel: Pick<ReadModel, 'get' | 'getMany' | 'scan'>;
 
@@ -47,7 +49,7 @@ export class InboxList {
     this.#readModel = readModel;
   }
 
-  /** Null when the inbox never had it, or a refund took it. */
+  /** Null if it was never in the inbox, or a refund took it. */
   async find(depositKey: string): Promise<ListedTransfer | null> {
     const place = await this.#readModel.get(INBOX_PLACES_TABLE, depositKey);
     const row = place && (await this.#readModel.get(INBOX_TABLE, place.key));
@@ -81,7 +83,7 @@ export class InboxList {
     return { transfers: found, next: afterKey };
   }
 
-  /** One answer for each row; null for one whose session is not in the look-ups yet. */
+  /** One result per row; null if its session is not in the look-ups yet. */
   async #withSessions(rows: readonly InboxRow[]): Promise<(ListedTransfer | null)[]> {
     const ids = [...new Set(rows.flatMap(({ sessionId }) => sessionId ?? []))];
     const sessions = new Map(
@@ -104,6 +106,6 @@ function meets(transfer: ListedTransfer, { mode, network, coin, untilSec }: Inbo
   );
 }
 
-/** The session whose address it came to, where the inbox knows of one. */
+/** The session whose address received it, if known. */
 export const sessionOf = ({ sessionId }: Pick<ListedTransfer, 'sessionId'>): SessionId | null =>
   sessionId as SessionId | null;

@@ -9,7 +9,7 @@ import { orderOf } from '../payouts/moves/order.ts';
 import type { MoveExecutor } from '../payouts/moves/records.ts';
 import type { MoveMoney } from '../payouts/moves/moves.process.ts';
 
-/** Returns go the way of every other move of the treasury. */
+/** Returns are executed like every other move of the treasury. */
 export function returnsOf(moves: MoveMoney, signer: Pick<OutgoingSigner, 'check'>, clock: Clock): Returns {
   const executorOf = (mode: Mode, network: Network): MoveExecutor | null => moves.executor(mode, network);
   const needed = (mode: Mode, network: Network): MoveExecutor => {

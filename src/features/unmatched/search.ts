@@ -8,16 +8,16 @@ import { must } from '../../domain/must.ts';
 
 export type SearchedChain = Chain | AccountChain;
 
-/** Where money may lie that no session knows of: what a lost part of the ledger gave out. */
+/** Addresses that a lost part of the event log assigned, which may hold money unknown to any session. */
 export type LostAddresses = LedgerRestored['data']['addresses'][number];
 
 export interface FoundMoney {
-  /** Addresses that were looked at. */
+  /** Number of addresses searched. */
   readonly searched: number;
   readonly transfers: readonly { readonly transfer: Transfer; readonly derivationIndex: number }[];
 }
 
-/** Looked at beyond what is known to be leased, where the signer's note of it is lost, too. */
+/** Addresses searched beyond those known to be leased, in case the signer's record is lost too. */
 const BEYOND_KNOWN = 10_000;
 const DERIVED_AT_ONCE = 1_024;
 const BLOCKS_AT_A_TIME = 2_000;
@@ -60,7 +60,9 @@ async function ofBlocks(chain: Chain, isOurs: (address: string) => boolean, sinc
   return found;
 }
 
-/** Nobody but us can have taken anything out of such an account, and we know nothing of it: what came is there. */
+/**
+ * Only we can take money out of such an account, and nothing was recorded, so everything that arrived is still there.
+ */
 async function ofAccounts(chain: AccountChain, owners: readonly string[]): Promise<Transfer[]> {
   const accounts = owners.flatMap((owner) => chain.tokenAccountsOf(owner));
   const { units } = await chain.balances(accounts);

@@ -22,35 +22,35 @@ export interface InboxSettlementDeps {
   readonly transfers: TransferHandler;
   readonly sessions: SessionHandler;
   readonly rates: Pick<Rates, 'valuation'>;
-  /** Null where this process does not pay. */
+  /** Null if this process does not pay. */
   readonly returns: () => Returns | null;
   readonly clock: Clock;
   readonly random: Random;
 }
 
 /**
- * Where the transfer stands, and why the decision could not be carried out, in words; null when it was or still goes
- * on.
+ * The state of the transfer, and why the decision could not be carried out, in words; null if it was, or is in
+ * progress.
  */
 export interface Settled {
   readonly state: TransferState;
   readonly refused: string | null;
 }
 
-/** A decision under way: the transfer, and what was decided. */
+/** A decision in progress: the transfer and what was decided. */
 interface Work {
   readonly stream: string;
   readonly transfer: UnmatchedTransfer;
   readonly decision: TransferDecision;
 }
 
-/** Steps of one decision; more would mean that it goes in circles. */
+/** Steps per decision; more would mean a loop. */
 const MAX_STEPS = 4;
 
 /**
- * Carries out what is decided in a transfer's own stream: the money leaves the session it came to, and is then in the
- * session it is attached to or on its way to who paid. Every step may be repeated after a crash, by any process, at the
- * same time.
+ * Carries out what was decided in a transfer's own stream: the money leaves the session that received it, then joins
+ * the session it is attached to or returns to the sender. After a crash any process may repeat any step, even
+ * concurrently.
  */
 export class InboxSettlement {
   readonly #deps: InboxSettlementDeps;
@@ -60,8 +60,8 @@ export class InboxSettlement {
   }
 
   /**
-   * Goes on until nothing can be done now. Throws when the store or the signer's process is gone; the next look goes
-   * on.
+   * Continues until nothing more can be done now. Throws when the store or the signer is unavailable; the next run
+   * continues.
    */
   async settle(mode: Mode, depositKey: string): Promise<Settled> {
     const stream = transferStream(mode, depositKey);
@@ -76,7 +76,7 @@ export class InboxSettlement {
     }
   }
 
-  /** Null when nothing changed. */
+  /** Null if nothing changed. */
   async #step(value: TransferState['value'], work: Work): Promise<{ readonly refused: string | null } | null> {
     const { target } = work.decision;
     switch (value) {
@@ -124,8 +124,8 @@ export class InboxSettlement {
   }
 
   /**
-   * What was refused here may be accepted a moment later, where another process carries out the same decision: the
-   * session that was to get the money is told first, so that it either has it already or never takes it.
+   * What is refused here may be accepted a moment later by another process with the same decision. The receiving
+   * session is therefore told first, so that it either has the money already or never takes it.
    */
   async #refuse(work: Work, sessionId: SessionId, why: string) {
     const has = await this.#giveUp(work, sessionId);
@@ -153,8 +153,8 @@ export class InboxSettlement {
     const { mode, network } = work.transfer;
     const kept = await this.#setAside(work);
     if (kept !== null) {
-      // As with sessions: another process may have the money set aside a moment later, and must not find a return to
-      // begin.
+      // As with sessions: another process may set the money aside a moment later, and must not be able to begin a
+      // return.
       await returns.cancel(request);
       const status = await returns.status(mode, network, moveId);
       return status.kind === 'failed' ? this.#reopen(work, 'refused', kept) : this.#ended(work, status);
@@ -167,7 +167,7 @@ export class InboxSettlement {
     return refused === null ? null : this.#reopen(work, 'refused', refused);
   }
 
-  /** A return that nobody asked for yet is given up all the same, so that no late step can begin it. */
+  /** Cancels the return even if nobody has requested it, so that no late step can begin it. */
   async #cancel(work: Work, moveId: string) {
     const order = this.#returnOf(work, moveId);
     if (!order) return null;
@@ -187,9 +187,7 @@ export class InboxSettlement {
     return { refused: null };
   }
 
-  /* Small parts */
-
-  /** The return that carries the decision out, and who pays it; null where this process does not pay on the network. */
+  /** The return of the decision and who pays it; null if this process does not pay on the network. */
   #returnOf(
     { transfer, decision }: Work,
     moveId: string,
@@ -201,7 +199,7 @@ export class InboxSettlement {
     return { returns, request: returnRequestOf(transfer, { moveId, treasury }, by) };
   }
 
-  /** Why the session that it came to keeps it, in words; null when it is set aside, or in no session's books. */
+  /** Why the receiving session keeps the money, in words; null if it is set aside, or in no session's books. */
   async #setAside(work: Work): Promise<string | null> {
     const { origin, depositKey } = work.transfer;
     if (origin.kind !== 'session') return null;
@@ -220,7 +218,7 @@ export class InboxSettlement {
     await this.#giveUp(work, origin.sessionId);
   }
 
-  /** Why the session keeps what the decision gave it, in words; null when it keeps nothing, now and later. */
+  /** Why the session keeps what the decision gave it, in words; null if it keeps nothing, now or later. */
   async #giveUp(work: Work, sessionId: SessionId): Promise<string | null> {
     const { transfer, decision } = work;
     const nowMs = this.#deps.clock.nowMs();
@@ -235,7 +233,7 @@ export class InboxSettlement {
     return result.ok || result.refusal.code === 'not_found' ? null : result.refusal.message;
   }
 
-  /** The money is back before the transfer says that it waits again: a crash in between repeats both. */
+  /** The session has the money back before the transfer is marked as waiting again; a crash in between repeats both. */
   async #reopen(work: Work, why: 'undone' | 'refused' | 'failed', because: string, refused: string | null = because) {
     await this.#putBack(work);
     crashPoint('inbox-before-reopened');
@@ -259,7 +257,7 @@ export class InboxSettlement {
     return { refused: because };
   }
 
-  /** Another process may have carried out and undone this very decision while a step was on its way here. */
+  /** Another process may have carried out and undone this decision while a step was on its way. */
   async #putBackIfOvertaken(work: Work) {
     const { context } = (await this.#deps.transfers.read(work.stream)) ?? transferTable.initial;
     if (context.decision?.operation !== work.decision.operation) await this.#putBack(work);
@@ -271,7 +269,7 @@ export class InboxSettlement {
     return created?.rateLock ? this.#deps.rates.valuation(created.currency, created.dueCoin, nowMs) : null;
   }
 
-  /** In words why not; null when it is done, now or before. */
+  /** Why not, in words; null if it is done, now or before. */
   async #tellSession(work: Work, id: SessionId, command: TransferCommandOfSession): Promise<string | null> {
     const result = await this.#deps.sessions.execute(
       sessionStream(id),
@@ -297,12 +295,12 @@ export class InboxSettlement {
 
 type Facts = Omit<UnmatchedTransfer, 'mode' | 'origin' | 'sender'>;
 
-/** What the chain says of it, and nothing else. */
+/** Only the facts from the chain. */
 function factsOf({ derivationIndex: _, ...facts }: Facts): Omit<Facts, 'derivationIndex'> {
   return facts;
 }
 
-/** The payout that gives the whole transfer back to the address that paid. */
+/** The payout that returns the whole transfer to its sender. */
 export function returnRequestOf(
   transfer: UnmatchedTransfer,
   { moveId, treasury }: { readonly moveId: string; readonly treasury: string },

@@ -29,26 +29,26 @@ export interface InboxDeps {
   readonly sessions: SessionHandler;
   readonly senders: Senders;
   readonly settlement: InboxSettlement;
-  /** Null where this process does not pay. */
+  /** Null if this process does not pay. */
   readonly returns: () => Returns | null;
   readonly clock: Clock;
   readonly random: Random;
 }
 
-/** A transfer, and where its own stream stands; `absent` until something was decided about it. */
+/** A transfer with the state of its own stream; `absent` before any decision. */
 export interface FoundTransfer {
   readonly transfer: UnmatchedTransfer;
   readonly state: TransferState;
 }
 
-/** What a decision came to. */
+/** The result of a decision. */
 export type InboxOutcome =
   | { readonly ok: true; readonly state: TransferState; readonly notes: readonly string[] }
   | { readonly ok: false; readonly refusal: Refusal };
 
 interface Order {
   readonly by: Omit<By, 'nowSec'>;
-  /** Says what would be done, and does nothing. */
+  /** Reports what would be done without doing it. */
   readonly dryRun: boolean;
 }
 
@@ -57,7 +57,10 @@ const conflict = (message: string): InboxOutcome => ({
   refusal: (refuse('conflict', message) as { refusal: Refusal }).refusal,
 });
 
-/** What operators decide about unmatched transfers: first written into the transfer's own stream, then carried out. */
+/**
+ * Operators' decisions about unmatched transfers. Each is first recorded in the transfer's own stream, then carried
+ * out.
+ */
 export class Inbox {
   readonly #deps: InboxDeps;
 
@@ -65,7 +68,7 @@ export class Inbox {
     this.#deps = deps;
   }
 
-  /** The transfer by the session that recorded it, or by its own stream; null when neither knows it. */
+  /** Finds the transfer through the session that recorded it or through its own stream; null if neither has it. */
   async find(mode: Mode, depositKey: string, sessionId: SessionId | null): Promise<FoundTransfer | null> {
     const state = (await this.#deps.transfers.read(transferStream(mode, depositKey))) ?? transferTable.initial;
     if (state.context.transfer) return { transfer: state.context.transfer, state };
@@ -134,7 +137,7 @@ export class Inbox {
     return this.#decide(found, { type: 'UndoTransfer', by: this.#now(by) }, dryRun, [], transfer.depositKey);
   }
 
-  /** Written first; carrying it out goes on by itself when this process ends here. */
+  /** Records the decision first. If this process ends here, another one carries it out. */
   async #decide(
     { transfer, state }: FoundTransfer,
     command: TransferCommand,

@@ -25,7 +25,7 @@ export interface AttemptDeps {
   readonly random: Random;
   readonly headerPrefix: string;
   readonly schedule: RetrySchedule;
-  /** True once the process is to end: an outcome that cannot be stored is then left to the next start. */
+  /** True once the process is shutting down; an outcome that cannot be stored is then left to the next start. */
   readonly isStopping: () => boolean;
 }
 
@@ -41,7 +41,7 @@ const NO_ENDPOINT: WebhookAnswer = {
 };
 const STORE_RETRY_MS = 250;
 
-/** Makes one attempt of a delivery; resolves, when it was answered, with what is to be recorded. */
+/** Makes one attempt of a delivery. Resolves after the answer with the outcome to record. */
 export async function attemptDelivery(
   deps: AttemptDeps,
   state: DeliveryState,
@@ -102,7 +102,9 @@ function post(
   return deps.sender.send({ merchantId, url: endpoint.url, headers, body, attempt: state.context.attempts + 1 });
 }
 
-/** Repeats what the store's absence or another writer prevented, until it succeeds or the process is to end. */
+/**
+ * Retries what failed because of an unavailable store or another writer, until it succeeds or the process shuts down.
+ */
 export async function insistently<Result>(
   deps: Pick<AttemptDeps, 'timers' | 'isStopping'>,
   action: () => Promise<Result>,
@@ -120,11 +122,11 @@ export async function insistently<Result>(
 
 let hashed: { readonly body: Uint8Array; readonly hex: string } | null = null;
 
-/** Receivers tend to answer the same again and again. */
+/** Caches the last hash, because receivers tend to repeat the same answer. */
 function hashOf(body: Uint8Array): string {
   if (hashed === null || Buffer.compare(hashed.body, body) !== 0) hashed = { body, hex: hash('sha256', body, 'hex') };
   return hashed.hex;
 }
 
-/** The nonce is random already: its last digits spread the attempts. */
+/** The nonce is already random; its last digits serve as jitter. */
 const fractionOf = (nonce: string): number => Number.parseInt(nonce.slice(-4), 16) / 0xffff || 0;

@@ -5,18 +5,18 @@ import { rowPages } from '../../ports/row-pages.ts';
 import type { EndpointFailuresRow } from '../../../projections/webhooks/work.projection.ts';
 import { putRow, type Change, type ReadModel, type Row, type Table } from '../../ports/read-model.ts';
 
-/** Name of the checkpoint; the tables below move with it. */
+/** Name of the checkpoint. It is written together with the tables below. */
 const DELIVERIES_CHECKPOINT = 'deliver-webhooks';
 const STATE: Table<{ readonly seq: number }> = 'webhook-process';
-/** Deliveries that need an attempt soon, by queue in the order of the log. */
+/** Deliveries that need an attempt soon, by queue in log order. */
 const QUEUE: Table<EntryRow> = 'webhook-queue';
 /** Deliveries whose next attempt is far off, by time. */
 const LATER: Table<EntryRow> = 'webhook-later';
-/** How endpoints have fared (see `EndpointHealth`). */
+/** Recent results of endpoints (see `EndpointHealth`). */
 const HEALTH: Table<EndpointFailuresRow> = 'webhook-health';
-/** Up to which entry a queue's work goes out slowly, since its endpoint came back. */
+/** The last entry that a queue sends slowly after its endpoint came back. */
 const PACE: Table<{ readonly throughSeq: number }> = 'webhook-pace';
-/** Events that could not be notifications. */
+/** Events that could not be turned into notifications. */
 const PARKED: Table<ParkedRow> = 'webhook-parked';
 
 const PAD = 16;
@@ -25,7 +25,7 @@ const MAX_DIRTY = 2_000;
 
 type EntryRow = Omit<BacklogEntry, 'ref'>;
 
-/** An event of which it could not be told whether it is a notification. */
+/** An event that may be a notification but could not be read. */
 interface ParkedRow {
   readonly stream: string;
   readonly revision: number;
@@ -37,7 +37,7 @@ export interface RowRef<Kept extends object = Row> {
   readonly key: string;
 }
 
-/** A delivery that may need an attempt: its own stream says whether it does. */
+/** A delivery that may need an attempt; its own stream decides. */
 export interface BacklogEntry {
   readonly ref: RowRef;
   readonly id: NotificationId;
@@ -47,9 +47,9 @@ export interface BacklogEntry {
 }
 
 /**
- * The durable to-do list of the delivery process, one with its checkpoint in the log. It names at least every delivery
- * that needs an attempt as of the checkpoint; it may name more, since the delivery's stream decides. So it never has to
- * be written before an attempt, and most deliveries are over before they would be written at all.
+ * The durable to-do list of the delivery process, written together with its checkpoint. It contains at least every
+ * delivery that needs an attempt as of the checkpoint, and possibly more, because the delivery's stream decides. It
+ * therefore need not be written before an attempt, and most deliveries are done before they would be written at all.
  */
 export class Backlog {
   readonly #readModel: ReadModel;
@@ -65,7 +65,7 @@ export class Backlog {
     this.#onDirty = onDirty;
   }
 
-  /** Where the log was left; null for the beginning. */
+  /** Where to resume the event log; null for the beginning. */
   async open(): Promise<Position | null> {
     const checkpoint = await this.#readModel.checkpoint(DELIVERIES_CHECKPOINT);
     const state = await this.#readModel.get(STATE, 'state');
@@ -74,7 +74,7 @@ export class Backlog {
     return checkpoint;
   }
 
-  /** Forgets what was recorded, and where the log was left. */
+  /** Discards all entries and the checkpoint. */
   async clear(): Promise<void> {
     await this.#readModel.clear({
       projection: DELIVERIES_CHECKPOINT,
@@ -93,13 +93,13 @@ export class Backlog {
     return this.#dirty.size >= MAX_DIRTY;
   }
 
-  /** Writes down a delivery that needs an attempt soon. */
+  /** Adds a delivery that needs an attempt soon. */
   enqueue(id: NotificationId, queue: QueueId, sessionId: string): BacklogEntry {
     this.#seq += 1;
     return this.#put({ table: QUEUE, key: `${queue}:${pad(this.#seq)}` }, { id, queue, sessionId, seq: this.#seq });
   }
 
-  /** Moves a delivery to the time of its next attempt. `from`: null when it was not recorded before. */
+  /** Moves a delivery to the time of its next attempt. `from`: null if it had no row. */
   postpone(entry: EntryRow, from: RowRef | null, dueAtMs: number): BacklogEntry {
     if (from) this.remove(from);
     return this.#put(
@@ -115,13 +115,13 @@ export class Backlog {
     else this.#change(name, { op: 'delete', ...ref });
   }
 
-  /** Entries of one queue after `afterSeq`, oldest first, as far as they were flushed. */
+  /** Flushed entries of one queue after `afterSeq`, oldest first. */
   async of(queue: QueueId, afterSeq: number, limit: number): Promise<BacklogEntry[]> {
     const rows = await this.#readModel.scan(QUEUE, { afterKey: `${queue}:${pad(afterSeq)}`, limit });
     return rows.map((row) => entryOf(QUEUE, row)).filter((entry) => entry.queue === queue);
   }
 
-  /** Every queue with entries, by skipping from one to the next. */
+  /** Every queue with entries, skipping from one to the next. */
   async queues(): Promise<QueueId[]> {
     const queues: QueueId[] = [];
     for (let afterKey = ''; ;) {
@@ -134,7 +134,7 @@ export class Backlog {
     }
   }
 
-  /** The earliest postponed entries, with their times. */
+  /** The earliest postponed entries with their times. */
   async later(limit: number): Promise<(BacklogEntry & { readonly dueAtMs: number })[]> {
     const rows = await this.#readModel.scan(LATER, { afterKey: '', limit });
     return rows.map((row) => ({ ...entryOf(LATER, row), dueAtMs: Number(row.key.slice(0, PAD)) }));
@@ -144,12 +144,12 @@ export class Backlog {
     return (await this.#all(HEALTH)).map(({ key, row }) => ({ queue: key as QueueId, row }));
   }
 
-  /** By queue: the entry up to which its work goes out slowly. */
+  /** By queue: the last entry to send slowly. */
   async paces(): Promise<Map<QueueId, number>> {
     return new Map((await this.#all(PACE)).map(({ key, row }) => [key as QueueId, row.throughSeq]));
   }
 
-  /** Null when the last such entry is gone. */
+  /** Null once the last such entry is gone. */
   putPace(queue: QueueId, throughSeq: number | null): void {
     this.#replace({ table: PACE, key: queue }, throughSeq === null ? null : { throughSeq });
   }
@@ -162,7 +162,7 @@ export class Backlog {
     }));
   }
 
-  /** The event was notifications after all. */
+  /** The event turned out to be readable. */
   unpark(position: Position): void {
     this.#replace({ table: PARKED, key: position }, null);
   }
@@ -171,14 +171,14 @@ export class Backlog {
     this.#replace({ table: HEALTH, key: queue }, row);
   }
 
-  /** Keeps an event that could not be handled for a person to look at. */
+  /** Keeps an unreadable event for a person to examine. */
   park(position: Position, row: ParkedRow): void {
     this.#replace({ table: PARKED, key: position }, row);
   }
 
   /**
-   * Writes what changed, together with the position up to which the log was handled. False when there is no such
-   * position yet, so that nothing could be written.
+   * Writes changes together with the position up to which the event log was handled. False if there is no such position
+   * yet, so that nothing could be written.
    */
   async flush(position: Position | null): Promise<boolean> {
     const write = (): Promise<void> => this.#write(position);

@@ -60,23 +60,23 @@ export interface DeliverWebhooksOptions {
   readonly timers: Timers;
   readonly random: Random;
   readonly log: Log;
-  /** Such as `X-Service-`. */
+  /** For example `X-Service-`. */
   readonly headerPrefix: string;
   readonly schedule?: RetrySchedule;
   readonly limits?: Partial<DispatchLimits>;
   readonly waiting?: WaitingLimits;
   readonly observer?: DeliveryObserver;
-  /** How long `stop` waits for attempts under way; unrecorded ones are repeated after the next start. */
+  /** How long `stop` waits for running attempts. Unrecorded ones are repeated after the next start. */
   readonly stopGraceMs?: number;
-  /** Where several processes may deliver; absent where no other ever does. */
+  /** Present if several processes may deliver. */
   readonly takeOver?: TakeOver;
 }
 
 const FLUSH_EVERY_MS = 1_000;
 const STOP_GRACE_MS = 5_000;
-/** Small, so that what is in memory at a time lives no longer than a moment. */
+/** Small, so that data in memory is short-lived. */
 const MAX_BATCH = 64;
-/** They say nothing that the attempt before them did not. */
+/** Events that add nothing to the attempt before them. */
 const SETTLING: ReadonlySet<string> = new Set([
   'DeliverySucceeded',
   'DeliveryExhausted',
@@ -86,7 +86,7 @@ const SETTLING: ReadonlySet<string> = new Set([
 
 /**
  * Notifies merchants: one ordered subscription turns events into deliveries and tracks their outcome. The event log is
- * the truth; the checkpoint and the backlog only say where to resume after a restart.
+ * authoritative; checkpoint and backlog only tell where to resume after a restart.
  */
 export class DeliverWebhooks {
   readonly #options: DeliverWebhooksOptions;
@@ -95,7 +95,7 @@ export class DeliverWebhooks {
   readonly #dispatcher: Dispatcher;
   readonly #endpoints: EndpointWatch;
   readonly #waiting: WaitingForEndpoint;
-  /** Deliveries that this process admitted itself, until the subscription brings them back. */
+  /** Deliveries admitted by this process, until the subscription returns them. */
   readonly #admitted = new Set<NotificationId>();
   #scheduling: Scheduling;
   #subscription: Subscription | null = null;
@@ -171,7 +171,7 @@ export class DeliverWebhooks {
     this.#waiting.start();
   }
 
-  /** Resolves when nothing runs any more and the backlog is written. */
+  /** Resolves once everything has stopped and the backlog is written. */
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#endpoints.close();
@@ -183,7 +183,7 @@ export class DeliverWebhooks {
     });
     await Promise.race([Promise.all([this.#dispatcher.stop(), this.#waiting.stop()]), grace]);
     clearTimeout(timer);
-    // Whoever goes on from the checkpoint finds in the log what could not be written here.
+    // A process that resumes from the checkpoint finds in the event log what could not be written here.
     await this.#backlog.flush(this.#scheduling.handled).catch((error: unknown) => {
       this.#options.log.warn({ err: error }, 'the webhook backlog could not be written at the end');
     });
@@ -240,7 +240,7 @@ export class DeliverWebhooks {
     const notifications = read.flatMap((one) => (one === 'unreadable' ? [] : one));
     const { position } = must(events.at(-1));
     if (!this.#live) await this.#scheduling.catchUp(notifications, position);
-    // From here on nothing fails, so that the batch is not handed over again.
+    // Nothing fails from here on, so the batch is not redelivered.
     read.forEach((one, index) => one === 'unreadable' && this.#park(must(notifying[index])));
     for (const recorded of events) this.#takeIn(recorded);
     if (this.#live) {
@@ -280,7 +280,7 @@ export class DeliverWebhooks {
     }
   }
 
-  /** One event that cannot be notifications holds up no other. */
+  /** An event that cannot be read as a notification does not block the others. */
   #park(recorded: RecordedEvent): void {
     const { stream, revision, type, position } = recorded;
     this.#hasParked = true;
@@ -292,7 +292,7 @@ export class DeliverWebhooks {
     this.#options.observer?.onAlarm?.({ kind: 'parked', stream, revision });
   }
 
-  /** What an older build set aside may be readable now. */
+  /** Retries events set aside by an older build. */
   async #tellParked(): Promise<void> {
     for (const { position, stream, revision } of await this.#backlog.parked()) {
       const [recorded] = await this.#options.store.readStream(stream, { from: revision, limit: 1 });
@@ -305,7 +305,7 @@ export class DeliverWebhooks {
     }
   }
 
-  /** Writes the checkpoint and the backlog a moment later, so that many events share one write. */
+  /** Writes checkpoint and backlog a moment later, so that many events share one write. */
   #armFlush(): void {
     const { timers } = this.#options;
     if (this.#cancelFlush || this.#stopping) return;
@@ -319,7 +319,7 @@ export class DeliverWebhooks {
     const { handled } = this.#scheduling;
     try {
       await this.#backlog.flush(handled);
-      // Whoever takes over reads what is set aside here again.
+      // A successor must read again what is set aside here.
       if (handled !== null && !this.#hasParked) this.#options.takeOver?.tell(handled);
     } catch (error) {
       this.#options.log.warn({ err: error }, 'the webhook backlog could not be written');

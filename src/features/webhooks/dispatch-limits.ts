@@ -1,9 +1,9 @@
 import type { QueueLimits } from './merchant-queues.ts';
 
 export interface DispatchLimits extends QueueLimits {
-  /** Jobs of one merchant that wait in memory; the rest stays in the backlog until there is room. */
+  /** Waiting jobs of one merchant in memory. The rest stays in the backlog until there is room. */
   readonly windowPerMerchant: number;
-  /** Jobs in memory over all queues, beyond which windows shrink to `crowdedWindow`. */
+  /** Jobs in memory over all queues beyond which windows shrink to `crowdedWindow`. */
   readonly jobs: number;
   readonly crowdedWindow: number;
 }

@@ -26,17 +26,17 @@ export interface DispatcherDeps {
   readonly limits: DispatchLimits;
   readonly attempt: (state: DeliveryState, trigger: RecordAttempt['trigger']) => Promise<RecordAttempt>;
   readonly record: (before: DeliveryState, attempt: RecordAttempt) => Promise<DeliveryState>;
-  /** How a delivery stands that is not in the log yet. */
+  /** The state of a delivery that is not in the event log yet. */
   readonly stateOf: (id: NotificationId) => DeliveryState | null;
-  /** Position up to which the log was handled. */
+  /** Position up to which the event log was handled. */
   readonly handled: () => string | null;
 }
 
-/** Retries due within this wait in memory, later ones in the backlog. */
+/** Retries due within this time wait in memory, later ones in the backlog. */
 const SOON_MS = 60_000;
 const AGAIN_MS = 1_000;
 const PROMPT_WAITING = 50;
-/** A merchant whose memory window is full: entries after `afterSeq`, up to `lastSeq`, are in the backlog only. */
+/** A merchant whose memory window is full: entries after `afterSeq`, up to `lastSeq`, are only in the backlog. */
 interface Overflow {
   afterSeq: number;
   lastSeq: number;
@@ -44,9 +44,9 @@ interface Overflow {
 }
 
 export interface DispatchStats {
-  /** Attempts that wait for an answer. */
+  /** Attempts waiting for an answer. */
   readonly inFlight: number;
-  /** Attempts that are being read, made or recorded, and reads of the backlog. */
+  /** Attempts being read, made or recorded, and reads of the backlog. */
   readonly working: number;
   readonly inMemory: number;
   /** Deliveries whose next attempt is due soon. */
@@ -55,7 +55,7 @@ export interface DispatchStats {
   readonly overflowing: number;
 }
 
-/** Runs the attempts of deliveries when they are due, within all limits. */
+/** Runs delivery attempts when they are due, within all limits. */
 export class Dispatcher {
   readonly #deps: DispatcherDeps;
   readonly #merchantQueues: MerchantQueues;
@@ -95,7 +95,7 @@ export class Dispatcher {
     };
   }
 
-  /** Takes up what the backlog held at the last checkpoint, before newer events arrive. */
+  /** Loads the backlog of the last checkpoint before newer events arrive. */
   async restore(queues: readonly QueueId[]): Promise<void> {
     for (const [queue, throughSeq] of await this.#deps.backlog.paces()) {
       if (queues.includes(queue)) this.#pacedThrough.set(queue, throughSeq);
@@ -114,7 +114,7 @@ export class Dispatcher {
     this.pump();
   }
 
-  /** A delivery was scheduled or asked for again. */
+  /** Adds a delivery that was scheduled or requested again. */
   admit(
     delivery: { readonly id: NotificationId; readonly queue: QueueId; readonly sessionId: string },
     state: DeliveryState | null,
@@ -132,18 +132,18 @@ export class Dispatcher {
     else this.#overflow.set(delivery.queue, { afterSeq: entry.seq - 1, lastSeq: entry.seq, loading: false });
   }
 
-  /** Whether a delivery that is admitted now is attempted at once or soon. */
+  /** Whether a delivery admitted now is attempted at once or soon. */
   isPrompt(queue: QueueId): boolean {
     return this.#merchantQueues.waiting(queue) < PROMPT_WAITING && isReachable(this.#deps.directory, queue);
   }
 
-  /** Another writer moved the delivery on: what is known of it may be old. */
+  /** Another writer changed the delivery, so the known state may be stale. */
   touch(id: NotificationId): void {
     const job = this.#jobs.get(id);
     if (job && !job.running) job.state = null;
   }
 
-  /** What queued while the endpoint was away goes out slowly. */
+  /** Sends slowly what queued while the endpoint was unavailable. */
   resume(queue: QueueId): void {
     const { backlog } = this.#deps;
     this.#pacedThrough.set(queue, backlog.lastSeq);
@@ -170,7 +170,7 @@ export class Dispatcher {
     }
   }
 
-  /** Starts nothing new; resolves when what is under way is over. */
+  /** Starts nothing new; resolves once running work has ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const cancel of [...this.#retryTimers.values(), ...this.#wakeTimers.values()]) cancel();
@@ -211,7 +211,10 @@ export class Dispatcher {
     this.pump();
   }
 
-  /** Insists, since a job that stood back for a store that is away would let the next of its session pass. */
+  /**
+   * Retries until it succeeds, because a job that gave way to an unavailable store would let the next one of its
+   * session pass.
+   */
   #read(id: NotificationId): Promise<DeliveryState | null> {
     return insistently({ ...this.#deps, isStopping: () => this.#stopped }, () =>
       this.#deps.handler.read(deliveryStream(id)),
@@ -250,8 +253,7 @@ export class Dispatcher {
   }
 
   /**
-   * A redelivery was asked for: a waiting retry need not wait any longer, and what runs or queues is looked at again
-   * afterwards.
+   * A redelivery was requested: a waiting retry becomes due, and a running or queued job is checked again afterwards.
    */
   #hasten(job: Job, paced: boolean): void {
     if (job.running) job.recheck = true;
@@ -308,7 +310,7 @@ export class Dispatcher {
     this.#deps.timers.at(this.#deps.timers.nowMs() + AGAIN_MS, () => this.#refillIfLow(queue));
   }
 
-  /** Brings the next entries of a merchant from the backlog into memory, in the order of the log. */
+  /** Loads the next entries of a merchant from the backlog into memory, in log order. */
   async #load(queue: QueueId): Promise<void> {
     const overflow = this.#overflow.get(queue);
     if (!overflow) return;

@@ -13,17 +13,17 @@ export interface EndpointWatchDeps {
   readonly timers: Timers;
   readonly log: Log;
   readonly onSuspended: (queue: QueueId, endpointId: string, reason: 'only_failures' | 'gone') => void;
-  /** The endpoint is back: what queued goes out slowly. */
+  /** The endpoint is back; queued deliveries go out slowly. */
   readonly onResumed: (queue: QueueId) => void;
-  /** Something else about the endpoint changed. */
+  /** Another property of the endpoint changed. */
   readonly onChanged: (queue: QueueId) => void;
 }
 
-/** What is to be notifications goes out now. Without an endpoint, or while it is suspended, it waits. */
+/** Whether notifications go out now. Without an endpoint, or while it is suspended, they wait. */
 export const isReachable = (directory: EndpointDirectory, queue: QueueId): boolean =>
   directory.endpointOf(queue)?.suspended === false;
 
-/** Keeps count of how endpoints fare, suspends those that are gone, and notices when they are back. */
+/** Counts successes and failures of endpoints, suspends those that are gone, and notices when they are back. */
 export class EndpointWatch {
   readonly #deps: EndpointWatchDeps;
   readonly #health = new Map<QueueId, EndpointFailuresRow>();
@@ -36,7 +36,7 @@ export class EndpointWatch {
     this.#deps = deps;
   }
 
-  /** `withBacklog`: queues in which something waits since before. */
+  /** `withBacklog`: queues with entries from before the start. */
   async open(withBacklog: readonly QueueId[]): Promise<void> {
     for (const { queue, row } of await this.#deps.backlog.health()) this.#health.set(queue, row);
     for (const queue of withBacklog) if (this.#isAway(queue)) this.#away.add(queue);
@@ -47,25 +47,25 @@ export class EndpointWatch {
     this.#unlisten();
   }
 
-  /** Something was admitted: where it has to wait, it goes out slowly once the endpoint is there. */
+  /** Something was admitted. If it has to wait, it goes out slowly once the endpoint is available. */
   noteWork(queue: QueueId): void {
     if (this.#isAway(queue)) this.#away.add(queue);
   }
 
-  /** The log was read to its end: only now is known how endpoints fared before the last stop. */
+  /** The event log was read to its end: only now are the results of endpoints before the last stop complete. */
   goLive(): void {
     if (this.#isLive) return;
     this.#isLive = true;
     for (const [queue, health] of this.#health) {
-      // It may have been resumed while nobody was looking: its history must not suspend it again.
+      // It may have been resumed during downtime, and its history must not suspend it again.
       if (this.#isAway(queue)) this.#away.add(queue);
       else if (suspensionReason(health, this.#deps.timers.nowMs()) !== null) this.#resumed(queue);
     }
   }
 
   /**
-   * A success of an endpoint that fares well, notifications without reading the whole event: inside a JSON text this
-   * pattern is a field.
+   * Recognises the success of a healthy endpoint without parsing the whole event: inside a JSON text this pattern is
+   * always a field.
    */
   saysNothingNew(attemptJson: string): boolean {
     return this.#health.size === 0 && attemptJson.includes('"failure":null,');

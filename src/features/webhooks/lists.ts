@@ -25,7 +25,7 @@ export interface DeliveryListRequest {
   readonly status?: DeliveryStatus;
   readonly eventType?: WebhookType;
   readonly sessionId?: SessionId;
-  /** Unix seconds, both included. */
+  /** Unix seconds, inclusive. */
   readonly createdFromSec?: number;
   readonly createdToSec?: number;
 }
@@ -35,7 +35,7 @@ export interface DeliveryListing {
   readonly pagination: PagePagination | CursorPagination;
 }
 
-/** One session has few deliveries: further filters are applied in memory. */
+/** A session has few deliveries, so further filters are applied in memory. */
 const MAX_OF_SESSION = 1_000;
 
 interface Source {

@@ -7,32 +7,32 @@ export interface Job {
   readonly id: NotificationId;
   readonly queue: QueueId;
   readonly sessionId: string;
-  /** Rises with the log: the order of first attempts. */
+  /** Increases with the event log; the order of first attempts. */
   readonly seq: number;
-  /** Waits its turn within its session: first attempts and redeliveries, not retries. */
+  /** Waits for its turn within its session: true for first attempts and redeliveries, false for retries. */
   ordered: boolean;
   /** Runs at the pace of a recovering endpoint. */
   paced: boolean;
-  /** The delivery as it was last known; null when it must be read before the attempt. */
+  /** The last known state of the delivery; null if it must be read before the attempt. */
   state: DeliveryState | null;
-  /** Row of the backlog that brings the job back after a crash. */
+  /** The backlog row that restores the job after a crash. */
   row: { readonly table: string; readonly key: string };
   /** From the start of an attempt until its outcome is recorded. */
   running: boolean;
-  /** Somebody asked for the delivery while it ran: its stream is read once more afterwards. */
+  /** The delivery was requested while it ran, so its stream is read again afterwards. */
   recheck: boolean;
 }
 
 export interface QueueLimits {
   readonly inFlightPerMerchant: number;
   readonly inFlight: number;
-  /** Attempts of one merchant that were answered and are not recorded yet: what a crash may repeat. */
+  /** Answered attempts of one merchant that are not recorded yet, which a crash may repeat. */
   readonly unrecordedPerMerchant: number;
-  /** Attempts per second of work that queued while an endpoint was away. */
+  /** Attempts per second for work that queued while an endpoint was unavailable. */
   readonly pacePerSec: number;
 }
 
-/** First in, first out, without moving what waits. */
+/** First in, first out, without moving waiting items. */
 class Queue<Item> {
   #items: (Item | undefined)[] = [];
   #head = 0;
@@ -62,7 +62,7 @@ interface MerchantQueue {
   readonly fresh: Queue<Job>;
   readonly retries: Queue<Job>;
   readonly paced: Queue<Job>;
-  /** Sessions with an ordered job under way, and the jobs behind it. */
+  /** Sessions with an ordered job in progress, and the jobs behind it. */
   readonly sessions: Map<string, Job[]>;
   /** Jobs that wait for a slot or for their session. */
   waiting: number;
@@ -74,8 +74,8 @@ interface MerchantQueue {
 }
 
 /**
- * Who may go next: merchantQueues take turns, each bounded, so that no endpoint holds up another; within a
- * merchantQueue, ordered jobs of one session follow each other.
+ * Decides which job runs next. Queues of merchants take turns, each bounded, so that no endpoint delays another; within
+ * a queue, ordered jobs of one session follow each other.
  */
 export class MerchantQueues {
   readonly #limits: QueueLimits;
@@ -85,7 +85,7 @@ export class MerchantQueues {
   readonly #ring = new Queue<MerchantQueue>();
   #inFlight = 0;
 
-  /** `isOpen` is false while an endpoint is suspended; `wakeAt` asks for `wake` at a time. */
+  /** `isOpen` is false while an endpoint is suspended; `wakeAt` schedules a call of `wake`. */
   constructor(
     limits: QueueLimits,
     isOpen: (queue: QueueId) => boolean,
@@ -119,7 +119,7 @@ export class MerchantQueues {
     this.#queue(merchantQueue, job);
   }
 
-  /** The next job that may run, already counted as in flight; null when none may. */
+  /** The next job that may run, already counted as in flight; null if none may. */
   take(nowMs: number): Job | null {
     while (this.#inFlight < this.#limits.inFlight) {
       const merchantQueue = this.#ring.shift();
@@ -158,7 +158,7 @@ export class MerchantQueues {
     merchantQueue.unrecorded -= 1;
     job.running = false;
     this.#enter(merchantQueue);
-    // A merchantQueue that was paced is kept, so that its pace outlasts a moment without work.
+    // A paced queue is kept, so that its pace outlasts a moment without work.
     if (
       merchantQueue.waiting + merchantQueue.inFlight + merchantQueue.unrecorded === 0 &&
       merchantQueue.nextPacedAtMs === 0
@@ -166,13 +166,13 @@ export class MerchantQueues {
       this.#merchantQueues.delete(merchantQueue.queue);
   }
 
-  /** Looks at the merchant's merchantQueue again: it was resumed, or its next paced job may go. */
+  /** Checks the merchant's queue again: it was resumed, or its next paced job may run. */
   wake(queue: QueueId): void {
     const merchantQueue = this.#merchantQueues.get(queue);
     if (merchantQueue) this.#enter(merchantQueue);
   }
 
-  /** What waits now goes at the pace of a recovering endpoint. */
+  /** Sends what waits now at the pace of a recovering endpoint. */
   pace(queue: QueueId): void {
     const merchantQueue = this.#merchantQueues.get(queue);
     if (!merchantQueue) return;
@@ -220,7 +220,7 @@ export class MerchantQueues {
     this.#ring.push(merchantQueue);
   }
 
-  /** Fresh work, retries and paced work take turns too. */
+  /** Fresh work, retries and paced work also take turns. */
   #pick(merchantQueue: MerchantQueue, nowMs: number): Job | null {
     if (!this.#isOpen(merchantQueue.queue)) return null;
     merchantQueue.turn = (merchantQueue.turn + 1) % 3;

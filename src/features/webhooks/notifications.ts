@@ -29,8 +29,8 @@ import { must } from '../../domain/must.ts';
 
 const ACTOR = 'process:deliver-webhooks';
 /**
- * At least so many sessions' facts are kept, at most twice as many: those of half an hour at a busy shop. Every session
- * is notifications of at least once.
+ * Facts of at least this many sessions are kept, and of at most twice as many: half an hour at a busy shop. Every
+ * session causes at least one notification.
  */
 const KEPT_FACTS = 25_000;
 
@@ -38,22 +38,22 @@ export const isNotifying = (recorded: RecordedEvent): boolean =>
   isOfSettings(recorded) ||
   (recorded.stream.startsWith('session-') && (isNotifyingType(recorded.type) || isNoticedType(recorded.type)));
 
-/** The session as it stood when an event was committed, and what that means beside outcomes. */
+/** The session at the time of an event's commit, and what that means apart from outcomes. */
 interface Moment {
   readonly notice: Notice | null;
   readonly details: NotificationDetails;
 }
 
-/** Turns session events into what their merchants are notifications. */
+/** Turns session events into notifications for their merchants. */
 export class NotificationReader {
   readonly #store: EventStore;
   readonly #directory: EndpointDirectory;
   readonly #clock: Clock;
   readonly #facts = new RecentMap<string, SessionFacts>(KEPT_FACTS);
-  /** Of the events at hand, those of which a merchant asked for more than the event says; by event id. */
+  /** Sessions of those current events for which a merchant subscribed to more than the event contains; by event id. */
   #moments: ReadonlyMap<string, Moment> = new Map();
   readonly #settings: SettingsNotifications;
-  /** Of the events at hand, what those of merchants tell; by event id. */
+  /** Notifications of the current merchant events, by event id. */
   #ofSettings: ReadonlyMap<string, Reading> = new Map();
 
   constructor(deps: { readonly store: EventStore; readonly directory: EndpointDirectory; readonly timers: Clock }) {
@@ -63,7 +63,7 @@ export class NotificationReader {
     this.#settings = new SettingsNotifications(deps);
   }
 
-  /** Keeps what will be said of a session that begins. */
+  /** Keeps the facts of a new session for later notifications. */
   remember(beginning: RecordedEvent): void {
     const facts = factsOf(beginning);
     if (!facts) return;
@@ -71,8 +71,8 @@ export class NotificationReader {
   }
 
   /**
-   * Reads what `read` needs: the beginnings of sessions that are not remembered any more, and the sessions of events
-   * that were asked for.
+   * Loads what `read` needs: the first events of sessions that are no longer remembered, and the sessions of events
+   * with subscribed details.
    */
   async recall(events: readonly RecordedEvent[]): Promise<void> {
     const ofSettings = events
@@ -90,7 +90,7 @@ export class NotificationReader {
     );
   }
 
-  /** What the event tells, once `recall` has seen it: the same event to each endpoint that is told it. */
+  /** The notifications of an event, after `recall` has seen it. Every subscribed endpoint receives the same event. */
   read(recorded: RecordedEvent): Reading {
     if (isOfSettings(recorded)) return this.#ofSettings.get(recorded.id) ?? 'unreadable';
     const isNotice = isNoticedType(recorded.type);
@@ -131,7 +131,7 @@ export class NotificationReader {
     };
   }
 
-  /** Whether the session's merchant asked for something that the event alone does not say. */
+  /** Whether the session's merchant subscribed to something that the event alone does not contain. */
   #needsSession({ stream, type }: RecordedEvent): boolean {
     const facts = this.#facts.get(stream);
     if (facts === undefined) return false;
@@ -142,8 +142,8 @@ export class NotificationReader {
   }
 
   /**
-   * From the session as it stood when the event was committed, so that it says the same however often it is read. Null
-   * when it is unreadable.
+   * Derived from the session at the event's commit, so that the result is the same however often it is read. Null if
+   * the session is unreadable.
    */
   async #momentOf({ stream, revision }: RecordedEvent): Promise<Moment | null> {
     const history = (await this.#store.readStream(stream, { from: 0, limit: revision + 1 })).map(decodeOrNull);

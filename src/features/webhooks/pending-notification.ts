@@ -1,11 +1,11 @@
 import type { DeliveryScheduled } from '../../domain/events/delivery-events.ts';
 import type { CommandContext } from '../../runtime/commands/handler.ts';
 
-/** What is to be notifications, and which event it comes from. */
+/** A notification to send, and the event behind it. */
 export interface PendingNotification {
   readonly delivery: DeliveryScheduled['data'];
   readonly context: CommandContext;
 }
 
-/** Nothing where nobody asked for it. `unreadable`: it is unreadable, or its session does not begin as sessions do. */
+/** Empty if nobody subscribed. `unreadable`: the event cannot be read, or its session has no valid beginning. */
 export type Reading = readonly PendingNotification[] | 'unreadable';

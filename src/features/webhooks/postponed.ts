@@ -8,22 +8,22 @@ export interface PostponedDeps {
   readonly timers: Timers;
   readonly log: Log;
   readonly handled: () => Position | null;
-  /** False when the entry's endpoint is suspended or busy. */
+  /** False if the entry's endpoint is suspended or busy. */
   readonly mayGo: (entry: BacklogEntry) => boolean;
   readonly takeUp: (entry: BacklogEntry) => void;
 }
 
 const PAGE = 200;
-/** How long postponed work stands back while its endpoint is suspended or busy. */
+/** How long postponed work is deferred while its endpoint is suspended or busy. */
 const STAND_BACK_MS = 5 * 60_000;
 const AGAIN_MS = 1_000;
 
-/** Deliveries whose next attempt is far off: they wait in the backlog, however many they are, and cost no memory. */
+/** Deliveries whose next attempt is far off. They wait in the backlog, however many there are, and use no memory. */
 export class PostponedWork {
   readonly #deps: PostponedDeps;
   #timer: { atMs: number; cancel: () => void } | null = null;
   #stopped = false;
-  /** Reads under way. */
+  /** Number of running reads. */
   reading = 0;
 
   constructor(deps: PostponedDeps) {
@@ -67,7 +67,7 @@ export class PostponedWork {
     }
   }
 
-  /** Takes up what is due; what cannot go now stands back without holding up others. */
+  /** Starts what is due. Entries that cannot go now are deferred and do not block others. */
   async #takeUpDue(): Promise<void> {
     const { backlog, timers, handled, mayGo, takeUp } = this.#deps;
     const isWritten = await backlog.flush(handled());

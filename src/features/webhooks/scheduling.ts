@@ -13,16 +13,16 @@ import { insistently } from './attempts.ts';
 import type { PendingNotification } from './pending-notification.ts';
 import { Settlements, type Batch } from './settlements.ts';
 
-/** A notification that is being told and is not in the log yet. */
+/** A notification that is being sent and is not in the event log yet. */
 interface Unsettled extends PendingNotification {
   readonly batch: Batch;
-  /** What was told before of the same session goes into the log first; null when there is nothing. */
+  /** Earlier notifications of the session are recorded first; null if there are none. */
   readonly before: Promise<void> | null;
-  /** Called when it is in the log. */
+  /** Called once it is recorded. */
   readonly followers: (() => void)[];
-  /** When its schedule goes into the log without an outcome; infinite once that is under way. */
+  /** When its schedule is recorded without an outcome; infinite once that is in progress. */
   writeDownAtMs: number;
-  /** Its outcome is on its way into the log. */
+  /** Its outcome is being recorded. */
   isAnswered: boolean;
 }
 
@@ -33,33 +33,29 @@ export interface SchedulingDeps {
   readonly isStopping: () => boolean;
   /** Whether an attempt would begin at once or soon. */
   readonly isPrompt: (notification: PendingNotification) => boolean;
-  /** Hands a delivery over for its attempts. */
+  /** Starts the attempts of a delivery. */
   readonly admit: (notifications: PendingNotification, state: DeliveryState) => void;
   readonly onMoved: () => void;
 }
 
-/** A first attempt that is answered within this time is recorded together with its schedule, in one append. */
+/** A first attempt answered within this time is recorded together with its schedule, in one append. */
 const WRITE_DOWN_AFTER_MS = 300;
-/**
- * First attempts that wait for their schedule and outcome to be written together; few, since all of it is held in
- * memory.
- */
+/** First attempts that wait to be recorded together with their schedule. Few, because they are held in memory. */
 const MAX_PROMPT = 128;
-/** How long new events wait for a place among those, before it is asked whether endpoints are what they wait for. */
+/** How long new events wait for a place among those before slow endpoints are considered as the cause. */
 const PATIENCE_MS = 100;
 /**
- * So many of them without an answer hold up the others. Where it is the store that is behind, writing more would not
- * help.
+ * From this many unanswered attempts on, endpoints are the cause. If the store is behind, writing more would not help.
  */
 const MANY_UNANSWERED = MAX_PROMPT / 2;
 /** The store is behind: no new events until it has caught up. */
 const MAX_UNSETTLED = 2_000;
 
 /**
- * Brings notifications into the log. An event that was in the log before this process may have been told already, so its
- * `DeliveryScheduled` (expecting no stream) goes first. A new one is attempted at once: when the answer comes soon,
- * schedule and outcome are one append; else the schedule is written alone. Until then the checkpoint stays before the
- * event.
+ * Records notifications in the event log. An event older than this process may have been sent already, so its
+ * `DeliveryScheduled` (expecting no stream) is recorded first. A new one is attempted at once: if the answer comes
+ * soon, schedule and outcome are one append; otherwise the schedule is recorded alone. Until then the checkpoint stays
+ * before the event.
  */
 export class Scheduling {
   readonly #deps: SchedulingDeps;
@@ -67,12 +63,9 @@ export class Scheduling {
   readonly #unsettled = new Map<NotificationId, Unsettled>();
   readonly #lastOfSession = new Map<string, Unsettled>();
   #isWatching = false;
-  /** Of those that are not in the log, how many were answered. */
+  /** Number of answered attempts that are not recorded yet. */
   #answered = 0;
-  /**
-   * Endpoints answer slowly: waiting for them would hold up new events, so these are recorded ahead of their
-   * attempts.
-   */
+  /** Endpoints answer slowly. Waiting for them would delay new events, so these are recorded before their attempts. */
   #isSlow = false;
 
   constructor(deps: SchedulingDeps, handled: Position | null) {
@@ -80,7 +73,7 @@ export class Scheduling {
     this.#settlements = new Settlements(handled, deps.onMoved);
   }
 
-  /** Position up to which everything is in the log that follows from it. */
+  /** Position up to which all consequences of the event log are recorded. */
   get handled(): Position | null {
     return this.#settlements.position;
   }
@@ -89,7 +82,7 @@ export class Scheduling {
     return this.#settlements.unsettled;
   }
 
-  /** Events that may have been told before: recorded first, those of one session one after another. */
+  /** Handles events that may have been sent before: records them first, in order within a session. */
   async catchUp(notifications: readonly PendingNotification[], position: Position): Promise<void> {
     const bySession = Map.groupBy(notifications, ({ delivery }) => delivery.sessionId);
     const inOrder = async (ofSession: readonly PendingNotification[]): Promise<void> => {
@@ -100,8 +93,8 @@ export class Scheduling {
   }
 
   /**
-   * Schedules what may have been scheduled before. What was, but was never attempted, is handed over too: its schedule
-   * comes later in the log, by when later events of its session may have been attempted.
+   * Schedules what may have been scheduled before. A schedule without an attempt is handed over too: it comes later in
+   * the event log, when later events of its session may already have been attempted.
    */
   async retell(notifications: PendingNotification): Promise<void> {
     const result = await this.#schedule(notifications);
@@ -109,7 +102,7 @@ export class Scheduling {
       this.#deps.admit(notifications, result.state);
   }
 
-  /** New events. Resolves when there is room for more. */
+  /** Handles new events. Resolves when there is room for more. */
   async tell(notifications: readonly PendingNotification[], position: Position): Promise<void> {
     const isRoomy = this.#settlements.unsettled < MAX_PROMPT;
     const batch = this.#settlements.begin(position, notifications.length);
@@ -123,14 +116,14 @@ export class Scheduling {
       admit(one, scheduledState(one));
     }
     if (tardy.length < notifications.length) this.#watch(writeDownAtMs);
-    // An endpoint that is behind must not make the events of others wait for it.
+    // A slow endpoint must not delay the events of others.
     if (tardy.length > 0) void this.#writeDown(tardy);
     await this.#room();
   }
 
   /**
-   * One timer that holds no notification: most are settled long before it, and what is held for longer than a moment is
-   * dear to collect.
+   * One shared timer that references no notification: most are settled long before it fires, and long-lived references
+   * are costly to collect.
    */
   #watch(untilMs: number): void {
     if (this.#isWatching) return;
@@ -168,12 +161,11 @@ export class Scheduling {
     }
     if (this.#settlements.unsettled < MAX_UNSETTLED) return;
     const hasCaughtUp = this.#settlements.below(MAX_UNSETTLED).then(() => true as const);
-    // What the store does not take is left to the next start: nobody may wait for it any more when the process is to
-    // end.
+    // What the store does not accept is left to the next start: nothing may wait for it during a shutdown.
     while (!this.#deps.isStopping() && !(await this.#soon(hasCaughtUp)));
   }
 
-  /** False when it takes longer than new events have patience. */
+  /** False if it takes longer than new events wait. */
   async #soon(isRoomAgain: Promise<true>): Promise<boolean> {
     const { timers } = this.#deps;
     let cancel = (): void => {};
@@ -185,13 +177,13 @@ export class Scheduling {
     return isSoon;
   }
 
-  /** How an unsettled delivery stands; null for any other, which the log knows. */
+  /** The state of an unsettled delivery; null for any other, which is in the event log. */
   stateOf(id: NotificationId): DeliveryState | null {
     const entry = this.#unsettled.get(id);
     return entry ? scheduledState(entry) : null;
   }
 
-  /** Records an attempt, together with its schedule when that is not in the log yet. */
+  /** Records an attempt, together with its schedule if that is not recorded yet. */
   async record(id: NotificationId, command: RecordAttempt): Promise<DeliveryState> {
     const entry = this.#unsettled.get(id);
     if (entry && !entry.isAnswered) {
@@ -228,7 +220,7 @@ export class Scheduling {
     for (const follow of entry.followers) follow();
   }
 
-  /** The answer takes its time: the schedule goes into the log without it. */
+  /** The answer takes long: records the schedule without it. */
   async #writeDown(entries: readonly Unsettled[]): Promise<void> {
     const late = entries.filter((entry) => this.#unsettled.get(entry.delivery.notificationId) === entry);
     const writeOne = async (entry: Unsettled): Promise<void> => {

@@ -16,10 +16,7 @@ const ACTOR = 'process:deliver-webhooks';
 export const isOfSettings = ({ stream, type }: Pick<RecordedEvent, 'stream' | 'type'>): boolean =>
   stream.startsWith('merchant-') && SETTINGS_EVENTS.has(type);
 
-/**
- * Turns changes of a merchant's settings into what the merchant is told of them, from the merchant as it stood when
- * they were committed.
- */
+/** Turns changes of a merchant's settings into notifications, based on the merchant at the time of the commit. */
 export class SettingsNotifications {
   readonly #store: Pick<EventStore, 'readStream'>;
   readonly #directory: Pick<EndpointDirectory, 'endpointOf'>;

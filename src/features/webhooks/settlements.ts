@@ -1,12 +1,12 @@
 import type { Position } from '../../ports/event-store.ts';
 
-/** Events that were read together, and how many of their notifications are not in the log yet. */
+/** Events that were read together, and how many of their notifications are not recorded yet. */
 export interface Batch {
   readonly position: Position;
   unsettled: number;
 }
 
-/** How far the log was handled: never beyond an event whose notification is not in the log itself. */
+/** How far the event log was handled: never beyond an event whose notification is not recorded. */
 export class Settlements {
   readonly #onMoved: () => void;
   #batches: Batch[] = [];
@@ -36,7 +36,7 @@ export class Settlements {
     return batch;
   }
 
-  /** One notification of the batch is in the log. */
+  /** Marks one notification of the batch as recorded. */
   settle(batch: Batch): void {
     batch.unsettled -= 1;
     this.#unsettled -= 1;

@@ -3,7 +3,7 @@ import { toSec } from '../../ports/clock.ts';
 import type { WebhookEndpoint } from '../../ports/endpoint-directory.ts';
 
 export interface SignedHeadersInput {
-  /** Such as `X-Service-`. */
+  /** For example `X-Service-`. */
   readonly prefix: string;
   readonly endpoint: Pick<WebhookEndpoint, 'secret' | 'nextSecret' | 'standardWebhooks'>;
   readonly eventType: string;
@@ -56,7 +56,7 @@ export function signedHeaders({
   return headers;
 }
 
-/** The old secret signs the main header until the new one is activated or its time has come. */
+/** The old secret signs the main header until the new one is activated, by request or automatically. */
 function secretsAt(
   { secret, nextSecret }: Pick<WebhookEndpoint, 'secret' | 'nextSecret'>,
   nowSec: number,

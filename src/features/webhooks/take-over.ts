@@ -5,19 +5,19 @@ import type { ReadModel } from '../../ports/read-model.ts';
 import { ENDPOINT_FAILURES_TABLE, WEBHOOK_WORK_TABLE } from '../../../projections/webhooks/work.projection.ts';
 import type { Backlog } from './backlog.ts';
 
-/** How deliveries go from one process to another. */
+/** Hands deliveries over from one process to another. */
 export interface TakeOver {
-  /** Up to where everything is in the log that follows from it, as the holders so far told; null when nobody knows. */
+  /** Position up to which all consequences are recorded, according to previous holders; null if unknown. */
   handled(): Promise<Position | null>;
   /** Never waits and never throws. */
   tell(handled: Position): void;
-  /** False when the look-ups of this process do not show everything up to the position in a bounded time. */
+  /** False if this process's look-ups do not reach the position within a bounded time. */
   caughtUpTo(position: Position): Promise<boolean>;
 }
 
 /**
- * Makes the backlog of what this process' own look-ups say has still to be done, so that the log need not be read again
- * from where this process held the deliveries last. Answers from where it is read on.
+ * Builds the backlog from this process's own look-ups, so that the event log need not be read again from where this
+ * process last held the deliveries. Returns the position from which to read on.
  */
 export async function takeOver(
   backlog: Backlog,

@@ -7,7 +7,7 @@ export interface DeliverySummary {
   readonly notificationId: NotificationId;
   readonly eventType: string;
   readonly sessionId: string;
-  /** Empty when the merchant had none. */
+  /** Empty if the merchant had none. */
   readonly endpointId: string;
   readonly status: DeliveryStatus;
   /** True when the merchant asked for a sample. */
@@ -30,7 +30,7 @@ export interface DeliveryAttemptView {
   readonly address: string | null;
   readonly nonce: string;
   readonly trigger: 'automatic' | 'durable' | 'manual';
-  /** Null when it was empty or is no longer kept; else inert UTF-8 text (see `inertText`). */
+  /** Null if it was empty or is no longer kept; otherwise inert UTF-8 text (see `inertText`). */
   readonly answer: Uint8Array | null;
 }
 
@@ -41,15 +41,12 @@ export interface DeliveryView extends DeliverySummary {
 }
 
 /**
- * Control characters but tab and line feed, and the marks that turn text around: harmless in JSON, not on a terminal.
+ * Control characters except tab and line feed, and marks that reverse text: harmless in JSON, dangerous on a terminal.
  */
 // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
 const ACTIVE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
-/**
- * A receiver's answer as UTF-8 text that acts on nothing that shows it: what is not text becomes a visible escape or
- * U+FFFD.
- */
+/** A receiver's answer as UTF-8 text without active characters: anything else becomes a visible escape or U+FFFD. */
 export function inertText(answer: Uint8Array): Uint8Array {
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(answer);
   return new TextEncoder().encode(

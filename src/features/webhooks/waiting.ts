@@ -13,7 +13,7 @@ import {
 import type { Backlog, BacklogEntry } from './backlog.ts';
 import { must } from '../../domain/must.ts';
 
-/** How long, and how many, deliveries of one merchant wait for an endpoint to be set. */
+/** How long and how many deliveries of one merchant wait for an endpoint to be set. */
 export interface WaitingLimits {
   readonly forMs: number;
   readonly perMerchant: number;
@@ -35,16 +35,19 @@ export interface WaitingDeps {
 
 const LOOK_EVERY_MS = 3_600_000;
 const PAGE = 500;
-/** Retries that stand back for want of an endpoint are due again within minutes, so they are among the first. */
+/** Retries deferred for lack of an endpoint are due again within minutes, so they are among the first. */
 const MAX_LATER = 5_000;
 
-/** Gives up what waits too long for an endpoint, oldest first: it stays visible, repeatable and in the pull feed. */
+/**
+ * Gives up deliveries that wait too long for an endpoint, oldest first. They remain visible, repeatable and in the pull
+ * feed.
+ */
 export class WaitingForEndpoint {
   readonly #deps: WaitingDeps;
   #cancel: () => void = () => {};
   #looking: Promise<void> = Promise.resolve();
   #stopped = false;
-  /** Looks under way. */
+  /** Number of running checks. */
   working = 0;
 
   constructor(deps: WaitingDeps) {
@@ -103,11 +106,11 @@ export class WaitingForEndpoint {
     }
   }
 
-  /** An attempt that finds no endpoint: nothing is sent, and the delivery says why. */
+  /** An attempt without an endpoint: nothing is sent, and the delivery says why. */
   async #giveUp({ id, queue, ref }: BacklogEntry): Promise<void> {
     const { backlog, read, attempt, record } = this.#deps;
     const state = await read(id);
-    // From here to the attempt nothing is waited for, so an endpoint cannot be set in between.
+    // No await from here to the attempt, so an endpoint cannot be set in between.
     if (!this.#hasNone(queue)) return;
     const due = state && dueAttempt(state);
     if (state && due) await record(state, await attempt(state, due.trigger));

@@ -53,7 +53,7 @@ export interface MerchantWebhooksDeps {
 }
 
 export interface ReplayRange {
-  /** Unix seconds, both included; up to now when `toSec` is absent. */
+  /** Unix seconds, inclusive; up to now if `toSec` is absent. */
   readonly fromSec: number;
   readonly toSec?: number;
   readonly onlyUndelivered: boolean;
@@ -62,22 +62,22 @@ export interface ReplayRange {
 export interface FeedRequest {
   readonly cursor?: string;
   readonly pageSize: number;
-  /** All when absent. */
+  /** All types if absent. */
   readonly types?: readonly WebhookType[];
-  /** Unix seconds, both included. */
+  /** Unix seconds, inclusive. */
   readonly createdFromSec?: number;
   readonly createdToSec?: number;
 }
 
-/** So many events are looked at for one page of a filtered feed; the next page goes on behind them. */
+/** Events examined per page of a filtered feed; the next page continues after them. */
 const MAX_LOOKED_AT = 1_000;
-/** More than this many deliveries are not replayed with one request. */
+/** Maximum number of deliveries replayed by one request. */
 const MAX_REPLAY = 10_000;
 const PAGE = 500;
 const UNDELIVERED: readonly DeliveryStatus[] = ['exhausted', 'rejected', 'blocked'];
 const notFound: Outcome<never> = { ok: false, refusal: { code: 'not_found', message: 'no such delivery' } };
 
-/** A merchant's view of its webhooks. What is not the caller's is `not_found` or null. */
+/** A merchant's view of its webhooks. Anything that is not the caller's is `not_found` or null. */
 export class MerchantWebhooks {
   readonly #deps: MerchantWebhooksDeps;
   readonly #lists: WebhookLists;
@@ -126,14 +126,14 @@ export class MerchantWebhooks {
     return { ...summaryOf(state), body: must(state.context.scheduled).body, log };
   }
 
-  /** Sends the same event again, whatever became of it. */
+  /** Sends the same event again, whatever its status. */
   async redeliver(caller: Caller, id: NotificationId): Promise<Outcome<DeliverySummary>> {
     const state = await this.#deps.handler.read(deliveryStream(id));
     if (!state || !isOwn(caller, state)) return notFound;
     return this.#deps.idempotency.once(caller, {
       operation: 'webhook.redeliver',
       requestHash: id,
-      // Receivers deduplicate, so an attempt too many is better than one that nobody made.
+      // Receivers deduplicate, so an extra attempt is better than a missing one.
       mayRunTwice: true,
       run: async () => {
         const after = await this.#request(caller, id, false);
@@ -142,9 +142,11 @@ export class MerchantWebhooks {
     });
   }
 
-  /** Sends every delivery of a time range again, in order, at the pace of a recovering endpoint; how many those are. */
+  /**
+   * Sends every delivery of a time range again, in order, at the pace of a recovering endpoint. Returns their number.
+   */
   async replay(caller: Caller, range: ReplayRange): Promise<Outcome<{ readonly requested: number }>> {
-    // Before the key of the request is taken: whoever is turned away here asks again with it.
+    // Before the idempotency key is recorded, so that a caller refused here can retry with it.
     const isServed = await this.#deps.servedRows().then(() => true, isUnavailable);
     if (!isServed)
       return {
@@ -165,12 +167,12 @@ export class MerchantWebhooks {
       const message = `more than ${MAX_REPLAY} deliveries; choose a shorter range`;
       return { ok: false, refusal: { code: 'invalid_request', message, param: 'created_from' } };
     }
-    // One after another: the order of the requests in the log is the order of the attempts.
+    // Sequential, because the order of the requests in the event log is the order of the attempts.
     for (const row of rows) await this.#request(caller, row.notificationId, true);
     return { ok: true, value: { requested: rows.length } };
   }
 
-  /** Sends a sample of an event type to an endpoint of the caller's: the default one when none is named. */
+  /** Sends a sample of an event type to one of the caller's endpoints, by default the default one. */
   async sendSample(caller: Caller, type: WebhookType, endpointId?: string): Promise<Outcome<DeliverySummary>> {
     const { directory, notificationIds, clock, handler } = this.#deps;
     const further =
@@ -215,7 +217,7 @@ export class MerchantWebhooks {
     return result.ok ? { ok: true, value: summaryOf(result.state) } : result;
   }
 
-  /** The same events to be fetched instead of received, oldest first, as they were sent. Samples are left out. */
+  /** The same events to fetch instead of receive, oldest first, exactly as sent. Samples are left out. */
   async events(
     reader: Reader,
     request: FeedRequest,
@@ -257,7 +259,7 @@ export class MerchantWebhooks {
     };
   }
 
-  /** Judged by the rows of the deliveries, so that bodies are read of what is shown alone. */
+  /** Filters by the deliveries' rows, so that only the bodies of returned events are read. */
   async #wantedOf(
     listed: readonly { readonly id: NotificationId }[],
     request: FeedRequest,
@@ -275,7 +277,7 @@ export class MerchantWebhooks {
     return (id) => wanted.has(id);
   }
 
-  /** One event exactly as it was, or would have been, sent; null when it is not the caller's. */
+  /** One event exactly as it was, or would have been, sent; null if it is not the caller's. */
   async event(reader: Reader, id: NotificationId): Promise<string | null> {
     const [first] = await this.#deps.store.readStream(deliveryStream(id), { from: 0, limit: 1 });
     const event = first && decodeEvent(first).event;
@@ -286,7 +288,7 @@ export class MerchantWebhooks {
     return isTheirs ? event.data.body : null;
   }
 
-  /** What a session's events told, or would have told, oldest first: the newest of them. */
+  /** The newest notifications of a session's events, sent or not, oldest first. */
   async eventsOf(reader: Reader, id: SessionId, limit: number): Promise<string[]> {
     const recorded = await this.#deps.store.readStream(sessionStream(id));
     const ids = recorded.flatMap(
@@ -323,7 +325,7 @@ export class MerchantWebhooks {
     }
   }
 
-  /** What the range names, oldest first; null when it is too much. */
+  /** The deliveries in the range, oldest first; null if there are too many. */
   async #rowsIn(reader: Reader, range: ReplayRange): Promise<DeliveryRow[] | null> {
     const statuses = range.onlyUndelivered ? UNDELIVERED : [undefined];
     const rows: DeliveryRow[] = [];
@@ -379,7 +381,7 @@ function summaryOf({ value, context }: DeliveryState): DeliverySummary {
   };
 }
 
-/** For whoever says in its own words that the store is not there. */
+/** For callers that report an unavailable store in their own words. */
 function isUnavailable(error: unknown): false {
   if (!(error instanceof StoreUnavailable)) throw error;
   return false;

@@ -215,7 +215,6 @@ export class RefundRecords implements OutgoingRecords<Leg> {
     crashPoint('after-sign');
     // An earlier transaction of the leg may have ended it in another process. This one has the same nonce and is never
     // sent then.
-    // sent.
     const hasEnded = leg.status === 'COMPLETED' || leg.status === 'FAILED';
     if (!hasEnded) await this.#tellSession(ref, { type: 'RecordPayoutSigned', data, replaces });
     crashPoint('after-signed-event');
