@@ -15,7 +15,7 @@ import type { UsersClient } from '@eventstore/db-client/generated/users_grpc_pb.
 import { EsdbConnection } from './connection.ts';
 import { isFault } from './faults.ts';
 
-/** Who may do what to a stream, by names of users; the server's administrators may do all of it everywhere. */
+/** Rights on a stream, by user names. The server's administrators may do everything. */
 export interface StreamAccess {
   readonly read: readonly string[];
   readonly append: readonly string[];
@@ -23,11 +23,11 @@ export interface StreamAccess {
 }
 
 export interface StoreAccess {
-  /** Of every stream that has no access of its own. */
+  /** For every stream without rights of its own. */
   readonly usual: StreamAccess;
   /** By the stream's name on the server. */
   readonly streams: ReadonlyMap<string, StreamAccess>;
-  /** Who may read and follow the whole log. */
+  /** Users who may read and follow the whole log. */
   readonly wholeLog: readonly string[];
   readonly users: readonly { readonly name: string; readonly password: string }[];
 }
@@ -48,9 +48,9 @@ const ALL = '$all';
 const ADMINISTRATORS = ['$admins'];
 
 /**
- * Sets users and rights on an EventStoreDB or KurrentDB server with its own access control lists. Rights come first, so
- * that no user is there for a moment with more; nobody but an administrator may write metadata, since that would give
- * oneself rights, and truncate. May be repeated.
+ * Sets users and rights on an EventStoreDB or KurrentDB server through its own access control lists. Rights are set
+ * first, so that no new user ever has more. Only administrators may write metadata (which could grant further rights)
+ * or truncate. May be repeated.
  */
 export async function setStoreAccess(connectionString: string, access: StoreAccess): Promise<AccessReport> {
   const connection = new EsdbConnection(connectionString, { attemptMs: ATTEMPT_MS, totalMs: TOTAL_MS });
@@ -93,7 +93,7 @@ const onServer = ({
   ...{ $r: readRoles, $w: writeRoles, $d: deleteRoles, $mr: metaReadRoles, $mw: metaWriteRoles },
 });
 
-/** The server takes the last event of this stream for what holds where a stream says nothing itself. */
+/** The server uses the last event of this stream as the default for streams without rights of their own. */
 async function setUsual(client: EventStoreDBClient, usual: StreamAccess): Promise<boolean> {
   const nobody = aclOf({ read: [], append: [], delete: [] });
   const data = { $userStreamAcl: onServer(aclOf(usual)), $systemStreamAcl: onServer(nobody) };
@@ -130,7 +130,7 @@ async function setOf(client: EventStoreDBClient, stream: string, acl: Acl): Prom
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-/** The driver keeps what it calls with to itself, and has no word for users. */
+/** Private parts of the driver, which has no API for users. */
 interface Calls {
   execute<Value>(
     client: typeof usersGrpc.UsersClient,
@@ -141,7 +141,8 @@ interface Calls {
 }
 
 /**
- * Whether it is new; of one that was there password, groups and state are set, so that nobody has more than this gives.
+ * Creates or updates a user. Returns whether it is new. Password, groups and state of an existing user are overwritten,
+ * so that it has no more rights than these.
  */
 async function makeUser(
   client: EventStoreDBClient,

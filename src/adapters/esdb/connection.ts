@@ -3,16 +3,16 @@ import { EventStoreDBClient } from '@eventstore/db-client';
 import { StoreUnavailable } from '../../ports/event-store.ts';
 import { isDenied, mayRetry, pauseMs, type RetryTimes, sleep, StoreDenies, wasSilent, within } from './faults.ts';
 
-/** How long a channel stays open after it was closed. */
+/** How long a closed channel stays open. */
 const CLOSED_AFTER_MS = 1_000;
-/** Room for the gRPC deadline to fire first, so that the call itself ends too. */
+/** Lets the gRPC deadline fire first, so that the call itself ends too. */
 const OWN_TIMER_MARGIN_MS = 250;
 const DENIED =
   'the event store denies it to the user of its connection string (docs/operations.md, "Users of the event store")';
 
 /**
- * The connection that appends and reads share. It takes another client when a node stays silent: the driver only drops
- * its channel when a call breaks.
+ * The connection that appends and reads share. It switches to a new client when a node stays silent, because the driver
+ * drops its channel only when a call breaks.
  */
 export class EsdbConnection {
   readonly #connectionString: string;
@@ -38,15 +38,15 @@ export class EsdbConnection {
     return this.#times.totalMs;
   }
 
-  /** A client of its own for a subscription, which lives as long as the subscription. */
+  /** A separate client for a subscription, with the subscription's lifetime. */
   separateClient(): EventStoreDBClient {
     return openClient(this.#connectionString);
   }
 
   /**
-   * Runs the task until it succeeds, fails for good, or time is up. Every attempt must be safe to repeat and ends after
-   * `attemptMs`. Rejects with `StoreUnavailable` when nothing is known, and with the driver's error when the store said
-   * no for good.
+   * Runs the task until it succeeds, fails permanently, or the time is up. Every attempt must be safe to repeat and
+   * ends after `attemptMs`. Rejects with `StoreUnavailable` when the outcome is unknown, and with the driver's error
+   * when the store refused.
    */
   async run<Value>(
     what: string,
@@ -80,7 +80,7 @@ export class EsdbConnection {
   #replace(suspect: EventStoreDBClient): void {
     if (this.#client !== suspect || this.#closed) return;
     this.#client = openClient(this.#connectionString);
-    // Calls under way on the old channel keep it until they end.
+    // Running calls keep the old channel until they end.
     closeChannel(suspect);
   }
 }
@@ -91,9 +91,9 @@ export async function closeClient(client: EventStoreDBClient): Promise<void> {
 }
 
 /**
- * Appends go one call each. The driver's batch append keeps the pending calls of all clients in one module-wide map: an
- * error on one stream forgets them all, and an answer that still arrives then throws inside an event handler, which
- * ends the process.
+ * Each append is a call of its own. The driver's batch append keeps the pending calls of all clients in one module-wide
+ * map: an error on one stream drops them all, and a later answer then throws inside an event handler, which ends the
+ * process.
  */
 function openClient(connectionString: string): EventStoreDBClient {
   const client = parsedClient(connectionString);
@@ -104,9 +104,9 @@ function openClient(connectionString: string): EventStoreDBClient {
 }
 
 /**
- * The driver closes its channel as soon as one call loses it. Another call that has chosen the channel and not begun
- * yet would then throw where nobody can catch it, which ends the process; a moment later it has begun, and fails or
- * succeeds like any other.
+ * The driver closes its channel as soon as one call loses it. A call that has chosen the channel but not started would
+ * then throw where nobody can catch it, which ends the process. A moment later it has started and fails or succeeds
+ * normally.
  */
 function closedLate(channel: Channel): Channel {
   const close = channel.close.bind(channel);
@@ -115,8 +115,8 @@ function closedLate(channel: Channel): Channel {
 }
 
 /**
- * The driver's own errors and warnings would show the whole connection string, the password with it: of a warning only
- * what it is about goes on.
+ * The driver's errors and warnings would print the connection string with its password. Only the first line of a
+ * warning is passed on.
  */
 function parsedClient(connectionString: string): EventStoreDBClient {
   const { warn } = console;
@@ -134,7 +134,7 @@ function parsedClient(connectionString: string): EventStoreDBClient {
   }
 }
 
-/** The driver never closes its channel by itself and shows no way to. */
+/** The driver never closes its channel and has no API for it. */
 function closeChannel(client: EventStoreDBClient): void {
   const withChannel = client as unknown as { getChannel(): Promise<Channel> };
   withChannel.getChannel().then(

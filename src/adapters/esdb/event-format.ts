@@ -11,9 +11,9 @@ import type { StreamNames } from './stream-names.ts';
 import { must } from '../../domain/must.ts';
 
 /*
- * Texts are stored as octets: the client parses and prints everything that looks like JSON, and a hash needs every
- * byte. The custom metadata therefore begin with a line that is no JSON: format, version, time, hash; the event's
- * metadata text follows.
+ * Texts are stored as octets: the client parses and re-serialises everything that looks like JSON, and a hash needs
+ * every byte. The custom metadata therefore begins with a line that is not JSON (format, version, time, hash), followed
+ * by the event's metadata text.
  */
 const FORMAT = 'quittance-1';
 
@@ -52,7 +52,7 @@ export function fromClientEvent(event: ClientEvent | AllStreamRecordedEvent, nam
   return recorded;
 }
 
-/** The client takes exactly `Uint8Array` for octets: a `Buffer` would be printed as JSON. */
+/** The client accepts only a plain `Uint8Array` as octets; it would serialise a `Buffer` as JSON. */
 const octets = (value: string): Uint8Array => new Uint8Array(Buffer.from(value, 'utf8'));
 
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');

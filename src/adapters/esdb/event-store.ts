@@ -20,22 +20,22 @@ import { StreamNames } from './stream-names.ts';
 import { EsdbSubscription, type SubscriptionTimes } from './subscription.ts';
 
 export interface EsdbEventStoreOptions {
-  /** `esdb://user:password@a:2113,b:2113,c:2113?tls=true`; TLS, credentials and node preference are read from it. */
+  /** `esdb://user:password@a:2113,b:2113,c:2113?tls=true`, with TLS, credentials and node preference. */
   readonly connectionString: string;
-  /** Goes before every stream's name on the server, so that installations can share one (default none). */
+  /** Prefix of every stream's name on the server, so that installations can share one (default none). */
   readonly namespace?: string;
-  /** Bound of one call (default 3,000 ms). */
+  /** Time limit of one call (default 3,000 ms). */
   readonly attemptMs?: number;
-  /** Bound of a call and its retries (default 12,000 ms). */
+  /** Time limit of a call with its retries (default 12,000 ms). */
   readonly totalMs?: number;
-  /** Appends under way at once; more are refused with `StoreUnavailable` (default 2,048). */
+  /** Maximum number of concurrent appends; more are refused with `StoreUnavailable` (default 2,048). */
   readonly maxAppends?: number;
   readonly subscriptionTimes?: Partial<SubscriptionTimes>;
-  /** Every failure of a subscription: handler, connection, or damage. Never called with secrets. */
+  /** Called with every failure of a subscription: handler, connection, or damage. Never contains secrets. */
   readonly onSubscriptionError?: (name: string, error: unknown, attempt: number) => void;
 }
 
-/** The server's default of `MaxAppendSize`, which counts data, metadata and two bytes for each letter of the type. */
+/** The server's default of `MaxAppendSize`, which counts data, metadata and two bytes per character of the type. */
 const MAX_APPEND_BYTES = 1024 * 1024;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,511}$/;
 
@@ -123,8 +123,8 @@ class EsdbEventStore implements EventStore {
   }
 
   /**
-   * An unknown outcome is asked again with the same ids at the same revision: the server answers a replay as the first
-   * time.
+   * After an unknown outcome the same ids are sent at the same revision again: the server answers a repetition like the
+   * first time.
    */
   async #append({ stream, expected, events }: AppendRequest): Promise<AppendResult> {
     const clientEvents = events.map(toClientEvent);
@@ -140,12 +140,13 @@ class EsdbEventStore implements EventStore {
         }),
       );
       const revision = firstRevision(expected) + events.length - 1;
-      // A stream that somebody deleted takes "no stream", and goes on behind its old revisions.
+      // A deleted stream accepts "no stream" and continues after its old revisions.
       if (result.nextExpectedRevision !== BigInt(revision))
         throw new DamagedEvent(
           `stream ${stream} was deleted: an append at its beginning became revision ${result.nextExpectedRevision}`,
         );
-      // With several events, and for replays on older servers, the answer names another position than the last event's.
+      // With several events, and for repetitions on older servers, the response has a different position than that of
+      // the last event.
       if (events.length === 1 && isSet(result.position))
         return { ok: true, revision, position: positionText(result.position) };
       return { ok: true, revision, position: await this.#positionAt(stream, revision) };

@@ -17,7 +17,7 @@ import { StreamNames } from './stream-names.ts';
 
 export interface EsdbPersonalKeysOptions {
   readonly connectionString: string;
-  /** Of the user who may erase; absent: the same as for all else. */
+  /** Connection of the user who may erase; absent: the same user as for everything else. */
   readonly eraserConnectionString?: string;
   readonly namespace?: string;
   readonly random: Pick<Random, 'bytes'>;
@@ -25,13 +25,13 @@ export interface EsdbPersonalKeysOptions {
   readonly totalMs?: number;
 }
 
-/** The subject has another salt already, and with it personal data that the given one cannot open. */
+/** The subject already has another salt, and with it personal data that the given salt cannot open. */
 export class OtherSalt extends Error {
   override readonly name = 'OtherSalt';
 }
 
 export interface SharedPersonalKeys extends PersonalKeys {
-  /** Keeps a salt that was made elsewhere; durable when it resolves. May be repeated. Rejects with `OtherSalt`. */
+  /** Stores a salt that was made elsewhere; durable when it resolves. May be repeated. Rejects with `OtherSalt`. */
   adopt(subject: string, salt: Uint8Array): Promise<void>;
   close(): Promise<void>;
 }
@@ -39,10 +39,9 @@ export interface SharedPersonalKeys extends PersonalKeys {
 const SALT_BYTES = 32;
 
 /**
- * Salts beside the ledger on the same servers: one stream a subject, outside of everything that readers of the ledger
- * are shown, and closed forever to erase, so that the retry of a forgotten session makes it no other. They must
- * survive what Redis may lose, and no event of the ledger may ever be deleted. The bytes leave the disks with the
- * server's next scavenge.
+ * Salts next to the event log on the same servers: one stream per subject, hidden from readers of the event log, and
+ * tombstoned to erase it, so that the retry of a forgotten session cannot create another. They must survive what Redis
+ * may lose, and events must never be deleted. The bytes leave the disks with the server's next scavenge.
  */
 export function openEsdbPersonalKeys(options: EsdbPersonalKeysOptions): SharedPersonalKeys {
   return new EsdbPersonalKeys(options);
@@ -71,7 +70,7 @@ class EsdbPersonalKeys implements SharedPersonalKeys {
     this.#random = random;
   }
 
-  /** Durable when it answers. Two that make one for the same subject get the same. */
+  /** Durable when it resolves. Concurrent calls for one subject return the same salt. */
   async create(subject: string): Promise<MadeSalt | null> {
     const salt = new Uint8Array(this.#random.bytes(SALT_BYTES));
     if (await this.#write(subject, salt)) return { salt };
@@ -97,8 +96,8 @@ class EsdbPersonalKeys implements SharedPersonalKeys {
         });
         for await (const { event } of read)
           return event?.data instanceof Uint8Array ? new Uint8Array(event.data) : null;
-        // The driver hides cancelled calls: an end while closing may be a cut, and must not pass for a key that was
-        // erased.
+        // The driver hides cancelled calls. An end while closing may be a truncation and must not look like an erased
+        // key.
         if (this.#connection.closed) throw new StoreUnavailable('the event store is closed');
         return null;
       } catch (error) {
@@ -116,7 +115,7 @@ class EsdbPersonalKeys implements SharedPersonalKeys {
       );
     } catch (error) {
       if (error instanceof StoreDenies) throw new MayNotErase(NO_RIGHT);
-      // Another who erased it was first.
+      // Another process erased it first.
       if (!(error instanceof StreamDeletedError)) throw error;
     }
   }
@@ -125,7 +124,7 @@ class EsdbPersonalKeys implements SharedPersonalKeys {
     await Promise.all([this.#connection.close(), this.#eraser.close()]);
   }
 
-  /** False when the subject has a salt already, or was forgotten. */
+  /** False if the subject already has a salt, or was forgotten. */
   async #write(subject: string, salt: Uint8Array): Promise<boolean> {
     const event = binaryEvent({ id: randomUUID(), type: 'PersonalKeyMade', data: salt, metadata: new Uint8Array(0) });
     try {

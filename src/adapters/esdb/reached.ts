@@ -14,15 +14,15 @@ interface Waiter {
 }
 
 /**
- * Who waits until a subscription has come past a position. A filtered subscription is never told about events of other
- * streams, so while somebody waits, the log between is read: when none of it is wanted, the position is reached.
+ * Callers that wait until a subscription has passed a position. A filtered subscription never hears of other streams'
+ * events, so the log in between is read while somebody waits: if it holds nothing wanted, the position is reached.
  */
 export class ReachedWaiters {
   readonly #reader: EsdbReader;
   readonly #prefixes: readonly string[] | undefined;
   readonly #handledSoFar: () => LogPosition | null;
   readonly #waiters = new Set<Waiter>();
-  /** Nothing wanted lies between the last handled event and here. */
+  /** No wanted event lies between the last handled one and this position. */
   #clearedTo: LogPosition | null = null;
   #looking = false;
   #closed = false;
@@ -60,7 +60,7 @@ export class ReachedWaiters {
       pauseMs = Math.min(LONGEST_LOOK_MS, pauseMs * 2)
     ) {
       await sleep(pauseMs);
-      // A store that does not answer now is asked again.
+      // An unavailable store is asked again.
       await this.#readAhead().catch(() => {});
     }
     this.#looking = false;
@@ -79,7 +79,7 @@ export class ReachedWaiters {
     }
   }
 
-  /** A wanted event is ahead: everything before it is reached, the rest waits for its handler. */
+  /** A wanted event is ahead: everything before it is reached; the rest waits for its handler. */
   #clearedBefore(next: LogPosition | null): void {
     if (!next) return;
     for (const waiter of this.#waiters) if (isAfter(next, waiter.target)) this.#settle(waiter);

@@ -17,7 +17,7 @@ import { isSet, type LogPosition, parsePosition, positionText } from './position
 import type { StreamNames } from './stream-names.ts';
 import { must } from '../../domain/must.ts';
 
-/** Events of one request. */
+/** Events per request. */
 const PAGE = 512;
 const HEAD_PAGE = 16;
 
@@ -31,8 +31,8 @@ interface Page {
 }
 
 /**
- * Reads by pages; always from the leader, so that everyone reads what anyone was told. A page that comes slowly is
- * waited for as long as it comes: begun anew on a server under load it would come no sooner.
+ * Reads in pages, always from the leader, so that everyone sees what others have seen. A slow page is awaited as long
+ * as data arrives: starting over would not be faster on a loaded server.
  */
 export class EsdbReader {
   readonly #connection: EsdbConnection;
@@ -87,18 +87,18 @@ export class EsdbReader {
       found.push(...page.events.slice(0, limit - found.length).map((event) => fromClientEvent(event, this.#names)));
       if (page.complete) break;
       from = page.last;
-      // Events of others lie between: asked for by as few as are still wanted, each of them would be a call.
+      // With foreign events in between, requesting only the missing few would cost a call for each of them.
       count = PAGE;
     }
     return found;
   }
 
   /**
-   * The next events after a position, at most `count` of the whole log, those of the prefixes kept (this driver's reads
-   * have no filter).
+   * The next events after a position, at most `count` of the whole log, filtered by prefix (this driver's reads cannot
+   * filter).
    */
   async page(after: LogPosition | null, count: number, streamPrefixes?: readonly string[]): Promise<Page> {
-    // Reads from a position begin with the event at it.
+    // Reads include the event at the start position.
     const maxCount = after ? count + 1 : count;
     const read = await this.#run('reading the log', async (client) =>
       this.#collect(
@@ -136,7 +136,7 @@ export class EsdbReader {
     }
   }
 
-  /** An attempt has all the time there is: `#collect` ends it sooner when the server falls silent. */
+  /** An attempt has no time limit of its own; `#collect` ends it when the server falls silent. */
   #run<Value>(what: string, task: (client: EventStoreDBClient) => Promise<Value>): Promise<Value> {
     return this.#connection.run(what, task, this.#connection.totalMs);
   }
@@ -150,7 +150,7 @@ export class EsdbReader {
     }
   }
 
-  /** The driver gives reads no deadline: without this timer a silent server holds a reader forever. */
+  /** The driver gives reads no deadline. Without this timer a silent server would block a reader forever. */
   #collect(read: StreamingRead<Resolved>): Promise<Resolved[]> {
     return new Promise((resolve, reject) => {
       const events: Resolved[] = [];
@@ -168,7 +168,7 @@ export class EsdbReader {
       });
       read.on('end', () => {
         clearTimeout(timer);
-        // The driver hides cancelled calls: an end while closing may be a cut.
+        // The driver hides cancelled calls; an end while closing may be a truncation.
         if (this.#connection.closed) reject(new StoreUnavailable('the event store is closed'));
         else resolve(events);
       });

@@ -1,14 +1,11 @@
-/** Streams that may be deleted stand outside of the ledger: no reader of it is shown them. */
+/** Prefix of deletable streams, which are not part of the event log and hidden from its readers. */
 const ERASABLE = 'erasable-';
 
-/**
- * Which streams of a server are ours, and what they are called there: a namespace lets several installations share one
- * server.
- */
+/** Maps stream names to those on the server. A namespace lets several installations share one server. */
 export class StreamNames {
   readonly #namespace: string;
 
-  /** Throws `TypeError` for a namespace that could be taken for the server's own streams, or for erasable ones. */
+  /** Throws `TypeError` for a namespace that collides with the server's own streams or with erasable ones. */
   constructor(namespace = '') {
     if (!/^([A-Za-z0-9][A-Za-z0-9_.:-]{0,127})?$/.test(namespace) || namespace.startsWith(ERASABLE))
       throw new TypeError(`a namespace has letters, digits and _.:- and does not begin with ${ERASABLE}`);
@@ -19,7 +16,7 @@ export class StreamNames {
     return this.#namespace + stream;
   }
 
-  /** The name of a stream that is no part of the ledger. */
+  /** The name of a stream outside the event log. */
   erasable(stream: string): string {
     return ERASABLE + this.#namespace + stream;
   }
@@ -28,7 +25,7 @@ export class StreamNames {
     return streamOnServer.slice(this.#namespace.length);
   }
 
-  /** Whether a stream of the server is wanted; the server's own streams and erasable ones never are. */
+  /** Whether a stream on the server is wanted. The server's own streams and erasable ones never are. */
   matcher(prefixes: readonly string[] | undefined): (streamOnServer: string) => boolean {
     const isLedger = (stream: string): boolean => !stream.startsWith('$') && !stream.startsWith(ERASABLE);
     if (!prefixes) return (stream) => isLedger(stream) && stream.startsWith(this.#namespace);
@@ -36,7 +33,7 @@ export class StreamNames {
     return (stream) => isLedger(stream) && full.some((prefix) => stream.startsWith(prefix));
   }
 
-  /** The same as a filter that the server applies. */
+  /** The same as a server-side filter. */
   filter(prefixes: readonly string[] | undefined): { readonly prefixes: string[] } | { readonly regex: string } {
     if (prefixes) return { prefixes: prefixes.map((prefix) => this.#namespace + prefix) };
     return this.#namespace === '' ? { regex: `^(?![$]|${ERASABLE}).*` } : { prefixes: [this.#namespace] };

@@ -22,11 +22,11 @@ import type { StreamNames } from './stream-names.ts';
 import { must } from '../../domain/must.ts';
 
 export interface SubscriptionTimes {
-  /** Longest pause before the next try after a failure. */
+  /** Longest pause before a retry after a failure. */
   readonly longestPauseMs: number;
-  /** While it catches up, a batch waits this long for more events. */
+  /** During catch-up, a batch waits this long for more events. */
   readonly lullMs: number;
-  /** Without any event for this long, the log is read to see whether the subscription misses some. */
+  /** After this time without any event, the log is read to see whether the subscription missed some. */
   readonly silenceMs: number;
 }
 
@@ -41,13 +41,12 @@ interface Parts {
 
 const DEFAULT_TIMES: SubscriptionTimes = { longestPauseMs: 5_000, lullMs: 15, silenceMs: 10_000 };
 const DEFAULT_BATCH = 500;
-/** The stream rests while this many events wait for the handler. */
+/** The stream pauses while this many events wait for the handler. */
 const MOST_QUEUED = 2_000;
 
 /**
  * A catch-up subscription that outlives its connections. It always resumes after the last event whose handler
- * succeeded, drops what it has been given already, and never trusts a server's filter checkpoints: only handled events
- * move it.
+ * succeeded, drops duplicates, and never trusts a server's filter checkpoints: only handled events advance it.
  */
 export class EsdbSubscription implements Subscription {
   readonly #options: SubscribeOptions;
@@ -57,7 +56,7 @@ export class EsdbSubscription implements Subscription {
   #queue: RecordedEvent[] = [];
   #inFlight: readonly RecordedEvent[] = [];
   #handled: Position | null;
-  /** Last event taken from the stream; what is not after it is a repetition. */
+  /** Last event taken from the stream. Anything not after it is a duplicate. */
   #taken: LogPosition | null;
   #stream: AllStreamSubscription | null = null;
   #live = false;
@@ -85,7 +84,7 @@ export class EsdbSubscription implements Subscription {
     return this.#handled;
   }
 
-  /** One more than what waits here while the server has not said that this is all. */
+  /** Number of waiting events, plus one until the server has confirmed that there are no more. */
   get lag(): number {
     return this.#queue.length + this.#inFlight.length + (this.#live ? 0 : 1);
   }
@@ -131,9 +130,9 @@ export class EsdbSubscription implements Subscription {
       throw new RangeError(`position ${this.#handled} is beyond the end of the log`);
   }
 
-  /** One connection's life; always ends by throwing, or by `close`. */
+  /** The life of one connection. Always ends by throwing, or by `close`. */
   async #follow(): Promise<void> {
-    // The batch under way may still succeed: only then it is known where to resume.
+    // The current batch may still succeed; only then is the resume position known.
     await this.#pumping;
     if (this.#closed) return;
     const client = this.#parts.connection.separateClient();
@@ -160,7 +159,8 @@ export class EsdbSubscription implements Subscription {
     return new Promise((_, reject) => {
       this.#lastSignMs = performance.now();
       let broken = false;
-      // After a failure nothing of this stream counts: the event behind a damaged one would move the position past it.
+      // After a failure the rest of this stream is ignored: the event after a damaged one would advance the position
+      // past it.
       const guard = (take: () => void): void => {
         this.#lastSignMs = performance.now();
         if (broken || this.#stream !== stream) return;
@@ -179,7 +179,7 @@ export class EsdbSubscription implements Subscription {
     });
   }
 
-  /** A stream can stay open and silent while events go by; the log tells. Ends with the stream. */
+  /** Detects a stream that stays open but delivers nothing, by comparing it with the log. Ends with the stream. */
   async #watchForSilence(stream: AllStreamSubscription): Promise<never> {
     let nothingTo: LogPosition | null = null;
     for (;;) {
@@ -191,8 +191,8 @@ export class EsdbSubscription implements Subscription {
   }
 
   /**
-   * Reads the log to its end, since any number of events of others may lie before one that is missed; what was found
-   * empty is not read again. Answers up to where there is nothing.
+   * Reads the log to its end, because any number of foreign events may precede a missed one. Skips parts found empty
+   * before. Returns the position up to which nothing was missed.
    */
   async #readForMissed(stream: AllStreamSubscription, nothingTo: LogPosition | null): Promise<LogPosition | null> {
     const taken = this.#taken;
@@ -261,7 +261,7 @@ export class EsdbSubscription implements Subscription {
     }
   }
 
-  /** False when it was closed before the handler took the batch. */
+  /** False if closed before the handler took the batch. */
   async #handle(batch: readonly RecordedEvent[]): Promise<boolean> {
     for (let attempt = 1; !this.#closed; attempt += 1) {
       try {

@@ -5,7 +5,7 @@ import type { RpcProvider } from '../../ports/rpc-pool.ts';
 /** First four bytes of Keccak-256 of `balanceOf(address)`. */
 const BALANCE_CALL = '0x70a08231';
 
-/** Those that hold one of the tokens or have sent a transaction (a spent address has a nonce). */
+/** The addresses that hold one of the tokens or have sent a transaction (a spent address has a nonce). */
 export async function usedEvmAddresses(
   provider: RpcProvider,
   settings: NetworkSettings,

@@ -2,13 +2,13 @@ import type { BlockRange } from '../../domain/events/treasury-move-events.ts';
 import { RpcError, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { toQuantity } from './rpc.ts';
 
-/** Balances asked for at most. */
+/** Maximum number of balance requests. */
 const MOST_BALANCES = 2_000;
 
 /**
- * The blocks after which an address holds other native coin than before, found by halving the range where it differs.
- * All blocks of the range from a provider that has forgotten old states, and where halving would take more calls than
- * there are blocks. What came and went within one part of equal balances is not found.
+ * The blocks after which an address's native balance differs, found by bisection. Falls back to all blocks of the range
+ * when the provider lacks old states, or when bisection would take more calls than there are blocks. Does not find
+ * money that came and went between two equal balances.
  */
 export async function blocksOfChange(
   provider: RpcProvider,
@@ -25,7 +25,7 @@ export async function blocksOfChange(
     });
     return typeof answer === 'string' ? BigInt(answer) : null;
   };
-  /** In the blocks after the first up to the last; null where that cannot be told. */
+  /** The changes after the first block up to the last; null if unknown. */
   const between = async (first: number, before: bigint, last: number, after: bigint): Promise<number[] | null> => {
     if (before === after) return [];
     if (last - first === 1) return [last];

@@ -2,17 +2,14 @@ import type { Token } from '../../domain/networks.ts';
 import { ProviderFault, RpcError, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { must } from '../../domain/must.ts';
 
-/**
- * Addresses in one call: about two million gas, far below what nodes allow, and below the limit for code that is run
- * once.
- */
+/** Addresses per call: about two million gas, far below the limits of nodes, and small enough for init code. */
 const A_CALL = 200;
 const WORD = 64;
 const RESULTS_AT = 0x40;
 
 /**
- * What many addresses hold of a token in the newest final block, 200 a call: code that asks the token for each of them
- * and returns the answers is run as if it were being deployed, so no contract of anybody's is needed for it.
+ * Token balances of many addresses in the newest final block, 200 per call. The call runs init code that queries the
+ * token for each address and returns the results, so no deployed contract is needed.
  */
 export async function evmTokenUnits(
   provider: RpcProvider,
@@ -27,7 +24,7 @@ export async function evmTokenUnits(
   });
 }
 
-/** Wei that many addresses hold in the newest final block. */
+/** Native balances (wei) of many addresses in the newest final block. */
 export function evmNativeUnits(provider: RpcProvider, addresses: readonly string[]): Promise<bigint[]> {
   // MSTORE(at, BALANCE(address)) for each … RETURN(0, 32 bytes an address)
   const code = (part: readonly string[]): string =>
@@ -35,7 +32,7 @@ export function evmNativeUnits(provider: RpcProvider, addresses: readonly string
   return readAll(provider, addresses, 1, code);
 }
 
-/** What the code returns for 200 addresses at a time, some words for each. */
+/** Runs the code for 200 addresses at a time and returns its words. */
 async function readAll(
   provider: RpcProvider,
   addresses: readonly string[],
@@ -67,7 +64,7 @@ async function call(provider: RpcProvider, data: string): Promise<string> {
 }
 
 /**
- * Memory: the selector and the address of `balanceOf` from 0, then for each address its balance and whether the token
+ * Memory layout: selector and address of `balanceOf` from 0, then for each address its balance and whether the token
  * answered.
  */
 function codeFor(token: Token, addresses: readonly string[]): string {

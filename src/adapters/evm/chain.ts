@@ -33,15 +33,15 @@ export interface EvmChainOptions {
   readonly settings: NetworkSettings;
   readonly pool: RpcPool;
   /**
-   * True when a transfer of so many 10^-18 units counts only if a second provider reports the very same; default never.
-   * With one provider such a transfer stays unconfirmed and `transferAt` throws `ChainUnavailable`.
+   * True if a transfer of this many 10^-18 units counts only once a second provider reports the same; default never.
+   * With a single provider such a transfer stays unconfirmed and `transferAt` throws `ChainUnavailable`.
    */
   readonly confirmWithSecond?: (units: bigint) => boolean;
-  /** How often the heads of all providers are compared, to know which of them lags; default 10,000. */
+  /** Interval of comparing the heads of all providers to detect lag; default 10,000. */
   readonly lagProbeMs?: number;
-  /** Blocks of the first log range; default 128. */
+  /** Number of blocks in the first log range; default 128. */
   readonly initialBlocks?: number;
-  /** Blocks of one log range at most, and so the memory one scan takes; default 4,096. */
+  /** Maximum number of blocks per log range, which bounds the memory of a scan; default 4,096. */
   readonly maxBlocks?: number;
 }
 
@@ -64,7 +64,7 @@ class EvmChain implements Chain, AddressHistory {
   readonly #voices: Voices;
   readonly #heads: HeadComparison;
   readonly #providers: AdmittedProviders;
-  /** What each provider answered about a block, as long as somebody looks at it. */
+  /** What each provider returned for a block, for the lifetime of the look. */
   readonly #looks = new WeakMap<BlockLook, Map<string, Promise<BlockWithReceipts | null>>>();
   #highestSeen = 0;
 
@@ -104,7 +104,7 @@ class EvmChain implements Chain, AddressHistory {
     const isBack = head.number < this.#highestSeen;
     this.#highestSeen = head.number;
     if (!isBack || this.#pool.size < 2) return head;
-    // A head that moves back is one provider's trouble more often than the network's.
+    // A head that moves back is more often one provider's problem than the network's.
     await this.#heads.now();
     return this.#providers.on((provider) => readHead(provider));
   }
@@ -162,7 +162,7 @@ class EvmChain implements Chain, AddressHistory {
     await readHead(provider);
   }
 
-  /** Null: the transaction is not in this provider's chain, failed there, or has no such transfer. */
+  /** Null: the transaction is not in this provider's chain, failed, or has no such transfer. */
   async #readTransfer(
     provider: RpcProvider,
     txHash: string,
@@ -190,10 +190,7 @@ class EvmChain implements Chain, AddressHistory {
     );
   }
 
-  /**
-   * Null also where what a whole block shows contradicts itself: the receipt by itself is asked for before anything is
-   * disputed.
-   */
+  /** Also null if a block's contents contradict each other: the single receipt is read before anything is disputed. */
   #transferShown(receipt: RawReceipt, block: Block, logIndex: number): Transfer | null {
     try {
       const log = this.#logIn(receipt, logIndex);
@@ -204,7 +201,7 @@ class EvmChain implements Chain, AddressHistory {
     }
   }
 
-  /** Null: the transaction failed, or has no transfer of money there. */
+  /** Null: the transaction failed, or has no money transfer at that index. */
   #logIn(receipt: RawReceipt, logIndex: number): RawLog | null {
     if (receipt.status !== '0x1') return null;
     const log = receipt.logs.find((candidate) => fromQuantity(candidate.logIndex, 'log index') === logIndex);
@@ -222,7 +219,7 @@ class EvmChain implements Chain, AddressHistory {
     return toTransfer(log, this.#tokens, block);
   }
 
-  /** Null where the provider does not serve whole blocks: then each transfer is read for itself. */
+  /** Null if the provider does not serve whole blocks; each transfer is then read by itself. */
   #readWhole(provider: RpcProvider, look: BlockLook): Promise<BlockWithReceipts | null> {
     const ofLook = this.#looks.get(look) ?? new Map<string, Promise<BlockWithReceipts | null>>();
     this.#looks.set(look, ofLook);
@@ -245,7 +242,7 @@ class EvmChain implements Chain, AddressHistory {
     return (await mustReadHeader(provider, number)).block.hash === hash;
   }
 
-  /** "No such transaction" counts only from a provider that has come as far as the head that was seen last. */
+  /** "No such transaction" counts only from a provider that has reached the latest head. */
   async #assertKeepsUp(provider: RpcProvider): Promise<void> {
     const seen = this.#highestSeen;
     const head = await readHead(provider);

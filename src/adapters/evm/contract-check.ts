@@ -2,9 +2,7 @@ import type { NetworkSettings } from '../../domain/networks.ts';
 import { ProviderFault, type RpcPool } from '../../ports/rpc-pool.ts';
 import type { ContractCheck } from '../../ports/senders.ts';
 
-/**
- * A key that lets code act for it stays a key that can receive and send (EIP-7702: 0xef0100 and the code's address).
- */
+/** An account with delegated code can still receive and send (EIP-7702: 0xef0100 followed by the code's address). */
 const DELEGATED = /^0xef0100[0-9a-f]{40}$/i;
 const CODE = /^0x(?:[0-9a-f]{2})*$/i;
 

@@ -11,7 +11,7 @@ import { isOurTransfer, toTransfer } from './transfer-log.ts';
 import type { TokensByAddress } from './transfer-log.ts';
 import { must } from '../../domain/must.ts';
 
-/** Why one provider's chain cannot hold the transfer; null when it shows it, or does not show that it is gone. */
+/** Why one provider's chain cannot contain the transfer; null if it contains it, or does not prove its absence. */
 export async function disproofAt(
   provider: RpcProvider,
   tokens: TokensByAddress,
@@ -28,7 +28,7 @@ export async function disproofAt(
   return holds(receipt, tokens, deposit) ? null : 'reorg';
 }
 
-/** Its very block is in the chain, so only what that block commits to counts. */
+/** The transfer's block is in the chain, so only what that block commits to counts. */
 async function disproofInBlock(
   provider: RpcProvider,
   header: Header,
@@ -46,9 +46,8 @@ async function disproofInBlock(
 }
 
 /**
- * All receipts of a block, proven complete and unchanged by the root in its header; null where the provider does not
- * serve them, or not with all that the root is made of. Throws `ProviderFault` when they are others than the header
- * says.
+ * All receipts of a block, proven complete and unaltered by the root in its header. Null if the provider does not serve
+ * them, or omits fields of the root. Throws `ProviderFault` if they do not match the header.
  */
 export async function provenReceipts(
   provider: RpcProvider,

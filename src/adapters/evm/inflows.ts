@@ -7,7 +7,7 @@ import { strangeLogs, topicOf, transferOf } from './outflows.ts';
 import { readReceipt, toQuantity } from './rpc.ts';
 import { must } from '../../domain/must.ts';
 
-/** Blocks with all their transactions, a few hundred kilobytes each on the main networks. */
+/** Limit of blocks read with all transactions; each has a few hundred kilobytes on the main networks. */
 const MOST_BLOCKS = 2_000;
 const AT_A_TIME = 8;
 
@@ -19,8 +19,8 @@ interface ListedTransaction {
 }
 
 /**
- * What others brought to an address: transfers of our tokens by their logs, and of native coin those that are
- * transactions of their own. What a contract hands over leaves no trace but the balance.
+ * Incoming transfers from others: our tokens by their logs, and native coin by transactions to the address. Native coin
+ * from within a contract shows only in the balance.
  */
 export async function evmInflows(
   provider: RpcProvider,
@@ -77,7 +77,7 @@ async function nativeInflows(
   return found.filter(({ txHash }) => strangers.has(txHash));
 }
 
-/** The transactions of one block that gave value to the address itself and took effect. */
+/** Successful transactions of one block that sent native coin directly to the address. */
 async function paidIn(
   provider: RpcProvider,
   address: string,

@@ -8,9 +8,9 @@ export type RangeAdvice =
   | { readonly kind: 'up-to'; readonly toBlock: number }
   /** The provider named a number of blocks that works. */
   | { readonly kind: 'at-most'; readonly blocks: number }
-  /** Too much, without a hint. */
+  /** Too large, without a hint. */
   | { readonly kind: 'halve' }
-  /** Not about the size: another provider must do it. */
+  /** Not about the size; use another provider. */
   | { readonly kind: 'give-up' };
 
 const NOT_SERVED =
@@ -27,8 +27,8 @@ const BEHIND =
   /header not found|unknown block|block not found|requested data not available|after last accepted block|beyond (the )?(current )?head|invalid block range params|block range extends beyond/i;
 
 /**
- * Reads the limit errors of Infura (-32005 with `data.to`, -32602), Alchemy (-32602, -32600, both with a working
- * range), QuickNode (-32012) and their kin. Words count more than codes, since providers reuse the codes.
+ * Interprets the limit errors of Infura (-32005 with `data.to`, -32602), Alchemy (-32602, -32600, both with a working
+ * range), QuickNode (-32012) and similar providers. Texts take precedence over codes, which providers reuse.
  */
 export function adviceOf(error: RpcError | ProviderFault, fromBlock: number, toBlock: number): RangeAdvice {
   if (error instanceof ProviderFault) return error.kind === 'too-large' ? { kind: 'halve' } : { kind: 'give-up' };

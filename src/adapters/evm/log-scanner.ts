@@ -22,14 +22,14 @@ export interface ScannedRange {
   /** In chain order. */
   readonly transfers: readonly Transfer[];
   readonly lastBlock: Block;
-  /** Every block of a short range, samples of a long one; oldest first, the last one included. */
+  /** Every block of a short range, samples of a long one; oldest first, including the last. */
   readonly headers: readonly Block[];
 }
 
 /** Up to this many blocks, every header is compared with the logs; longer ranges are sampled. */
 const EVERY_HEADER_UP_TO = 16;
 const SAMPLES = 3;
-/** A provider that silently truncates answers does so at a round number. */
+/** A provider that silently truncates responses does so at a round number. */
 const ROUND_CUT = 1_000;
 /** Maximum number of blocks read by receipts at once; each may take its own request. */
 const MAX_BLOCKS_BY_RECEIPTS = 64;
@@ -39,7 +39,7 @@ const MAX_SEEN_HEADERS = 1_024;
 const MAX_REFUSALS = 40;
 
 /**
- * Reads token transfers with `eth_getLogs` from one provider at a time and rejects answers that contradict its own
+ * Reads token transfers with `eth_getLogs` from one provider at a time and rejects responses that contradict its own
  * headers.
  */
 export class LogScanner {
@@ -47,7 +47,7 @@ export class LogScanner {
   readonly #tokenAddresses: readonly string[];
   readonly #blooms: readonly { readonly address: string; readonly mayHold: (logsBloom: string) => boolean }[];
   readonly #windows = new Map<string, RangeWindow>();
-  /** By provider and hash, oldest first: the first reading's, which the second one needs again. */
+  /** By provider and hash, oldest first: headers of the first reading, which the second one needs again. */
   readonly #seenHeaders = new Map<string, Header>();
 
   constructor(options: LogScannerOptions) {
@@ -80,9 +80,9 @@ export class LogScanner {
   }
 
   /**
-   * Reads the same from the blocks themselves, a bounded number: the receipts of every block whose header does not
-   * exclude a transfer, proven against that header; from a provider that does not serve them, the logs by block hash,
-   * which do not come from its index of ranges.
+   * Reads a bounded number of blocks by their contents: the receipts of every block whose header may include a
+   * transfer, verified against that header. If the provider does not serve receipts, the logs by block hash, which do
+   * not come from its range index.
    */
   async scanBlocks(provider: RpcProvider, fromBlock: number, toBlock: number, isOurs: IsOurs): Promise<ScannedRange> {
     const last = await mustReadHeader(provider, Math.min(toBlock, fromBlock + MAX_BLOCKS_BY_RECEIPTS - 1));
@@ -112,8 +112,8 @@ export class LogScanner {
   }
 
   /**
-   * From the first block to the last: those that the first reading saw, as far as they lead up to the last one, and the
-   * others read now.
+   * Headers from the first block to the last. Those of the first reading are reused where they lead to the last block;
+   * the others are read.
    */
   async #headersUpTo(provider: RpcProvider, last: Header, fromBlock: number): Promise<Header[]> {
     const headers = [last];
@@ -201,8 +201,8 @@ export class LogScanner {
   }
 
   /**
-   * Throws when the logs are not all those of the chain that the headers show. A node that lags behind its own headers,
-   * or cuts its answers, gives too few logs without any error; the bloom filter in the header says where some are due.
+   * Throws if logs are missing compared with the headers. A node that lags behind its own headers, or truncates
+   * responses, returns too few logs without an error; the bloom filter of the header tells where to expect some.
    */
   async #refuseIncomplete(
     provider: RpcProvider,
@@ -222,7 +222,7 @@ export class LogScanner {
   }
 
   /**
-   * Asks by block hash, which a node that lacks the block must refuse (EIP-234); by receipts where that is not served.
+   * Asks by block hash, which a node without the block must refuse (EIP-234); by receipts where that is not supported.
    */
   async #hasTransfers(provider: RpcProvider, block: Block, tokenAddress: string): Promise<boolean> {
     try {
@@ -235,7 +235,7 @@ export class LogScanner {
   }
 }
 
-/** The logs that are transfers of allow-listed tokens to us: the one loop that sees every transfer of the network. */
+/** The logs that are transfers of allow-listed tokens to us. Every transfer of the network passes through this loop. */
 export function matchLogs(logs: readonly RawLog[], tokens: TokensByAddress, isOurs: IsOurs): RawLog[] {
   const candidates = isOurs.sift
     ? isOurs.sift(logs.map((log) => log.topics[2] ?? '')).map((position) => must(logs[position]))
@@ -272,10 +272,7 @@ function refuseBrokenLinks(headers: readonly Header[]): void {
   });
 }
 
-/**
- * Which token was seen in which of the blocks (address and block quantity joined); throws when a log's block is
- * another.
- */
+/** Which token appears in which block (address and block quantity joined). Throws if a log belongs to another block. */
 function refuseForeignBlocks(logs: readonly RawLog[], headers: readonly Header[]): Set<string> {
   const hashes = new Map(headers.map(({ block }) => [toQuantity(block.number), block.hash]));
   const seen = new Set<string>();

@@ -2,7 +2,7 @@ import { getBytes, keccak256 } from 'ethers';
 import { TRANSFER_TOPIC } from './transfer-log.ts';
 import { must } from '../../domain/must.ts';
 
-/** A bit of the header's bloom filter: where its hex digit is, and its mask in that digit. */
+/** A bit of the header's bloom filter: the index of its hex digit and its mask in that digit. */
 interface BloomBit {
   readonly digit: number;
   readonly mask: number;
@@ -23,8 +23,8 @@ const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 const topicOf = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
 
 /**
- * Tells from a block's header alone whether it may hold a transfer of the token, between the two where they are named.
- * Never says no when there is one.
+ * Tells from a block's header alone whether it may contain a transfer of the token, optionally between two given
+ * addresses. Has no false negatives.
  */
 export function createTransferBloom(
   tokenAddress: string,

@@ -8,7 +8,7 @@ import { toQuantity } from './rpc.ts';
 import { TRANSFER_TOPIC } from './transfer-log.ts';
 import { must } from '../../domain/must.ts';
 
-/** Providers cut wider ranges off. */
+/** Providers truncate wider ranges. */
 const RANGE = 2_000;
 
 interface FoundLog {
@@ -21,8 +21,8 @@ interface FoundLog {
 }
 
 /**
- * Transfers of our tokens out of an address that others made, with the native coin that the same transactions took. One
- * that moves native coin alone leaves no log: the account's transaction count and its balance tell of it.
+ * Transfers of our tokens out of an address that others made, with the native coin spent by the same transactions. A
+ * transaction that moves only native coin has no log; the account's transaction count and balance reveal it.
  */
 export async function evmOutflows(
   provider: RpcProvider,
@@ -44,7 +44,7 @@ const hashesOf = (logs: readonly FoundLog[]): string[] => [
   ...new Set(logs.map(({ transactionHash }) => transactionHash.toLowerCase())),
 ];
 
-/** Of the transfers between these parties those that others made. */
+/** Of the transfers between these parties, those that others made. */
 export async function strangeLogs(
   provider: RpcProvider,
   settings: NetworkSettings,
@@ -90,7 +90,7 @@ export function transferOf({ tokens }: NetworkSettings, log: FoundLog) {
   };
 }
 
-/** What its sender paid beside the tokens: value and fee. Nothing when somebody else sent it. */
+/** What its sender paid besides the tokens: value and fee. Null if somebody else sent it. */
 async function nativeOutflow(
   provider: RpcProvider,
   { network }: NetworkSettings,

@@ -21,10 +21,7 @@ interface Expected {
 interface Asked {
   readonly sent: readonly SentTransaction[];
   readonly from: string;
-  /**
-   * The token transfer that must be in the receipt; null for the native coin, where a receipt of success is the
-   * transfer.
-   */
+  /** The token transfer that the receipt must contain; null for native coin, where success is enough. */
   readonly expected: Expected | null;
   /** Null: the chain's own finality. */
   readonly depth: number | null;
@@ -35,7 +32,7 @@ async function receiptsOf(provider: RpcProvider, sent: readonly SentTransaction[
   return receipts.filter((receipt): receipt is PricedReceipt => receipt !== null);
 }
 
-/** What one provider shows about everything signed at one nonce. */
+/** One provider's view of everything signed for one nonce. */
 export async function fateAt(provider: RpcProvider, asked: Asked): Promise<Fate> {
   const receipt = (await receiptsOf(provider, asked.sent))[0];
   if (!receipt) return outsideBlocks(provider, asked);
@@ -52,7 +49,7 @@ export async function fateAt(provider: RpcProvider, asked: Asked): Promise<Fate>
   const networkFee = formatAmount(BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice ?? '0x0'));
   const isWithoutEffect =
     receipt.status !== '0x1' || asked.sent.some((sent) => sent.txHash === txHash && isCancelling(sent));
-  // What frees the money again must be as final as the chain can be.
+  // A result that releases the money must be as final as the chain allows.
   if (isWithoutEffect) return final ? { kind: 'ineffective', txHash, networkFee } : { kind: 'pending', inBlock: true };
   if (asked.expected !== null && !receipt.logs.some((log) => isExpected(log, must(asked.expected))))
     return { kind: 'alarm', detail: `${txHash} succeeded without the transfer it was signed for` };
@@ -65,14 +62,14 @@ export async function fateAt(provider: RpcProvider, asked: Asked): Promise<Fate>
   };
 }
 
-/** No receipt: it waits in a mempool, was forgotten, or somebody else used the nonce. */
+/** Without a receipt the transaction is in a mempool, was dropped, or its nonce was used by another. */
 async function outsideBlocks(provider: RpcProvider, { sent, from }: Asked): Promise<Fate> {
   const last = must(sent.at(-1));
   if (last.validity.kind !== 'evm-nonce') throw new Error('not a transaction of this chain');
   const { nonce } = last.validity;
   const final = fromQuantity(await provider.call('eth_getTransactionCount', [from, 'finalized']), 'transaction count');
   if (final > nonce) {
-    // Asked again after the count: the receipt may have come between the two answers.
+    // Asked again after the count, because the receipt may have appeared between the two answers.
     if ((await receiptsOf(provider, sent)).length > 0) return { kind: 'pending', inBlock: true };
     return {
       kind: 'alarm',
@@ -97,7 +94,7 @@ export async function vanishedAt(
     if (header?.block.hash === receipt.blockHash.toLowerCase())
       return { ...seen, final: number <= finalized.block.number };
   }
-  // Not shown where it says it is: only another block at its height shows that it is gone.
+  // It is missing where its receipt places it. Only another block at that height proves that it is gone.
   const there = await mustReadHeader(provider, blockNumber);
   const isReplaced = there.block.hash !== blockHash;
   return { ...seen, vanished: isReplaced, withheld: !isReplaced };

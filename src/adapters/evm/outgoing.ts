@@ -39,41 +39,41 @@ import { must } from '../../domain/must.ts';
 export interface EvmOutgoingOptions {
   readonly settings: NetworkSettings;
   readonly pool: RpcPool;
-  /** Blocks that make a transaction complete, the block itself included; null: the chain's own finality. */
+  /** Number of blocks, including its own, after which a transaction is complete; null: the chain's own finality. */
   readonly depth: number | null;
-  /** Wei for a unit of gas that is never exceeded; transactions wait instead. */
+  /** Maximum fee in wei per gas. Above it, transactions wait. */
   readonly maxFeePerGas: bigint;
-  /** The most of it that goes to the block's producer. */
+  /** Maximum part of the fee for the block producer. */
   readonly maxPriorityFeePerGas: bigint;
-  /** Tip in wei where the network does not suggest one. */
+  /** Tip in wei if the network suggests none. */
   readonly fallbackTip: bigint;
   readonly bumpAfterMs: number;
 }
 
-/** More than token transfers take, including first-time receivers and fee-on-transfer code. */
+/** More than token transfers need, including first-time receivers and fee-on-transfer code. */
 const GAS_FLOOR = 90_000n;
 /** A plain transfer to an account without code. */
 const NATIVE_GAS = 21_000n;
 const HUNDRED = 100n;
 /** Margin for token code that behaves differently in another block. */
 const GAS_MARGIN = 150n;
-/** A sweep pays with its top-up, so it gets a smaller margin. */
+/** A sweep pays with its top-up, so its margin is smaller. */
 const SWEEP_GAS_MARGIN = 125n;
-/** A top-up must last until the sweep is in a block, whatever the fee does meanwhile. */
+/** A top-up must suffice until the sweep is in a block, even if fees rise. */
 const TOP_UP_MARGIN = 150n;
 /** Fees may double while a return waits for two people. */
 const RETURN_FEE_MARGIN = 2n;
-/** Nodes replace a pending transaction only for at least 10 % more on both fees (geth, PriceBump). */
+/** Nodes replace a pending transaction only if both fees rise by at least 10 % (geth, PriceBump). */
 const BUMP_PERCENT = 125n;
 
-/** Wei for a unit of gas, as the network has it now; `least` gets into one of the next blocks. */
+/** Current fees of the network in wei per gas; with `least` a transaction gets into one of the next blocks. */
 interface Fees {
   readonly maxFeePerGas: bigint;
   readonly least: bigint;
   readonly tip: bigint;
 }
 
-/** Outgoing money on EVM chains over JSON-RPC. */
+/** Outgoing transactions on EVM chains over JSON-RPC. */
 export class EvmOutgoing implements OutgoingChain {
   readonly settings: NetworkSettings;
   readonly bumpAfterMs: number;
@@ -156,7 +156,7 @@ export class EvmOutgoing implements OutgoingChain {
     const counts = await this.#providers.ask(async (provider) =>
       fromQuantity(await provider.call('eth_getTransactionCount', [address, 'latest']), 'transaction count'),
     );
-    // A node that lags must not make a nonce look free: the furthest one counts.
+    // Uses the highest count, so that a lagging node cannot make a used nonce look free.
     return Math.max(...counts);
   }
 
@@ -171,10 +171,11 @@ export class EvmOutgoing implements OutgoingChain {
       }
       const gasLimit = await gasLimitOf(provider, token, order);
       const tokenUnits = toTokenUnits(amountOf(order.amount), token.decimals).toString();
-      // A sweep has no more gas than it was given, so its fee may rise only as far as that goes.
+      // A sweep can spend only the gas it was given, which limits its fee.
       const affordable =
         order.kind === 'sweep' ? (await nativeOf(provider, order.fromAddress)) / gasLimit : fees.maxFeePerGas;
-      // A node that does not know of that gas yet would have the address sign what no node takes, and wait for it for ever.
+      // With a node that does not see that gas yet, the address would sign a transaction that no node accepts, and wait
+      // for it forever.
       if (affordable < fees.least && order.kind === 'sweep')
         throw new ProviderFault('inconsistent', `does not show the gas that ${order.fromAddress} was given`);
       const maxFeePerGas = least(affordable, fees.maxFeePerGas);
@@ -217,7 +218,7 @@ export class EvmOutgoing implements OutgoingChain {
     return { ...old, ...textOf({ maxFeePerGas, tip }) };
   }
 
-  /** The nonce again, at a fee for which nodes let it take the place of what was drawn up. */
+  /** Uses the nonce again, at a fee for which nodes replace the drafted transaction. */
   async cancel(draft: TransactionDraft): Promise<TransactionDraft | null> {
     const bumped = await this.bump(draft);
     if (bumped === null || !('maxFeePerGas' in bumped)) return null;
@@ -227,7 +228,7 @@ export class EvmOutgoing implements OutgoingChain {
 
   async broadcast({ signedBytes }: SentTransaction): Promise<void> {
     crashPoint('before-broadcast');
-    // An error may come from a node that has taken the bytes all the same, so only the chain is believed later.
+    // A node may accept the bytes in spite of an error, so only the chain tells the outcome.
     await this.#providers.tellAll((provider) => provider.call('eth_sendRawTransaction', [signedBytes]));
     crashPoint('after-broadcast');
   }
@@ -291,7 +292,7 @@ export class EvmOutgoing implements OutgoingChain {
     return lackOfFunds(order, balance, reserved);
   }
 
-  /** The general rule keeps more in reserve than one transfer takes; a sweep is given what it needs. */
+  /** The general rule reserves more than one transfer needs; a sweep gets what it needs. */
   async #sweepGas(
     provider: RpcProvider,
     token: Token,
@@ -299,7 +300,7 @@ export class EvmOutgoing implements OutgoingChain {
     { fees, held }: { fees: Fees; held: bigint },
   ): Promise<PreCheck> {
     const gasLimit = await gasLimitOf(provider, token, order);
-    // The signer gives no more before what it gave was spent, so a fee that rose since is paid as far as the gas goes.
+    // The signer grants no more before the last top-up was spent, so a risen fee is paid as far as the gas suffices.
     if (held >= gasLimit * fees.least) return { kind: 'ready' };
     return { kind: 'needs_gas', amount: (gasLimit * fees.maxFeePerGas * TOP_UP_MARGIN) / HUNDRED - held };
   }
@@ -326,7 +327,7 @@ async function gasLimitOf(
   return kind === 'sweep' ? (gas * SWEEP_GAS_MARGIN) / HUNDRED : most((gas * GAS_MARGIN) / HUNDRED, GAS_FLOOR);
 }
 
-/** Our own addresses have no code; an account that is paid back may have some, which runs then. */
+/** Our own addresses have no code. The payee of a return may have some, which then runs. */
 async function nativeGasOf(
   provider: RpcProvider,
   { kind, amount, fromAddress: from, toAddress: to }: OutgoingTransaction,
@@ -338,7 +339,7 @@ async function nativeGasOf(
     );
     return gas <= NATIVE_GAS ? NATIVE_GAS : (gas * GAS_MARGIN) / HUNDRED;
   } catch (error) {
-    // It lacks the money, which is said in the right words by whoever asked.
+    // The sender lacks the money; the caller reports that in the right words.
     if (error instanceof RpcError) return NATIVE_GAS;
     throw error;
   }

@@ -10,8 +10,8 @@ const DECIMALS_CALL = '0x313ce567';
 const NO_TRANSACTION = `0x${'00'.repeat(32)}`;
 
 /**
- * Proves that a provider serves this chain with these tokens and really answers every method the adapter lives on;
- * public endpoints are known to answer `eth_blockNumber` while they refuse logs or receipts. Throws `ProviderFault`.
+ * Verifies that a provider serves this chain with these tokens and answers every method that the adapter needs; public
+ * endpoints may answer `eth_blockNumber` and refuse logs or receipts. Throws `ProviderFault`.
  */
 export async function verifyProvider(provider: RpcProvider, settings: NetworkSettings): Promise<void> {
   const chainId = await able(() => provider.call('eth_chainId', []));
@@ -47,7 +47,7 @@ async function verifyLogs(provider: RpcProvider, settings: NetworkSettings, numb
   try {
     await provider.call('eth_getLogs', [filter]);
   } catch (error) {
-    // Too many logs in one block is an answer: block receipts serve then.
+    // Too many logs in one block is a valid answer; block receipts are used then.
     if (error instanceof RpcError && adviceOf(error, number, number).kind !== 'give-up') return;
     if (error instanceof RpcError) throw new ProviderFault('incapable', `does not serve eth_getLogs (${error.code})`);
     throw error;

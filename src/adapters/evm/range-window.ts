@@ -1,14 +1,15 @@
 /**
- * How many blocks to ask one provider's `eth_getLogs` for: grows on success, shrinks on refusal, remembers the refusal.
+ * Adapts the number of blocks per `eth_getLogs` request to one provider: grows on success, shrinks on refusal,
+ * remembers refusals.
  */
 export interface RangeWindow {
   readonly blocks: number;
   succeeded(askedBlocks: number): void;
-  /** `fixed`: the provider named a cap of its plan, so trying more soon is of no use. */
+  /** `fixed`: the provider named the limit of its plan, so larger ranges are not tried soon. */
   refused(nextBlocks: number, fixed: boolean): void;
 }
 
-/** After so many good answers in a row at the ceiling, it is tried whether more works by now. */
+/** After this many successes in a row at the ceiling, a larger range is tried. */
 const TRIAL_AFTER = { fixed: 256, found: 8 } as const;
 
 export function createRangeWindow(options: {

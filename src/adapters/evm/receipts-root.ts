@@ -15,10 +15,9 @@ const NONE = new Uint8Array(0);
 const TRUE = Uint8Array.of(1);
 
 /**
- * The root that a block's header must have when these are all its receipts, in order: a Merkle Patricia trie over their
- * encodings by index (yellow paper, 4.3.2 and appendix D; EIP-2718 for the types). Null when a receipt lacks a field it
- * needs; throws
- * `ProviderFault` for one with a field that is no hex.
+ * The receipts root of a block with exactly these receipts in order: a Merkle Patricia trie over their encodings by
+ * index (yellow paper, 4.3.2 and appendix D; EIP-2718 for the types). Null if a receipt lacks a required field; throws
+ * `ProviderFault` for a field that is not hex.
  */
 export function receiptsRootOf(receipts: readonly RawReceipt[]): string | null {
   const entries: Entry[] = [];
@@ -38,7 +37,7 @@ function encodeReceipt({ status, cumulativeGasUsed, logsBloom, logs, type }: Raw
   return kind.length === 0 ? body : Buffer.concat([kind, body]);
 }
 
-/** No key is the start of another one, so a branch never has a value of its own. */
+/** No key is a prefix of another, so a branch never has a value of its own. */
 function nodeOf(entries: readonly Entry[], depth: number): readonly Rlp[] {
   const [first] = entries;
   if (entries.length === 1) return [packed(must(first).nibbles.slice(depth), true), must(first).value];
@@ -54,13 +53,13 @@ function nodeOf(entries: readonly Entry[], depth: number): readonly Rlp[] {
   return [...below.map((some) => (some.length === 0 ? NONE : referenceTo(nodeOf(some, depth + 1)))), NONE];
 }
 
-/** A node shorter than a hash stands in its parent itself. */
+/** A node shorter than a hash is embedded in its parent. */
 function referenceTo(node: readonly Rlp[]): Rlp {
   const encoded = encode(node);
   return encoded.length < 32 ? node : keccak_256(encoded);
 }
 
-/** Hex-prefix encoding: whether it is a leaf, and an odd first nibble, stand in front. */
+/** Hex-prefix encoding: the prefix flags a leaf and holds an odd first nibble. */
 function packed(nibbles: readonly number[], isLeaf: boolean): Uint8Array {
   const flag = (isLeaf ? 2 : 0) + (nibbles.length % 2);
   const all = [flag, ...(nibbles.length % 2 === 0 ? [0] : []), ...nibbles];
@@ -81,7 +80,7 @@ function withLength(offset: number, payload: Uint8Array): Uint8Array {
 
 const nibblesOf = (bytes: Uint8Array): number[] => [...bytes].flatMap((byte) => [byte >> 4, byte & 15]);
 
-/** Never fewer bytes than the text tells: what would not be hashed could say anything. */
+/** Rejects text that would decode to fewer bytes than it shows, because unhashed parts could say anything. */
 function bytesOf(hex: string): Uint8Array {
   const bytes = Buffer.from(hex.slice(2), 'hex');
   if (!hex.startsWith('0x') || bytes.length * 2 !== hex.length - 2)
@@ -89,7 +88,7 @@ function bytesOf(hex: string): Uint8Array {
   return bytes;
 }
 
-/** As few bytes as it takes; none for zero. */
+/** Minimal big-endian bytes; none for zero. */
 function quantityOf(hex: string): Uint8Array {
   const digits = hex.slice(2).replace(/^0+/, '');
   return bytesOf(digits.length % 2 === 0 ? `0x${digits}` : `0x0${digits}`);

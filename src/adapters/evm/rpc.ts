@@ -2,7 +2,7 @@ import type { Block } from '../../ports/chain.ts';
 import { ProviderFault } from '../../ports/rpc-pool.ts';
 import type { RpcProvider } from '../../ports/rpc-pool.ts';
 
-/* The parts of Ethereum's JSON-RPC answers that are read here (execution-apis), checked where they enter. */
+/* The parts of Ethereum JSON-RPC responses that are used here (execution-apis), validated on entry. */
 
 export interface RawLog {
   readonly address: string;
@@ -28,9 +28,9 @@ export interface RawReceipt {
 
 export interface Header {
   readonly block: Block;
-  /** 2048-bit bloom over the addresses and topics of the block's logs; null where the node gives none. */
+  /** 2048-bit bloom over the addresses and topics of the block's logs; null if the node omits it. */
   readonly logsBloom: string | null;
-  /** What all receipts of the block together must hash to; null where the node gives none. */
+  /** The root hash of all receipts of the block; null if the node omits it. */
   readonly receiptsRoot: string | null;
 }
 
@@ -39,7 +39,7 @@ const HASH = /^0x[0-9a-f]{64}$/i;
 
 export const toQuantity = (number: number): string => `0x${number.toString(16)}`;
 
-/** Block numbers, times and indexes: at most 52 bits. */
+/** For block numbers, times and indexes: at most 52 bits. */
 export function fromQuantity(value: unknown, what: string): number {
   if (typeof value !== 'string' || !QUANTITY.test(value))
     throw new ProviderFault('inconsistent', `${what} is not a quantity`);
@@ -51,7 +51,7 @@ function readHash(value: unknown, what: string): string {
   return value.toLowerCase();
 }
 
-/** By number or tag; null when the provider does not have it (yet). */
+/** By number or tag; null if the provider does not have the block (yet). */
 export async function readHeader(provider: RpcProvider, at: number | 'latest' | 'finalized'): Promise<Header | null> {
   const raw = await provider.call('eth_getBlockByNumber', [typeof at === 'number' ? toQuantity(at) : at, false]);
   if (raw === null) return null;
@@ -73,7 +73,7 @@ export async function readHeader(provider: RpcProvider, at: number | 'latest' | 
   };
 }
 
-/** As `readHeader`, for a block the network is known to have. */
+/** Like `readHeader`, for a block that the network is known to have. */
 export async function mustReadHeader(provider: RpcProvider, at: number | 'latest' | 'finalized'): Promise<Header> {
   const header = await readHeader(provider, at);
   if (header === null) throw new ProviderFault('behind', `block ${at} is not there`);
@@ -90,8 +90,8 @@ export async function readReceipt(provider: RpcProvider, txHash: string): Promis
 }
 
 /**
- * Every entry is what is read of it here, or the answer counts for nothing: what one of them lacks would be missed in
- * the middle of a look at many.
+ * Validates every entry, or rejects the whole response: an incomplete receipt would otherwise fail in the middle of a
+ * scan.
  */
 export async function readBlockReceipts(provider: RpcProvider, number: number): Promise<readonly RawReceipt[]> {
   const raw = await provider.call('eth_getBlockReceipts', [toQuantity(number)]);
@@ -111,7 +111,7 @@ function isReceipt(value: unknown): value is RawReceipt {
   return Array.isArray(value['logs']) && value['logs'].every(isLog);
 }
 
-/** Its quantities and hashes are checked where they are read. */
+/** Checks only the shape; quantities and hashes are validated where they are read. */
 export const isLog = (value: unknown): value is RawLog =>
   isObject(value) &&
   typeof value['address'] === 'string' &&

@@ -15,7 +15,7 @@ const TOKEN = new Interface([
 const isRevert = (error: unknown): boolean =>
   error instanceof RpcError && /revert|invalid opcode|execution/i.test(error.message);
 
-/** Null when the contract has no such function or refuses to answer. */
+/** Null if the contract lacks the function or refuses to answer. */
 export async function view(
   provider: RpcProvider,
   token: Token,
@@ -40,11 +40,11 @@ const flag = async (provider: RpcProvider, token: Token, name: string, args: rea
 
 export const isPaused = (provider: RpcProvider, token: Token): Promise<boolean> => flag(provider, token, 'paused', []);
 
-/** Tether and Circle spell it differently. */
+/** Tether and Circle name the function differently. */
 export const isFrozen = async (provider: RpcProvider, token: Token, address: string): Promise<boolean> =>
   (await flag(provider, token, 'isBlackListed', [address])) || flag(provider, token, 'isBlacklisted', [address]);
 
-/** What the transfer takes. Throws `TransferImpossible` when the token refuses it though the sender holds enough. */
+/** Gas of the transfer. Throws `TransferImpossible` if the token refuses it although the sender holds enough. */
 export async function gasOfTransfer(
   provider: RpcProvider,
   token: Token,
@@ -55,7 +55,7 @@ export async function gasOfTransfer(
     return BigInt(String(await provider.call('eth_estimateGas', [{ from, to: token.address, data }])));
   } catch (error) {
     if (!isRevert(error)) throw error;
-    // A provider that lags may not know yet what the sender holds.
+    // A lagging provider may not know the sender's balance yet.
     if (BigInt((await view(provider, token, 'balanceOf', [from])) ?? '0x0') < units)
       throw new ProviderFault('behind', `knows too little of ${token.coin} at the sender`);
     throw new TransferImpossible('transfer_rejected', `the token refuses the transfer: ${messageOf(error)}`);

@@ -20,8 +20,8 @@ const ADDRESS_TOPIC = /^0x0{24}[0-9a-f]{40}$/i;
 const WORD = /^0x[0-9a-f]{64}$/i;
 
 /**
- * Whether the log is a transfer of money to us. Three topics and one word of data are what the real tokens emit;
- * anything else that carries the same topic is another event. A value of zero moves nothing ("address poisoning").
+ * Whether the log is a money transfer to us. Real tokens emit three topics and one word of data; anything else with the
+ * same topic is another event. A zero value moves nothing ("address poisoning").
  */
 export function isOurTransfer(log: RawLog, tokens: TokensByAddress, isOurs: (address: string) => boolean): boolean {
   const { topics } = log;
@@ -38,15 +38,15 @@ export function isOurTransfer(log: RawLog, tokens: TokensByAddress, isOurs: (add
   );
 }
 
-/** A transfer is read four times from its first sight to its finality, and the spelling of an address costs a hash. */
+/** A transfer is read four times between detection and finality, and checksumming an address costs a hash. */
 const addressIn = memoized(20_000, (topic: string): string => getAddress(`0x${topic.slice(26)}`));
 
-/** Reads a log that `isOurTransfer` accepted. `block` must be the one the log names. */
+/** Reads a log that `isOurTransfer` accepted. `block` must be the log's block. */
 export function toTransfer(log: RawLog, tokens: TokensByAddress, block: Block): Transfer {
   return {
     tokenAddress: must(tokens.get(log.address.toLowerCase())).address,
     tokenUnits: BigInt(log.data),
-    // Freshly minted money, as bridges deliver it, has no payer to give it back to.
+    // Freshly minted money, as from bridges, has no payer to return it to.
     fromAddress: /^0x0+$/.test(must(log.topics[1])) ? null : addressIn(must(log.topics[1])),
     toAddress: addressIn(must(log.topics[2])),
     txHash: log.transactionHash.toLowerCase(),

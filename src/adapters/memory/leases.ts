@@ -6,9 +6,7 @@ interface Grant {
   expiresAtMs: number;
 }
 
-/**
- * Leases of the embedded profile: one process holds the data directory, so its memory is all there is to agree with.
- */
+/** Leases of the embedded profile. One process holds the data directory, so its memory is enough. */
 export function createSingleProcessLeases(clock: Clock = systemClock): Leases {
   const grants = new Map<string, Grant>();
   // A later process must not grant lower numbers than this one did.

@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../ports/read-model.ts';
 import type { StatusBoard } from '../../ports/status-board.ts';
 
-/** The board of the embedded profile: whoever tells and whoever listens share one memory. */
+/** The board of the embedded profile, where publishers and readers share memory. */
 export function createMemoryStatusBoard(): StatusBoard {
   const notices = new Map<string, JsonValue>();
   return {

@@ -8,8 +8,8 @@ export interface TokenBucketSettings {
 const SWEEP_EVERY_TAKES = 10_000;
 
 /**
- * A token bucket per key in this process. One number a key says when its bucket will be full again (the GCRA form of
- * the bucket), so taking is one look-up and one addition, without timers or promises.
+ * A token bucket per key in this process. One number per key tells when its bucket will be full again (GCRA), so taking
+ * a token is one look-up and one addition, without timers or promises.
  */
 export function createTokenBucketLimiter({ ratePerSec, burst }: TokenBucketSettings): LocalRateLimiter {
   if (!(ratePerSec > 0) || !(burst >= 1)) throw new RangeError('a rate above 0 and a burst of at least 1 are needed');
@@ -18,7 +18,7 @@ export function createTokenBucketLimiter({ ratePerSec, burst }: TokenBucketSetti
   const fullAtMs = new Map<string, number>();
   let takes = 0;
 
-  /** Full buckets are forgotten, so the map holds only the keys of the last `burst / rate` seconds. */
+  /** Full buckets are dropped, so the map holds only keys of the last `burst / rate` seconds. */
   function sweep(nowMs: number): void {
     for (const [key, atMs] of fullAtMs) if (atMs <= nowMs) fullAtMs.delete(key);
   }
@@ -26,11 +26,11 @@ export function createTokenBucketLimiter({ ratePerSec, burst }: TokenBucketSetti
   function take(key: string, nowMs: number): RateDecision {
     takes += 1;
     if (takes % SWEEP_EVERY_TAKES === 0) sweep(nowMs);
-    // A clock that stepped back must not leave a bucket empty for longer than it takes to fill.
+    // A clock that stepped back must not empty a bucket for longer than a refill takes.
     const filledAt = Math.min(Math.max(fullAtMs.get(key) ?? nowMs, nowMs), nowMs + capacityMs);
     const after = filledAt + tokenMs;
     const overMs = after - nowMs - capacityMs;
-    // Sums of a fraction such as 1000/3 drift; a microsecond is not a token.
+    // Sums of a fraction such as 1000/3 drift; a microsecond does not matter.
     const allowed = overMs <= 0.001;
     const stands = allowed ? after : filledAt;
     fullAtMs.set(key, stands);

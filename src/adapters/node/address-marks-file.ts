@@ -4,7 +4,7 @@ import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AddressMark, AddressMarks } from '../../ports/address-safety.ts';
 
-/** A file a wallet in one directory, replaced whole. Rejects when the directory cannot be read or written. */
+/** One file per wallet in a directory, replaced atomically. Rejects when the directory cannot be read or written. */
 export function fileAddressMarks(directory: string): AddressMarks {
   const pathOf = (mode: string, family: string, firstAddress: string): string =>
     join(directory, `addresses-${mode}-${family}-${hash('sha256', firstAddress).slice(0, 16)}.json`);
@@ -38,7 +38,7 @@ export interface KeptMark extends AddressMark {
   readonly family: string;
 }
 
-/** The mark in a file of that name; null when the file is none. */
+/** The mark in the file with that name; null if it is not a mark. */
 export function markIn(directory: string, name: string): KeptMark | null {
   const [, mode, family] = /^addresses-(test|live)-(evm|tron|solana)-[0-9a-f]{16}\.json$/.exec(name) ?? [];
   if (mode === undefined || family === undefined) return null;

@@ -6,11 +6,9 @@ import { syncPath } from '../../runtime/util/sync-path.ts';
 
 const DRAFT = '.draft';
 
-/**
- * Objects as files below a folder that exists, which its owner alone may read: best one that lies on another machine.
- */
+/** Objects as files in an existing folder, readable only by its owner; ideally on another machine. */
 export function folderObjects(folder: string): ObjectStore {
-  /** SHA-256 of what was read or written last. */
+  /** SHA-256 of what was last read or written. */
   const seen = new Map<string, string>();
 
   async function read(name: string): Promise<Buffer | null> {
@@ -30,7 +28,7 @@ export function folderObjects(folder: string): ObjectStore {
   return {
     place: folder,
     put: async (name, bytes) => {
-      // Below a mount point whose mount is gone the local disk would take everything.
+      // If the mount is missing, its mount point would silently write to the local disk.
       if ((await orNull(stat(folder))) === null) throw new Error(`${folder} does not exist: mount or make it`);
       await demandUnchanged(name);
       const path = join(folder, name);
@@ -57,7 +55,7 @@ export function folderObjects(folder: string): ObjectStore {
   };
 }
 
-/** One after the other, each made durable: the root itself is never made. */
+/** Creates each level durably, but never the root itself. */
 async function makeDirectories(root: string, below: string): Promise<void> {
   let parent = root;
   for (const name of below.split(sep).filter((part) => part !== '.')) {

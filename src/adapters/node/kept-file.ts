@@ -1,7 +1,7 @@
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import type { KeptBytes } from '../../ports/kept-bytes.ts';
 
-/** In a file that only its owner may read. One process writes it, one save at a time. */
+/** A file that only its owner may read. One process writes it, one save at a time. */
 export function keptFile(path: string): KeptBytes {
   return {
     load: () =>

@@ -6,11 +6,11 @@ import { writePrivateFile } from '../../runtime/util/private-file.ts';
 import { oneOf } from '../../domain/one-of.ts';
 
 interface Entry extends Operator {
-  /** SHA-256 of the token: 256 random bits need no slower hash. */
+  /** SHA-256 of the token; 256 random bits need no slower hash. */
   readonly hash: string;
 }
 
-/** Tokens of operators in a file of the data directory, which the running service reads again whenever it changed. */
+/** Operators' tokens in a file of the data directory. The running service reloads it when it changes. */
 export function fileOperators(dataDir: string): Operators {
   const path = join(dataDir, 'operators.json');
   let known: { readonly stamp: string; readonly entries: readonly Entry[] } = { stamp: '', entries: [] };
@@ -38,7 +38,7 @@ export function fileOperators(dataDir: string): Operators {
       return left.length < before.length;
     },
     find: (token) => {
-      // Looked up by its hash: how long that takes says nothing of the token.
+      // Looked up by hash, so that timing reveals nothing about the token.
       const given = hash('sha256', token);
       const found = entries().find((entry) => entry.hash === given);
       return found ? withoutHash(found) : null;
@@ -49,8 +49,7 @@ export function fileOperators(dataDir: string): Operators {
 const withoutHash = ({ id, name, role, createdAtSec }: Entry): Operator => ({ id, name, role, createdAtSec });
 
 /**
- * Whole or not at all; two commands at the same moment do not lose one another's entry, since the second one is
- * refused.
+ * Replaces the file atomically. Of two simultaneous commands the second is refused, so neither loses the other's entry.
  */
 function replace(path: string, entries: readonly Entry[]): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

@@ -15,15 +15,15 @@ const TIMEOUT_SEC = 10;
 interface OidcOptions {
   readonly issuer: string;
   readonly clientId: string;
-  /** Absent for a public client, which PKCE alone protects. */
+  /** Absent for a public client, which only PKCE protects. */
   readonly clientSecret: string | undefined;
   readonly scope: string;
   readonly redirectUri: string;
 }
 
 /**
- * OpenID Connect, authorization code flow with PKCE. The ID token's signature is checked although it comes over TLS
- * from the provider itself.
+ * OpenID Connect, authorization code flow with PKCE. The ID token's signature is verified even though it comes from the
+ * provider over TLS.
  */
 export function oidcSingleSignOn({ issuer, clientId, clientSecret, scope, redirectUri }: OidcOptions): SingleSignOn {
   const server = new URL(issuer);
@@ -33,7 +33,7 @@ export function oidcSingleSignOn({ issuer, clientId, clientSecret, scope, redire
     // oxlint-disable-next-line typescript/no-deprecated -- marked so only to stand out.
     const execute = [enableNonRepudiationChecks, ...(server.protocol === 'http:' ? [allowInsecureRequests] : [])];
     known ??= discovery(server, clientId, clientSecret, undefined, { timeout: TIMEOUT_SEC, execute });
-    // Asked again by the next one who signs in.
+    // The next sign-in retries.
     known.catch(() => (known = null));
     return known;
   };
@@ -69,8 +69,8 @@ export function oidcSingleSignOn({ issuer, clientId, clientSecret, scope, redire
 }
 
 /**
- * Throws for a token of another issuer than the one that the provider says it is: where one address serves many
- * tenants, libraries take the token of each of them.
+ * Throws for a token whose issuer is not the provider's own: where one address serves many tenants, libraries accept
+ * tokens of each.
  */
 function checkIssuer(given: string, own: string): void {
   if (withoutSlash(given) !== withoutSlash(own))

@@ -30,11 +30,11 @@ const KINDS = {
 } as const;
 const TRACE_PARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 const SEND_EVERY_MS = 1_000;
-/** Spans kept while the receiver is slow; more are dropped rather than hold memory. */
+/** Spans kept while the receiver is slow. Further ones are dropped to bound memory. */
 const MAX_QUEUE = 8_192;
 const CLOSE_MS = 2_000;
 
-/** Spans over OTLP/HTTP in batches. A receiver that is away costs nothing but its spans. */
+/** Sends spans over OTLP/HTTP in batches. An unavailable receiver costs only its spans. */
 export function createOtelTracer(options: OtelTracerOptions): Tracer {
   const exporter = new OTLPTraceExporter({ url: `${options.endpoint.replace(/\/$/, '')}/v1/traces` });
   const provider = new NodeTracerProvider({

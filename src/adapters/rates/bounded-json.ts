@@ -1,17 +1,17 @@
 import { ProviderFailed, type HeardTime } from './provider.ts';
 
-/** A provider's largest honest answer is about 30 KB; anything far above is not a price list. */
+/** A provider's largest legitimate response has about 30 KB. */
 const MAX_BODY_BYTES = 512 * 1024;
 const MAX_RETRY_AFTER_MS = 15 * 60_000;
 
-/** A provider's address under its base URL, whose own path is kept. */
+/** Appends a path to a provider's base URL and keeps the base URL's own path. */
 export function endpoint(baseUrl: string, path: string): string {
   return new URL(path, baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`).href;
 }
 
 /**
- * GETs a JSON document from a price feed that is not trusted: no redirects, a size limit on the decoded body, and the
- * caller's signal ends it at any point. Throws `ProviderFailed` for every failure.
+ * GETs a JSON document from an untrusted price feed: no redirects, a size limit on the decoded body, and the caller's
+ * signal aborts at any point. Throws `ProviderFailed` for every failure.
  */
 export async function getJson(
   url: string,
@@ -61,7 +61,7 @@ const seconds = (header: string | null): number =>
   header !== null && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : 0;
 const retryAfterMs = (header: string | null): number => Math.min(seconds(header), MAX_RETRY_AFTER_MS);
 
-/** The transport's reason without the address: a URL may carry a key. */
+/** The transport's reason without the URL, which may contain a key. */
 function reasonOf(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return 'did not answer in time';
   const { code } = (error instanceof Error && error.cause instanceof Error ? error.cause : {}) as { code?: unknown };

@@ -8,9 +8,9 @@ import type { Quote, RateProvider } from './provider.ts';
 const COINBASE_URL = 'https://api.coinbase.com';
 
 /**
- * Coinbase's data API: one call per coin gives its price in every fiat currency Coinbase knows. It converts USDC to US
- * dollars at par by policy, so its USDC figures say nothing about the market and are kept as evidence only.
- * Shape: https://docs.cdp.coinbase.com/coinbase-app/track-apis/exchange-rates
+ * Coinbase's data API: one call per coin returns its price in every fiat currency known to Coinbase. Coinbase converts
+ * USDC to US dollars at par by policy, so its USDC figures do not reflect the market and serve only as evidence. Shape:
+ * https://docs.cdp.coinbase.com/coinbase-app/track-apis/exchange-rates
  */
 export function coinbaseProvider(baseUrl: string = COINBASE_URL): RateProvider {
   return {
@@ -25,7 +25,7 @@ export function coinbaseProvider(baseUrl: string = COINBASE_URL): RateProvider {
         );
         return parseCoinbase(json, coin, nowMs() - cachedForMs);
       };
-      // Both are waited for even when one fails, so that a refresh that ended has no request under way.
+      // Waits for both even if one fails, so that no request is running after a refresh.
       const answers = await Promise.allSettled(COINS.map(ask));
       return answers.flatMap((answer) => {
         if (answer.status === 'rejected') throw answer.reason;

@@ -15,16 +15,12 @@ const IDS: Readonly<Record<string, string>> = {
   },
 };
 const TIMEOUT_MS = 10_000;
-/**
- * Each day is a request of its own, and some five a minute are allowed without a key: the rest is asked for the next
- * time.
- */
+/** Each day is one request, and about five a minute are allowed without a key. The rest follows in the next round. */
 const MOST_DAYS = 3;
 const PAUSE_MS = 13_000;
 
 /**
- * CoinGecko's snapshot of 00:00 UTC, of the past year.
- * Shape: https://docs.coingecko.com/reference/coins-id-history
+ * CoinGecko's snapshots of 00:00 UTC within the past year. Shape: https://docs.coingecko.com/reference/coins-id-history
  */
 export function coingeckoDays(baseUrl: string = COINGECKO_URL, pauseMs: number = PAUSE_MS): DailyRates {
   return {

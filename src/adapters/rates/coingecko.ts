@@ -9,16 +9,16 @@ export const COINGECKO_URL = 'https://api.coingecko.com';
 export const COINGECKO_IDS: Readonly<Record<Coin, string>> = { USDT: 'tether', USDC: 'usd-coin' };
 
 /**
- * ISO codes of https://docs.coingecko.com/docs/fiat-currencies-support; the old Venezuelan code it also lists is no
- * longer ISO.
+ * ISO codes from https://docs.coingecko.com/docs/fiat-currencies-support, without the obsolete Venezuelan code listed
+ * there.
  */
 const FIAT =
   'usd,aed,ars,aud,bdt,bhd,bmd,brl,cad,chf,clp,cny,czk,dkk,eur,gbp,gel,hkd,huf,idr,ils,inr,jpy,krw,kwd,lkr,mmk,mxn,myr,ngn,nok,nzd,php,pkr,pln,rub,sar,sek,sgd,thb,try,twd,uah,vnd,zar';
 
 /**
- * CoinGecko's simple price: a volume-weighted average over many exchanges, refreshed about once a minute.
- * Shape: https://docs.coingecko.com/v3.0.1/reference/simple-price. It keeps its own time,
- * so a quote that it stopped updating grows old.
+ * CoinGecko's simple price: a volume-weighted average over many exchanges, refreshed about once a minute. Quotes carry
+ * CoinGecko's own time, so one that is no longer updated ages. Shape:
+ * https://docs.coingecko.com/v3.0.1/reference/simple-price
  */
 export function coingeckoProvider(baseUrl: string = COINGECKO_URL): RateProvider {
   const url = endpoint(

@@ -10,9 +10,9 @@ import { staticProvider } from './static-rates.ts';
 export interface RatesSettings {
   /** `RATE_PROVIDERS`, in the order in which evidence lists them. */
   readonly providers: readonly ('static' | 'coinbase' | 'kraken' | 'coingecko')[];
-  /** `RATE_STATIC`; read only when `static` is among the providers. */
+  /** `RATE_STATIC`; used only if `static` is among the providers. */
   readonly staticText: string;
-  /** `RATE_<PROVIDER>_URL`: base addresses, the provider's own where absent. */
+  /** `RATE_<PROVIDER>_URL`: base URLs; absent: the provider's own. */
   readonly urls: {
     readonly coinbase?: string | undefined;
     readonly kraken?: string | undefined;
@@ -22,7 +22,7 @@ export interface RatesSettings {
   readonly maxAgeSec: number;
 }
 
-/** Builds the rates of an installation. Throws when `RATE_STATIC` cannot be read or no provider is named. */
+/** Builds the rates of an installation. Throws when `RATE_STATIC` is invalid or no provider is named. */
 export function createRates(
   settings: RatesSettings,
   clock: Clock,

@@ -3,7 +3,7 @@ import type { RatesSettings } from './create-rates.ts';
 import { coingeckoDays } from './coingecko-days.ts';
 import { krakenDays } from './kraken-days.ts';
 
-/** Of the providers those that keep past days, in their order. */
+/** Those of the providers that have historical rates, in their order. */
 export function createDailyRates({ providers, urls }: Pick<RatesSettings, 'providers' | 'urls'>): DailyRates[] {
   return [...new Set(providers)].flatMap((name) => {
     if (name === 'kraken') return [krakenDays(urls.kraken)];

@@ -4,15 +4,15 @@ import type { Quote } from './provider.ts';
 import { isSane } from './sanity-band.ts';
 import { must } from '../../domain/must.ts';
 
-/** How far a quote may be from the median of the usable ones. */
+/** Largest accepted distance from the median of the usable quotes. */
 const MAX_DEVIATION = 0.02;
-/** Clocks differ; a quote from further ahead is not believed. */
+/** Allowed clock difference. Quotes further in the future are rejected. */
 const MAX_AHEAD_MS = 60_000;
-/** Digits a rate is written with, and at most this many decimals. */
+/** Significant digits of a rate, and its maximum number of decimals. */
 const SIGNIFICANT_DIGITS = 12;
 const MAX_DECIMALS = 18;
 
-/** What each provider has to say about one pair; `quote` null when it has nothing, with the reason. */
+/** What each provider says about one pair; `quote` is null with a reason if it says nothing. */
 export interface Testimony {
   readonly provider: string;
   readonly quote: Quote | null;
@@ -20,19 +20,19 @@ export interface Testimony {
 }
 
 export interface Judgement {
-  /** Null when no usable rate came out. */
+  /** Null if there is no usable rate. */
   readonly rate: string | null;
   readonly rule: string;
   readonly quotes: readonly QuoteEvidence[];
 }
 
-/** Names the rule in the evidence: a change of the rule is a new version. */
+/** Names the rule in the evidence. A changed rule is a new version. */
 const ruleName = (maxAgeMs: number): string =>
   `median.v1 max_age=${maxAgeMs / 1000}s max_deviation=${MAX_DEVIATION * 100}%`;
 
 /**
- * The median of the fresh quotes that are sane, without outliers. More than half of them must agree, so that two that
- * contradict each other give no rate rather than a coin toss.
+ * The median of the fresh and plausible quotes without outliers. More than half of them must agree, so two
+ * contradicting quotes give no rate.
  */
 export function judge(currency: string, testimonies: readonly Testimony[], nowMs: number, maxAgeMs: number): Judgement {
   const examined = testimonies.map((testimony) => ({
@@ -78,7 +78,7 @@ function median(rates: readonly Decimal[]): Decimal | null {
   return upper && lower ? upper.plus(lower).dividedBy(2) : null;
 }
 
-/** Plain decimal text in normal form, at most 18 decimals. */
+/** Canonical decimal text with at most 18 decimals. */
 export function rateText(rate: Decimal): string {
   return rate
     .toSignificantDigits(Math.max(SIGNIFICANT_DIGITS, rate.trunc().toFixed().length))

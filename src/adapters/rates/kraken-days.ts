@@ -12,8 +12,8 @@ const TIMEOUT_MS = 10_000;
 const PAUSE_MS = 1_100;
 
 /**
- * Closing prices of Kraken's daily candles, at most the 720 newest: the close of a day is what the coin was worth as
- * the next one began. Shape: https://docs.kraken.com/api-reference/market-data/get-ohlc-data
+ * Closing prices of Kraken's daily candles, at most the newest 720. The close of a day is the rate at the start of the
+ * next. Shape: https://docs.kraken.com/api-reference/market-data/get-ohlc-data
  */
 export function krakenDays(baseUrl: string = KRAKEN_URL, pauseMs: number = PAUSE_MS): DailyRates {
   return {
@@ -33,7 +33,7 @@ export function krakenDays(baseUrl: string = KRAKEN_URL, pauseMs: number = PAUSE
   };
 }
 
-/** What the coin was worth at the start of each day. The last candle is of a day that is not over. */
+/** The rate at the start of each day. Drops the last candle, whose day is not over. */
 function parseKrakenDays(json: unknown): Map<string, string> {
   const [error] = errorsOf(json);
   if (error !== undefined) throw new ProviderFailed(`answered an error: ${JSON.stringify(error).slice(0, 80)}`);

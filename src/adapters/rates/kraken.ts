@@ -6,7 +6,7 @@ import type { HeardTime, Quote, RateProvider } from './provider.ts';
 
 export const KRAKEN_URL = 'https://api.kraken.com';
 
-/** Kraken refuses the whole question when it does not know one pair; then the deep markets alone are asked for. */
+/** Kraken refuses the whole request if it does not know one pair; then only the liquid markets are requested. */
 const DEEP_PAIRS = ['USDTUSD', 'USDTEUR', 'USDCUSD', 'USDCEUR', 'USDCUSDT'];
 const ALL_PAIRS = [
   ...DEEP_PAIRS,
@@ -14,12 +14,12 @@ const ALL_PAIRS = [
   ...['GBP', 'CHF', 'CAD', 'AUD'].map((fiat) => `USDC${fiat}`),
 ];
 
-/** An order book wider than this is no market. */
+/** A wider order book is not a usable market. */
 const MAX_SPREAD = 0.02;
 
 /**
- * Kraken's public ticker: the middle of best bid and best ask of each pair.
- * Shape: https://docs.kraken.com/api/docs/rest-api/get-ticker-information
+ * Kraken's public ticker: the midpoint of best bid and best ask of each pair. Shape:
+ * https://docs.kraken.com/api/docs/rest-api/get-ticker-information
  */
 export function krakenProvider(baseUrl: string = KRAKEN_URL): RateProvider {
   let pairs = ALL_PAIRS;

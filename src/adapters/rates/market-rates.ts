@@ -18,7 +18,7 @@ export interface MarketRatesOptions {
   readonly maxAgeMs: number;
   /** Default: a tenth of `maxAgeMs`, at most 30 s. */
   readonly refreshEveryMs?: number;
-  /** Longest wait of a first question for the providers' answers. Default 2,500. */
+  /** How long a first request waits for the providers. Default 2,500. */
   readonly firstWaitMs?: number;
   readonly onProviderFailure?: (provider: string, message: string) => void;
   readonly onServerTime?: OnServerTime;
@@ -26,23 +26,23 @@ export interface MarketRatesOptions {
 
 const DEFAULT_REFRESH_MS = 30_000;
 const DEFAULT_FIRST_WAIT_MS = 2_500;
-/** Distinct pairs whose conclusion is kept until the next quotes: 155 currencies and 2 coins at most. */
+/** Distinct pairs whose conclusion is cached until the next quotes: at most 155 currencies and 2 coins. */
 const MAX_CONCLUSIONS = 1_000;
 
 interface Conclusion {
   readonly judgement: Judgement;
   readonly generation: number;
   readonly concludedAtMs: number;
-  /** When the first quote it rests on grows too old. */
+  /** When the oldest quote behind it expires. */
   readonly validUntilMs: number;
 }
 
-/** The same pair asked again within this time is answered from the same conclusion, ages recounted. */
+/** Within this time the same pair is answered from the same conclusion, with ages recomputed. */
 const CONCLUSION_LIFETIME_MS = 1_000;
 
 /**
- * Rates from several providers: quotes are refreshed in the background and judged when asked, so a question waits only
- * while nobody has a fresh quote of the pair.
+ * Rates from several providers. Quotes are refreshed in the background and judged on request, so a request waits only
+ * if nobody has a fresh quote of the pair.
  */
 export class MarketRates implements Rates {
   readonly #sources: readonly QuoteSource[];
@@ -74,7 +74,7 @@ export class MarketRates implements Rates {
       this.#sources.some((source) => !source.isFresh(nowMs, this.#maxAgeMs))
     )
       await this.#refreshWithin();
-    // The wait took time: the quotes are judged by the clock as it is now.
+    // The wait took time, so the quotes are judged at the current time.
     const judgedAtMs = Math.max(nowMs, this.#clock.nowMs());
     const { rate, rule, quotes } = this.#conclude(currency, coin, judgedAtMs);
     return rate === null ? null : { rate, lockedAtSec: toSec(judgedAtMs), rule, quotes };
@@ -121,7 +121,7 @@ export class MarketRates implements Rates {
     });
   }
 
-  /** Judging takes some ten decimal divisions; a burst of orders in one currency shares one conclusion. */
+  /** Judging takes about ten decimal divisions; a burst of orders in one currency shares one conclusion. */
   #conclude(currency: string, coin: Coin, nowMs: number): Judgement {
     const key = `${currency}>${coin}`;
     const generation = this.#sources.reduce((sum, source) => sum + source.generation, 0);
@@ -148,7 +148,7 @@ export class MarketRates implements Rates {
     return judgement;
   }
 
-  /** The coin's own quotes; without any usable one, the way over the other coin and the market between the two. */
+  /** Judges the coin's own quotes; without a usable one, the other coin's quotes and the market between the two. */
   #judgeAnew(currency: string, coin: Coin, nowMs: number): Judgement {
     const direct = this.#judgePair(currency, coin, nowMs);
     const bridge = otherCoin(coin);
@@ -175,7 +175,7 @@ export class MarketRates implements Rates {
   }
 }
 
-/** Nobody contradicted anybody: the pair is just not quoted by a market, or only at an assumed par. */
+/** The quotes do not contradict each other: no market quotes the pair, or only at an assumed par. */
 const onlyAssumed = (judgement: Judgement): boolean =>
   judgement.quotes.every(
     (quote) =>

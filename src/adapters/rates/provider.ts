@@ -3,31 +3,31 @@ import { COINS, SCALE } from '../../domain/money.ts';
 import type { Coin } from '../../domain/money.ts';
 import { must } from '../../domain/must.ts';
 
-/** What one provider says: one unit of `currency` is `rate` units of `coin`. */
+/** One provider's quote: one unit of `currency` is `rate` units of `coin`. */
 export interface Quote {
   readonly currency: string;
   readonly coin: Coin;
   readonly rate: Decimal;
-  /** Null for a fixed rate, which is as old as the question. */
+  /** Null for a fixed rate, which is always current. */
   readonly quotedAtMs: number | null;
-  /** Set when the provider's figure must not be used, such as an assumed peg: it is kept as evidence only. */
+  /** Set if the provider's figure must not be used, such as an assumed peg. It is kept as evidence only. */
   readonly unusable?: string;
 }
 
-/** What the provider's own clock said (Unix milliseconds), in an answer that took so long. */
+/** Reports the provider's clock (Unix milliseconds) and the round-trip time of the response. */
 export type HeardTime = (timeMs: number, roundTripMs: number) => void;
 
 export interface RateProvider {
   readonly name: string;
-  /** Never asked more often than this, whatever the demand. */
+  /** Minimum time between requests, whatever the demand. */
   readonly minIntervalMs: number;
-  /** The only currencies that it will ever quote; absent where it may come to quote others. */
+  /** The only currencies that it will ever quote; absent if others may be added. */
   readonly currencies?: ReadonlySet<string>;
-  /** Every quote the provider has. Throws `ProviderFailed`; a quote it cannot read is left out. */
+  /** All quotes of the provider, without unreadable ones. Throws `ProviderFailed`. */
   fetchQuotes(nowMs: () => number, signal: AbortSignal, heard?: HeardTime): Promise<readonly Quote[]>;
 }
 
-/** The provider did not answer usefully. `retryAfterMs`: how long it asked to be left alone. */
+/** The provider gave no useful response. `retryAfterMs`: the pause it asked for. */
 export class ProviderFailed extends Error {
   override readonly name = 'ProviderFailed';
   readonly retryAfterMs: number;
@@ -56,7 +56,7 @@ export function readPrice(value: unknown): Decimal | null {
   return price.greaterThan(0) ? price : null;
 }
 
-/** The same as text with the decimals of an amount; null as well for a price that is less than one can say so. */
+/** The same as text with the decimals of an amount; also null for a price too small for that. */
 export function priceText(value: unknown): string | null {
   const price = readPrice(value)?.toDecimalPlaces(SCALE);
   return price?.greaterThan(0) ? price.toFixed() : null;
@@ -67,7 +67,7 @@ export const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 export const otherCoin = (coin: Coin): Coin => must(COINS.find((it) => it !== coin));
 
-/** Adds coin-to-coin quotes where the provider prices both coins in US dollars but not in each other. */
+/** Adds coin-to-coin quotes if the provider prices both coins only in US dollars. */
 export function withCoinCrosses(quotes: readonly Quote[]): Quote[] {
   const perDollar = new Map(quotes.filter((quote) => quote.currency === 'USD').map((quote) => [quote.coin, quote]));
   const crosses = COINS.flatMap((coin): Quote[] => {

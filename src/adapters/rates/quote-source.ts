@@ -4,26 +4,26 @@ import { ProviderFailed } from './provider.ts';
 import type { HeardTime, Quote, RateProvider } from './provider.ts';
 import type { Testimony } from './judge-quotes.ts';
 
-/** Failures in a row after which the provider is left alone for a while. */
+/** Consecutive failures after which the provider is paused. */
 const FAILURES_TO_OPEN = 3;
 const FIRST_PAUSE_MS = 10_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
 const TIMEOUT_MS = 5_000;
 
-/** What a provider's own clock said, with its name first. */
+/** Reports a provider's clock, with the provider's name first. */
 export type OnServerTime = (provider: string, ...said: Parameters<HeardTime>) => void;
 
 export interface SourceStatus {
   readonly provider: string;
-  /** Age of the newest quotes; null before the first answer. */
+  /** Age of the newest quotes; null before the first. */
   readonly ageMs: number | null;
-  /** `open`: failed repeatedly and is left alone until `retryInMs` has passed. */
+  /** `open`: failed repeatedly and is paused until `retryInMs` has passed. */
   readonly breaker: 'closed' | 'open';
   readonly retryInMs: number;
   readonly lastError: string | null;
 }
 
-/** One provider with its newest quotes, its circuit breaker and at most one question under way. */
+/** One provider with its newest quotes, a circuit breaker and at most one running request. */
 export class QuoteSource {
   readonly provider: RateProvider;
   readonly #clock: Clock;
@@ -35,7 +35,7 @@ export class QuoteSource {
   #notBeforeMs = -Infinity;
   #underWay: Promise<void> | null = null;
   readonly #closing = new AbortController();
-  /** Grows with every set of quotes, so that what was concluded from the last set can be told apart. */
+  /** Incremented with every set of quotes, so that conclusions from an older set are recognised. */
   generation = 0;
 
   readonly #onServerTime: OnServerTime;
@@ -58,14 +58,16 @@ export class QuoteSource {
     return { provider: this.provider.name, quote, reason: this.#answeredAtMs === null ? 'no_answer' : 'not_quoted' };
   }
 
-  /** Whether the newest answer is young enough that asking again would change nothing for now. */
+  /** Whether the newest quotes are recent enough that another request would not help. */
   isFresh(nowMs: number, maxAgeMs: number): boolean {
     if (this.#answeredAtMs === null) return false;
     const quotedAt = [...this.#quotes.values()].find((quote) => quote.quotedAtMs !== null)?.quotedAtMs ?? nowMs;
     return nowMs - quotedAt <= maxAgeMs;
   }
 
-  /** Asks the provider unless a question is under way, it was asked just now, or the breaker is open. Never rejects. */
+  /**
+   * Requests new quotes unless a request is running, the last one was just now, or the breaker is open. Never rejects.
+   */
   refresh(): Promise<void> {
     if (this.#underWay) return this.#underWay;
     if (this.#closing.signal.aborted || this.#clock.nowMs() < this.#notBeforeMs) return Promise.resolve();

@@ -2,18 +2,19 @@ import { Decimal } from 'decimal.js';
 import { isCoin } from '../../domain/money.ts';
 
 /**
- * How far from the order of magnitude below a quote may be. Wide enough for a crash, too narrow for a slipped digit
- * pair.
+ * How far a quote may be from the order of magnitude below. Wide enough for a crash, too narrow for two wrong digits.
  */
 const FIAT_FACTOR = 8;
-/** Dollars and coins: a coin that lost half its value is still quoted as it stands, so that a depeg shows. */
+/** For dollars and coins: a coin that lost half its value is still quoted, so that a depeg shows. */
 const DOLLAR_FACTOR = 2;
-/** Currencies without a stable magnitude: between the dearest (about 3.3 dollars) and the cheapest (about 10^-6). */
+/**
+ * For currencies without a stable magnitude: from the cheapest (about 10^-6 dollars) to the most valuable (about 3.3).
+ */
 const ANY_BAND = { low: new Decimal('1e-8'), high: new Decimal(10) };
 
 /**
- * Units of each currency for one US dollar as an order of magnitude, written in 2026. Not a rate and never shown: it
- * only tells a price from nonsense. Currencies that lose magnitudes within years are left out on purpose.
+ * Orders of magnitude of units per US dollar, written in 2026. They are not rates and never shown; they only separate
+ * prices from nonsense. Currencies that lose magnitudes within years are left out on purpose.
  */
 const UNITS_PER_DOLLAR: Readonly<Record<string, number>> = {
   AED: 3.7,
@@ -162,7 +163,7 @@ const UNITS_PER_DOLLAR: Readonly<Record<string, number>> = {
   ZMW: 23,
 };
 
-/** Whether one unit of the currency can be worth `rate` units of a dollar coin at all. */
+/** Whether one unit of the currency can plausibly be worth `rate` units of a dollar coin. */
 export function isSane(currency: string, rate: Decimal): boolean {
   const units = isCoin(currency) ? 1 : UNITS_PER_DOLLAR[currency];
   if (units === undefined) return rate.greaterThan(ANY_BAND.low) && rate.lessThan(ANY_BAND.high);

@@ -3,14 +3,14 @@ import { COINS, isCoin, type Coin } from '../../domain/money.ts';
 import { ONE, readPrice, withCoinCrosses } from './provider.ts';
 import type { Quote, RateProvider } from './provider.ts';
 
-/** Decimals a rate is written with at most. */
+/** Maximum number of decimals of a rate. */
 const MAX_DECIMALS = 18;
 
 /**
- * Fixed rates, for the sandbox and for tests: `USD=1.0002,EUR=1.08` gives the units of the settlement coin, USDT and
- * USDC alike, for one unit of the currency. A coin may be named too (`USDC=0.9995`: USDT for one USDC), and other
- * currencies then cost more or less of it; otherwise the two coins are worth the same, as the shared rates say. Throws
- * when the text cannot be read, so that a typing error stops the start.
+ * Fixed rates for the sandbox and tests: `USD=1.0002,EUR=1.08` gives the units of the settlement coin, USDT and USDC
+ * alike, per unit of the currency. A coin may be named too (`USDC=0.9995`: USDT per USDC), which scales the other rates
+ * for it; otherwise both coins have the same value. Throws when the text is invalid, so that a typing error stops the
+ * start.
  */
 export function staticProvider(text: string): RateProvider {
   const quotes = withCoinCrosses(parseStatic(text));
@@ -37,7 +37,7 @@ export function parseStatic(text: string): Quote[] {
     written.set(currency, rate);
   }
   return [...written].flatMap(([currency, rate]): Quote[] => {
-    // A coin that is written is worth so much of the other one, which then is what the other rates are in.
+    // A listed coin is priced in the other one, in which the other rates then are.
     const unitsOf = (coin: Coin): Quote['rate'] => (isCoin(currency) ? rate : rate.dividedBy(written.get(coin) ?? ONE));
     const direct = COINS.filter((coin) => coin !== currency).map((coin): Quote => ({
       currency,

@@ -4,21 +4,21 @@ import { parseRedisUrl, trustOf, type RedisTarget } from './url.ts';
 import { must } from '../../domain/must.ts';
 
 export interface RedisConnectionOptions {
-  /** One of the forms of `parseRedisUrl`. */
+  /** One of the forms that `parseRedisUrl` accepts. */
   readonly url: string;
-  /** Goes before every key, so that installations can share a server (default `quittance`). */
+  /** Prefix of every key, so that installations can share a server (default `quittance`). */
   readonly prefix?: string;
-  /** Bound of one command (default 2,000 ms). */
+  /** Time limit of one command (default 2,000 ms). */
   readonly commandMs?: number;
-  /** Told of every connection fault; the driver reconnects by itself. */
+  /** Called with every connection fault; the driver reconnects by itself. */
   readonly onError?: (error: Error) => void;
 }
 
-/** Commands whose keys are in one slot each; nothing here may ask for more, so that all of it works on a cluster. */
+/** Every command must have its keys in one slot, so that everything works on a cluster. */
 export type RedisClient = Redis | Cluster;
 
 /**
- * Connects, or rejects with `StoreUnavailable`; throws `InvalidRedisUrl`. Commands that get no answer in time reject:
+ * Connects, or rejects with `StoreUnavailable`; throws `InvalidRedisUrl`. Commands without a timely answer reject:
  * nothing waits forever on a stalled server.
  */
 export async function connectRedis({
@@ -28,8 +28,7 @@ export async function connectRedis({
 }: RedisConnectionOptions): Promise<RedisClient> {
   const target = parseRedisUrl(url);
   const redis = target.kind === 'cluster' ? clusterClient(target, commandMs) : serverClient(target, commandMs);
-  // The driver's errors carry the failed command with its words, the password of AUTH among them: only their text goes
-  // on.
+  // The driver's errors contain the failed command, including the password of AUTH. Only their message is passed on.
   redis.on('error', (error: unknown) => onError(new Error(messageOf(error))));
   try {
     await bounded(redis.connect(), 2 * commandMs);
@@ -50,13 +49,12 @@ function commonOptions(target: RedisTarget, commandMs: number) {
     lazyConnect: true,
     commandTimeout: commandMs,
     connectTimeout: commandMs,
-    // A command whose connection broke has an unknown outcome; repeating it is for the caller, who knows whether that
-    // is safe.
+    // A command whose connection broke has an unknown outcome. Only the caller knows whether repeating it is safe.
     autoResendUnfulfilledCommands: false,
   };
 }
 
-/** A server that answered nothing in the time of so many commands is looked for anew. */
+/** After the time of this many unanswered commands the connection is replaced. */
 const SILENT_COMMANDS = 5;
 
 const retryPause = (attempt: number): number => Math.min(50 * 2 ** Math.min(attempt, 6), 2_000);
@@ -67,10 +65,9 @@ function serverClient(target: Exclude<RedisTarget, { kind: 'cluster' }>, command
     db: target.db,
     maxRetriesPerRequest: 2,
     retryStrategy: retryPause,
-    // A master that became a replica: the next connection is to the new one, also where a name or an address was moved
-    // to it.
+    // The master became a replica. Reconnecting finds the new master, even where a name or an address was moved to it.
     reconnectOnError: ({ message }: Error) => message.includes('READONLY'),
-    // One whose machine is gone closes nothing: the system would keep the connection for a quarter of an hour.
+    // A crashed machine closes no connection; the system would keep it for a quarter of an hour.
     socketTimeout: SILENT_COMMANDS * commandMs,
   };
   if (target.kind === 'single') return new Redis({ ...options, ...target.hosts[0] });
@@ -93,15 +90,15 @@ function clusterClient(target: Extract<RedisTarget, { kind: 'cluster' }>, comman
     clusterRetryStrategy: retryPause,
     slotsRefreshTimeout: commandMs,
     slotsRefreshInterval: 5_000,
-    // As with one server: a broken connection leaves an unknown outcome. Redirections were not carried out and are
+    // As with one server, a broken connection leaves an unknown outcome. Redirections were not executed and are
     // followed.
     retryDelayOnFailover: 0,
-    // Certificates name hosts: these are not to be turned into addresses first.
+    // Certificates contain host names, so these must not be resolved to addresses first.
     ...(target.tls && {
       dnsLookup: (host: string, callback: (error: null, address: string) => void) => callback(null, host),
     }),
   });
-  // The driver bounds commands that it has sent; those that wait for a node are bounded here.
+  // The driver limits only commands that were sent; those that wait for a node are limited here.
   const send = cluster.sendCommand.bind(cluster);
   cluster.sendCommand = (command: Command, ...rest) => {
     command.setTimeout(commandMs);
@@ -110,7 +107,7 @@ function clusterClient(target: Extract<RedisTarget, { kind: 'cluster' }>, comman
   return cluster;
 }
 
-/** Lets what was sent be answered, then goes. */
+/** Lets sent commands finish, then disconnects. */
 export async function disconnectRedis(redis: RedisClient): Promise<void> {
   try {
     await redis.quit();
@@ -119,7 +116,7 @@ export async function disconnectRedis(redis: RedisClient): Promise<void> {
   }
 }
 
-/** Every failure of the server or the way to it becomes `StoreUnavailable`, without the failed command. */
+/** Turns every failure of the server or the connection into `StoreUnavailable`, without the failed command. */
 export async function answered<Value>(command: Promise<Value>): Promise<Value> {
   try {
     return await command;

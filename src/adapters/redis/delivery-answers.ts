@@ -9,7 +9,7 @@ import {
 } from './connection.ts';
 
 export interface RedisDeliveryAnswersOptions extends RedisConnectionOptions {
-  /** How long answers are kept (default an hour: what is kept in memory must not grow with history). */
+  /** How long answers are kept (default one hour, so that memory does not grow with history). */
   readonly lifetimeSec?: number;
 }
 
@@ -21,7 +21,7 @@ return redis.call('EXPIRE', KEYS[1], ARGV[3])
 
 const DEFAULT_LIFETIME_SEC = 3_600;
 
-/** Receivers' answers for all nodes. A convenience with a lifetime: a flush loses them and nothing else. */
+/** Receivers' answers, shared by all nodes. A convenience with a lifetime: a flush loses only them. */
 export async function openRedisDeliveryAnswers(options: RedisDeliveryAnswersOptions): Promise<DeliveryAnswers> {
   return new RedisDeliveryAnswers(
     await connectRedis(options),

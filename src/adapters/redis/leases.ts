@@ -10,10 +10,10 @@ import {
 } from './connection.ts';
 
 /**
- * KEYS: holder, last token. ARGV: grant id, milliseconds. Answers the token, or 0 while it is held.
- * The token is at least the server's time in milliseconds, so that it grows even when the last one was lost.
- * A lease that has longer to live than one that was just granted is of a server whose clock was set back: nobody waits
- * for it any longer than for that one, and a holder that is alive renews it.
+ * KEYS: holder, last token. ARGV: grant id, milliseconds. Returns the token, or 0 while the lease is held. The token is
+ * at least the server's time in milliseconds, so that it grows even if the last one was lost. A lease with more time
+ * left than a new grant comes from a server whose clock was set back: its time is cut to that of a new grant, and a
+ * live holder renews it.
  */
 const ACQUIRE = `
 if redis.call('EXISTS', KEYS[1]) == 1 then
@@ -40,8 +40,8 @@ return redis.call('DEL', KEYS[1])
 `;
 
 /**
- * Leases in Redis. They divide work and nothing more: a flush or a fail-over can grant one twice, which is why every
- * grant has a higher token and every write of a holder is guarded by the ledger's expected revision.
+ * Leases in Redis. They only divide work: a flush or fail-over can grant one twice, so every grant has a higher token,
+ * and every write of a holder is guarded by an expected revision in the event log.
  */
 export async function openRedisLeases(options: RedisConnectionOptions): Promise<Leases> {
   return new RedisLeases(await connectRedis(options), options.prefix ?? 'quittance');
@@ -64,7 +64,7 @@ class RedisLeases implements Leases {
     return {
       name,
       token,
-      // No answer is a lost lease: it may run out before the next one.
+      // No answer counts as a lost lease, which may expire before the next one.
       renew: async () => (await this.#run(RENEW, [holder], grant, ttlMs).catch(lost)) === 1,
       release: async () => void (await this.#run(RELEASE, [holder], grant).catch(lost)),
     };

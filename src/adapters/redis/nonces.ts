@@ -11,12 +11,12 @@ import {
 
 export interface RedisNoncesOptions extends RedisConnectionOptions {
   /**
-   * What a Redis without our marker means. `lost` (the default): nonces may have been forgotten, so requests that
-   * change something are refused for 600 s. `new`: nothing was ever accepted here, as in a first installation.
+   * What a Redis without our marker means. `lost` (the default): nonces may be lost, so requests that change something
+   * are refused for 600 s. `new`: nothing was ever accepted here, as in a first installation.
    */
   readonly emptyMeans?: 'lost' | 'new';
   /**
-   * True when Redis writes every command to disk before it answers (`appendfsync always`): then a restart loses
+   * True if Redis writes every command to disk before it answers (`appendfsync always`), so that a restart loses
    * nothing.
    */
   readonly survivesRestarts?: boolean;
@@ -24,12 +24,12 @@ export interface RedisNoncesOptions extends RedisConnectionOptions {
 
 /** A timestamp may be 300 s ahead and stays valid for 300 s after that. */
 const LIFETIME_SEC = 600;
-/** Redis forgets by its own clock, a little later than ours. */
+/** Redis expires keys by its own clock, a little later than ours. */
 const KEPT_SEC = LIFETIME_SEC + 60;
 
 /**
- * Names the run of the server that carries out the script, which is the one that keeps the nonces: of a cluster, or
- * after a fail-over, nobody else could tell. Empty where restarts lose nothing.
+ * Identifies the run of the server that executes the script and stores the nonces; in a cluster, or after a fail-over,
+ * nothing else could tell. Empty if restarts lose nothing.
  */
 const RUN = `
 local function run(isAsked)
@@ -39,11 +39,11 @@ end
 `;
 
 /**
- * KEYS: the marker, the nonce. ARGV: now, lifetime, seconds to keep, 1 when a restart loses nonces, 1 when only a
- * complete memory may accept. The marker says until when the memory is incomplete, and which run of the server it was
- * made for. Its absence, or another run, means that nonces may be gone: then the memory is incomplete from now on for
- * one lifetime. Answers 1 accepted, 2 accepted although the memory is incomplete, 0 used before, -1 refused because the
- * memory is incomplete.
+ * KEYS: the marker, the nonce. ARGV: now, lifetime, seconds to keep, 1 if a restart loses nonces, 1 if only a complete
+ * memory may accept. The marker holds until when the memory is incomplete, and for which run of the server it was made.
+ * If it is missing or names another run, nonces may be lost, and the memory is incomplete for one lifetime from now.
+ * Returns 1 accepted, 2 accepted although the memory is incomplete, 0 used before, -1 refused because the memory is
+ * incomplete.
  */
 const BURN = `${RUN}
 local now = tonumber(ARGV[1])
@@ -62,16 +62,16 @@ if now <= incompleteUntil then return 2 end
 return 1
 `;
 
-/** KEYS: the marker. ARGV: 1 when a restart loses nonces. Says of an empty Redis that it forgot nothing. */
+/** KEYS: the marker. ARGV: 1 if a restart loses nonces. Declares that an empty Redis has lost nothing. */
 const CLAIM_NEW = `${RUN}
 if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('HSET', KEYS[1], 'until', 0, 'run', run(ARGV[1])) end
 return 1
 `;
 
 /**
- * Opens the used nonces that all nodes share. Redis may lose them (flush, restart, fail-over): from then on, burns of
- * requests that change something reject with `StoreUnavailable` for 600 s, the longest that a forgotten nonce could
- * still be replayed; reads go on.
+ * Opens the used nonces shared by all nodes. If Redis loses them (flush, restart, fail-over), burns for requests that
+ * change something reject with `StoreUnavailable` for 600 s, the longest time that a lost nonce could still be
+ * replayed; reads continue.
  */
 export async function openRedisNonces(options: RedisNoncesOptions): Promise<Nonces> {
   const nonces = new RedisNonces(await connectRedis(options), options);
@@ -114,7 +114,7 @@ class RedisNonces implements Nonces {
     return { accepted: answer > 0, ...(answer === 2 && { mayBeReplay: true }) };
   }
 
-  /** Nothing is left to do: the nonce was written before `burn` answered. Asks again, in case it was lost since. */
+  /** The nonce was written before `burn` resolved. This asks again in case it was lost since. */
   async settle(keyId: string, nonce: string, nowSec: number): Promise<void> {
     await this.#burn(keyId, nonce, nowSec, false);
   }

@@ -13,9 +13,9 @@ export interface RedisRateLimiterOptions extends RedisConnectionOptions {
 }
 
 /**
- * KEYS[1] the bucket. ARGV: now, milliseconds a token takes to flow in, milliseconds a whole bucket takes.
- * One number says when the bucket will be full again (the GCRA form); a node whose clock is ahead empties a bucket for
- * no longer than it takes to fill. Answers 1 or 0, and when the bucket will be full, counted from now, in microseconds.
+ * KEYS[1] the bucket. ARGV: now, milliseconds per token, milliseconds per full bucket. One number tells when the bucket
+ * will be full again (GCRA). A node with a fast clock can empty a bucket only for as long as a refill takes. Returns 1
+ * or 0, and when the bucket will be full, in microseconds from now.
  */
 const TAKE = `
 local now, token, capacity = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -30,9 +30,9 @@ redis.call('SET', KEYS[1], string.format('%.3f', full), 'PX', math.ceil(capacity
 return { allowed, math.floor((full - now) * 1000 + 0.5) }
 `;
 
-/** A limiter whose buckets all nodes share. */
+/** A limiter with buckets shared by all nodes. */
 export interface SharedRateLimiter extends RateLimiter {
-  /** Rejects with `StoreUnavailable` when Redis does not answer: no answer is never a yes. */
+  /** Rejects with `StoreUnavailable` when Redis does not answer; no answer never allows a request. */
   take(key: string, nowMs: number): Promise<RateDecision>;
   close(): Promise<void>;
 }

@@ -9,9 +9,9 @@ import {
 } from './connection.ts';
 
 /**
- * KEYS: notices, tokens, when notices go. ARGV: what about, token, notice, lifetime in ms or 0. A holder that lost its
- * lease without noticing must not speak over the next one. What nobody tells any more is removed by whoever tells
- * something of that kind.
+ * KEYS: notices, tokens, expiry times. ARGV: subject, token, notice, lifetime in ms or 0. The token stops a holder that
+ * unknowingly lost its lease from overwriting the next one's notice. Each publication removes expired notices of its
+ * kind.
  */
 const PUBLISH = `
 if tonumber(ARGV[4]) > 0 then
@@ -33,10 +33,10 @@ return 1
 
 const REFRESH_MS = 500;
 
-/** A board that all processes share. */
+/** A board shared by all processes. */
 export async function openRedisStatusBoard(options: RedisConnectionOptions): Promise<StatusBoard> {
   const board = new RedisStatusBoard(await connectRedis(options), options.prefix ?? 'quittance');
-  // A server that does not answer now is asked again.
+  // An unavailable server is asked again.
   await board.refresh().catch(() => {});
   return board;
 }
@@ -51,13 +51,13 @@ class RedisStatusBoard implements StatusBoard {
   constructor(redis: RedisClient, prefix: string) {
     this.#redis = redis;
     this.#tag = `{${prefix}:board}`;
-    // What was read before stays true: nobody is less far than he was.
+    // Earlier notices stay valid, because progress never goes back.
     this.#timer = setInterval(() => void (this.#refreshing ?? this.refresh()).catch(() => {}), REFRESH_MS).unref();
   }
 
   publish(about: string, token: number, notice: JsonValue, lifetimeMs = 0): void {
     const keys = [`${this.#tag}:notices`, `${this.#tag}:tokens`, `${this.#tag}:lifetimes`];
-    // The next notice says all that a lost one did.
+    // The next notice contains everything that a lost one did.
     this.#redis
       .eval(PUBLISH, 3, ...keys, about, String(token), JSON.stringify(notice), String(lifetimeMs))
       .catch(() => {});

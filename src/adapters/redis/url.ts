@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { must } from '../../domain/must.ts';
 
-/** Where Redis is, as `REDIS_URL` says it. */
+/** The Redis installation named by `REDIS_URL`. */
 export type RedisTarget = RedisAccess &
   (
     | { readonly kind: 'single'; readonly hosts: readonly [RedisHost]; readonly db: number }
@@ -25,11 +25,11 @@ interface RedisAccess {
   readonly username: string | undefined;
   readonly password: string | undefined;
   readonly tls: boolean;
-  /** File with the certificates of the authority to trust; without one those that Node.js brings. */
+  /** File with the trusted authorities' certificates; if absent, those of Node.js. */
   readonly caFile: string | undefined;
 }
 
-/** The address cannot be understood. The message says why and shows none of it, since it may hold a password. */
+/** The URL is invalid. The message says why without repeating it, because it may contain a password. */
 export class InvalidRedisUrl extends Error {
   override readonly name = 'InvalidRedisUrl';
 }
@@ -81,8 +81,8 @@ export function parseRedisUrl(url: string): RedisTarget {
 }
 
 /**
- * What is trusted, for the driver; null without TLS. Throws `InvalidRedisUrl` for a file that cannot be read or holds
- * no certificate.
+ * The driver's trust settings; null without TLS. Throws `InvalidRedisUrl` for a file that cannot be read or has no
+ * certificate.
  */
 export function trustOf({ tls, caFile }: RedisTarget): { readonly ca?: string } | null {
   if (!tls) return null;

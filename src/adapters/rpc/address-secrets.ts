@@ -1,9 +1,9 @@
-/** What is shorter is a word of the address, such as `v2`, and would be cut out of every text. */
+/** Shorter parts are words of the URL, such as `v2`, and would be cut out of every text. */
 const SHORTEST_SECRET = 6;
 
 /**
- * Replaces what may be a key of this address or of the headers sent to it: some providers repeat the request in what
- * they say of it, often without the rest of the address.
+ * Replaces possible keys of this URL or its headers: some providers repeat the request in their errors, often without
+ * the rest of the URL.
  */
 export function withoutSecretsOf(url: string, headers: Readonly<Record<string, string>>): (text: string) => string {
   const { username, password, pathname, search } = new URL(url);

@@ -1,12 +1,12 @@
 import { ChainUnavailable } from '../../ports/chain.ts';
 import type { RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
 
-/** Providers of one network of which nothing counts before they proved to serve this chain. */
+/** Providers of one network. Nothing from a provider counts before it has proven to serve this chain. */
 export class AdmittedProviders {
   readonly #network: string;
   readonly #pool: RpcPool;
   readonly #verify: (provider: RpcProvider) => Promise<unknown>;
-  /** Not by name: another address of the same host has to prove itself. */
+  /** By object, not by name: another URL of the same host has to be verified too. */
   readonly #admitted = new WeakSet<RpcProvider>();
 
   /** `verify` throws for a provider that does not serve the chain. */
@@ -21,7 +21,7 @@ export class AdmittedProviders {
     return (await this.run(task)).value;
   }
 
-  /** The same, and which provider answered; one of the named is asked only if no other answers. */
+  /** The same, and which provider answered. Providers in the list are asked only if no other answers. */
   run<Value>(
     task: (provider: RpcProvider) => Promise<Value>,
     preferOtherThan: readonly string[] = [],
@@ -30,7 +30,7 @@ export class AdmittedProviders {
   }
 
   /**
-   * As many answers as a conclusion needs: two where two are configured. Throws `ChainUnavailable` when there are
+   * As many answers as a conclusion needs: two if two providers are configured. Throws `ChainUnavailable` if there are
    * fewer.
    */
   async ask<Value>(task: (provider: RpcProvider) => Promise<Value>): Promise<readonly Value[]> {
@@ -49,10 +49,7 @@ export class AdmittedProviders {
     );
   }
 
-  /**
-   * Hands something to all of them, also to those that could not be verified. What they answer proves nothing, so there
-   * is no answer.
-   */
+  /** Sends something to all of them, including unverified ones. Their answers prove nothing, so none is returned. */
   async tellAll(task: (provider: RpcProvider) => Promise<unknown>): Promise<void> {
     await this.#pool.survey(task);
   }
@@ -61,7 +58,7 @@ export class AdmittedProviders {
     return this.#pool.close();
   }
 
-  /** Nothing a provider says counts before this came back. Throws for one that does not serve the chain. */
+  /** Nothing from a provider counts before this resolves. Throws if it does not serve the chain. */
   async admit(provider: RpcProvider): Promise<void> {
     if (this.#admitted.has(provider)) return;
     await this.#verify(provider);

@@ -6,13 +6,13 @@ const RANK = { landed: 0, ineffective: 0, never: 0, alarm: 0, pending: 1, absent
   number
 >;
 
-/** A conclusion that ends something takes equal voices; anything less lets the transaction go on. */
+/** A conclusion that ends an order requires agreement; otherwise the transaction continues. */
 export function agreedFate(opinions: readonly Fate[]): Fate {
   const alarm = opinions.find((fate) => fate.kind === 'alarm');
   if (alarm) return alarm;
   const [first, ...others] = opinions.toSorted((one, other) => RANK[other.kind] - RANK[one.kind]);
   if (others.every((other) => isSame(must(first), other))) return must(first);
-  // One says landed, the other does not see it (yet): nothing is concluded, and the bytes go out again.
+  // One says landed, the other does not see it (yet): nothing is concluded, and the bytes are sent again.
   const known = opinions.some((fate) => fate.kind === 'pending' || fate.kind === 'landed');
   return known ? { kind: 'pending', inBlock: opinions.some((fate) => fate.kind === 'landed') } : { kind: 'absent' };
 }

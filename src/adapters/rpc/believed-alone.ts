@@ -1,12 +1,12 @@
 import type { Transfer } from '../../ports/chain.ts';
 import { must } from '../../domain/must.ts';
 
-/** More than the sessions of a day that wait for small payments; the oldest is forgotten first. */
+/** More than a day's sessions that wait for small payments; the oldest is dropped first. */
 const MAX_ADDRESSES = 50_000;
 
 /**
- * What came to each address on the word of one provider. Many small transfers must not pay together what a large one
- * would have needed a second source for. Gone with the process.
+ * What each address received on the word of one provider. It stops many small transfers from together paying what a
+ * single large one would need a second source for. Not durable.
  */
 export class BelievedAlone {
   readonly #byAddress = new Map<string, Map<string, bigint>>();

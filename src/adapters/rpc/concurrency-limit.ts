@@ -1,6 +1,6 @@
 import { must } from '../../domain/must.ts';
 
-/** Requests in flight at one provider: grows by one a round of successes, halves when the provider pushes back. */
+/** Requests in flight at one provider: grows by one per round of successes, halves when the provider pushes back. */
 export interface ConcurrencyLimit {
   enter(): Promise<void>;
   leave(pushedBack: boolean): void;

@@ -3,8 +3,8 @@ import type { RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
 const EVERY_MS = 10_000;
 
 /**
- * Asks all providers for their heads now and then. One that stands still answers everything, so only the others' heads
- * show it; the pool then prefers those.
+ * Periodically reads the heads of all providers. A stalled provider still answers everything and shows only in
+ * comparison; the pool then prefers the others.
  */
 export class HeadComparison {
   readonly #pool: RpcPool;
@@ -12,14 +12,14 @@ export class HeadComparison {
   readonly #everyMs: number;
   #atMs = -Infinity;
 
-  /** `report`: reads the head of one provider, which notes it. `everyMs`: default 10,000. */
+  /** `report` reads the head of one provider, which records it. `everyMs`: default 10,000. */
   constructor(pool: RpcPool, report: (provider: RpcProvider) => Promise<unknown>, everyMs = EVERY_MS) {
     this.#pool = pool;
     this.#report = report;
     this.#everyMs = everyMs;
   }
 
-  /** Begins one, unless the last one is not long ago. */
+  /** Starts a comparison unless the last one is recent. */
   nowAndThen(): void {
     if (performance.now() - this.#atMs >= this.#everyMs) void this.now();
   }

@@ -11,7 +11,7 @@ export interface HttpProviderOptions {
   readonly maxAnswerBytes: number;
   readonly maxConcurrency: number;
   readonly onRequest: (method: string, ok: boolean, durationMs: number) => void;
-  /** The `Date` of an answer; not a number where it has none. */
+  /** Called with the `Date` of a response; NaN if it has none. */
   readonly onServerTime?: (timeMs: number, roundTripMs: number) => void;
 }
 
@@ -28,7 +28,7 @@ interface Answer {
   readonly text: string;
 }
 
-/** Said by providers inside a JSON-RPC error instead of by status 429. */
+/** Providers report these inside a JSON-RPC error instead of with status 429. */
 const RATE_LIMIT_WORDS =
   /rate.?limit|too many requests|requests? per (second|minute)|credits limited|compute units|request count exceeded|throttl|capacity exceeded/i;
 
@@ -116,7 +116,7 @@ export function createHttpProvider(options: HttpProviderOptions): HttpProvider {
   };
 }
 
-/** Some providers send a JSON-RPC error with status 400 or 500: the error object says more than the status. */
+/** Some providers send a JSON-RPC error with status 400 or 500; the error object is more specific than the status. */
 function readRpcAnswer(answer: Answer, withoutSecrets: (text: string) => string): unknown {
   if (answer.status >= 400 && !answer.text.includes('"error"')) refuseBadStatus(answer);
   const body = parse(answer.text, answer.status);
@@ -135,7 +135,7 @@ function readRpcAnswer(answer: Answer, withoutSecrets: (text: string) => string)
   return body.result;
 }
 
-/** TRON refuses with status 200 and a text in `Error`. */
+/** TRON reports errors with status 200 and a text in `Error`. */
 function withCleanRefusal(body: unknown, withoutSecrets: (text: string) => string): unknown {
   if (typeof body !== 'object' || body === null || !('Error' in body)) return body;
   return { ...body, Error: withoutSecrets(String(body.Error)) };
@@ -143,7 +143,7 @@ function withCleanRefusal(body: unknown, withoutSecrets: (text: string) => strin
 
 function refuseBadStatus(answer: Answer): void {
   if (answer.status === 429) throw new ProviderFault('rate-limited', 'rate limited (status 429)', answer.retryAfterMs);
-  // TRON's public API bans for a while with 403, and 503 may carry the wait too.
+  // TRON's public API bans temporarily with 403, and 503 may name a pause too.
   if (answer.status === 403 || (answer.status === 503 && answer.retryAfterMs !== undefined))
     throw new ProviderFault('rate-limited', `refused (status ${answer.status})`, answer.retryAfterMs);
   if (answer.status < 200 || answer.status > 299) throw new ProviderFault('unreachable', `status ${answer.status}`);
@@ -172,12 +172,12 @@ async function readText(body: AsyncIterable<Buffer> & { destroy(): unknown }, ma
   return (first && further.length === 0 ? first : Buffer.concat(chunks)).toString('utf8');
 }
 
-/** Seconds or an HTTP date (RFC 9110, "Retry-After"); anything else is no wish. */
+/** Seconds or an HTTP date (RFC 9110, "Retry-After"); undefined for anything else. */
 export function retryAfterMs(header: string | string[] | undefined, nowMs = Date.now()): number | undefined {
   const text = Array.isArray(header) ? header[0] : header;
   if (text === undefined) return undefined;
   if (/^\d{1,9}(\.\d+)?$/.test(text.trim())) return Number(text) * 1000;
-  // Date.parse reads even "-1" as some date; a real one names its zone.
+  // Date.parse accepts even "-1"; a real HTTP date names its zone.
   const dateMs = text.endsWith('GMT') ? Date.parse(text) : NaN;
   return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);
 }

@@ -12,21 +12,21 @@ export interface RpcPoolOptions {
   /** For metrics and messages. */
   readonly network: string;
   /**
-   * In order of preference; the first healthy one is used. A function is asked again at every call: another array is
-   * another list.
+   * In order of preference; the first healthy one is used. A function is evaluated at every call; a different array is
+   * a different list.
    */
   readonly urls: readonly string[] | (() => readonly string[]);
   /** Sent with every request, such as an API key; never logged. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** For one whole exchange; default 10,000. */
+  /** Time limit of one whole exchange; default 10,000. */
   readonly timeoutMs?: number;
-  /** Default 32 MiB: what one answer may take of memory. */
+  /** Maximum size of one response; default 32 MiB. */
   readonly maxAnswerBytes?: number;
-  /** Requests in flight at one provider at most; default 16. */
+  /** Maximum number of requests in flight at one provider; default 16. */
   readonly maxConcurrency?: number;
-  /** A provider further behind than this is asked last; default 3. */
+  /** A provider that lags further is asked last; default 3. */
   readonly maxLagBlocks?: number;
-  /** How long a call waits when every provider asked to be left alone, before it gives up; default 3,000. */
+  /** How long a call waits if every provider has asked for a pause; default 3,000. */
   readonly maxWaitMs?: number;
   readonly observer?: RpcObserver;
 }
@@ -37,7 +37,7 @@ interface Member {
   readonly http: HttpProvider;
   readonly health: ProviderHealth;
   excluded: string | null;
-  /** Tasks that it is asked for now. */
+  /** Number of running tasks. */
   underWay: number;
 }
 
@@ -51,7 +51,7 @@ class HttpRpcPool implements RpcPool {
   readonly #urls: () => readonly string[];
   #listed: readonly string[] = [];
   #current: readonly Member[] = [];
-  /** No longer listed, and still asked by tasks that began before. */
+  /** Removed from the list and still used by running tasks. */
   readonly #leaving = new Set<Member>();
 
   constructor(options: RpcPoolOptions) {
@@ -62,7 +62,7 @@ class HttpRpcPool implements RpcPool {
     if (this.#members.length === 0) throw new Error(`no provider URL for ${options.network}`);
   }
 
-  /** Those of the list as it is now. Whoever stays keeps what is known of its health. */
+  /** The members of the current list. Those that remain keep their health record. */
   get #members(): readonly Member[] {
     const urls = this.#urls();
     if (urls === this.#listed) return this.#current;
@@ -101,7 +101,7 @@ class HttpRpcPool implements RpcPool {
         if ('value' in opinion) return opinion;
         faults.set(opinion.provider, opinion.fault.message);
       }
-      // Once everyone was asked and failed, only pauses are worth waiting for: the same question would get the same
+      // After every provider has failed, only a pause is worth waiting for: the same question would get the same
       // answer.
       if (asked && this.#members.every((member) => member.health.waitMs(performance.now()) === 0)) break;
     } while (await this.#waitForAny(untilMs));
@@ -144,14 +144,14 @@ class HttpRpcPool implements RpcPool {
     await Promise.all([...this.#current, ...this.#leaving].map((member) => member.http.close()));
   }
 
-  /** Takes a provider's leave: what it was asked before it may still answer. */
+  /** Removes a provider. Its running requests may still finish. */
   #letGo(member: Member): void {
     const { network, observer } = this.#options;
     if (member.underWay > 0) this.#leaving.add(member);
     else void member.http.close();
     const { name } = member.provider;
     if (!this.#current.some(({ provider }) => provider.name === name)) observer?.onGone?.({ network, provider: name });
-    // Another address of the same host took its place, and nothing is held against that one.
+    // Another URL of the same host took its place and is not excluded.
     else if (member.excluded !== null) observer?.onExcluded?.({ network, provider: name, reason: null });
   }
 
@@ -202,7 +202,7 @@ class HttpRpcPool implements RpcPool {
     return member;
   }
 
-  /** Of one that left nothing is reported any more: observers would keep it forever. */
+  /** Nothing is reported about removed providers, because observers would keep them forever. */
   #isListed(member: Member): boolean {
     return this.#members.includes(member);
   }
@@ -214,9 +214,7 @@ class HttpRpcPool implements RpcPool {
     return own === null || best === null ? null : Math.max(0, best - own);
   }
 
-  /**
-   * Each once, best first, of the list as it is at each step: one that left it is not asked any more, one that came is.
-   */
+  /** Each provider once, best first, following changes of the list at each step. */
   *#bestFirst(unwanted: readonly string[]): Generator<Member> {
     const given = new Set<Member>();
     const next = (): Member | undefined => this.#ranked(unwanted).find((member) => !given.has(member));
@@ -226,7 +224,7 @@ class HttpRpcPool implements RpcPool {
     }
   }
 
-  /** The configured order, but those that lag after those that keep up, and unwanted ones at the very end. */
+  /** The configured order, with lagging providers after the others and unwanted ones last. */
   #ranked(unwanted: readonly string[]): Member[] {
     const rank = (member: Member): number =>
       (unwanted.includes(member.provider.name) ? 2 : 0) +
@@ -234,7 +232,7 @@ class HttpRpcPool implements RpcPool {
     return [...this.#members].sort((a, b) => rank(a) - rank(b));
   }
 
-  /** Waits, within bounds, for the first provider that may be asked again; false when that would take too long. */
+  /** Waits within bounds for the first provider that may be asked again; false if that would take too long. */
   async #waitForAny(untilMs: number): Promise<boolean> {
     const nowMs = performance.now();
     const waitMs = Math.min(...this.#members.map((member) => member.health.waitMs(nowMs)));
@@ -244,7 +242,7 @@ class HttpRpcPool implements RpcPool {
   }
 }
 
-/** Host names, numbered where one host serves twice. Paths and queries hold keys and stay out. */
+/** Host names, numbered if one host serves twice. Paths and queries contain keys and are left out. */
 function namesOf(urls: readonly string[]): string[] {
   const hosts = urls.map((url) => new URL(url).host);
   return hosts.map((host, index) =>

@@ -1,13 +1,13 @@
 import type { FaultKind, ProviderStatus, ReportedBlock } from '../../ports/rpc-pool.ts';
 
-/** Time is a parameter everywhere, in milliseconds of a monotonic clock. */
+/** All times are parameters in milliseconds of a monotonic clock. */
 export interface ProviderHealth {
   succeeded(): void;
   failed(kind: FaultKind, nowMs: number, retryAfterMs?: number): void;
-  /** 0 when it may be asked now. */
+  /** 0 if it may be asked now. */
   waitMs(nowMs: number): number;
   saw(what: ReportedBlock, blockNumber: number, nowMs: number): void;
-  /** Null when it reported none lately. */
+  /** Null if it has not reported one recently. */
   head(nowMs: number): number | null;
   reported(nowMs: number): ProviderStatus['reported'];
   readonly consecutiveFaults: number;
@@ -16,10 +16,10 @@ export interface ProviderHealth {
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 15_000;
 const RATE_LIMIT_PAUSE_MS = 1_000;
-/** A longer wish is cut: a provider that answers `Retry-After: 86400` must not be lost for a day. */
+/** Longer pauses are capped, so that `Retry-After: 86400` does not exclude a provider for a day. */
 const LONGEST_WISH_MS = 120_000;
 const WRONG_CHAIN_PAUSE_MS = 60_000;
-/** An older head says nothing about lag today. */
+/** An older head tells nothing about the current lag. */
 const HEAD_LIFETIME_MS = 60_000;
 
 export function createProviderHealth(): ProviderHealth {
@@ -66,8 +66,8 @@ const aged = (
   seen ? { block: seen.number, ageSec: Math.floor((nowMs - seen.atMs) / 1000) } : null;
 
 /**
- * The head that lag is measured against: the highest, or with three or more reports the second highest, so that a
- * single provider that invents blocks cannot make all others look behind.
+ * The head to measure lag against: the highest, or with three or more reports the second highest, so that a single
+ * provider that invents blocks cannot make all others look behind.
  */
 export function referenceHead(heads: readonly (number | null)[]): number | null {
   const known = heads.filter((head): head is number => head !== null).sort((a, b) => b - a);

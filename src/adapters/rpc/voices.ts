@@ -4,7 +4,7 @@ import { ProviderFault, sourceOf } from '../../ports/rpc-pool.ts';
 import type { Opinion, RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
 import { BelievedAlone } from './believed-alone.ts';
 
-/** What two providers of a network say about the same thing, and how many of them it takes. */
+/** Combines providers' answers to the same question and decides how many must agree. */
 export class Voices {
   readonly #network: string;
   readonly #pool: RpcPool;
@@ -13,8 +13,8 @@ export class Voices {
   readonly #believedAlone = new BelievedAlone();
 
   /**
-   * `confirmWithSecond`: whether so much, in 10^-18 units as `unitsOf` tells them, counts only if a second, independent
-   * provider reports the very same.
+   * `confirmWithSecond`: whether a transfer of this size (10^-18 units, as `unitsOf` computes them) counts only once a
+   * second, independent provider reports the same.
    */
   constructor(
     network: string,
@@ -29,8 +29,8 @@ export class Voices {
   }
 
   /**
-   * Lets every provider prove that it serves this chain. One of another chain is left out, as the pool's status tells;
-   * throws `WrongChain` when no other is left, `ChainUnavailable` when none can be used.
+   * Verifies that every provider serves this chain. Providers of another chain are excluded, which the pool's status
+   * shows. Throws `WrongChain` if no other is left, `ChainUnavailable` if none can be used.
    */
   async verify(admit: (provider: RpcProvider) => Promise<void>): Promise<void> {
     const opinions = await this.#pool.survey(admit);
@@ -42,7 +42,7 @@ export class Voices {
   }
 
   /**
-   * The transfer as enough providers tell it; null when enough do not know it. Throws `ChainUnavailable` while they
+   * The transfer on which enough providers agree; null if enough do not have it. Throws `ChainUnavailable` while they
    * disagree.
    */
   async transfer(read: (provider: RpcProvider) => Promise<Transfer | null>, name: string): Promise<Transfer | null> {
@@ -55,8 +55,8 @@ export class Voices {
   }
 
   /**
-   * Whether a second provider, too, calls the block of a transfer final, where the transfer needs a second source: one
-   * that has moved its finality forward must not be believed alone.
+   * Whether a second provider also considers the transfer's block final, if the transfer needs a second source: a
+   * single provider that has moved its finality forward must not be trusted.
    */
   async agreeOnFinality(
     transfer: Transfer,
@@ -71,7 +71,7 @@ export class Voices {
   }
 
   /**
-   * A small transfer needs one voice; a large one, and the claim that it is gone, two equal ones where there are two
+   * A small transfer needs one answer. A large one, and the claim that it is gone, need two equal ones if there are two
    * sources.
    */
   #verdictOf(opinions: readonly Opinion<Transfer | null>[]): Transfer | null | undefined {
@@ -81,7 +81,7 @@ export class Voices {
     );
   }
 
-  /** With what its address was given on one word before. */
+  /** Includes what its address received before on the word of one provider. */
   #needsSecond(transfer: Transfer): boolean {
     return this.#confirmWithSecond(this.#unitsOf(transfer) + this.#believedAlone.besides(transfer));
   }
@@ -94,7 +94,7 @@ export class Voices {
 
 const isOfAnotherChain = (fault: Error): boolean => fault instanceof ProviderFault && fault.kind === 'wrong-chain';
 
-/** How many independent sources gave such an answer. */
+/** Number of independent sources with such an answer. */
 function sourcesOf<Value>(opinions: readonly Opinion<Value>[], isSuch: (value: Value) => boolean): number {
   return new Set(
     opinions.flatMap((opinion) => ('value' in opinion && isSuch(opinion.value) ? [sourceOf(opinion.provider)] : [])),

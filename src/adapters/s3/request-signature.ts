@@ -10,13 +10,13 @@ export interface S3Credentials {
 export interface UnsignedRequest {
   readonly method: string;
   readonly url: URL;
-  /** Beside `host` and what the signature itself adds; names in lower case. */
+  /** In addition to `host` and what the signature adds; names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
 }
 
 /**
- * The headers that sign a request to S3 by AWS Signature Version 4: method, address, these headers and the whole body.
+ * The headers that sign a request to S3 with AWS Signature Version 4: method, URL, these headers and the whole body.
  */
 export function signedHeaders(
   { method, url, headers, body }: UnsignedRequest,
@@ -58,6 +58,6 @@ const canonicalQuery = (query: URLSearchParams): string =>
     .toSorted()
     .join('&');
 
-/** As RFC 3986 has it: `encodeURIComponent` leaves a few characters that AWS encodes. */
+/** RFC 3986 encoding: `encodeURIComponent` leaves a few characters that AWS encodes. */
 const encoded = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);

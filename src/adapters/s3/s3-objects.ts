@@ -3,7 +3,7 @@ import { signedHeaders, type S3Credentials } from './request-signature.ts';
 import { must } from '../../domain/must.ts';
 
 export interface S3Place {
-  /** Such as `https://s3.eu-central-1.amazonaws.com`, or that of another server with the same interface. */
+  /** For example `https://s3.eu-central-1.amazonaws.com`, or a compatible server. */
   readonly endpoint: string;
   readonly bucket: string;
   /** Empty, or ends with a slash. */
@@ -13,17 +13,17 @@ export interface S3Place {
 
 const TIMEOUT_MS = 30_000;
 const NO_BODY = new Uint8Array();
-/** As a condition of a request: there is nothing of that name. */
+/** Request condition: no object with this name exists. */
 const ABSENT = { 'if-none-match': '*' };
 /** Precondition Failed. */
 const CHANGED = 412;
 
-/** Objects in a bucket of S3 or a server that speaks its interface, addressed by path. */
+/** Objects in a bucket of S3 or a compatible server, addressed by path. */
 export function s3Objects(at: S3Place): ObjectStore {
   const { bucket, prefix } = at;
   const { host, send, demandOk } = requestsTo(at);
   const place = `s3://${bucket}/${prefix}`.replace(/\/$/, '');
-  /** Of what was read or written last. */
+  /** Tags of the objects last read or written. */
   const tags = new Map<string, string>();
   let isConditional = false;
 
@@ -34,8 +34,8 @@ export function s3Objects(at: S3Place): ObjectStore {
   }
 
   /**
-   * Asked once, with bytes that are there already: a server that ignores the condition would let two services write
-   * over each other.
+   * Verified once with bytes that already exist: a server that ignores the condition would let two services overwrite
+   * each other.
    */
   async function demandConditions(name: string, bytes: Uint8Array): Promise<void> {
     if (isConditional) return;
@@ -77,13 +77,13 @@ export function s3Objects(at: S3Place): ObjectStore {
           prefix: `${prefix}${wanted}`,
           ...(token && { 'continuation-token': token }),
         });
-        // A plus would be read as a plus by some servers and as a blank by others.
+        // Some servers decode a plus as a plus, others as a blank.
         const answer = await send('GET', `?${query.toString().replaceAll('+', '%20')}`);
         const page = await (await demandOk(answer, 'a list of objects')).text();
         names.push(...textsOf(page, 'Key').map((key) => key.slice(prefix.length)));
         [token] = textsOf(page, 'NextContinuationToken');
       } while (token !== undefined);
-      // Consoles make empty objects for what they show as folders.
+      // Consoles create empty objects to represent folders.
       return names.filter((name) => name !== '' && !name.endsWith('/')).toSorted();
     },
   };
@@ -91,7 +91,7 @@ export function s3Objects(at: S3Place): ObjectStore {
 
 interface S3Requests {
   readonly host: string;
-  /** What follows the bucket in the address. */
+  /** The path and query after the bucket. */
   readonly send: (
     method: string,
     rest: string,
@@ -137,7 +137,7 @@ function requestsTo({ endpoint, bucket, credentials }: S3Place): S3Requests {
   };
 }
 
-/** What the elements of one name hold, in a document whose names are ours and so need no parser. */
+/** The contents of all elements with this name. The documents contain only names of ours, so no parser is needed. */
 function textsOf(xml: string, element: string): string[] {
   return [...xml.matchAll(new RegExp(`<${element}>([^<]*)</${element}>`, 'g'))].map(([, text]) =>
     must(text)

@@ -5,12 +5,12 @@ import type { SignerAnswer, SignerErrorCode, SignerRequest } from '../../ports/s
 import { jsonLine, MAX_JSON_LINE_BYTES, readJsonLines } from '../../runtime/util/json-lines.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 
-/** The signer is gone or does not answer: nothing is known about the request. */
+/** The signer is gone or does not answer; the outcome of the request is unknown. */
 export class SignerUnavailable extends Error {
   override readonly name = 'SignerUnavailable';
 }
 
-/** The signer's answer is no. */
+/** The signer refused the request. */
 class SignerRefused extends Error {
   override readonly name = 'SignerRefused';
   readonly code: SignerErrorCode;
@@ -29,11 +29,14 @@ interface Waiting {
 const CALL_TIMEOUT_MS = 30_000;
 const MAX_WAITING = 1_000;
 
-/** What the signer answers to each method: the process that answers is the one that this service started or admitted. */
+/**
+ * The signer's answer type per method. The types can be trusted: this service started or admitted the process that
+ * answers.
+ */
 type SignerMethod = Exclude<keyof Signer, 'close'>;
 export type AnswerTo<Method extends SignerMethod> = Awaited<ReturnType<Signer[Method]>>;
 
-/** Whatever brings a request to the signer. */
+/** Sends requests to the signer. */
 export interface SignerCaller {
   /** Rejects with `SignerUnavailable` or `SignerRefused`. */
   call<Method extends SignerMethod>(method: Method, params: unknown): Promise<AnswerTo<Method>>;
@@ -50,7 +53,7 @@ export async function connectTo(socketPath: string): Promise<Socket> {
   return socket;
 }
 
-/** Requests and answers over one authenticated socket; several may be under way at once. */
+/** Requests and answers over one authenticated socket; several may be in flight. */
 export class SignerConnection implements SignerCaller {
   readonly #socket: Socket;
   readonly #waiting = new Map<number, Waiting>();
@@ -78,7 +81,7 @@ export class SignerConnection implements SignerCaller {
       return Promise.reject(new SignerUnavailable('too many requests are waiting for the signer'));
     const id = this.#nextId++;
     const line = jsonLine({ id, method, params } satisfies SignerRequest);
-    // The signer hangs up on a longer line, and nobody could ask it anything any more.
+    // The signer closes the connection on a longer line, which would make it unreachable.
     if (Buffer.byteLength(line) > MAX_JSON_LINE_BYTES)
       return Promise.reject(new SignerRefused('invalid_params', `a ${method} of that size is too long`));
     return new Promise((resolve, reject) => {

@@ -21,37 +21,32 @@ import { connectTo, SignerConnection, SignerUnavailable, type SignerCaller } fro
 import { must } from '../../domain/must.ts';
 
 const ENTRY = fileURLToPath(new URL('../../signer/main.ts', import.meta.url));
-/**
- * A debugger attached by a signal could read the keys; warnings would only repeat what the main process already says.
- */
+/** A debugger attached by a signal could read the keys; warnings would only repeat those of the main process. */
 const NODE_FLAGS = ['--disable-sigusr1', '--disable-warning=ExperimentalWarning'];
-/** What the signer may know of our environment: enough to run, nothing that could change what it runs. */
+/** The environment that the signer receives: enough to run, nothing that could change what it runs. */
 const PASSED_VARIABLES = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR'];
 /**
- * Modules that are kept compiled start it in half the time, but they are code that somebody else may have written: live
- * keys are opened from the sources alone.
+ * A compile cache halves the start-up time, but its code may come from someone else. Live keys are opened only by code
+ * compiled from the sources.
  */
 const PASSED_WITHOUT_LIVE_KEYS = ['NODE_COMPILE_CACHE'];
-/** Longest path of a Unix socket on every system we run on (macOS: 104 bytes with the final zero). */
+/** Longest path of a Unix socket on every supported system (macOS: 104 bytes with the final zero). */
 const MAX_SOCKET_PATH_BYTES = 100;
 const START_TIMEOUT_MS = 30_000;
 const END_TIMEOUT_MS = 5_000;
 
 export interface SignerProcessOptions {
-  /** Directory for the socket; another one is made where its path is too long for a socket. */
+  /** Directory for the socket. If its path is too long for a socket, a temporary one is used. */
   readonly directory: string;
   readonly wallets: { readonly [mode in Mode]?: WalletSource };
-  /** Absent: the signer signs nothing. */
+  /** Absent: the signer signs no payouts. */
   readonly payouts?: PayoutRules;
-  /** Where it remembers the checkpoints it signed, outside the data directory. Absent: it signs none. */
+  /** Where it stores the checkpoints it signed, outside the data directory. Absent: it signs none. */
   readonly auditDirectory?: string;
-  /** Where tests want it to end; taken by a signer of sandbox wallets alone. */
+  /** Crash point for tests; only signers of sandbox wallets accept it. */
   readonly crashAt?: string;
   readonly log: Log;
-  /**
-   * Called once when the signer ends although nobody closed it. Its keys are gone with it; only a restart brings them
-   * back.
-   */
+  /** Called once if the signer ends without being closed. Its keys are lost with it; only a restart restores them. */
   readonly onLost?: (reason: string) => void;
 }
 
@@ -59,19 +54,19 @@ export interface SignerProcess extends Signer, SignerCaller {
   readonly pid: number;
 }
 
-/** A signer for a service that another user runs. */
+/** A signer for a service that runs as another user. */
 export interface ServingSigner {
-  /** Resolves with why it ended, unless it was closed. */
+  /** Resolves with the reason if it ends without being closed. */
   readonly lost: Promise<string>;
   close(): Promise<void>;
 }
 
 /**
- * Starts the signer as a child process and connects to it. Keys and token go through the inherited pipe, so neither
- * argv nor the child's environment holds them. Rejects with `SignerUnavailable` and the signer's own reason.
+ * Starts the signer as a child process and connects to it. Keys and token are passed through the inherited pipe, so
+ * neither argv nor the child's environment contains them. Rejects with `SignerUnavailable` and the signer's own reason.
  */
 export async function startSignerProcess(options: SignerProcessOptions): Promise<SignerProcess> {
-  // Nothing below may hold on to `options`: the secrets in it are not to live as long as the signer does.
+  // Nothing below may retain `options`, whose secrets must not live as long as the signer.
   const { log, onLost } = options;
   const { socketPath, removeSocket } = socketPlace(options.directory);
   const token = randomBytes(32).toString('hex');
@@ -87,8 +82,7 @@ export async function startSignerProcess(options: SignerProcessOptions): Promise
 }
 
 /**
- * Starts the signer for a service that another user runs and that knows the secret. Rejects as `startSignerProcess`
- * does.
+ * Starts the signer for a service that runs as another user and knows the secret. Rejects like `startSignerProcess`.
  */
 export async function serveSigner(
   options: Omit<SignerProcessOptions, 'directory' | 'onLost' | 'crashAt'>,
@@ -205,7 +199,7 @@ function started(child: ChildProcess): Promise<void> {
   });
 }
 
-/** The end of standard input is the signal to end; a signer that ignores it is killed. */
+/** Closing standard input tells the signer to end; one that ignores it is killed. */
 async function endChild(child: ChildProcess): Promise<void> {
   child.stdin?.end();
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;

@@ -9,7 +9,7 @@ import { isSame, proofOf } from '../../runtime/util/shared-secret.ts';
 import { connectTo, SignerConnection, SignerUnavailable, type SignerCaller } from './connection.ts';
 import { signerCalls } from './signer-calls.ts';
 
-/** A signer that another user runs. */
+/** A signer that runs as another user. */
 export interface RemoteSigner extends Signer {
   readonly modes: readonly Mode[];
   readonly pays: boolean;
@@ -18,8 +18,8 @@ export interface RemoteSigner extends Signer {
 const PROOF_TIMEOUT_MS = 5_000;
 
 /**
- * Connects to a signer that another user runs, after both have proved that they know the secret; nothing is asked of a
- * program that has not. A connection that is lost is made again by the next call. Rejects with `SignerUnavailable`.
+ * Connects to a signer that runs as another user, after both sides have proven that they know the secret; no request is
+ * sent before. The next call re-establishes a lost connection. Rejects with `SignerUnavailable`.
  */
 export async function connectSigner({
   socketPath,
@@ -75,7 +75,7 @@ async function enter(socketPath: string, secret: string): Promise<Entered> {
   }
 }
 
-/** Sends a proof for the signer's challenge and believes the signer once it sent one for ours. */
+/** Sends a proof for the signer's challenge and trusts the signer once it has sent one for ours. */
 function prove(socket: Socket, secret: string): Promise<SignerAdmission> {
   return new Promise((resolve, reject) => {
     const fail = (reason: string): void => {

@@ -2,7 +2,7 @@ import type { Signer } from '../../ports/signer.ts';
 import type { SignerCaller } from './connection.ts';
 
 /**
- * Everything the signer can be asked, over its socket. Each call rejects with `SignerUnavailable` or `SignerRefused`.
+ * Every request that the signer accepts over its socket. Each call rejects with `SignerUnavailable` or `SignerRefused`.
  */
 export const signerCalls = (signer: SignerCaller): Omit<Signer, 'close'> => ({
   exportWatchOnly: (mode, solanaPoolSize) => signer.call('exportWatchOnly', { mode, solanaPoolSize }),

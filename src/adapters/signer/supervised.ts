@@ -5,9 +5,9 @@ import { signerCalls } from './signer-calls.ts';
 import { startSignerProcess, type SignerProcess, type SignerProcessOptions } from './process.ts';
 
 export interface Supervision {
-  /** Reads the wallets again; null where that needs a secret that is gone from this process. */
+  /** Reads the wallets again; null if that needs a secret that this process no longer has. */
   readonly walletsAgain: (() => SignerBootstrap['wallets']) | null;
-  /** It ended and cannot be started from here. */
+  /** It ended and cannot be restarted here. */
   readonly onGone: (reason: string) => void;
 }
 
@@ -15,14 +15,14 @@ const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 
 /**
- * A signer process that is started again when it ends, where its keys are in files. Rejects as `startSignerProcess`
- * does when the first start fails.
+ * A signer process that is restarted when it ends, if its keys are in files. Rejects like `startSignerProcess` when the
+ * first start fails.
  */
 export async function superviseSigner(
   given: Omit<SignerProcessOptions, 'onLost'>,
   { walletsAgain, onGone }: Supervision,
 ): Promise<Signer & { readonly pid: number }> {
-  // The secrets in it are not to live as long as the signer does.
+  // The secrets must not live as long as the signer.
   const { wallets, ...options } = given;
   const { log } = options;
   const closing = new AbortController();

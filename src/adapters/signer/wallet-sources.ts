@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { WalletSource } from '../../ports/signer-protocol.ts';
 import type { Mode } from '../../domain/ids.ts';
 
-/** Environment variables that hold secrets; after `takeWalletSources` they are gone from the environment given. */
+/** Environment variables with secrets; `takeWalletSources` removes them from the given environment. */
 const SECRET_VARIABLES = [
   'WALLET_MNEMONIC',
   'TEST_WALLET_MNEMONIC',
@@ -23,10 +23,10 @@ export class InvalidWalletSettings extends Error {
 
 /**
  * Takes the wallet settings out of an environment: `WALLET_MNEMONIC`, or `WALLET_KEYSTORE` (a file) with
- * `WALLET_KEYSTORE_PASSPHRASE` or `WALLET_KEYSTORE_PASSPHRASE_FILE`; with `TEST_` in front for test mode. Call it with
- * `process.env` before anything else starts: the secrets are deleted from it, so that no later child, crash report or
- * library can read them there. What the system keeps in `/proc/<pid>/environ` cannot be deleted (see
- * `docs/wallet.md`). Throws `InvalidWalletSettings`.
+ * `WALLET_KEYSTORE_PASSPHRASE` or `WALLET_KEYSTORE_PASSPHRASE_FILE`; prefixed with `TEST_` for test mode. Call it with
+ * `process.env` before anything else starts: it deletes the secrets, so that no later child, crash report or library
+ * can read them. What the system keeps in `/proc/<pid>/environ` cannot be deleted (see `docs/wallet.md`). Throws
+ * `InvalidWalletSettings`.
  */
 export function takeWalletSources(env: Record<string, string | undefined>): { readonly [mode in Mode]?: WalletSource } {
   const sources: { [mode in Mode]?: WalletSource } = {};
@@ -42,8 +42,8 @@ export function takeWalletSources(env: Record<string, string | undefined>): { re
 }
 
 /**
- * The part of an environment that wallets can be read from again and again: files, and no secret. Null where a secret
- * is needed, which is gone after the first time.
+ * The part of an environment from which wallets can be reread: files, without secrets. Null if a secret is needed,
+ * which is gone after the first time.
  */
 export function rereadableWallets(env: Readonly<Record<string, string | undefined>>): Record<string, string> | null {
   if (SECRET_VARIABLES.some((name) => env[name])) return null;

@@ -7,8 +7,7 @@ import { must } from '../../domain/must.ts';
 const AT_A_TIME = 2;
 
 /**
- * Owners one of whose token accounts holds a coin or was ever part of a transaction, also where it is empty or closed
- * by now.
+ * Owners with a token account that holds a coin or ever took part in a transaction, even if it is empty or closed now.
  */
 export async function usedSolanaOwners(
   provider: RpcProvider,

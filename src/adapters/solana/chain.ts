@@ -33,14 +33,14 @@ export interface SolanaChainOptions {
   readonly settings: NetworkSettings;
   readonly pool: RpcPool;
   /**
-   * True when a transfer of so many 10^-18 units counts only if a second provider reports the very same; default never.
+   * True if a transfer of this many 10^-18 units counts only once a second provider reports the same; default never.
    */
   readonly confirmWithSecond?: (units: bigint) => boolean;
-  /** How often the slots of all providers are compared, to know which of them stands still; default 10,000. */
+  /** Interval of comparing the slots of all providers to detect stalled ones; default 10,000. */
   readonly lagProbeMs?: number;
 }
 
-/** Solana by the accounts that receive, over JSON-RPC. */
+/** Solana over JSON-RPC, read by receiving accounts. */
 export function createSolanaChain(options: SolanaChainOptions): AccountChain & AddressHistory & PayerTransactions {
   return new SolanaChain(options);
 }
@@ -179,7 +179,7 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
     provider.report('head', await slotOf(provider, 'confirmed'));
   }
 
-  /** At or below the finalized slot only the finalized answer counts. */
+  /** At or below the finalised slot only the finalised answer counts. */
   async #readTransfer(provider: RpcProvider, txHash: string, logIndex: number): Promise<Transfer | null> {
     await this.#providers.admit(provider);
     let transaction = await readTransaction(provider, txHash, 'confirmed');
@@ -206,7 +206,7 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
     return (await blockAtSlot(provider, number, commitment))?.hash === hash;
   }
 
-  /** "No such transaction" counts only from a provider that keeps up and has not even a status of it. */
+  /** "No such transaction" counts only from a provider that keeps up and has no status for it either. */
   async #assertAbsent(provider: RpcProvider, txHash: string): Promise<void> {
     const slot = await slotOf(provider, 'confirmed');
     provider.report('head', slot);
@@ -237,5 +237,5 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
   }
 }
 
-/** A balancer's machines differ by a few slots even when all is well. */
+/** Machines behind a load balancer normally differ by a few slots. */
 const MAX_LAG_SLOTS = 8;

@@ -1,7 +1,7 @@
 import type { NetworkSettings } from '../../domain/networks.ts';
 import type { ContractCheck } from '../../ports/senders.ts';
 
-/** An owner that lies off the curve has no private key: a program signs for it. That needs no provider. */
+/** An owner off the curve has no private key: a program signs for it. Determined without a provider. */
 export function createSolanaContractCheck({ settings }: { settings: NetworkSettings }): ContractCheck {
   return {
     network: settings.network,

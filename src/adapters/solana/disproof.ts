@@ -7,16 +7,16 @@ import { associatedTokenAccount } from '../../runtime/util/spl-token.ts';
 import { firstFinalizedFrom, hasStatus, readBalances, readHistory, readTransaction, slotOf } from './rpc.ts';
 import { tokenDeltas, type SolanaTransaction } from './token-balances.ts';
 
-/** A transaction that left its block may come back in another one while its blockhash lives. */
+/** A transaction that left its block may return in another one while its blockhash is valid. */
 const BLOCKHASH_SLOTS = 150;
-/** An account with more transactions is not added up: what it holds then proves nothing. */
+/** The history of an account with more transactions is not added up, so its balance proves nothing. */
 const MAX_HISTORY = 200;
 
 /**
- * Why one provider's own finalized state cannot hold a recorded transfer: the finalized block of its slot does not list
- * the transaction, or the next one tells that the slot has no block; and the account's finalized history explains its
- * finalized balance without it. An answer of `null` is never enough. Null while that is not shown. Throws
- * `ProviderFault` for a provider that lags.
+ * Why one provider's own finalised state cannot contain a recorded transfer: the finalised block of its slot does not
+ * list the transaction, or the slot has no block according to the next one; and the account's finalised history
+ * explains its finalised balance without it. An answer of `null` is never enough. Null if this is not proven. Throws
+ * `ProviderFault` for a lagging provider.
  */
 export async function solanaDisproof(
   provider: RpcProvider,
@@ -31,7 +31,7 @@ export async function solanaDisproof(
   if (finalized < slot + BLOCKHASH_SLOTS) return null;
   const block = await firstFinalizedFrom(provider, slot);
   const shown = await readTransaction(provider, txHash, 'finalized');
-  // The very same block cannot hold it with two effects, but whoever told of it may have told another one.
+  // The same block cannot contain it with two effects, but the earlier report may have been wrong.
   if (shown?.slot === slot && block.slot === slot && block.hash === blockHash)
     return shown.meta?.err === null && !movesTheSame(shown, settings, deposit) ? 'not_in_block' : null;
   if (shown !== null) return shown.meta?.err === null ? 'reorg' : 'failed';

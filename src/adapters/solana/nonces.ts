@@ -19,7 +19,7 @@ async function readNonces(
   treasury: string,
   indexes: readonly number[],
 ): Promise<{ slot: number; nonces: (string | null)[] }> {
-  // A value of a block that is not final may be gone again, and with it everything that names it.
+  // A value from a block that is not final may vanish, and with it everything that refers to it.
   const options = { encoding: 'base64', commitment: 'finalized' };
   const addresses = indexes.map((index) => nonceAccountOf(treasury, index));
   const { context, value } = await ask<RawAccounts>(provider, 'getMultipleAccounts', [addresses, options]);
@@ -32,7 +32,7 @@ async function readNonces(
   return { slot: context.slot, nonces };
 }
 
-/** A nonce that nothing was signed with; null while there is none. */
+/** A nonce without a signed transaction; null if there is none. */
 export async function freeNonce(
   provider: RpcProvider,
   treasury: string,
@@ -43,7 +43,7 @@ export async function freeNonce(
   return nonceIndex < 0 ? null : { nonceIndex, nonce: must(nonces[nonceIndex]) };
 }
 
-/** The account to be made next; null while one is free, or all are made. */
+/** The next nonce account to create; null while one is free, or if all exist. */
 export async function missingNonceAccount(
   provider: RpcProvider,
   treasury: string,
@@ -56,7 +56,7 @@ export async function missingNonceAccount(
   return { index, address: nonceAccountOf(treasury, index), rent: BigInt(rent) * LAMPORT };
 }
 
-/** Whether the nonce that a payout names was not used yet, as of a slot or later. */
+/** Whether a payout's nonce was still unused, as of a slot or later. */
 export async function nonceAt(
   provider: RpcProvider,
   treasury: string,

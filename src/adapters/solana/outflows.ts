@@ -11,7 +11,7 @@ import { must } from '../../domain/must.ts';
 const SIGNATURES_A_PAGE = 1_000;
 const MAX_PAGES = 200;
 
-/** What is read beside what every transaction has. */
+/** Fields needed in addition to those of every transaction. */
 interface WithBalances extends SolanaTransaction {
   readonly meta: SolanaTransaction['meta'] & {
     readonly preBalances: readonly number[];
@@ -23,7 +23,7 @@ interface WithBalances extends SolanaTransaction {
 }
 
 /**
- * What transactions took from an owner that we did not sign: those that name the owner, and those that name only its
+ * What transactions that we did not sign took from an owner: those that name the owner, and those that name only its
  * token accounts, as a delegate's do. Failed ones cost their fee.
  */
 export async function solanaOutflows(
@@ -37,7 +37,7 @@ export async function solanaOutflows(
   return found.flatMap(([txHash, transaction]) => takenBy(transaction, settings, owner, txHash));
 }
 
-/** What such transactions brought, native coin among it. */
+/** What such transactions brought in, including native coin. */
 export async function solanaInflows(
   provider: RpcProvider,
   settings: NetworkSettings,
@@ -118,7 +118,7 @@ function broughtBy(transaction: WithBalances, settings: NetworkSettings, owner: 
   ];
 }
 
-/** In lamports; below zero for what it lost. */
+/** In lamports; negative for a loss. */
 function gainOf(transaction: WithBalances, owner: string): number {
   const index = accountKeysOf(transaction).indexOf(owner);
   const { preBalances, postBalances } = transaction.meta;

@@ -17,17 +17,17 @@ interface Status {
 
 interface Asked {
   readonly sent: readonly SentTransaction[];
-  /** Keeps the nonce accounts. */
+  /** Owner of the nonce accounts. */
   readonly treasury: string;
-  /** The token transfer that must have been made; or what it takes of SOL itself beside the fee, in 10^-18 units. */
+  /** The required token transfer; or what it takes of SOL itself besides the fee, in 10^-18 units. */
   readonly expected:
     | { readonly token: Token; readonly from: string; readonly to: string; readonly units: bigint }
     | { readonly native: bigint };
 }
 
-/** What one provider shows about everything signed for one thing. */
+/** One provider's view of everything signed for one order. */
 export async function fateAt(provider: RpcProvider, asked: Asked): Promise<Fate> {
-  // Slot first: what has no status in an answer at or past it was in no block up to there.
+  // The slot is read first: what has no status in an answer at or past it was in no block up to there.
   const slot = await slotOf(provider, 'finalized');
   const answer = await ask<{ context: { slot: number }; value: readonly (Status | null)[] }>(
     provider,
@@ -70,11 +70,11 @@ async function unseenAt(provider: RpcProvider, { sent, treasury }: Asked, slot: 
     ]);
     return value ? { kind: 'absent' } : { kind: 'never' };
   }
-  // Once its nonce was used something landed that is not shown yet; what, is not to be guessed.
+  // If its nonce was used, something landed that is not visible yet; what it was remains unknown until then.
   return (await nonceAt(provider, treasury, validity, slot)) ? { kind: 'absent' } : { kind: 'pending', inBlock: true };
 }
 
-/** What it cost, in 10^-18 SOL; null when it did not do what it was signed for. */
+/** Its cost in 10^-18 SOL; null if it did not do what it was signed for. */
 function feeOf(transaction: SolanaTransaction, expected: Asked['expected']): bigint | null {
   const taken = lamportsOf(transaction) * LAMPORT;
   if ('native' in expected) return taken - expected.native;

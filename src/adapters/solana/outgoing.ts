@@ -40,20 +40,20 @@ import { must } from '../../domain/must.ts';
 export interface SolanaOutgoingOptions {
   readonly settings: NetworkSettings;
   readonly pool: RpcPool;
-  /** Micro-lamports for a unit of computation, at most. */
+  /** Maximum price in micro-lamports per compute unit. */
   readonly maxPrice: number;
-  /** How long a transaction may stay out before it offers more. */
+  /** How long a transaction may be in flight before its price is raised. */
   readonly bumpAfterMs?: number;
 }
 
-/** Base fee and the dearest priority fee of one transfer. */
+/** Base fee and the highest priority fee of one transfer. */
 const FEE_LAMPORTS = 2_010_000n;
-/** Of one transaction without a priority fee. */
+/** Fee of one transaction without a priority fee. */
 const MAKING_FEE_LAMPORTS = 5_000n;
-/** Room for a price that rises while two people agree. */
+/** Margin for a price that rises while two people approve. */
 const RETURN_FEE_MARGIN = 2n;
 const TOKEN_ACCOUNT_BYTES = 165;
-/** Micro-lamports for a unit of computation. */
+/** Micro-lamports per compute unit. */
 const MIN_PRICE = 1_000;
 
 interface ParsedTokenAccount {
@@ -65,10 +65,10 @@ interface ParsedTokenAccount {
 }
 
 /**
- * Money out on Solana over JSON-RPC. Each transfer names the value of a nonce account of the treasury, so it lives
- * until that value is used, and of all that name one value one lands at most. The treasury pays every fee, so a
- * collection address needs none of its own; its token account stays open, since a late payer may still use it. Only
- * what is finalized counts.
+ * Outgoing transactions on Solana over JSON-RPC. Each transfer names the value of a nonce account of the treasury, so
+ * it is valid until that value is used, and at most one of those naming the same value can land. The treasury pays
+ * every fee, so collection addresses need no SOL; their token accounts stay open, because a late payer may still use
+ * them. Only what is finalised counts.
  */
 export class SolanaOutgoing implements OutgoingChain {
   readonly settings: NetworkSettings;
@@ -148,7 +148,7 @@ export class SolanaOutgoing implements OutgoingChain {
     });
   }
 
-  /** Solana numbers no sequence of an account. */
+  /** Solana accounts have no sequence numbers. */
   nextNonce(): Promise<null> {
     return Promise.resolve(null);
   }
@@ -201,7 +201,9 @@ export class SolanaOutgoing implements OutgoingChain {
     return this.#providers.on((provider) => missingNonceAccount(provider, treasury, used));
   }
 
-  /** The same with the same nonce at twice the price, or at what the network takes now if that is more. */
+  /**
+   * The same transaction with the same nonce at twice the price, or at the network's current price if that is higher.
+   */
   async bump(draft: TransactionDraft): Promise<TransactionDraft | null> {
     if (draft.kind !== 'solana' || Number(draft.computeUnitPrice) >= this.#maxPrice) return null;
     const price = await this.#providers.on((provider) => this.#price(provider, draft.tokenAddress));
@@ -213,7 +215,7 @@ export class SolanaOutgoing implements OutgoingChain {
 
   async broadcast({ signedBytes }: SentTransaction): Promise<void> {
     crashPoint('before-broadcast');
-    // Whatever a node answers, it may have forwarded the bytes.
+    // A node may have forwarded the bytes whatever it answers.
     await this.#providers.tellAll((provider) =>
       ask(provider, 'sendTransaction', [signedBytes, { encoding: 'base64', skipPreflight: true, maxRetries: 0 }]),
     );
@@ -231,7 +233,7 @@ export class SolanaOutgoing implements OutgoingChain {
   }
 
   /**
-   * Only what is finalized counts as landed, and the chain never takes that back; a node that forgot it proves nothing.
+   * Only what is finalised counts as landed, and the chain never reverts that. A node that forgot it proves nothing.
    */
   async hasVanished(): Promise<LandedCheck> {
     const [headNumber] = await this.#providers.ask((provider) => slotOf(provider, 'finalized'));
@@ -277,7 +279,7 @@ export class SolanaOutgoing implements OutgoingChain {
     });
   }
 
-  /** What three of four transactions of the token paid at most, or of all where it is SOL. */
+  /** The price that three of four transactions of the token stayed below; of all transactions for SOL. */
   async #price(provider: RpcProvider, tokenAddress: string | null): Promise<number> {
     const fees = await ask<readonly { prioritizationFee: number }[]>(provider, 'getRecentPrioritizationFees', [
       tokenAddress === null ? [] : [tokenAddress],

@@ -5,14 +5,14 @@ import { base58 } from '../../runtime/util/base58.ts';
 import { TOKEN_PROGRAM } from '../../runtime/util/spl-token.ts';
 import { ask, blockAtSlot, hasStatus, readBalances, readHistory, readTransaction, slotOf } from './rpc.ts';
 
-/** A valid name of a transaction that never was. */
+/** A valid signature of a transaction that never existed. */
 const NO_TRANSACTION = base58(new Uint8Array(64).fill(1));
-/** An account that never was. */
+/** An account that never existed. */
 const NO_ACCOUNT = base58(new Uint8Array(32).fill(1));
 const MINT_DECIMALS_OFFSET = 44;
 
 /**
- * Proves that a provider serves this chain with these mints and answers every call the adapter lives on. Throws
+ * Verifies that a provider serves this chain with these mints and answers every call that the adapter needs. Throws
  * `ProviderFault`.
  */
 export async function verifySolanaProvider(provider: RpcProvider, settings: NetworkSettings): Promise<void> {

@@ -8,16 +8,16 @@ import type { SolanaTransaction } from './token-balances.ts';
 
 export type Commitment = 'confirmed' | 'finalized';
 
-/** Versions from 0 on must be asked for; a node refuses what is above. */
+/** Nodes refuse transactions with a higher version than requested. */
 const MAX_TRANSACTION_VERSION = 1;
 const CLOCK_SYSVAR = 'SysvarC1ock11111111111111111111111111111111';
-/** `getMultipleAccounts` takes 100; one place is the clock's. */
+/** `getMultipleAccounts` takes 100; one of them is the clock. */
 export const ACCOUNTS_A_CALL = 99;
 const SIGNATURES_A_PAGE = 1_000;
-/** An account with more transactions than this is under attack, or not ours. */
+/** An account with more transactions is under attack, or not ours. */
 const MAX_PAGES = 200;
 
-/** Errors of Agave that mean another node, or this one later, will answer (`rpc-client-api/src/custom_error.rs`). */
+/** Errors of Agave after which another node, or this one later, will answer (`rpc-client-api/src/custom_error.rs`). */
 const BEHIND = new Set([-32004, -32005, -32014, -32016]);
 const NO_BLOCK = new Set([-32007, -32009]);
 const INCAPABLE = new Set([-32601, -32010, -32011, -32015]);
@@ -43,7 +43,7 @@ interface RawBlock {
   readonly blockTime: number | null;
 }
 
-/** Null for a slot without a block. Throws `ProviderFault` (behind) for one that the provider has not reached. */
+/** Null for a slot without a block. Throws `ProviderFault` (behind) for a slot that the provider has not reached. */
 export async function blockAtSlot(provider: RpcProvider, slot: number, commitment: Commitment): Promise<Block | null> {
   const options = {
     commitment,
@@ -62,7 +62,7 @@ export async function blockAtSlot(provider: RpcProvider, slot: number, commitmen
   return { number: slot, hash: block.blockhash, parentHash: block.previousBlockhash, timeSec };
 }
 
-/** A finalized block by what proves that a transaction, or a slot, is not in the chain. */
+/** The parts of a finalised block that prove the absence of a transaction or a slot. */
 export interface FinalizedBlock {
   readonly slot: number;
   readonly parentSlot: number;
@@ -70,7 +70,7 @@ export interface FinalizedBlock {
   readonly signatures: ReadonlySet<string>;
 }
 
-/** The first finalized block at the slot or above it. Throws `ProviderFault` (behind) when there is none yet. */
+/** The first finalised block at or above the slot. Throws `ProviderFault` (behind) if there is none yet. */
 export async function firstFinalizedFrom(provider: RpcProvider, slot: number): Promise<FinalizedBlock> {
   const [first] = await ask<readonly number[]>(provider, 'getBlocksWithLimit', [slot, 1, { commitment: 'finalized' }]);
   if (first === undefined) throw new ProviderFault('behind', `has no finalized block from slot ${slot} on`);
@@ -101,7 +101,7 @@ export interface Balances {
   readonly timeSec: number;
 }
 
-/** At most 99 accounts and the clock of the very same state, so that no second call is needed to know how old it is. */
+/** At most 99 accounts and the clock of the same state, so that no second call is needed to learn its age. */
 export async function readBalances(
   provider: RpcProvider,
   accounts: readonly TokenAccount[],
@@ -123,7 +123,7 @@ export async function readBalances(
   return { units, slot: answer.context.slot, timeSec: Number(Buffer.from(clock.data[0], 'base64').readBigInt64LE(32)) };
 }
 
-/** What addresses themselves hold, without their token accounts, in the newest final state. */
+/** Native balances of addresses, without their token accounts, in the newest final state. */
 export async function finalLamports(provider: RpcProvider, addresses: readonly string[]): Promise<bigint[]> {
   const lamports: bigint[] = [];
   const options = { encoding: 'base64', commitment: 'finalized', dataSlice: { offset: 0, length: 0 } };
@@ -180,7 +180,7 @@ export async function readHistory(
   throw new ProviderFault('too-large', `${account} has over ${MAX_PAGES * SIGNATURES_A_PAGE} transactions`);
 }
 
-/** Null when the provider does not show it (yet). */
+/** Null if the provider does not have it (yet). */
 export async function readTransaction(
   provider: RpcProvider,
   txHash: string,
@@ -193,7 +193,7 @@ export async function readTransaction(
   return transaction;
 }
 
-/** Whether the provider has heard of the transaction at all, in its whole history up to the slot. */
+/** Whether the provider has a status for the transaction anywhere in its history up to the slot. */
 export async function hasStatus(provider: RpcProvider, txHash: string, slot = 0): Promise<boolean> {
   const answer = await ask<{ context: { slot: number }; value: readonly unknown[] }>(provider, 'getSignatureStatuses', [
     [txHash],

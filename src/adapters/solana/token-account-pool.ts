@@ -4,7 +4,7 @@ import type { Token } from '../../domain/networks.ts';
 import type { AddressPool } from '../../ports/addresses.ts';
 import { associatedTokenAccount } from '../../runtime/util/spl-token.ts';
 
-/** Names with each Solana owner the accounts in which it receives `tokensOf(mode)`. */
+/** Adds to each Solana owner the token accounts that receive `tokensOf(mode)`. */
 export function withTokenAccounts(pool: AddressPool, tokensOf: (mode: Mode) => readonly Token[]): AddressPool {
   return {
     take(mode, family) {

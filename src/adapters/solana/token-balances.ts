@@ -10,7 +10,7 @@ export interface TokenBalance {
   readonly uiTokenAmount: { readonly amount: string };
 }
 
-/** What `getTransaction` answers in `json` or `jsonParsed`, as far as it is read; any transaction version. */
+/** The fields used of a `getTransaction` response in `json` or `jsonParsed`; any transaction version. */
 export interface SolanaTransaction {
   readonly slot: number;
   readonly meta: {
@@ -24,20 +24,20 @@ export interface SolanaTransaction {
   };
 }
 
-/** How much of an allow-listed token an account won or lost in a transaction. */
+/** The change of an account's balance of an allow-listed token in a transaction. */
 export interface TokenDelta {
   readonly accountIndex: number;
   readonly account: string;
-  /** Null where the node does not say. */
+  /** Null if the node does not say. */
   readonly owner: string | null;
   readonly token: Token;
   readonly units: bigint;
 }
 
 /**
- * The balance changes of allow-listed tokens, from the balances alone: neither logs nor instructions tell them all
- * (batches and inner instructions can be missing). Only mints under the classic token program count; a missing entry is
- * a balance of nothing. Empty for a transaction that failed.
+ * The balance changes of allow-listed tokens, computed from balances alone, because logs and instructions can be
+ * incomplete (batches, inner instructions). Only mints under the classic token program count; a missing entry is a zero
+ * balance. Empty for a failed transaction.
  */
 export function tokenDeltas(transaction: SolanaTransaction, tokens: readonly Token[]): TokenDelta[] {
   const { meta } = transaction;
@@ -66,8 +66,8 @@ export function tokenDeltas(transaction: SolanaTransaction, tokens: readonly Tok
 }
 
 /**
- * The owner whose balance of the mint fell; null when that is not exactly one, or when the node does not name an owner.
- * Who signed or paid the fee says nothing.
+ * The owner whose balance of the mint fell; null unless there is exactly one and the node names it. The signer and the
+ * fee payer are irrelevant.
  */
 export function payerOf(deltas: readonly TokenDelta[], mint: string): string | null {
   const byOwner = new Map<string | null, bigint>();
@@ -79,8 +79,8 @@ export function payerOf(deltas: readonly TokenDelta[], mint: string): string | n
 }
 
 /**
- * Keys of the message, then those of look-up tables: the order in which balances count accounts. `jsonParsed` lists all
- * of them itself.
+ * Keys of the message, then those of look-up tables, in the order in which balances index accounts. `jsonParsed` lists
+ * all of them itself.
  */
 export function accountKeysOf({ transaction, meta }: SolanaTransaction): string[] {
   const keys = transaction.message.accountKeys;

@@ -6,10 +6,10 @@ import { ask } from './rpc.ts';
 import { must } from '../../domain/must.ts';
 
 const KEY_BYTES = 32;
-/** A blockhash lives about a minute; the same one serves everybody who asks within this time. */
+/** A blockhash is valid for about a minute; it is shared by all requests within this time. */
 const FRESH_MS = 3_000;
 
-/** Transfers to be signed by a payer, who also pays fee and rent. */
+/** Transfers for a payer to sign, who also pays fee and rent. */
 export class SolanaPayerTransactions implements PayerTransactions {
   readonly #pool: RpcPool;
   #blockhash: Promise<string> | null = null;
@@ -43,10 +43,7 @@ async function latestBlockhash(provider: RpcProvider): Promise<string> {
   return value.blockhash;
 }
 
-/**
- * The owner's account is made when it is missing; the reference rides along as a key that nobody signs for (Solana
- * Pay).
- */
+/** Creates the owner's account if it is missing. The reference is added as a key that nobody signs for (Solana Pay). */
 async function compose(
   { payer, owner, tokenAddress, tokenUnits, decimals, reference }: WantedTransfer,
   blockhash: string,

@@ -5,14 +5,15 @@ import { eventsFile } from './event-log/event-schema.ts';
 import { query, pragma } from './database.ts';
 
 const PAGES_AT_A_TIME = 512;
-/** Another connection may be carrying its write-ahead log over meanwhile. */
+/** Another connection may be checkpointing its write-ahead log. */
 const BUSY_TIMEOUT_MS = 10_000;
 
-/** A copy as one file, of a database that others may be writing to; on disk and found whole when this resolves. */
+/** Copies a database that others may be writing to into one file; durable and verified when this resolves. */
 export async function copyDatabase(from: string, to: string): Promise<void> {
   const source = new DatabaseSync(from, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
   try {
-    // One moment of it: the copy would begin again with every commit of another connection, and under load never end.
+    // Holds one snapshot: otherwise the copy would restart with every commit of another connection and never end under
+    // load.
     source.exec('BEGIN');
     source.prepare('SELECT count(*) FROM sqlite_schema').get();
     await backup(source, to, { rate: PAGES_AT_A_TIME });
@@ -32,13 +33,13 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
 
 export interface EndOfLog {
   readonly events: number;
-  /** The chain of hashes over all events, in hex. */
+  /** The hash chain over all events, in hex. */
   readonly chain: string;
-  /** Unix milliseconds; null in an empty log. */
+  /** Unix milliseconds; null in an empty event log. */
   readonly lastEventAtMs: number | null;
 }
 
-/** Where a copied log ends, which is also noted beside it as the service does, so that a shorter one is noticed. */
+/** Where a copied log ends. Also writes the service's anchor beside it, so that a truncated log is noticed. */
 export async function noteEndOfCopy(directory: string): Promise<EndOfLog> {
   const log = new DatabaseSync(eventsFile(directory), { readOnly: true });
   try {

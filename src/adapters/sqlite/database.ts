@@ -19,8 +19,8 @@ export interface DatabaseOptions {
 }
 
 /**
- * Opens a WAL database that never checkpoints by itself (see `housekeeping.ts`). SQLite may fall back to a weaker
- * `synchronous` without a word, so it is read back and anything else throws.
+ * Opens a WAL database without automatic checkpoints (see `housekeeping.ts`). SQLite may silently fall back to a weaker
+ * `synchronous`, so it is read back and anything else throws.
  */
 export function openDatabase(path: string, options: DatabaseOptions): DatabaseSync {
   const readOnly = options.readOnly ?? false;
