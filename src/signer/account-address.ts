@@ -3,7 +3,7 @@ import { keccak_256 } from '@noble/hashes/sha3.js';
 import { base58 } from '../runtime/util/base58.ts';
 import { must } from '../domain/must.ts';
 
-/** 20 bytes: what the EVM and TRON call an account. `publicKey` is a secp256k1 key in any form. */
+/** The 20-byte account id of the EVM and TRON. `publicKey` is a secp256k1 key in any form. */
 export function accountOfKey(publicKey: Uint8Array): Uint8Array {
   const uncompressed = ECDH.convertKey(publicKey, 'secp256k1', undefined, undefined, 'uncompressed') as Buffer;
   return keccak_256(uncompressed.subarray(1)).subarray(12);

@@ -4,7 +4,7 @@ import type { JournalEntry } from './journal.ts';
 
 export const APPROVALS_NEEDED = 2;
 
-/** Each once, in the order in which they agreed. */
+/** Each person once, in the order of their approvals. */
 export const approversOf = (entries: readonly JournalEntry[], terms: string, proposedBy: string): string[] => [
   ...new Set(
     entries.flatMap((entry) =>
@@ -13,7 +13,7 @@ export const approversOf = (entries: readonly JournalEntry[], terms: string, pro
   ),
 ];
 
-/** The most people that agreed to the terms as one and the same person proposed them. */
+/** The largest number of people who approved the terms with the same proposer. */
 export function agreedTo(entries: readonly JournalEntry[], terms: string): number {
   const proposers = new Set(
     entries.flatMap((entry) => (entry.kind === 'approved' && entry.terms === terms ? [entry.proposedBy] : [])),
@@ -21,7 +21,7 @@ export function agreedTo(entries: readonly JournalEntry[], terms: string): numbe
   return Math.max(0, ...[...proposers].map((proposedBy) => approversOf(entries, terms, proposedBy).length));
 }
 
-/** Null once enough people agreed to the terms; `what`: approvals, or approvers who agreed, to what. */
+/** Null once enough people approved the terms. `what` describes what is approved, for the message. */
 export function missingApprovals(entries: readonly JournalEntry[], terms: string, what: string): SignerRefusal | null {
   const agreed = agreedTo(entries, terms);
   return agreed >= APPROVALS_NEEDED ? null : refusal('later', 'approval', `${agreed} of ${APPROVALS_NEEDED} ${what}`);

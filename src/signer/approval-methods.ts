@@ -9,9 +9,12 @@ import { method, type Method } from './method.ts';
 import { amount, id, onNetwork } from './network-fields.ts';
 import { mode, order, outgoingOf, place } from './outgoing-methods.ts';
 
-/** A name of a person as it stands in a text that is signed. */
+/** A person's name as it appears in signed text. */
 const person = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/);
-/** A line of the text that an approver reads: nothing in it breaks the line, hides, or moves what a terminal shows. */
+/**
+ * A line of the text that an approver reads. It contains nothing that breaks the line, hides, or moves text on a
+ * terminal.
+ */
 const line = z.string().regex(/^[\p{L}\p{N}\p{P}\p{S}][\p{L}\p{N}\p{P}\p{S}\p{M} ]{0,499}$/u);
 const outflowKey = z.string().regex(/^[\x21-\x7e]{1,200}$/);
 const base64url = z.string().regex(/^[A-Za-z0-9_-]{1,4096}$/);
@@ -99,7 +102,7 @@ const report = onNetwork<{ mode: Mode; network: Network; outflows: OutflowFacts[
   outflows: z.array(outflow(network)).max(1_000),
 }));
 
-/** What wants two approvers. */
+/** Methods for actions that need two approvers. */
 export const APPROVAL_METHODS: readonly (readonly [string, Method<unknown, unknown>])[] = [
   [
     'approvalTerms',

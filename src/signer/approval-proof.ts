@@ -2,12 +2,12 @@ import { createPublicKey, verify } from 'node:crypto';
 import type { ApprovalProof, ApproverKey, WebAuthnAssertion } from '../ports/approvals.ts';
 import { signCountOf } from '../runtime/util/passkey.ts';
 
-/** The configured approvers are not what they should be. */
+/** The configured approvers are invalid. */
 export class ApproversRefused extends Error {
   override readonly name = 'ApproversRefused';
 }
 
-/** How often the authenticator says that its key was used; null where nothing counts. */
+/** The authenticator's signature counter; null where there is none. */
 export type Proven =
   | { readonly ok: true; readonly signCount: number | null }
   | { readonly ok: false; readonly why: string };
@@ -15,18 +15,18 @@ export type Proven =
 type PasskeyOf = Extract<ApproverKey, { kind: 'webauthn' }>;
 
 const ED25519_BYTES = 32;
-/** The curves of COSE by its algorithms: ECDSA on P-256, and EdDSA on Ed25519. */
+/** COSE curves by algorithm: ECDSA on P-256, and EdDSA on Ed25519. */
 const PASSKEY_CURVES: ReadonlyMap<unknown, number> = new Map([
   [-7, 1],
   [-8, 6],
 ]);
-/** In a COSE key: its first coordinate, 32 bytes long (label -2). */
+/** In a COSE key: the header of the first coordinate (label -2), which has 32 bytes. */
 const COSE_X = Buffer.from('215820', 'hex');
 const COORDINATE_BYTES = 32;
 const COSE_ALGORITHM = 3;
 const COSE_CURVE = -1;
 
-/** Throws `ApproversRefused`, which names the approver: one key must not make two people, however it is written. */
+/** Throws `ApproversRefused`, which names the approver. One key must not count as two people, in whatever notation. */
 export function checkApprovers(approvers: readonly ApproverKey[], reserved: string): void {
   const holders = new Map<string, string>();
   for (const key of approvers) {
@@ -39,7 +39,7 @@ export function checkApprovers(approvers: readonly ApproverKey[], reserved: stri
   }
 }
 
-/** The point of the public key by its first coordinate, in the one form that all writings of the key have in common. */
+/** The first coordinate of the public key's point, which all encodings of the key have in common. */
 function materialOf(key: ApproverKey): string {
   const bytes = Buffer.from(key.publicKey, 'base64url');
   if (key.kind === 'ed25519') {
@@ -54,10 +54,10 @@ function materialOf(key: ApproverKey): string {
   return point.toString('hex');
 }
 
-/** Whose approvals count once, however the name is written. */
+/** The person behind a name: approvals of one person count once, whatever the case of the name. */
 export const personOf = (name: string): string => name.toLowerCase();
 
-/** Whether one of the approver's keys signed the text. `lastSignCount` tells what an authenticator said before. */
+/** Whether one of the approver's keys signed the text. `lastSignCount` is the authenticator's previous counter. */
 export async function prove(
   keys: readonly ApproverKey[],
   text: string,

@@ -8,7 +8,7 @@ import { changesOf, type Limits } from './limits-in-force.ts';
 import type { DestinationEntry, JournalEntry, OutflowEntry } from './journal.ts';
 import { lostPlaces } from './ledger-places.ts';
 
-/** What the signer itself knows of an act. */
+/** What the signer itself knows about an action. */
 export interface TermsContext {
   readonly entries: readonly JournalEntry[];
   readonly limits: { readonly inForce: Limits; readonly wanted: Limits };
@@ -26,13 +26,13 @@ const ACTIONS: Readonly<Record<OutgoingTransaction['kind'], string>> = {
   native_return: 'return native coin to who sent it',
   nonce_account: 'make a nonce account',
 };
-/** Who proposes a refund: no approver may have the name. */
+/** The proposer of refunds. No approver may have this name. */
 export const MERCHANT = 'merchant';
 
 export const proposerOf = (act: ApprovalAct): string =>
   act.kind === 'transaction' && act.order.kind === 'refund' ? MERCHANT : act.proposedBy;
 
-/** Nobody of these may approve it. */
+/** People who must not approve the action. */
 export const partiesOf = (act: ApprovalAct): readonly string[] => [
   proposerOf(act),
   ...(act.kind === 'take_over' && act.requestedBy !== null ? [act.requestedBy] : []),
@@ -47,7 +47,7 @@ export const modeOf = (act: ApprovalAct): 'live' | 'test' =>
         ? act.adjustment.mode
         : act.mode;
 
-/** The exact terms, a line each; null when there is nothing of the kind to approve. */
+/** The exact terms, one per line; null if there is nothing of the kind to approve. */
 export function termsOf(act: ApprovalAct, context: TermsContext): readonly Line[] | null {
   switch (act.kind) {
     case 'transaction':
@@ -86,7 +86,7 @@ export function termsOf(act: ApprovalAct, context: TermsContext): readonly Line[
       const changes = changesOf(context.limits.inForce, context.limits.wanted);
       if (changes.length === 0) return null;
       const named = changes.map((change): Line => ['change', change]);
-      // Bound to the limits that they follow: what was agreed to once is not agreed to for every later time.
+      // Bound to the preceding limits, so that an approval is not valid for all later times.
       const before = context.entries.findLast((entry) => entry.kind === 'limits')?.seq ?? 0;
       return [['action', 'put new limits into force'], ...named, ['mode', act.mode], ['order', `limits-${before}`]];
     }
@@ -116,10 +116,10 @@ export const adjustmentTerms = ({
   ['order', adjustmentId],
 ];
 
-/** What an approval is for, whoever proposed it: another amount or payee needs another approval. */
+/** What an approval is for, whoever proposed it. Another amount or payee needs another approval. */
 export const hashOf = (terms: unknown): string => hash('sha256', JSON.stringify(terms), 'hex');
 
-/** The whole of what is signed. Values hold no line breaks: the schemas of requests let none in. */
+/** The complete text to sign. Values contain no line breaks, which the request schemas exclude. */
 export const textOf = (terms: readonly Line[], proposedBy: string, validUntilMs: number, number: string): string =>
   [
     'Quittance approval',
@@ -155,7 +155,7 @@ export function transactionTerms(order: OutgoingTransaction): readonly Line[] {
   ];
 }
 
-/** Enough for a person to look at each transfer before agreeing that its money goes to a stranger. */
+/** Enough for a person to examine each transfer before approving that its money goes to a stranger. */
 const claimTerms = (
   { claimId, evidence }: OrderedClaim,
   deposits: OutgoingTransaction['deposits'],
@@ -190,7 +190,7 @@ function acknowledgeTerms(
   ] as const;
 }
 
-/** In the journal's own words, whatever a service says of it. */
+/** In the journal's own words, whatever a service claims. */
 function takeOverTerms(
   { mode, network, txHash, reason, requestedBy }: Extract<ApprovalAct, { kind: 'take_over' }>,
   entries: readonly JournalEntry[],
@@ -217,7 +217,7 @@ const placeOf = (mode: string, network: string): readonly Line[] => [
   ['mode', mode],
 ];
 
-/** Reported, and not explained by two people yet. */
+/** Outflows that were reported and that two people have not explained yet. */
 export function openOutflows(entries: readonly JournalEntry[], network: string): OutflowEntry[] {
   const explained = new Set(
     entries.flatMap((entry) => (entry.kind === 'acknowledged' && entry.network === network ? entry.outflowKeys : [])),
@@ -228,7 +228,7 @@ export function openOutflows(entries: readonly JournalEntry[], network: string):
   );
 }
 
-/** The addresses that two people gave a merchant on a network; the last one is in force. */
+/** The addresses that two people approved for a merchant on a network; the last one is in force. */
 export const destinationsOf = (
   entries: readonly JournalEntry[],
   { network, merchantId }: { readonly network: string; readonly merchantId: string | null },

@@ -25,11 +25,11 @@ import type { SignerAccount } from './signer-account.ts';
 
 const VALID_MS = 10 * 60_000;
 const WINDOW_MS = 60_000;
-/** A person mistypes a few times; what guesses does it all the time. */
+/** A person mistypes a few times; an attacker does so all the time. */
 const MAX_WRONG_IN_WINDOW = 10;
-/** No approver is called so. */
+/** No approver has this name. */
 const UNKNOWN = '';
-/** More than one look ever finds; the first of them stops the network as well as the last. */
+/** More than one comparison finds; a single one already stops the network. */
 const MAX_OPEN_OUTFLOWS = 1_000;
 
 interface ApprovalsParts {
@@ -39,17 +39,17 @@ interface ApprovalsParts {
     mode: Mode,
     task: (account: SignerAccount) => Promise<Result>,
   ) => Promise<Result | SignerRefusal>;
-  /** Told of every approval that proves nothing. */
+  /** Called for every invalid approval. */
   readonly onWrong: (why: string) => void;
 }
 
-/** Counts who agreed: people with keys of their own, each once, to exact terms, and none of them who proposed it. */
+/** Counts approvals: people with keys of their own, each once, for exact terms, without the proposer. */
 export class Approvals {
   readonly #parts: ApprovalsParts;
-  /** Dies with the process, and every number that was not used yet with it. */
+  /** Lost with the process, and with it every unused number. */
   readonly #numberKey = randomBytes(32);
   #wrong = 0;
-  /** By person, so that nobody keeps the others from approving; whoever is no approver counts as one. */
+  /** By person, so that nobody can lock out others. All unknown names count as one person. */
   readonly #wrongAtMs = new Map<string, readonly number[]>();
 
   /** Throws `ApproversRefused`. */
@@ -58,7 +58,7 @@ export class Approvals {
     checkApprovers(parts.rules.approvers, MERCHANT);
   }
 
-  /** Approvals that proved nothing since the start. */
+  /** Number of invalid approvals since the start. */
   get wrong(): number {
     return this.#wrong;
   }
@@ -134,7 +134,7 @@ export class Approvals {
     });
   }
 
-  /** The act by the signer's own knowledge. */
+  /** The action as the signer itself knows it. */
   #find(act: ApprovalAct, { journal, limits, wanted }: SignerAccount) {
     const proposedBy = proposerOf(act);
     const terms = termsOf(act, { entries: journal.entries, limits: { inForce: limits, wanted } });
@@ -152,7 +152,7 @@ export class Approvals {
     return { ok: true, done: false, terms, hash: hashOf(terms), proposedBy } as const;
   }
 
-  /** What takes effect in the signer itself with the second approval. */
+  /** Applies what takes effect in the signer itself with the second approval. */
   #carryOut(act: ApprovalAct, account: SignerAccount, approvers: readonly string[]): void {
     const nowMs = this.#parts.nowMs();
     switch (act.kind) {
@@ -223,8 +223,8 @@ export class Approvals {
 }
 
 /**
- * Who agreed to what holds already, so that whoever asks again after a crash learns it; null when something is left to
- * agree to.
+ * Who approved something that is already in force, for callers that repeat the request after a crash; null if an
+ * approval is still needed.
  */
 function alreadyDone(
   act: ApprovalAct,

@@ -4,7 +4,7 @@ import { verifierKeyOf, type VerifierKey } from '../runtime/merkle/checkpoint-no
 const PKCS8_OF_ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex');
 const RAW_KEY_BYTES = 32;
 
-/** The Ed25519 key that signs checkpoints: derived from the wallet's seed, so that the words alone bring it back. */
+/** The Ed25519 key that signs checkpoints, derived from the wallet's seed, so that the mnemonic alone restores it. */
 export class AuditKey {
   readonly verifierKey: VerifierKey;
   readonly #privateKey: KeyObject;
@@ -20,7 +20,7 @@ export class AuditKey {
     const publicKey = createPublicKey(this.#privateKey)
       .export({ format: 'der', type: 'spki' })
       .subarray(-RAW_KEY_BYTES);
-    // The origin belongs to the key, so that a log and its key can never be told apart.
+    // The origin is derived from the key, so that a log and its key cannot be separated.
     this.verifierKey = verifierKeyOf(`quittance/${hash('sha256', publicKey, 'hex').slice(0, 16)}`, publicKey);
   }
 

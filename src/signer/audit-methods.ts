@@ -9,7 +9,7 @@ const request: z.ZodType<CheckpointRequest> = z.strictObject({
   consistency: z.array(hashText).max(128),
 });
 
-/** What the signer can be asked about the ledger as a whole. */
+/** The signer's methods on the event log as a whole. */
 export const AUDIT_METHODS: readonly (readonly [string, Method<unknown, unknown>])[] = [
   [
     'auditIdentity',

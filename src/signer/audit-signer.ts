@@ -35,9 +35,8 @@ const keptSchema: z.ZodType<KeptAnchor[]> = z.array(
 const DAY_MS = 86_400_000;
 
 /**
- * Signs checkpoints, and remembers them where the ledger's files and their backups are not: the newest one, and one of
- * each day before it. It signs nothing that is not a continuation of the newest, so whoever rewrites the ledger gets no
- * signature.
+ * Signs checkpoints and remembers them outside the event log's files and their backups: the newest one, and one for
+ * each earlier day. It signs only continuations of the newest, so a rewritten event log gets no signature.
  */
 export class AuditSigner {
   readonly #file: string;
@@ -52,7 +51,7 @@ export class AuditSigner {
     this.#nowMs = nowMs;
   }
 
-  /** Throws `JournalBroken` when the file cannot be read as what this signer wrote. */
+  /** Throws `JournalBroken` if the file is not a valid file of this signer. */
   static open(directory: string, key: AuditKey, nowMs: () => number = Date.now): AuditSigner {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     const file = join(directory, `audit-${key.verifierKey.id}.json`);
@@ -99,8 +98,8 @@ export class AuditSigner {
 const ANCHOR_FILE = /^audit-[0-9a-f]+\.json$/;
 
 /**
- * For a ledger that was put back on purpose: what was signed of more events than there are now is kept beside, under
- * the stamp, and not remembered any more. The signer must not be running. Answers where it is kept.
+ * For an event log that was deliberately rolled back: checkpoints of more events than exist now are moved to files with
+ * the stamp and forgotten. The signer must not be running. Returns their files.
  */
 export function leaveOutAnchorsAbove(directory: string, events: number, stamp: string): string[] {
   const files = readdirSync(directory).filter((name) => ANCHOR_FILE.test(name));
@@ -119,8 +118,8 @@ export function leaveOutAnchorsAbove(directory: string, events: number, stamp: s
 }
 
 /**
- * What the signers of this place have signed, smallest first, for who has no signer at hand; none where they left
- * nothing.
+ * Checkpoints that the signers in this directory signed, smallest first, for callers without a running signer; none if
+ * there are no files.
  */
 export function keptAnchors(directory: string): AuditAnchor[] {
   if (!existsSync(directory)) return [];
@@ -131,7 +130,7 @@ export function keptAnchors(directory: string): AuditAnchor[] {
 function writeKept(path: string, kept: readonly KeptAnchor[]): void {
   const file = openSync(`${path}.new`, 'w', 0o600);
   try {
-    // Unlike one write, it goes on until all is written: a disk that fills up takes the beginning and reports no fault.
+    // Writes until everything is written: a single write to a disk that fills up may be short without an error.
     writeFileSync(file, JSON.stringify(kept));
     fsyncSync(file);
   } finally {

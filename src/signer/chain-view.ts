@@ -5,20 +5,20 @@ import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
 import type { OutgoingTransaction } from '../ports/outgoing.ts';
 import { amountOf, fromTokenUnits, least, most, type Coin } from '../domain/money.ts';
 
-/** A deposit as the signer itself found it on chain. */
+/** A deposit that the signer itself found on chain. */
 export interface FoundDeposit {
   readonly depositKey: string;
   readonly coin: Coin;
   /** 10^-18 units. */
   readonly units: bigint;
-  /** Null when the chain does not name exactly one. */
+  /** Null unless the chain names exactly one. */
   readonly payer: string | null;
   readonly final: boolean;
 }
 
-/** Native coin that came to one of our addresses, as the signer itself found it on chain. */
+/** Native coin sent to one of our addresses, as the signer itself found it on chain. */
 export interface FoundNativeTransfer {
-  /** Null when the chain does not name exactly one who signed for it. */
+  /** Null unless the chain names exactly one signer. */
   readonly fromAddress: string | null;
   /** 10^-18 units. */
   readonly units: bigint;
@@ -32,66 +32,63 @@ export interface SignedBytes {
 
 /** 10^-18 units of the native coin. */
 export interface SweepGas {
-  /** With room for a fee that rises until the sweep is in a block; 0 where there is nothing to sweep. */
+  /** Includes a margin for fees that rise until the sweep is in a block; 0 if there is nothing to sweep. */
   readonly needed: bigint;
   readonly held: bigint;
 }
 
-/** A transaction that the journal holds. */
+/** A transaction in the journal. */
 export interface JournaledBytes {
   readonly draft: TransactionDraft;
   readonly txHash: string;
   readonly signedBytes: string;
 }
 
-/** The signer's own eyes on one network. Reads throw when no provider answers or two contradict each other. */
+/** The signer's own view of one network. Reads throw when no provider answers or two contradict each other. */
 export interface ChainView {
-  /** The transfer to our collection address; null when it is not in the chain. */
+  /** The transfer to our collection address; null if it is not in the chain. */
   findDeposit(proof: DepositProof): Promise<FoundDeposit | null>;
   /**
-   * What a transaction brought one of our addresses of the native coin; null when it is not in the chain or brought
-   * nothing by itself.
+   * The native coin that a transaction sent to one of our addresses; null if it is not in the chain or transferred
+   * nothing directly.
    */
   findNativeTransfer(transfer: Pick<NativeTransfer, 'txHash' | 'toAddress'>): Promise<FoundNativeTransfer | null>;
-  /** Why the draft does not move exactly this amount of this coin on this chain; null when it does. */
+  /** Why the draft does not move exactly this amount of this coin on this chain; null if it does. */
   faultOf(draft: TransactionDraft, order: Pick<OutgoingTransaction, 'kind' | 'coin' | 'amount'>): string | null;
-  /**
-   * Why the chain would not tell a new transaction of this treasury apart from others by what the draft names; null
-   * when it would.
-   */
+  /** Why the draft's sequence would not make a new transaction of this treasury unique; null if it would. */
   sequenceFault(draft: TransactionDraft, treasury: string): Promise<string | null>;
   /**
-   * Whether a transaction may be signed after all of `earlier`, of one name, without a chance that two of them land.
+   * Whether a transaction can be signed after all of `earlier`, for the same id, without the risk that two of them
+   * land.
    */
   mayFollow(earlier: readonly JournaledBytes[], next: TransactionDraft): Promise<boolean>;
-  /** Whether the transaction is in the chain, with effect or without. */
+  /** Whether the transaction is in the chain, with or without effect. */
   hasLanded(txHash: string): Promise<boolean>;
   /**
-   * What a sweep of the address into the treasury needs of the native coin now; null where the treasury itself pays for
-   * sweeps.
+   * The native coin that a sweep of the address into the treasury needs now; null where the treasury pays for sweeps.
    */
   sweepGas(address: string, treasury: string): Promise<SweepGas | null>;
-  /** True when, on final state, none of the entries moved money and none ever can. */
+  /** True if, in the final state, none of the entries moved money and none ever can. */
   hadNoEffect(entries: readonly JournaledBytes[]): Promise<boolean>;
 }
 
-/** Whether a draft's base units are exactly the amount; no amount that is finer than the token is. */
+/** Whether a draft's base units are exactly the amount. False for an amount finer than the token. */
 export function isExactly(units: string, amount: string, decimals: number): boolean {
   return fromTokenUnits(BigInt(units), decimals) === amountOf(amount);
 }
 
-/** The signer cannot see the chain well enough to judge. */
+/** The signer cannot see the chain well enough to decide. */
 export class ViewUnavailable extends Error {
   override readonly name = 'ViewUnavailable';
 }
 
-/** For the whole answer: one that drips must not keep the signer from everybody else. */
+/** Limit for the whole response, so that a slow one does not block the signer. */
 const TIMEOUT_MS = 8_000;
-/** The largest honest answer is the receipt of a transaction with some thousand logs. */
+/** The largest legitimate response is the receipt of a transaction with some thousand logs. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 const providers = new Agent({ maxResponseSize: MAX_ANSWER_BYTES, connectTimeout: TIMEOUT_MS });
 
-/** Asks as many providers as it takes for two to agree, or the only one there is. */
+/** Asks providers until two agree, or the only one there is. */
 export async function agreed<Value>(network: PayoutNetwork, read: (url: string) => Promise<Value>): Promise<Value> {
   const needed = Math.min(2, network.urls.length);
   const votes = new Map<string, { value: Value; count: number }>();
@@ -113,7 +110,7 @@ export async function agreed<Value>(network: PayoutNetwork, read: (url: string) 
   );
 }
 
-/** What two providers say, or the only one there is, where equal answers cannot be expected. */
+/** The answers of two providers, or of the only one, where equal answers cannot be expected. */
 export async function opinions<Value>(
   network: PayoutNetwork,
   read: (url: string) => Promise<Value>,
@@ -132,15 +129,13 @@ export async function opinions<Value>(
   return values;
 }
 
-/**
- * The least that any provider says is needed, and the most that any says is there: one of them that lies gains nothing.
- */
+/** The smallest need and the largest holding of all answers, so that a single lying provider gains nothing. */
 export const cautiousGas = (answers: readonly SweepGas[]): SweepGas => ({
   needed: answers.map(({ needed }) => needed).reduce(least),
   held: answers.map(({ held }) => held).reduce(most),
 });
 
-/** Asks every provider: what one of them does not confirm is not proven. */
+/** Asks every provider; all must confirm. */
 export async function unanimous(network: PayoutNetwork, holds: (url: string) => Promise<boolean>): Promise<boolean> {
   const answers = await Promise.all(network.urls.map((url) => holds(url).catch(() => null)));
   if (answers.includes(false)) return false;

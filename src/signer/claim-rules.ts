@@ -12,11 +12,11 @@ import type { PolicyParts } from './policy.ts';
 import { must } from '../domain/must.ts';
 
 /*
- * A refund to another than who paid. A signature of the paying key is verified here, against the sender that the chain
- * names. What only people can judge wants two approvers for the exact terms, payee included.
+ * Refunds to another payee than the payer. A signature of the paying key is verified here, against the sender that the
+ * chain names. What only people can judge needs two approvers for the exact terms, including the payee.
  */
 
-/** Why a claim may not be paid, from rules and journal alone; null when there is none or nothing stands in the way. */
+/** Why a claim may not be paid, from rules and journal alone; null if there is no claim or no objection. */
 export function claimRefusal(
   order: OutgoingTransaction,
   { rules, others }: Pick<PolicyParts, 'rules' | 'others'>,
@@ -36,13 +36,13 @@ export function claimRefusal(
 
 const USED = refusal('denied', 'evidence_used', 'the signature was already used for another payout');
 
-/** What moved nothing used nothing up. */
+/** Transactions without effect did not use the number. */
 function isUsed(number: string, { id }: OutgoingTransaction, others: readonly JournalEntry[]): boolean {
   const released = new Set(others.flatMap((entry) => (entry.kind === 'released' ? [entry.id] : [])));
   return bytesOf(others).some((entry) => entry.evidence === number && entry.id !== id && !released.has(entry.id));
 }
 
-/** Why the deposits do not prove the claim, as the chain shows them; null when they do. */
+/** Why the deposits on chain do not prove the claim; null if they do. */
 export async function evidenceRefusal(
   claim: OrderedClaim,
   order: OutgoingTransaction,
@@ -70,7 +70,7 @@ export async function evidenceRefusal(
   }
 }
 
-/** The text is made of what the signer itself found, so that a signature for anything else is none. */
+/** The text is composed from what the signer itself found, so a signature for anything else is invalid. */
 async function isSigned(
   { number, signature }: { readonly number: string; readonly signature: string },
   { network, mode, toAddress, refund, coin }: OutgoingTransaction,

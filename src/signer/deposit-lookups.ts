@@ -2,15 +2,12 @@ import type { DepositProof } from '../domain/deposit-proof.ts';
 import type { ChainView, FoundDeposit } from './chain-view.ts';
 import { must } from '../domain/must.ts';
 
-/**
- * Deposits looked up beside each other: enough for a payer who paid in hundreds of parts, few enough for a provider's
- * limits.
- */
+/** Concurrent look-ups: enough for a payer with hundreds of deposits, few enough for a provider's limits. */
 const AT_ONCE = 16;
 
 /**
- * The deposits of one refund on chain, some ahead of the one that is asked for: one after another, a payer who paid
- * in many small parts would keep the signer from everybody else's refunds for longer than a caller waits.
+ * Looks up a refund's deposits on chain ahead of their use. One after another, a payer with many small deposits would
+ * block all other refunds for longer than a caller waits.
  */
 export class DepositLookups {
   readonly #view: Pick<ChainView, 'findDeposit'>;
@@ -22,12 +19,12 @@ export class DepositLookups {
     this.#proofs = proofs;
   }
 
-  /** To be asked in order. Rejects as the view does. */
+  /** Must be called in order. Rejects like the view. */
   at(index: number): Promise<FoundDeposit | null> {
     if (index >= this.#begun.length)
       for (const proof of this.#proofs.slice(index, index + AT_ONCE)) {
         const lookup = this.#view.findDeposit(proof);
-        // One that is not needed in the end must not end the signer.
+        // The failure of an unneeded look-up must not end the signer.
         lookup.catch(() => undefined);
         this.#begun.push(lookup);
       }

@@ -14,8 +14,8 @@ import type { SigningWallet } from './signing-wallet.ts';
 import { must } from '../domain/must.ts';
 
 /**
- * Refunds and returns: money goes back to who paid it, as the chain shows it, or to whom the payer provably named,
- * within caps and with four eyes above a threshold. What was taken of a deposit before is not there any more.
+ * Refunds and returns: money goes back to the payer found on chain, or to the payee whom the payer provably named,
+ * within caps and with two approvers above a threshold. What was taken from a deposit before is no longer available.
  */
 export const PAY_BACK: Policy = {
   refusal: (order, parts) => {
@@ -41,7 +41,7 @@ function ownAddressRefusal(
   return isOwn ? refusal('denied', 'own_address', 'the payer is one of our own addresses') : null;
 }
 
-/** Whether the address is the one that the wallet has at the place: a collection address, or with null the treasury. */
+/** Whether the address is the wallet's address at the index: a collection address, or the treasury for null. */
 function isOurs(wallet: SigningWallet, network: Network, { toAddress, derivationIndex }: DepositProof): boolean {
   const family = addressFamilyOf(network);
   return (
@@ -51,7 +51,7 @@ function isOurs(wallet: SigningWallet, network: Network, { toAddress, derivation
 }
 
 /**
- * Takes from each deposit named what the order says, each found on chain and paid by the payee, or proven to be of who
+ * Takes the ordered amounts from each deposit, all found on chain and paid by the payee, or by the payer who provably
  * named the payee.
  */
 async function takeOfDeposits(order: OutgoingTransaction, { others }: PolicyParts, view: ChainView): Promise<Judged> {
@@ -79,10 +79,7 @@ async function takeOfDeposits(order: OutgoingTransaction, { others }: PolicyPart
     : refusal('denied', 'exceeds_deposit', "more than what is left of the payer's money");
 }
 
-/**
- * Why the claim that the order pays is not proven; null without one, or when a deposit is not there, which the caller
- * finds itself.
- */
+/** Why the order's claim is not proven. Null without a claim, or if a deposit is missing, which the caller detects. */
 async function claimFault(order: OutgoingTransaction, lookedUp: DepositLookups): Promise<SignerRefusal | null> {
   const claim = order.refund?.claim;
   if (!claim) return null;
@@ -96,7 +93,7 @@ async function claimFault(order: OutgoingTransaction, lookedUp: DepositLookups):
   return evidenceRefusal(claim, order, found);
 }
 
-/** Why the deposit does not allow a payout to this payee, as the chain shows it; null when it does. */
+/** Why the deposit on chain does not allow a payout to this payee; null if it does. */
 function depositFault(
   found: FoundDeposit | null,
   { coin, toAddress, refund }: OutgoingTransaction,

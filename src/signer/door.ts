@@ -7,10 +7,7 @@ const hex = z.string().regex(/^[0-9a-f]{64}$/);
 const greetingSchema = z.strictObject({ token: z.string() });
 const proofSchema = z.strictObject({ challenge: hex, proof: hex });
 
-/**
- * One caller at the door: what it is told first, if anything, and what it is told when it may come in; null when it may
- * not.
- */
+/** One connecting caller: an optional greeting, and the reply that admits it; null if it is refused. */
 interface Caller {
   readonly hello: SignerChallenge | null;
   admit(value: unknown): object | null;
@@ -18,7 +15,7 @@ interface Caller {
 
 export interface Door {
   caller(): Caller;
-  /** The socket is for the user's group, too. */
+  /** The socket is also accessible to the user's group. */
   readonly forGroup: boolean;
 }
 
@@ -26,10 +23,7 @@ export function openDoor(door: SignerDoor, about: Omit<SignerAdmission, 'proof'>
   return door.kind === 'parent' ? parentDoor(door.token) : userDoor(door.secret, about);
 }
 
-/**
- * The token admits one connection, once: the process that started the signer. Whoever finds the socket later finds a
- * closed door.
- */
+/** The token admits one connection, once: that of the process that started the signer. */
 function parentDoor(token: string): Door {
   let tokenUsed = false;
   const admit = (value: unknown): object | null => {

@@ -50,21 +50,21 @@ const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a
 const TRANSFER_CALL = '0xa9059cbb';
 /** First four bytes of Keccak-256 of `balanceOf(address)`. */
 const BALANCE_CALL = '0x70a08231';
-/** An amount as a log has it. */
+/** An amount in a log. */
 const WORD = /^0x[0-9a-f]{64}$/i;
-/** As deep as Ethereum's everyday rule wants a deposit; elsewhere only the chain's own finality counts. */
+/** The default confirmations of a deposit on Ethereum; elsewhere only the chain's own finality counts. */
 const ETHEREUM_DEPTH = 12;
-/** A bound that no honest payout needs; the price of a unit is bounded by `feeRefusal`. */
+/** More than any legitimate payout needs; `feeRefusal` limits the price per unit. */
 const MAX_GAS = 400_000n;
-/** A plain transfer to an account without code takes exactly this. */
+/** Exact gas of a plain transfer to an account without code. */
 const NATIVE_GAS = 21_000n;
-/** Senders' accounts may have code of their own (EIP-7702), which runs when they are paid. */
+/** Senders may have delegated code (EIP-7702), which runs when they are paid. */
 const RETURN_GAS = 100_000n;
-/** A quarter for what the token's code may do differently in another block, and twice for a fee that rises. */
+/** A quarter for token code that behaves differently in another block, times two for rising fees. */
 const SWEEP_MARGIN = 250n;
 const HUNDRED = 100n;
 
-/** Ethereum and BSC as the signer sees them. */
+/** The signer's view of Ethereum and BSC. */
 export class EvmView implements ChainView {
   readonly #network: PayoutNetwork;
   readonly #limits: NativeLimits;
@@ -94,7 +94,7 @@ export class EvmView implements ChainView {
     });
   }
 
-  /** The transfer that the transaction itself is; what contracts moved on the way leaves no trace but balances. */
+  /** Only the direct transfer of the transaction; what contracts moved shows only in balances. */
   findNativeTransfer({
     txHash,
     toAddress,
@@ -129,17 +129,17 @@ export class EvmView implements ChainView {
     return BigInt(draft.gasLimit) > most ? 'the draft could burn too much gas' : null;
   }
 
-  /** The nonce is the account's own number. */
+  /** The account's own nonce makes it unique. */
   sequenceFault(): Promise<null> {
     return Promise.resolve(null);
   }
 
-  /** Whatever competes for the same nonce excludes the other. */
+  /** Transactions with the same nonce exclude each other. */
   mayFollow(earlier: readonly JournaledBytes[], next: TransactionDraft): Promise<boolean> {
     return Promise.resolve(earlier.every(({ draft }) => excludeEachOther(draft, next)));
   }
 
-  /** One of them is in a final block and failed there, or moves nothing: the nonce is used, so no other can follow. */
+  /** One of them is in a final block and failed there, or moves nothing: the nonce is used, so no other can land. */
   async hadNoEffect(entries: readonly JournaledBytes[]): Promise<boolean> {
     for (const entry of entries) {
       const failed = await agreed(this.#network, async (url) => {
@@ -173,7 +173,7 @@ export class EvmView implements ChainView {
     );
   }
 
-  /** Gas for the token of the address that takes the most; 0 when it holds none. */
+  /** Gas for the address's token that needs the most; 0 if it holds none. */
   async #dearestSweep(url: string, address: string, treasury: string): Promise<bigint> {
     let dearest = 0n;
     for (const { address: to } of this.#network.tokens) {

@@ -3,8 +3,8 @@ import type { SignerRefusal } from '../ports/outgoing-signer.ts';
 import type { JournalEntry, SignedEntry } from './journal.ts';
 
 /*
- * Which transactions can never land both, by a rule of their chain that is in the bytes that are signed (ADR 0022).
- * What is not proven to exclude another counts as if it had landed.
+ * Which transactions can never both land, because of a chain rule applied to their signed bytes (ADR 0022). Without
+ * proof of exclusion a transaction counts as landed.
  */
 
 export const refusal = (kind: SignerRefusal['kind'], code: string, message: string): SignerRefusal => ({
@@ -14,11 +14,11 @@ export const refusal = (kind: SignerRefusal['kind'], code: string, message: stri
   message,
 });
 
-/** Everything with bytes that may be on chain, in the order it was signed. */
+/** Entries with bytes that may be on chain, in signing order. */
 export const bytesOf = (entries: readonly JournalEntry[]): SignedEntry[] =>
   entries.filter((entry): entry is SignedEntry => entry.kind === 'signed');
 
-/** Whether the chain itself lets one of the two land at most; both are of one account on one network. */
+/** Whether the chain lets at most one of the two land; both belong to one account on one network. */
 export function excludeEachOther(one: TransactionDraft, other: TransactionDraft): boolean {
   if (isEvm(one)) return isEvm(other) && one.chainId === other.chainId && one.nonce === other.nonce;
   if (one.kind === 'solana')
@@ -32,20 +32,20 @@ export const isEvm = (
   draft.kind === 'evm' || draft.kind === 'evm-native' || draft.kind === 'evm-cancel';
 
 /**
- * What may have moved money, once each: a payload was signed after another of the same name only where both can never
- * land, so the newest stands for all of them, and for the moment at which it was signed.
+ * Entries that may have moved money, one per id: a transaction was signed after another with the same id only if both
+ * can never land, so the newest stands for all of them and determines the time.
  */
 export function standing(entries: readonly JournalEntry[]): SignedEntry[] {
   return [...new Map(bytesOf(entries).map((entry) => [entry.id, entry])).values()];
 }
 
-/** The journal without what was signed under one name, which a replacement takes the place of. */
+/** The journal without the entries of one id, which a replacement supersedes. */
 export const without = (entries: readonly JournalEntry[], id: string): JournalEntry[] =>
   entries.filter((entry) => entry.kind !== 'signed' || entry.id !== id);
 
 /**
- * Why the sequence that a first transaction names is another's; null when it is free. `ofNetwork` are the entries of
- * its network.
+ * Why the sequence of a first transaction is already taken; null if it is free. `ofNetwork` are the entries of its
+ * network.
  */
 export function sequenceRefusal(
   ofNetwork: readonly SignedEntry[],
@@ -54,12 +54,12 @@ export function sequenceRefusal(
   treasury: string,
 ): SignerRefusal | null {
   if (draft.kind === 'solana-nonce-account') return null;
-  // On Solana sweeps, too, take their nonces from the treasury's accounts.
+  // On Solana, sweeps also take their nonces from the treasury's accounts.
   const isOfSameSequence = (entry: SignedEntry): boolean =>
     draft.kind === 'solana' || entry.fromAddress === fromAddress;
   if (!ofNetwork.some((entry) => isOfSameSequence(entry) && excludeEachOther(entry.draft, draft))) return null;
   if (draft.kind === 'solana') return refusal('later', 'sequence_busy', 'the nonce belongs to another transaction');
-  // A provider that lags may name a collection address's last nonce again; the next look gets it right.
+  // A lagging provider may name a collection address's last nonce again; the next attempt corrects it.
   return fromAddress === treasury
     ? refusal('stopped', 'sequence_taken', 'the nonce belongs to another transaction')
     : refusal('later', 'sequence_taken', 'the nonce belongs to another sweep');

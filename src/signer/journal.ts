@@ -23,7 +23,7 @@ import type { OutgoingKind } from '../ports/outgoing.ts';
 import type { Limits } from './limits-in-force.ts';
 import { syncPath } from '../runtime/util/sync-path.ts';
 
-/** What the signer did, in the order it did it. Units are 10^-18 of the coin, as decimal text. */
+/** The signer's actions in order. Units are 10^-18 of the coin, as decimal text. */
 export type JournalFact =
   | {
       readonly kind: 'signed';
@@ -37,26 +37,26 @@ export type JournalFact =
       readonly fromAddress: string;
       readonly toAddress: string;
       readonly draft: TransactionDraft;
-      /** Which deposits' money it is; empty where it is nobody's. */
+      /** The deposits whose money it takes; empty if it takes none. */
       readonly takenFrom: readonly { readonly depositKey: string; readonly units: string }[];
       readonly txHash: string;
       readonly signedBytes: string;
-      /** The number in the signature by which a payer named the payee; absent for others. */
+      /** The number in the signature with which a payer named the payee; absent otherwise. */
       readonly evidence?: string;
     }
   | { readonly kind: 'released'; readonly id: string; readonly reason: string }
   | {
       readonly kind: 'approved';
-      /** Hash of the exact terms, without who proposed them. */
+      /** Hash of the exact terms, without the proposer. */
       readonly terms: string;
       readonly proposedBy: string;
       readonly approver: string;
-      /** The number that the signer gave; it is good once. */
+      /** The number issued by the signer, valid once. */
       readonly number: string;
-      /** A passkey's own count of its signatures; absent for other keys. */
+      /** A passkey's own signature counter; absent for other keys. */
       readonly passkey?: { readonly credentialId: string; readonly signCount: number };
     }
-  /** Money that left without an order, as it was reported. */
+  /** An outflow that nobody ordered, as reported. */
   | ({ readonly kind: 'outflow' } & Omit<OutflowFacts, 'mode'>)
   | {
       readonly kind: 'acknowledged';
@@ -65,7 +65,7 @@ export type JournalFact =
       readonly reason: string;
       readonly approvers: readonly string[];
     }
-  /** Where two people want a merchant to be settled from here on. */
+  /** The new settlement address of a merchant, approved by two people. */
   | {
       readonly kind: 'destination';
       readonly network: Network;
@@ -73,7 +73,7 @@ export type JournalFact =
       readonly address: string;
       readonly approvers: readonly string[];
     }
-  /** What may be paid from here on. */
+  /** The new limits. */
   | {
       readonly kind: 'limits';
       readonly limits: Limits;
@@ -84,14 +84,14 @@ export type JournalFact =
       readonly kind: 'resumed';
       readonly by: string;
       readonly approvers: readonly string[];
-      /** Networks whose journal was lost, and where their ledger was: they go on from this entry. */
+      /** Networks whose journal was lost, with the places of their event log; they continue from this entry. */
       readonly anew?: readonly LedgerPlace[];
     };
 
 export type JournalEntry = JournalFact & {
   readonly seq: number;
   readonly prev: string;
-  /** Never falls, whatever the system's clock does. Unix milliseconds. */
+  /** Monotonic, independent of the system clock. Unix milliseconds. */
   readonly atMs: number;
   readonly hash: string;
 };
@@ -100,18 +100,18 @@ export type SignedEntry = Extract<JournalEntry, { kind: 'signed' }>;
 export type OutflowEntry = Extract<JournalEntry, { kind: 'outflow' }>;
 export type DestinationEntry = Extract<JournalEntry, { kind: 'destination' }>;
 
-/** The journal is not what this signer wrote, so nothing may be signed with it. */
+/** The journal was altered or damaged, so nothing may be signed with it. */
 export class JournalBroken extends Error {
   override readonly name = 'JournalBroken';
 }
 
 const LOCK_WAIT_MS = 20_000;
-/** A connection that nobody refers to is closed with the next cleaning of memory, and its lock is gone. */
+/** Keeps references: garbage collection would close an unreferenced connection and drop its lock. */
 const heldLocks = new Set<DatabaseSync>();
 
 /**
- * One signer at a time uses a journal, until `release` or the end of the process; a predecessor that is still ending is
- * waited for. Throws `JournalBroken`.
+ * Ensures that one signer at a time uses a journal, until `release` or the end of the process. Waits for a predecessor
+ * that is still shutting down. Throws `JournalBroken`.
  */
 export function lockJournals(directory: string): { release(): void } {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -131,13 +131,13 @@ export function lockJournals(directory: string): { release(): void } {
   };
 }
 
-/** Append-only, chained by hash, synced before anything it records leaves the signer. */
+/** Append-only, hash-chained, and synced before anything that it records leaves the signer. */
 export class Journal {
   readonly #file: number;
   readonly #headPath: string;
   readonly #entries: JournalEntry[];
   #bytes: number;
-  /** When the newest entry was written or read, by the clock that nobody sets. */
+  /** When the newest entry was written or read, on the monotonic clock. */
   #sinceMs = performance.now();
 
   private constructor(file: number, headPath: string, entries: JournalEntry[], bytes: number) {
@@ -148,7 +148,7 @@ export class Journal {
   }
 
   /**
-   * Reads and checks the whole chain. A last line that a crash cut off was never answered and is dropped. Throws
+   * Reads and verifies the whole chain. An incomplete last line from a crash was never answered and is dropped. Throws
    * `JournalBroken`.
    */
   static open(path: string): Journal {
@@ -168,9 +168,8 @@ export class Journal {
   }
 
   /**
-   * The journal's own time, which never falls: `nowMs` (Unix milliseconds), or the newest entry's time and what has
-   * passed since. A clock that was ahead once and was put right must not hold every later entry at the moment it had
-   * named.
+   * The journal's own monotonic time: `nowMs` (Unix milliseconds), or the newest entry's time plus the time elapsed
+   * since. After a clock that ran ahead was corrected, time must not stand still at the newest entry.
    */
   timeMs(nowMs: number): number {
     const newestMs = this.#entries.at(-1)?.atMs;
@@ -182,8 +181,7 @@ export class Journal {
   }
 
   /**
-   * Durable when it returns, as though never tried when it throws. Throws `JournalBroken` when somebody else wrote to
-   * the file.
+   * Durable when it returns, without effect when it throws. Throws `JournalBroken` if somebody else wrote to the file.
    */
   append(fact: JournalFact, nowMs: number): JournalEntry {
     if (fstatSync(this.#file).size !== this.#bytes) throw new JournalBroken('another process wrote to the journal');
@@ -192,7 +190,7 @@ export class Journal {
     const entry: JournalEntry = { ...body, hash: hashOf(body) };
     const line = Buffer.from(`${JSON.stringify(entry)}\n`);
     try {
-      // A disk that fills up takes the beginning of the line and reports no fault.
+      // A write to a disk that fills up may be short without an error.
       for (let written = 0; written < line.length;) written += writeSync(this.#file, line, written);
       fsyncSync(this.#file);
     } catch (error) {
@@ -207,7 +205,7 @@ export class Journal {
   }
 
   /**
-   * Beside the journal, so that one which was cut, or an older copy of it, is noticed. One that lags says less, and
+   * Recorded beside the journal, so that a truncated journal or an older copy is noticed. A stale head proves less, but
    * nothing wrong.
    */
   #keepHead({ seq, hash: own }: JournalEntry): void {
@@ -216,16 +214,16 @@ export class Journal {
       writeFileSync(next, JSON.stringify({ seq, hash: own }), { mode: 0o600, flush: true });
       renameSync(next, this.#headPath);
     } catch {
-      // The entry is durable, and that is what counts.
+      // The entry is durable, which is enough.
     }
   }
 
-  /** Nobody was told of the entry that failed, so it may go. */
+  /** The failed entry was never reported, so it may be removed. */
   #takeBack(): void {
     try {
       ftruncateSync(this.#file, this.#bytes);
     } catch {
-      // The next entry finds the file longer than it should be, and refuses.
+      // The next entry finds the file longer than expected and refuses.
     }
   }
 
@@ -243,7 +241,7 @@ export function readJournal(path: string): { readonly whole: string; readonly en
   return { whole, entries };
 }
 
-/** Throws `JournalBroken` if the journal lacks the newest entry that this directory has seen. */
+/** Throws `JournalBroken` if the journal lacks the newest entry recorded in this directory. */
 function assertWhole(entries: readonly JournalEntry[], headPath: string): void {
   if (!existsSync(headPath)) return;
   const { seq, hash: head } = parseHead(readFileSync(headPath, 'utf8'));

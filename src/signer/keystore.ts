@@ -12,12 +12,12 @@ const keystoreSchema = z.strictObject({
 });
 type Keystore = z.infer<typeof keystoreSchema>;
 
-/** The file is not a keystore, belongs to another mode, or the passphrase does not open it. Never says more. */
+/** The file is not a keystore, belongs to another mode, or the passphrase is wrong. Never tells more. */
 export class KeystoreRefused extends Error {
   override readonly name = 'KeystoreRefused';
 }
 
-/** Encrypts a mnemonic. Everything readable in the file is bound to the ciphertext. */
+/** Encrypts a mnemonic. All plaintext fields are authenticated with the ciphertext. */
 export function sealKeystore(mode: Mode, mnemonic: string, passphrase: string, cost: ScryptCost): Keystore {
   return { format: 'quittance-keystore', version: 1, mode, ...sealText(headerOf(mode), mnemonic, passphrase, cost) };
 }

@@ -28,30 +28,30 @@ import { refusal, standing } from './exclusive.ts';
 import type { JournalEntry } from './journal.ts';
 import { must } from '../domain/must.ts';
 
-/** A settlement, or a return of native coin, that the event log asks for and that has not ended. */
+/** An open settlement, or return of native coin, in the event log. */
 interface OpenMove {
   readonly account: string;
   readonly units: bigint;
 }
 
 /**
- * What each merchant is owed, and what unknown senders of native coin are, by network and coin, made of the event log
- * by the signer itself: it is given every event from the first one on, hashes each text, and counts nothing unless the
- * tree over all of them has the roots that it signed as checkpoints.
+ * What each merchant and the account of unknown senders of native coin are owed, by network and coin. The signer
+ * computes it from the event log itself: it receives every event from the first one, hashes each text, and counts
+ * nothing unless the tree over all of them has the roots that it signed as checkpoints.
  */
 export class LedgerAccounts {
   readonly #anchors: () => readonly AuditAnchor[];
-  /** Up to the newest checkpoint that was reached. */
+  /** Up to the newest checkpoint reached. */
   readonly #proven = new MerkleFrontier();
-  /** Leaves behind it. */
+  /** Leaves after it. */
   #open: Buffer[] = [];
-  /** Text, which takes a third of the memory that the records would. */
+  /** As text, which takes a third of the memory of records. */
   readonly #sessions = new Map<string, string>();
   readonly #owed = new Map<string, bigint>();
-  /** Native coin at collection addresses, in 10^-18 units: what a fee took beyond it had come from outside. */
+  /** Native coin at collection addresses in 10^-18 units. Fees beyond it were paid from outside funds. */
   readonly #held = new Map<string, bigint>();
   readonly #moves = new Map<string, OpenMove>();
-  /** What entries by hand give to accounts, with the hash of the terms that two people must have agreed to. */
+  /** Credits from manual entries, with the hash of the terms that two people must have approved. */
   readonly #given: { readonly account: string; readonly units: bigint; readonly terms: string }[] = [];
   readonly #asked = new Set<string>();
   #signed: { readonly anchors: readonly AuditAnchor[]; readonly roots: ReadonlyMap<number, string> } = {
@@ -65,15 +65,15 @@ export class LedgerAccounts {
     this.#anchors = anchors;
   }
 
-  /** Takes the events from leaf `from` on; none when that is not the next one, which the answer names. */
+  /** Takes the events from leaf `from` on; none if that is not the next leaf, which the result names. */
   take(from: number, events: readonly LedgerEvent[]): LedgerTaken {
     if (this.#fault === null && from === this.#size) for (const event of events) this.#take(event);
     return { size: this.#size, fault: this.#fault };
   }
 
   /**
-   * Why the settlement is more than the merchant's account holds, or the return more than is owed to unknown senders;
-   * null when it is not.
+   * Why the settlement exceeds the merchant's account, or the return the account of unknown senders; null if it does
+   * not.
    */
   refusal(order: OutgoingTransaction, entries: readonly JournalEntry[]): SignerRefusal | null {
     // A checkpoint may have been signed since the last events came.
@@ -117,7 +117,7 @@ export class LedgerAccounts {
     }
   }
 
-  /** Moves leaves under the tree as far as checkpoints reach; each of them must have the root that was signed. */
+  /** Moves leaves into the proven tree up to the newest checkpoint. Each checkpoint must have the signed root. */
   #prove(): void {
     const anchors = this.#anchors();
     if (anchors !== this.#signed.anchors)
@@ -162,7 +162,7 @@ export class LedgerAccounts {
     });
   }
 
-  /** What takes from an account counts at once; what gives to one, when two people agreed to it here. */
+  /** Debits count at once; credits count once two people have approved them here. */
   #bookAdjustment(event: AdjustmentEvent): void {
     if (event.type !== 'AdjustmentPosted') return;
     const { mode } = event.data;
@@ -198,8 +198,8 @@ export class LedgerAccounts {
   }
 
   /**
-   * What was signed of them is in the event log forever: a log without it is not the one that the signature was given
-   * for.
+   * What was signed for them is in the event log forever. A log without it is not the one for which the signature was
+   * given.
    */
   #unknownMove({ network }: OutgoingTransaction, entries: readonly JournalEntry[]): string | null {
     const missing = standing(entries).find(
@@ -209,7 +209,7 @@ export class LedgerAccounts {
   }
 }
 
-/** The account of a merchant, or of unknown senders, that the line is of; null for every other. */
+/** The account of a merchant or of unknown senders in this line; null for others. */
 function ownedAccountOf(mode: Mode, posting: Posting): string | null {
   if (posting.account === SUSPENSE) return accountKey(mode, SUSPENSE, posting);
   const merchant = merchantAccountOf(posting.account);

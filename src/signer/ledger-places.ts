@@ -6,8 +6,8 @@ import { placeOf, type JournalEntry, type SignedEntry } from './journal.ts';
 type PlaceEntry = SignedEntry | Extract<JournalEntry, { kind: 'resumed' }>;
 
 /*
- * Where a ledger may be in this journal: at what was signed last on a network, or where two people let the network
- * begin anew after its journal was lost.
+ * Possible places of an event log in this journal: the last signature on a network, or the entry with which two people
+ * let the network start over after its journal was lost.
  */
 
 export const placesOn = (entries: readonly JournalEntry[], network: Network): PlaceEntry[] =>
@@ -17,20 +17,20 @@ export const placesOn = (entries: readonly JournalEntry[], network: Network): Pl
       (entry.kind === 'resumed' && replacedBy(entry, network) !== undefined),
   );
 
-/** Which of them the ledger's place is; one that was lost counts as the entry by which its network began anew. */
+/** Index of the event log's place. A lost place counts as the entry with which its network started over. */
 export const indexOfPlace = (places: readonly PlaceEntry[], network: Network, { hash }: JournalPlace): number =>
   places.findLastIndex(
     (entry) => entry.hash === hash || (entry.kind === 'resumed' && replacedBy(entry, network)?.hash === hash),
   );
 
-/** False where this is not the journal of that ledger, or a copy that is older than it. */
+/** False if this is not the journal of that event log, or an outdated copy of it. */
 export const holdsPlace = (entries: readonly JournalEntry[], network: Network, place: JournalPlace): boolean =>
   indexOfPlace(placesOn(entries, network), network, place) >= 0;
 
 export const lostPlaces = (entries: readonly JournalEntry[], ledger: readonly LedgerPlace[]): LedgerPlace[] =>
   ledger.filter(({ network, place }) => !holdsPlace(entries, network, place));
 
-/** The newest of each network. */
+/** The newest place of each network. */
 export const newestPlaces = (entries: readonly JournalEntry[]): Partial<Record<Network, JournalPlace>> =>
   Object.fromEntries(
     NETWORKS.flatMap((network) => {

@@ -7,16 +7,16 @@ import type { PayoutLimits, PayoutRules } from '../ports/signer-protocol.ts';
 import { must } from '../domain/must.ts';
 
 /*
- * Limits come from the configuration, and whoever starts the signer could start it with others. So it keeps those it
- * first saw: what allows less holds at once, what allows more once two approvers want it.
+ * Limits come from the configuration, which whoever starts the signer could change. The signer therefore keeps the
+ * first ones: stricter limits apply at once, looser ones only after two approvals.
  */
 
-/** What one mode may pay. An amount that is not named allows nothing. */
+/** Limits of one mode. Coins without an amount may not be paid. */
 export interface Limits {
   readonly amounts: Readonly<Record<string, string>>;
   /** Cold addresses as `<network> <address>`, sorted. */
   readonly addresses: readonly string[];
-  /** What is taken as evidence for a refund to another than who paid, sorted. */
+  /** Accepted evidence for a refund to another payee, sorted. */
   readonly claims: readonly EvidenceKind[];
 }
 
@@ -51,7 +51,7 @@ export function limitsOf(rules: PayoutRules, mode: Mode): Limits {
   return { amounts, addresses, claims: (rules.claims ?? []).toSorted() };
 }
 
-/** What both allow. */
+/** The stricter combination of both. */
 export function stricter(one: Limits, other: Limits): Limits {
   const named = Object.keys(one.amounts).filter((name) => Object.hasOwn(other.amounts, name));
   const amounts = named.map((name) => [name, lower(must(one.amounts[name]), must(other.amounts[name]))] as const);

@@ -11,9 +11,7 @@ import type { Journal, JournalEntry, SignedEntry } from './journal.ts';
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
-/**
- * Whether an id names something of another kind or network: what is released or approved by its id must be one thing.
- */
+/** Whether the id belongs to another kind or network. An id that is released or approved must be unambiguous. */
 export const isIdTaken = (entries: readonly JournalEntry[], { id, kind, network }: OutgoingTransaction): boolean =>
   bytesOf(entries).some((entry) => entry.id === id && (entry.purpose !== kind || entry.network !== network));
 
@@ -24,7 +22,7 @@ export const isIdTaken = (entries: readonly JournalEntry[], { id, kind, network 
  */
 export function limitsRefusal(
   order: { readonly coin: Coin; readonly amount: string },
-  /** What an approval of it is for. */
+  /** The terms that an approval refers to. */
   terms: string,
   entries: readonly JournalEntry[],
   rules: PayoutRules,

@@ -18,9 +18,9 @@ import { must } from '../domain/must.ts';
 import { codeOf } from '../runtime/util/code-of.ts';
 
 /*
- * The signer: the only process that holds private keys. One line on standard input says where its keys are. It reports
- * on standard output that it is ready, serves a Unix socket, and ends when standard input closes, so it never outlives
- * its parent, however that ended.
+ * The signer: the only process that holds private keys. One line on standard input tells where its keys are. It reports
+ * readiness on standard output, serves a Unix socket, and ends when standard input closes, so it never outlives its
+ * parent, however that ended.
  */
 
 const walletSource = z.discriminatedUnion('kind', [
@@ -40,7 +40,7 @@ const bootstrapSchema: z.ZodType<SignerBootstrap> = z.strictObject({
   crashAt: z.string().min(1).exactOptional(),
 });
 
-/** Longest time an orderly stop of the parent may take after the terminal or the init system told everyone to end. */
+/** Longest orderly shutdown of the parent after the terminal or the init system signalled the whole group. */
 const GRACE_MS = 15_000;
 
 function openWallets(sources: SignerBootstrap['wallets']): ReadonlyMap<Mode, Wallet> {
@@ -100,7 +100,8 @@ function giveUp(error: unknown): void {
 }
 
 process.umask(0o077);
-// The parent decides when the signer ends; a signal to the whole group must not take the keys away from its last work.
+// The parent decides when the signer ends. A signal to the whole group must not stop it before the parent's last
+// request.
 process.on('SIGINT', () => {});
 process.on('SIGTERM', () => setTimeout(() => process.exit(0), GRACE_MS).unref());
 process.stdin.on('end', () => process.exit());

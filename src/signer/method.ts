@@ -5,7 +5,10 @@ import type { AuditSigner } from './audit-signer.ts';
 import type { Outgoing } from './outgoing.ts';
 import type { Wallet } from './wallet.ts';
 
-/** A request the signer will not serve: a value of the protocol, thrown only between here and `answerRequest`. */
+/**
+ * A request that the signer refuses. Thrown only between here and `answerRequest`, which turns it into a protocol
+ * value.
+ */
 export class MethodRefused extends Error {
   override readonly name = 'MethodRefused';
   readonly code: SignerErrorCode;
@@ -18,9 +21,9 @@ export class MethodRefused extends Error {
 /** Everything a method may use. */
 export interface SignerContext {
   readonly wallets: ReadonlyMap<Mode, Wallet>;
-  /** Null when the signer was given nothing to pay with. */
+  /** Null if the signer has no payout rules. */
   readonly outgoing: Outgoing | null;
-  /** Null when the signer was told no place for its anchors, or holds no keys. */
+  /** Null if the signer has no directory for its anchors, or no keys. */
   readonly audit: AuditSigner | null;
 }
 
@@ -29,7 +32,7 @@ export interface Method<Params, Result> {
   run(params: Params, context: SignerContext): Result | Promise<Result>;
 }
 
-/** Keeps the parameter type of each method together with its schema. */
+/** Ties a method's parameter type to its schema. */
 export const method = <Params, Result>(definition: Method<Params, Result>): Method<unknown, Result> => definition;
 
 export function walletOf({ wallets }: SignerContext, mode: Mode): Wallet {

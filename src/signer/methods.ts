@@ -10,7 +10,7 @@ const mode = z.enum(['live', 'test']);
 const index = z.int().min(0).max(0x7fff_ffff);
 const keyCount = z.int().min(0).max(MAX_SOLANA_KEYS_PER_REQUEST);
 
-/** The whole of what the signer can be asked. What is not here does not exist. */
+/** The complete list of the signer's methods. */
 const METHODS: ReadonlyMap<string, Method<unknown, unknown>> = new Map<string, Method<unknown, unknown>>([
   [
     'exportWatchOnly',

@@ -15,9 +15,8 @@ import type { SigningWallet } from './signing-wallet.ts';
 import { must } from '../domain/must.ts';
 
 /**
- * Native coin goes back to who sent it to a collection address, as the chain shows it: once for each transfer, no more
- * than it brought less the fee of the way back, and only out of what the books hold for unknown senders. The treasury
- * pays, so the caps of native coin count.
+ * Returns native coin to the sender found on chain: once per transfer, no more than its amount less the fee of the
+ * return, and only from what the books hold for unknown senders. The treasury pays, so the caps on native coin apply.
  */
 export const NATIVE_RETURN: Policy = {
   refusal: (order, parts) => {
@@ -65,7 +64,7 @@ async function takeTransfer(order: OutgoingTransaction, { others }: PolicyParts,
   return { ok: true, takenFrom: [{ depositKey, units: found.units.toString() }] };
 }
 
-/** The operator adds nothing: amount and dearest fee are no more than came. Null for every other kind. */
+/** The operator adds nothing: amount and maximum fee are no more than what arrived. Null for every other kind. */
 export function feeOfReturnRefusal(
   draft: TransactionDraft,
   { kind, coin }: OutgoingTransaction,

@@ -9,9 +9,9 @@ import type { JournalEntry, SignedEntry } from './journal.ts';
 import { bytesOf, isEvm, refusal } from './exclusive.ts';
 import { DAY_MS, HOUR_MS } from './limits.ts';
 
-/* What transactions may take of the native coin, judged by their own bytes. */
+/* Limits on native coin, computed from the transactions' own bytes. */
 
-/** Why the fees of a draft are not to be paid, whoever pays them; null when they are in bounds. */
+/** Why the fees of a draft are too high, whoever pays them; null if they are within bounds. */
 export function feeRefusal(
   draft: TransactionDraft,
   network: Network,
@@ -36,13 +36,11 @@ export interface NativeParts {
   readonly network: Network;
   readonly entries: readonly JournalEntry[];
   readonly limits: NativeLimitsChange | undefined;
-  /** The journal's own time, which never falls. */
+  /** The journal's own monotonic time. */
   readonly nowMs: number;
 }
 
-/**
- * Caps on the native coin, over everything that the treasury pays for; null when the draft stays within all of them.
- */
+/** Caps on native coin over everything that the treasury pays for; null if the draft stays within all of them. */
 export function nativeRefusal(draft: TransactionDraft, parts: NativeParts): SignerRefusal | null {
   const limits = nativeLimitsOf(parts.network, parts.limits);
   const most = mostNative(draft);
@@ -57,7 +55,7 @@ export function nativeRefusal(draft: TransactionDraft, parts: NativeParts): Sign
   return windowsRefusal(most, exclusiveKey(draft), limits, parts);
 }
 
-/** Whether there is room for one more of the size of the last one: asked before anything is drawn up. */
+/** Whether there is room for another transaction of the last one's size; checked before anything is drafted. */
 export function nativeRoomRefusal(parts: NativeParts): SignerRefusal | null {
   const last = paidByTreasury(parts).at(-1);
   return windowsRefusal(last ? mostNative(last.draft) : 0n, null, nativeLimitsOf(parts.network, parts.limits), parts);
@@ -85,7 +83,10 @@ function windowsRefusal(
   return null;
 }
 
-/** With the new transaction. Of those that exclude each other the dearest counts; everything else as if it landed. */
+/**
+ * Use including the new transaction. Of transactions that exclude each other the most expensive counts; all others
+ * count as landed.
+ */
 function usedNative(most: bigint, own: string | null, parts: NativeParts, windowMs: number): bigint {
   let counted = own === null ? most : 0n;
   const exclusive = new Map<string, bigint>(own === null ? [] : [[own, most]]);
@@ -99,7 +100,7 @@ function usedNative(most: bigint, own: string | null, parts: NativeParts, window
   return [...exclusive.values()].reduce((total, units) => total + units, counted);
 }
 
-/** On Solana the treasury pays for sweeps, too; elsewhere their fees come out of what top-ups gave. */
+/** On Solana the treasury also pays for sweeps; elsewhere their fees come out of top-ups. */
 export const isPaidByTreasury = ({ kind, network }: Pick<OutgoingTransaction, 'kind' | 'network'>): boolean =>
   kind !== 'sweep' || network === 'solana';
 

@@ -5,11 +5,11 @@ import { evmAddressOf, tronAddressOf } from './account-address.ts';
 import { must } from '../domain/must.ts';
 
 /*
- * What comes from outside, in the one form that each network has for it: what means the same is written the same, or it
- * is refused at the door. Keys of the journal and comparisons of addresses rest on that.
+ * Input fields in the canonical form of each network: equal values have equal text, or are refused on entry. Journal
+ * keys and address comparisons rely on that.
  */
 
-/** EIP-55. The form without capitals is the only other one that is understood. */
+/** EIP-55. The only other accepted form is all lower case. */
 const evmAddress = z
   .string()
   .regex(/^0x[0-9a-fA-F]{40}$/)
@@ -52,7 +52,7 @@ export const FIELDS: Readonly<Record<Network, NetworkFields>> = {
   solana: solanaFields,
 };
 
-/** What has a network, by that network's own fields. `shapeOf` must not name `network` itself. */
+/** Objects with a network and that network's own fields. `shapeOf` must not contain `network` itself. */
 export function onNetwork<Value>(
   shapeOf: (fields: NetworkFields, network: Network) => z.core.$ZodLooseShape,
 ): z.ZodType<Value> {
@@ -65,16 +65,16 @@ export function onNetwork<Value>(
   ) as unknown as z.ZodType<Value>;
 }
 
-/** Names of sessions, refunds, moves and merchants. */
+/** Ids of sessions, refunds, moves and merchants. */
 export const id = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 /** Below 2^256. */
 export const units = z
   .string()
   .regex(/^(0|[1-9]\d{0,77})$/)
   .refine((text) => BigInt(text) < 1n << 256n, 'above 2^256 - 1');
-/** A place in the wallet. */
+/** An index in the wallet. */
 export const walletIndex = z.int().min(0).max(0x7fff_ffff);
-/** A person's name, or where an order comes from. */
+/** A person's name, or the origin of an order. */
 export const words = z.string().regex(/^[^\p{C}]{1,256}$/u);
 /** Decimal string in units of a coin. */
 export const amount = z.string().regex(/^(0|[1-9]\d{0,11})(\.\d{1,18})?$/);

@@ -26,7 +26,7 @@ import type { Outgoing } from './outgoing.ts';
 
 export const mode = z.enum(['live', 'test']);
 
-/** The key is what the place in the chain says, so that nobody can name one deposit twice. */
+/** The key must match the chain position, so that one deposit cannot be named twice. */
 const isItsKey =
   (network: Network) =>
   ({ depositKey, txHash, logIndex }: DepositProof): boolean =>
@@ -44,7 +44,7 @@ const depositOn = (fields: NetworkFields, network: Network): z.ZodType<TakenDepo
     })
     .refine(isItsKey(network), { path: ['depositKey'] });
 
-/** Only a refund belongs to a session, and only what is paid back is of deposits, or of a transfer of native coin. */
+/** Only a refund has a session, and only returned money comes from deposits or from a transfer of native coin. */
 const isWhole = ({ kind, refund, deposits, transfer }: OutgoingTransaction): boolean =>
   (kind === 'refund') === (refund !== null) &&
   (kind === 'refund' || kind === 'return' || deposits.length === 0) &&
@@ -159,7 +159,7 @@ const ledgerEvent: z.ZodType<LedgerEvent> = z.strictObject({
 });
 const ledgerPage = z.strictObject({ from: z.int().min(0), events: z.array(ledgerEvent).max(1_000) });
 
-/** What the signer can be asked about money out. */
+/** The signer's methods for outgoing transactions. */
 export const OUTGOING_METHODS: readonly (readonly [string, Method<unknown, unknown>])[] = [
   [
     'treasuryAddresses',

@@ -42,8 +42,8 @@ import { must } from '../domain/must.ts';
 
 /**
  * Decides what is signed, by the policy of its kind. It trusts no request: payers and amounts are read from the chain,
- * our own addresses are derived here, limits and earlier payments are in its own journal, and a request whose event
- * log is at another position than the journal is refused.
+ * our own addresses are derived here, limits and earlier payments are in its own journal, and a request whose event log
+ * is at another position than the journal is refused.
  */
 export class Outgoing {
   readonly #accounts: ReadonlyMap<Mode, SignerAccount>;
@@ -92,7 +92,7 @@ export class Outgoing {
     );
   }
 
-  /** Gives what was taken back to its deposits, once the signer itself saw on chain that nothing was paid. */
+  /** Returns reserved money to its deposits, once the signer itself has seen on chain that nothing was paid. */
   release({ mode, network, id }: OutgoingTransaction): Promise<SignerVerdict> {
     return this.#inTurn(mode, async ({ journal }) => {
       const entries = bytesOf(journal.entries).filter((entry) => entry.id === id && entry.network === network);
@@ -122,7 +122,7 @@ export class Outgoing {
     );
   }
 
-  /** Those of the transactions that this signer never signed. */
+  /** The transactions among these that this signer never signed. */
   unknown(mode: Mode, network: Network, txHashes: readonly string[]): Promise<readonly string[] | SignerRefusal> {
     return this.#inTurn(mode, async ({ journal }) => {
       const signed = new Set(
@@ -132,7 +132,7 @@ export class Outgoing {
     });
   }
 
-  /** What was signed after the place that a ledger has. */
+  /** What was signed after the place of an event log. */
   signedAfter(
     mode: Mode,
     network: Network,
@@ -141,7 +141,7 @@ export class Outgoing {
     return this.#inTurn(mode, async ({ journal }) => signedAfter(journal.entries, network, ledger));
   }
 
-  /** Anyone may stop; going on is for two approvers. */
+  /** Anyone may stop; resuming needs two approvers. */
   stop(mode: Mode, by: string): Promise<SignerStatus | SignerRefusal> {
     return this.#inTurn(mode, async (account) => {
       if (!isStopped(account.journal)) account.journal.append({ kind: 'stopped', by }, this.#nowMs());
@@ -158,13 +158,15 @@ export class Outgoing {
     const { journal, wallet } = account;
     const { id, kind: purpose, network, coin, fromAddress, toAddress } = order;
     if (isIdTaken(journal.entries, order)) return refusal('denied', 'id_taken', `${id} belongs to another order`);
-    // What the ledger has paid was not done here: no payment, no cap and no nonce of it is remembered on any network.
+    // What the event log has paid is missing here: this journal remembers none of its payments, caps and nonces on any
+    // network.
     if (request.ledger !== null && !holdsPlace(journal.entries, network, request.ledger) && !isStopped(journal))
       journal.append({ kind: 'stopped', by: NO_JOURNAL }, this.#nowMs());
     const places = placesOn(journal.entries, network);
     const ofNetwork = bytesOf(places);
     const repeated = ofNetwork.find((entry) => entry.id === id && entry.attempt === attempt);
-    // After a crash between the journal and the ledger the ledger is one behind, and asks for exactly that entry again.
+    // After a crash between the journal and the event log, the latter is one entry behind and requests that entry
+    // again.
     const before = repeated && places.at(-1) === repeated ? places.at(-2) : places.at(-1);
     if (placeOf(before)?.hash !== request.ledger?.hash)
       return refusal(
@@ -189,7 +191,7 @@ export class Outgoing {
     const unaffordable = feeOfReturnRefusal(draft, order, judged);
     if (unaffordable) return unaffordable;
     const signed = await signedBytesOf(draft, order, wallet);
-    // Two with equal bytes would land as one: the later one takes another moment.
+    // Two transactions with equal bytes would land as one; the later one uses another time.
     if (bytesOf(journal.entries).some((entry) => entry.txHash === signed.txHash))
       return refusal('later', 'equal_bytes', 'another transfer has exactly this transaction');
     crashPoint('signer-before-journal');
@@ -251,8 +253,8 @@ export class Outgoing {
   }
 
   /**
-   * Moves nothing, so neither the deposit nor any cap on coins is asked about; the fee was. Until the chain says which
-   * of them landed, the leg counts as paid.
+   * Moves nothing, so neither the deposit nor any cap on coins is checked; the fee was. Until the chain shows which of
+   * them landed, the leg counts as paid.
    */
   async #cancellation(
     { order: { id, kind, network }, draft }: SigningRequest,
@@ -269,9 +271,7 @@ export class Outgoing {
     return refusal('denied', 'may_still_land', `the cancellation excludes nothing signed for ${id}`);
   }
 
-  /**
-   * Everything that must hold before any transaction; a replacement takes the place of what was signed under its name.
-   */
+  /** Checks common to all transactions. A replacement supersedes what was signed for its id. */
   async #judge(order: OutgoingTransaction, account: SignerAccount, view: ChainView): Promise<Judged> {
     const { wallet, journal, rules } = account;
     const stopped = stopRefusal(journal, order.network);
@@ -361,7 +361,7 @@ function viewOf(network: PayoutNetwork, limits: NativeLimits): ChainView {
   }
 }
 
-/** A limit that is new to the journal or lower than before applies at once. */
+/** A limit that is new to the journal or stricter than before applies at once. */
 function accountOf(rules: PayoutRules, mode: Mode, wallet: SigningWallet, nowMs: number): SignerAccount {
   const journal = Journal.open(journalPath(rules, mode, wallet));
   const wanted = limitsOf(rules, mode);
@@ -381,7 +381,7 @@ function accountOf(rules: PayoutRules, mode: Mode, wallet: SigningWallet, nowMs:
   };
 }
 
-/** One journal for a wallet, whatever data directory is used with it. */
+/** One journal per wallet, whichever data directory is used with it. */
 function journalPath(rules: PayoutRules, mode: Mode, wallet: SigningWallet): string {
   return join(
     rules.journalDirectory,

@@ -20,8 +20,8 @@ const MAX_RENT = '0.006';
 const MAX_MAKINGS_A_DAY = 32;
 
 /**
- * Sweeps end in the treasury and gas goes to our own addresses, both derived here; withdrawals and settlements go to an
- * allow-listed address.
+ * Sweeps end in the treasury and top-ups go to our own addresses, both derived here; withdrawals and settlements go to
+ * an allow-listed address.
  */
 export const POLICIES: Readonly<Record<OutgoingKind, Policy>> = {
   refund: PAY_BACK,
@@ -38,7 +38,7 @@ export const POLICIES: Readonly<Record<OutgoingKind, Policy>> = {
   nonce_account: { refusal: nonceAccountRefusal },
 };
 
-/** The sender is the collection address at the place named, the receiver the treasury: both derived here. */
+/** The sender must be the collection address at the given index, the receiver the treasury; both are derived here. */
 function sweepRefusal(order: OutgoingTransaction, wallet: SigningWallet): SignerRefusal | null {
   const family = addressFamilyOf(order.network);
   if (order.derivationIndex === null || wallet.collectionAddress(family, order.derivationIndex) !== order.fromAddress)
@@ -60,7 +60,7 @@ function topUpRefusal(order: OutgoingTransaction, wallet: SigningWallet): Signer
 }
 
 /**
- * The rent of accounts that the treasury itself derives: there are few, and the chain lets each be created only once.
+ * The rent of accounts that the treasury itself derives. There are few, and the chain lets each be created only once.
  */
 function nonceAccountRefusal(order: OutgoingTransaction, { wallet, all, nowMs }: PolicyParts): SignerRefusal | null {
   const { derivationIndex: index, coin, toAddress, network } = order;
@@ -72,14 +72,14 @@ function nonceAccountRefusal(order: OutgoingTransaction, { wallet, all, nowMs }:
     return refusal('denied', 'not_our_address', 'not a nonce account of this treasury');
   if (amountOf(order.amount) > amountOf(MAX_RENT))
     return refusal('later', 'per_transaction_cap', `more than ${MAX_RENT} SOL for one account`);
-  // What fails costs its fee all the same.
+  // Failed transactions cost their fee too.
   const today = bytesOf(all).filter(({ purpose, atMs }) => purpose === 'nonce_account' && atMs > nowMs - DAY_MS);
   return today.length < MAX_MAKINGS_A_DAY
     ? null
     : refusal('later', 'velocity', `${today.length} transactions that create nonce accounts within a day`);
 }
 
-/** Allow-list, caps and four eyes. */
+/** Allow-list, caps and approvals. */
 function outwardRefusal(
   order: OutgoingTransaction,
   { wallet, others, rules, nowMs }: PolicyParts,

@@ -8,29 +8,32 @@ import type { JournalEntry, SignedEntry } from './journal.ts';
 import type { LedgerAccounts } from './ledger-accounts.ts';
 import type { SigningWallet } from './signing-wallet.ts';
 
-/** Allowed, with the money of deposits that it takes, or why not. */
+/** Allowed, with the money that it takes from deposits, or the reason why not. */
 export type Judged = { readonly ok: true; readonly takenFrom: SignedEntry['takenFrom'] } | SignerRefusal;
 
 export interface PolicyParts {
   readonly wallet: SigningWallet;
   readonly rules: PayoutRules;
-  /** The journal without what was signed for the transaction itself, and with it. */
+  /** The journal without and with the entries signed for the transaction itself. */
   readonly others: readonly JournalEntry[];
   readonly all: readonly JournalEntry[];
   readonly ledger: Pick<LedgerAccounts, 'refusal'>;
-  /** The journal's own time, which never falls. Unix milliseconds. */
+  /** The journal's own monotonic time. Unix milliseconds. */
   readonly nowMs: number;
 }
 
-/** What one kind of transaction is allowed. */
+/** The rules for one kind of transaction. */
 export interface Policy {
-  /** Why it may not be signed, from wallet, rules and journal alone; null when nothing stands in the way. */
+  /** Why it may not be signed, from wallet, rules and journal alone; null if there is no objection. */
   refusal(order: OutgoingTransaction, parts: PolicyParts): SignerRefusal | null;
-  /** What only the chain shows, asked last. Throws `ViewUnavailable`. */
+  /** Checks that need the chain, made last. Throws `ViewUnavailable`. */
   onChain?(order: OutgoingTransaction, parts: PolicyParts, view: ChainView): Promise<Judged>;
 }
 
-/** Nobody is asked to approve what the account of a merchant, or of unknown senders, does not hold. */
+/**
+ * Checks coverage first, so that nobody is asked to approve what the account of a merchant or of unknown senders does
+ * not hold.
+ */
 export function coveredRefusal(
   refused: SignerRefusal | null,
   order: OutgoingTransaction,
@@ -39,7 +42,7 @@ export function coveredRefusal(
   return (refused === null || refused.code === 'approval' ? ledger.refusal(order, others) : null) ?? refused;
 }
 
-/** Whoever started the signer with another wallet must look before anything is paid. */
+/** Stops payments when the signer was started with another wallet, until a person has looked. */
 export function treasuryFault(
   { network, fromAddress }: OutgoingTransaction,
   wallet: SigningWallet,

@@ -40,7 +40,7 @@ const approver = z.discriminatedUnion('kind', [
   }),
 ]);
 
-/** What the main process may tell the signer about payouts at its start. */
+/** The payout rules that the main process may pass to the signer at its start. */
 export const payoutRulesSchema: z.ZodType<PayoutRules> = z.strictObject({
   journalDirectory: z.string().min(1),
   networks: z.array(network),

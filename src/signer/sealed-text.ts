@@ -2,12 +2,13 @@ import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from 'node:
 import { z } from 'zod';
 
 /*
- * A text under a passphrase: scrypt and AES-256-GCM. Everything readable beside it is bound to the ciphertext.
+ * A text encrypted under a passphrase: scrypt and AES-256-GCM. All plaintext beside it is authenticated with the
+ * ciphertext.
  */
 
 /**
- * Cost of the key derivation (scrypt). `passphrase` is for words that people choose (128 MiB, some tenths of a second);
- * `randomKey` for 256 random bits, which no amount of work could guess anyway.
+ * Cost of the key derivation (scrypt). `passphrase` is for passphrases chosen by people (128 MiB, some tenths of a
+ * second); `randomKey` for 256 random bits, which cannot be guessed at any cost.
  */
 export const SCRYPT_COST = { passphrase: { N: 2 ** 17, r: 8, p: 1 }, randomKey: { N: 2 ** 10, r: 8, p: 1 } } as const;
 export interface ScryptCost {
@@ -18,12 +19,12 @@ export interface ScryptCost {
 const MAX_SCRYPT_N = 2 ** 20;
 const KEY_BYTES = 32;
 const SALT_BYTES = 32;
-/** 96 bits, as AES-GCM wants it; fresh for every file because the key is, too (the salt is). */
+/** 96 bits, as AES-GCM requires; new for every file, like the key (through its salt). */
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 const bytes = (length: number) => z.string().regex(new RegExp(`^[0-9a-f]{${length * 2}}$`));
-/** The fields of a file that hold a sealed text. */
+/** The fields of a file with a sealed text. */
 export const sealedFields = {
   kdf: z.strictObject({
     name: z.literal('scrypt'),
@@ -41,7 +42,7 @@ export const sealedFields = {
 };
 export type SealedText = { readonly [Field in keyof typeof sealedFields]: z.infer<(typeof sealedFields)[Field]> };
 
-/** `header` is what the file says in clear beside it. */
+/** `header` is the plaintext of the file. */
 export function sealText(header: readonly unknown[], text: string, passphrase: string, cost: ScryptCost): SealedText {
   const iv = randomBytes(IV_BYTES);
   const kdf = {
@@ -60,7 +61,7 @@ export function sealText(header: readonly unknown[], text: string, passphrase: s
   };
 }
 
-/** Null when the passphrase does not open it, or anything of the file was changed. */
+/** Null if the passphrase is wrong, or anything in the file was changed. */
 export function openText(header: readonly unknown[], { kdf, cipher }: SealedText, passphrase: string): string | null {
   const decipher = createDecipheriv('aes-256-gcm', deriveKey(passphrase, kdf), Buffer.from(cipher.iv, 'hex'), {
     authTagLength: TAG_BYTES,

@@ -9,7 +9,7 @@ import { callMethod } from './methods.ts';
 
 const requestSchema = z.strictObject({ id: z.int().min(0), method: z.string().max(64), params: z.unknown() });
 const GREETING_TIMEOUT_MS = 5_000;
-/** Connections that have not shown the token yet; more are turned away. */
+/** Unauthenticated connections; more are refused. */
 const MAX_STRANGERS = 8;
 
 export interface SignerServer {
@@ -17,8 +17,8 @@ export interface SignerServer {
 }
 
 /**
- * Serves the methods on a Unix socket that only this user may open, or this user's group where a service of another
- * user comes in.
+ * Serves the methods on a Unix socket that only this user may open, or also this user's group if a service of another
+ * user connects.
  */
 export function startSignerServer(socketPath: string, door: Door, context: SignerContext): Promise<SignerServer> {
   let strangers = 0;
@@ -46,7 +46,7 @@ export function startSignerServer(socketPath: string, door: Door, context: Signe
         if (!welcomed) return socket.destroy();
         admitted = true;
         welcome();
-        // A service that was started again is the same one: what it left half open is closed.
+        // A restarted service replaces its earlier connection, which is closed.
         inside?.destroy();
         inside = socket;
         socket.write(jsonLine(welcomed));
@@ -78,7 +78,7 @@ async function answer(value: unknown, socket: Socket, context: SignerContext): P
     reply = { id, ok: true, result: await callMethod(method, params, context) };
   } catch (error) {
     const known = error instanceof MethodRefused;
-    // An unforeseen error's text might hold what it choked on, so only its class leaves this process.
+    // The text of an unexpected error might contain its input, so only its class leaves this process.
     reply = {
       id,
       ok: false,

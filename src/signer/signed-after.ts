@@ -7,7 +7,7 @@ import { placeOf, type JournalEntry, type SignedEntry } from './journal.ts';
 import { indexOfPlace, placesOn } from './ledger-places.ts';
 import { must } from '../domain/must.ts';
 
-/** What was signed on a network after the place that a ledger has, oldest first: what a restored ledger lost. */
+/** What was signed on a network after the place of an event log, oldest first: what a restored event log lost. */
 export function signedAfter(
   entries: readonly JournalEntry[],
   network: Network,
@@ -61,7 +61,7 @@ function paymentOf(entry: SignedEntry, entries: readonly JournalEntry[]): Signed
   };
 }
 
-/** Whose address it was when it was signed. */
+/** The merchant to whom the address belonged at the time of signing. */
 const settledMerchant = ({ network, toAddress, seq }: SignedEntry, entries: readonly JournalEntry[]): string | null =>
   entries
     .filter((entry) => entry.kind === 'destination')

@@ -6,9 +6,9 @@ import type { SigningWallet } from './signing-wallet.ts';
 export interface SignerAccount {
   readonly wallet: SigningWallet;
   readonly journal: Journal;
-  /** What the configuration allows. */
+  /** The configured limits. */
   readonly wanted: Limits;
-  /** What is allowed: less, while a change that allows more is not approved. */
+  /** The limits in force; stricter while a looser configuration is not approved. */
   readonly limits: Limits;
   /** With the limits in force. */
   readonly rules: PayoutRules;

@@ -19,7 +19,7 @@ function paidBy(transaction: Transaction, feePayer: PublicKey, blockhash: string
   return Object.assign(transaction, { feePayer, recentBlockhash: blockhash });
 }
 
-/** No more than the base fee, and the rent. */
+/** Pays only the base fee and the rent. */
 export async function nonceAccountBytes(draft: NonceAccountDraft, wallet: SigningWallet): Promise<SignedBytes> {
   const web3 = await import('@solana/web3.js');
   const treasury = new web3.PublicKey(wallet.treasury.solana);
@@ -32,8 +32,8 @@ export async function nonceAccountBytes(draft: NonceAccountDraft, wallet: Signin
 }
 
 /**
- * Pays the owner's associated token account, which is made when it is missing, or SOL to the owner itself; the treasury
- * pays fee and rent. The memo holds the id, so that two equal transfers of one moment are two transactions.
+ * Pays the owner's associated token account, which is created if missing, or SOL to the owner itself. The treasury pays
+ * fee and rent. The memo contains the id, so that two equal simultaneous transfers are two transactions.
  */
 export async function solanaTransferBytes(
   draft: SolanaDraft,
@@ -69,7 +69,7 @@ export async function solanaTransferBytes(
   const message = transaction.serializeMessage();
   const signature = await wallet.signSolanaMessage('treasury', message);
   transaction.addSignature(treasury, Buffer.from(signature));
-  // The collection address that a sweep empties must sign beside the treasury.
+  // The collection address that a sweep empties must sign next to the treasury.
   if (kind === 'sweep') {
     const own = await wallet.signSolanaMessage(must(derivationIndex), message);
     transaction.addSignature(new web3.PublicKey(fromOwner), Buffer.from(own));

@@ -12,7 +12,7 @@ interface Node {
 }
 
 /**
- * Collection keys `m/44'/501'/i'/0'` and the treasury's `m/44'/501'/0'/1'`. Holds private keys: never leaves the
+ * Collection keys `m/44'/501'/i'/0'` and the treasury's `m/44'/501'/0'/1'`. Holds private keys and must never leave the
  * signer.
  */
 export class SolanaKeys {
@@ -45,7 +45,7 @@ export class SolanaKeys {
   }
 }
 
-/** SLIP-10's child step without the parent's fingerprint, whose elliptic-curve work nobody needs here. */
+/** SLIP-10's child derivation without the parent's fingerprint, whose elliptic-curve computation is not needed here. */
 function child({ key, chainCode }: Node, index: number): Node {
   const data = Buffer.alloc(37);
   data.set(key, 1);

@@ -50,7 +50,7 @@ interface RawAccount {
   readonly data: readonly [string, string];
 }
 
-/** Solana as the signer sees it; only what is finalized counts. */
+/** The signer's view of Solana; only what is finalised counts. */
 export class SolanaView implements ChainView {
   readonly #network: PayoutNetwork;
 
@@ -77,7 +77,7 @@ export class SolanaView implements ChainView {
     });
   }
 
-  /** What the address has more after the transaction than before. */
+  /** The address's balance increase in the transaction. */
   findNativeTransfer({
     txHash,
     toAddress,
@@ -100,7 +100,7 @@ export class SolanaView implements ChainView {
   faultOf(draft: TransactionDraft, order: Pick<OutgoingTransaction, 'kind' | 'coin' | 'amount'>): string | null {
     if (draft.kind !== 'solana' && draft.kind !== 'solana-nonce-account') return 'the draft is for another chain';
     if (draft.nonceIndex >= NONCE_ACCOUNTS) return 'the treasury has no such nonce account';
-    // The bytes of such a draft name their receiver themselves.
+    // The bytes of such a draft determine their receiver.
     if ((draft.kind === 'solana-nonce-account') !== (order.kind === 'nonce_account'))
       return 'the draft is for something else';
     if (draft.kind === 'solana-nonce-account' || draft.tokenAddress === null) {
@@ -124,8 +124,8 @@ export class SolanaView implements ChainView {
   }
 
   /**
-   * The value must be the one stored in the treasury's account, as the signer sees it: a recent blockhash in its place
-   * would land, too, whatever the account holds, and so would the next one.
+   * The value must be the one stored in the treasury's nonce account, as the signer sees it: a recent blockhash in its
+   * place would land too, whatever the account holds, and so would the next one.
    */
   async sequenceFault(draft: TransactionDraft, treasury: string): Promise<string | null> {
     if (draft.kind !== 'solana') return null;
@@ -140,12 +140,12 @@ export class SolanaView implements ChainView {
     return stored === draft.nonce ? null : `the nonce is not the one in account ${draft.nonceIndex} of the treasury`;
   }
 
-  /** The same nonce excludes, and nothing else is believed to: not time, not height, not silence. */
+  /** Only the same nonce proves exclusion; time, height and silence do not. */
   mayFollow(earlier: readonly JournaledBytes[], next: TransactionDraft): Promise<boolean> {
     return Promise.resolve(earlier.every(({ draft }) => excludeEachOther(draft, next)));
   }
 
-  /** One of them is finalized and failed: that used the nonce up, so no other can follow. */
+  /** One of them is finalised and failed: it used the nonce, so no other can land. */
   async hadNoEffect(entries: readonly JournaledBytes[]): Promise<boolean> {
     if (!entries.every(({ draft }) => excludeEachOther(draft, must(entries[0]).draft))) return false;
     for (const { txHash } of entries) {
@@ -200,8 +200,8 @@ function deltasOf({ preTokenBalances, postTokenBalances }: NonNullable<RawTransa
 type Message = RawTransaction['transaction']['message'];
 
 /**
- * What the address gained, and who of those that lost lamports beside the fee signed for it; one that did not sign
- * makes it nobody's.
+ * The address's gain, and the signer among those that lost lamports other than the fee; null if one of them did not
+ * sign.
  */
 function lamportsMoved({ accountKeys, header }: Message, meta: NonNullable<RawTransaction['meta']>, toAddress: string) {
   const keys = [...accountKeys, ...(meta.loadedAddresses?.writable ?? []), ...(meta.loadedAddresses?.readonly ?? [])];
@@ -217,7 +217,7 @@ function lamportsMoved({ accountKeys, header }: Message, meta: NonNullable<RawTr
   return { lamports: place < 0 ? 0n : must(changes[place]), senders };
 }
 
-/** The one owner whose money fell; null when that is not exactly one. */
+/** The one owner whose balance fell; null unless there is exactly one. */
 function payerOf(deltas: readonly Delta[], mint: string): string | null {
   const byOwner = new Map<string | null, bigint>();
   for (const { owner, units, mint: of } of deltas)

@@ -8,8 +8,8 @@ import { bytesOf, refusal } from './exclusive.ts';
 import type { SigningWallet } from './signing-wallet.ts';
 
 /**
- * Why gas is not given: the signer itself must see tokens to sweep, gives no more than that sweep takes now, and gives
- * nothing while it cannot see that what it gave before was spent. Null when nothing stands in the way. Throws
+ * Why a top-up is refused: the signer itself must see tokens to sweep, grants no more than that sweep needs now, and
+ * grants nothing while it cannot see that the previous top-up was spent. Null if there is no objection. Throws
  * `ViewUnavailable`.
  */
 export async function topUpFault(
@@ -23,7 +23,7 @@ export async function topUpFault(
   const gas = await view.sweepGas(order.toAddress, wallet.treasury[addressFamilyOf(order.network)]);
   if (gas === null)
     return refusal('denied', 'no_gas_needed', `the treasury itself pays for sweeps on ${order.network}`);
-  // A provider that lags does not show what came just now.
+  // A lagging provider does not show recent deposits.
   if (gas.needed === 0n) return refusal('later', 'nothing_to_sweep', `${order.toAddress} holds nothing to sweep`);
   const room = gas.needed - gas.held;
   if (amountOf(order.amount) <= room) return null;
@@ -34,7 +34,7 @@ export async function topUpFault(
   );
 }
 
-/** The last top-up of the address came to nothing permanently, or a sweep that was signed after it is in the chain. */
+/** The last top-up of the address failed permanently, or a sweep signed after it is in the chain. */
 async function isSpent(
   { network, toAddress }: OutgoingTransaction,
   entries: readonly JournalEntry[],

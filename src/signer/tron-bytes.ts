@@ -17,15 +17,15 @@ const TRANSFER_TYPE_URL = 'type.googleapis.com/protocol.TransferContract';
 const TYPE_URL = 'type.googleapis.com/protocol.TriggerSmartContract';
 
 export interface TronRaw {
-  /** `raw_data` as it is signed. */
+  /** `raw_data` as signed. */
   readonly rawHex: string;
-  /** The same as the HTTP API wants to read it. */
+  /** The same in the form of the HTTP API. */
   readonly rawData: Readonly<Record<string, unknown>>;
   /** SHA-256 of the bytes. */
   readonly txId: string;
 }
 
-/** Builds the `raw_data` of a token transfer offline; nothing a node says goes into it beyond the draft. */
+/** Builds the `raw_data` of a token transfer offline, from the draft alone. */
 export function tronTokenBytes(draft: TronDraft, from: string, to: string): TronRaw {
   const owner = accountOf(from);
   const contract = accountOf(draft.tokenAddress);
@@ -51,7 +51,7 @@ export function tronNativeBytes(draft: TronNativeDraft, from: string, to: string
   );
 }
 
-/** What a transaction does: one contract of the protocol, in bytes and as nodes show it. */
+/** What a transaction does: one protocol contract, in bytes and as nodes show it. */
 interface TronContract {
   readonly number: number;
   readonly type: string;
@@ -60,7 +60,7 @@ interface TronContract {
   readonly value: Readonly<Record<string, unknown>>;
 }
 
-/** `feeLimit` in sun; null for what calls no code. */
+/** `feeLimit` in sun; null for contracts that call no code. */
 function rawOf(
   { refBlockBytes, refBlockHash, expirationMs, timestampMs }: TronDraft | TronNativeDraft,
   { number, type, typeUrl, bytes, value }: TronContract,
@@ -86,7 +86,7 @@ function rawOf(
   return { rawHex: raw.toString('hex'), rawData, txId: hash('sha256', raw, 'hex') };
 }
 
-/** As nodes take it for broadcast. */
+/** In the form that nodes accept for broadcast. */
 export async function signedTron(
   { rawHex, rawData, txId }: TronRaw,
   place: KeyPlace,
@@ -104,8 +104,8 @@ export async function signedTron(
 }
 
 /**
- * The expiration in the bytes that a transaction's id and signature are of; the fields beside them say nothing. Throws
- * when they are not of this id.
+ * The expiration in the bytes that id and signature cover; the fields beside them prove nothing. Throws if the bytes do
+ * not belong to this id.
  */
 export function signedExpirationMs(signedBytes: string, txId: string): number {
   const raw = Buffer.from((JSON.parse(signedBytes) as { raw_data_hex: string }).raw_data_hex, 'hex');

@@ -50,21 +50,19 @@ type View = 'wallet' | 'walletsolidity';
 
 /** Keccak-256 of `Transfer(address,address,uint256)`. */
 const TRANSFER_TOPIC = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
-/** An amount as a log has it. */
+/** An amount in a log. */
 const WORD = /^[0-9a-f]{64}$/i;
-/** Sun; four times what the dearest transfer burnt so far. */
+/** Sun; four times the most expensive transfer so far. */
 const MAX_FEE_LIMIT = 150_000_000;
 const MAX_LIFETIME_MS = 24 * 3_600_000;
-/** Twice what energy costs now, since it varies from call to call, and the bandwidth of one transfer. */
+/** Twice the current energy cost, which varies between calls, plus the bandwidth of one transfer. */
 const SWEEP_ENERGY_FACTOR = 2n;
 const SWEEP_BANDWIDTH_SUN = 500_000n;
 const SUN = 10n ** 12n;
-/**
- * A provider may ask another machine for the receipt than for the block; that one is believed to lag less than this.
- */
+/** Receipt and block may come from different machines of a provider, which are assumed to lag less than this. */
 const BALANCER_LAG_MS = 60_000;
 
-/** TRON as the signer sees it; only what is solidified counts. */
+/** The signer's view of TRON; only what is solidified counts. */
 export class TronView implements ChainView {
   readonly #network: PayoutNetwork;
 
@@ -95,10 +93,7 @@ export class TronView implements ChainView {
     });
   }
 
-  /**
-   * A plain transfer of TRX, which a transaction makes at most one of; what contracts moved on the way is not looked
-   * for.
-   */
+  /** A plain transfer of TRX, of which a transaction contains at most one. Transfers made by contracts are ignored. */
   findNativeTransfer({
     txHash,
     toAddress,
@@ -156,7 +151,7 @@ export class TronView implements ChainView {
     );
   }
 
-  /** Sun for the energy of the token of the address that takes the most; null when it holds none. */
+  /** Sun for the energy of the address's token that needs the most; null if it holds none. */
   async #dearestSweep(url: string, address: string, treasury: string): Promise<bigint | null> {
     let dearest: bigint | null = null;
     const { chainParameter = [] } = (await this.#ask(url, 'wallet', 'getchainparameters', {})) as ChainParameters;
@@ -194,7 +189,7 @@ export class TronView implements ChainView {
     return this.#ask(url, 'wallet', 'triggerconstantcontract', call) as Promise<ConstantAnswer>;
   }
 
-  /** What tells two transactions apart is in their bytes. */
+  /** The bytes themselves make two transactions unique. */
   sequenceFault(): Promise<null> {
     return Promise.resolve(null);
   }
@@ -215,8 +210,8 @@ export class TronView implements ChainView {
   }
 
   /**
-   * Expired, by the expiration in the bytes that were signed, in the time of this provider's solidified head, without
-   * being in a solidified block; or, where `failedCounts`, in one without effect.
+   * Expired, by the expiration in the signed bytes and the time of this provider's solidified head, without being in a
+   * solidified block; or, with `failedCounts`, in one without effect.
    */
   async #isDead(url: string, { txHash, signedBytes }: JournaledBytes, failedCounts: boolean): Promise<boolean> {
     const block = (await this.#ask(url, 'walletsolidity', 'getnowblock', {})) as {
@@ -243,7 +238,7 @@ const wordOf = (address: string): string => accountOf(address).subarray(1).toStr
 
 const succeeded = (info: Info): boolean => info.receipt?.result === 'SUCCESS' && info.result !== 'FAILED';
 
-/** Of the hex forms that nodes write: 20 bytes, 21 bytes with `41`, or a log's word of 32. */
+/** From the hex notations of nodes: 20 bytes, 21 bytes with `41`, or a 32-byte log word. */
 function addressOf(hex: string): string | null {
   return /^(0x)?([0-9a-f]{2})*[0-9a-f]{40}$/i.test(hex) ? tronAddressOf(Buffer.from(hex.slice(-40), 'hex')) : null;
 }

@@ -21,7 +21,7 @@ export function readMnemonic(mode: Mode, source: WalletSource): string {
 }
 
 /**
- * Made at the first start and kept: a key file first, then the keystore it opens, so that a crash in between does no
+ * Created at the first start: first a key file, then the keystore that it opens, so that a crash in between does no
  * harm.
  */
 function sandboxMnemonic(mode: Mode, directory: string): string {

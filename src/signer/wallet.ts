@@ -12,9 +12,9 @@ import { SolanaKeys } from './solana-keys.ts';
 import { must } from '../domain/must.ts';
 
 /*
- * Collection addresses live in account 0. Treasury keys live in accounts of their own behind a hardened step: whoever
- * learns an extended public key and one of its private children can compute the branch's private key, and a collection
- * key handed out for a sweep must not lead to the treasury.
+ * Collection addresses are in account 0. Treasury keys are in accounts of their own behind a hardened step: an extended
+ * public key and one of its private children reveal the branch's private key, and a collection key handed out for a
+ * sweep must not lead to the treasury.
  */
 const COLLECTION_BRANCH = { evm: "m/44'/60'/0'/0", tron: "m/44'/195'/0'/0" } as const;
 /**
@@ -22,7 +22,7 @@ const COLLECTION_BRANCH = { evm: "m/44'/60'/0'/0", tron: "m/44'/195'/0'/0" } as 
  */
 const TREASURY_PATH = { evm: "m/44'/60'/1'/0/0", tron: "m/44'/195'/1'/0/0" } as const;
 
-/** The words are not a BIP-39 mnemonic in English. The message never repeats them. */
+/** The text is not an English BIP-39 mnemonic. The message never repeats it. */
 export class InvalidMnemonic extends Error {
   override readonly name = 'InvalidMnemonic';
 }
@@ -30,16 +30,16 @@ export class InvalidMnemonic extends Error {
 /** 24 random words. */
 export const newMnemonic = (): string => generateMnemonic(wordlist, 256);
 
-/** The keys of one mode, in the signer's memory: hands out public keys and signatures, never a private key. */
+/** The keys of one mode in the signer's memory. Provides public keys and signatures, never a private key. */
 export class Wallet implements SigningWallet {
   readonly evmXpub: string;
   readonly tronXpub: string;
   readonly treasury: TreasuryAddresses;
-  /** Signs checkpoints of the ledger and nothing else. */
+  /** Signs only checkpoints of the event log. */
   readonly auditKey: AuditKey;
   readonly #solana: SolanaKeys;
   readonly #treasuryKeys: { readonly evm: Uint8Array; readonly tron: Uint8Array };
-  /** The branches that sweeps sign from. */
+  /** The branches whose keys sign sweeps. */
   readonly #collection: { readonly evm: HDKey; readonly tron: HDKey };
 
   /** Throws `InvalidMnemonic`. */

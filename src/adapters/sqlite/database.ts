@@ -52,13 +52,13 @@ export function pragma(database: DatabaseSync, name: string): unknown {
   return Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0];
 }
 
-/** The statement, whose rows are now arrays: cheaper to make than objects. */
+/** Makes the statement return rows as arrays, which are cheaper to create than objects. */
 export function arrays(statement: StatementSync): StatementSync {
   statement.setReturnArrays(true);
   return statement;
 }
 
-/** All of the work or nothing. */
+/** Runs the work atomically. */
 export function inTransaction<Value>(db: DatabaseSync, work: () => Value): Value {
   db.exec('BEGIN IMMEDIATE');
   try {
@@ -74,14 +74,14 @@ export function inTransaction<Value>(db: DatabaseSync, work: () => Value): Value
 export const hasTable = (db: DatabaseSync, table: string): boolean =>
   db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(table) !== undefined;
 
-/** A statement that reads, with what a row of it holds. */
+/** A read statement with the type of its rows. */
 export interface Query<Row> {
   get(...values: SQLInputValue[]): Row | undefined;
   all(...values: SQLInputValue[]): Row[];
   iterate(...values: SQLInputValue[]): Iterable<Row>;
 }
 
-/** `Row` is what the text selects. */
+/** `Row` is what the SQL text selects. */
 export const query = <Row>(database: DatabaseSync, sql: string): Query<Row> => ofRows(database.prepare(sql));
 
 export const arrayQuery = <Row extends readonly unknown[]>(database: DatabaseSync, sql: string): Query<Row> =>
@@ -89,12 +89,12 @@ export const arrayQuery = <Row extends readonly unknown[]>(database: DatabaseSyn
 
 const ofRows = <Row>(statement: Query<unknown>): Query<Row> => statement as Query<Row>;
 
-/** With its write-ahead log. Nobody may have it open. */
+/** Removes the database and its write-ahead log. Nobody may have it open. */
 export function removeDatabase(path: string): void {
   for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
 }
 
-/** Creates the directory for its owner alone and makes its name durable. */
+/** Creates the directory for its owner only and makes its name durable. */
 export function createDataDir(dataDir: string): void {
   if (existsSync(dataDir)) return;
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
@@ -106,7 +106,7 @@ function expectPragma(database: DatabaseSync, name: string, value: string, expec
   if (actual !== expected) throw new Error(`SQLite refused ${name}=${value}: it answered ${String(actual)}`);
 }
 
-/** Only when absent: closing any descriptor of an open database would drop this process's POSIX locks on it. */
+/** Only if absent: closing any descriptor of an open database would drop this process's POSIX locks on it. */
 export function createPrivately(path: string): void {
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
 }

@@ -19,7 +19,7 @@ const DAY_MS = 86_400_000;
 const FLUSH_AFTER_MS = 200;
 const FLUSH_AT = 512;
 const EXPIRE_EVERY_MS = 60_000;
-/** Deleted in one go, so that clearing up never holds up the thread for long. */
+/** Rows deleted at a time, so that the thread is never blocked for long. */
 const EXPIRE_AT_ONCE = 2_000;
 const CHECKPOINT_PAGES = 1_000;
 
@@ -31,7 +31,8 @@ export interface DeliveryAnswersOptions {
 }
 
 /**
- * Answers in `delivery-answers.db`. Not part of the ledger: a lost file costs merchants a convenience, nothing else.
+ * Receivers' answers in `delivery-answers.db`. Not part of the event log: a lost file costs merchants only a
+ * convenience.
  */
 export class SqliteDeliveryAnswers implements DeliveryAnswers {
   readonly #database: DatabaseSync;
@@ -90,7 +91,7 @@ export class SqliteDeliveryAnswers implements DeliveryAnswers {
     try {
       this.#write(pending);
     } catch {
-      // Neither a delivery nor the service may fail for want of a convenience; what could not be written is lost.
+      // An optional convenience must make neither a delivery nor the service fail; what could not be written is lost.
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
     }
   }

@@ -1,6 +1,6 @@
 import { messageOf } from '../../runtime/util/message-of.ts';
 /*
- * Result codes of sqlite.org/rescode.html. The primary code is the low byte of the extended one that node:sqlite
+ * Result codes from sqlite.org/rescode.html. The primary code is the low byte of the extended one that node:sqlite
  * reports.
  */
 const SQLITE_ERROR = 1;
@@ -10,11 +10,11 @@ const SQLITE_FULL = 13;
 const SQLITE_NOTADB = 26;
 const SQLITE_IOERR_SHMSIZE = 4874;
 
-/** What a failed statement means for the store. A plain object, so that it crosses threads. */
+/** What a failed statement means for the store. A plain object, so that it can cross threads. */
 export interface SqliteFault {
   /**
-   * `no-room`: the disk is full, a later try may succeed. `busy`: another connection held the file for too long.
-   * `fatal`: nothing may be assumed about the file any more (I/O error, failed sync, corruption, a bug).
+   * `no-room`: the disk is full; a retry may succeed. `busy`: another connection held the file for too long. `fatal`:
+   * the state of the file is unknown (I/O error, failed sync, corruption, a bug).
    */
   readonly kind: 'no-room' | 'busy' | 'fatal';
   readonly message: string;
@@ -29,11 +29,11 @@ export function faultOf(error: unknown): SqliteFault {
   return { kind: 'fatal', message: code < 0 ? message : `${message} (SQLite code ${code})` };
 }
 
-/** The file is unreadable, or has not the tables that it was made with. */
+/** The file is unreadable, or lacks the tables with which it was created. */
 export const isDamaged = (error: unknown): boolean =>
   isUnreadable(error) || Number((error as { errcode?: number }).errcode) === SQLITE_ERROR;
 
-/** The file is damaged, or no database at all. */
+/** The file is damaged, or not a database. */
 export function isUnreadable(error: unknown): boolean {
   const code = Number((error as { errcode?: number }).errcode) & 0xff;
   return code === SQLITE_CORRUPT || code === SQLITE_NOTADB;

@@ -3,19 +3,19 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { TableFile, TableSchema } from '../../ports/table-file.ts';
 import { must } from '../../domain/must.ts';
 
-/** Rows of one transaction. */
+/** Rows per transaction. */
 const ROWS = 50_000;
 
 /**
- * Written under another name first: whoever opens the file finds it complete. Without a write-ahead log, so that one
- * file is all there is.
+ * Written under another name first, so that whoever opens the file finds it complete. Without a write-ahead log, so
+ * that it is a single file.
  */
 export function createTableFile(path: string, schemas: readonly TableSchema[]): TableFile {
   const partial = `${path}.partial`;
   rmSync(partial, { force: true });
   closeSync(openSync(partial, 'wx', 0o600));
   const database = new DatabaseSync(partial);
-  // Nobody needs what a power cut leaves of it.
+  // A file interrupted by a power cut is worthless anyway.
   database.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN');
   const puts = new Map(schemas.map((schema) => [schema.name, putInto(database, schema)]));
   const changes = new Map<string, StatementSync>();

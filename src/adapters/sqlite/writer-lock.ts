@@ -13,8 +13,8 @@ export interface WriterLock {
 }
 
 /**
- * Makes this process the single writer of the data directory: an exclusive lock on `lock.db`, held until `release` or
- * the end of the process, however it ends (the system frees it). Throws `DataDirInUse`.
+ * Makes this process the only writer of the data directory: an exclusive lock on `lock.db`, held until `release` or the
+ * end of the process, however it ends (the system frees it). Throws `DataDirInUse`.
  */
 export function acquireWriterLock(dataDir: string): WriterLock {
   const pidFile = join(dataDir, 'lock.pid');

@@ -4,10 +4,10 @@ import type { RpcProvider } from '../../ports/rpc-pool.ts';
 import { accountOf } from './address.ts';
 import { ask } from './rpc.ts';
 
-/** Addresses asked about at the same time: TronGrid suspends keys that ask more than 15 times a second. */
+/** Addresses queried concurrently; TronGrid suspends keys with more than 15 requests a second. */
 const AT_A_TIME = 2;
 
-/** Those that hold one of the tokens or were activated, which a token transfer to them alone does not do. */
+/** The addresses that hold one of the tokens or were activated. A token transfer alone does not activate an address. */
 export async function usedTronAddresses(
   provider: RpcProvider,
   settings: NetworkSettings,

@@ -11,7 +11,7 @@ export function toBase58Address(accountHex: string): string {
   return base58Check(payload);
 }
 
-/** The 20-byte account id (40 hex digits, lower case) of a base58check address; null when form or checksum is wrong. */
+/** The 20-byte account id (40 hex digits, lower case) of a base58check address; null if form or checksum is wrong. */
 export function accountOfBase58(address: string): string | null {
   const bytes = BASE58_FORM.test(address) ? fromBase58(address) : null;
   if (bytes?.length !== 25 || bytes[0] !== PREFIX) return null;
@@ -20,8 +20,8 @@ export function accountOfBase58(address: string): string | null {
 }
 
 /**
- * The 20-byte account id in lower-case hex of any form a node writes: base58 (`visible: true`), 21-byte hex with `41`,
- * 20-byte hex as in logs, with or without `0x`. Null for anything else.
+ * The 20-byte account id in lower-case hex from any notation of a node: base58 (`visible: true`), 21-byte hex with
+ * `41`, 20-byte hex as in logs, with or without `0x`. Null for anything else.
  */
 export function accountOf(text: string): string | null {
   if (text.startsWith('T')) return accountOfBase58(text);

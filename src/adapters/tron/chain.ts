@@ -21,23 +21,23 @@ import { must } from '../../domain/must.ts';
 
 export interface TronChainOptions {
   readonly settings: NetworkSettings;
-  /** Over the API's base URLs, without `/wallet`; TronGrid takes its key in the header `TRON-PRO-API-KEY`. */
+  /** Of the API's base URLs, without `/wallet`; TronGrid expects its key in the header `TRON-PRO-API-KEY`. */
   readonly pool: RpcPool;
   /**
-   * True when a transfer of so many 10^-18 units counts only if a second provider reports the very same; default never.
+   * True if a transfer of this many 10^-18 units counts only once a second provider reports the same; default never.
    */
   readonly confirmWithSecond?: (units: bigint) => boolean;
-  /** Blocks read at the same time within one scan; default 4, below TronGrid's 15 requests a second. */
+  /** Blocks read concurrently within one scan; default 4, below TronGrid's 15 requests a second. */
   readonly concurrency?: number;
-  /** How often the heads of all providers are compared, to know which of them stands still; default 10,000. */
+  /** Interval of comparing the heads of all providers to detect stalled ones; default 10,000. */
   readonly lagProbeMs?: number;
 }
 
-/** A main-network block has up to 2 MiB of receipts, so one scan stays within some tens of MiB even if all are kept. */
+/** A main-network block has up to 2 MiB of receipts, so a scan stays within some tens of MiB even if all are kept. */
 const MAX_BLOCKS_A_SCAN = 50;
 const DEFAULT_CONCURRENCY = 4;
 
-/** TRON over the HTTP API of java-tron: receipts of whole blocks; final is what `/walletsolidity` serves. */
+/** TRON over the HTTP API of java-tron: receipts of whole blocks. What `/walletsolidity` serves is final. */
 export function createTronChain(options: TronChainOptions): Chain & AddressHistory {
   return new TronChain(options);
 }

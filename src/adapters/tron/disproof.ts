@@ -7,7 +7,7 @@ import type { TokenAccounts, TronTransactionInfo } from './receipt.ts';
 import { assertSameBlock, completeReceiptsOf, mustHaveBlock, transactionInfo } from './rpc.ts';
 import { must } from '../../domain/must.ts';
 
-/** Why one provider's chain cannot hold the transfer; null when it shows it, or does not show that it is gone. */
+/** Why one provider's chain cannot contain the transfer; null if it contains it, or does not prove its absence. */
 export async function tronDisproofAt(
   provider: RpcProvider,
   tokens: TokenAccounts,
@@ -21,7 +21,7 @@ export async function tronDisproofAt(
     if (!succeeded(info)) return 'failed';
     return holds(info, tokens, deposit) ? null : 'reorg';
   }
-  // Its very block is in the chain: the transactions that the block lists, and the receipts of exactly those, tell.
+  // Its block is in the chain: the transactions listed by the block, and exactly their receipts, are conclusive.
   const receipts = await completeReceiptsOf(provider, block);
   const own = receipts.find(({ id }) => id === deposit.txHash);
   if (own === undefined) return 'not_in_block';

@@ -13,9 +13,8 @@ const MOST_BLOCKS = 2_400;
 const AT_A_TIME = 4;
 
 /**
- * What others brought to an address: transfers of our tokens by the receipts of every block, as deposits are found, and
- * TRX that is a transaction of its own by what the blocks list. TRX that a contract hands over leaves no trace but the
- * balance.
+ * Incoming transfers from others: our tokens by the receipts of every block, as for deposits, and TRX by the
+ * transactions that blocks list. TRX from within a contract shows only in the balance.
  */
 export async function tronInflows(
   on: On,
@@ -54,7 +53,7 @@ async function tokenInflows(
   });
 }
 
-/** Plain transfers of TRX, which take effect whenever a block lists them. */
+/** Plain transfers of TRX, which always succeed when a block lists them. */
 function paidTo(address: string, blocks: readonly ListedBlock[]): Omit<SeenInflow, 'coin'>[] {
   return blocks.flatMap(({ number, transactions }) =>
     transactions.flatMap(({ txID, ret, raw_data: raw }) => {

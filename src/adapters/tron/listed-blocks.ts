@@ -2,7 +2,7 @@ import type { BlockRange } from '../../domain/events/treasury-move-events.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { ask } from './rpc.ts';
 
-/** Blocks in one answer; the main network's are some 150 kB each. */
+/** Blocks per response; those of the main network have about 150 kB each. */
 const BLOCKS_A_CALL = 10;
 
 export type On = <Value>(task: (provider: RpcProvider) => Promise<Value>) => Promise<Value>;
@@ -28,7 +28,7 @@ export interface ListedBlock {
   readonly transactions: readonly ListedTransaction[];
 }
 
-/** Blocks with what they list, some at a time: a node has no transactions by address. */
+/** Blocks with the transactions that they list, in batches: nodes do not index transactions by address. */
 export async function* listedBlocks(
   on: On,
   { fromBlock, toBlock }: BlockRange,
@@ -37,7 +37,7 @@ export async function* listedBlocks(
     yield await on((provider) => readBlocks(provider, first, Math.min(toBlock, first + BLOCKS_A_CALL - 1)));
 }
 
-/** Both blocks included. */
+/** Both blocks are inclusive. */
 async function readBlocks(provider: RpcProvider, first: number, last: number): Promise<ListedBlock[]> {
   type Block = {
     readonly block_header?: { readonly raw_data?: { readonly number?: number } };

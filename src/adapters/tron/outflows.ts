@@ -12,14 +12,14 @@ import { must } from '../../domain/must.ts';
 interface Found {
   readonly txHash: string;
   readonly blockNumber: number;
-  /** In sun; what the transaction itself hands over, without its fee. */
+  /** In sun; what the transaction itself transfers, without its fee. */
   readonly sun: number;
 }
 
 /**
- * Every transaction that an address sent and we did not sign, whatever it does, with what it took. A node lists no
- * transactions by address, so the blocks themselves are read; who else moves the address's tokens needs an allowance,
- * and granting one is a transaction of the address.
+ * Every transaction that an address sent and we did not sign, with what it took. Nodes do not index transactions by
+ * address, so the blocks are read. Anyone else who moves the address's tokens needs an allowance, and granting one is a
+ * transaction of the address.
  */
 export async function tronOutflows(
   on: On,
@@ -39,7 +39,7 @@ export async function tronOutflows(
   return outflows;
 }
 
-/** What an address itself sent. */
+/** Transactions sent by the address. */
 const sentBy = (address: string, blocks: readonly ListedBlock[]): Found[] =>
   blocks.flatMap(({ number, transactions }) =>
     transactions.flatMap(({ txID, raw_data: raw }) => {

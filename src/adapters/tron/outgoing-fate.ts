@@ -8,16 +8,12 @@ import { isListedBetween } from './window.ts';
 import { must } from '../../domain/must.ts';
 
 export const SUN = 10n ** 12n;
-/**
- * A provider may ask another machine for the receipt than for the block; that one is believed to lag less than this.
- */
+/** Receipt and block may come from different machines of a provider, which are assumed to lag less than this. */
 const BALANCER_LAG_MS = 60_000;
 
 interface Asked {
   readonly sent: readonly SentTransaction[];
-  /**
-   * The token transfer that must be in the receipt; null for TRX, where a receipt without a failure is the transfer.
-   */
+  /** The token transfer that the receipt must contain; null for TRX, where a receipt without a failure is enough. */
   readonly expected: {
     readonly token: Token;
     readonly from: string;
@@ -27,9 +23,9 @@ interface Asked {
   readonly lifetimeMs: number;
 }
 
-/** What one provider shows about everything signed for one thing, of which at most one can land. */
+/** One provider's view of everything signed for one order, of which at most one can land. */
 export async function fateAt(provider: RpcProvider, { sent, expected, lifetimeMs }: Asked): Promise<Fate> {
-  // The block first: what is missing afterwards was not in any block up to it.
+  // The block is read first: anything missing afterwards was in no block up to it.
   const solid = await newestBlock(provider, 'walletsolidity');
   let failed: Extract<Fate, { kind: 'ineffective' }> | null = null;
   for (const { txHash } of sent) {
@@ -60,8 +56,7 @@ export async function fateAt(provider: RpcProvider, { sent, expected, lifetimeMs
   const { expirationMs } = last.validity;
   if ((await transactionInfo(provider, 'wallet', last.txHash)) !== null) return { kind: 'pending', inBlock: true };
   if (solid.timeSec * 1000 >= expirationMs + BALANCER_LAG_MS) {
-    // A receipt that is missing proves nothing, so the blocks that might hold an expired transaction must list no such
-    // one.
+    // A missing receipt proves nothing, so the blocks that could hold an expired transaction must not list it.
     const isListed = await isListedBetween(
       provider,
       last.txHash,

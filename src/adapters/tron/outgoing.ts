@@ -37,25 +37,25 @@ export interface TronOutgoingOptions {
   readonly settings: NetworkSettings;
   readonly pool: RpcPool;
   /**
-   * How long a transaction may land. Longer than a slow network needs, short enough that a lost one is soon replaced.
+   * How long a transaction may land: longer than a slow network needs, short enough that a lost one is soon replaced.
    */
   readonly lifetimeMs: number;
 }
 
-/** Accounts asked for at the same time. */
+/** Accounts queried concurrently. */
 const AT_A_TIME = 4;
-/** Bandwidth of a token transfer, paid in TRX when the free allowance is used. */
+/** Bandwidth of a token transfer, paid in TRX when the free allowance is used up. */
 const BANDWIDTH_SUN = 500_000;
-/** Energy varies from call to call; what is left over serves the next sweep. */
+/** Energy varies between calls; what is left over serves the next sweep. */
 const SWEEP_MARGIN_PERCENT = 130;
-/** Making an account, and the bandwidth of it, when the sender has none staked. */
+/** Creating an account, with bandwidth, for a sender without staked resources. */
 const ACTIVATION_SUN = 1_100_000;
-/** Nothing of it is burnt before the transfer itself is: bandwidth only. */
+/** A native transfer burns only bandwidth. */
 const TRANSFER_SUN = 300_000;
 
 /**
- * Money out on TRON over the `/wallet` API. A transaction has no nonce; its expiration is what ends it, and only what
- * is solidified counts.
+ * Outgoing transactions on TRON over the `/wallet` API. A transaction has no nonce; only its expiration ends it, and
+ * only what is solidified counts.
  */
 export class TronOutgoing implements OutgoingChain {
   readonly settings: NetworkSettings;
@@ -86,7 +86,7 @@ export class TronOutgoing implements OutgoingChain {
     });
   }
 
-  /** TRON serves one account a call. */
+  /** TRON serves one account per call. */
   async finalBalances(addresses: readonly string[]): Promise<AccountBalances[]> {
     const held: AccountBalances[] = [];
     for (let from = 0; from < addresses.length; from += AT_A_TIME) {
@@ -126,7 +126,7 @@ export class TronOutgoing implements OutgoingChain {
     });
   }
 
-  /** TRON numbers no sequence; the expiration alone keeps two transactions of one thing apart. */
+  /** TRON accounts have no sequence numbers; only the expiration distinguishes two transactions for the same order. */
   nextNonce(): Promise<null> {
     return Promise.resolve(null);
   }
@@ -164,7 +164,8 @@ export class TronOutgoing implements OutgoingChain {
   async broadcast({ signedBytes }: SentTransaction): Promise<void> {
     crashPoint('before-broadcast');
     const transaction = JSON.parse(signedBytes) as Readonly<Record<string, unknown>>;
-    // A refusal proves nothing: DUP_TRANSACTION_ERROR means it is there, most others that this node cannot take it now.
+    // A refusal proves nothing: DUP_TRANSACTION_ERROR means that the transaction is there, most others that this node
+    // cannot take it now.
     await this.#providers.tellAll((provider) => ask(provider, 'wallet', 'broadcasttransaction', transaction));
     crashPoint('after-broadcast');
   }
@@ -183,8 +184,7 @@ export class TronOutgoing implements OutgoingChain {
   }
 
   /**
-   * Only what is solidified counts as landed, and the chain never takes that back; a node that forgot it proves
-   * nothing.
+   * Only what is solidified counts as landed, and the chain never reverts that. A node that forgot it proves nothing.
    */
   async hasVanished(): Promise<LandedCheck> {
     const [head] = await this.#providers.ask((provider) => newestBlock(provider, 'walletsolidity'));
@@ -211,7 +211,7 @@ export class TronOutgoing implements OutgoingChain {
     return this.#providers.close();
   }
 
-  /** Contracts answer by the newest block alone. */
+  /** Contract calls always use the newest block. */
   async #held(provider: RpcProvider, address: string, view: TronView): Promise<AccountBalances> {
     const coins: Partial<Record<Coin, bigint>> = {};
     for (const token of this.settings.tokens) {
@@ -232,9 +232,9 @@ export class TronOutgoing implements OutgoingChain {
     });
   }
 
-  /** The block that a transaction refers to and the time in which it may land. */
+  /** The block that a transaction refers to, and the time until which it may land. */
   async #validity(provider: RpcProvider) {
-    // A solidified reference cannot be reorganised away, which would end the transaction before its time.
+    // A solidified reference cannot be reorganised away, which would invalidate the transaction early.
     const reference = await newestBlock(provider, 'walletsolidity');
     const head = await newestBlock(provider, 'wallet');
     return {

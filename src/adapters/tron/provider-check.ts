@@ -5,8 +5,8 @@ import { accountOf } from './address.ts';
 import { ask, mustHaveBlock, newestBlock, receiptsOfBlock } from './rpc.ts';
 
 /**
- * Proves that a provider serves this chain with these tokens and answers every call the adapter lives on. The chain id
- * is the last four bytes of the first block's id. Throws `ProviderFault`.
+ * Verifies that a provider serves this chain with these tokens and answers every call that the adapter needs. The chain
+ * id is the last four bytes of the first block's id. Throws `ProviderFault`.
  */
 export async function verifyTronProvider(provider: RpcProvider, settings: NetworkSettings): Promise<void> {
   const genesis = await mustHaveBlock(provider, 0);

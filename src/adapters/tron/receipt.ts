@@ -13,8 +13,8 @@ export interface TronLog {
 }
 
 /**
- * What `gettransactioninfobyid` and `gettransactioninfobyblocknum` answer for one transaction, as far as it is read
- * (developers.tron.network). Absent fields are the defaults of protocol buffers.
+ * The fields used of the `gettransactioninfobyid` and `gettransactioninfobyblocknum` responses for one transaction
+ * (developers.tron.network). Absent fields have protocol buffer defaults.
  */
 export interface TronTransactionInfo {
   readonly id?: string;
@@ -26,7 +26,7 @@ export interface TronTransactionInfo {
   readonly log?: readonly TronLog[];
 }
 
-/** A transaction as its block lists it, as far as it is read. */
+/** The fields used of a transaction that a block lists. */
 export interface TronListedTransaction {
   readonly txID?: string;
   readonly ret?: readonly { readonly contractRet?: string }[];
@@ -38,26 +38,26 @@ export interface TronListedTransaction {
   };
 }
 
-/** A transfer log of one transaction. Addresses are base58, whatever form the node used. */
+/** A transfer log of one transaction. Addresses are base58, whatever notation the node used. */
 export interface TransferLog {
   readonly tokenAddress: string;
   readonly fromAddress: string;
   readonly toAddress: string;
   readonly tokenUnits: bigint;
-  /** Position among all logs of the transaction, those of other contracts included. */
+  /** Position among all logs of the transaction, including those of other contracts. */
   readonly logIndex: number;
 }
 
 /**
- * True when the contract ran to its end. The top-level `result` is absent on success and `FAILED` otherwise; calldata
- * and the contract's return value say nothing (USDT answers false on success).
+ * True if the contract ran to its end. The top-level `result` is absent on success and `FAILED` otherwise; calldata and
+ * the contract's return value are not conclusive (USDT returns false on success).
  */
 export const succeeded = (info: TronTransactionInfo): boolean =>
   info.receipt?.result === 'SUCCESS' && info.result !== 'FAILED';
 
 /**
- * The transfers that took effect, in log order: logs of `tokens` only, with the three topics of a real Transfer.
- * `isWanted` sees the receiver before any address is encoded for the result.
+ * The successful transfers in log order: only logs of `tokens` with the three topics of a real Transfer. `isWanted`
+ * receives the raw receiver, before any address is encoded.
  */
 export function readTransfers(
   info: TronTransactionInfo,
@@ -88,8 +88,8 @@ export function readTransfers(
 const TRANSFER_CALL = /^(?:0x)?a9059cbb0{24}([0-9a-f]{40})([0-9a-f]{64})/i;
 
 /**
- * The transfer that a transaction asked of a token itself, when it ran to its end; null for any other, such as one
- * through another contract.
+ * The transfer that a successful transaction requested directly from a token; null for any other, such as one through
+ * another contract.
  */
 export function askedTransfer(
   transaction: TronListedTransaction,
@@ -119,9 +119,9 @@ function decodeTransfer(log: TronLog): { fromAccount: string; toAccount: string;
   };
 }
 
-/** Finds an allow-listed token by the address of a log, in any of the forms nodes use. */
+/** Finds an allow-listed token by the address of a log, in any notation of a node. */
 export interface TokenAccounts {
-  /** Null when it is not one of ours. */
+  /** Null if it is not one of ours. */
   tokenOf(logAddress: string | undefined): Token | null;
 }
 

@@ -3,10 +3,10 @@ import { ProviderFault } from '../../ports/rpc-pool.ts';
 import type { RpcProvider } from '../../ports/rpc-pool.ts';
 import type { TronListedTransaction, TronTransactionInfo } from './receipt.ts';
 
-/** `wallet` answers with the newest block, `walletsolidity` with nothing that is not solidified. */
+/** `wallet` answers with the newest block, `walletsolidity` only with solidified data. */
 export type TronView = 'wallet' | 'walletsolidity';
 
-/** Absent fields are the defaults of protocol buffers: the first block has no number. */
+/** Absent fields have protocol buffer defaults: the first block has no number. */
 interface TronBlock {
   readonly blockID?: string;
   readonly block_header?: {
@@ -15,11 +15,11 @@ interface TronBlock {
   readonly transactions?: readonly TronListedTransaction[];
 }
 
-/** TronGrid suspends keys that go on through its limits; its documentation asks to stay away for at least this long. */
+/** TronGrid suspends keys that ignore its limits; its documentation demands at least this pause. */
 const LIMITED_PAUSE_MS = 30_000;
 const BLOCK_ID = /^[0-9a-f]{64}$/i;
 
-/** One POST; refusals that come as an `Error` field with status 200 are faults like any other. */
+/** One POST. An `Error` field with status 200 is a fault like any other. */
 export async function ask<Answer>(
   provider: RpcProvider,
   view: TronView,
@@ -56,7 +56,7 @@ export async function newestBlock(provider: RpcProvider, view: TronView): Promis
   return block;
 }
 
-/** Null when the provider has no block of that number. */
+/** Null if the provider has no block with that number. */
 export async function blockAt(provider: RpcProvider, number: number): Promise<Block | null> {
   const block = await headerOf(provider, 'wallet', number);
   if (block !== null && block.number !== number)
@@ -64,7 +64,7 @@ export async function blockAt(provider: RpcProvider, number: number): Promise<Bl
   return block;
 }
 
-/** Providers that do not serve `getblock`, which alone gives a header without all its transactions. */
+/** Providers without `getblock`, the only call that returns a header without all its transactions. */
 const withoutGetBlock = new WeakSet<RpcProvider>();
 
 /** The newest block for `null`. */
@@ -107,7 +107,7 @@ function readHeader(block: TronBlock): Block | null {
   };
 }
 
-/** Null when the view has no such transaction. */
+/** Null if the view has no such transaction. */
 export async function transactionInfo(
   provider: RpcProvider,
   view: TronView,
@@ -120,8 +120,8 @@ export async function transactionInfo(
 }
 
 /**
- * All receipts of a block. `[]` means an empty block, but also a machine behind the provider's balancer that has not
- * seen the block yet; so it is believed only when the block itself holds no transactions.
+ * All receipts of a block. `[]` means an empty block, or a machine behind the provider's load balancer that has not
+ * seen the block yet, so it counts only if the block itself has no transactions.
  */
 export async function receiptsOfBlock(provider: RpcProvider, number: number): Promise<readonly TronTransactionInfo[]> {
   const receipts = await ask<readonly TronTransactionInfo[]>(provider, 'wallet', 'gettransactioninfobyblocknum', {
@@ -142,7 +142,7 @@ export async function receiptsOfBlock(provider: RpcProvider, number: number): Pr
   return receipts as readonly TronTransactionInfo[];
 }
 
-/** The transactions of a block as it lists them itself. Throws when the provider has another block there by now. */
+/** The transactions that the block lists. Throws if the provider has a different block there by now. */
 export async function transactionsOf(
   provider: RpcProvider,
   { number, hash }: Block,
@@ -153,7 +153,7 @@ export async function transactionsOf(
   return block.transactions ?? [];
 }
 
-/** The receipts of a block, of exactly the transactions that the block itself lists. */
+/** The receipts of exactly the transactions that the block lists. */
 export async function completeReceiptsOf(provider: RpcProvider, block: Block): Promise<readonly TronTransactionInfo[]> {
   const [receipts, listed] = await Promise.all([
     receiptsOfBlock(provider, block.number),

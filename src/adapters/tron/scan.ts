@@ -10,19 +10,18 @@ export interface TronScanRange {
   readonly fromBlock: number;
   readonly toBlock: number;
   readonly isOurs: (address: string) => boolean;
-  /** Blocks read at the same time. */
+  /** Number of blocks read concurrently. */
   readonly concurrency: number;
   /**
-   * Whether the receipts must be those of exactly the transactions that each block lists, and hold what those say they
-   * moved.
+   * Whether receipts must match the transactions that each block lists, and contain the transfers that those requested.
    */
   readonly compareWithBlocks: boolean;
 }
 
 /**
- * Reads the receipts of every block of the range, in any order, and hands the transfers back in chain order. The end's
- * header is read before any receipt: should the chain switch meanwhile, the hash handed back is the old one and the
- * next block's parent will not fit it, so the range is read again.
+ * Reads the receipts of every block of the range, in any order, and returns the transfers in chain order. The end's
+ * header is read before any receipt: if the chain switches during the scan, the returned hash is the old one, the next
+ * block's parent does not match it, and the range is read again.
  */
 export async function scanBlocks(
   provider: RpcProvider,
@@ -69,10 +68,7 @@ async function scanBlock(
   return { block, transfers: logs.map(({ receipt, log }) => toTransfer(receipt, log, block)) };
 }
 
-/**
- * A transfer that a transaction of the block asks of a token itself, and that took effect, must be among the logs of
- * its receipt.
- */
+/** A successful transfer that a transaction requested directly from a token must be among the logs of its receipt. */
 function refuseLeftOut(
   block: Block,
   receipts: readonly TronTransactionInfo[],
@@ -90,7 +86,7 @@ function refuseLeftOut(
   }
 }
 
-/** Anyone may log a transfer of nothing in anyone's name (address poisoning). */
+/** Anyone can log a zero transfer in anyone's name (address poisoning). */
 export const movesMoney = ({ tokenUnits }: TransferLog): boolean => tokenUnits > 0n;
 
 export const toTransfer = (receipt: TronTransactionInfo, log: TransferLog, block: Block): Transfer => ({

@@ -9,7 +9,7 @@ interface Resources {
   readonly EnergyUsed?: number;
 }
 
-/** A payee that holds none of the token yet costs twice the energy, and dynamic energy varies from call to call. */
+/** A payee without a balance of the token costs twice the energy, and dynamic energy varies between calls. */
 const FEE_MARGIN = 2;
 const MIN_FEE_LIMIT_SUN = 15_000_000;
 const MAX_FEE_LIMIT_SUN = 120_000_000;
@@ -17,7 +17,7 @@ const MAX_FEE_LIMIT_SUN = 120_000_000;
 const hexOf = (address: string): string => `41${accountOf(address)}`;
 const word = (address: string): string => must(accountOf(address)).padStart(64, '0');
 
-/** Null when the contract has no such function. */
+/** Null if the contract lacks the function. */
 async function view(provider: RpcProvider, token: Token, selector: string, parameter: string): Promise<bigint | null> {
   const call = {
     owner_address: hexOf(token.address),
@@ -41,19 +41,19 @@ const flag = async (provider: RpcProvider, token: Token, selector: string, param
 export const isPaused = (provider: RpcProvider, token: Token): Promise<boolean> =>
   flag(provider, token, 'paused()', '');
 
-/** Tether and Circle spell it differently. */
+/** Tether and Circle name the function differently. */
 export const isFrozen = async (provider: RpcProvider, token: Token, address: string): Promise<boolean> =>
   (await flag(provider, token, 'isBlackListed(address)', word(address))) ||
   flag(provider, token, 'isBlacklisted(address)', word(address));
 
-/** Token base units; null when the contract does not say. */
+/** Token base units; null if the contract does not answer. */
 export const unitsOf = (provider: RpcProvider, token: Token, address: string): Promise<bigint | null> =>
   view(provider, token, 'balanceOf(address)', word(address));
 
 export const sunOf = async (provider: RpcProvider, address: string, view: TronView = 'wallet'): Promise<number> =>
   (await ask<{ readonly balance?: number }>(provider, view, 'getaccount', { address: hexOf(address) })).balance ?? 0;
 
-/** Sun that a transfer may burn, after what the sender has staked, and the limit to set. */
+/** Sun that a transfer may burn beyond the sender's staked resources, and the fee limit to set. */
 export async function costOfTransfer(
   provider: RpcProvider,
   token: Token,

@@ -3,13 +3,12 @@ import type { RpcProvider } from '../../ports/rpc-pool.ts';
 import { mustHaveBlock, newestBlock, transactionsOf } from './rpc.ts';
 import { must } from '../../domain/must.ts';
 
-/** Blocks read at the same time, below TronGrid's 15 requests a second. */
+/** Blocks read concurrently, below TronGrid's 15 requests a second. */
 const AT_A_TIME = 4;
 
 /**
- * Whether a solidified block of the time in which the transaction might land lists it: the lists of the blocks tell,
- * where a missing receipt tells nothing. Throws `ProviderFault` when the provider's solidified blocks have not passed
- * that time.
+ * Whether a solidified block from the transaction's lifetime lists it. Block lists are conclusive, a missing receipt is
+ * not. Throws `ProviderFault` if the provider's solidified blocks have not passed that time.
  */
 export async function isListedBetween(
   provider: RpcProvider,
@@ -35,7 +34,7 @@ export async function isListedBetween(
   return false;
 }
 
-/** The oldest block that is not older than the time. */
+/** The oldest block at or after the time. */
 async function firstAtOrAfter(provider: RpcProvider, timeSec: number, newest: number): Promise<number> {
   let [low, high] = [0, newest];
   while (low < high) {

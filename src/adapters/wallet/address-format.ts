@@ -8,8 +8,7 @@ const TRON_PREFIX = 0x41;
 const ED25519_KEY_BYTES = 32;
 
 /**
- * The account behind a secp256k1 key (65 bytes uncompressed) on the EVM and on TRON: the last 20 bytes of its
- * Keccak-256.
+ * The account of a secp256k1 key (65 bytes uncompressed) on the EVM and on TRON: the last 20 bytes of its Keccak-256.
  */
 const accountOf = (publicKey: Uint8Array): Uint8Array => keccak_256(publicKey.subarray(1)).subarray(12);
 
@@ -35,8 +34,8 @@ export function tronAddress(publicKey: Uint8Array): string {
 const sha256 = (bytes: Uint8Array): Buffer => hash('sha256', bytes, 'buffer');
 
 /**
- * True for the base58 form of exactly 32 bytes: what Solana calls a public key. Whether it is on the curve is not
- * checked.
+ * True for the base58 form of exactly 32 bytes, which Solana calls a public key. Does not check whether it is on the
+ * curve.
  */
 export function isSolanaPublicKey(text: string): boolean {
   return text.length >= 32 && text.length <= 44 && fromBase58(text)?.length === ED25519_KEY_BYTES;

@@ -8,10 +8,10 @@ import { codeOf } from '../../runtime/util/code-of.ts';
 
 type Exporter = Pick<Signer, 'exportWatchOnly' | 'exportSolanaKeys'>;
 
-/** The signer as the owner of addresses: what it would export now is compared with what they are derived from. */
+/** The signer as the owner of addresses: compares what it would export now with the source of the addresses. */
 export function signerOwner(signer: Exporter): AddressOwner {
   /**
-   * Of exported pools, since ten thousand keys take the signer seconds: by wallet, which its extended public key names,
+   * Cached pool exports, because the signer needs seconds for ten thousand keys; by wallet (its extended public key)
    * and size.
    */
   const pools = new Map<string, string>();

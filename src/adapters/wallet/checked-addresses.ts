@@ -3,15 +3,14 @@ import { evmAddress, tronAddress } from './address-format.ts';
 import { portableChildDerivation, type ChildDerivation } from './child-public-key.ts';
 import type { DerivationJob } from './derivation-job.ts';
 
-/** Two libraries derived different addresses: money sent to either may be lost, so neither is given out. */
+/** Two libraries derived different addresses. Money sent to either may be lost, so neither is assigned. */
 export class AddressesDisagree extends Error {
   override readonly name = 'AddressesDisagree';
 }
 
 /**
- * The addresses of a job. One of them, chosen at random, is derived a second time by a library that shares no code with
- * `derivation`: a broken build or a faulty processor must not show payers addresses that nobody holds the key of.
- * Throws
+ * The addresses of a job. One of them, chosen at random, is derived again by a library that shares no code with
+ * `derivation`: a broken build or a faulty processor must not show payers addresses without a known key. Throws
  * `AddressesDisagree`.
  */
 export function checkedAddresses(

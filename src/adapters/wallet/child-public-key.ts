@@ -10,7 +10,7 @@ export type ChildPublicKeys = (index: number) => Uint8Array;
 /** Prepares the derivation of a parent's children. */
 export type ChildDerivation = (parent: ExtendedPublicKey) => ChildPublicKeys;
 
-/** Indexes from here on are hardened: no public derivation exists for them. */
+/** Indexes from here on are hardened and have no public derivation. */
 export const HARDENED_OFFSET = 0x8000_0000;
 
 const COMPRESSED_BYTES = 33;
@@ -23,7 +23,7 @@ interface NativeCurve {
   publicKeyTweakAdd(publicKey: Uint8Array, tweak: Uint8Array, compressed: boolean, output: Uint8Array): Uint8Array;
 }
 
-/** libsecp256k1 through its addon, about ten times the speed; null where the addon has no binary for this machine. */
+/** libsecp256k1 through its addon, about ten times as fast; null if the addon has no binary for this machine. */
 function loadNativeCurve(): NativeCurve | null {
   try {
     return createRequire(import.meta.url)('secp256k1/bindings.js') as NativeCurve;
@@ -37,7 +37,7 @@ export function nativeChildDerivation(): ChildDerivation | null {
   const curve = loadNativeCurve();
   if (!curve) return null;
   return ({ publicKey, chainCode }) => {
-    // A key object spares each HMAC the set-up of its key, the uncompressed form each addition a square root.
+    // A key object saves the key set-up of each HMAC, the uncompressed form a square root per addition.
     const hmacKey = createSecretKey(chainCode);
     const parent = curve.publicKeyConvert(publicKey, false);
     const data = Buffer.alloc(COMPRESSED_BYTES + 4);
@@ -50,7 +50,7 @@ export function nativeChildDerivation(): ChildDerivation | null {
   };
 }
 
-/** CKDpub in plain JavaScript: for machines without the addon, and to check what the addon says. */
+/** CKDpub in plain JavaScript, for machines without the addon and to verify the addon. */
 export const portableChildDerivation: ChildDerivation = (parent) => {
   const node = new HDKey(parent);
   return (index) =>

@@ -1,6 +1,6 @@
 import type { ExtendedPublicKey } from './extended-public-key.ts';
 
-/** What the worker thread is asked for: `count` addresses of the children from `fromIndex` on. */
+/** A request to the worker thread: `count` addresses of the children from `fromIndex` on. */
 export interface DerivationJob {
   readonly id: number;
   readonly key: ExtendedPublicKey;

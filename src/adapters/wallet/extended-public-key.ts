@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { HDKey } from '@scure/bip32';
 
-/** The public half of a BIP-32 node: enough for every non-hardened child, never for a signature. */
+/** The public half of a BIP-32 node: derives every non-hardened child, but cannot sign. */
 export interface ExtendedPublicKey {
   /** 33 bytes, compressed. */
   readonly publicKey: Uint8Array;
@@ -9,7 +9,7 @@ export interface ExtendedPublicKey {
   readonly chainCode: Uint8Array;
 }
 
-/** The text is not an extended public key of the right place in the tree. The message never repeats the text. */
+/** The text is not an extended public key of the right depth. The message never repeats the text. */
 export class InvalidExtendedPublicKey extends Error {
   override readonly name = 'InvalidExtendedPublicKey';
 }
@@ -20,8 +20,8 @@ const ACCOUNT_DEPTH = 3;
 const EXTERNAL_BRANCH_DEPTH = 4;
 
 /**
- * Reads an `xpub...` of the external branch (`m/44'/coin'/0'/0`); of the account itself (`m/44'/coin'/0'`) the external
- * branch is derived first. Throws `InvalidExtendedPublicKey` for anything else, above all for a private key.
+ * Reads an `xpub...` of the external branch (`m/44'/coin'/0'/0`), or of the account (`m/44'/coin'/0'`), whose external
+ * branch it then derives. Throws `InvalidExtendedPublicKey` for anything else, above all for a private key.
  */
 export function readExtendedPublicKey(xpub: string): ExtendedPublicKey {
   const node = parse(xpub.trim());
@@ -36,7 +36,7 @@ export function readExtendedPublicKey(xpub: string): ExtendedPublicKey {
   return { publicKey: branch.publicKey, chainCode: branch.chainCode };
 }
 
-/** The same for every way to write the same branch. */
+/** The same for every notation of the same branch. */
 export const fingerprintOf = ({ publicKey, chainCode }: ExtendedPublicKey): string =>
   createHash('sha256').update(publicKey).update(chainCode).digest('hex');
 

@@ -5,7 +5,7 @@ import { HARDENED_OFFSET } from './child-public-key.ts';
 import type { DerivationAnswer, DerivationJob } from './derivation-job.ts';
 import { fingerprintOf, readExtendedPublicKey } from './extended-public-key.ts';
 
-/** Most addresses of one job: the worker answers several derivers in turn. */
+/** Maximum number of addresses per job, because the worker serves several derivers in turn. */
 const MAX_JOB = 1024;
 
 export interface HdDerivation {
@@ -22,7 +22,7 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** Watch-only derivation in a worker thread of its own, so that no request waits for elliptic curves. */
+/** Watch-only derivation in a worker thread, so that no request waits for elliptic curves. */
 export function startHdDerivation(): HdDerivation {
   const waiting = new Map<number, Waiting>();
   let nextId = 0;

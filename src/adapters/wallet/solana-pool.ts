@@ -5,7 +5,7 @@ import type { Signer } from '../../ports/signer.ts';
 import { HARDENED_OFFSET } from './child-public-key.ts';
 import { isSolanaPublicKey } from './address-format.ts';
 
-/** The exported pool does not hold Solana public keys. Names the place, never the text. */
+/** The exported pool contains something other than Solana public keys. Names the place, never the text. */
 export class InvalidSolanaPool extends Error {
   override readonly name = 'InvalidSolanaPool';
 }
@@ -30,14 +30,14 @@ export function solanaPoolDeriver(mode: Mode, publicKeys: readonly string[]): Ad
   };
 }
 
-/** Of the keys of a pool, in parts. */
+/** Fingerprint of the keys of a pool, given in parts. */
 export function fingerprintOfPool(parts: readonly (readonly string[])[]): string {
   const digest = createHash('sha256');
   for (const keys of parts) for (const key of keys) digest.update(`${key}\n`);
   return digest.digest('hex');
 }
 
-/** Collection addresses asked of the signer as they are needed: where it runs beside us, the pool has no end. */
+/** Collection addresses requested from the signer as needed. A pool of a local signer is unlimited. */
 export function signerSolanaDeriver(mode: Mode, signer: Pick<Signer, 'exportSolanaKeys'>): AddressDeriver {
   return {
     family: 'solana',

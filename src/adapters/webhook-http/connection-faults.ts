@@ -1,5 +1,5 @@
 import { codeOf } from '../../runtime/util/code-of.ts';
-/** An address of the endpoint's host is one that no notification may reach. */
+/** The endpoint's host has an address that notifications must not reach. */
 export class ForbiddenAddress extends Error {
   override readonly name = 'ForbiddenAddress';
   readonly address: string;
@@ -10,10 +10,10 @@ export class ForbiddenAddress extends Error {
   }
 }
 
-/** The TLS handshake failed: the other side was reached, but is not who it claims to be or speaks no acceptable TLS. */
+/** The TLS handshake failed: the peer was reached, but is not who it claims to be or supports no acceptable TLS. */
 export class TlsFailure extends Error {
   override readonly name = 'TlsFailure';
-  /** The code of the runtime's error; not called `code`, since the client treats some codes in ways of its own. */
+  /** The code of the runtime's error. Not named `code`, because the client treats some codes specially. */
   readonly reason: string;
 
   constructor(reason: string) {
@@ -22,7 +22,7 @@ export class TlsFailure extends Error {
   }
 }
 
-/** Errors of the network below TLS: they say nothing about certificates. */
+/** Network errors below TLS, which say nothing about certificates. */
 const PLAIN_NETWORK_ERRORS = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -37,7 +37,7 @@ const PLAIN_NETWORK_ERRORS = new Set([
   'ENFILE',
 ]);
 
-/** What an error of a TLS connection that is being opened means. */
+/** Classifies an error of a TLS connection being opened. */
 export function tlsOrNetwork(error: Error): Error {
   const code = codeOf(error) ?? 'UNKNOWN';
   return PLAIN_NETWORK_ERRORS.has(code) ? error : new TlsFailure(code);

@@ -5,29 +5,29 @@ import { must } from '../../domain/must.ts';
 /** Idle connections over all merchants; the oldest ones are closed first. */
 const MAX_IDLE = 512;
 /**
- * For so long an origin that ended a kept connection under a request gets a new one for each. It may do so after every
- * answer, without saying so; then of the attempts that follow each other closely every other one would fail.
+ * For this long an origin that closed a kept connection during a request gets a new connection per request. It may
+ * close silently after every answer, which would make every other one of closely spaced attempts fail.
  */
 const UNKEPT_MS = 60_000;
 
-/** A connection and whose it is. */
+/** A connection with its owner. */
 export interface Lease {
   readonly merchantId: MerchantId;
   readonly origin: Origin;
   readonly connection: Connection;
-  /** It carried an exchange before this one. */
+  /** It carried an earlier exchange. */
   isReused: boolean;
 }
 
-/** Connections that are kept for the next request of the same merchant to the same origin, and for no other. */
+/** Connections kept for the next request of the same merchant to the same origin, and for no other. */
 export class ConnectionPool {
   readonly #rules: ConnectionRules;
   readonly #open = new Set<Lease>();
-  /** The one that was used last comes last. */
+  /** Most recently used last. */
   readonly #idleOf = new Map<MerchantId, Lease[]>();
-  /** From the one that has been idle for longest. */
+  /** Longest idle first. */
   readonly #idle = new Set<Lease>();
-  /** Origins whose connections are not kept for now, until when. */
+  /** Origins whose connections are not kept, with the end of that time. */
   readonly #unkept = new WeakMap<Origin, number>();
   #isClosed = false;
 
@@ -39,7 +39,7 @@ export class ConnectionPool {
   take(merchantId: MerchantId, origin: Origin): Lease {
     const idle = this.#idleOf.get(merchantId);
     for (let lease = idle?.at(-1); lease; lease = idle?.at(-1)) {
-      // Where the endpoint moved, what led to its old place is of no more use.
+      // The endpoint moved, so connections to its old origin are useless.
       if (lease.origin !== origin) {
         this.#drop(lease);
         continue;
@@ -52,10 +52,7 @@ export class ConnectionPool {
     return this.#openNew(merchantId, origin);
   }
 
-  /**
-   * Takes a connection back. `isSound`: the answer was complete. `isLost`: the connection ended before there was an
-   * answer.
-   */
+  /** Takes a connection back. `isSound`: the answer was complete. `isLost`: the connection ended before an answer. */
   release(lease: Lease, isSound: boolean, isLost: boolean): void {
     const nowMs = performance.now();
     lease.connection.release();
@@ -71,7 +68,7 @@ export class ConnectionPool {
     if (this.#idle.size > MAX_IDLE) this.#drop(must(this.#idle.values().next().value));
   }
 
-  /** Ends every connection, those in use too. */
+  /** Closes every connection, including those in use. */
   close(): void {
     this.#isClosed = true;
     for (const lease of this.#open) this.#drop(lease);

@@ -10,56 +10,56 @@ import { must } from '../../domain/must.ts';
 export interface ConnectionRules {
   readonly resolve: HostResolver;
   readonly allowPrivate: boolean;
-  /** Further certificate authorities, PEM; there is no way to switch verification off. */
+  /** Additional certificate authorities, PEM. Verification cannot be disabled. */
   readonly ca?: string;
 }
 
-/** Where a URL leads. */
+/** The target of a URL. */
 export interface Origin {
   /** As the URL standard serialises it. */
   readonly href: string;
   readonly secure: boolean;
-  /** A name without the dot of the root, or an address without brackets. */
+  /** A name without the trailing dot, or an address without brackets. */
   readonly host: string;
   readonly port: number;
 }
 
-/** Where the receiver does not say how long it keeps a connection. */
+/** Used if the receiver does not say how long it keeps a connection. */
 const KEEP_ALIVE_MS = 4_000;
 const LONGEST_KEEP_ALIVE_MS = 60_000;
-/** Ahead of the receiver's own time, so that no request meets a connection that is being closed. */
+/** Subtracted from the receiver's time, so that no request meets a connection that is being closed. */
 const KEEP_ALIVE_MARGIN_MS = 2_000;
-/** Of each head, an informational one or the answer's own. */
+/** Limit for each head, informational or final. */
 const MAX_HEAD_BYTES = 16 * 1024;
-/** Read of an answer, heads, framing and all, before the connection is cut. */
+/** Bytes read of an answer, including heads and framing, before the connection is cut. */
 const MAX_READ_BYTES = 64 * 1024;
 
 /**
  * One connection to one origin for one merchant, with at most one exchange at a time. Each time it is opened, every
- * address of the host is vetted and one is pinned, so nothing is looked up twice.
+ * address of the host is vetted and one is pinned, so nothing is resolved twice.
  */
 export class Connection {
-  /** The address that was pinned last; null before. */
+  /** The most recently pinned address; null before the first. */
   address: string | null = null;
   readonly #origin: Origin;
   readonly #rules: ConnectionRules;
   readonly #client: Client;
   #socket: Socket | null = null;
-  /** Bytes that were read from the socket before this exchange. */
+  /** Bytes read from the socket before this exchange. */
   #readBefore = 0;
   #preference = 0;
   #exchange: Exchange | null = null;
   #deadline: NodeJS.Timeout | null = null;
   #destroyed = false;
 
-  /** `onLost` is called when the connection ends, or is misused by the receiver, while nothing is under way. */
+  /** `onLost` is called when the connection ends, or the receiver misuses it, while idle. */
   constructor(origin: Origin, rules: ConnectionRules, onLost: () => void) {
     this.#origin = origin;
     this.#rules = rules;
     this.#client = new Client(origin.href, {
       allowH2: false,
       pipelining: 1,
-      // The exchange has one deadline of its own.
+      // The exchange has its own deadline.
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: KEEP_ALIVE_MS,
@@ -72,7 +72,7 @@ export class Connection {
           (error: Error) => callback(error, null),
         ),
     });
-    // Listened for after the client did, so that it has read what is there before the bytes are counted.
+    // Added after the client's listener, so that the client has read the data before its bytes are counted.
     this.#client.on('connect', () => this.#socket?.on('readable', () => this.#boundAnswer()));
     this.#client.on('disconnect', () => {
       if (this.#exchange === null) onLost();
@@ -80,25 +80,25 @@ export class Connection {
   }
 
   /**
-   * Sends a request, over a new connection to the `preference`-th address of the host where none is open. The exchange
-   * is told what becomes of it, and expires after a time that is the same for all exchanges.
+   * Sends a request, over a new connection to the `preference`-th address of the host if none is open. The exchange
+   * receives the result and expires after `timeoutMs`, which is the same for all exchanges.
    */
   send(request: Dispatcher.DispatchOptions, exchange: Exchange, timeoutMs: number, preference: number): void {
     this.#exchange = exchange;
     this.#preference = preference;
     this.#readBefore = this.#socket?.bytesRead ?? 0;
-    // One timer a connection, wound up anew; while nothing is under way it means nothing and keeps nobody awake.
+    // One reusable timer per connection; while idle it has no effect and keeps no process alive.
     if (this.#deadline) this.#deadline.refresh();
     else this.#deadline = setTimeout(() => this.#exchange?.expire(), timeoutMs).unref();
     this.#client.dispatch(request, exchange);
   }
 
-  /** The exchange is over. */
+  /** Ends the exchange. */
   release(): void {
     this.#exchange = null;
   }
 
-  /** Ends the connection at once, whatever it is doing. */
+  /** Closes the connection at once, whatever it is doing. */
   destroy(): void {
     if (this.#destroyed) return;
     this.#destroyed = true;
@@ -130,16 +130,15 @@ export class Connection {
 
   #connect(address: string, isAddress: boolean): Promise<Socket> {
     const { secure, host, port } = this.#origin;
-    // Connecting to the address itself leaves nothing to be looked up a second time; the name is still what TLS
-    // verifies.
+    // Connecting to the address avoids a second look-up; TLS still verifies the name.
     const options = { host: address, port, noDelay: true, autoSelectFamily: false };
-    // No TLS session outlives its connection: each one verifies the certificate again.
+    // TLS sessions are not resumed, so each connection verifies the certificate again.
     const socket = secure
       ? connectTls({
           ...options,
           ALPNProtocols: ['http/1.1'],
           minVersion: 'TLSv1.2',
-          // Said here, since the runtime's own default is what NODE_TLS_REJECT_UNAUTHORIZED makes of it.
+          // Set explicitly, because NODE_TLS_REJECT_UNAUTHORIZED changes the runtime's default.
           rejectUnauthorized: true,
           ...(this.#rules.ca !== undefined && { ca: this.#rules.ca }),
           ...(!isAddress && { servername: host }),
@@ -154,7 +153,7 @@ export class Connection {
     });
   }
 
-  /** The client bounds heads, but not what else a receiver may go on with. */
+  /** The client limits heads, but not what else a receiver may send. */
   #boundAnswer(): void {
     if (must(this.#socket).bytesRead - this.#readBefore > MAX_READ_BYTES) this.#exchange?.overflow();
   }

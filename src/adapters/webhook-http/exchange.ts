@@ -4,16 +4,16 @@ import { ForbiddenAddress, TlsFailure } from './connection-faults.ts';
 import { DnsFailure } from './host-resolver.ts';
 import { codeOf } from '../../runtime/util/code-of.ts';
 
-/** Kept of an answer. */
+/** Bytes kept of an answer. */
 const KEPT_BYTES = 4 * 1024;
-/** `102` and `103` may precede an answer; a flood of them is none. */
+/** `102` and `103` may precede an answer; more than this many count as a violation. */
 const MAX_INFORMATIONAL = 8;
 const DETAIL_LENGTH = 100;
 
-/** What an exchange came to, before the connection adds its address and the clock its duration. */
+/** The result of an exchange, to which the connection adds its address and the clock its duration. */
 export type Ending = Pick<WebhookAnswer, 'status' | 'fault' | 'detail' | 'retryAfter' | 'body' | 'incomplete'>;
 
-/** One request's answer within its bounds, handed over by the client. Ends exactly once. */
+/** Collects the answer to one request, within limits, from the client. Ends exactly once. */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #end: (ending: Ending) => void;
   #ended = false;
@@ -27,17 +27,17 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#end = end;
   }
 
-  /** The deadline has passed. */
+  /** Ends the exchange at its deadline. */
   expire(): void {
     this.#settle('timeout', 'no complete answer in time');
   }
 
-  /** More came than is read of an answer. */
+  /** Ends the exchange because the answer is too long. */
   overflow(): void {
     this.#settle('invalid_response', 'answer too long');
   }
 
-  /** There was no connection, or there is none any more, or what came over it was no answer. */
+  /** Ends the exchange because the connection failed or the answer was not HTTP. */
   fail(error: Error): void {
     const { fault, detail } = faultOf(error);
     this.#settle(fault, detail);
@@ -53,13 +53,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
     this.#status = status;
     const retryAfter = headers['retry-after'];
-    // Said twice, it says nothing.
+    // A repeated header is ignored.
     this.#retryAfter = typeof retryAfter === 'string' ? retryAfter.trim() : null;
   }
 
   onResponseData(_: unknown, bytes: Uint8Array): void {
     if (this.#keptBytes >= KEPT_BYTES) return;
-    // Copied, since the bytes are a window on a much larger read.
+    // Copied, because the bytes are a view of a much larger buffer.
     const part = Uint8Array.prototype.slice.call(bytes, 0, KEPT_BYTES - this.#keptBytes);
     this.#kept.push(part);
     this.#keptBytes += part.length;
@@ -73,7 +73,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.fail(error);
   }
 
-  /** A complete head decides on its own, whatever becomes of the body. */
+  /** A complete head decides by itself, whatever becomes of the body. */
   #settle(fault: NonNullable<WebhookAnswer['fault']>, detail: string): void {
     const status = this.#status;
     this.#finish({
@@ -95,7 +95,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Classifies what went wrong on the way; the words go to the merchant's delivery log. */
+/** Classifies the failure; the text goes into the merchant's delivery log. */
 function faultOf(error: Error): { fault: NonNullable<WebhookAnswer['fault']>; detail: string } {
   if (error instanceof ForbiddenAddress) return { fault: 'blocked', detail: error.message };
   if (error instanceof DnsFailure) return { fault: 'dns', detail: error.code };

@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 
 /*
- * Which addresses a merchant's endpoint may have (IANA special-purpose address registries, RFC 6890 and successors).
+ * The addresses that a merchant's endpoint may have (IANA special-purpose address registries, RFC 6890 and successors).
  * IPv4 is public unless a range says otherwise; IPv6 is forbidden unless it is global unicast and no range says
  * otherwise.
  */
@@ -9,7 +9,7 @@ import ipaddr from 'ipaddr.js';
 const GLOBAL_UNICAST_V6 = ipaddr.parseCIDR('2000::/3');
 
 /**
- * Ranges that `ipaddr.js` counts as ordinary unicast, or that deserve a name of their own. Never allowed, not even in a
+ * Ranges that `ipaddr.js` treats as ordinary unicast, or that have a name of their own. Never allowed, even in a
  * sandbox.
  */
 const NEVER: readonly { readonly reason: string; readonly cidrs: readonly string[] }[] = [
@@ -33,7 +33,7 @@ const NEVER: readonly { readonly reason: string; readonly cidrs: readonly string
     reason: 'anycast service',
     cidrs: ['192.31.196.0/24', '192.52.193.0/24', '192.175.48.0/24', '2001:4:112::/48', '2620:4f:8000::/48'],
   },
-  // Forms of IPv6 that carry an IPv4 address, behind which anything may hide.
+  // IPv6 forms that contain an IPv4 address, which could be any.
   {
     reason: 'IPv4 inside IPv6',
     cidrs: ['::ffff:0:0/96', '::ffff:0:0:0/96', '64:ff9b::/96', '64:ff9b:1::/48', '2002::/16', '2001::/32'],
@@ -41,7 +41,7 @@ const NEVER: readonly { readonly reason: string; readonly cidrs: readonly string
   { reason: 'deprecated site-local', cidrs: ['fec0::/10'] },
 ];
 
-/** The operator's own network: allowed only in a sandbox. */
+/** The operator's own network, allowed only in a sandbox. */
 const PRIVATE: readonly { readonly reason: string; readonly cidrs: readonly string[] }[] = [
   { reason: 'loopback', cidrs: ['127.0.0.0/8', '::1/128'] },
   { reason: 'private', cidrs: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'] },
@@ -59,7 +59,7 @@ const rangesOf = (table: typeof NEVER): readonly Range[] =>
 const NEVER_RANGES = rangesOf(NEVER);
 const PRIVATE_RANGES = rangesOf(PRIVATE);
 
-/** Why no notification may be sent to the address, or null when it may. `allowPrivate` is for sandboxes. */
+/** Why no notification may be sent to the address, or null if it may. `allowPrivate` is for sandboxes. */
 export function forbiddenReason(address: string, allowPrivate: boolean): string | null {
   if (address.includes('%')) return 'scoped';
   if (!ipaddr.isValid(address) || (!address.includes(':') && !ipaddr.IPv4.isValidFourPartDecimal(address)))

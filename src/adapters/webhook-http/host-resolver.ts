@@ -3,10 +3,10 @@ import { lookup, Resolver } from 'node:dns/promises';
 /** Every address of a host, IPv4 first. Rejects with a `DnsFailure` within a bounded time. */
 export type HostResolver = (host: string) => Promise<string[]>;
 
-/** The name has no address, or nobody answered in time. */
+/** The name has no address, or no server answered in time. */
 export class DnsFailure extends Error {
   override readonly name = 'DnsFailure';
-  /** What the resolver said, such as `ENOTFOUND`. */
+  /** The resolver's code, such as `ENOTFOUND`. */
   readonly code: string;
 
   constructor(code: string) {
@@ -20,8 +20,8 @@ const TRIES = 2;
 const OVERALL_TIMEOUT_MS = 4_000;
 
 /**
- * Asks DNS itself rather than the operating system's look-up, whose few threads one silent name server could hold for
- * all merchants. `servers` (`ip:port`) default to those of the machine.
+ * Queries DNS directly: a silent name server could block the few threads of the operating system's look-up for all
+ * merchants. `servers` (`ip:port`) default to those of the machine.
  */
 export function dnsResolver(
   options: { readonly servers?: readonly string[]; readonly overallTimeoutMs?: number } = {},

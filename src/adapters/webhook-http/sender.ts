@@ -6,11 +6,14 @@ import { dnsResolver, systemResolver, type HostResolver } from './host-resolver.
 import { vetWebhookUrl, type UrlRules } from './url.ts';
 
 export interface HttpWebhookSenderOptions extends UrlRules {
-  /** For the whole exchange: name, connection, TLS, request, head and body (specification, "Delivery timeout"). */
+  /**
+   * Time limit of the whole exchange: name, connection, TLS, request, head and body (specification, "Delivery
+   * timeout").
+   */
   readonly timeoutMs?: number;
-  /** Defaults to DNS itself, in sandboxes to the operating system's look-up. */
+  /** Defaults to DNS, in sandboxes to the operating system's look-up. */
   readonly resolve?: HostResolver;
-  /** Further certificate authorities, PEM. */
+  /** Additional certificate authorities, PEM. */
   readonly ca?: string;
 }
 

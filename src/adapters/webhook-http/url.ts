@@ -6,18 +6,21 @@ import { must } from '../../domain/must.ts';
 export interface UrlRules {
   /** Sandboxes: http, private addresses and any harmless port. */
   readonly allowInsecure: boolean;
-  /** Our own `host` or `host:port`: deliveries must not come back to us. */
+  /** Our own `host` or `host:port`, to which deliveries must not be sent. */
   readonly ownHosts: readonly string[];
-  /** The one URL of ours that takes deliveries nevertheless. */
+  /** The only URL of ours that accepts deliveries. */
   readonly ownReceiver?: string;
-  /** Ports of https endpoints where `allowInsecure` is off. */
+  /** Ports of https endpoints unless `allowInsecure` is set. */
   readonly ports?: readonly number[];
 }
 
 const MAX_LENGTH = 2_048;
 const DEFAULT_PORTS: readonly number[] = [443, 8443];
 
-/** Ports where an HTTP request may be read as something else (Fetch standard, "bad port", and common data stores). */
+/**
+ * Ports where an HTTP request may be interpreted as something else (Fetch standard, "bad port", and common data
+ * stores).
+ */
 const SERVICE_PORTS: ReadonlySet<number> = new Set([
   1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
   111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
@@ -44,7 +47,8 @@ const PRIVATE_SUFFIXES = [
 ];
 
 /**
- * Vets a URL as it is registered, and again before every attempt. The address behind a name is vetted when connecting.
+ * Vets a URL when it is registered, and again before every attempt. The addresses behind its host are vetted when
+ * connecting.
  */
 export function vetWebhookUrl(text: string, rules: UrlRules): ReturnType<WebhookUrlVetting> {
   const written = shapeOf(text, rules.allowInsecure);
@@ -60,7 +64,7 @@ export function vetWebhookUrl(text: string, rules: UrlRules): ReturnType<Webhook
 
 const refuse = (reason: string): ReturnType<WebhookUrlVetting> => ({ ok: false, reason });
 
-/** Checks the text itself, since a URL parser forgives what other parsers read differently. */
+/** Checks the text itself, because a URL parser tolerates what other parsers read differently. */
 function shapeOf(text: string, allowInsecure: boolean): { host: string } | string {
   if (text.length > MAX_LENGTH) return `is longer than ${MAX_LENGTH} characters`;
   // oxlint-disable-next-line no-control-regex -- control characters are what is looked for

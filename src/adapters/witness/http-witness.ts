@@ -24,7 +24,7 @@ export function createHttpWitness(url: string): CheckpointWitness {
   return {
     cosign: async (checkpoint, size, proofFrom) => {
       let answer = await post(checkpoint, await proofFrom(known));
-      // A witness that knows another size names it.
+      // A witness that knows another size states it.
       if (answer.status === CONFLICT && /^\d{1,15}\n?$/.test(answer.text) && Number(answer.text) <= size) {
         known = Number(answer.text);
         answer = await post(checkpoint, await proofFrom(known));

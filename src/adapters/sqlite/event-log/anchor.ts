@@ -8,8 +8,9 @@ const WRITE_INTERVAL_MS = 1_000;
 const ANCHOR = /^\{"position":(\d{1,16}),"chain":"([0-9a-f]{64})"\}\n$/;
 
 /**
- * A note outside the log of where the log ended a moment ago. SQLite takes a damaged or lost WAL for its end without a
- * word, and an old copy of the file looks as good as the last: the note tells. It never runs ahead of what is durable.
+ * A record, outside the log, of where the log recently ended. SQLite silently takes a damaged or lost WAL for its end,
+ * and an old copy of the file looks as good as the last; the anchor reveals both. It never runs ahead of what is
+ * durable.
  */
 export class Anchor {
   readonly #path: string;
@@ -25,7 +26,7 @@ export class Anchor {
     return this.#path;
   }
 
-  /** Null when there is none, or when it is unreadable, as after a power cut. */
+  /** Null if there is none, or if it is unreadable, as after a power cut. */
   read(): Tail | null {
     try {
       const match = ANCHOR.exec(readFileSync(this.#path, 'latin1'));
@@ -35,13 +36,13 @@ export class Anchor {
     }
   }
 
-  /** Notes a durable end of the log; written within a second. */
+  /** Records a durable end of the log; written within a second. */
   note(tail: Tail): void {
     this.#latest = tail;
     if (this.#timer !== null) return;
     this.#timer = setTimeout(() => {
       this.#timer = null;
-      // One after the other: both would write the same new file.
+      // Sequential, because both writes would use the same new file.
       this.#writing = this.#writing.then(() => this.#write());
     }, WRITE_INTERVAL_MS);
     this.#timer.unref();
@@ -55,7 +56,7 @@ export class Anchor {
     renameSync(`${this.#path}.new`, this.#path);
   }
 
-  /** A failure is left to the next write: the anchor only ever lags. */
+  /** A failure is left to the next write, since the anchor may lag. */
   async #write(): Promise<void> {
     const tail = this.#latest;
     if (tail === null) return;

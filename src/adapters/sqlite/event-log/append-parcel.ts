@@ -2,19 +2,19 @@ import type { EncodedEvent, CoCommit } from '../../../ports/event-store.ts';
 import type { Commit, JobOutcome, AppendJob, StreamHead, Tail } from './append-job.ts';
 import { must } from '../../../domain/must.ts';
 
-/* One string crosses threads several times faster than a tree of objects, and this is the way every event takes. */
+/* One string crosses threads several times faster than a tree of objects, and every event takes this path. */
 
-/** ASCII "unit separator": stream names are printable, and JSON text never holds a bare control character. */
+/** ASCII "unit separator": stream names are printable, and JSON text never contains a raw control character. */
 export const SEPARATOR = '\u001f';
 
 const FIELDS_OF_TAIL = 2;
 const FIELDS_OF_JOB = 7;
 const FIELDS_OF_EVENT = 7;
 
-/** Sent instead of a packed order: everything is committed, the thread may end. */
+/** Sent instead of a packed order once everything is committed, so that the thread may end. */
 export const CLOSE = '';
 
-/** What the thread that commits is asked: a batch, and the end of the log when it is handed over. */
+/** A request to the committing thread: a batch, and the end of the log at the handover. */
 export interface AppendOrder {
   readonly jobs: readonly AppendJob[];
   readonly tail: Tail | null;
@@ -102,8 +102,8 @@ const valueOfText = (text: string): string | number | Uint8Array =>
   text.startsWith('x') ? new Uint8Array(Buffer.from(text.slice(1), 'hex')) : (JSON.parse(text) as string | number);
 
 /**
- * What came of a batch: the new end of the chain, and the outcomes that its sender can not tell by itself. Of an append
- * that went well it mostly knows everything, and then the chain is all.
+ * The result of a batch: the new end of the hash chain, and only those outcomes that the sender cannot derive. For
+ * successful appends the chain is usually all.
  */
 export type CommitParcel = string | { readonly chain: string; readonly others: ReadonlyMap<number, JobOutcome> };
 
@@ -136,7 +136,8 @@ export function unpackCommit(parcel: CommitParcel, jobs: readonly AppendJob[], a
 }
 
 /**
- * A stream's number is the position of its first event, which a new stream has just got. `position`: of the last event.
+ * A stream's number is the position of its first event, which a new stream has just received. `position`: of the last
+ * event.
  */
 const numberOfAppended = ({ expected, events, number }: AppendJob, position: number): number | undefined =>
   expected < 0 ? position - events.length + 1 : number;

@@ -7,8 +7,7 @@ const MAX_EVENTS = 256;
 const MAX_EVENT_CHARACTERS = 2 * 1024 * 1024;
 
 /**
- * What is wrong with a request that no caller may make: a bug, found before it can spoil the batch of others. Null when
- * nothing is.
+ * The fault of a request that is a caller's bug, found before it can spoil the batch of others; null if there is none.
  */
 export function mistakeIn({ stream, expected, events }: AppendRequest): TypeError | null {
   if (typeof stream !== 'string' || !PRINTABLE.test(stream))

@@ -4,7 +4,7 @@ import { Committer } from './committer.ts';
 import { faultOf, type SqliteFault } from '../fault.ts';
 import { must } from '../../../domain/must.ts';
 
-/* The thread that commits batches while the main thread goes on serving. */
+/* The thread that commits batches while the main thread continues to serve requests. */
 
 export type AppendReply = CommitParcel | { readonly fault: SqliteFault };
 
@@ -21,7 +21,7 @@ port.on('message', (order: string) => {
   }
 });
 
-/** After a failure of which nothing is known, the batches that are on their way fail too. */
+/** After a failure with unknown outcome, the batches that are already queued fail too. */
 function answer(order: string): AppendReply {
   if (failed) return { fault: failed };
   try {

@@ -15,35 +15,35 @@ const LONGEST_RETRY_MS = 10_000;
 
 export interface SourcePage {
   readonly events: readonly RecordedEvent[];
-  /** Position up to which the log was looked through. */
+  /** Position up to which the log was examined. */
   readonly through: number;
-  /** True when it cost a read of the file. */
+  /** True if the file had to be read. */
   readonly fromFile: boolean;
 }
 
-/** What a subscription reads: the recent events in memory, or else the file. */
+/** The source of a subscription: recent events in memory, otherwise the file. */
 export interface LogSource {
   /** Position of the newest committed event, 0 when there is none. */
   readonly end: number;
-  /** Looks through at most `window` positions. */
+  /** Examines at most `window` positions. */
   pageAfter(after: number, window: number, prefixes: readonly string[] | undefined): SourcePage;
 }
 
 export interface CatchUpHooks {
-  /** Told of every failed attempt of a handler, and of reads that failed. */
+  /** Called with every failed attempt of a handler, and with failed reads. */
   readonly onError: (name: string, error: unknown, attempt: number) => void;
   readonly onAdvanced: () => void;
   readonly onClosed: (subscription: CatchUpSubscription) => void;
 }
 
 interface HandledBatch {
-  /** Position of its last event; null when it had none. */
+  /** Position of its last event; null if it had none. */
   last: Position | null;
   through: number;
   fromFile: boolean;
 }
 
-/** The parts of the log up to `end` that have events, read one after another; `batch` tells how far. */
+/** The sections of the log up to `end` that contain events, read one after another; `batch` tells how far. */
 function* partsOf(
   batch: HandledBatch,
   source: LogSource,
@@ -69,7 +69,7 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-/** One reader of the log, from its beginning or any position, then live. Memory is bounded by one batch. */
+/** One reader of the log, from its beginning or any position, then live. Holds at most one batch in memory. */
 export class CatchUpSubscription implements Subscription {
   readonly #options: SubscribeOptions;
   readonly #source: LogSource;
@@ -99,7 +99,7 @@ export class CatchUpSubscription implements Subscription {
     return this.#position;
   }
 
-  /** Everything up to here was handled or is of no interest. */
+  /** Everything up to this position was handled or is irrelevant. */
   get through(): number {
     return this.#through;
   }
@@ -119,14 +119,14 @@ export class CatchUpSubscription implements Subscription {
     });
   }
 
-  /** Resolves when the handler that runs now has settled; must not be awaited inside that handler. */
+  /** Resolves once the running handler has settled; must not be awaited inside that handler. */
   async close(): Promise<void> {
     this.#closed = true;
     this.notify();
     await this.#finished;
   }
 
-  /** There may be something new. */
+  /** Checks for new events. */
   notify(): void {
     this.#wake?.();
   }
@@ -159,7 +159,7 @@ export class CatchUpSubscription implements Subscription {
     this.#hooks.onAdvanced();
     while (this.#waiters.length > 0 && must(this.#waiters[0]).position <= through)
       must(this.#waiters.shift()).resolve();
-    // Handlers may be synchronous: let the rest of the service have its turn between pages.
+    // Handlers may be synchronous; this gives the rest of the service a turn between pages.
     if (fromFile) await nextTurn();
   }
 
@@ -187,7 +187,7 @@ export class CatchUpSubscription implements Subscription {
     });
   }
 
-  /** Repeats the step until it succeeds; null when the subscription was closed before it did. */
+  /** Repeats the step until it succeeds; null if the subscription was closed first. */
   async #insist<Result>(step: () => Promise<Result> | Result): Promise<Result | null> {
     for (let attempt = 1; !this.#closed; attempt += 1) {
       try {

@@ -19,8 +19,8 @@ const NEVER_WOKEN = new Int32Array(new SharedArrayBuffer(4));
 const NONCE_SWEEP_INTERVAL = 512;
 
 /**
- * Writes batches of appends, one transaction each. Two of them exist, one per thread, and whoever commits next is
- * handed the tail, so never both write. A failed transaction leaves nothing behind and throws.
+ * Writes batches of appends in one transaction each. There are two committers, one per thread. The tail is handed to
+ * whichever commits next, so both never write at once. A failed transaction leaves nothing behind and throws.
  */
 export class Committer {
   readonly database: DatabaseSync;
@@ -43,8 +43,8 @@ export class Committer {
   }
 
   /**
-   * `tail`: the end of the log when it is handed over, null when this committer wrote the last batch itself. Only then
-   * may jobs have been prepared while that batch was under way, and know the streams as they were before it.
+   * `tail`: the end of the log at the handover; null if this committer wrote the last batch itself. Only then may jobs
+   * have been prepared during that batch, with the streams as they were before it.
    */
   commit(jobs: readonly AppendJob[], tail: Tail | null): Commit {
     const before = tail ?? this.#tail;
@@ -73,7 +73,7 @@ export class Committer {
     this.database.close();
   }
 
-  /** SQLite's own waiting sleeps for milliseconds; a checkpoint that restarts the WAL is over sooner. */
+  /** SQLite's own waiting sleeps for milliseconds; a checkpoint that restarts the WAL takes less. */
   #begin(): void {
     const deadlineMs = performance.now() + LONGEST_LOCK_WAIT_MS;
     for (;;) {
@@ -101,11 +101,11 @@ export class Committer {
     for (const event of job.events) this.#insert(job.stream, number, (revision += 1), event);
     const newHead = { number, revision, hash: must(job.events.at(-1)).hash };
     this.#headsOfBatch.set(job.stream, newHead);
-    this.#ride(job.coCommits, true);
+    this.#storeCoCommits(job.coCommits, true);
     return { kind: 'appended', head: newHead, position: this.#tail.position };
   }
 
-  /** Undefined when there is no such stream. */
+  /** Undefined if there is no such stream. */
   #find(job: AppendJob): StreamHead | undefined {
     const number = job.number ?? this.#names.numberOf(job.stream);
     if (number === null) return undefined;
@@ -145,12 +145,12 @@ export class Committer {
       if (stored.id !== event.id) return null;
       position = stored.position;
     }
-    this.#ride(job.coCommits, false);
+    this.#storeCoCommits(job.coCommits, false);
     return { kind: 'repeated', head, revision: last, position };
   }
 
-  /** A repeated append brings a new nonce, but its salt was stored the first time and may since be erased. */
-  #ride(coCommits: readonly CoCommit[] | undefined, first: boolean): void {
+  /** A repeated append has a new nonce, but its salt was stored the first time and may have been erased since. */
+  #storeCoCommits(coCommits: readonly CoCommit[] | undefined, first: boolean): void {
     for (const coCommit of coCommits ?? []) {
       if (coCommit.kind === 'nonce') {
         const [digest, expiresAtSec] = coCommit.values as [Uint8Array, number];
@@ -191,7 +191,7 @@ function faultOfJob({ stream, expected, events }: AppendJob): string | null {
   return null;
 }
 
-/** An unescaped quote never occurs inside a JSON string, so the key is found without parsing. */
+/** An unescaped quote never occurs inside a JSON string, so the key can be found without parsing. */
 const names = ({ metadata }: EncodedEvent, prev: string): boolean => metadata.includes(`"prev":"${prev}"`);
 
 const wrongPrev = ({ type }: EncodedEvent, stream: string): string =>

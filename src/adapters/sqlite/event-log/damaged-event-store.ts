@@ -6,9 +6,8 @@ import type { WriterLock } from '../writer-lock.ts';
 import { messageOf } from '../../../runtime/util/message-of.ts';
 
 /**
- * A log that cannot be opened for writing, as far as it can be read: every append is refused, and nothing can be
- * subscribed to. Throws
- * `LogDamaged` when the file holds nothing that can be read.
+ * The readable part of a log that cannot be opened for writing: refuses every append and every subscription. Throws
+ * `LogDamaged` if nothing in the file can be read.
  */
 export async function openDamagedEventStore(dataDir: string, cause: unknown, lock: WriterLock) {
   const reason =

@@ -4,14 +4,14 @@ import { openDatabase } from '../database.ts';
 import { EventReader } from './event-reader.ts';
 import { eventsFile } from './event-schema.ts';
 
-/** Subscriptions to the log from a thread that does not write it. */
+/** Subscriptions from a thread that does not write the log. */
 export interface SqliteEventFollower extends Pick<EventStore, 'subscribe' | 'close'> {
-  /** There is something new: to be called when the writer's thread tells so. */
+  /** Call this when the writer's thread reports new events. */
   advance(): void;
 }
 
 /**
- * Follows the log on a connection of its own. A commit is on disk before another connection can see it, so followers
+ * Follows the log on a separate connection. A commit is on disk before another connection can see it, so followers
  * never run ahead of what is durable.
  */
 export function openSqliteEventFollower(options: {

@@ -11,10 +11,10 @@ import type { UsedNonce } from '../nonces/nonces-file.ts';
 import { parsePosition } from './position.ts';
 import type { StreamName } from './stream-names-file.ts';
 
-/** Positions looked through in one turn of the event loop. */
+/** Positions examined per turn of the event loop. */
 const READ_WINDOW = 1_024;
 
-/** Where a page ends before its window does. */
+/** A page ends here even before its window does. */
 const PAGE_CHARACTERS = 32 * 1024 * 1024;
 
 export interface Predecessor {
@@ -24,7 +24,7 @@ export interface Predecessor {
 /** The hash of an event by its place in its stream. */
 export const PREDECESSOR = 'SELECT hash FROM events WHERE stream_number = ? AND revision = ?';
 
-/** Rows turned into records before their texts are counted. */
+/** Number of rows turned into records before their size is counted. */
 const PAGE_ROWS = 256;
 
 const DATA_COLUMNS = 'stream, revision, position, id, type, version, at_ms, data';
@@ -36,7 +36,7 @@ type Row = readonly [...DataRow, ...Rest];
 
 const isWhole = (row: DataRow | Row): row is Row => row.length > 8;
 
-/** A stretch of the log: what matched in it, and the position up to which it was looked through. */
+/** A section of the log: the matching events, and the position up to which it was examined. */
 export interface LogPage {
   readonly events: RecordedEvent[];
   readonly through: number;
@@ -44,7 +44,7 @@ export interface LogPage {
 
 export type TailCheck =
   | { readonly ok: true; readonly checked: number }
-  /** The first event, oldest first, that is not what was once stored there. */
+  /** The first event that differs from what was once stored there. */
   | { readonly ok: false; readonly position: number; readonly reason: string };
 
 /** Port `EventStore.readAll`, up to the position `end`. */
@@ -80,7 +80,7 @@ export class EventReader {
   readonly #isLazy: boolean;
   readonly #pages = new Map<number, Query<DataRow | Row>>();
 
-  /** `lazily`: pages leave metadata and hash, a quarter of what is read, on disk until they are looked at. */
+  /** `lazily`: leaves metadata and hash, a quarter of the data, on disk until they are accessed. */
   constructor(database: DatabaseSync, { lazily = false } = {}) {
     this.#database = database;
     this.#isLazy = lazily;
@@ -102,7 +102,7 @@ export class EventReader {
     return row ? toEvent(row) : null;
   }
 
-  /** Looks through at most `window` positions and returns at most that many events. */
+  /** Examines at most `window` positions and returns at most that many events. */
   page(after: number, window: number, prefixes: readonly string[] | undefined, head: number): LogPage {
     const through = Math.min(after + window, head);
     if (through <= after) return { events: [], through: after };
@@ -116,7 +116,7 @@ export class EventReader {
         events.push(isWhole(row) ? toEvent(row) : new LazyEvent(row, this.#rest));
         characters += row[7].length;
       }
-      // Large pages are for many small events; of large ones memory would not hold so many.
+      // Large windows are meant for many small events; memory would not hold as many large ones.
       if (characters > PAGE_CHARACTERS) return { events, through: to };
     }
     return { events, through };
@@ -134,31 +134,31 @@ export class EventReader {
     return query<StreamName>(this.#database, sql).iterate(position);
   }
 
-  /** The number of a stream that begins after the position; null when there is none. Reads all that follows. */
+  /** The number of a stream that begins after the position; null if there is none. Reads everything that follows. */
   streamNumberAfter(position: number, stream: string): number | null {
     const sql = 'SELECT position FROM events WHERE position > ? AND revision = 0 AND stream = ?';
     return query<{ position: number }>(this.#database, sql).get(position, stream)?.position ?? null;
   }
 
-  /** The name of the event's stream; null when there is no event at the position. */
+  /** The name of the event's stream; null if there is no event at the position. */
   streamAt(position: number): string | null {
     return this.#streamAt.get(position)?.[0] ?? null;
   }
 
-  /** Nonces that were committed with commands and had not expired at the time. */
+  /** Nonces committed with commands that were not expired at the time. */
   commandNonces(nowSec: number): UsedNonce[] {
     const sql = 'SELECT digest, expires_at_sec AS expiresAtSec FROM command_nonces WHERE expires_at_sec >= ?';
     return query<UsedNonce>(this.#database, sql).all(nowSec);
   }
 
-  /** Null when there is no event at the position. */
+  /** Null if there is no event at the position. */
   chainAt(position: number): string | null {
     if (position === 0) return CHAIN_GENESIS;
     const sql = 'SELECT chain FROM events WHERE position = ?';
     return query<{ chain: string }>(this.#database, sql).get(position)?.chain ?? null;
   }
 
-  /** Events after the newest one of a type; at most `limit`, which is also what is looked through. */
+  /** Number of events after the newest one of a type. Examines at most `limit`, which is also the maximum. */
   sinceLast(type: string, limit: number): number {
     const { position: head } = this.tail();
     const sql = 'SELECT position FROM events WHERE position > ? AND type = ? ORDER BY position DESC LIMIT 1';
@@ -166,7 +166,7 @@ export class EventReader {
     return row ? head - row.position : Math.min(head, limit);
   }
 
-  /** Checks hash, chain, place in the stream and `prev` of the last `count` events. */
+  /** Verifies hash, chain, place in the stream and `prev` of the last `count` events. */
   verifyTail(count: number): TailCheck {
     const { position: head } = this.tail();
     const from = Math.max(head - count, 0);
@@ -203,7 +203,7 @@ export class EventReader {
   }
 }
 
-/** A row of the log, with everything that is stored of it. */
+/** A complete row of the log. */
 export interface FullRow {
   readonly position: number;
   readonly stream_number: number;
@@ -219,7 +219,7 @@ export interface FullRow {
   readonly chain: string;
 }
 
-/** Why the row is not what was once stored after the one with the chain `chainBefore`; null when it is. */
+/** Why the row differs from what was once stored after the row with the chain `chainBefore`; null if it does not. */
 export function faultOfRow(row: FullRow, chainBefore: string, predecessor: Query<Predecessor>): string | null {
   if (row.revision === 0 && row.stream_number !== row.position) return 'its stream has another number';
   if (hash('sha256', canonicalText({ ...row, atMs: row.at_ms }), 'hex') !== row.hash)
@@ -244,7 +244,7 @@ function toEvent([stream, revision, position, id, type, version, atMs, data, met
   return { stream, revision, position: String(position), id, type, version, atMs, data, metadata, hash: eventHash };
 }
 
-/** The log is never changed, so what is read later is what would have been read now. */
+/** The log never changes, so reading later gives the same result. */
 class LazyEvent implements RecordedEvent {
   readonly stream: string;
   readonly revision: number;

@@ -8,10 +8,10 @@ const SCHEMA_VERSION = 1;
 export const CHAIN_GENESIS = '0'.repeat(64);
 
 /*
- * `events` is keyed by position and indexed by stream number, so appends touch the end of both; the random stream names
- * are sorted elsewhere (`stream-names-file.ts`). A stream's number is the position of its first event. `chain` is the
- * SHA-256 (hex) of the previous event's chain text followed by this event's hash text. `command_nonces` has the only
- * rows here that are ever removed: it is the replay window of signed requests, committed with the events of their
+ * `events` is keyed by position and indexed by stream number, so appends touch only the end of both; the random stream
+ * names are indexed elsewhere (`stream-names-file.ts`). A stream's number is the position of its first event. `chain`
+ * is the SHA-256 (hex) of the previous event's chain text followed by this event's hash text. Only rows of
+ * `command_nonces` are ever removed: it is the replay window of signed requests, committed with the events of their
  * commands.
  */
 const SCHEMA = `
@@ -47,12 +47,12 @@ export const EVENTS_FILE = 'events.db';
 export const eventsFile = (dataDir: string): string => join(dataDir, EVENTS_FILE);
 
 /**
- * Opens the log for writing, a new one with its tables; the caller holds the writer lock. Throws when a newer build
- * wrote it.
+ * Opens the log for writing and creates its tables if it is new. The caller holds the writer lock. Throws if a newer
+ * build wrote it.
  */
 export function openEventsDatabase(dataDir: string): DatabaseSync {
   const database = openDatabase(eventsFile(dataDir), { synchronous: 'FULL', pageSize: 8192, cacheSize: 32_768 });
-  // INSERT OR REPLACE fires delete triggers only with this switch on.
+  // INSERT OR REPLACE fires delete triggers only with this pragma.
   database.exec('PRAGMA recursive_triggers = ON');
   prepareSchema(database);
   return database;
@@ -66,7 +66,7 @@ function prepareSchema(database: DatabaseSync): void {
   database.exec(`BEGIN IMMEDIATE; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`);
 }
 
-/** What is stored of the tables' definitions that differs from this build's; null when nothing does. */
+/** Table definitions in the file that differ from this build's; null if none does. */
 export function faultOfSchema(database: DatabaseSync): string | null {
   const fresh = new DatabaseSync(':memory:');
   try {

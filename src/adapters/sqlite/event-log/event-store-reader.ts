@@ -6,18 +6,17 @@ import { eventsFile } from './event-schema.ts';
 import { parsePosition, toPosition } from './position.ts';
 import { StreamNamesFile } from './stream-names-file.ts';
 
-/** What can be read beside a running writer, or when there is none. */
+/** Reads beside a running writer, or without one. */
 export interface SqliteEventStoreReader extends Pick<
   EventStore,
   'readStream' | 'lastOfStream' | 'readAll' | 'head' | 'close'
 > {
-  /** Recomputes hashes and chain of the last `count` events. */
+  /** Verifies hashes and chain of the last `count` events. */
   verifyTail(count: number): TailCheck;
 }
 
 /**
- * The end of the log; where its last page cannot be read, as far as so many events would lie, since positions are
- * dense.
+ * The end of the log. If its last page is unreadable, an estimate from the requested range, since positions are dense.
  */
 function endFor(reader: EventReader, { after, limit }: ReadAllOptions): number {
   try {
@@ -27,7 +26,7 @@ function endFor(reader: EventReader, { after, limit }: ReadAllOptions): number {
   }
 }
 
-/** Opens the log read-only, without the writer lock and whatever its state. Throws when there is none. */
+/** Opens the log read-only, without the writer lock and whatever its state. Throws if there is none. */
 export async function openSqliteEventStoreReader({
   dataDir,
 }: {
@@ -38,9 +37,9 @@ export async function openSqliteEventStoreReader({
   const database = openDatabase(path, { synchronous: 'FULL', readOnly: true });
   const reader = new EventReader(database);
   const names = StreamNamesFile.openToRead(dataDir, (number) => reader.streamAt(number));
-  // The names file is a moment behind the log; what it does not know is looked for in the rest.
+  // The names file lags slightly behind the log; missing names are searched in the rest.
   const numberOf = (stream: string): number | null => {
-    // Asked first, since names come into the file all the time: one that comes now is found in the rest.
+    // Read first: a name that enters the file during the search is then found in the rest.
     const through = names?.progress().position ?? 0;
     return names?.numberOf(stream) ?? reader.streamNumberAfter(through, stream);
   };

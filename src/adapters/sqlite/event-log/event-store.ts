@@ -30,40 +30,39 @@ import { StreamBeginsTwice, StreamNamesFile } from './stream-names-file.ts';
 import { acquireWriterLock, type WriterLock } from '../writer-lock.ts';
 import { must } from '../../../domain/must.ts';
 
-/** What one commit writes to the WAL in addition to its texts: about four pages. */
+/** WAL bytes that a commit writes in addition to its texts: about four pages. */
 const COMMIT_OVERHEAD_BYTES = 16 * 1024;
 
 export interface SqliteEventStoreOptions {
-  /** Created when absent. */
+  /** Created if absent. */
   readonly dataDir: string;
-  /** Told of each failed attempt of a subscription's handler; it is repeated with back-off. */
+  /** Called with each failed attempt of a subscription's handler, which is repeated with backoff. */
   readonly onSubscriptionError?: (name: string, error: unknown, attempt: number) => void;
   /**
-   * Told once that the store has failed permanently (a failed sync, an I/O error). The process should then end by
-   * `process.exit`, which closes no connection: closing the last one would checkpoint, and so sync again what a sync
-   * has failed for.
+   * Called once when the store has failed permanently (a failed sync, an I/O error). The process should then end by
+   * `process.exit`, which closes no connection: closing the last one would checkpoint, and so repeat the failed sync.
    */
   readonly onFatal?: (error: StoreUnavailable) => void;
-  /** Open a damaged log all the same, for reading: appends are refused, and `refusal` says why. */
+  /** Opens a damaged log for reading: appends are refused, and `refusal` says why. */
   readonly readDamaged?: boolean;
 }
 
 export interface SqliteEventStore extends EventStore {
   /** For the other files of the data directory. */
   readonly checkpoints: Checkpoints;
-  /** Recomputes hashes and chain of the last `count` events. */
+  /** Verifies hashes and chain of the last `count` events. */
   verifyTail(count: number): TailCheck;
-  /** Why appends are refused; null while they are not. */
+  /** Why appends are refused; null while they are accepted. */
   readonly refusal: string | null;
-  /** Refuses every append from now on; what is under way is still committed. */
+  /** Refuses every append from now on; running ones are still committed. */
   refuseAppends(reason: string): void;
-  /** Nonces that were committed with commands and had not expired at the time. */
+  /** Nonces committed with commands that were not expired at the time. */
   commandNonces(nowSec: number): Iterable<UsedNonce>;
 }
 
 /**
  * Opens the log for writing and holds the data directory's writer lock until `close`. Throws `DataDirInUse` if another
- * process holds it, and `LogDamaged` if the end of the log does not verify or the log is shorter than its anchor.
+ * process holds it, and `LogDamaged` if the end of the log fails verification or the log is shorter than its anchor.
  */
 export async function openSqliteEventStore(options: SqliteEventStoreOptions): Promise<SqliteEventStore> {
   createDataDir(options.dataDir);
@@ -109,7 +108,7 @@ class WritableEventStore implements SqliteEventStore, LogSource {
     this.#anchor = new Anchor(dataDir);
     StreamNamesFile.removeUnreadable(dataDir);
     this.#committer = new Committer(dataDir);
-    // The committer of this thread and the reads share a connection, and with it the cached pages.
+    // Reads share a connection, and so cached pages, with this thread's committer.
     this.#reader = new EventReader(this.#committer.database);
     const namesFile = StreamNamesFile.open(dataDir, (number) => this.#reader.streamAt(number));
     try {
@@ -233,12 +232,12 @@ class WritableEventStore implements SqliteEventStore, LogSource {
     this.#lock.release();
   }
 
-  /** For subscriptions: the newest committed event's position, 0 when there is none. */
+  /** For subscriptions: position of the newest committed event, 0 if there is none. */
   get end(): number {
     return this.#head;
   }
 
-  /** For subscriptions: from memory while the position is recent. */
+  /** For subscriptions: served from memory while the position is recent. */
   pageAfter(after: number, window: number, prefixes: readonly string[] | undefined): SourcePage {
     const recent = this.#recent.after(after, window);
     if (recent === null)
@@ -270,7 +269,7 @@ class WritableEventStore implements SqliteEventStore, LogSource {
   }
 
   /**
-   * Drops the recent events that every subscriber has seen, but for those who read the file: they come back when they
+   * Drops the recent events that every subscriber in memory has seen. Those reading the file return to memory when they
    * reach its end.
    */
   #forget(): void {

@@ -11,21 +11,21 @@ import type { StreamNames } from './stream-names.ts';
 import type { StreamName } from './stream-names-file.ts';
 import { must } from '../../../domain/must.ts';
 
-/** One that is being committed, and one that waits at the worker's door. */
+/** One batch being committed, and one queued at the worker. */
 const MAX_IN_FLIGHT = 2;
 const MAX_QUEUED_APPENDS = 16_384;
 const MAX_QUEUED_CHARACTERS = 64 * 1024 * 1024;
 const MAX_BATCH_APPENDS = 512;
-/** Smaller crowds are not divided. */
+/** Smaller batches are not divided. */
 const SMALLEST_HALF = 16;
 const MAX_BATCH_CHARACTERS = 4 * 1024 * 1024;
 const REMEMBERED_STREAMS = 4_096;
-/** So many batches of one append in a row, and there is only one caller. */
+/** After this many consecutive batches with one append, there is only one caller. */
 const BATCHES_UNTIL_ALONE = 16;
-/** On disks that take longer to sync, this thread has better things to do than wait. */
+/** If a sync takes longer, this thread should not wait for it. */
 const LONGEST_WAIT_HERE_MS = 1;
 
-/** What was just made durable, in the order of positions. */
+/** Newly durable appends in the order of positions. */
 export interface Committed {
   readonly jobs: readonly AppendJob[];
   readonly outcomes: readonly JobOutcome[];
@@ -43,7 +43,7 @@ export interface GroupWriterOptions {
   readonly names: StreamNames;
   /** Called after each commit, before its callers are answered. */
   readonly onCommitted: (committed: Committed) => void;
-  /** Called once, when nothing can be appended any more. */
+  /** Called once, when nothing more can be appended. */
   readonly onFatal: (fault: SqliteFault) => void;
 }
 
@@ -55,9 +55,9 @@ interface Waiting {
 }
 
 /**
- * Groups concurrent appends into commits: while one is under way, the next one is what queued meanwhile. Crowds are
- * committed in a worker thread, with the next batch at its door when that is worth it; a lone caller is served in this
- * thread, which saves it the way there and back.
+ * Groups concurrent appends into commits: during one commit the next batch queues up. Large batches are committed in a
+ * worker thread, with a second batch queued there if that is worthwhile; a single caller is served in this thread,
+ * which saves the round trip.
  */
 export class GroupWriter {
   readonly #options: GroupWriterOptions;
@@ -65,15 +65,15 @@ export class GroupWriter {
   #tail: Tail;
   #queue: Waiting[] = [];
   #queuedCharacters = 0;
-  /** Sent and not yet answered, in order. */
+  /** Sent and not answered yet, in order. */
   #inFlight: Batch[] = [];
   #workerKnowsTail = false;
   #flushPlanned = false;
   #worker: Worker | null = null;
   #loneBatches = BATCHES_UNTIL_ALONE;
-  /** Moving average of what a commit takes. */
+  /** Moving average of the commit duration. */
   #commitMs = 0;
-  /** Lengths of the last two batches: the crowd that takes turns in them. */
+  /** Lengths of the last two batches, whose callers alternate. */
   #lastLengths: readonly [number, number] = [0, 1];
   #fault: SqliteFault | null = null;
   #closing = false;
@@ -123,7 +123,7 @@ export class GroupWriter {
     return full ? 'too many appends are waiting' : null;
   }
 
-  /** The end of the event loop's turn shows who else has something to append. */
+  /** Waits for the end of the event loop's turn to collect further appends. */
   #planFlush(): void {
     if (this.#inFlight.length === 0 && !this.#isAlone() && this.#isWorthwhile()) {
       this.#flush();
@@ -137,9 +137,9 @@ export class GroupWriter {
   }
 
   /**
-   * In a crowd the worker need not wait for all of it: half a crowd is sent at once, so that this thread prepares the
-   * other half while the worker commits the first, and finds the second at its door. Less than half is left to grow: a
-   * commit costs more by itself than its first ten events.
+   * With many callers the worker need not wait for all of them: half of them are sent at once, so that this thread
+   * prepares the other half during their commit and queues it at the worker. Less than half is left to grow, because a
+   * commit itself costs more than its first ten events.
    */
   #isWorthwhile(): boolean {
     const [one, other] = this.#lastLengths;
@@ -153,8 +153,7 @@ export class GroupWriter {
   }
 
   /**
-   * `mayBeHere`: false while what was committed before is not published, since a commit in this thread is published at
-   * once.
+   * `mayBeHere`: false while an earlier commit is unpublished, because a commit in this thread is published at once.
    */
   #flush(mayBeHere = true): void {
     if (this.#inFlight.length === MAX_IN_FLIGHT || this.#queue.length === 0) return;
@@ -174,7 +173,7 @@ export class GroupWriter {
     }
   }
 
-  /** Two halves of a crowd that take turns must stay halves, or one thread waits for the other again. */
+  /** Two alternating halves must remain halves, or one thread waits for the other again. */
   #fairShare(): number {
     const underWay = this.#inFlight[0]?.waiting.length ?? 0;
     const half = Math.ceil((this.#queue.length + underWay) / 2);
@@ -228,7 +227,7 @@ export class GroupWriter {
     return worker;
   }
 
-  /** Whether its batch was stored is unknown. */
+  /** It is unknown whether the batch was stored. */
   #lose(worker: Worker, error: unknown): void {
     if (this.#worker !== worker) return;
     this.#worker = null;
@@ -258,7 +257,7 @@ export class GroupWriter {
     const after = this.#tail.position;
     this.#tail = tail;
     this.#remember(batch.jobs, outcomes);
-    // The worker goes on with what queued meanwhile before anything else is done here.
+    // The worker gets the queued appends before anything else happens here.
     if (this.#queue.length > 0 && (this.#inFlight.length === 0 || this.#isWorthwhile())) this.#flush(false);
     this.#options.onCommitted({ jobs: batch.jobs, outcomes, after, tail, characters: batch.characters });
     outcomes.forEach((outcome, index) => answer(must(batch.waiting[index]), outcome));

@@ -10,21 +10,21 @@ import { must } from '../../../domain/must.ts';
 
 export type HousekeepingOrder =
   | { readonly kind: 'checkpoint'; readonly path: string }
-  /** Names on lines of their own, one number each. */
+  /** Names separated by line feeds, with one number each. */
   | { readonly kind: 'index'; readonly names: string; readonly numbers: Float64Array; readonly through: Tail }
   | { readonly kind: 'close' };
 
-/** Answers an `index` order. */
+/** The reply to an `index` order. */
 export interface HousekeepingReply {
   readonly fault: SqliteFault | null;
 }
 
 /**
- * From so many pages the WAL is made to start over, for which appends wait a moment; it starts over by itself in quiet
- * times. A short WAL is overwritten all the time, which a disk syncs faster than a file that grows.
+ * From this many pages on the WAL is restarted, for which appends wait briefly; in quiet times it restarts by itself. A
+ * short WAL is constantly overwritten, which a disk syncs faster than a growing file.
  */
 const RESTART_FROM_PAGES = 4_096;
-/** How long the restart may wait for a writer to pause; it is tried again next time. */
+/** How long the restart may wait for a pause of the writer; otherwise it is retried later. */
 const RESTART_TIMEOUT_MS = 100;
 
 const { dataDir } = workerData as { dataDir: string };
@@ -63,7 +63,7 @@ function index(names: readonly StreamName[], through: Tail): SqliteFault | null 
   }
 }
 
-/** Asked when two names share a key, which next to none do. */
+/** Called when two names share a key, which almost never happens. */
 function streamAt(position: number): string | null {
   const database = openDatabase(eventsFile(dataDir), { synchronous: 'FULL', readOnly: true });
   try {
@@ -73,14 +73,14 @@ function streamAt(position: number): string | null {
   }
 }
 
-/** A checkpoint that fails costs nothing but a longer WAL; the writer meets the cause itself. */
+/** A failed checkpoint only lets the WAL grow; the writer will meet the cause itself. */
 function checkpoint(path: string): void {
   try {
     const database =
       databases.get(path) ?? openDatabase(path, { synchronous: 'FULL', busyTimeoutMs: RESTART_TIMEOUT_MS });
     databases.set(path, database);
     if (checkpointPassively(database) < RESTART_FROM_PAGES) return;
-    // A second pass leaves the restart, which holds up the writer, next to nothing to carry.
+    // After a second pass the restart, which blocks the writer, has almost nothing left to copy.
     checkpointPassively(database);
     database.exec('PRAGMA wal_checkpoint(RESTART)');
   } catch (error) {
@@ -88,7 +88,7 @@ function checkpoint(path: string): void {
   }
 }
 
-/** Returns the pages in the WAL, carried over or not. */
+/** Returns the number of pages in the WAL, checkpointed or not. */
 function checkpointPassively(database: DatabaseSync): number {
   return must(query<{ log: number }>(database, 'PRAGMA wal_checkpoint(PASSIVE)').get()).log;
 }

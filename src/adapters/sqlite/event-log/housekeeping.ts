@@ -5,19 +5,18 @@ import type { Tail } from './append-job.ts';
 import type { HousekeepingOrder, HousekeepingReply } from './housekeeping-worker.ts';
 import { faultOf, type SqliteFault } from '../fault.ts';
 
-/** Bytes written to a WAL before its pages are carried over into the database file. */
+/** Bytes written to a WAL before it is checkpointed. */
 const CHECKPOINT_AFTER_BYTES = 4 * 1024 * 1024;
 
 /**
- * Carries WAL pages over into their database files. Writers report what they wrote; their own connections never
- * checkpoint.
+ * Checkpoints WALs into their database files. Writers report what they wrote; their own connections never checkpoint.
  */
 export interface Checkpoints {
   /** `file` is a name inside the data directory; `bytes` may be an estimate. */
   note(file: string, bytes: number): void;
 }
 
-/** The work that no append waits for, in a thread and on connections of its own. */
+/** Work that no append waits for, in a separate thread with separate connections. */
 export class Housekeeping implements Checkpoints {
   readonly #dataDir: string;
   readonly #written = new Map<string, number>();
@@ -36,7 +35,7 @@ export class Housekeeping implements Checkpoints {
       this.#order({ kind: 'checkpoint', path: join(this.#dataDir, file) });
   }
 
-  /** Puts names into `stream-names.db`, one batch at a time; answers what went wrong, or null. */
+  /** Adds names to `stream-names.db`, one batch at a time. Returns the fault, or null. */
   indexNames(numbers: ReadonlyMap<string, number>, through: Tail): Promise<SqliteFault | null> {
     return new Promise((resolve) => {
       this.#indexed = resolve;

@@ -11,19 +11,19 @@ const SLICE = 1_000;
 
 export interface LogAuditOptions {
   readonly dataDir: string;
-  /** Null when nobody signs. */
+  /** Null if nobody signs. */
   readonly verifierKey: string | null;
-  /** What the signer remembers. */
+  /** The checkpoints that the signer remembers. */
   readonly anchors: readonly AuditAnchor[];
-  /** Looks at every event of the first reading, in order. */
+  /** Called with every event of the first reading, in order. */
   readonly inspect?: InspectEvent;
 }
 
 export type AuditStep = 'more' | 'sound' | { readonly fault: string };
 
 /**
- * Reads the log as an auditor would: first all of it, against every hash and every checkpoint, then what is appended.
- * Keeps the Merkle tree over it. Synchronous, a slice at a time, so it lives in a thread of its own.
+ * Reads the log like an auditor: first all of it, verifying every hash and every checkpoint, then what is appended.
+ * Maintains its Merkle tree. Synchronous, one slice at a time, so it runs in a separate thread.
  */
 export class LogAudit {
   readonly #dataDir: string;
@@ -35,7 +35,7 @@ export class LogAudit {
   readonly #inspect: InspectEvent | undefined;
   readonly #key: VerifierKey | null;
   readonly #expected: ExpectedHead[];
-  /** Leaves that are signed checkpoints themselves, ascending. */
+  /** Leaves of signed checkpoints, ascending. */
   readonly #checkpointLeaves: number[] = [];
 
   constructor({ dataDir, verifierKey, anchors, inspect }: LogAuditOptions) {
@@ -53,7 +53,7 @@ export class LogAudit {
     return this.#tree;
   }
 
-  /** Checks the next slice of what there was when it began; the last step reads the file as a whole. */
+  /** Verifies the next slice of the initial history. The last step reads the whole file. */
   check(): AuditStep {
     if (this.#tree.size < this.#end) {
       const { events, fault } = this.#walker.check(Math.min(SLICE, this.#end - this.#tree.size), this.#inspect);
@@ -69,13 +69,13 @@ export class LogAudit {
     return ofFile ? { fault: this.#textOf(ofFile) } : 'sound';
   }
 
-  /** Takes in what was appended since, once the history is known to be sound. */
+  /** Adds what was appended since, once the history is verified. */
   follow(): void {
     for (let events = this.#walker.follow(SLICE); events.length > 0; events = this.#walker.follow(SLICE))
       this.#take(events, false);
   }
 
-  /** Reads some events again that were sound before; what is wrong with them, or null. */
+  /** Rereads some verified events. Returns the fault, or null. */
   recheck(): string | null {
     if (this.#tree.size === 0) return null;
     const fault = this.#recheck.step();
@@ -98,7 +98,7 @@ export class LogAudit {
     this.#recheck.close();
   }
 
-  /** Puts the events into the tree; the text of the first fault, or null. */
+  /** Adds the events to the tree. Returns the text of the first fault, or null. */
   #take(events: readonly WalkedEvent[], isChecking: boolean): string | null {
     for (const event of events) {
       this.#tree.append(leafOf(event.hash));
@@ -128,7 +128,7 @@ export class LogAudit {
   }
 }
 
-/** Index of the first value that is not below `least`. */
+/** Index of the first value that is at least `least`. */
 function lowerBound(values: readonly number[], least: number): number {
   let [low, high] = [0, values.length];
   while (low < high) {

@@ -1,18 +1,18 @@
 import type { Anchor } from './anchor.ts';
 import type { EventReader } from './event-reader.ts';
 
-/** Everything since the last checkpoint is verified at the start, but no less and no more than this many events. */
+/** The start verifies everything since the last checkpoint, within these limits. */
 const FEWEST_AT_START = 256;
 const MOST_AT_START = 20_000;
 
-/** The log is not what it once was. It is not opened for writing; `openSqliteEventStoreReader` still reads it. */
+/** The log was altered or damaged. It is not opened for writing; `openSqliteEventStoreReader` can still read it. */
 export class LogDamaged extends Error {
   override readonly name = 'LogDamaged';
 }
 
 /**
- * Throws `LogDamaged` when the end of the log does not verify, or does not hold what its anchor says it held. What lies
- * before the last checkpoint is checked in the background (`log-walker.ts`).
+ * Throws `LogDamaged` if the end of the log fails verification, or contradicts its anchor. Everything before the last
+ * checkpoint is verified in the background (`log-walker.ts`).
  */
 export function assertUndamaged(reader: EventReader, anchor: Anchor, dataDir: string): void {
   const sinceCheckpoint = reader.sinceLast('CheckpointSigned', MOST_AT_START);

@@ -3,8 +3,8 @@ import { HASH_BYTES, rootOfLeaves } from '../../../runtime/merkle/tree.ts';
 import { leafOf, LogWalker, type LogFault } from './log-walker.ts';
 
 /**
- * Reads the log again and again while the service runs, a tile at a time: every text against its hash, every hash
- * against the tree that is remembered. A connection of its own, so that it sees what is in the file.
+ * Rereads the log continuously, one tile at a time: verifies every text against its hash and every hash against the
+ * tree in memory. Uses a separate connection, so that it sees what is in the file.
  */
 export class LogRecheck {
   readonly #walker: LogWalker;
@@ -16,7 +16,7 @@ export class LogRecheck {
     this.#tree = tree;
   }
 
-  /** Checks the next tile, after the last one the first again. */
+  /** Verifies the next tile, starting over after the last. */
   step(): LogFault | null {
     if (this.#size >= this.#tree.size) {
       this.#walker.restart();
@@ -29,7 +29,7 @@ export class LogRecheck {
     if (events.length < expected)
       return { position: first + events.length, reason: `the log ends before it; it had ${this.#tree.size} events` };
     const leaves = Buffer.concat(events.map(({ hash }) => leafOf(hash)));
-    // The newest tile grows: it is read from its beginning the next time.
+    // The newest tile is still growing and is read from its beginning next time.
     this.#size = expected < TILE_LEAVES ? Infinity : last;
     if (this.#isRemembered(leaves, first)) return null;
     return {

@@ -17,14 +17,14 @@ export interface WalkedEvent {
   readonly data: string;
 }
 
-/** Where the log is not what was once stored, and why. */
+/** Where and how the log differs from what was once stored. */
 export interface LogFault {
-  /** The event's place in the log, from 1; null when the file as a whole is meant. */
+  /** The event's position, from 1; null if the fault concerns the whole file. */
   readonly position: number | null;
   readonly reason: string;
 }
 
-/** Why an event whose texts are what was stored cannot be all the same; null when it can. */
+/** Why an intact event is impossible all the same; null if it is not. */
 export type InspectEvent = (event: RecordedEvent) => string | null;
 
 export interface Walk {
@@ -35,8 +35,8 @@ export interface Walk {
 const FILE_FAULTS_NAMED = 3;
 
 /**
- * Reads the whole log in order on a connection of its own. Positions of this store are dense, so an event's leaf is its
- * position less one.
+ * Reads the whole log in order on a separate connection. Positions of this store are dense, so an event's leaf index is
+ * its position minus one.
  */
 export class LogWalker {
   readonly #database: DatabaseSync;
@@ -63,7 +63,7 @@ export class LogWalker {
     return must(this.#end.get()).position;
   }
 
-  /** The next events, each checked against its hash, the chain, its stream and its place, and then by `inspect`. */
+  /** The next events, each verified against its hash, the chain, its stream and its position, and then by `inspect`. */
   check(limit: number, inspect?: InspectEvent): Walk {
     const events: WalkedEvent[] = [];
     try {
@@ -87,20 +87,20 @@ export class LogWalker {
     }
   }
 
-  /** Begins with the first event again. */
+  /** Starts over with the first event. */
   restart(): void {
     this.#position = 0;
     this.#chain = CHAIN_GENESIS;
   }
 
-  /** The next events as this process has just written them. `data` is empty. */
+  /** The next events, just written by this process, with empty `data`. */
   follow(limit: number): WalkedEvent[] {
     const events = this.#short.all(this.#position, Math.min(this.#position + limit, this.end));
     this.#position = events.at(-1)?.position ?? this.#position;
     return events;
   }
 
-  /** Leaf hashes from leaf `from` up to, not including, `to`. */
+  /** Leaf hashes from leaf `from` up to but excluding `to`. */
   leaves(from: number, to: number): Buffer {
     const hashes = Buffer.alloc((to - from) * HASH_BYTES);
     const rows = this.#hashes.all(from, to);
@@ -108,7 +108,7 @@ export class LogWalker {
     return hashes;
   }
 
-  /** What is wrong with the file beside its events: pages, indexes, definitions. Reads all of it. */
+  /** Faults of the file other than in its events: pages, indexes, definitions. Reads the whole file. */
   faultOfFile(): LogFault | null {
     try {
       const definitions = faultOfSchema(this.#database);

@@ -3,8 +3,8 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { openDatabase, pragma, query, type Query } from '../database.ts';
 
 /*
- * Salts are only ever appended to the end of their table and never move between pages, so overwriting the one cell
- * leaves no copy behind; the random subjects, which do move, are in a table without secrets.
+ * Salts are only appended to the end of their table and never move between pages, so overwriting the cell leaves no
+ * copy behind. The random subjects, which do move, are in a table without secrets.
  */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS salts (number INTEGER PRIMARY KEY AUTOINCREMENT, salt BLOB NOT NULL) STRICT;
@@ -18,12 +18,12 @@ export interface SubjectSalt {
   readonly salt: Uint8Array;
 }
 
-/** Numbers rise with each salt that is made, and are never given again. */
+/** Numbers increase with each new salt and are never reused. */
 export interface NumberedSalt extends SubjectSalt {
   readonly number: number;
 }
 
-/** `personal-keys.db`: apart from the log, so that salts can be erased and backed up on their own terms. */
+/** `personal-keys.db`: separate from the log, so that salts can be erased and backed up on their own. */
 export class PersonalKeysFile {
   readonly #database: DatabaseSync;
   readonly #insertSalt: StatementSync;
@@ -47,8 +47,8 @@ export class PersonalKeysFile {
   }
 
   /**
-   * Durable when it returns. A subject's newer salt wins: an older one belongs to an append that was never committed.
-   * Copies keep their numbers.
+   * Durable when it returns. A newer salt of a subject wins: an older one belongs to an append that was never
+   * committed. Copies keep their numbers.
    */
   put(salts: readonly (SubjectSalt & Partial<NumberedSalt>)[]): void {
     this.#database.exec('BEGIN IMMEDIATE');
@@ -76,7 +76,7 @@ export class PersonalKeysFile {
     return query<SubjectSalt>(this.#database, sql).iterate();
   }
 
-  /** Those made after that number, oldest first. */
+  /** Salts made after this number, oldest first. */
   after(number: number, limit: number): readonly NumberedSalt[] {
     const sql =
       'SELECT number, subject, salt FROM salts JOIN subjects USING (number) WHERE number > ? ORDER BY number LIMIT ?';
@@ -87,9 +87,7 @@ export class PersonalKeysFile {
     return query<{ salts: number }>(this.#database, 'SELECT count(*) AS salts FROM subjects').get()?.salts ?? 0;
   }
 
-  /**
-   * Overwrites the salt in place and removes it. Its old pages may still be in the WAL until `truncateWal` succeeds.
-   */
+  /** Overwrites the salt in place and removes it. Old pages may remain in the WAL until `truncateWal` succeeds. */
   remove(subject: string): void {
     this.#database.exec('BEGIN IMMEDIATE');
     try {

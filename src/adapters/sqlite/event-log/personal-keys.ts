@@ -9,7 +9,7 @@ const TRUNCATE_ATTEMPTS = 200;
 const TRUNCATE_PAUSE_MS = 25;
 
 export interface SqlitePersonalKeys extends PersonalKeys {
-  /** Stored with its event, so that the retry of a forgotten session leaves none behind. */
+  /** Stored together with its event, so that the retry of a forgotten session leaves no salt behind. */
   create(subject: string): Promise<MadeSalt>;
   /** Every salt that was not erased, oldest first. */
   all(): Iterable<SubjectSalt>;
@@ -17,9 +17,7 @@ export interface SqlitePersonalKeys extends PersonalKeys {
   close(): Promise<void>;
 }
 
-/**
- * Opens the salts of a data directory whose log is open: new ones are committed by the log, just before their event.
- */
+/** Opens the salts of a data directory whose log is open. The log commits new ones just before their event. */
 export function openSqlitePersonalKeys({
   dataDir,
   random,
@@ -44,7 +42,7 @@ export function openSqlitePersonalKeys({
   };
 }
 
-/** The WAL still holds the pages as they were; while a commit is under way it cannot be cut. */
+/** The WAL still contains old pages; it cannot be truncated during a commit. */
 async function truncateWal(file: PersonalKeysFile): Promise<void> {
   for (let attempt = 0; attempt < TRUNCATE_ATTEMPTS; attempt += 1) {
     if (file.truncateWal()) return;

@@ -2,7 +2,7 @@ import type { Position } from '../../../ports/event-store.ts';
 
 const POSITION = /^[1-9]\d{0,15}$/;
 
-/** The number inside one of this store's positions; 0 for the beginning. Throws when another store gave it. */
+/** The number in one of this store's positions; 0 for the beginning. Throws for a position of another store. */
 export function parsePosition(position: Position | null): number {
   if (position === null) return 0;
   if (!POSITION.test(position)) throw new RangeError(`not a position of this event store: ${position.slice(0, 64)}`);

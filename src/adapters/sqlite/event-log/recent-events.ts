@@ -5,11 +5,11 @@ const MAX_EVENTS = 8_192;
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 
 /**
- * The end of the log in memory, as far as subscribers still need it, so that live ones need no database. Bounded by
- * count and by size of the texts: who falls behind that far reads on from the file.
+ * The end of the log in memory for as long as subscribers need it, so that live ones need no database. Limited by
+ * number and text size; a subscriber that falls further behind reads from the file.
  */
 export class RecentEvents {
-  /** Position of the last event that was dropped, or that was there before the store opened. */
+  /** Position of the last event that was dropped, or that existed before the store opened. */
   #before: number;
   #events: RecordedEvent[] = [];
   #characters = 0;
@@ -18,7 +18,7 @@ export class RecentEvents {
     this.#before = before;
   }
 
-  /** The events must follow what was pushed or skipped last without a gap. */
+  /** The events must follow the last ones without a gap. */
   push(events: readonly RecordedEvent[]): void {
     for (const event of events) {
       this.#events.push(event);
@@ -27,13 +27,13 @@ export class RecentEvents {
     if (this.#events.length > MAX_EVENTS || this.#characters > MAX_CHARACTERS) this.#halve();
   }
 
-  /** As if the events up to here, of which none is held, had been pushed and dropped. */
+  /** Behaves as if the events up to here, none of which is held, had been pushed and dropped. */
   skipTo(position: number): void {
     this.#drop(this.#events.length);
     this.#before = position;
   }
 
-  /** At most `limit` events after the position; null when they are not all here. */
+  /** At most `limit` events after the position; null if some are missing here. */
   after(position: number, limit: number): RecordedEvent[] | null {
     const start = position - this.#before;
     return start < 0 ? null : this.#events.slice(start, start + limit);
@@ -44,16 +44,14 @@ export class RecentEvents {
     return position >= this.#before;
   }
 
-  /**
-   * Nobody needs the events up to here any more. Objects that live no longer than a moment cost the collector nothing.
-   */
+  /** Drops events that nobody needs any more. Short-lived objects cost the garbage collector nothing. */
   forget(through: number): void {
     const count = Math.min(through - this.#before, this.#events.length);
-    // Moving a long rest for a few would cost more than it frees.
+    // Moving a long rest to drop a few events would cost more than it frees.
     if (count * 2 >= this.#events.length) this.#drop(count);
   }
 
-  /** Half at once, so that the cost of moving the rest is spread. */
+  /** Drops half at once, to spread the cost of moving the rest. */
   #halve(): void {
     let count = 0;
     let characters = this.#characters;

@@ -8,7 +8,10 @@ import { CHAIN_GENESIS } from './event-schema.ts';
 import { isUnreadable } from '../fault.ts';
 import { must } from '../../../domain/must.ts';
 
-/* Older builds kept whole names, in `names`, and their end in `progress`; without them they make theirs again, too. */
+/*
+ * Older builds stored whole names in `names` and their end in `progress`. Without the current tables they rebuild
+ * theirs, too.
+ */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS numbers (key INTEGER PRIMARY KEY, number INTEGER NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS clashes (name TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -17,7 +20,7 @@ const SCHEMA = `
   DROP TABLE IF EXISTS progress;
 `;
 
-/** 52 bits: what a number holds exactly, in whole hexadecimal digits. */
+/** 52 bits: fits a number exactly, in whole hexadecimal digits. */
 const KEY_DIGITS = 13;
 
 export interface StreamName {
@@ -26,26 +29,25 @@ export interface StreamName {
   readonly number: number;
 }
 
-/** The name of the stream that begins at the position in the log; null when there is no event. */
+/** The name of the stream that begins at the position; null if there is no event. */
 export type NameOf = (number: number) => string | null;
 
 const streamNamesFile = (dataDir: string): string => join(dataDir, 'stream-names.db');
 
-/** No log that was written by this store has such a stream. */
+/** No log written by this store contains such a stream. */
 export class StreamBeginsTwice extends Error {
   override readonly name = 'StreamBeginsTwice';
 }
 
-/** Where a name is kept: the beginning of its hash, a sixth of its length. */
+/** The key of a name: the beginning of its hash, a sixth of its length. */
 export const keyOfName = (name: string): number =>
   Number.parseInt(hash('sha256', name, 'hex').slice(0, KEY_DIGITS), 16);
 
 /**
- * `stream-names.db`: finds the number of a stream by its name. Names are random, so keeping them sorted touches a page
- * each; that is why they are not in the log's file, where every such page would have to be synced before an append is
- * answered. The names themselves are in the log: here are short keys, and by their whole names only those whose key
- * another one has taken. The file is derived from the log up to `progress`, at most a moment behind, and is made again
- * when it does not fit the log.
+ * `stream-names.db` finds the number of a stream by its name. Names are random, so each one touches a page of its own
+ * when kept sorted. They are not in the log's file, because every such page would have to be synced before an append is
+ * answered. The log holds the names themselves. This file has short keys, and whole names only where a key is already
+ * taken. It is derived from the log up to `progress`, lags by a moment, and is rebuilt if it does not match the log.
  */
 export class StreamNamesFile {
   readonly #database: DatabaseSync;
@@ -64,7 +66,7 @@ export class StreamNamesFile {
     this.#endReads = database.prepare('COMMIT');
   }
 
-  /** Removes a file that SQLite cannot read, so that it is made again; to be called before anybody opens it. */
+  /** Removes a file that SQLite cannot read, so that it is rebuilt. Call it before anybody opens the file. */
   static removeUnreadable(dataDir: string): void {
     try {
       StreamNamesFile.open(dataDir, () => null).close();
@@ -81,7 +83,7 @@ export class StreamNamesFile {
     return new StreamNamesFile(database, nameOf);
   }
 
-  /** Null when there is no file, or only that of an older build. */
+  /** Null if there is no file, or only that of an older build. */
   static openToRead(dataDir: string, nameOf: NameOf): StreamNamesFile | null {
     if (!existsSync(streamNamesFile(dataDir))) return null;
     const database = openStreamNames(dataDir, true);
@@ -91,14 +93,14 @@ export class StreamNamesFile {
     return null;
   }
 
-  /** Null when the name is not there (yet). */
+  /** Null if the name is not there (yet). */
   numberOf(name: string): number | null {
     const number = numberIn(this.#find.get(keyOfName(name)));
     if (number === null || this.#nameOf(number) === name) return number;
     return numberIn(this.#findClash.get(name));
   }
 
-  /** Spares the look-ups made inside `reads` a lock each. */
+  /** Runs several look-ups under one lock. */
   together<Result>(reads: () => Result): Result {
     this.#beginReads.run();
     try {
@@ -114,7 +116,7 @@ export class StreamNamesFile {
     return row ? { position: row.position, chain: row.chain } : { position: 0, chain: CHAIN_GENESIS };
   }
 
-  /** Throws when a name is there already: no two streams of a log have one name. */
+  /** Throws if a name is already there: no two streams of a log have the same name. */
   add(names: readonly StreamName[], through: Tail): void {
     const insert = this.#database.prepare('INSERT INTO numbers (key, number) VALUES (?, ?) ON CONFLICT DO NOTHING');
     const keyed = names
@@ -135,7 +137,7 @@ export class StreamNamesFile {
     this.#transact(() => this.#database.exec('DELETE FROM numbers; DELETE FROM clashes; DELETE FROM reached'));
   }
 
-  /** For the thread in whose time it may be done: pages are carried over as they pile up. */
+  /** Enables automatic checkpoints, for a thread that can afford them. */
   checkpointByItself(): void {
     this.#database.exec('PRAGMA wal_autocheckpoint = 2000');
   }

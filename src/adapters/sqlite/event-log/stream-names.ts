@@ -6,16 +6,15 @@ import type { StreamName, StreamNamesFile } from './stream-names-file.ts';
 import { must } from '../../../domain/must.ts';
 
 /**
- * Each batch makes the other connections read the pages of the file anew, and touches most of them: fewer batches cost
- * less.
+ * Each batch touches most pages of the file and makes the other connections reread them, so fewer batches cost less.
  */
 const SEND_FROM_NAMES = 8_192;
 const SEND_AFTER_MS = 1_000;
-/** Appends are refused while so many names wait for the file. */
+/** Appends are refused while this many names wait for the file. */
 const MAX_RECENT = 262_144;
 const CATCH_UP_NAMES = 16_384;
 
-/** Finds stream numbers: the newest names are in memory until the housekeeping thread has put them into the file. */
+/** Finds stream numbers. Recent names stay in memory until the housekeeping thread has written them to the file. */
 export class StreamNames {
   readonly #file: StreamNamesFile;
   readonly #housekeeping: Housekeeping;
@@ -43,12 +42,12 @@ export class StreamNames {
     return this.#waiting.get(name) ?? this.#sent.get(name);
   }
 
-  /** Null when there is no such stream. */
+  /** Null if there is no such stream. */
   numberOf(name: string): number | null {
     return this.recent(name) ?? this.#file.numberOf(name);
   }
 
-  /** Takes the streams that a commit created; `tail` is the log's end after it. */
+  /** Adds the streams that a commit created; `tail` is the log's end after it. */
   add(names: readonly StreamName[], tail: Tail): void {
     for (const { name, number } of names) this.#waiting.set(name, number);
     this.#tail = tail;
@@ -99,7 +98,7 @@ export class StreamNames {
 const namesIn = (numbers: ReadonlyMap<string, number>): StreamName[] =>
   Array.from(numbers, ([name, number]) => ({ name, number }));
 
-/** Brings the file up to the end of the log; one that belongs to another log is made again. */
+/** Brings the file up to the end of the log; rebuilds one that belongs to another log. */
 export function catchUpStreamNames(file: StreamNamesFile, reader: EventReader): void {
   const progress = file.progress();
   let from = progress.position;

@@ -1,4 +1,4 @@
-/** Port `Nonces`: a nonce is remembered for so long. */
+/** How long a nonce is remembered (port `Nonces`). */
 export const NONCE_LIFETIME_SEC = 600;
 
 /** Nonces that expire within one such period share a table, which is dropped as a whole. */
@@ -8,7 +8,7 @@ const FIRST_CAPACITY = 1_024;
 const WORDS = 5;
 
 /**
- * Used nonces as 16-byte digests in typed arrays: about 30 bytes each, and forgetting a minute's worth costs nothing.
+ * Used nonces as 16-byte digests in typed arrays: about 30 bytes each, and dropping a minute's worth costs nothing.
  * Expired nonces may be used again.
  */
 export class NonceMemory {
@@ -20,7 +20,7 @@ export class NonceMemory {
     return size;
   }
 
-  /** False when the digest is there and has not expired at `nowSec`. */
+  /** False if the digest is present and has not expired at `nowSec`. */
   add(digest: Uint8Array, expiresAtSec: number, nowSec: number): boolean {
     this.#forget(nowSec);
     const key = wordsOf(digest);
@@ -45,7 +45,7 @@ function wordsOf(digest: Uint8Array): Uint32Array {
 }
 
 /**
- * Open addressing with linear probing; digests are uniform, so their first word is the hash. Nothing is ever removed.
+ * Open addressing with linear probing. Digests are uniform, so their first word is the hash. Nothing is ever removed.
  */
 class DigestTable {
   #capacity = FIRST_CAPACITY;
@@ -56,7 +56,7 @@ class DigestTable {
     return this.#size;
   }
 
-  /** 0 when the digest is not here. */
+  /** 0 if the digest is not here. */
   expiryOf(key: Uint32Array): number {
     return this.#slots[this.#find(key) + 4] ?? 0;
   }

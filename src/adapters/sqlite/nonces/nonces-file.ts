@@ -2,14 +2,12 @@ import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { openDatabase, query } from '../database.ts';
 
-/**
- * Numbered, so that every insert goes to the end: the digests themselves are random and need no index, memory has one.
- */
+/** Numbered, so that every insert goes to the end. The random digests need no index here; memory has one. */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS nonces (number INTEGER PRIMARY KEY, digest BLOB NOT NULL, expires_at_sec INTEGER NOT NULL) STRICT;
 `;
 
-/** Rows removed at most with every write: more than are added, so that the file stays as small as the window. */
+/** Maximum number of rows removed per write: more than are added, so that the file stays as small as the window. */
 const SWEEP_LIMIT = 1_024;
 const SWEEP_AFTER_ROWS = 512;
 
@@ -22,7 +20,8 @@ export interface UsedNonce {
 export const NONCES_FILE = 'nonces.db';
 
 /**
- * `nonces.db`: survives the process, not a power cut (by then their timestamps have expired but for a moment's worth).
+ * `nonces.db` survives the process, but not a power cut (after which the timestamps of all but the latest nonces have
+ * expired).
  */
 export class NoncesFile {
   readonly #database: DatabaseSync;

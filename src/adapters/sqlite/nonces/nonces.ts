@@ -8,13 +8,13 @@ import { faultOf } from '../fault.ts';
 import type { SqliteEventStore } from '../event-log/event-store.ts';
 import { must } from '../../../domain/must.ts';
 
-/** What one write of a nonce costs in the WAL, roughly: a page shared by those written together. */
+/** Approximate WAL bytes per nonce write: a page, shared by those written together. */
 const WRITE_BYTES = 4_500;
 const MAX_QUEUED = 100_000;
 
 export interface SqliteNoncesOptions {
   readonly dataDir: string;
-  /** Keeps the nonces that were committed with commands. */
+  /** Has the nonces that were committed with commands. */
   readonly store: Pick<SqliteEventStore, 'commandNonces' | 'checkpoints'>;
   readonly clock?: Clock;
 }
@@ -74,7 +74,7 @@ class SqliteNonces implements Nonces {
     this.#file.close();
   }
 
-  /** All nonces of one turn of the event loop share a transaction. */
+  /** All nonces of one event loop turn share a transaction. */
   #write(used: UsedNonce, nowSec: number): Promise<void> {
     if (this.#closed || this.#queue.length >= MAX_QUEUED) {
       return Promise.reject(
@@ -103,7 +103,7 @@ class SqliteNonces implements Nonces {
   }
 }
 
-/** A key id holds no NUL, so no two pairs share a text. */
+/** A key id contains no NUL, so no two pairs share a text. */
 function usedNonce(keyId: string, nonce: string, nowSec: number): UsedNonce {
   const digest = hash('sha256', `${keyId}\0${nonce}`, 'buffer').subarray(0, 16);
   return { digest, expiresAtSec: nowSec + NONCE_LIFETIME_SEC };

@@ -7,16 +7,16 @@ import { syncPath } from '../../../runtime/util/sync-path.ts';
 import { arrays, createDataDir, createPrivately, inTransaction } from '../database.ts';
 
 /*
- * Rows that nobody is expected to change any more are kept in a file for each month beside the read model. The read
- * model's own file keeps their keys, with `[archive, id]` in place of the row, so lists and orders stay as they are. An
- * archived row is never changed: a row that is written again lies in the read model's own file again, and its archived
- * copy is removed later.
+ * Rows that are unlikely to change are moved to one file per month beside the read model. The read model's own file
+ * keeps their keys, with `[archive, id]` in place of the row, so lists and orders do not change. An archived row never
+ * changes: when it is written again, it moves back to the read model's own file, and the archived copy is removed
+ * later.
  */
 
 /** Where an archived row is. */
 export type ArchivedAt = readonly [archive: number, id: number];
 
-/** `through`: the last row that the read model points to. */
+/** `through`: the last row that the read model refers to. */
 interface Archive {
   readonly id: number;
   readonly file: string;
@@ -30,7 +30,7 @@ const folderOf = (readModelFile: string): string => join(dirname(readModelFile),
 const archivesIn = (db: DatabaseSync): Archive[] =>
   db.prepare('SELECT id, file, through FROM archives').all() as unknown as Archive[];
 
-/** Archived rows are not rows: those are objects. */
+/** Distinguishes references to archived rows from rows, which are objects. */
 export const isArchived = (stored: unknown): stored is ArchivedAt => Array.isArray(stored);
 
 /** Reads rows wherever they are. */
@@ -45,17 +45,17 @@ export class ArchivedRows {
     this.#folder = folderOf(readModelFile);
   }
 
-  /** The row for what is stored under its key. */
+  /** The row for the value stored under its key. */
   row(stored: Row | null): Row | null {
     return isArchived(stored) ? (JSON.parse(this.#find(stored)) as Row) : stored;
   }
 
-  /** As `row`, of texts. */
+  /** Like `row`, for texts. */
   text(stored: string): string {
     return stored.startsWith('[') ? this.#find(JSON.parse(stored) as ArchivedAt) : stored;
   }
 
-  /** All files stay as they are at this moment, for as long as this is open. */
+  /** Keeps a snapshot of all files for as long as this is open. */
   hold(): void {
     for (const { id } of archivesIn(this.#db)) this.#open(id).exec('BEGIN; SELECT max(id) FROM rows;');
   }
@@ -68,12 +68,12 @@ export class ArchivedRows {
 
   #find([archive, id]: ArchivedAt): string {
     const found = this.#statement(archive).get(id) as { row: string } | undefined;
-    // Whoever reads one moment of the read model may come late: the row lies in its own file again.
+    // A snapshot of the read model may be too late: the row is back in the read model's own file.
     if (!found) throw new Error(`row ${id} left archive ${archive} of the look-ups`);
     return found.row;
   }
 
-  /** Making a statement costs several times as much as running it. */
+  /** Preparing a statement costs several times as much as running it. */
   #statement(archive: number): StatementSync {
     const known = this.#statements.get(archive);
     if (known) return known;
@@ -92,7 +92,7 @@ export class ArchivedRows {
   }
 }
 
-/** Writes the files. The read model has its one writer, so have they. */
+/** Writes the files. Like the read model they have a single writer. */
 export class ArchiveWriter {
   readonly #db: DatabaseSync;
   readonly #file: string;
@@ -106,8 +106,8 @@ export class ArchiveWriter {
   }
 
   /**
-   * Removes what the read model does not point to: files of another one, and rows of a move that was cut short. False
-   * when a file is missing, so that rows are lost.
+   * Removes what the read model does not refer to: files of another read model, and rows of an interrupted move. False
+   * if a file is missing, so that rows are lost.
    */
   settle(): boolean {
     const archives = archivesIn(this.#db);
@@ -119,26 +119,26 @@ export class ArchiveWriter {
     return true;
   }
 
-  /** Adds rows to the file of a month. On disk when this returns, and void until `through` says that they are kept. */
+  /** Adds rows to the file of a month. Durable when it returns, but void until `keep` records `through`. */
   add(month: string, rows: readonly string[]): { archive: number; ids: readonly number[] } {
     const { id: archive, through } = this.#ofMonth(month);
     const file = this.#open(archive);
     return inTransaction(file, () => {
-      // Of a move that the read model refused.
+      // Left by a move that the read model refused.
       file.prepare('DELETE FROM rows WHERE id > ?').run(through);
       const insert = file.prepare('INSERT INTO rows (row) VALUES (?)');
       return { archive, ids: rows.map((row) => Number(insert.run(row).lastInsertRowid)) };
     });
   }
 
-  /** Within the transaction that points to the rows. */
+  /** Call it within the transaction that refers to the rows. */
   keep(archive: number, through: number): void {
     this.#db.prepare('UPDATE archives SET through = ? WHERE id = ?').run(through, archive);
   }
 
-  /** Removes rows that nothing in the read model points to any more. */
+  /** Removes rows that the read model no longer refers to. */
   remove(rows: readonly ArchivedAt[]): void {
-    // A power cut must not bring back what points to them.
+    // A power cut must not bring back references to them.
     syncPath(`${this.#file}-wal`);
     for (const [archive, own] of Map.groupBy(rows, ([id]) => id))
       this.#open(archive)
@@ -154,7 +154,7 @@ export class ArchiveWriter {
   #ofMonth(month: string): Archive {
     const known = archivesIn(this.#db).find(({ file }) => file.startsWith(month));
     if (known) return known;
-    // The name is drawn, so that no file is taken for that of another read model.
+    // Random, so that no file is mistaken for one of another read model.
     const file = `${month}-${randomBytes(8).toString('hex')}.db`;
     createDataDir(this.#folder);
     makeArchive(join(this.#folder, file));
@@ -174,7 +174,7 @@ export class ArchiveWriter {
   }
 }
 
-/** Ids are never used twice, so a pointer that is out of date finds nothing rather than something else. */
+/** Ids are never reused, so a stale reference finds nothing rather than something else. */
 function makeArchive(path: string): void {
   createPrivately(path);
   const db = new DatabaseSync(path);

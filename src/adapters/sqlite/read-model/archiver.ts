@@ -7,7 +7,7 @@ import { inTransaction } from '../database.ts';
 import { ArchiveWriter, isArchived, type ArchivedAt } from './archive-files.ts';
 import { ARCHIVED_VERSION } from './schema.ts';
 
-/** Rows looked at, or copies removed, in one go, so that applies in between do not wait long. */
+/** Rows examined, or copies removed, at a time, so that applies in between do not wait long. */
 const ROWS_AT_A_TIME = 2_000;
 
 interface StoredRow {
@@ -16,7 +16,7 @@ interface StoredRow {
   readonly row: string;
 }
 
-/** Moves rows out of the read model's own file, and removes their copies once they are written again. */
+/** Moves rows out of the read model's own file, and removes archived copies once their rows are written again. */
 export class Archiver {
   readonly #db: DatabaseSync;
   readonly #files: ArchiveWriter;
@@ -27,8 +27,8 @@ export class Archiver {
   }
 
   /**
-   * Moves rows of a table whose time ended before a second, looking at a few behind a place. Answers the place to go on
-   * from; null once the rest is too young.
+   * Moves rows of a table whose time ended before a second, examining a few after a place. Returns the place to
+   * continue from; null once the rest is too recent.
    */
   archive(table: string, timeOf: TimeOfRow, beforeSec: number, after: number): number | null {
     const rows = this.#db
@@ -54,7 +54,7 @@ export class Archiver {
     return next;
   }
 
-  /** Removes some of the copies that nothing points to any more; false when there are none. */
+  /** Removes some of the copies without references; false if there are none. */
   sweep(): boolean {
     const returned = this.#db
       .prepare(`SELECT id, row FROM returned ORDER BY id LIMIT ${ROWS_AT_A_TIME}`)
@@ -76,7 +76,7 @@ export class Archiver {
     );
     inTransaction(this.#db, () => {
       this.#noteReturns(table);
-      // A row that is only made shorter would not give its pages back.
+      // Merely shortening the row would not free its pages.
       const remove = this.#db.prepare(`DELETE FROM ${table} WHERE id = ?`);
       for (const { id } of rows) remove.run(id);
       const point = this.#db.prepare(`INSERT INTO ${table} (id, key, row) VALUES (?, ?, ?)`);
@@ -86,7 +86,7 @@ export class Archiver {
     });
   }
 
-  /** A table that is dropped takes its triggers along, so that whatever removes its rows notes their copies, too. */
+  /** Dropping a table drops its triggers, so whatever removes its rows must record their copies too. */
   #noteReturns(table: string): void {
     if (this.#db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?").get(table)) return;
     for (const change of ['UPDATE OF row', 'DELETE'])

@@ -2,8 +2,8 @@ import { CHUNK_ORDERS } from './ranks.ts';
 import { must } from '../../../domain/must.ts';
 
 /*
- * A chunk of a list as bytes: the bit of a place (0 up to `CHUNK_ORDERS`) is set while its member is listed. What
- * follows the last one is left out.
+ * A chunk of a list as bytes: the bit of a place (0 up to `CHUNK_ORDERS`) is set while its member is listed. Trailing
+ * zero bytes are left out.
  */
 
 const MAX_BYTES = CHUNK_ORDERS / 8;
@@ -11,22 +11,18 @@ const FIRST_BYTES = 8;
 
 export const NO_BITS = new Uint8Array(0);
 
-/** Bits set in each value of a byte. */
+/** Number of set bits for each byte value. */
 const ONES = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length);
 
 export function hasBit(bits: Uint8Array, place: number): boolean {
   return (((bits[place >>> 3] ?? 0) >>> (place & 7)) & 1) === 1;
 }
 
-/**
- * Every value of a single byte. Most lists have few members, and an array of its own would cost many times what it
- * holds.
- */
+/** Every single-byte array. Most lists have few members, and a separate array would cost many times its contents. */
 const SINGLE = Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte));
 
 /**
- * The bytes with the bit of the place turned: they themselves, or others where they have no room. Single bytes are
- * shared, so never changed.
+ * The bytes with the bit of the place flipped, in place if they have room. Single bytes are shared and never modified.
  */
 export function flipped(bits: Uint8Array, place: number): Uint8Array {
   const [index, bit] = [place >>> 3, 1 << (place & 7)];
@@ -48,7 +44,7 @@ export function withoutZeros(bits: Uint8Array): Uint8Array {
   return end === bits.length ? bits : bits.subarray(0, end);
 }
 
-/** How many bits are set below the place. */
+/** Number of set bits below the place. */
 export function onesBelow(bits: Uint8Array, place: number): number {
   const bytes = Math.min(place >>> 3, bits.length);
   let ones = 0;
@@ -58,7 +54,7 @@ export function onesBelow(bits: Uint8Array, place: number): number {
 
 export const countOnes = (bits: Uint8Array): number => onesBelow(bits, CHUNK_ORDERS);
 
-/** The place of the bit with so many set ones below it. */
+/** The place of the set bit with this many set bits below it. */
 export function placeOfRank(bits: Uint8Array, rank: number): number {
   let left = rank;
   for (let index = 0; index < bits.length; index += 1) {
@@ -69,7 +65,7 @@ export function placeOfRank(bits: Uint8Array, rank: number): number {
   throw new RangeError(`rank ${rank} is beyond the bits`);
 }
 
-/** Places of set bits below `to` and not below `from`, highest first, at most `limit` of them. */
+/** At most `limit` places of set bits from `from` up to but excluding `to`, highest first. */
 export function placesDown(bits: Uint8Array, to: number, from: number, limit: number): number[] {
   const places: number[] = [];
   for (

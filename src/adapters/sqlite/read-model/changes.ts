@@ -1,17 +1,16 @@
 import type { Change } from '../../../ports/read-model.ts';
 
 /**
- * Changes as one flat array: it crosses to the writer's thread several times faster than objects, and rows only as
- * text.
+ * Changes as one flat array, which crosses to the writer's thread several times faster than objects. Rows are texts.
  */
 export type FlatChanges = readonly (string | number)[];
 
-/** Changes of one projection, on their way to the writer. */
+/** Changes of one projection on their way to the writer. */
 export interface Apply<Changes> {
   readonly projection: string;
   readonly checkpoint: string;
   readonly changes: Changes;
-  /** Of the rows that are not served yet. */
+  /** True for rows that are not served yet. */
   readonly isNext: boolean;
 }
 
@@ -22,7 +21,7 @@ export interface ChangeTarget {
   delist(lists: readonly string[], member: string, order: number): void;
 }
 
-/** Gives changes to the one who makes them. */
+/** Applies changes to a target. */
 export function give(changes: readonly Change[], target: ChangeTarget): void {
   for (const change of changes) {
     switch (change.op) {
@@ -53,7 +52,7 @@ export function flatten(changes: readonly Change[]): FlatChanges {
   return flat;
 }
 
-/** As `give`, of what `flatten` made. */
+/** Like `give`, for the output of `flatten`. */
 export function replay(flat: FlatChanges, target: ChangeTarget): void {
   let at = 0;
   const text = (): string => flat[at++] as string;

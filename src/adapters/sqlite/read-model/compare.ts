@@ -9,13 +9,13 @@ import { openForReading, readModelFile, rowTable } from './schema.ts';
 import { must } from '../../../domain/must.ts';
 
 export interface Drift {
-  /** SHA-256 (hex) over everything the projection keeps. */
+  /** SHA-256 (hex) over all data of the projection. */
   readonly digest: string;
   readonly otherDigest: string;
   readonly rows: number;
-  /** Rows and list members that are on one side only, or differ. */
+  /** Number of rows and list members that differ or exist on one side only. */
   readonly differing: number;
-  /** The first of them, for people. */
+  /** The first few of them, for people. */
   readonly examples: readonly string[];
 }
 
@@ -27,7 +27,7 @@ interface Entry {
 const EXAMPLES = 5;
 const ORDER_DIGITS = 15;
 
-/** One moment of a read model, for as long as it is open. */
+/** A snapshot of a read model, for as long as it is open. */
 export class ReadModelSnapshot {
   readonly #db: DatabaseSync;
   readonly #lists: ListReader;
@@ -39,7 +39,7 @@ export class ReadModelSnapshot {
     this.#lists = new ListReader(this.#db);
     this.#archived = new ArchivedRows(this.#db, file);
     this.#db.exec('BEGIN');
-    // The moment begins with the first read.
+    // The snapshot begins with the first read.
     this.checkpoint('');
     this.#archived.hold();
   }
@@ -51,7 +51,7 @@ export class ReadModelSnapshot {
     return row?.position ?? null;
   }
 
-  /** Everything of a projection, in the order of its keys. */
+  /** All data of a projection, ordered by key. */
   *entries({ tables, lists }: OwnedRows): Generator<Entry, void> {
     for (const table of [...tables].sort()) {
       const known = this.#db.prepare('SELECT id FROM row_tables WHERE name = ?').get(table) as
@@ -81,7 +81,7 @@ export class ReadModelSnapshot {
   }
 }
 
-/** Compares what two read models keep of a projection, row by row, in bounded memory. */
+/** Compares the data of a projection in two read models row by row, in bounded memory. */
 export function compareProjection(owned: OwnedRows, one: ReadModelSnapshot, other: ReadModelSnapshot): Drift {
   const [left, right] = [one.entries(owned), other.entries(owned)];
   const [digest, otherDigest] = [createHash('sha256'), createHash('sha256')];
@@ -113,7 +113,7 @@ function next(entries: Generator<Entry, void>, digest: Hash): Entry | null {
 
 const sameValue = (one: string, other: string): boolean => one === other || canonical(one) === canonical(other);
 
-/** The order of fields says nothing. */
+/** Removes the influence of field order. */
 function canonical(text: string): string {
   if (!text.startsWith('{')) return text;
   const sorted = (value: unknown): unknown =>

@@ -1,12 +1,12 @@
 import { randomInt } from 'node:crypto';
 
 const FIRST_SLOTS = 1_024;
-/** Of the slots, before there are twice as many. */
+/** Fraction of used slots at which their number doubles. */
 const MAX_FILL = 0.5;
 
 /**
- * Where rows were put, by key: eight bytes a slot instead of the key. An answer is a candidate: whoever asks compares
- * the key of the row. Deleted rows are not forgotten.
+ * Row locations by key, with eight bytes per slot instead of the key. A result is a candidate: the caller compares the
+ * key of the row. Deleted rows are not removed.
  */
 export class KeyIndex {
   readonly #seed = randomInt(2 ** 32);
@@ -14,11 +14,11 @@ export class KeyIndex {
   /** 0 is a free slot. */
   #ids = new Uint32Array(FIRST_SLOTS);
   #size = 0;
-  /** A key that is not found is mostly added next. */
+  /** A key that was not found is usually added next. */
   #lastKey: string | null = null;
   #lastHash = 0;
 
-  /** Keys added, repeated ones more than once. */
+  /** Number of keys added, counting repetitions. */
   get size(): number {
     return this.#size;
   }
@@ -30,7 +30,7 @@ export class KeyIndex {
     this.#size += 1;
   }
 
-  /** The first candidate that `isKey` takes; 0 when there is none. */
+  /** The first candidate that `isKey` accepts; 0 if there is none. */
   find(key: string, isKey: (id: number) => boolean): number {
     const hash = this.#hashOf(key);
     const mask = this.#ids.length - 1;
@@ -63,10 +63,7 @@ export class KeyIndex {
     return this.#lastHash;
   }
 
-  /**
-   * FNV-1a over the characters, mixed as in MurmurHash3. The seed keeps callers from choosing keys that meet in one
-   * slot.
-   */
+  /** FNV-1a over the characters, mixed as in MurmurHash3. The seed prevents callers from choosing keys that collide. */
   #mixed(key: string): number {
     let hash = this.#seed;
     for (let index = 0; index < key.length; index += 1) hash = Math.imul(hash ^ key.charCodeAt(index), 0x01000193);

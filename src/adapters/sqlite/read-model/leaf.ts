@@ -1,17 +1,17 @@
 import { LEAF_ORDERS } from './ranks.ts';
 
-/** A member of a ordinalList. */
+/** A member of an ordinal list. */
 export interface LeafMember {
   readonly atSec: number;
-  /** Where the member's row was put; a hint, 0 when there is none. */
+  /** Location of the member's row; a hint, 0 if there is none. */
   readonly rowId: number;
   readonly member: string;
 }
 
 /*
- * A leaf of a ordinalList is one text: a line for each order from the leaf's first one, empty where there is no member:
- * "second row member". One row a leaf instead of one a member is what makes lists cheap to keep: most changes to them
- * fall into their newest leaf.
+ * A leaf of an ordinal list is one text with a line per order, starting with the leaf's first one, empty where there is
+ * no member: "second row member". One row per leaf instead of one per member makes lists cheap to maintain, because
+ * most changes fall into the newest leaf.
  */
 
 export type Lines = readonly (string | undefined)[];
@@ -24,16 +24,16 @@ export function memberOfLine(line: string): string {
 
 export const secondOfLine = (line: string): number => Number(line.slice(0, line.indexOf(' ')));
 
-/** The lines of a stored leaf, by place in it. */
+/** The lines of a stored leaf, by place. */
 export const linesOf = (text: string): string[] => (text === '' ? [] : text.split('\n'));
 
-/** The line of an order of the leaf; undefined when there is none. */
+/** The line of an order of the leaf; undefined if there is none. */
 export const lineAt = (lines: Lines, order: number): string | undefined => lines[order % LEAF_ORDERS] || undefined;
 
 /** The last line of a leaf, which is never empty. */
 export const lastLineOf = (text: string): string => text.slice(text.lastIndexOf('\n') + 1);
 
-/** Finds lines of one stored leaf after another, in rising order: without cutting up what is not asked for. */
+/** Finds lines of one stored leaf after another, in ascending order, without splitting lines that are not requested. */
 export class LeafWalk {
   readonly #text: string;
   #place = 0;
@@ -44,7 +44,7 @@ export class LeafWalk {
     this.#text = text;
   }
 
-  /** As `lineAt`. No order may be lower than the one before. */
+  /** Like `lineAt`. Orders must not decrease. */
   lineAt(order: number): string | undefined {
     for (const place = order % LEAF_ORDERS; this.#place < place; this.#place += 1) {
       const end = this.#text.indexOf('\n', this.#start);

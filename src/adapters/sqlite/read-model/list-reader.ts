@@ -19,22 +19,22 @@ import {
 import { ordinalListOf, splitList } from './schema.ts';
 import { must } from '../../../domain/must.ts';
 
-/** What is read of one set of lists. */
+/** Queries on one set of lists. */
 type SetQueries = Record<'list' | 'ordinalList' | 'chunk' | 'leaf' | 'upwards', StatementSync>;
 
 type StoredOrdinals = [id: number, tail: number, last: string];
 
-/** A list as it is stored: bits of its members' orders. */
+/** A stored list: bits of its members' orders. */
 interface Bits {
   readonly id: number;
   readonly queries: SetQueries;
-  /** The last chunk. */
+  /** Number of the last chunk. */
   readonly number: number;
   readonly last: Uint8Array;
-  /** Members of each chunk before the last one, and of all of them. */
+  /** Number of members of each chunk before the last one, and of all of them. */
   readonly counts: Uint16Array;
   readonly counted: number;
-  /** The chunk that was read last: a page begins in the one in which its rank was found. */
+  /** The most recently read chunk: a page begins in the one in which its rank was found. */
   read?: { readonly number: number; readonly bits: Uint8Array };
 }
 
@@ -42,7 +42,7 @@ interface Bits {
 interface OrdinalList {
   readonly id: number;
   readonly queries: SetQueries;
-  /** The last leaf. */
+  /** Number of the last leaf. */
   readonly tail: number;
   readonly last: string;
 }
@@ -53,19 +53,19 @@ interface Found {
 }
 
 interface Orders {
-  /** Included. */
+  /** Inclusive. */
   readonly from: number;
-  /** Excluded. */
+  /** Exclusive. */
   readonly to: number;
 }
 
-/** Row ids remembered from the pages read last: their rows are asked for next. */
+/** Row ids remembered from the latest pages, because their rows are requested next. */
 const MAX_HINTS = 1_000;
 const NO_ORDER = MAX_ORDER + 1;
 
-/** Reads lists within a read transaction of its caller, so that bits, counts and members are of one commit. */
+/** Reads lists within its caller's read transaction, so that bits, counts and members belong to one commit. */
 export class ListReader {
-  /** Where the rows of members seen lately were put; to be checked against the key. */
+  /** Row locations of recently read members; to be checked against the key. */
   readonly rowHints = new Map<string, number>();
   readonly #db: DatabaseSync;
   readonly #findSet: StatementSync;
@@ -98,7 +98,7 @@ export class ListReader {
     return this.#members(found.ordinalList, down(found.bits, Math.min(to, before ?? NO_ORDER), from, limit));
   }
 
-  /** Names of the lists of a set in their order, the set's own left out. */
+  /** Names of the lists of a set in order, without the set's own name. */
   *names(prefix: string): Generator<string, void> {
     const set = this.#findSet.get(prefix) as unknown as [number] | undefined;
     if (!set) return;
@@ -106,7 +106,7 @@ export class ListReader {
     for (const [name] of names.iterate() as Iterable<unknown> as Iterable<[string]>) yield name;
   }
 
-  /** Every member of a list, lowest order first. One that its ordinalList lacks has no name. */
+  /** Every member of a list, lowest order first. A member missing from the ordinal list has no name. */
   *all(name: string): Generator<LeafMember & { readonly order: number }, void> {
     const found = this.#find(name);
     if (!found) return;
@@ -137,7 +137,7 @@ export class ListReader {
     };
   }
 
-  /** Of orders on the ordinalList, highest first. */
+  /** Members with these orders on the ordinal list, highest first. */
   #members(ordinalList: OrdinalList, orders: readonly number[]): ListMember[] {
     if (this.rowHints.size > MAX_HINTS) this.rowHints.clear();
     const lines = new OrdinalWalk(ordinalList);
@@ -169,7 +169,7 @@ export class ListReader {
   }
 }
 
-/** Lines of a ordinalList, in rising order. */
+/** Lines of an ordinal list in ascending order. */
 class OrdinalWalk {
   readonly #ordinalList: OrdinalList;
   #number = -1;
@@ -195,7 +195,7 @@ function arrays(db: DatabaseSync, sql: string): StatementSync {
   return statement;
 }
 
-/** Time never falls within a ordinalList, so a range of time is a range of orders. */
+/** Time never decreases within an ordinal list, so a time range is an order range. */
 function ordersIn(ordinalList: OrdinalList, { fromSec, toSec }: ListRange): Orders {
   return {
     from: fromSec === undefined ? 0 : firstAt(ordinalList, fromSec),
@@ -203,9 +203,7 @@ function ordersIn(ordinalList: OrdinalList, { fromSec, toSec }: ListRange): Orde
   };
 }
 
-/**
- * The lowest order of the ordinalList at the second or later. Looks into one leaf for each halving of the ordinalList.
- */
+/** The lowest order of the ordinal list at or after the second, by binary search over leaves. */
 function firstAt(ordinalList: OrdinalList, sec: number): number {
   let [number, text] = [ordinalList.tail, ordinalList.last];
   for (let [low, high] = [0, ordinalList.tail]; low < high;) {
@@ -224,7 +222,7 @@ function firstAt(ordinalList: OrdinalList, sec: number): number {
   return place < 0 ? NO_ORDER : number * LEAF_ORDERS + place;
 }
 
-/** How many members have a lower order. */
+/** Number of members with a lower order. */
 function rank(bits: Bits, order: number): number {
   if (order === 0) return 0;
   const number = chunkNumber(order);
@@ -239,7 +237,7 @@ function orderOfRank(bits: Bits, wanted: number): number {
   return index * CHUNK_ORDERS + placeOfRank(chunk(bits, index), rest);
 }
 
-/** At most `limit` orders below `to` and not below `from`, highest first. */
+/** At most `limit` orders from the range, highest first; `to` is exclusive. */
 function down(bits: Bits, to: number, from: number, limit: number): number[] {
   const orders: number[] = [];
   const lowest = chunkNumber(from);

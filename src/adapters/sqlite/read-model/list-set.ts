@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { must } from '../../../domain/must.ts';
 
-/** The row of a list as `find` answers it. `tail` and `last` are of its leaves, the rest of its bits. */
+/** The row of a list as `find` returns it. `tail` and `last` belong to its leaves, the rest to its bits. */
 export type StoredList = [
   id: number,
   tail: number,
@@ -21,7 +21,7 @@ export const listTables = (set: number): { lists: string; leaves: string; chunks
   chunks: `list_chunks_${set}`,
 });
 
-/** What a writer of lists asks the tables of one set, which are made here unless they are there already. */
+/** Statements of a list writer on the tables of one set, which are created if absent. */
 export class ListSet {
   readonly #db: DatabaseSync;
   readonly #id: number;
@@ -68,8 +68,8 @@ export class ListSet {
   }
 
   /**
-   * Lists are found by their names on disk from now on. Made in one go after many lists, the index costs a fraction of
-   * what it does list by list.
+   * From now on lists are found by name on disk. Built once after many lists, the index costs a fraction of what it
+   * would per list.
    */
   index(): void {
     if (this.#find) return;

@@ -18,35 +18,35 @@ import {
 import { ordinalListOf, splitList } from './schema.ts';
 import { must } from '../../../domain/must.ts';
 
-/** What memory keeps at most. */
+/** Limits of what is kept in memory. */
 export interface ListLimits {
   /** At most two KiB of bits and a few hundred bytes each. */
   readonly lists: number;
   /** Arrays of names. */
   readonly names: number;
-  /** Of each set. */
+  /** Per set. */
   readonly leaves: number;
   readonly chunks: number;
-  /** Where lists went that memory let go: from 8 to 16 MiB. */
+  /** Locations of lists that left memory: from 8 to 16 MiB. */
   readonly known: number;
 }
 
 const LIMITS: ListLimits = { lists: 50_000, names: 1_000, leaves: 10_000, chunks: 10_000, known: 1_000_000 };
 
 export interface ListWriterOptions {
-  /** Before the names of the sets. */
+  /** Prefix of the names of the sets. */
   readonly mark: string;
   /**
-   * For lists that are built from none and worth nothing before they are whole: they are written when memory is short
-   * or by `settle`, not with every transaction.
+   * For lists built from nothing that are useless until complete: they are written when memory is short or by `settle`,
+   * not with every transaction.
    */
   readonly areHeld: boolean;
   readonly limits?: ListLimits;
 }
 
 /**
- * Keeps members, and the bits and counts of the lists that show them. All of it is changed in memory and written by
- * `flush`, once a transaction.
+ * Stores members, and the bits and counts of the lists that show them. Changes happen in memory and are written by
+ * `flush`, once per transaction.
  */
 export class ListWriter {
   readonly #db: DatabaseSync;
@@ -54,13 +54,13 @@ export class ListWriter {
   readonly #areHeld: boolean;
   readonly #limits: ListLimits;
   #turn = 0;
-  /** Of held lists: what is neither in memory nor here is not there at all. Null when there are too many of them. */
+  /** For held lists: what is neither in memory nor here does not exist. Null if there are too many of them. */
   #known: KeyIndex | null;
   readonly #sets = new Map<string, OpenSet>();
-  /** By their whole names. */
+  /** By full name. */
   readonly #lists = new Map<string, List>();
   readonly #dirtyLists = new Set<List>();
-  /** Lists by the array that names them: thousands of members are given with the same few. */
+  /** Lists by the array that names them, because thousands of members come with the same few arrays. */
   readonly #byNames = new Map<readonly string[], readonly List[]>();
 
   constructor(db: DatabaseSync, { mark, areHeld, limits = LIMITS }: ListWriterOptions) {
@@ -71,17 +71,17 @@ export class ListWriter {
     this.#known = areHeld ? new KeyIndex() : null;
   }
 
-  /** `rowId`: the row of the member, 0 when it is not known. */
+  /** `rowId`: the row of the member, 0 if unknown. */
   enlist(names: readonly string[], member: string, order: number, atSec: number, rowId: number): void {
     if (!Number.isInteger(order) || order < 0 || order > MAX_ORDER) throw new RangeError(`not an order: ${order}`);
     if (!Number.isSafeInteger(atSec)) throw new RangeError(`not a time: ${atSec}`);
     if (member.includes('\n')) throw new RangeError('a member of a list has no line breaks');
-    let shelved: List | null = null;
+    let extended: List | null = null;
     for (const list of this.#listsOf(names, order)) {
-      // Names given together are mostly views of one ordinalList.
-      if (list.ordinalList !== shelved && !this.#shelve(list.ordinalList, order, member, atSec, rowId)) continue;
-      shelved = list.ordinalList;
-      list.turn = shelved.turn = this.#turn;
+      // Names given together are mostly views of one ordinal list.
+      if (list.ordinalList !== extended && !this.#addMember(list.ordinalList, order, member, atSec, rowId)) continue;
+      extended = list.ordinalList;
+      list.turn = extended.turn = this.#turn;
       this.#show(list, order);
     }
   }
@@ -109,10 +109,10 @@ export class ListWriter {
     if (hasBit(chunk.bits, order % CHUNK_ORDERS)) this.#flip(list, chunk, order % CHUNK_ORDERS, -1);
   }
 
-  /** Writes what was changed, but for lists that are held; to be called before the commit. */
+  /** Writes changes except to held lists. Call it before the commit. */
   flush(): void {
     this.#saveParts();
-    // Those without views are mostly of one session, and done with.
+    // Lists without views mostly belong to one session, and are finished.
     if (this.#areHeld) this.#letGo((list) => list.ordinalList === list && !list.hasViews);
     else this.#saveLists(this.#dirtyLists);
     if (this.#lists.size > this.#limits.lists) this.#letGo((list) => list.turn < this.#turn);
@@ -127,13 +127,13 @@ export class ListWriter {
     for (const prefix of prefixes) this.#set(prefix)?.tables.index();
   }
 
-  /** Drops what is in memory, after a rollback. */
+  /** Discards what is in memory, after a rollback. */
   forget(): void {
     for (const cache of [this.#sets, this.#lists, this.#dirtyLists, this.#byNames]) cache.clear();
     if (this.#areHeld) this.#known = new KeyIndex();
   }
 
-  /** Drops what is in memory of sets that are another one's, or gone. */
+  /** Discards what is in memory of sets that were replaced or removed. */
   forgetSets(prefixes: readonly string[]): void {
     for (const prefix of prefixes) {
       const set = this.#sets.get(prefix);
@@ -143,7 +143,7 @@ export class ListWriter {
     }
   }
 
-  /** Leaves and chunks that are not in the row of their list. */
+  /** Saves leaves and chunks that are not part of their list's row. */
   #saveParts(): void {
     for (const { tables, leaves, chunks, dirtyLeaves, dirtyChunks } of this.#sets.values()) {
       // Neighbours are written one after another.
@@ -152,7 +152,7 @@ export class ListWriter {
         if (count > 0) tables.sql.saveChunk.run(key, withoutZeros(bits));
         else tables.sql.dropChunk.run(key);
       }
-      // What was written just now is most likely what is written next.
+      // What was just written is most likely to be written next.
       if (leaves.size > this.#limits.leaves) keepOnly(leaves, dirtyLeaves);
       if (chunks.size > this.#limits.chunks) keepOnly(chunks, dirtyChunks);
       dirtyLeaves.clear();
@@ -164,7 +164,7 @@ export class ListWriter {
     for (const list of lists) this.#save(list);
   }
 
-  /** Written and forgotten. A ordinalList is not let go before its views, which were looked at no later than it. */
+  /** Writes and drops lists. An ordinal list stays as long as its views, which were used no later than it. */
   #letGo(isMeant: (list: List) => boolean): void {
     this.#saveLists([...this.#dirtyLists].filter(isMeant));
     for (const [name, list] of this.#lists) if (isMeant(list) && list.id !== null) this.#known?.add(name, list.id);
@@ -197,15 +197,15 @@ export class ListWriter {
     this.#dirtyLists.delete(list);
   }
 
-  /** Keeps the member on its ordinalList. False when the order is another one's. */
-  #shelve(ordinalList: List, order: number, member: string, atSec: number, rowId: number): boolean {
+  /** Adds the member to its ordinal list. False if the order belongs to another member. */
+  #addMember(ordinalList: List, order: number, member: string, atSec: number, rowId: number): boolean {
     const number = leafNumber(order);
     if (number > ordinalList.leaf.number) this.#moveLeaf(ordinalList, number);
     const leaf = this.#leaf(ordinalList, number);
     const known = lineAt(leaf.lines, order);
     if (known !== undefined) return memberOfLine(known) === member;
     const line = lineOf(atSec, rowId, member);
-    // An array that grows takes room for many more, and most ordinal lists have one member.
+    // A growing array reserves room for many more, and most ordinal lists have one member.
     if (order === 0 && leaf.lines.length === 0) leaf.lines = [line];
     else leaf.lines[order % LEAF_ORDERS] = line;
     if (leaf === ordinalList.leaf) this.#touch(ordinalList);
@@ -230,7 +230,7 @@ export class ListWriter {
     list.set.dirtyChunks.set(chunkKey(this.#idOf(list), chunk.number), chunk);
   }
 
-  /** What was the last leaf until now is stored on its own from now on. */
+  /** Stores the former last leaf as a row of its own. */
   #moveLeaf(ordinalList: List, to: number): void {
     const before = ordinalList.leaf;
     ordinalList.leaf = { number: to, lines: [] };
@@ -241,7 +241,7 @@ export class ListWriter {
     ordinalList.set.dirtyLeaves.set(key, before);
   }
 
-  /** What was the last chunk until now is counted and stored on its own from now on. */
+  /** Counts the former last chunk and stores it as a row of its own. */
   #moveChunk(list: List, to: number): void {
     const before = list.chunk;
     list.chunk = { number: to, bits: NO_BITS, count: 0 };

@@ -2,24 +2,24 @@ import { NO_BITS } from './bits.ts';
 import type { ListSet } from './list-set.ts';
 import { NO_COUNTS } from './ranks.ts';
 
-/** A list in memory, or a ordinalList, or both. */
+/** A list in memory, or an ordinal list, or both. */
 export class List {
   readonly set: OpenSet;
   /** Within the set. */
   readonly name: string;
-  /** Where its members are kept: the list itself, unless it is a view. */
+  /** The list that holds its members: itself, unless it is a view. */
   readonly ordinalList: List;
-  /** Null until it is written for the first time. */
+  /** Null until it is first written. */
   id: number | null = null;
   /** The last leaf that ever had a member; stored with the list. Empty in a view. */
   leaf: Leaf;
   /** The last chunk that ever had a member; not counted, and stored with the list. */
   chunk: Chunk;
-  /** Members of each chunk before the last one, and of all of them. */
+  /** Number of members of each chunk before the last one, and of all of them. */
   counts: Uint16Array;
   counted = 0;
   isDirty = false;
-  /** When it, or a view of it, was last looked at. */
+  /** When it, or a view of it, was last used. */
   turn = 0;
   hasViews = false;
 
@@ -46,7 +46,7 @@ export interface Chunk {
   count: number;
 }
 
-/** A set of lists at work. Leaves and chunks by key, those of the lists' own rows left out. */
+/** A set of lists in use. Leaves and chunks by key, without those in the rows of lists. */
 export interface OpenSet {
   readonly tables: ListSet;
   readonly leaves: Map<number, Leaf>;

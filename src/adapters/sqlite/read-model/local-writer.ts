@@ -9,7 +9,7 @@ interface Queued {
   readonly settle: (error: string | null) => void;
 }
 
-/** The writer for callers in its own thread: applies of one turn become one commit. */
+/** The writer for callers in its own thread. Applies of one turn become one commit. */
 export class LocalWriter implements AsyncWriter {
   readonly #writer: ReadModelWriter;
   #queue: Queued[] = [];

@@ -22,9 +22,8 @@ import { ReadModelWriter } from './writer.ts';
 
 /**
  * The read model in `DATA_DIR/read-model.db`. Queries run on the caller's thread (tens of microseconds each), applies
- * in a thread of their own; what is queued while one commit is in flight becomes the next commit. `worker`: a thread
- * that runs
- * `serveSqliteReadModel` on its parent port, instead of one that does nothing else.
+ * in a separate thread; what queues up during one commit becomes the next commit. `worker`: a thread that runs
+ * `serveSqliteReadModel` on its parent port, instead of a dedicated one.
  */
 export async function openSqliteReadModel(options: {
   readonly dataDir: string;
@@ -37,8 +36,8 @@ export async function openSqliteReadModel(options: {
 }
 
 /**
- * The same read model inside the thread that writes it, for what projects there; the other end of the port applies
- * through this thread as well, since a file has one writer.
+ * The same read model inside the thread that writes it, for projections running there. The other end of the port also
+ * applies through this thread, because a file has one writer.
  */
 export function serveSqliteReadModel(options: {
   readonly dataDir: string;
@@ -60,7 +59,7 @@ export function openWithWriter(dataDir: string): { readonly model: ReadModel; re
 }
 
 interface RowQueries {
-  /* Both take a JSON array and give one: a third faster than a look-up and a parse for each row. */
+  /* Both take and return a JSON array, a third faster than a look-up and a parse per row. */
   readonly byKeys: StatementSync;
   readonly byIds: StatementSync;
   readonly scan: StatementSync;
@@ -208,18 +207,18 @@ class SqliteReadModel implements ReadModel {
     return this.#retrying(() => {
       const queries = this.#table(table);
       if (!queries) return keys.map(() => null);
-      // Either way one statement, which sees one commit without a transaction around it.
+      // Either way a single statement, which sees one commit without an explicit transaction.
       const rows = this.#rowsByHints(queries, keys) ?? rowsIn(queries.byKeys.get(JSON.stringify(keys)));
       return rows.map((row) => this.#archived.row(row));
     });
   }
 
-  /** Everything read inside is of one commit. */
+  /** Everything read inside belongs to one commit. */
   #read<Value>(work: () => Value): Value {
     return this.#retrying(() => this.#readOnce(work));
   }
 
-  /** A table known here may just have been cleared: then it is looked up anew. */
+  /** A known table may just have been cleared; it is then looked up again. */
   #retrying<Value>(work: () => Value): Value {
     try {
       return work();
@@ -239,7 +238,7 @@ class SqliteReadModel implements ReadModel {
     }
   }
 
-  /** The rows of members that were just paged; null when a hint is missing or outdated. */
+  /** The rows of members just paged; null if a hint is missing or outdated. */
   #rowsByHints(queries: RowQueries, keys: readonly string[]): Row[] | null {
     const ids: number[] = [];
     for (const key of keys) {
@@ -252,7 +251,7 @@ class SqliteReadModel implements ReadModel {
     return isRight ? keys.map((_, index) => found[2 * index + 1] as Row) : null;
   }
 
-  /** Null while nothing was ever put into the table. */
+  /** Null if nothing was ever written to the table. */
   #table(name: string): RowQueries | null {
     const known = this.#tables.get(name);
     if (known) return known;
@@ -260,7 +259,7 @@ class SqliteReadModel implements ReadModel {
     if (!row) return null;
     const table = rowTable(row.id);
     const queries = {
-      // The left join keeps the order of what was asked for.
+      // The left join preserves the order of the keys.
       byKeys: this.#db.prepare(
         `SELECT '[' || group_concat(coalesce(r.row, 'null')) || ']' FROM json_each(?) AS k LEFT JOIN ${table} AS r ON r.key = k.value`,
       ),

@@ -3,14 +3,14 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { KeyIndex } from './key-index.ts';
 import { must } from '../../../domain/must.ts';
 
-/** The rows of one name, as texts by key. */
+/** The rows of one table, as texts by key. */
 export interface RowTable {
-  /** The id of the row. */
+  /** Returns the id of the row. */
   put(key: string, json: string): number;
   remove(key: string): void;
 }
 
-/** Rows that are served: found by their key on disk at any time. */
+/** Served rows, which can be found by key on disk at any time. */
 export class ServedTable implements RowTable {
   readonly #insert: StatementSync;
   readonly #update: StatementSync;
@@ -35,12 +35,12 @@ export class ServedTable implements RowTable {
   }
 }
 
-/** Rows whose keys memory keeps: from 8 to 16 MiB a table. */
+/** Rows whose keys are kept in memory: from 8 to 16 MiB per table. */
 const MAX_KEYS = 1_000_000;
 
 /**
- * Rows that are built beside the served ones, from none. Random keys are what makes an index dear to keep, so there is
- * none while memory can tell where the rows are: it is made in one go at the end, or when there are too many.
+ * Rows being built beside the served ones, from nothing. Random keys make an index expensive to maintain, so there is
+ * none while memory can locate the rows: it is built once at the end, or when there are too many.
  */
 export class NextTable implements RowTable {
   readonly #db: DatabaseSync;
@@ -86,7 +86,7 @@ export class NextTable implements RowTable {
     return id === 0 ? null : must(this.#row(id))[1];
   }
 
-  /** From now on rows are found by their key on disk, as those that are served. */
+  /** From now on rows are found by key on disk, like served ones. */
   index(): void {
     if (this.#idOf) return;
     this.#db.exec(`CREATE UNIQUE INDEX keys_${randomBytes(8).toString('hex')} ON ${this.#name} (key)`);

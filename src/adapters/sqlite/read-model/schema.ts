@@ -5,25 +5,25 @@ import { createPrivately, removeDatabase } from '../database.ts';
 import { isUnreadable } from '../fault.ts';
 import { ArchiveWriter } from './archive-files.ts';
 
-/** Another version is another file content: what is there is dropped and replayed from the ledger. */
+/** A file of another version is dropped and replayed from the event log. */
 export const SCHEMA_VERSION = 4;
-/** The same tables, where rows may be archived: builds that do not know archives must not read them. */
+/** The same tables with archived rows; builds without archives must not read them. */
 export const ARCHIVED_VERSION = 5;
 
-/** Whether this build reads files of the version. */
+/** Whether this build can read files of the version. */
 export const isReadable = (version: number): boolean => version === SCHEMA_VERSION || version === ARCHIVED_VERSION;
 
 /*
- * Row tables are made when they are first written: `rows_<id>` for the name in `row_tables`. Rows lie in the order in
- * which they were first written, so that neighbours in a list are neighbours on disk; only the index sees the random
- * keys. A list member remembers the id of the row that was put under its name just before it: a page then reads its
- * rows without the index. The id is a hint; readers check the key.
+ * Row tables are created when they are first written: `rows_<id>` for the name in `row_tables`. Rows are stored in the
+ * order of their first write, so that neighbours in a list are neighbours on disk; only the index sees the random keys.
+ * A list member stores the id of the row written under its name just before it, so a page reads its rows without the
+ * index. The id is a hint; readers check the key.
  *
- * The first part of a list's name, up to its slash, is its set, which has tables of its own (see `ListSet`). The rows
- * that take a projection's place once they are built lie beside those that are served, in tables `next_<id>` and sets
- * with `NEXT` in front.
+ * The first part of a list's name, up to its slash, is its set, which has its own tables (see `ListSet`). Rows that
+ * will replace a projection's rows once they are built are stored beside the served ones, in tables `next_<id>` and
+ * sets prefixed with `NEXT`.
  *
- * Archived rows lie in the files of `archives`. When one is written again or removed, `returned` keeps where it was.
+ * Archived rows are in the files of `archives`. When one is written again or removed, `returned` records where it was.
  */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS checkpoints (
@@ -37,34 +37,34 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS returned (id INTEGER PRIMARY KEY, row TEXT NOT NULL);
 `;
 
-/** Before the names of checkpoints and sets of lists that are not served yet. */
+/** Prefix of checkpoints and sets of lists that are not served yet. */
 export const NEXT = 'next:';
 
 export const readModelFile = (dataDir: string): string => join(dataDir, 'read-model.db');
 
-/** Of the id of a table's name, or with '' what is before it. */
+/** The table with this id; with '' the common prefix. */
 export const rowTable = (id: number | ''): string => `rows_${id}`;
 export const nextRowTable = (id: number): string => `next_${id}`;
-/** Before the numbers of tables that nobody reads any more. */
+/** Prefix of the numbers of tables that nobody reads any more. */
 export const DROPPED_TABLES = 'dropped_';
 
-/** The set of a list, and its name within it. */
+/** The set of a list, and its name within the set. */
 export function splitList(name: string): [set: string, rest: string] {
   const end = name.indexOf('/') + 1;
   return end === 0 ? [name, ''] : [name.slice(0, end), name.slice(end)];
 }
 
-/** The list that keeps the members of all views of it. */
+/** The list that holds the members of all its views. */
 export function ordinalListOf(name: string): string {
   const end = name.indexOf(VIEW_MARK);
   return end < 0 ? name : name.slice(0, end);
 }
 
 const BUSY_TIMEOUT_MS = 5_000;
-/** 64 MiB: a page that is written often is copied into the file once. */
+/** 64 MiB, so that a page that is written often is copied into the file once. */
 const WAL_PAGES = 16_384;
 
-/** The only connection that writes. A file of another version, or a damaged one, is replaced by an empty one. */
+/** The only writing connection. A file of another version, or a damaged one, is replaced by an empty one. */
 export function openForWriting(file: string): DatabaseSync {
   try {
     return prepareFile(file);
@@ -86,7 +86,7 @@ function prepareFile(file: string): DatabaseSync {
     db.exec(
       `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${WAL_PAGES}; PRAGMA cache_size = -65536;`,
     );
-    // What is removed of forgotten sessions is overwritten with zeros; measured, it costs applies nothing that shows.
+    // Overwrites removed rows of forgotten sessions with zeros; measurements show no cost for applies.
     db.exec('PRAGMA secure_delete = ON');
     const { user_version: version } = db.prepare('PRAGMA user_version').get() as { user_version: number };
     if (version !== 0 && !isReadable(version)) throw new UnusableFile(`${file} has schema ${version}`);
@@ -101,10 +101,10 @@ function prepareFile(file: string): DatabaseSync {
 
 const isUnusable = (error: unknown): boolean => error instanceof UnusableFile || isUnreadable(error);
 
-/** Reads beside the writer; every read transaction sees one commit. */
+/** Reads beside the writer. Every read transaction sees one commit. */
 export function openForReading(file: string): DatabaseSync {
   const db = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
-  // Mapped pages survive the commits of the writer; this connection's own cache does not.
+  // Mapped pages survive the writer's commits; this connection's own cache does not.
   db.exec('PRAGMA mmap_size = 8589934592; PRAGMA cache_size = -8192;');
   return db;
 }

@@ -5,7 +5,7 @@ import { replay, type Apply, type FlatChanges } from './changes.ts';
 import type { ReadModelWriter } from './writer.ts';
 import { messageOf } from '../../../runtime/util/message-of.ts';
 
-/* What crosses between the writer's thread and the others. */
+/* Messages between the writer's thread and the others. */
 
 export type ToWriter =
   | { readonly kind: 'apply'; readonly id: number; readonly batch: readonly Apply<FlatChanges>[] }
@@ -13,7 +13,7 @@ export type ToWriter =
   | { readonly kind: 'turn'; readonly id: number; readonly turn: Turn; readonly owned: OwnedRows }
   | { readonly kind: 'close'; readonly id: number };
 
-/** What is done to all rows of a projection at once. */
+/** Operations on all rows of a projection. */
 export type Turn = 'clear' | 'beginNext' | 'dropNext' | 'promote';
 
 export type FromWriter =
@@ -50,33 +50,35 @@ function answer(writer: ReadModelWriter, message: ToWriter): FromWriter {
   }
 }
 
-/** Until what could not be removed is tried again. */
+/** Pause before a failed removal is retried. */
 const SWEEP_AGAIN_MS = 1_000;
 
-/** Removes what was dropped, a little a turn, so that applies go first. */
+/** Removes dropped data in small steps, so that applies go first. */
 export function sweepOn(writer: Pick<ReadModelWriter, 'sweep'>): void {
   setImmediate(() => {
     try {
       if (writer.sweep()) sweepOn(writer);
     } catch {
-      // A disk that is full, for one: what is out of sight can wait, and must not end the thread of all applies.
+      // For example a full disk: invisible data can wait, and must not end the thread of all applies.
       setTimeout(() => sweepOn(writer), SWEEP_AGAIN_MS).unref();
     }
   });
 }
 
-/** How often rows are looked for that may be archived. */
+/** Interval of searching for rows to archive. */
 const ARCHIVE_EVERY_MS = 3_600_000;
 
 export interface ArchiveOptions {
   readonly times: Readonly<Record<string, TimeOfRow>>;
-  /** How long ago a row's time must have ended; null: nothing is archived, and what is archived stays so. */
+  /**
+   * How long ago a row's time must have ended. Null: archives nothing more, and leaves archived rows where they are.
+   */
   readonly afterSec: number | null;
   readonly nowMs: () => number;
   readonly onError: (error: unknown) => void;
 }
 
-/** Archives rows as their time comes, a few a turn, and removes copies of those that were written again. */
+/** Archives rows when they are due, in small steps, and removes copies of those that were written again. */
 export function archiveOn(
   writer: Pick<ReadModelWriter, 'archive' | 'sweep'>,
   { times, afterSec, nowMs, onError }: ArchiveOptions,

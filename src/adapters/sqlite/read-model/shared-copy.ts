@@ -7,13 +7,13 @@ import { hasTable } from '../database.ts';
 import { ArchivedRows } from './archive-files.ts';
 import { nextRowTable, rowTable, isReadable, SCHEMA_VERSION, DROPPED_TABLES } from './schema.ts';
 
-/** What is in a file of a read model that nobody has open: where each projection stands whose rows are served. */
+/** Contents of a read model file that nobody has open: the checkpoint of each projection whose rows are served. */
 export interface CopyContents {
   readonly schema: number;
   readonly checkpoints: Readonly<Record<string, Position>>;
 }
 
-/** Null for a file that is no read model. */
+/** Null for a file that is not a read model. */
 export function contentsOf(file: string): CopyContents | null {
   const db = new DatabaseSync(file, { readOnly: true });
   try {
@@ -33,11 +33,11 @@ export function contentsOf(file: string): CopyContents | null {
 export const isOfThisSchema = ({ schema }: CopyContents): boolean => isReadable(schema);
 
 /**
- * Writes a copy without its free pages, which hold what was dropped of it, as another file. Beside it, since a
- * temporary folder may have no room.
+ * Writes a copy without free pages, which contain dropped data, as another file in the same folder, because a temporary
+ * folder may lack the space.
  */
 export function compact(file: string, to: string): void {
-  // Made here, so that nobody else may read it.
+  // Created here, so that nobody else may read it.
   writeFileSync(to, '', { mode: 0o600 });
   const db = new DatabaseSync(file, { readOnly: true });
   try {
@@ -48,8 +48,8 @@ export function compact(file: string, to: string): void {
 }
 
 /**
- * Leaves in a copy that nobody has open what belongs to these projections and is served; the rest is of one process
- * alone, or not whole.
+ * Reduces a copy that nobody has open to served data of these projections; the rest belongs to one process alone, or is
+ * incomplete.
  */
 export function keepOnly(file: string, kept: readonly OwnedRows[]): void {
   const ids = new Set(kept.map(({ projection }) => projection));
@@ -86,8 +86,8 @@ export function keepOnly(file: string, kept: readonly OwnedRows[]): void {
 }
 
 /**
- * Puts archived rows into a copy of `file` that nobody has open: whoever begins with the copy has no archives. Throws
- * when a row was written again and its archived copy removed since the copy was made.
+ * Copies archived rows into a copy of `file` that nobody has open, because its users have no archives. Throws if, since
+ * the copy was made, a row was written again and its archived copy removed.
  */
 export function takeIn(copy: string, file: string): void {
   const db = new DatabaseSync(copy);

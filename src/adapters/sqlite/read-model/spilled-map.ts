@@ -2,18 +2,18 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { KeyedMemoryFailed, type KeyedMemory } from '../../../ports/keyed-memory.ts';
 import { KeyIndex } from './key-index.ts';
 
-/** Values kept as they are: the newest; twice as many just before the older half is recorded. */
+/** Values in memory: the most recent ones; twice as many just before the older half is written. */
 const LIVE = 10_000;
 const CACHE_KIB = 16_384;
 
 /**
- * Values by key, of which only those used last are in memory. The others lie in a database without a name, which SQLite
- * keeps in a temporary file and removes itself; per key, memory holds 8 to 16 bytes.
+ * Values by key, with only the most recently used in memory. The others are in an unnamed database, which SQLite keeps
+ * in a temporary file and removes itself; per key, memory holds 8 to 16 bytes.
  */
 export class SpilledMap<Value> implements KeyedMemory<Value> {
   readonly #database = new DatabaseSync('');
   readonly #liveLimit: number;
-  /** Used least at first. */
+  /** Least recently used first. */
   readonly #live = new Map<string, Value>();
   readonly #ids = new KeyIndex();
   readonly #insert: StatementSync;
@@ -104,14 +104,13 @@ function orFailed<Result>(use: () => Result): Result {
 }
 
 /**
- * Before what JSON lacks, the digits of a bigint, and before every text that begins with the first of these characters
- * itself.
+ * Precedes values without a JSON form, the digits of a bigint, and every text that itself begins with this character.
  */
 const MARK = '\u0000';
 const BIGINT = `${MARK}n`;
 const TEXT = `${MARK}s`;
 
-/** Smaller than what `v8.serialize` makes, whose buffers also fragment the memory of the process. */
+/** Smaller than the output of `v8.serialize`, whose buffers also fragment memory. */
 const textOf = (value: unknown): string =>
   JSON.stringify(value, (_, part: unknown) => {
     if (typeof part === 'bigint') return `${BIGINT}${part}`;

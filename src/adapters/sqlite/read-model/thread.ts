@@ -4,13 +4,13 @@ import type { Change, OwnedRows } from '../../../ports/read-model.ts';
 import { flatten, type Apply, type FlatChanges } from './changes.ts';
 import type { FromWriter, ToWriter, Turn } from './server.ts';
 
-/** A writer that groups the applies it is given into commits. */
+/** A writer that groups applies into commits. */
 export interface AsyncWriter {
   apply(apply: Apply<readonly Change[]>): Promise<void>;
   /** Rows that are not served yet, as texts in the order of the keys. */
   nextRows(table: string, keys: readonly string[]): Promise<readonly (string | null)[]>;
   turn(turn: Turn, owned: OwnedRows): Promise<void>;
-  /** What was queued is applied first. */
+  /** Applies the queue first. */
   close(): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ interface QueuedApply extends Waiting {
 type Answer = Exclude<FromWriter, { kind: 'ready' }>;
 type Settle = (answer: Answer) => void;
 
-/** The caller's end of the writer's thread. One batch of applies is in flight; the next is what queued meanwhile. */
+/** The caller's end of the writer's thread. One batch of applies is in flight; the queue becomes the next. */
 export class WriterThread implements AsyncWriter {
   readonly #worker: Worker;
   readonly #pending = new Map<number, { settle: Settle; fail: (error: Error) => void }>();
@@ -74,7 +74,7 @@ export class WriterThread implements AsyncWriter {
     const apply = { ...given, changes: flatten(given.changes) };
     return new Promise((resolve, reject) => {
       this.#queue.push({ apply, resolve, reject });
-      // The next turn: applies of several projections for the same events become one commit.
+      // Deferred, so that applies of several projections for the same events become one commit.
       if (!this.#isApplying && this.#queue.length === 1) queueMicrotask(() => this.#send());
     });
   }

@@ -3,6 +3,6 @@ import { serveWriter } from './server.ts';
 import { ReadModelWriter } from './writer.ts';
 import { must } from '../../../domain/must.ts';
 
-/* The writer's thread: SQLite's commits never hold up the requests. */
+/* The writer's thread, so that SQLite's commits never block requests. */
 
 serveWriter(must(parentPort), new ReadModelWriter((workerData as { file: string }).file));

@@ -11,24 +11,24 @@ import { DROPPED_TABLES, NEXT, nextRowTable, openForWriting, rowTable } from './
 import { messageOf } from '../../../runtime/util/message-of.ts';
 import { must } from '../../../domain/must.ts';
 
-/** Drawn, so that no history has the name of another one, also in a file that began anew. Below 2^53. */
+/** Random, so that no two histories share a name, even in a file that was started over. Below 2^53. */
 const NEW_GENERATION = 'abs(random() % 9007199254740991)';
 
 const LOST = 'what was built of it is lost';
 
-/** Rows of dropped tables and lists removed in one go, so that applies in between do not wait long. */
+/** Rows of dropped tables and lists removed at a time, so that applies in between do not wait long. */
 const SWEEP_ROWS = 2_000;
 
-/** Gives its changes to the one who makes them. */
+/** An apply that passes its changes to the given target. */
 export type GivenApply = Apply<(target: ChangeTarget) => void>;
 
-/** The one writer of the read model: synchronous, so it lives in a thread of its own. */
+/** The only writer of the read model. Synchronous, so it runs in a separate thread. */
 export class ReadModelWriter {
   readonly #db: DatabaseSync;
   readonly #served: Target<ServedTable>;
   readonly #next: Target<NextTable>;
   readonly #saveCheckpoint: StatementSync;
-  /** Projections whose rows are built by this process, none of them lost. */
+  /** Projections whose rows this process is building, without losses. */
   readonly #building = new Set<string>();
   readonly #archiver: Archiver;
 
@@ -42,7 +42,7 @@ export class ReadModelWriter {
     this.#next = new Target(this.#db, { mark: NEXT, areHeld: true }, (id) => new NextTable(this.#db, nextRowTable(id)));
   }
 
-  /** Each of them whole or not at all; all in one commit when none fails. Null, or the message of what went wrong. */
+  /** Applies each of them atomically; all in one commit if none fails. Returns null or the error message for each. */
   apply(batch: readonly GivenApply[]): (string | null)[] {
     const errors = new Map<GivenApply, string>();
     this.#applyServed(
@@ -64,8 +64,8 @@ export class ReadModelWriter {
   }
 
   /**
-   * Notes that the projection's rows are built anew, so that it is known after a restart. What an earlier process built
-   * of them is of no use.
+   * Records that the projection's rows are being rebuilt, so that it is known after a restart. Rows built by an earlier
+   * process are useless.
    */
   beginNext(owned: OwnedRows): void {
     if (this.#building.has(owned.projection)) return;
@@ -86,7 +86,7 @@ export class ReadModelWriter {
     this.#transact(() => this.#dropBuilt(owned));
   }
 
-  /** What was built beside is served, what was served is dropped. */
+  /** Serves the newly built rows and drops the ones served so far. */
   promote(owned: OwnedRows): void {
     const { projection, tables, lists } = owned;
     this.#transact(() => {
@@ -111,12 +111,12 @@ export class ReadModelWriter {
     this.#building.delete(projection);
   }
 
-  /** Removes some of what was dropped; false when nothing is left. */
+  /** Removes some dropped data; false when nothing is left. */
   sweep(): boolean {
     return this.#db.isOpen && (this.#archiver.sweep() || this.#sweepTable());
   }
 
-  /** As `Archiver.archive`. */
+  /** Like `Archiver.archive`. */
   archive(table: string, timeOf: TimeOfRow, beforeSec: number, after: number): number | null {
     const id = this.#db.isOpen ? this.#tableId(table) : null;
     return id !== null && hasTable(this.#db, rowTable(id))
@@ -146,7 +146,9 @@ export class ReadModelWriter {
     }
   }
 
-  /** Much of what is built lies in memory, which no rollback mends: when one apply fails, all that is built is lost. */
+  /**
+   * Much of what is being built is in memory and cannot be rolled back: when one apply fails, everything built is lost.
+   */
   #applyNext(batch: readonly GivenApply[], errors: Map<GivenApply, string>): void {
     const building = batch.filter(({ projection }) => this.#building.has(projection));
     for (const one of batch) if (!building.includes(one)) errors.set(one, LOST);
@@ -181,7 +183,7 @@ export class ReadModelWriter {
     this.#drop(owned, NEXT, nextRowTable);
   }
 
-  /** Out of sight at once; `sweep` removes it. */
+  /** Invisible at once; `sweep` removes the data. */
   #drop({ projection, tables, lists }: OwnedRows, mark: string, tableOf: (id: number) => string): void {
     this.#db.prepare('DELETE FROM checkpoints WHERE projection = ?').run(mark + projection);
     for (const name of tables) {
@@ -232,7 +234,7 @@ export class ReadModelWriter {
   }
 }
 
-/** Where changes go: the rows that are served, or those that are built beside them. */
+/** Where changes go: the served rows, or those being built beside them. */
 class Target<Table extends RowTable> implements ChangeTarget {
   readonly lists: ListWriter;
   readonly #db: DatabaseSync;
@@ -276,7 +278,7 @@ class Target<Table extends RowTable> implements ChangeTarget {
     this.#lastKey = null;
   }
 
-  /** Undefined while nothing was put into the table. */
+  /** Undefined if nothing was written to the table. */
   opened(name: string): Table | undefined {
     return this.#tables.get(name);
   }
