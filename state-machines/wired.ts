@@ -1,6 +1,6 @@
 /*
- * Machines wire each guard and each fold to types of events by name; the types of the library cannot follow that, so
- * the name is said again where the event is read, and checked.
+ * Machines connect guards and folds to event types by name. The library's types cannot follow that, so the name is
+ * repeated where the event is read, and checked.
  */
 
 interface AnyEvent {
@@ -16,7 +16,7 @@ const isOfType = <Event extends AnyEvent, Type extends Event['type']>(
   ...types: readonly Type[]
 ): event is OfType<Event, Type> => types.some((type) => type === event.type);
 
-/** What an event of these types says. */
+/** The data of an event of these types. */
 export function dataOf<Event extends AnyEvent, Type extends Event['type']>(
   event: Event,
   ...types: readonly Type[]
@@ -25,5 +25,5 @@ export function dataOf<Event extends AnyEvent, Type extends Event['type']>(
   return event.data;
 }
 
-/** For `setup`, which takes the types of a machine as values that nobody reads. */
+/** For `setup`, which takes the types of a machine as values that are never read. */
 export const typesOf = <Context, Event>() => ({}) as { context: Context; events: Event };

@@ -65,7 +65,7 @@ export function stricter(one: Limits, other: Limits): Limits {
 const lower = (one: string, other: string): string =>
   least(amountOf(one), amountOf(other)) === amountOf(one) ? one : other;
 
-/** Where `wanted` allows more, for people. */
+/** The points in which `wanted` allows more, for people. */
 export function changesOf(inForce: Limits, wanted: Limits): string[] {
   const raised = Object.entries(wanted.amounts).filter(([name, value]) => {
     const now = inForce.amounts[name];

@@ -29,11 +29,11 @@ type Of<Type extends AdjustmentsCommand['type']> = Extract<AdjustmentsCommand, {
 
 const APPROVALS_NEEDED = 2;
 const MAX_LINES = 100;
-/** Proposed and not decided about; a bound that people do not meet. */
+/** Limit of open proposals, which people do not reach. */
 const MAX_PROPOSED = 100;
 const MAX_REASON = 500;
 
-/** What people may post by hand. Repeating a command adds no events. */
+/** Manual entries in the books. Repeating a command adds no events. */
 export function decideAdjustments(
   command: AdjustmentsCommand,
   { context }: AdjustmentsState,
@@ -125,7 +125,7 @@ function reversalFault(terms: AdjustmentTerms, context: AdjustmentsContext): Ref
     : conflict(`a reversal of ${terms.reverses} must have its lines with debits and credits exchanged`);
 }
 
-/** The lines that take an adjustment back. */
+/** The lines that reverse an adjustment. */
 export const reversalOf = ({
   network,
   coin,

@@ -3,25 +3,25 @@ import type { AdjustmentEvent, AdjustmentTerms } from '../../src/domain/events/a
 import { dataOf, typesOf } from '../wired.ts';
 import { must } from '../../src/domain/must.ts';
 
-/* Entries of one mode that people post by hand. */
+/* Manual entries of one mode. */
 
 export type AdjustmentsValue = 'open';
 
 export interface Adjustment {
   readonly terms: AdjustmentTerms;
   readonly status: 'proposed' | 'posted';
-  /** The adjustment that was posted to take it back. */
+  /** The adjustment that reversed it. */
   readonly reversedBy: string | null;
 }
 
 export interface AdjustmentsContext {
-  /** Proposed or posted, by id, oldest first; what was rejected is forgotten. */
+  /** Proposed or posted, by id, oldest first. Rejected ones are dropped. */
   readonly adjustments: Readonly<Record<string, Adjustment>>;
 }
 
 type Seen = { context: AdjustmentsContext; event: AdjustmentEvent };
 
-/** Whether what the adjustment takes back is there to be taken back. */
+/** Whether the adjustment to reverse exists and can be reversed. */
 export function mayReverse({ adjustments }: AdjustmentsContext, reverses: string | null): boolean {
   if (reverses === null) return true;
   const original = adjustments[reverses];

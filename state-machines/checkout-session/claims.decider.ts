@@ -9,13 +9,13 @@ import type { ClaimToPay } from './refund-allocation.ts';
 import { leftOf, takenByDeposit, type ClaimState, type SessionContext, createdOf } from './session.state.ts';
 import { must } from '../../src/domain/must.ts';
 
-/* A payer names another payee than who paid. Every command is safe to repeat. */
+/* Claims: a payer names another payee than the paying address. Every command is safe to repeat. */
 
-/** Sent only with a signature that was verified, and a payee in the form that its network has for it. */
+/** The signature must be verified and the payee in canonical form. */
 export interface FileClaim {
   readonly type: 'FileClaim';
   readonly data: ClaimFiled['data'];
-  /** What merchant and installation take as evidence. */
+  /** Evidence that merchant and installation accept. */
   readonly accepted: readonly EvidenceKind[];
 }
 export interface RejectClaim {
@@ -23,13 +23,13 @@ export interface RejectClaim {
   readonly claimId: string;
   readonly reason: string | null;
   readonly nowSec: number;
-  /** For a session that is paid by the money that its refund held. */
+  /** For a session that becomes paid with the money that its refund held. */
   readonly valuation: Valuation | null;
 }
 
 export type ClaimCommand = FileClaim | RejectClaim;
 
-/** What a merchant approves, and how long it waits before anything is signed. */
+/** An approval by the merchant, and how long it waits before anything is signed. */
 export interface ApprovedClaim {
   readonly claimId: string;
   readonly accepted: readonly EvidenceKind[];
@@ -37,12 +37,12 @@ export interface ApprovedClaim {
 }
 
 /**
- * Whoever holds the payer's link can file them: more would be noise. Those with a signature count apart, so that nobody
- * without the key crowds them out.
+ * Limit of open claims, because anyone with the payer's link can file them. Those with a signature are counted
+ * separately, so that nobody without the key can crowd them out.
  */
 const MAX_OPEN_CLAIMS = 5;
 const MAX_CLAIMS = 20;
-/** Clocks of two processes may differ by this: what one withdraws the other must not be signing. */
+/** Allowed difference between the clocks of two processes: what one withdraws the other must not be signing. */
 const WITHDRAWAL_MARGIN_SEC = 60;
 
 /** `isOver`: the session is neither open nor waiting for money on its way. */
@@ -127,7 +127,7 @@ function numberFault(context: SessionContext, { evidence }: ClaimFiled['data']):
     : null;
 }
 
-/** What an approval pays, once its evidence is there. */
+/** The payout of an approval, once its evidence is complete. */
 export function claimToPay(
   context: SessionContext,
   { claimId, accepted, waitSec }: ApprovedClaim,
@@ -152,7 +152,7 @@ export function claimToPay(
   return refused({ code: 'conflict', message, param: 'claim_id' });
 }
 
-/** Turns an open claim down, or withdraws an approved one before anything may have been signed for it. */
+/** Rejects an open claim, or withdraws an approved one before anything may have been signed for it. */
 function reject({ claimId, reason, nowSec, valuation }: RejectClaim, context: SessionContext): Decision<SessionEvent> {
   const claim = Object.hasOwn(context.claims, claimId) ? context.claims[claimId] : undefined;
   if (!claim) return refuse('not_found', 'no such claim', 'claim_id');

@@ -12,22 +12,22 @@ import {
 } from './session.state.ts';
 import { must } from '../../src/domain/must.ts';
 
-/* What a payer claims, and which deposits prove and pay it. */
+/* Payers' claims, and the deposits that prove and pay them. */
 
 type Data<Event extends { readonly data: unknown }> = Event['data'];
 
-/** The same address on Ethereum and BSC is the same payer's. */
+/** Identifies a person by address; the same address on Ethereum and BSC is the same person. */
 export function person(network: Network, address: string | null): string {
   const family = addressFamilyOf(network);
   return `${family}:${address === null ? null : comparableAddress(family, address)}`;
 }
 
-/** Blocks are dated by whoever makes them. */
+/** Allowed error of block times, which producers choose. */
 const BLOCK_TIME_MARGIN_SEC = 60;
 
 /**
- * Another deposit that came from the same sender after the claim was filed, of exactly the amount that the claim was
- * given; null while there is none.
+ * Another deposit from the same sender, after the claim was filed, of exactly the amount given to the claim; null if
+ * there is none.
  */
 function testPaymentOf(context: SessionContext, { filed }: ClaimState, claimed: DepositState): DepositState | null {
   const { evidence, filedAtSec } = filed;
@@ -46,10 +46,7 @@ function testPaymentOf(context: SessionContext, { filed }: ClaimState, claimed: 
   return depositsOf(context).find(isIt) ?? null;
 }
 
-/**
- * The deposits whose money a claim is paid with, its test payment first, which goes back as well; null while its
- * evidence is missing.
- */
+/** The deposits that a claim pays back, its test payment first; null while its evidence is missing. */
 export function depositsOfClaim(context: SessionContext, claim: ClaimState): readonly DepositState[] | null {
   const claimed = context.deposits[claim.filed.depositKey];
   if (!claimed || claimed.aside !== undefined) return null;
@@ -66,7 +63,7 @@ export function depositsOfClaim(context: SessionContext, claim: ClaimState): rea
   }
 }
 
-/** Whether the refund pays a claim that is open and proven, to the payee whom it names, from its own deposits. */
+/** Whether the refund pays an open and proven claim, to the named payee, from its own deposits. */
 export function paysItsClaim(context: SessionContext, { claim: paid, legs }: Data<RefundRequested>): boolean {
   const claim = paid && context.claims[paid.claimId];
   const deposits = claim?.status === 'open' ? depositsOfClaim(context, claim) : null;
@@ -91,7 +88,7 @@ export const foldClaimFiled = ({ claims }: SessionContext, filed: Data<ClaimFile
   claims: { ...claims, [filed.claimId]: { filed, status: 'open', refundId: null, rejected: null } },
 });
 
-/** An approved one only as long as nothing was signed for its refund. */
+/** An approved claim can be rejected only while nothing is signed for its refund. */
 export function isRejectableClaim({ claims, refunds }: SessionContext, { claimId }: Data<ClaimRejected>): boolean {
   const claim = claims[claimId];
   if (claim?.status !== 'approved') return claim?.status === 'open';

@@ -5,11 +5,11 @@ import { createdOf, type SessionContext } from './session.state.ts';
 import { must } from '../../src/domain/must.ts';
 
 /*
- * The coin that a session is paid in, where its merchant lets the payer choose. The choice is made by the first money
- * that counts: from then on the session is one of that coin, and money in the other one is refundable and pays nothing.
+ * The coin of a session whose merchant lets the payer choose. The first money that counts decides: from then on the
+ * session is one of that coin, and money in the other coin is refundable and pays nothing.
  */
 
-/** The other coin's terms while no money decided; null when there is no choice, or none any more. */
+/** The other coin's terms while no money has decided; null if there is no choice, or not any more. */
 export function openAlternative({ created, paid, cancelled, deposits, refunds }: SessionContext): CoinTerms | null {
   const isDecided =
     paid !== null ||
@@ -27,7 +27,7 @@ export const chosenBy = ({ coin, dueAmount, tolerance, rateLock }: CoinTerms): C
   rateLockedAtSec: rateLock.lockedAtSec,
 });
 
-/** The terms agreed on at the start, to the last field. */
+/** Whether the terms are exactly those agreed at the start. */
 export function isChoosable(context: SessionContext, data: CoinChosen['data']): boolean {
   const terms = openAlternative(context);
   if (terms === null) return false;
@@ -41,7 +41,7 @@ export function isChoosable(context: SessionContext, data: CoinChosen['data']): 
   );
 }
 
-/** Both coins change places, so that the first one can be chosen again should the money leave the chain. */
+/** Swaps both coins, so that the first one can be chosen again if the money leaves the chain. */
 export function foldCoinChosen(context: SessionContext): Partial<SessionContext> {
   const created = createdOf(context);
   const { coin, dueAmount, rateLock, tolerance, dustLimit } = must(created.alternative);
@@ -59,7 +59,7 @@ export function foldCoinChosen(context: SessionContext): Partial<SessionContext>
   };
 }
 
-/** Only orders in another currency than either coin have an alternative, so there is a rate. */
+/** Only orders in another currency have an alternative coin, so there is a rate. */
 const termsOf = ({ dueCoin, dueAmount, rateLock, policy }: SessionCreated['data']): CoinTerms => ({
   coin: dueCoin,
   dueAmount,

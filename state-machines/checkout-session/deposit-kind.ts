@@ -4,15 +4,14 @@ import { foldCoinChosen, openAlternative } from './coin.ts';
 import { held, isPastDeadline, pending, type DepositState, type SessionContext } from './session.state.ts';
 
 /**
- * Below this a transfer is dust. What completes an open session never is, however little it takes: the payer was asked
- * for it.
+ * A smaller transfer is dust, unless it completes an open session: the payer was asked for it, however little it is.
  */
 function dustLimit(context: SessionContext, limit: bigint): bigint {
   const missing = context.due - context.tolerance - held(context) - pending(context);
   return context.paid === null && missing > 0n ? least(limit, missing) : limit;
 }
 
-/** What completed the payment once does so again when it is back in the chain. */
+/** A deposit that completed the payment counts again when it returns to the chain. */
 function hasCounted(
   { deposits }: SessionContext,
   { depositKey, amount }: { depositKey: string; amount: string },
@@ -21,7 +20,7 @@ function hasCounted(
   return known?.kind === 'on_time' && known.units === amountOf(amount);
 }
 
-/** How a transfer counts, judged by the block time the chain gives it. */
+/** How a transfer counts, according to its block time. */
 export function kindOf(
   context: SessionContext,
   deposit: Pick<DepositDetected['data'], 'depositKey' | 'coin' | 'network' | 'amount' | 'blockTimeSec'>,
@@ -38,9 +37,8 @@ export function kindOf(
 }
 
 /**
- * How a transfer counts in the block that has it now: a reorganisation may have moved it past the deadline since it was
- * seen, or before it. What an order got that was cancelled then, or in a coin that it does not ask for, stays what it
- * was.
+ * How a transfer counts in its current block: a reorganisation may have moved it past or before the deadline. A deposit
+ * to a cancelled order, or in a coin that the order does not accept, stays what it was.
  */
 export function kindInBlock(
   context: SessionContext,

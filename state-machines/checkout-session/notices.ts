@@ -17,8 +17,7 @@ import {
 import { must } from '../../src/domain/must.ts';
 
 /**
- * What an event of a session means to a merchant who asks to be told more than outcomes; null when it means nothing
- * new.
+ * What an event of a session means to a merchant who subscribes to more than outcomes; null if it means nothing new.
  */
 export function noticeOf(event: SessionEvent, before: SessionState, after: SessionState): Notice | null {
   switch (event.type) {
@@ -44,7 +43,7 @@ export function noticeOf(event: SessionEvent, before: SessionState, after: Sessi
   }
 }
 
-/** What an operator set aside is no money of the session, and dust is nobody's concern. */
+/** Money that an operator set aside does not belong to the session, and dust is not reported. */
 const concerns = (deposit: DepositState | undefined): deposit is DepositState =>
   deposit !== undefined && deposit.aside === undefined && deposit.kind !== 'dust';
 
@@ -53,7 +52,7 @@ function loss(depositKey: string, context: SessionContext): Notice | null {
   return concerns(deposit) ? about('payment.reversed', context, deposit.facts) : null;
 }
 
-/** Money that is final now. */
+/** The notice for a deposit that has become final. */
 function arrival(depositKey: string, before: SessionContext, after: SessionContext): Notice | null {
   const deposit = after.deposits[depositKey];
   if (!concerns(deposit)) return null;
@@ -61,7 +60,7 @@ function arrival(depositKey: string, before: SessionContext, after: SessionConte
   if (kind === 'wrong_coin' || kind === 'wrong_network') return about('payment.wrong_coin', after, facts, kind);
   if (after.cancelled !== null) return about('payment.late', after, facts, 'after_cancel');
   if (kind === 'late') return about('payment.late', after, facts, 'after_deadline');
-  // With enough the outcome itself is told, by the event that follows.
+  // If it is enough, the following event reports the outcome itself.
   if (after.paid === null)
     return isSufficient(after, held(after)) ? null : about('payment.partially_paid', after, facts);
   if (!isReversed(before)) return about('payment.overpaid', after, facts);
@@ -90,8 +89,8 @@ function about(
 }
 
 /**
- * What an endpoint can ask to be told with each event, as the session stands after it. A detail that an event cannot
- * have is absent.
+ * The details that an endpoint can subscribe to, as of the session after the event. Details that do not apply to an
+ * event are absent.
  */
 export function detailsOf(event: SessionEvent, context: SessionContext): NotificationDetails {
   if (event.type === 'RefundRequested' || event.type === 'RefundCompleted' || event.type === 'RefundFailed')
@@ -108,7 +107,7 @@ export function detailsOf(event: SessionEvent, context: SessionContext): Notific
   };
 }
 
-/** The deposit that a claim is for. */
+/** The claimed deposit. */
 const claimedIn = ({ claims, deposits }: SessionContext, claimId: string): DepositState =>
   must(deposits[must(claims[claimId]).filed.depositKey]);
 
@@ -117,14 +116,14 @@ function claimDetails(context: SessionContext, claimId: string): NotificationDet
   return { network, tx_hash: txHash };
 }
 
-/** The transfer of the event, else the newest one that is money of the session. */
+/** The event's transfer, otherwise the newest one that belongs to the session. */
 function transferOf(event: SessionEvent, context: SessionContext): DepositState | undefined {
   if ('depositKey' in event.data) return context.deposits[event.data.depositKey];
   const final = depositsOf(context).filter(({ kind, status }) => kind === 'on_time' && status === 'final');
   return final.toSorted((one, other) => one.facts.blockTimeSec - other.facts.blockTimeSec).at(-1);
 }
 
-/** Network and transaction are those of the only payment to a payer; null with several. */
+/** Network and transaction of the only payout; null with several. */
 function refundDetails({ refunds }: SessionContext, refundId: string): NotificationDetails {
   const refund = refunds[refundId];
   const [first, ...others] = Object.values(refund?.legs ?? {});

@@ -8,8 +8,8 @@ export interface PaymentFacts {
 }
 
 /**
- * The payment that the final money of an unpaid session makes; none if the merchant does not hold enough, or the
- * session was cancelled.
+ * The payment made by the final money of an unpaid session; none if the merchant does not hold enough, or the session
+ * was cancelled.
  */
 export function paymentOf(context: SessionContext, { paidAtSec, valuation }: PaymentFacts): SessionPaid[] {
   const { created, paid, cancelled, expired, failed, due } = context;

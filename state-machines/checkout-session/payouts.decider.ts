@@ -15,9 +15,9 @@ import { paymentOf } from './payment.ts';
 import type { LegState, RefundState, SessionContext } from './session.state.ts';
 import { must } from '../../src/domain/must.ts';
 
-/* Outgoing money: what the payout process reports to a session. Every command is safe to repeat. */
+/* Outgoing money, as the payout process reports it to a session. Every command is safe to repeat. */
 
-/** The bytes exist and have not been sent yet. */
+/** The bytes exist and were not sent yet. */
 export interface RecordPayoutSigned {
   readonly type: 'RecordPayoutSigned';
   readonly data: RefundPayoutSigned['data'];
@@ -40,10 +40,10 @@ export interface FailPayout {
   readonly legId: string;
   readonly reason: RefundFailureReason;
   readonly networkFee: string | null;
-  /** The newest transaction of the leg, when the chain's own rule excludes all that was signed permanently. */
+  /** The leg's newest transaction, if a chain rule permanently excludes everything that was signed. */
   readonly excludedTxHash?: string;
   readonly nowSec: number;
-  /** For a session that is paid by the money that the refund held. */
+  /** For a session that becomes paid with the money that the refund held. */
   readonly valuation: Valuation | null;
 }
 
@@ -96,7 +96,7 @@ function fail(command: FailPayout, { refund, leg }: Found, context: SessionConte
   const { legId, reason, networkFee, excludedTxHash, nowSec, valuation } = command;
   if (leg.status === 'FAILED') return accept();
   if (leg.status === 'COMPLETED') return refuse('conflict', `${legId} has already paid`);
-  // Signed bytes may still land whatever anyone thinks of the payer; only the chain can declare them without effect.
+  // Signed bytes may land whatever anyone thinks of the payer; only the chain can declare them without effect.
   const isExcluded =
     reason === 'execution_reverted' || (excludedTxHash !== undefined && excludedTxHash === leg.txHashes.at(-1));
   if (leg.status === 'PROCESSING' && !isExcluded) return refuse('conflict', `${legId} is already signed`);
@@ -114,7 +114,7 @@ function fail(command: FailPayout, { refund, leg }: Found, context: SessionConte
 
 /**
  * The refund ends once, with its last leg: a payout that is reorganised away and lands again is not reported again. One
- * that is cancelled after that has failed, whatever was reported before.
+ * cancelled after that has failed, whatever was reported before.
  */
 function endOf(
   refund: RefundState,

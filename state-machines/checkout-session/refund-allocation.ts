@@ -19,13 +19,13 @@ import { must } from '../../src/domain/must.ts';
 export interface RefundTerms {
   readonly refundId: string;
   readonly coin: Coin;
-  /** 10^-18 units; null asks for all that is left. */
+  /** 10^-18 units; null requests all that is left. */
   readonly units: bigint | null;
-  /** The deposit that the merchant named; null leaves the choice to the order of payers. */
+  /** The deposit named by the merchant; null lets the order of payers decide. */
   readonly namedDeposit: string | null;
-  /** Present when a claim is paid: then its deposits alone, in this order, to its payee. */
+  /** Present if a claim is paid: only its deposits, in this order, to its payee. */
   readonly claim?: ClaimToPay;
-  /** Of the coin's token, by network; absent where it cannot be paid out. */
+  /** Decimals of the coin's token by network; absent where it cannot be paid out. */
   readonly decimals: Readonly<Partial<Record<Network, number>>>;
 }
 
@@ -48,25 +48,25 @@ export type RefundPlan =
 interface Payer {
   readonly network: Network;
   readonly address: string;
-  /** What it paid of the order, 0 for a stranger. */
+  /** What it paid of the order; 0 for a stranger. */
   readonly paid: bigint;
-  /** Whether it paid the order here or on another network. */
+  /** Whether it paid the order, on this or another network. */
   readonly isOfOrder: boolean;
   readonly units: bigint;
   readonly newestSec: number;
-  /** What paid nothing of the order first, then the oldest. */
+  /** Deposits that paid nothing of the order first, then the oldest. */
   readonly deposits: readonly { readonly depositKey: string; readonly left: bigint }[];
   readonly left: bigint;
-  /** The least that its token can carry. */
+  /** The smallest amount that its token can transfer. */
   readonly unit: bigint;
 }
 
-/** The signer looks up this many deposits for one payout at most. */
+/** The signer's limit of deposits per payout. */
 const MOST_DEPOSITS_OF_A_LEG = 1_000;
 
 /**
- * Splits a refund among the payers: first those who paid the order, then the others, largest contribution first.
- * Each gets at most what refunds left of its deposits, in whole units of its token (ADR 0019).
+ * Splits a refund among the payers: first those who paid the order, then the others, largest contribution first. Each
+ * gets at most what refunds left of its deposits, in whole units of its token (ADR 0019).
  */
 export function planRefund(context: SessionContext, terms: RefundTerms): RefundPlan {
   const { coin, namedDeposit } = terms;
@@ -88,7 +88,8 @@ export function planRefund(context: SessionContext, terms: RefundTerms): RefundP
 }
 
 /**
- * Whether every leg takes its amount from deposits that still have it, paid by its payee unless a claim names another.
+ * Whether every leg takes its amount from deposits that still have it and were paid by its payee, unless a claim names
+ * another.
  */
 export function isCovered(context: SessionContext, legs: readonly RefundLeg[], goesTo: 'payer' | 'claim'): boolean {
   const taken = new Map(takenByDeposit(context));
@@ -161,7 +162,7 @@ function payersOf(context: SessionContext, { coin, namedDeposit, decimals }: Ref
   );
 }
 
-/** The payee of a claim in the place of its payer; nobody where the network's token is unknown. */
+/** The payee of a claim in place of its payer; empty if the network's token is unknown. */
 function payeeOf(context: SessionContext, { decimals }: RefundTerms, { payee, deposits }: ClaimToPay): Payer[] {
   const taken = takenByDeposit(context);
   const { network } = must(deposits[0]).facts;
@@ -174,9 +175,8 @@ function payeeOf(context: SessionContext, { decimals }: RefundTerms, { payee, de
 }
 
 /**
- * No more payers than it takes, each with whole units of the coarsest token among them, so that what a fine token has
- * beyond that leaves no rest that the next one cannot carry. Only what is still missing then is taken from the fine
- * ones.
+ * Uses as few payers as possible, each with whole units of the coarsest token among them, so that a finer token leaves
+ * no remainder that the next one cannot pay. Only what is then missing is taken from the finer ones.
  */
 function allocate(
   payers: readonly Payer[],
@@ -219,7 +219,7 @@ function legsOf(payer: Payer, share: bigint, coin: Coin): Omit<RefundLeg, 'legId
   return legs;
 }
 
-/** All that came in the coin, or all that paid the order, by the first refund. */
+/** Whether it is everything received in the coin, or everything that paid the order, in the first refund. */
 function isFull(context: SessionContext, coin: Coin, units: bigint, most: bigint): boolean {
   if (refundedOrReserved(context, coin) > 0n) return false;
   return units === most || (coin === context.created?.dueCoin && units === unitsOf(depositsOfOrder(context)));

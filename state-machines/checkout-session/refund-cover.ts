@@ -2,16 +2,16 @@ import { amountOf, least } from '../../src/domain/money.ts';
 import { depositsOf, type DepositState, type LegState, type SessionContext } from './session.state.ts';
 
 /**
- * What the deposits that a leg pays back say: they are final and enough, enough with those on their way to being final,
- * or the money is gone.
+ * The state of the deposits that a leg pays back: final and sufficient, sufficient together with those waiting for
+ * finality, or gone.
  */
 export type Cover = 'final' | 'awaited' | 'gone';
 
-/** Money that went out comes before money that may have, and that before what only waits. */
+/** Money that was paid out takes precedence over money that may have been, and that over money that only waits. */
 const RANK: Readonly<Record<LegState['status'], number>> = { COMPLETED: 0, PROCESSING: 1, PENDING: 2, FAILED: 3 };
 
 /**
- * Whether the money that a leg pays back is still there, once every leg before it has had its share of the same
+ * Whether the money that a leg pays back is still there, after every earlier leg has taken its share of the same
  * deposits.
  */
 export function coverOf(context: SessionContext, legId: string): Cover {
@@ -19,10 +19,7 @@ export function coverOf(context: SessionContext, legId: string): Cover {
   return isCovered(context, legId, ['final', 'detected']) ? 'awaited' : 'gone';
 }
 
-/**
- * Since when money that legs pay back is gone, by the deposit that left the chain last; null when none did. Unix
- * seconds.
- */
+/** When the last deposit behind a leg left the chain; null if none did. Unix seconds. */
 export function goneSinceSec(context: SessionContext): number | null {
   const times = depositsOf(context).flatMap(({ status, revertedAtSec }) =>
     revertedAtSec === undefined || status === 'final' ? [] : [revertedAtSec],
@@ -43,7 +40,7 @@ function isCovered(context: SessionContext, legId: string, counted: readonly Dep
   for (const { leg, status } of legs) {
     const isThere = leg.takenFrom.every(({ depositKey, amount }) => (left.get(depositKey) ?? 0n) >= amountOf(amount));
     if (leg.legId === legId) return isThere;
-    // What waits and finds too little takes nothing; what is signed may take all there is.
+    // A waiting leg without enough money takes nothing; a signed one may take all there is.
     if (status === 'PENDING' && !isThere) continue;
     for (const { depositKey, amount } of leg.takenFrom) {
       const there = left.get(depositKey) ?? 0n;

@@ -6,7 +6,7 @@ import { foldClaimApproved, paysItsClaim } from './claims.ts';
 import { isCovered } from './refund-allocation.ts';
 import type { LegState, RefundState, SessionContext } from './session.state.ts';
 
-/* What refunds and the payouts of their legs change in a session, and which of it may happen. */
+/* How refunds and the payouts of their legs change a session, and which changes are legal. */
 
 type Of<Type extends SessionEvent['type']> = EventOf<Type>;
 
@@ -56,7 +56,7 @@ function withLeg(
 }
 
 export function foldSigned(context: SessionContext, data: RefundPayoutSigned['data']): Partial<SessionContext> {
-  // A refund that has ended stays so, even when its payout was reorged away and competes again at a higher fee.
+  // A refund that has ended stays so, even if its payout was reorganised away and competes again at a higher fee.
   const status = context.refunds[data.refundId]?.status;
   const ended = status === 'COMPLETED' || status === 'FAILED';
   return withLeg(
@@ -125,24 +125,22 @@ export const legIn = (
   return leg !== undefined && statuses.includes(leg.status);
 };
 
-/** Only a transaction that was signed for the leg can be the one that landed. */
+/** Only a transaction signed for the leg can have landed. */
 export const isSigned = (context: SessionContext, data: { refundId: string; legId: string; txHash: string }): boolean =>
   context.refunds[data.refundId]?.legs[data.legId]?.txHashes.includes(data.txHash) === true;
 
-/**
- * A replacement names what it replaces; where nonces are it must compete for the same one, so that only one can land.
- */
+/** A replacement names what it replaces. Where there are nonces it must use the same one, so that only one can land. */
 export function isReplacement(context: SessionContext, data: Of<'RefundPayoutReplaced'>['data']): boolean {
   const last = context.refunds[data.refundId]?.legs[data.legId]?.payouts.at(-1);
   if (!last || last.txHash !== data.replaces || last.validity.kind !== data.validity.kind) return false;
   if (last.validity.kind === 'evm-nonce' && data.validity.kind === 'evm-nonce') {
-    // What is cancelled stays so: nothing that pays is signed at its nonce again.
+    // A cancelled leg stays cancelled: nothing that pays is signed at its nonce again.
     if (last.validity.nonce !== data.validity.nonce) return false;
     return isCancelling(last)
       ? isCancelling(data) && data.why === 'fee_bump'
       : data.why === (isCancelling(data) ? 'cancel' : 'fee_bump');
   }
-  // What was taken over from the signer's journal may be called dead, too.
+  // A transaction taken over from the signer's journal may also be declared dead.
   if (last.validity.kind === 'solana-nonce' && data.validity.kind === 'solana-nonce')
     return (
       last.validity.nonceIndex === data.validity.nonceIndex &&

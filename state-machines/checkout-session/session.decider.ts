@@ -50,7 +50,7 @@ export interface CancelSession {
   readonly type: 'CancelSession';
   readonly nowSec: number;
 }
-/** Sandbox only, and only forward: chain time cannot be turned back. */
+/** Sandbox only, and only to an earlier time: chain time cannot be turned back. */
 export interface MoveDeadline {
   readonly type: 'MoveDeadline';
   readonly expiresAtSec: number;
@@ -90,19 +90,19 @@ export interface RequestRefund {
   readonly type: 'RequestRefund';
   readonly refundId: RefundId;
   readonly coin: Coin;
-  /** 10^-18 units; null asks for all that is left. */
+  /** 10^-18 units; null requests all that is left. */
   readonly units: bigint | null;
   readonly asked: { readonly value: string; readonly currency: string } | null;
-  /** The deposit that the merchant named; null when it left the choice to the service. */
+  /** The deposit named by the merchant; null leaves the choice to the service. */
   readonly namedDeposit: string | null;
-  /** Of the coin's token, by network; absent where it cannot be paid out. */
+  /** Decimals of the coin's token by network; absent where it cannot be paid out. */
   readonly decimals: Readonly<Partial<Record<Network, number>>>;
   readonly reason: string | null;
   readonly idempotencyStream: string | null;
   readonly acknowledgedSender: boolean;
-  /** The claim that it approves; null for a refund to who paid. */
+  /** The claim that it approves; null for a refund to the payer. */
   readonly claim: ApprovedClaim | null;
-  /** Who paid, by deposit key, where the session itself does not know. */
+  /** Senders by deposit key, where the session itself does not know them. */
   readonly senders: Readonly<Record<string, Sender>>;
   readonly nowSec: number;
 }
@@ -196,7 +196,7 @@ function moveDeadline(
 function recordDeposit({ facts }: RecordDeposit, { context }: SessionState): Decision<SessionEvent> {
   const known = context.deposits[facts.depositKey];
   if (known && (known.credit || known.status === 'detected' || known.status === 'final')) return accept();
-  // Whatever look-up named this session: what it offered is in its own events.
+  // Whatever look-up led to this session, only its own events tell what it offered.
   if (!optionAt(createdOf(context), facts.toAddress))
     return refuse('conflict', `${facts.toAddress} is not an address of this session`);
   const kind = kindOf(context, facts);
@@ -217,7 +217,7 @@ function confirmDeposit({ data, nowSec, valuation }: ConfirmDeposit, state: Sess
   return accept<SessionEvent>(confirmed, ...paymentOf(after, { paidAtSec: nowSec, valuation }));
 }
 
-/** What was late and is on time in its new block is detected anew, since it pays once that block is confirmed. */
+/** A late deposit that is on time in its new block is detected again, because it pays once that block is confirmed. */
 function moveDeposit({ facts, headNumber, nowSec }: MoveDeposit, { context }: SessionState): Decision<SessionEvent> {
   const { depositKey } = facts;
   const deposit = context.deposits[depositKey];
@@ -248,7 +248,7 @@ function expire({ nowSec, scannedToSec }: ExpireSession, { value, context }: Ses
   if (value !== 'open' || hasPending(context) || nowSec <= context.expiresAtSec || !context.created) return accept();
   const coin = context.created.dueCoin;
   const money = formatAmount(held(context));
-  // Enough that is still there was not lost: it went back to who paid it.
+  // If enough money arrived, it was not lost: it was refunded.
   const isLost = context.sufficientSeen && !isSufficient(context, arrived(context));
   if (isLost)
     return accept({
@@ -295,7 +295,7 @@ function requestRefund(command: RequestRefund, { context }: SessionState): Decis
   });
 }
 
-/** A request for the wrong coin is refused with the coin that can be refunded. */
+/** A request for the wrong coin is refused and names the coin that can be refunded. */
 function nothingOf(coin: Coin, context: SessionContext): Decision<SessionEvent> {
   const others = COINS.filter((other) => refundable(context, other) > 0n);
   if (others.length === 0)
@@ -317,7 +317,7 @@ function doubtfulSender(
   for (const { toAddress, takenFrom } of legs) {
     for (const { depositKey } of takenFrom) {
       const sender = context.deposits[depositKey]?.sender ?? senders[depositKey];
-      // Who paid was asked for by the money that was left at that moment.
+      // The senders were looked up for the money that was left at that moment.
       if (!sender)
         return {
           code: 'conflict',

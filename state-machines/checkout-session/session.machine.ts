@@ -69,7 +69,7 @@ function foldDetected(context: SessionContext, data: Of<'DepositDetected'>['data
   const aside = context.deposits[data.depositKey]?.aside;
   const deposit: DepositState = {
     ...{ facts: data, kind: data.kind, units: amountOf(data.amount), status: 'detected' },
-    // A transfer that comes back after a reorganisation is still wherever an operator put it.
+    // A transfer that returns after a reorganisation stays where an operator put it.
     ...(aside !== undefined && { aside }),
   };
   const deposits = { ...context.deposits, [data.depositKey]: deposit };
@@ -85,7 +85,7 @@ const foldReverted = (context: SessionContext, data: Of<'DepositReverted'>['data
 
 /* Guards: total functions, one invariant each. */
 
-/** An attached transfer is still followed on the chain by the session that it came to. */
+/** The session that received an attached transfer keeps following it on the chain. */
 const depositIn = (context: SessionContext, key: string, ...statuses: DepositState['status'][]): boolean => {
   const deposit = context.deposits[key];
   return deposit !== undefined && deposit.credit === undefined && statuses.includes(deposit.status);

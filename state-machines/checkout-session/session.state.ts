@@ -20,25 +20,25 @@ import { refundableOf } from '../../src/domain/refundable.ts';
 import type { Sender } from '../../src/domain/senders.ts';
 import { must } from '../../src/domain/must.ts';
 
-/** What the session's machine remembers: facts folded from its events, and the sums that the guards need. */
+/** The state of a session's machine: facts folded from its events, and the sums that the guards need. */
 export interface SessionContext {
   readonly created: SessionCreated['data'] | null;
   /** Due and tolerance in 10^-18 units of the due coin. */
   readonly due: bigint;
   readonly tolerance: bigint;
-  /** Moves only earlier. */
+  /** Only moves earlier. */
   readonly expiresAtSec: number;
   readonly deposits: Readonly<Record<string, DepositState>>;
   readonly refunds: Readonly<Record<string, RefundState>>;
   readonly claims: Readonly<Record<string, ClaimState>>;
-  /** By deposit key: the newest decision of an operator that was carried out here. */
+  /** By deposit key: the newest operator decision carried out here. */
   readonly operations: Readonly<Record<string, number>>;
-  /** True once on-time money that would have sufficed was seen, final or not. */
+  /** True once enough on-time money was seen, final or not. */
   readonly sufficientSeen: boolean;
   readonly paid: SessionPaid['data'] | null;
-  /** Of the on-time money, what had gone back when the session was paid. */
+  /** On-time money that had been refunded when the session was paid. */
   readonly returnedUnpaid: bigint;
-  /** Keys of the deposits that paid it, in the order of their blocks. */
+  /** Keys of the deposits that paid it, in block order. */
   readonly paidBy: readonly string[];
   readonly expired: SessionExpired['data'] | null;
   readonly failed: SessionFailed['data'] | null;
@@ -50,13 +50,13 @@ export interface DepositState {
   readonly kind: DepositKind;
   readonly units: bigint;
   readonly status: 'detected' | 'final' | 'reverted' | 'failed';
-  /** When it last left the chain; also kept once it is back. */
+  /** When it last left the chain; kept once it is back. */
   readonly revertedAtSec?: number;
-  /** Who paid; absent until it could be told. */
+  /** The sender; absent while unknown. */
   readonly sender?: Sender;
-  /** The decision that set it aside, and how much was: then it is no money of this session. */
+  /** The decision that set it aside, and the amount: it then does not belong to this session. */
   readonly aside?: { readonly operation: number; readonly coin: Coin; readonly units: bigint };
-  /** Present when it came to another address and an operator attached it. */
+  /** Present if it arrived at another address and an operator attached it. */
   readonly credit?: TransferCredited['data'];
 }
 
@@ -70,7 +70,7 @@ export interface RefundState {
   readonly returned: bigint;
 }
 
-/** A payer's claim; an approved one has a refund, whose fate is its own. */
+/** A payer's claim. An approved one has a refund with a status of its own. */
 export interface ClaimState {
   readonly filed: ClaimFiled['data'];
   readonly status: 'open' | 'approved' | 'rejected';
@@ -121,7 +121,7 @@ const sum = (amounts: Iterable<bigint>): bigint => {
 };
 
 /**
- * EVM addresses are written in more than one way and serve several networks: a payer may have used one that the session
+ * EVM addresses have several notations and serve several networks, so a payer may have used a network that the session
  * did not offer.
  */
 export const optionAt = (
@@ -129,7 +129,7 @@ export const optionAt = (
   given: string,
 ): PaymentOption | undefined => paymentOptions.find(({ address }) => address.toLowerCase() === given.toLowerCase());
 
-/** What was set aside is no money of the session. */
+/** Without those set aside, which do not belong to the session. */
 export const depositsOf = (context: SessionContext): DepositState[] =>
   Object.values(context.deposits).filter(({ aside }) => aside === undefined);
 
@@ -159,7 +159,7 @@ export function isSufficient(context: SessionContext, units: bigint): boolean {
   return units >= context.due - context.tolerance;
 }
 
-/** Final money of a coin, whatever its kind: all of it can go back to who paid it. */
+/** Final money of a coin, whatever its kind; all of it can be refunded to its payers. */
 export function finalOf(context: SessionContext, coin: Coin): bigint {
   return sum(
     depositsOf(context)
@@ -205,7 +205,7 @@ export function leftOf({ facts, status, units, aside }: DepositState, taken: Rea
   return status === 'final' && aside === undefined && left > 0n ? left : 0n;
 }
 
-/** What a refund of this coin that names no deposit may take. */
+/** The most that a refund of this coin without a named deposit may take. */
 export function refundable(context: SessionContext, coin: Coin): bigint {
   const taken = takenByDeposit(context);
   const ofCoin = Object.values(context.deposits).filter(({ facts }) => facts.coin === coin);
@@ -216,7 +216,7 @@ export function refundable(context: SessionContext, coin: Coin): bigint {
   );
 }
 
-/** Of the final on-time money, what refunds neither paid out nor hold: what went back to a payer pays nothing. */
+/** Final on-time money that refunds have neither paid out nor reserved; refunded money pays nothing. */
 export function held(context: SessionContext): bigint {
   const taken = takenByDeposit(context);
   return sum(onTimeOf(context).map((deposit) => leftOf(deposit, taken)));
@@ -226,8 +226,8 @@ const onTimeOf = (context: SessionContext): DepositState[] =>
   depositsOf(context).filter(({ kind, status }) => kind === 'on_time' && status === 'final');
 
 /**
- * The deposits that pay the order: those that did when it was paid, and on-time money by the time of its blocks as long
- * as that is not enough. What came on time when there was enough already pays nothing.
+ * The deposits that pay the order: those that did when it was paid, and further on-time money by block time while that
+ * is not enough. On-time money that arrived when there already was enough pays nothing.
  */
 export function depositsOfOrder(context: SessionContext): DepositState[] {
   const taken = takenByDeposit(context);
@@ -249,8 +249,7 @@ export const excess = (context: SessionContext): bigint =>
   context.paid === null ? 0n : most(held(context) - context.due, 0n);
 
 /**
- * A paid session whose money was reverted after it had been final; what had gone back before it was paid never covered
- * it.
+ * A paid session whose money was reverted after it had been final. Money refunded before it was paid never covered it.
  */
 export function isReversed(context: SessionContext): boolean {
   return context.paid !== null && !isSufficient(context, arrived(context) - context.returnedUnpaid);
@@ -259,11 +258,11 @@ export function isReversed(context: SessionContext): boolean {
 export const isPastDeadline = (context: SessionContext, { blockTimeSec }: { blockTimeSec: number }): boolean =>
   blockTimeSec > context.expiresAtSec;
 
-/** Whether on-time money, final or still on its way, would pay the session. */
+/** Whether on-time money, final or under way, would pay the session. */
 export const suffices = (context: SessionContext): boolean =>
   isSufficient(context, held(context) + pending(context)) && (held(context) > 0n || hasPending(context));
 
-/** Changes one known deposit and remembers whether enough was ever seen. */
+/** Changes one known deposit and records whether enough was ever seen. */
 export function withDeposit(
   context: SessionContext,
   key: string,
@@ -276,8 +275,8 @@ export function withDeposit(
 }
 
 /**
- * What a confirmed deposit does to the context; the decider asks it before the machine does. How it counts is what its
- * event says, as for every other reader, whatever later rules would make of its block.
+ * How a confirmed deposit changes the context; the decider also uses this before the machine does. The event's kind
+ * counts, as for every other reader, whatever later rules would say about its block.
  */
 export function foldConfirmed(context: SessionContext, data: DepositConfirmed['data']): Partial<SessionContext> {
   return withDeposit(context, data.depositKey, (deposit) => {

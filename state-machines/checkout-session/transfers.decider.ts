@@ -18,7 +18,7 @@ import {
 } from './transfers.ts';
 import type { SessionContext } from './session.state.ts';
 
-/* Commands: what was decided in the transfer's own stream, carried out in the sessions it concerns. */
+/* Commands: decisions from the transfer's own stream, carried out in the sessions concerned. */
 
 export interface SetDepositAside {
   readonly type: 'SetDepositAside';
@@ -26,7 +26,7 @@ export interface SetDepositAside {
   readonly operation: number;
   readonly nowSec: number;
 }
-/** Takes back what the decision did here; when it did nothing yet, sees to it that it never will. */
+/** Undoes the decision here. If nothing happened yet, it ensures that nothing will. */
 export interface GiveUpTransfer {
   readonly type: 'GiveUpTransfer';
   readonly depositKey: string;
@@ -38,7 +38,7 @@ export interface CreditTransfer {
   readonly type: 'CreditTransfer';
   readonly transfer: Omit<TransferCredited['data'], 'kind' | 'creditedAtSec'>;
   readonly mode: Mode;
-  /** Whose money it was before; null when it was nobody's. */
+  /** The merchant who owned the money before; null if nobody did. */
   readonly merchantId: MerchantId | null;
   readonly nowSec: number;
   readonly valuation: Valuation | null;
@@ -52,7 +52,7 @@ export interface ReverseTransferCredit {
 
 export type TransferCommandOfSession = SetDepositAside | GiveUpTransfer | CreditTransfer | ReverseTransferCredit;
 
-/** What was carried out and undone since must not be carried out again by a step that comes late. */
+/** A step that was carried out and undone must not be repeated by a late process. */
 const OVERTAKEN = 'a newer decision has overtaken this one';
 
 /** Repeating a command adds no events. */
@@ -72,7 +72,7 @@ export function decideTransferOfSession(
   }
 }
 
-/** Refused once the session has the money: whoever gives up then is the one that comes late. */
+/** Refused once the session has the money: the giving-up process is the late one then. */
 function giveUp(command: GiveUpTransfer, context: SessionContext): Decision<SessionEvent> {
   const { depositKey, operation, nowSec } = command;
   const { aside, credit: credited, status } = context.deposits[depositKey] ?? {};
@@ -84,8 +84,8 @@ function giveUp(command: GiveUpTransfer, context: SessionContext): Decision<Sess
 }
 
 /**
- * It may have come too late when it was set aside, and in time since: a reorganisation can give a transfer another
- * block.
+ * It may have been late when it was set aside and be on time now, because a reorganisation can move a transfer to
+ * another block.
  */
 function putBack(
   { depositKey, operation, nowSec, valuation }: GiveUpTransfer,
@@ -105,7 +105,7 @@ function setAside({ depositKey, operation, nowSec }: SetDepositAside, context: S
     : refuse('conflict', why);
 }
 
-/** Why the session cannot take the transfer, in words; null when it can. */
+/** Why the session cannot take the transfer, in words; null if it can. */
 export function whyNotCreditable(
   { transfer, mode, merchantId }: Pick<CreditTransfer, 'transfer' | 'mode' | 'merchantId'>,
   { created, deposits }: SessionContext,

@@ -17,9 +17,8 @@ import {
 import { must } from '../../src/domain/must.ts';
 
 /*
- * What an operator's decision about an unmatched transfer does to a session: its own deposit is set aside, or another
- * one's is credited. Every decision has a number; one that is older than what was carried out here already changes
- * nothing.
+ * The effect of an operator's decision about an unmatched transfer on a session: its own deposit is set aside, or
+ * another one is credited. Every decision has a number; one older than what was carried out here changes nothing.
  */
 
 type Data<Event extends { readonly data: unknown }> = Event['data'];
@@ -31,7 +30,7 @@ export const isPayable = ({ created, paid, expired, failed, cancelled }: Session
 export const isNewOperation = ({ operations }: SessionContext, depositKey: string, operation: number): boolean =>
   operation > (operations[depositKey] ?? 0);
 
-/** The refund that the deposit's money is reserved to or went to; null when there is none. */
+/** The refund that reserved or paid out the deposit's money; null if there is none. */
 function refundOf(context: SessionContext, depositKey: string): string | null {
   for (const [refundId, { legs }] of Object.entries(context.refunds))
     if (
@@ -43,7 +42,7 @@ function refundOf(context: SessionContext, depositKey: string): string | null {
   return null;
 }
 
-/** What holds money of a final deposit here, in words; null when all of it is free. */
+/** What holds money of a final deposit, in words; null if all of it is free. */
 function whyNotFree(context: SessionContext, { facts, units }: DepositState): string | null {
   const refund = refundOf(context, facts.depositKey);
   if (refund !== null) return `the refund ${refund} takes its money`;
@@ -51,7 +50,7 @@ function whyNotFree(context: SessionContext, { facts, units }: DepositState): st
   return left >= units ? null : `refunds of the session need its money`;
 }
 
-/** Why a deposit cannot leave its session, in words; null when it can. */
+/** Why a deposit cannot leave its session, in words; null if it can. */
 export function whyNotSetAside(context: SessionContext, depositKey: string): string | null {
   const deposit = context.deposits[depositKey];
   if (!deposit || deposit.credit) return 'the session has no such deposit';
@@ -66,15 +65,15 @@ export function whyNotSetAside(context: SessionContext, depositKey: string): str
 export const isSetAsideFor = ({ deposits }: SessionContext, { depositKey, operation }: Data<DepositPutBack>): boolean =>
   deposits[depositKey]?.aside?.operation === operation;
 
-/** Of a decision that moved nothing here yet. */
+/** Only a decision that moved nothing here yet. */
 export const mayGiveUp = (context: SessionContext, { depositKey, operation }: Data<TransferGivenUp>): boolean =>
   context.created !== null && isNewOperation(context, depositKey, operation);
 
-/** It is not known here, or was attached before and detached. */
+/** It is unknown here, or was attached before and detached. */
 export const mayBeCredited = (deposit: DepositState | undefined): boolean =>
   deposit === undefined || (deposit.credit !== undefined && deposit.status === 'reverted');
 
-/** The session's own coin only; it pays while the session can be paid, and is refundable afterwards. */
+/** Only in the session's own coin. It pays while the session can be paid, and is refundable afterwards. */
 export function isCreditable(context: SessionContext, data: Data<TransferCredited>): boolean {
   return (
     context.created !== null &&
@@ -85,7 +84,7 @@ export function isCreditable(context: SessionContext, data: Data<TransferCredite
   );
 }
 
-/** Why a credit cannot be taken back, in words; null when it can. */
+/** Why a credit cannot be undone, in words; null if it can. */
 export function whyNotReversible(context: SessionContext, depositKey: string): string | null {
   const deposit = context.deposits[depositKey];
   if (!deposit?.credit || deposit.status !== 'final') return 'the transfer is not attached to the session';

@@ -8,8 +8,8 @@ import { must } from '../../src/domain/must.ts';
 import { NOTIFICATION_FIELDS, NOTIFICATION_TYPES } from '../../src/domain/notification-types.ts';
 
 /*
- * Changes that whoever stole a key would make first: they can be set to wait, so that somebody hears of them before
- * they are in force.
+ * Changes that a thief with a key would make first. They can be delayed, so that somebody notices before they take
+ * effect.
  */
 
 type Of<Type extends MerchantCommand['type']> = Extract<MerchantCommand, { type: Type }>;
@@ -18,7 +18,7 @@ const MAX_PENDING = 20;
 
 const subjectOf = (context: MerchantContext) => ({ merchantId: merchantIdOf(context) });
 
-/** How long changes of the merchant wait. */
+/** Delay of the merchant's changes. */
 export function changeDelayMin(
   { changeDelayMin: own, registered }: MerchantContext,
   installationMinutes: number,
@@ -26,7 +26,7 @@ export function changeDelayMin(
   return own ?? (registered?.mode === 'live' ? installationMinutes : 0);
 }
 
-/** What becomes of a decision whose change has to wait: it is recorded, and what it decided is not done yet. */
+/** Replaces a decision by its postponement: the change is recorded, and takes effect later. */
 export function waiting(
   wait: Waiting,
   command: MerchantCommand,
@@ -47,19 +47,19 @@ export function waiting(
     type: 'MerchantChangeScheduled',
     data: { ...subjectOf(context), changeId, change, requestedBy, ...times },
   };
-  // A further endpoint is there at once, with its secret; it is told nothing before its time.
+  // An additional endpoint exists at once, with its secret, but receives nothing before its time.
   if (event.type === 'WebhookEndpointSet' && command.type === 'AddEndpoint')
     return accept<MerchantEvent>({ ...event, data: { ...event.data, disabled: true } }, scheduled);
   return accept(scheduled);
 }
 
-/** Whether the event changes what is guarded, rather than something beside it. */
+/** Whether the event changes a guarded setting. */
 function isGuarded(event: MerchantEvent, context: MerchantContext, wait: Waiting): boolean {
   switch (event.type) {
     case 'WebhookEndpointSet': {
       const { endpointId, url, disabled } = event.data;
       const before = endpointIn(context, endpointId);
-      // Where nothing was sent to so far, nobody can be kept from it.
+      // If nothing was sent there so far, no delivery can be diverted.
       return before === null || (before.url !== null && (before.url !== url || before.disabled !== disabled));
     }
     case 'ChangeDelaySet':
@@ -122,8 +122,8 @@ export function withdrawChange({ changeId }: Of<'WithdrawChange'>, context: Merc
 }
 
 /**
- * Judged by what holds now: the merchant may have changed since. `decide` decides what was asked for as if it were
- * asked for now.
+ * Checked against the current state, because the merchant may have changed since. `decide` decides the change as if
+ * requested now.
  */
 export function applyChange(
   { changeId, nowSec, floor, toleranceMaxPercent }: Of<'ApplyChange'>,

@@ -9,7 +9,7 @@ import {
   merchantIdOf,
 } from './merchant.state.ts';
 
-/** What is chosen for an endpoint. */
+/** The settings of an endpoint. */
 interface EndpointChoice {
   readonly durableRedelivery?: boolean;
   readonly events?: readonly string[];
@@ -17,7 +17,10 @@ interface EndpointChoice {
   readonly standardWebhooks?: boolean;
 }
 
-/** That the change waits, if the merchant's changes do. Absent: it has waited, or is the first of its kind. */
+/**
+ * The delay of the change, if the merchant's changes are delayed. Absent: it was already delayed, or is the first of
+ * its kind.
+ */
 export interface MayWait {
   readonly wait?: Waiting;
 }
@@ -26,11 +29,11 @@ export interface Waiting {
   readonly changeId: string;
   readonly nowSec: number;
   readonly requestedBy: string;
-  /** What holds for live merchants without a delay of their own. */
+  /** Default for live merchants without a delay of their own. */
   readonly installationMinutes: number;
 }
 
-/** Where `endpointId` is absent, the default endpoint is meant. */
+/** Without `endpointId`, commands mean the default endpoint. */
 export type EndpointCommand =
   | (EndpointChoice &
       MayWait & {
@@ -40,7 +43,7 @@ export type EndpointCommand =
         readonly sealedSecret: string;
         readonly events: readonly string[];
       })
-  /** Null removes the URL; the endpoint keeps its id and secret for the next one. What is absent stays. */
+  /** Null removes the URL; the endpoint keeps its id and secret for the next one. Absent fields are unchanged. */
   | (EndpointChoice &
       MayWait & {
         readonly type: 'SetWebhook';
@@ -60,10 +63,10 @@ export type EndpointCommand =
   | { readonly type: 'SuspendEndpoint'; readonly endpointId: string; readonly reason: 'only_failures' | 'gone' }
   | { readonly type: 'ResumeEndpoint'; readonly endpointId?: string };
 
-/** A service of its own for each is reasonable, a directory is not. */
+/** Enough for one per service of the merchant. */
 const MAX_FURTHER_ENDPOINTS = 15;
 
-/** What holds for an endpoint of which nothing was chosen. */
+/** Defaults of a new endpoint. */
 export const NEW_ENDPOINT = {
   durableRedelivery: false,
   fields: [],
@@ -73,7 +76,7 @@ export const NEW_ENDPOINT = {
 
 type Of<Type extends EndpointCommand['type']> = Extract<EndpointCommand, { type: Type }>;
 
-/** What may happen to a merchant's webhook endpoints. */
+/** Decides the commands of a merchant's webhook endpoints. */
 export function decideEndpoint(command: EndpointCommand, context: MerchantContext): Decision<MerchantEvent> {
   const endpoint = endpointIn(context, command.endpointId);
   if (command.type === 'AddEndpoint') return endpoint ? accept() : addEndpoint(command, context);
@@ -144,10 +147,7 @@ const chosenIn = ({ url, disabled, durableRedelivery, events, fields, standardWe
 
 type Chosen = Pick<WebhookEndpointSet['data'], 'durableRedelivery' | 'events' | 'fields' | 'standardWebhooks'>;
 
-/**
- * The choice over what was chosen before; what is chosen of a list is in one order, so that the same choice is the
- * same.
- */
+/** Merges the given settings into the existing ones. Lists are sorted, so that equal settings are equal. */
 function chosenOf(
   choice: EndpointChoice,
   before: Chosen,
@@ -177,14 +177,14 @@ function listFault(asked: readonly string[] | undefined, known: readonly string[
   return refused(`${param} must be a list of ${known.join(', ')}, each at most once`, param);
 }
 
-/** Issuing again replaces a secret that is not active yet: it may have been lost before it was ever used. */
+/** Issuing again replaces a secret that is not active yet: it may have been lost before its first use. */
 function issueWebhookSecret(
   { sealedSecret, version, activatesAtSec, nowSec }: Of<'IssueWebhookSecret'>,
   endpoint: EndpointState,
   context: MerchantContext,
 ): Decision<MerchantEvent> {
   if (endpoint.next?.sealed === sealedSecret || endpoint.current.sealed === sealedSecret) return accept();
-  // The text opens only under the version it was sealed for.
+  // The text opens only under the version for which it was sealed.
   if (version !== nextSecretVersion(endpoint)) return refuse('conflict', 'another secret was issued at the same time');
   const subject = subjectOf(endpoint, context);
   const issued: MerchantEvent = {

@@ -10,14 +10,14 @@ import type { ApiKeyId } from '../../src/domain/ids.ts';
 import type { Network } from '../../src/domain/networks.ts';
 import type { EndpointCommand, MayWait } from './endpoints.decider.ts';
 
-/** Where notifications go first; `sealedSecret` is the endpoint's first secret. */
+/** The first endpoint; `sealedSecret` is its first secret. */
 export interface FirstEndpoint {
   readonly endpointId: string;
   readonly url: string | null;
   readonly sealedSecret: string;
 }
 
-/** What the operator bounds a merchant's policy by. */
+/** The operator's bounds for merchants' policies. */
 export interface PolicyBounds {
   readonly floor: FinalityFloor;
   readonly toleranceMaxPercent: number;
@@ -33,19 +33,19 @@ export type MerchantCommand =
       readonly endpoint: FirstEndpoint;
     }
   | { readonly type: 'IssueKey'; readonly key: ApiKeyIssued['data'] }
-  /** Only what is given changes. Addresses are well-formed. */
+  /** Changes only the given fields. Addresses are well-formed. */
   | { readonly type: 'RestrictKey'; readonly keyId: ApiKeyId; readonly restrictions: Partial<KeyRestrictions> }
   | { readonly type: 'NoteKeyUse'; readonly keyId: ApiKeyId; readonly atSec: number }
   | { readonly type: 'RevokeKey'; readonly keyId: ApiKeyId }
   | EndpointCommand
   | ChangeCommand
-  /** `host` in the form in which URLs give it back. */
+  /** `host` in the form that URLs normalise to. */
   | { readonly type: 'AddDomain'; readonly domainId: string; readonly host: string; readonly shopName: string }
   | { readonly type: 'RemoveDomain'; readonly domainId: string }
   | (MayWait & PolicyBounds & { readonly type: 'SetPolicy'; readonly policy: Partial<MerchantPolicy> })
-  /** Made by the service from what was uploaded. */
+  /** Re-encoded by the service from the upload. */
   | { readonly type: 'SetLogo'; readonly logo: Logo | null }
-  /** The signer's journal holds the approvals of those who are named. */
+  /** The signer's journal has the approvals of the named people. */
   | (MayWait & {
       readonly type: 'SetSettlementAddress';
       readonly network: Network;
@@ -56,5 +56,5 @@ export type MerchantCommand =
 export type ChangeCommand =
   | (MayWait & { readonly type: 'SetChangeDelay'; readonly minutes: number | null })
   | { readonly type: 'WithdrawChange'; readonly changeId: string }
-  /** The bounds are the operator's as they are when the change takes effect. */
+  /** The operator's bounds at the time when the change takes effect. */
   | (PolicyBounds & { readonly type: 'ApplyChange'; readonly changeId: string; readonly nowSec: number });

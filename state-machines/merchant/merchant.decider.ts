@@ -29,10 +29,10 @@ const MAX_ADDRESSES = 100;
 const DAY_SEC = 86_400;
 const MAX_NAME_LENGTH = 100;
 const MAX_TTL_SEC = 30 * 86_400;
-/** Ethereum finalises after about 64 to 96 blocks, so waiting for more confirmations than that means nothing. */
+/** Ethereum finalises after about 64 to 96 blocks, so more confirmations have no effect. */
 const MAX_CONFIRMATIONS = 96;
 
-/** What may happen to a merchant. Repeating a command adds no events. */
+/** Decides the commands of a merchant. Repeating a command adds no events. */
 export function decideMerchant(command: MerchantCommand, state: MerchantState): Decision<MerchantEvent> {
   const decision = decideAtOnce(command, state);
   return 'wait' in command && command.wait !== undefined
@@ -128,7 +128,7 @@ function restrictionsFault({ scopes, addresses, signatureVersion }: Partial<KeyR
   return null;
 }
 
-/** Once a day: more would fill the ledger with what nobody asks of it. */
+/** Once a day: more would fill the event log with data that nobody needs. */
 function noteKeyUse({ keyId, atSec }: Of<'NoteKeyUse'>, context: MerchantContext): Decision<MerchantEvent> {
   const key = Object.hasOwn(context.keys, keyId) ? context.keys[keyId] : undefined;
   if (!key || key.revoked) return accept();
@@ -182,7 +182,7 @@ function setSettlementAddress(
   });
 }
 
-/** Only what differs is recorded. */
+/** Records only what differs. */
 function setPolicy(
   { policy: asked, floor, toleranceMaxPercent }: Of<'SetPolicy'>,
   context: MerchantContext,
@@ -278,7 +278,7 @@ function shareFault({ tolerancePercent: percent }: Partial<MerchantPolicy>, maxP
       );
 }
 
-/** A merchant may raise what the operator asks for, never lower it. */
+/** A merchant may raise the operator's minimum, never lower it. */
 function floorFault(
   { ethereumConfirmations, ethereumFinalizedFrom }: Partial<MerchantPolicy>,
   floor: FinalityFloor,
@@ -301,7 +301,7 @@ const isCoinAmount = (text: string): boolean =>
 const isWhole = (value: number, min: number, max: number): boolean =>
   Number.isSafeInteger(value) && value >= min && value <= max;
 
-/** Names are shown to payers: no controls, no text-direction marks, no invisible edges. */
+/** Names are shown to payers: no control characters, no text-direction marks, no invisible edges. */
 function nameFault(name: string, param: string): Refusal | null {
   const readable =
     name.length > 0 &&

@@ -10,7 +10,7 @@ import { dataOf, typesOf } from '../wired.ts';
 export type MerchantValue = 'absent' | 'registered';
 
 /*
- * A merchant's life: registered once, then keys, endpoint, domains, policy and logo change. The alphabet is the
+ * A merchant's life: registered once, then keys, endpoints, domains, policy and logo change. The alphabet is the
  * merchant's domain events, so a stored stream that replays without refusal was legal.
  */
 
@@ -84,7 +84,7 @@ function foldEndpointSet(context: MerchantContext, data: Of<'WebhookEndpointSet'
   };
 }
 
-/** More would only be asked for by one who sends something again that is long past. */
+/** Older ones matter only for redeliveries of long-past events. */
 const FORMER_KEPT = 5;
 
 function reachedBefore({

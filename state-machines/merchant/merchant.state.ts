@@ -12,7 +12,7 @@ import { NETWORKS, type Network } from '../../src/domain/networks.ts';
 import { must } from '../../src/domain/must.ts';
 import type { MerchantId } from '../../src/domain/ids.ts';
 
-/** What holds for a merchant who set nothing. */
+/** The policy of a merchant who has set nothing. */
 export const DEFAULT_POLICY: MerchantPolicy = {
   settlementCoin: 'USDT',
   networks: NETWORKS,
@@ -23,18 +23,21 @@ export const DEFAULT_POLICY: MerchantPolicy = {
   ethereumConfirmations: 12,
 };
 
-/** A tenth: whoever means more has mistyped it. */
+/** Ten percent; a higher value is a typing error. */
 export const MAX_SERVICE_FEE_BASIS_POINTS = 1_000;
 
 export interface KeyState {
   readonly issued: ApiKeyIssued['data'];
   readonly revoked: boolean;
   readonly restrictions: KeyRestrictions;
-  /** As the ledger knows it; null before the first use. */
+  /** As recorded in the event log; null before the first use. */
   readonly usedAtSec: number | null;
 }
 
-/** A webhook secret; `version` counts the secrets of the endpoint and is part of what the text is sealed for. */
+/**
+ * A webhook secret. `version` counts the secrets of the endpoint and is part of the context under which the text is
+ * sealed.
+ */
 export interface SecretState {
   readonly sealed: string;
   readonly version: number;
@@ -42,7 +45,7 @@ export interface SecretState {
 
 export interface EndpointState {
   readonly endpointId: string;
-  /** Null while there is nowhere to send to; events then wait in the pull feed. */
+  /** Null while there is no URL; events then wait in the pull feed. */
   readonly url: string | null;
   readonly current: SecretState;
   /** Issued and not active yet. */
@@ -53,11 +56,11 @@ export interface EndpointState {
   readonly disabled: boolean;
   readonly standardWebhooks: boolean;
   readonly suspended: 'only_failures' | 'gone' | null;
-  /** How often it was reached elsewhere before. */
+  /** How often its URL has changed. */
   readonly moves: number;
 }
 
-/** Where an endpoint was reached before it was changed, with what signed there. */
+/** An earlier URL of an endpoint, with the secrets used there. */
 export type FormerEndpoint = Pick<EndpointState, 'endpointId' | 'current' | 'next' | 'standardWebhooks'> & {
   readonly url: string;
 };
@@ -66,7 +69,7 @@ export interface MerchantContext {
   readonly registered: MerchantRegistered['data'] | null;
   /** By key id, in the order of issue. */
   readonly keys: Readonly<Record<string, KeyState>>;
-  /** The default one: it is told every outcome. */
+  /** The default endpoint, which receives every outcome. */
   readonly endpoint: EndpointState | null;
   /** By endpoint id, in the order in which they were added. */
   readonly furtherEndpoints: Readonly<Record<string, EndpointState>>;
@@ -74,13 +77,13 @@ export interface MerchantContext {
   readonly domains: Readonly<Record<string, DomainAdded['data']>>;
   readonly policy: MerchantPolicy;
   readonly logo: Logo | null;
-  /** Where settlements go, by network. */
+  /** Settlement addresses by network. */
   readonly settlementAddresses: Readonly<Partial<Record<Network, string>>>;
-  /** The last of each endpoint, by the id that their deliveries name. */
+  /** The latest former one of each endpoint, by the id that its deliveries name. */
   readonly formerEndpoints: Readonly<Record<string, FormerEndpoint>>;
-  /** Null: as the installation says. */
+  /** Null: the default of the installation. */
   readonly changeDelayMin: number | null;
-  /** What waits, by its id, in the order in which it was asked for. */
+  /** Pending changes by id, in the order of the requests. */
   readonly pendingChanges: Readonly<Record<string, MerchantChangeScheduled['data']>>;
 }
 
@@ -104,7 +107,7 @@ export const merchantIdOf = ({ registered }: MerchantContext): MerchantId => mus
 export const activeKeys = (context: MerchantContext): KeyState[] =>
   Object.values(context.keys).filter((key) => !key.revoked);
 
-/** The endpoint of that id, or the default one when none is named; null when there is none. */
+/** The endpoint with that id, or the default one if none is named; null if there is none. */
 export function endpointIn(
   { endpoint, furtherEndpoints }: MerchantContext,
   endpointId: string | undefined,
@@ -120,6 +123,6 @@ export function mainSecret(endpoint: EndpointState, nowSec: number): SecretState
   return endpoint.next !== null && nowSec >= endpoint.next.activatesAtSec ? endpoint.next : endpoint.current;
 }
 
-/** The version that the next secret of the endpoint gets. */
+/** The version of the endpoint's next secret. */
 export const nextSecretVersion = (endpoint: EndpointState | null): number =>
   endpoint === null ? 1 : (endpoint.next ?? endpoint.current).version + 1;

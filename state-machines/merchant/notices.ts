@@ -3,19 +3,16 @@ import type { GuardedChange, MerchantEvent, WebhookEndpointSet } from '../../src
 import type { SettingsNotice } from '../../src/domain/settings-notices.ts';
 import { endpointIn, type MerchantContext } from './merchant.state.ts';
 
-/** What an event tells the merchant, and at which endpoints beside the default one. */
+/** The notice of an event, and the endpoints that receive it besides the default one. */
 export interface AddressedNotice {
   readonly notice: SettingsNotice;
-  /**
-   * Where what the default endpoint is told goes: null for the default endpoint itself, else where that was reached
-   * before.
-   */
+  /** Where the default endpoint's copy goes: null for the default endpoint itself, otherwise its former URL. */
   readonly formerDefault: string | null;
-  /** Further endpoints that the change is about, or where they were reached before. */
+  /** Additional endpoints that the change concerns, or their former URLs. */
   readonly further: readonly string[];
 }
 
-/** Events of a merchant that may tell it something: they get an id that is told. */
+/** Merchant events that may cause a notification and therefore get a public id. */
 export const SETTINGS_EVENTS: ReadonlySet<string> = new Set<MerchantEvent['type']>([
   'WebhookEndpointSet',
   'PolicySet',
@@ -26,7 +23,7 @@ export const SETTINGS_EVENTS: ReadonlySet<string> = new Set<MerchantEvent['type'
   'MerchantChangeApplied',
 ]);
 
-/** Null where there is nothing to tell. */
+/** Null if there is nothing to report. */
 export function settingsNoticeOf(
   event: MerchantEvent,
   before: MerchantContext,
@@ -72,7 +69,7 @@ export function settingsNoticeOf(
     case 'MerchantChangeApplied': {
       const pending = before.pendingChanges[event.data.changeId];
       const refusal = event.type === 'MerchantChangeApplied' ? event.data.refusal : null;
-      // What took effect is told by the event that changed it.
+      // A change that took effect is reported by its own event.
       if (!pending || (event.type === 'MerchantChangeApplied' && refusal === null)) return null;
       const { change, changeId, takesEffectAtSec } = pending;
       const status = refusal === null ? 'withdrawn' : 'refused';
@@ -101,7 +98,7 @@ function endpointNotice(
 ): AddressedNotice | null {
   const known = endpointIn(before, endpointId);
   const isDefault = before.endpoint === null || before.endpoint.endpointId === endpointId;
-  // The first URL of an account takes nothing from anybody, and an endpoint that is not in use is told of when it is.
+  // The first URL of an account diverts nothing, and an unused endpoint is reported once it is in use.
   const isNothingYet = isDefault ? (known?.url ?? null) === null : known === null && disabled;
   if (isNothingYet || (known?.url === url && known.disabled === disabled)) return null;
   const notice = changed({ kind: 'webhook_endpoint', endpointId, set: { url, disabled } });
@@ -111,7 +108,7 @@ function endpointNotice(
   return { notice, formerDefault: null, further: former === null ? [] : [former] };
 }
 
-/** A further endpoint that hears of what is to become of it, while it can. */
+/** An additional endpoint is notified of its own change while it can still be reached. */
 function concerned(change: GuardedChange, { endpoint, furtherEndpoints }: MerchantContext): string[] {
   if (change.kind !== 'webhook_endpoint' || change.endpointId === endpoint?.endpointId) return [];
   return furtherEndpoints[change.endpointId]?.disabled === false ? [change.endpointId] : [];

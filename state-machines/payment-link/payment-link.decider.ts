@@ -31,8 +31,8 @@ export type PaymentLinkCommand =
 type Of<Type extends PaymentLinkCommand['type']> = Extract<PaymentLinkCommand, { type: Type }>;
 
 /**
- * Why a link makes no payment; `busy`: it may again once one of those under way has ended; `paused`: once fewer of the
- * last day are unpaid.
+ * Why a link creates no payment. `busy`: until an open payment has ended; `paused`: until fewer payments of the last
+ * day are unpaid.
  */
 export type LinkStatus = 'on' | 'off' | 'over' | 'used_up' | 'busy' | 'paused';
 
@@ -55,10 +55,10 @@ export function decidePaymentLink(command: PaymentLinkCommand, state: PaymentLin
   }
 }
 
-/** Whether an end of one of its payments may let the link make another. */
+/** Whether the end of one of its payments may let the link create another. */
 export const isWaiting = (status: LinkStatus): boolean => status === 'busy' || status === 'paused';
 
-/** Whether it makes payments, or will again by itself. */
+/** Whether it creates payments, or will again by itself. */
 export const isLasting = (status: LinkStatus): boolean => status === 'on' || isWaiting(status);
 
 export function linkStatus(context: PaymentLinkContext, nowSec: number): LinkStatus {
@@ -71,15 +71,15 @@ export function linkStatus(context: PaymentLinkContext, nowSec: number): LinkSta
   return unpaidOfDay(context, nowSec).length >= created.maxUnpaidPerDay ? 'paused' : 'on';
 }
 
-/** Payments made within a day that are not paid: those that wait for money and those that ended without it. */
+/** Unpaid payments created within a day: open ones, and those that ended without money. */
 export const unpaidOfDay = ({ open, unpaid }: PaymentLinkContext, nowSec: number): OpenUse[] =>
   [...Object.values(open), ...unpaid.filter(({ outcome }) => outcome === 'unpaid')].filter(
     ({ usedAtSec }) => usedAtSec > nowSec - DAY_SEC,
   );
 
 /**
- * When the visitor may make another payment; null: at once. One visitor may take a part of the link's bounds only, so
- * that they cannot pause the link for everybody else; each payment that they paid allows one more.
+ * When the visitor may create another payment; null: at once. Each visitor may use only a part of the link's limits, so
+ * that one cannot pause the link for everybody; each payment that they paid allows one more.
  */
 export function visitorWaitsUntilSec(context: PaymentLinkContext, visitor: string, nowSec: number): number | null {
   const { maxOpen, maxUnpaidPerDay } = must(context.created);
@@ -92,8 +92,7 @@ export function visitorWaitsUntilSec(context: PaymentLinkContext, visitor: strin
 }
 
 /**
- * The number of the payment that the page was given, a paid one first; null when it has none that is paid or may still
- * be.
+ * The number of the payment assigned to the page, a paid one first; null if it has none that is paid or still payable.
  */
 export function numberOf({ open, paid }: PaymentLinkContext, press: string): number | null {
   const settled = paid.find((known) => known.press === press);
@@ -137,7 +136,7 @@ const REFUSALS: Readonly<Record<Exclude<LinkStatus, 'on'>, string>> = {
   paused: 'too many payments of the payment link were not paid within a day',
 };
 
-/** For a page that has no payment yet: whoever has one is led to it without being asked here. */
+/** For a page without a payment. Pages that have one lead to it without this command. */
 function use(
   { press, visitor, ended, nowSec }: Of<'UsePaymentLink'>,
   { value, context }: PaymentLinkState,
@@ -146,7 +145,7 @@ function use(
   const { linkId } = must(context.created);
   const { left, noted } = noteEnded(context, ended, nowSec);
   const status = linkStatus(left, nowSec);
-  // A closed link makes no payment, not even one whose number was given before.
+  // A closed link creates no payment, not even one with an assigned number.
   const keepsPlace = numberOf(left, press) !== null && isLasting(status);
   if (keepsPlace) return accept(...noted);
   if (status !== 'on') return refuse('conflict', REFUSALS[status]);
@@ -158,7 +157,7 @@ function use(
   });
 }
 
-/** Those that ended and were not known to have, each once. */
+/** Newly ended payments, each once. */
 function noteEnded(context: PaymentLinkContext, ended: readonly EndedUse[], nowSec: number) {
   let left = context;
   const noted: PaymentLinkEvent[] = [];

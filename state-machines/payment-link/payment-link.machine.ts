@@ -7,18 +7,18 @@ import type {
 } from '../../src/domain/events/payment-link-events.ts';
 import { dataOf, typesOf } from '../wired.ts';
 
-/* A link of which every visitor makes a payment of their own, until it is switched off. */
+/* A link with which every visitor creates a payment of their own, until it is switched off. */
 
 export type PaymentLinkValue = 'absent' | 'on' | 'off';
 
-/** A payment that was made by the link and may still be paid. */
+/** A payment created by the link that may still be paid. */
 export interface OpenUse {
   readonly press: string;
   readonly visitor: string;
   readonly usedAtSec: number;
 }
 
-/** A payment that ended without money. It may have been paid in time and be found so later. */
+/** A payment that ended without money. It may turn out later to have been paid in time. */
 export interface UnpaidUse extends OpenUse {
   readonly number: number;
   readonly outcome: Exclude<UseOutcome, 'paid'>;
@@ -31,7 +31,7 @@ export interface PaidUse {
   readonly visitor: string;
 }
 
-/** A payment of the link that takes no money any more. */
+/** A payment of the link that no longer takes money. */
 export interface EndedUse {
   readonly number: number;
   readonly outcome: UseOutcome;
@@ -42,25 +42,25 @@ export const DAY_SEC = 86_400;
 export interface PaymentLinkContext {
   readonly created: PaymentLinkCreated['data'] | null;
   readonly switchedOff: PaymentLinkSwitchedOff['data'] | null;
-  /** The number that was given last. */
+  /** The last assigned number. */
   readonly lastNumber: number;
   readonly paid: readonly PaidUse[];
   /** By number. */
   readonly open: Readonly<Record<string, OpenUse>>;
-  /** Those that were noted within a day before the latest press. */
+  /** Those noted within a day before the latest press. */
   readonly unpaid: readonly UnpaidUse[];
 }
 
 type Seen = { context: PaymentLinkContext; event: PaymentLinkEvent };
 
-/** Who made the payment, if it may end so: an open one either way, one that ended unpaid by being paid after all. */
+/** The payment, if it may end this way: an open one with any outcome, an unpaid one only by turning out to be paid. */
 function useThatEnds({ open, unpaid }: PaymentLinkContext, { number, outcome }: EndedUse): OpenUse | null {
   const use = Object.hasOwn(open, String(number)) ? open[number] : undefined;
   if (use) return use;
   return outcome === 'paid' ? (unpaid.find((use) => use.number === number) ?? null) : null;
 }
 
-/** What is left once the payment of the number ended; the same where it cannot. */
+/** The context after the end of the payment; unchanged if it cannot end this way. */
 export function afterUse(context: PaymentLinkContext, ended: EndedUse, notedAtSec: number): PaymentLinkContext {
   const use = useThatEnds(context, ended);
   if (use === null) return context;

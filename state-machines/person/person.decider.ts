@@ -17,7 +17,7 @@ export interface PersonState {
   readonly context: PersonContext;
 }
 
-/** Who wants it, by name, and why. */
+/** Who requests it, by name, and why. */
 export interface Wanted {
   readonly by: string;
   readonly reason: string;
@@ -32,7 +32,7 @@ export type PersonCommand =
         readonly grants: readonly Grant[];
         readonly nowSec: number;
       })
-  /** `byHost`: whoever may run commands on the machine owns the service anyway. */
+  /** `byHost`: whoever may run commands on the machine controls the service anyway. */
   | (Wanted & JoinLink & { readonly type: 'IssueLink'; readonly byHost: boolean; readonly nowSec: number })
   | (Wanted & { readonly type: 'RequestRecovery'; readonly nowSec: number })
   | { readonly type: 'AddPasskey'; readonly passkey: Omit<PasskeyAdded['data'], 'personId'> }
@@ -41,7 +41,7 @@ export type PersonCommand =
   | (Wanted & { readonly type: 'Suspend' })
   | (Wanted & { readonly type: 'Reinstate' })
   | { readonly type: 'SignIn'; readonly signIn: Omit<SignedIn['data'], 'personId'> }
-  /** The identity provider vouches for it; whoever it names for the first time is known from then on. */
+  /** Vouched for by the identity provider, which also introduces new people. */
   | {
       readonly type: 'SignInBySso';
       readonly personId: string;
@@ -57,9 +57,9 @@ const MAX_SIGN_INS = 20;
 const MAX_REASON = 500;
 const MAX_AUDIT_SEC = 366 * 86_400;
 const RECOVERY_SEC = 86_400;
-/** As the signer takes the name of an approver. */
+/** The signer's format of approver names. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/;
-/** Whom records name beside people: somebody so called would pass for them. */
+/** Names that records use for actors other than people; a person with such a name could pass for them. */
 const RESERVED = [
   'command line',
   'merchant',
@@ -75,7 +75,7 @@ const RESERVED = [
   'nonce-accounts',
 ];
 
-/** What may happen to a person of the console. */
+/** Decides the commands of a person of the console. */
 export function decidePerson(command: PersonCommand, { context }: PersonState): Decision<PersonEvent> {
   const { invited } = context;
   if ('reason' in command && (command.reason.trim() === '' || command.reason.length > MAX_REASON))
@@ -138,9 +138,7 @@ function invite(
   });
 }
 
-/**
- * One operator alone can give nobody a way in as somebody else: a person asks for themselves, or two operators agree.
- */
+/** One operator alone cannot gain access as somebody else: the person requests the link, or two operators agree. */
 function issueLink(
   command: Extract<PersonCommand, { type: 'IssueLink' }>,
   context: PersonContext,
@@ -205,7 +203,7 @@ function removePasskey(
   return accept({ type: 'PasskeyRemoved', data: { personId, ...wantedOf(command), credentialId } });
 }
 
-/** Beyond the bound the oldest one ends, so that nobody is locked out by browsers that were forgotten. */
+/** Beyond the limit the oldest sign-in ends, so that forgotten browsers lock nobody out. */
 function signIn(
   wanted: Omit<SignedIn['data'], 'personId'>,
   context: PersonContext,
@@ -213,7 +211,7 @@ function signIn(
 ): Decision<PersonEvent> {
   const { passkeys, signIns, suspended, invited, identity } = context;
   const passkey = passkeys[wanted.credentialId];
-  // Whoever leaves the organisation is locked out there.
+  // People who leave the organisation are locked out at the identity provider.
   if (identity !== null)
     return refuse(
       'authentication_failed',
@@ -238,8 +236,8 @@ function endedFor(signIns: PersonContext['signIns'], personId: string, by: strin
 }
 
 /**
- * A name belongs to whom it was given first: the identity provider takes over nobody who was invited, nor anybody whom
- * it called otherwise.
+ * A name belongs to its first holder: single sign-on can neither take over an invited person nor rename one that it
+ * introduced.
  */
 function signInBySso(
   command: Extract<PersonCommand, { type: 'SignInBySso' }>,

@@ -7,7 +7,7 @@ export type PersonValue = 'absent' | 'known';
 
 /*
  * A person of the console: invited once, or provisioned by single sign-on, then passkeys, roles and sign-ins come and
- * go. What they did is recorded in the same stream and changes nothing but the counter of the passkey that signed it.
+ * go. Their actions are recorded in the same stream and change only the counter of the passkey that signed them.
  */
 
 type Of<Type extends PersonEvent['type']> = Extract<PersonEvent, { type: Type }>['data'];

@@ -9,17 +9,17 @@ import type {
 
 export interface PasskeyState {
   readonly added: PasskeyAdded['data'];
-  /** The highest that the authenticator ever said. */
+  /** The highest counter that the authenticator has reported. */
   readonly signCount: number;
 }
 
-/** By passkey or, where there is no `credentialId`, by single sign-on. */
+/** By passkey or, without a `credentialId`, by single sign-on. */
 export type OpenSignIn = SignIn & { readonly credentialId?: string };
 
 export interface PersonContext {
-  /** Who they are and who let them in; null as long as nobody did. */
+  /** Who they are and who invited them; null before the invitation. */
   readonly invited: Pick<PersonInvited['data'], 'personId' | 'name' | 'by'> | null;
-  /** At single sign-on; null for whoever was invited to register a passkey. */
+  /** At single sign-on; null for people invited to register a passkey. */
   readonly identity: Identity | null;
   readonly grants: readonly Grant[];
   readonly suspended: boolean;
@@ -27,9 +27,9 @@ export interface PersonContext {
   readonly link: JoinLink | null;
   /** By credential id, in the order in which they were added. */
   readonly passkeys: Readonly<Record<string, PasskeyState>>;
-  /** Not ended by anybody, by id; whether their time is over is not the machine's to say. */
+  /** Sign-ins that nobody ended, by id; the machine does not know whether their time is over. */
   readonly signIns: Readonly<Record<string, OpenSignIn>>;
-  /** Who says that every passkey is lost. */
+  /** Who reported that all passkeys are lost. */
   readonly recovery: { readonly by: string; readonly requestedAtSec: number } | null;
 }
 
@@ -44,5 +44,5 @@ export const initialPersonContext: PersonContext = {
   recovery: null,
 };
 
-/** Whose names count as one, however they are written. */
+/** Names are compared without regard to case. */
 export const sameName = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();

@@ -53,11 +53,11 @@ export type MoveCommand =
       readonly feeAddress: string;
       readonly nowSec: number;
     }
-  /** Also one that was never asked for: then nothing can begin it any more. */
+  /** Also for a return that was never requested, so that nothing can begin it. */
   | { readonly type: 'GiveUpReturn'; readonly data: MoveRequested; readonly nowSec: number }
   | {
       readonly type: 'RecordReconciliation';
-      /** `differencesSettled` as it was when the look began. */
+      /** `differencesSettled` when the comparison began. */
       readonly settled: number;
       readonly fundings: readonly TreasuryFunded['data'][];
       readonly outflows: readonly UnknownOutflowFound['data'][];
@@ -65,7 +65,7 @@ export type MoveCommand =
     }
   | {
       readonly type: 'RecordCollectionLook';
-      /** `nativeCoinFinds` as it was when the books were read. */
+      /** `nativeCoinFinds` when the books were read. */
       readonly finds: number;
       readonly found: readonly NativeCoinFound['data'][];
       readonly missing: readonly UnknownOutflowFound['data'][];
@@ -78,10 +78,10 @@ export type MoveCommand =
       readonly nowSec: number;
     };
 
-/** Far more than a round of sweeps; a bound all the same. */
+/** A limit far above a round of sweeps. */
 const MAX_OPEN_MOVES = 1_000;
 
-/** What may happen to money that is not a refund. Repeating a command adds no events. */
+/** Decides the commands of moves. Repeating a command adds no events. */
 export function decideMove(command: MoveCommand, context: TreasuryContext): Decision<TreasuryMoveEvent> {
   switch (command.type) {
     case 'RequestMove':
@@ -113,7 +113,7 @@ export function decideMove(command: MoveCommand, context: TreasuryContext): Deci
 
 type Of<Type extends MoveCommand['type']> = Extract<MoveCommand, { type: Type }>;
 
-/** Event names follow the kind, and so does their data. */
+/** Event names and data follow the kind. */
 const named = <Kind extends MoveKind, const Step extends string, Data>(kind: Kind, step: Step, data: Data) => {
   const name: (typeof MOVE_NAMES)[Kind] = MOVE_NAMES[kind];
   return { type: `${name}${step}` as const, data };
@@ -121,7 +121,7 @@ const named = <Kind extends MoveKind, const Step extends string, Data>(kind: Kin
 
 function request(kind: MoveKind, data: MoveRequested, context: TreasuryContext): Decision<TreasuryMoveEvent> {
   const known = context.moves[data.moveId];
-  // One that was done is not begun again: it pays once.
+  // A finished return is not begun again: it pays once.
   if (kind === 'return' && Object.hasOwn(context.returns, data.moveId)) return accept();
   if (known)
     return known.kind === kind && known.terms.amount === data.amount
@@ -170,8 +170,8 @@ function recordSigned(data: MoveSigned, context: TreasuryContext): Decision<Trea
 function complete({ moveId, landed }: Of<'CompleteMove'>, context: TreasuryContext): Decision<TreasuryMoveEvent> {
   const move = context.moves[moveId];
   if (!move) return accept();
-  // Forgotten now, it could not take the signature that the journal may already hold, and its reservation would never
-  // end.
+  // If forgotten now, it could not accept a signature that the journal may already have, and its reservation would
+  // never end.
   if (isBeingSigned(context, moveId)) return refuse('conflict', `${moveId} is being signed`);
   if (!move.signed.some(({ txHash }) => txHash === landed.txHash))
     return refuse('conflict', `${landed.txHash} was not signed for ${moveId}`);
@@ -193,7 +193,7 @@ function fail(
   return accept(named(move.kind, 'Failed', data));
 }
 
-/** Asked for and failed in one append: between two of them somebody would pay it. */
+/** Requested and failed in one append: between two appends somebody would pay it. */
 function giveUp({ data, nowSec }: Of<'GiveUpReturn'>, context: TreasuryContext): Decision<TreasuryMoveEvent> {
   const { moveId, fromAddress: feeAddress } = data;
   const rejected = {
@@ -213,8 +213,8 @@ function giveUp({ data, nowSec }: Of<'GiveUpReturn'>, context: TreasuryContext):
 }
 
 /**
- * Everything one comparison found, in one append: what it read is not read again. Of two looks at once, each would book
- * the same money.
+ * Records the results of one comparison in one append, because they are not read again. Two concurrent comparisons
+ * would each book the same money.
  */
 function reconcile(
   { settled, fundings, outflows, result }: Of<'RecordReconciliation'>,
@@ -234,10 +234,7 @@ function reconcile(
   );
 }
 
-/**
- * What is at collection addresses and not in the books, or the other way round. Two looks at once would find the same
- * coin.
- */
+/** Records native coin found at or missing from collection addresses. Two concurrent runs would find the same coin. */
 function recordLook(
   { finds, found, missing }: Of<'RecordCollectionLook'>,
   context: TreasuryContext,

@@ -15,11 +15,11 @@ import type { MoveReservation, Move, ReturnOutcome, MovesContext } from './moves
 import { must } from '../../src/domain/must.ts';
 
 /*
- * Money that moves between our own accounts or leaves to cold addresses and merchants: what is known of each move while
- * it is not done. A done one is forgotten here; its events remain.
+ * Money that moves between our own accounts or leaves to cold addresses and merchants. Holds each move until it is
+ * finished; the events of finished ones remain.
  */
 
-/** Leaves our own accounts, so two people must want it. */
+/** Leaves our own accounts, so two people must approve it. */
 export const needsApproval = (kind: MoveKind): kind is 'withdrawal' | 'settlement' | 'native_return' =>
   kind === 'withdrawal' || kind === 'settlement' || kind === 'native_return';
 
@@ -36,7 +36,7 @@ const excludeEachOther = (one: TransactionDraft, other: TransactionDraft): boole
   return nonceOfDraft(one) === nonceOfDraft(other);
 };
 
-/** A new transaction takes what nothing was signed with yet; a replacement what the one before took. */
+/** A new transaction needs an unused sequence; a replacement needs that of its predecessor. */
 export function isRightSequence(
   context: TreasuryContext,
   draft: TransactionDraft,
@@ -48,7 +48,7 @@ export function isRightSequence(
   return !isOwn || context.nextNonce === null || nonceOfDraft(draft) === context.nextNonce;
 }
 
-/** A return needs approvals above the signer's threshold only, which nobody else knows. */
+/** A return needs approvals only above the signer's threshold, which only the signer knows. */
 export const mayBeApproved = (kind: MoveKind): kind is 'withdrawal' | 'settlement' | 'native_return' | 'return' =>
   needsApproval(kind) || kind === 'return';
 
@@ -82,7 +82,7 @@ export function isLegalRequest(
   return true;
 }
 
-/** What is asked for already and keeps the other from being asked for. */
+/** An open move that blocks the requested one. */
 export const standsInTheWay = (context: MovesContext, kind: MoveKind, terms: MoveRequested): Move | undefined =>
   Object.values(context.moves).find(
     (move) => !isLegalRequest({ ...context, moves: { [move.terms.moveId]: move } }, kind, terms),
@@ -109,8 +109,8 @@ export const isOpenMove = (
   context.open.attempt === attempt;
 
 /**
- * Gas that was sent for a move and is not recorded yet. What the move burnt of it would be taken for coin from
- * outside, and booked twice once the gas is recorded.
+ * Gas that was sent for a move and is not recorded yet. What the move burnt of it would look like coin from outside,
+ * and be booked twice once the gas is recorded.
  */
 export const hasGasUnderWay = ({ moves }: MovesContext, moveId: string): boolean =>
   Object.values(moves).some(({ terms, signed }) => terms.forMoveId === moveId && signed.length > 0);
@@ -158,7 +158,7 @@ export function foldMoveDone(
 ): Partial<MovesContext> {
   const { moveId } = data;
   const rest = Object.fromEntries(Object.entries(moves).filter(([id]) => id !== moveId));
-  // What came to nothing can be asked for again.
+  // A failed return can be requested again.
   if (data.transfer && 'reason' in data)
     return {
       moves: rest,
@@ -189,8 +189,8 @@ export function foldOutflowAcknowledged(context: MovesContext, { outflowKey }: O
 }
 
 /**
- * What one transaction brought of a coin, which is booked together. Not its logs: a reorganisation puts the same
- * transaction at another place of a block, where they have other numbers.
+ * What one transaction brought of a coin is booked together. Log indexes are not part of the key, because a
+ * reorganisation can change them.
  */
 export const inflowKey = ({ txHash, coin }: { readonly txHash: string; readonly coin: string }): string =>
   `${txHash}:${coin}`;
@@ -204,7 +204,7 @@ export function foldFunded(
   return { unknownInflowsThrough: Math.max(unknownInflowsThrough, window?.toBlock ?? 0) };
 }
 
-/** What comes next is read from the block after. */
+/** The next comparison begins with the following block. */
 export function foldReconciled(
   { bookedInflows, differencesSettled }: MovesContext,
   { throughBlock }: Data<'TreasuryReconciled'>,
@@ -223,12 +223,12 @@ export function addressesOf({ kind, terms }: Move): string[] {
   return kind === 'gas_top_up' ? [terms.toAddress] : [];
 }
 
-/** 10^-18 units by coin that moves out of the treasury may still take, and how many may still take a fee from it. */
+/** Moves out of the treasury that may still take coin or a fee from it. */
 export function movesInFlight({ moves }: MovesContext): readonly Move[] {
   return Object.values(moves).filter(({ kind, signed }) => isFromTreasury(kind) && signed.length > 0);
 }
 
-/** Moves that may bring money of our own addresses into the treasury. */
+/** Moves that may bring money from our own addresses into the treasury. */
 export function sweepsInFlight({ moves }: MovesContext): readonly Move[] {
   return Object.values(moves).filter(({ kind, signed }) => kind === 'sweep' && signed.length > 0);
 }

@@ -41,7 +41,7 @@ export type TreasuryCommand =
   | MoveJournalPlace
   | MoveCommand;
 
-/** Who gets which sequence. Repeating a command adds no events; a reservation that does not fit is refused. */
+/** Assigns sequences. Repeating a command adds no events; a reservation that does not fit is refused. */
 export function decideTreasury(command: TreasuryCommand, { context }: TreasuryState): Decision<TreasuryEvent> {
   switch (command.type) {
     case 'ReservePayoutSequence':

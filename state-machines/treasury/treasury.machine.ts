@@ -35,7 +35,7 @@ import { must } from '../../src/domain/must.ts';
 
 export type TreasuryValue = 'idle' | 'signing';
 
-/** More than a mempool takes of one sender, and more than a local chain loses when it is killed. */
+/** More than a mempool accepts from one sender, and more than a local chain loses when it is killed. */
 const RECENT_KEPT = 256;
 
 type Of<Type extends TreasuryEvent['type']> = Extract<TreasuryEvent, { type: Type }>['data'];
@@ -43,7 +43,7 @@ type Seen = { context: TreasuryContext; event: TreasuryEvent };
 
 const nonceOf = ({ draft }: Reservation): number | null => nonceOfDraft(draft);
 
-/** The open reservation when it is a refund's. */
+/** The open reservation if it belongs to a refund. */
 export const openPayout = ({ open }: TreasuryContext): Reservation | null =>
   open !== null && 'legId' in open ? open : null;
 
@@ -91,7 +91,10 @@ const FAILED = namedAfter('Failed');
 const KINDS: ReadonlyMap<string, MoveKind> = new Map(MOVE_KINDS.map((kind) => [`${MOVE_NAMES[kind]}Requested`, kind]));
 const kindOf = ({ type }: TreasuryEvent): MoveKind => must(KINDS.get(type));
 
-/** What is passed over is of a move that has ended; a journal that begins anew has entries below those of the lost one. */
+/**
+ * A skipped transaction belongs to a move that has ended. A journal that starts over has entries below those of the
+ * lost one.
+ */
 export const isLegalPlace = (context: TreasuryContext, { from, to, passed }: Of<'JournalPlaceMoved'>): boolean =>
   from?.hash === context.journal?.hash &&
   (passed === null ||
@@ -107,7 +110,7 @@ function isNewApproval({ moves }: TreasuryContext, { moveId, approver }: Of<'Wit
   );
 }
 
-/* What is the same for every kind of move. */
+/* Common to every kind of move. */
 const requested = { guard: 'isLegalRequest', actions: 'foldMoveRequested' } as const;
 const approved = { guard: 'isNewApproval', actions: 'foldMoveApproved' } as const;
 const signed = { guard: 'isOpenMoveAndNext', target: 'idle', actions: 'foldMoveSigned' } as const;

@@ -14,7 +14,7 @@ export interface SequenceTaken {
   /** Null where the chain has no numbered sequence. */
   readonly nonce: number | null;
   readonly txHash: string;
-  /** What a replacement must repeat. */
+  /** A replacement must repeat it. */
   readonly draft: TransactionDraft;
 }
 
@@ -24,7 +24,7 @@ export interface TreasuryContext extends MovesContext {
   /** The next free nonce; null before the first payout and on chains without nonces. */
   readonly nextNonce: number | null;
   readonly usedNonces: UsedNonces;
-  /** Where the signer's journal stood when it signed last. */
+  /** Place of the signer's journal at the last signature. */
   readonly journal: JournalPlace | null;
   /** The newest payouts, oldest first: as many as a chain may lose or hold in flight. */
   readonly recent: readonly SequenceTaken[];

@@ -36,7 +36,7 @@ export type TransferCommand =
       readonly by: By;
     }
   | { readonly type: 'UndoTransfer'; readonly by: By }
-  /* What carrying a decision out came to; a decision that was made since makes it void. */
+  /* Results of carrying out a decision; a newer decision makes them void. */
   | { readonly type: 'SettleAttached'; readonly operation: number; readonly nowSec: number }
   | { readonly type: 'SettleReturned'; readonly operation: number; readonly txHash: string; readonly nowSec: number }
   | {
@@ -56,8 +56,7 @@ export type TransferCommand =
 type Of<Type extends TransferCommand['type']> = Extract<TransferCommand, { type: Type }>;
 
 /**
- * What may be decided about an unmatched transfer. Carrying out twice adds no events; deciding twice is refused in
- * words.
+ * Decisions about an unmatched transfer. Carrying out twice adds no events; deciding twice is refused with a reason.
  */
 export function decideTransfer(command: TransferCommand, state: TransferState): Decision<TransferEvent> {
   switch (command.type) {
@@ -140,7 +139,7 @@ function giveBack(
   return accept<TransferEvent>(...first(state, transfer, by), { type: 'TransferReturnRequested', data });
 }
 
-/** Why it cannot go back, in words; null when it can. */
+/** Why it cannot be returned, in words; null if it can. */
 const whyNotReturnable = ({ fromAddress }: UnmatchedTransfer): string | null =>
   fromAddress === null ? 'the chain does not name exactly one paying address' : null;
 
@@ -182,7 +181,7 @@ function undo(
 
 type Settlement = Of<'SettleAttached' | 'SettleReturned' | 'SettleUndoRefused' | 'SettleReopened'>;
 
-/** Where each outcome may be recorded. */
+/** The states in which each outcome may be recorded. */
 const SETTLES: Readonly<Record<Settlement['type'], readonly TransferValue[]>> = {
   SettleAttached: ['attaching'],
   SettleReturned: ['returning', 'cancelling'],

@@ -4,8 +4,8 @@ import type { UnmatchedTransfer, TransferEvent } from '../../src/domain/events/t
 import { dataOf, typesOf } from '../wired.ts';
 
 /*
- * What became of one transfer that pays no order. It is in one place at a time: waiting, attached to a session, or on
- * its way back; a decision is written here first and carried out in the sessions and the treasury afterwards.
+ * The fate of one transfer that pays no order. It is in one place at a time: waiting, attached to a session, or on its
+ * way back. A decision is recorded here first, then carried out in the sessions and the treasury.
  */
 
 export type TransferValue =
@@ -18,7 +18,7 @@ export type TransferValue =
   | 'cancelling'
   | 'returned';
 
-/** The decision that holds, or was the last to. */
+/** The current or most recent decision. */
 export interface TransferDecision {
   readonly operation: number;
   readonly actor: string;

@@ -12,16 +12,16 @@ export interface DeliveryState {
   readonly context: DeliveryContext;
 }
 
-/** When to try again. All in milliseconds; the delay counts from the end of the failed attempt. */
+/** Retry delays in milliseconds, counted from the end of the failed attempt. */
 export interface RetrySchedule {
   readonly quickDelaysMs: readonly number[];
   /** The last one repeats. */
   readonly durableDelaysMs: readonly number[];
   /** Durable redelivery ends this long after the run began. */
   readonly durableSpanMs: number;
-  /** An endpoint may ask for a longer delay with `Retry-After`, at most this. */
+  /** Longest delay that an endpoint can request with `Retry-After`. */
   readonly retryAfterCapMs: number;
-  /** Share of a delay that jitter may add; it never shortens. */
+  /** Fraction of a delay that jitter may add; it never shortens. */
   readonly jitterShare: number;
 }
 
@@ -44,13 +44,13 @@ export type TransportFault = Extract<
   'network' | 'dns' | 'tls' | 'timeout' | 'invalid_response' | 'blocked' | 'no_endpoint'
 >;
 
-/** What to do after an answer. */
+/** How to continue after an answer. */
 export interface Verdict {
   readonly course: 'delivered' | 'retry' | 'reject' | 'block';
   readonly failure: AttemptFailure | null;
 }
 
-/** The response table: the only place that says what an answer means. */
+/** The response table: the only place that interprets answers. */
 export function judge(answer: { readonly status: number | null; readonly fault: TransportFault | null }): Verdict {
   const { status, fault } = answer;
   if (fault === 'blocked') return { course: 'block', failure: fault };
@@ -72,7 +72,7 @@ export interface ScheduleDelivery {
 
 export interface RecordAttempt {
   readonly type: 'RecordAttempt';
-  /** Of a first attempt: when its schedule was not written yet, both are recorded together. */
+  /** For a first attempt whose schedule is not recorded yet: both are recorded together. */
   readonly delivery: DeliveryScheduled['data'] | null;
   readonly trigger: DeliveryAttempted['data']['trigger'];
   readonly endpointId: string | null;
@@ -85,11 +85,11 @@ export interface RecordAttempt {
   readonly detail: string | null;
   readonly answerHash: string | null;
   readonly answerIncomplete: boolean;
-  /** What the endpoint asked for; 0 when nothing. */
+  /** The delay requested by the endpoint; 0 if none. */
   readonly retryAfterMs: number;
   /** From 0 to 1: how much of the allowed jitter is added. */
   readonly jitter: number;
-  /** Whether the merchant switched durable redelivery on for the endpoint. */
+  /** Whether the merchant enabled durable redelivery for the endpoint. */
   readonly durableRedelivery: boolean;
   readonly schedule: RetrySchedule;
 }
@@ -98,7 +98,7 @@ export interface RequestRedelivery {
   readonly type: 'RequestRedelivery';
   readonly by: string;
   readonly requestedAtMs: number;
-  /** One of many. */
+  /** Part of a bulk request. */
   readonly bulk: boolean;
 }
 
@@ -137,12 +137,12 @@ function recordAttempt(command: RecordAttempt, { value, context }: DeliveryState
       ? accept<DeliveryEvent>({ type: 'DeliveryScheduled', data: command.delivery }, ...outcome.events)
       : outcome;
   }
-  // The same attempt again: its first recording was stored without its writer hearing of it.
+  // The same attempt again: its first recording was stored without the writer learning of it.
   if (context.last?.nonce === command.nonce) return accept();
   const { notificationId, merchantId } = context.scheduled;
   const attempt = context.attempts + 1;
   const verdict = judge(command);
-  // An attempt that comes in after the delivery was settled changes no plan.
+  // An attempt that arrives after the delivery was settled changes no plan.
   const isLate = value !== 'pending' && command.trigger !== 'durable';
   const nextAttemptAtMs = isLate ? context.nextAttemptAtMs : nextAttempt(command, context, verdict);
   const attempted: DeliveryEvent = {
@@ -189,13 +189,13 @@ function recordAttempt(command: RecordAttempt, { value, context }: DeliveryState
     : accept(attempted);
 }
 
-/** Quick retries of the run once this attempt counts. */
+/** Quick retries of the run, including this attempt. */
 function quickRetriesAfter({ trigger }: RecordAttempt, context: DeliveryContext): number {
   if (trigger === 'manual' || context.attempts === 0) return 0;
   return trigger === 'automatic' ? context.quickRetriesUsed + 1 : context.quickRetriesUsed;
 }
 
-/** When the next attempt is due; null when none is. */
+/** When the next attempt is due; null if none is. */
 function nextAttempt(command: RecordAttempt, context: DeliveryContext, verdict: Verdict): number | null {
   if (verdict.course === 'delivered' || verdict.course === 'block') return null;
   const { schedule, trigger } = command;
@@ -218,7 +218,7 @@ function nextDurableAttempt(command: RecordAttempt, context: DeliveryContext, en
   return dueAtMs <= runStartedAtMs + schedule.durableSpanMs ? dueAtMs : null;
 }
 
-/** Jitter and `Retry-After` only lengthen. */
+/** Jitter and `Retry-After` only lengthen the delay. */
 function stretched(delayMs: number, { schedule, jitter, retryAfterMs }: RecordAttempt): number {
   const jittered = delayMs * (1 + schedule.jitterShare * Math.min(Math.max(jitter, 0), 1));
   return Math.ceil(Math.max(jittered, Math.min(retryAfterMs, schedule.retryAfterCapMs)));
@@ -227,9 +227,7 @@ function stretched(delayMs: number, { schedule, jitter, retryAfterMs }: RecordAt
 /** First attempts and redeliveries never wait: the clock may have been set back since they were requested. */
 const AT_ONCE_MS = 0;
 
-/**
- * The next attempt of the delivery, when (Unix milliseconds) and why; null if none will become due by itself.
- */
+/** The next attempt of the delivery, when (Unix milliseconds) and why; null if none will become due by itself. */
 export function dueAttempt({
   value,
   context,
@@ -243,14 +241,14 @@ export function dueAttempt({
 
 const SECONDS = /^\d{1,30}$/;
 /**
- * RFC 9110, 5.6.7: senders may write the first form only, recipients must read all three; the last one names no zone
+ * RFC 9110, 5.6.7: senders may only write the first form, recipients must read all three. The last one names no zone
  * and means GMT.
  */
 const IMF_FIXDATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 const RFC_850_DATE = /^[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/;
 const ASCTIME_DATE = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
 
-/** Reads `Retry-After` as milliseconds from now; 0 for rubbish, the past and an absent header. */
+/** Reads `Retry-After` as milliseconds from now; 0 if it is absent, invalid or in the past. */
 export function readRetryAfterMs(header: string | null, nowMs: number): number {
   if (header === null) return 0;
   if (SECONDS.test(header)) return Number(header) * SECOND;

@@ -3,26 +3,26 @@ import type { DeliveryAttempted, DeliveryEvent, DeliveryScheduled } from '../../
 import { dataOf, typesOf } from '../wired.ts';
 
 /*
- * The life of one webhook delivery: from the notification that was scheduled to the answer that settled it, and back to
- * `pending` whenever somebody asks for it again. The alphabet is the delivery's domain events.
+ * The life of one webhook delivery: from the scheduled notification to the answer that settled it, and back to
+ * `pending` whenever somebody requests it again. The alphabet is the delivery's domain events.
  */
 
 export type DeliveryValue = 'absent' | 'pending' | 'delivered' | 'exhausted' | 'rejected' | 'blocked';
 
-/** What the machine remembers of a delivery. Times are Unix milliseconds. */
+/** The state of a delivery. Times are Unix milliseconds. */
 export interface DeliveryContext {
   readonly scheduled: DeliveryScheduled['data'] | null;
-  /** Attempts recorded so far. */
+  /** Number of recorded attempts. */
   readonly attempts: number;
   readonly last: DeliveryAttempted['data'] | null;
-  /** Quick retries used since the run began: a run is the first attempt or a redelivery, and what follows it. */
+  /** Quick retries used in the run, which is the first attempt or a redelivery with everything that follows. */
   readonly quickRetriesUsed: number;
   readonly runStartedAtMs: number | null;
-  /** Attempts of durable redelivery since the run began. */
+  /** Attempts of durable redelivery in the run. */
   readonly durableAttempts: number;
-  /** When the next automatic or durable attempt is due; null when none is. */
+  /** When the next automatic or durable attempt is due; null if none is. */
   readonly nextAttemptAtMs: number | null;
-  /** Somebody asked for the delivery again, and no attempt has answered that yet. */
+  /** A redelivery was requested, and no attempt has answered that yet. */
   readonly redeliveryOwed: boolean;
 }
 
@@ -42,13 +42,13 @@ type Seen = { context: DeliveryContext; event: DeliveryEvent };
 
 const attemptOf = (event: DeliveryEvent): number => ('attempt' in event.data ? event.data.attempt : 0);
 
-/** The end of the attempt that was recorded last. */
+/** The end of the most recently recorded attempt. */
 const endsLast = ({ context, event }: Seen, failed: boolean): boolean =>
   context.last !== null && attemptOf(event) === context.attempts && (context.last.failure !== null) === failed;
 
 function foldAttempted(context: DeliveryContext, data: Of<'DeliveryAttempted'>): Partial<DeliveryContext> {
   const startsRun = context.attempts === 0 || data.trigger === 'manual';
-  // An attempt that was already on its way when somebody asked does not answer the request by failing.
+  // An attempt that was already running at the time of the request does not answer it by failing.
   const redeliveryOwed = context.redeliveryOwed && data.trigger !== 'manual';
   const counted = { attempts: data.attempt, last: data, nextAttemptAtMs: data.nextAttemptAtMs, redeliveryOwed };
   if (startsRun) return { ...counted, quickRetriesUsed: 0, runStartedAtMs: data.startedAtMs, durableAttempts: 0 };
@@ -91,7 +91,7 @@ export const webhookDeliveryMachine = setup({
         RedeliveryRequested: { guard: 'isNotOwed', actions: 'foldRequested' },
       },
     },
-    // An attempt that was already on its way when another node settled the delivery is still recorded.
+    // An attempt that was already running when another node settled the delivery is still recorded.
     delivered: { on: { DeliveryAttempted: ANY_ATTEMPT, RedeliveryRequested: AGAIN } },
     exhausted: {
       on: {
