@@ -5,7 +5,7 @@ import { addressFamilyOf, comparableAddress, type AddressFamily } from '../../sr
 import type { Projection } from '../../src/ports/projection.ts';
 import { putRow, type RowChange, type Table } from '../../src/ports/read-model.ts';
 
-/** Whose money arrives at an address: every collection address ever given, closed sessions' included. */
+/** The session of every collection address ever assigned, including those of closed sessions. */
 export const ADDRESSES_TABLE: Table<AddressRow> = 'addresses@1';
 
 export type AddressRow = { readonly sessionId: string; readonly derivationIndex: number };

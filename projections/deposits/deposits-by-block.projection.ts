@@ -6,16 +6,13 @@ import { sessionOfStream } from '../../src/domain/streams.ts';
 import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
 import { putRow, type RowChange, type Table } from '../../src/ports/read-model.ts';
 
-/** Deposits by network and height: what a chain watcher takes up again after a restart. */
+/** Deposits by network and height, which a chain watcher loads after a restart. */
 export const DEPOSITS_BY_BLOCK_TABLE: Table<DepositRow> = 'deposits-by-block@1';
-/**
- * The deposits that are seen and not settled, by network and deposit key: none may be forgotten, however deep its block
- * is.
- */
+/** Deposits that are not settled, by network and deposit key. None may be lost, however deep its block is. */
 export const OPEN_DEPOSITS_TABLE: Table<DepositRow> = 'open-deposits@1';
-/** The deposits that were reverted and did not return, by network and when: the chain may hold them after all. */
+/** Reverted deposits that did not return, by network and time. The chain may contain them after all. */
 export const REVERTED_DEPOSITS_TABLE: Table<DepositRow> = 'reverted-deposits@1';
-/** Where a deposit's row stands, by deposit key. */
+/** Location of a deposit's row, by deposit key. */
 const PLACES_TABLE: Table<{ readonly at: string; readonly table?: string }> = 'deposit-places@1';
 
 const BLOCK_DIGITS = 12;
@@ -23,7 +20,7 @@ const BLOCK_DIGITS = 12;
 export type DepositRow = {
   readonly sessionId: string;
   readonly status: 'detected' | 'final' | 'reverted';
-  /** When it was reverted; only then. */
+  /** When it was reverted; only for reverted deposits. */
   readonly revertedAtSec?: number;
   readonly facts: { readonly [Key in keyof DepositFacts]: DepositFacts[Key] };
 };

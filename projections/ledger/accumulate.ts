@@ -33,7 +33,7 @@ import {
   LEDGER_MODES_TABLE,
 } from './rows.ts';
 
-/** An entry with whom it is about. */
+/** An entry with its owner. */
 export interface OwnedDraft {
   readonly mode: Mode;
   readonly merchantId?: MerchantId;
@@ -45,7 +45,7 @@ export interface OwnedDraft {
 
 type Days = Readonly<Record<LedgerClock, string>>;
 
-/** The days of the books that a fact belongs to: its own, or the first open one when its period is closed. */
+/** The days of the books for a fact: its own, or the first open one if its period is closed. */
 function daysOf(atMs: number, chainTimeSec: number | undefined, { closedThrough }: ModeRow): Days {
   const openFrom = closedThrough === null ? '' : firstDayOf(nextMonth(closedThrough));
   const own = dayOf(atMs / 1000);
@@ -55,7 +55,7 @@ function daysOf(atMs: number, chainTimeSec: number | undefined, { closedThrough 
   return { recorded, chain: taken < openFrom ? openFrom : taken };
 }
 
-/** The books that an entry is listed in. */
+/** The books that list an entry. */
 function booksOf({ merchantId, draft }: OwnedDraft): string[] {
   const books = new Set<string>(merchantId === undefined ? [] : [merchantId]);
   for (const { account } of draft.postings) {
@@ -94,7 +94,7 @@ export function accumulate(
   return rows.changes();
 }
 
-/** Answers the row of the mode as the entry leaves it. */
+/** Returns the mode's row after the entry. */
 function addEntry(rows: ChangedRows, owned: OwnedDraft, stored: StoredEvent<DomainEvent>, modeRow: ModeRow): ModeRow {
   const { mode, draft } = owned;
   const number = modeRow.entries + 1;
@@ -179,12 +179,12 @@ function addLine(
 const plus = (text: string | undefined, units: bigint): string =>
   formatAmount(text === undefined ? units : signedAmountOf(text) + units, 0);
 
-/** Which of the two clocks a day is of. */
+/** Bit flags for the two clocks of a day. */
 const RECORDED = 1;
 const CHAIN = 2;
 const BOTH = RECORDED | CHAIN;
 
-/** The days that an entry is of, and by which clocks: mostly both agree. */
+/** The days of an entry with their clocks; mostly both are equal. */
 const clocksOf = ({ recorded, chain }: Days): readonly (readonly [day: string, clocks: number])[] =>
   recorded === chain
     ? [[recorded, BOTH]]
@@ -195,7 +195,7 @@ const clocksOf = ({ recorded, chain }: Days): readonly (readonly [day: string, c
 
 function moved(before: Moved | undefined, clocks: number, units: bigint): Moved {
   const [recorded, chain] = before ?? ['0', '0'];
-  // Then their sums are mostly one.
+  // Their sums are then mostly one.
   if (clocks === BOTH && recorded === chain) {
     const sum = plus(recorded, units);
     return [sum, sum];
@@ -203,7 +203,7 @@ function moved(before: Moved | undefined, clocks: number, units: bigint): Moved 
   return [clocks & RECORDED ? plus(recorded, units) : recorded, clocks & CHAIN ? plus(chain, units) : chain];
 }
 
-/** Rows as an entry leaves them: a line finds what the line before it wrote. */
+/** Rows changed by an entry: each line sees the changes of the previous ones. */
 class ChangedRows {
   readonly #read: RowReader;
   readonly #puts = new Map<string, Extract<RowChange, { op: 'put' }>>();

@@ -3,7 +3,7 @@ import type { Posting } from '../../src/domain/ledger.ts';
 import { signedAmountOf } from '../../src/domain/money.ts';
 import type { EntryDraft } from './entry.ts';
 
-/** What an entry by hand books; null for what is only proposed, or was rejected. */
+/** The entry of a manual adjustment; null if it is only proposed, or was rejected. */
 export function bookAdjustment(event: AdjustmentEvent): EntryDraft | null {
   if (event.type !== 'AdjustmentPosted') return null;
   const { data } = event;

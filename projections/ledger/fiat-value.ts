@@ -5,8 +5,8 @@ import { absolute, formatAmount, isCoin, parseAmount, SCALE } from '../../src/do
 import type { SessionBooks } from './session-books.ts';
 
 /**
- * What units of the session's coin are worth in the merchant's currency, rounded half up to its minor unit. Null when
- * the currency is the coin itself: then there is nothing to value.
+ * The value of units of the session's coin in the merchant's currency, rounded half up to its minor unit. Null if the
+ * currency is the coin itself.
  */
 export function fiatValueOf(books: SessionBooks, units: bigint, quote: Valuation | null): FiatValue | null {
   const { currency, rate } = books;
@@ -23,7 +23,7 @@ export function fiatValueOf(books: SessionBooks, units: bigint, quote: Valuation
   };
 }
 
-/** `units / rate`, where the rate says how many units of the coin one unit of the currency is. */
+/** `units / rate`, where the rate is units of the coin per unit of the currency. */
 function valueAt(units: bigint, rate: string, currency: string): bigint | null {
   const divisor = parseAmount(rate);
   if (divisor === null || divisor === 0n) return null;

@@ -40,9 +40,8 @@ import { isOfAdjustments, isOfSession, isOfTransfer, isOfTreasury } from '../../
 import { must } from '../../src/domain/must.ts';
 
 /**
- * Double entry over the ledger's events: numbered entries, balances, what moved on each day by two clocks, and sealed
- * periods.
- * `docs/ledger.md` holds the chart of accounts and the posting rules.
+ * Double-entry books over the events: numbered entries, balances, changes per day by two clocks, and sealed periods.
+ * `docs/ledger.md` has the chart of accounts and the posting rules.
  */
 export const ledger: Projection = {
   name: 'ledger',
@@ -73,7 +72,7 @@ export const ledger: Projection = {
 };
 
 const modeRef = (mode: Mode): RowRef => ({ table: LEDGER_BOOKS_TABLE, key: mode });
-// A session's mode is known only with its row at hand, and both rows are always in memory.
+// A session's mode is known only from its row, and both rows are always in memory.
 const MODE_REFS: readonly RowRef[] = [modeRef('test'), modeRef('live')];
 const modeRow = (mode: Mode, read: RowReader): ModeRow => read(LEDGER_MODES_TABLE, mode) ?? EMPTY_MODE;
 
@@ -114,10 +113,10 @@ interface Booking {
   readonly memory: readonly RowChange[];
 }
 
-/** `needsThen` and `apply` ask for the same, one after another. */
+/** `needsThen` and `apply` ask for the same event consecutively. */
 const bookedOf = rememberingLast(bookSessionEvent);
 
-/** What an event books, and what must be remembered of it. Null for an event that has nothing to do with money. */
+/** The entries of an event and the session state to remember. Null for an event without money. */
 function bookingOf(stored: StoredEvent<DomainEvent>, read: RowReader): Booking | null {
   if (isOfSession(stored)) return sessionBookingOf(stored, read);
   if (isOfAdjustments(stored)) return adjustmentBookingOf(stored.event);
@@ -165,8 +164,8 @@ const SEAL = { kind: 'period_closed', postings: [] } as const;
 const given = <Entry>(entry: Entry | null | undefined): Entry[] => (entry ? [entry] : []);
 
 /**
- * Seals a period when the figures in the event are those of the books at this very place in the log. A closing that was
- * overtaken by a late fact seals nothing: whoever closes counts again.
+ * Seals a period if the figures in the event match the books at this position in the event log. A closing overtaken by
+ * a late fact seals nothing, and is repeated.
  */
 function closed(stored: StoredEvent<DomainEvent>, { data }: EventOf<'PeriodClosed'>, read: RowReader): RowChange[] {
   const { mode, period, throughPosition, balances, actor } = data;

@@ -6,9 +6,9 @@ import { pocketOf, takenFrom, withPocket, type BookedDeposit, type SessionBooks 
 import { must } from '../../src/domain/must.ts';
 
 /*
- * The money of a paid order: what is due, applied from the networks where it is final and came in time. When the chain
- * takes some of it back, or an operator sets it aside, the order lacks it; as soon as there is enough again, whichever
- * transfer brings it, the order has it again.
+ * The money of a paid order: what is due, applied from the networks where it is final and on time. If the chain reverts
+ * some of it, or an operator sets it aside, the order lacks it; as soon as there is enough again, from whichever
+ * transfer, it is applied again.
  */
 
 interface Moved {
@@ -16,7 +16,7 @@ interface Moved {
   readonly postings: readonly Posting[];
 }
 
-/** Applies what is due from the networks where it arrived, up to `units`; what is over stays unapplied. */
+/** Applies up to `units` of what is due from the networks where it arrived; the rest stays unapplied. */
 export function payOrder(books: SessionBooks, due: string, units: bigint): Moved {
   const open: SessionBooks = { ...books, order: { due, applied: {} } };
   return takenFrom(books, books.coin, units).reduce<Moved>((moved, taken) => apply(moved, taken.network, taken.units), {
@@ -25,7 +25,7 @@ export function payOrder(books: SessionBooks, due: string, units: bigint): Moved
   });
 }
 
-/** What an event of the session does to its paid order, beside what it does to the books otherwise. */
+/** Adds the effect of a session's event on its paid order. */
 export function withOrderMoney(booking: Booking): Booking {
   const { books, draft } = booking;
   if (books.order === undefined || draft === null) return booking;
@@ -47,21 +47,21 @@ export function withOrderMoney(booking: Booking): Booking {
   };
 }
 
-/** What the order has of a network that is not there any more: not as money that can pay it, or spent by a refund. */
+/** The part of the order from a network that is gone: reverted, or spent by a refund. */
 function lostOn(books: SessionBooks, network: Network): bigint {
   const { payable, onTime } = pocketOf(books, network, books.coin);
   const lost = most(-ownUnapplied(books, network, books.coin), appliedOn(books, network) - onTime);
   return most(least(lost, payable), 0n);
 }
 
-/** What a network can give to an order that lacks money. */
+/** What a network can contribute to an order that lacks money. */
 function freeOn(books: SessionBooks, network: Network): bigint {
   const { onTime } = pocketOf(books, network, books.coin);
   const lacking = NETWORKS.reduce((left, each) => left - appliedOn(books, each), amountOf(must(books.order).due));
   return most(least(least(lacking, ownUnapplied(books, network, books.coin)), onTime - appliedOn(books, network)), 0n);
 }
 
-/** Moves money of a network to the order, or back from it. */
+/** Moves money of a network to the order, or back. */
 function apply({ books, postings }: Moved, network: Network, units: bigint): Moved {
   if (units === 0n) return { books, postings };
   const { coin, merchantId, order } = books;
@@ -83,8 +83,8 @@ function apply({ books, postings }: Moved, network: Network, units: bigint): Mov
 }
 
 /**
- * What was set aside and then left the chain is between the operator and the inbox: neither the order nor a refund pays
- * for it or waits for it.
+ * Unapplied money without deposits that were set aside and then left the chain. Those are between the operator and the
+ * inbox; neither the order nor a refund depends on them.
  */
 export function ownUnapplied(books: SessionBooks, network: Network, coin: Coin): bigint {
   const lost = Object.values(books.deposits).map((deposit) =>
@@ -93,15 +93,12 @@ export function ownUnapplied(books: SessionBooks, network: Network, coin: Coin):
   return lost.reduce((sum, units) => sum + units, pocketOf(books, network, coin).unapplied);
 }
 
-/** Whether a deposit can pay no order of the session. */
+/** Whether a deposit can never pay the session's order. */
 export const isOthers = ({ deposits, lateCredits }: SessionBooks, depositKey: string): boolean =>
   lateCredits?.[depositKey] !== undefined ||
   (deposits[depositKey] !== undefined && deposits[depositKey].kind !== 'on_time');
 
-/**
- * Of what is unapplied, the money of such deposits that refunds have not taken. Negative when the chain took back what
- * was refunded.
- */
+/** Unapplied money of such deposits that refunds have not taken. Negative if the chain reverted refunded money. */
 export function othersMoney(books: SessionBooks, network: Network, coin: Coin): bigint {
   const { deposits, lateCredits = {}, legs } = books;
   const others = Object.values(deposits).filter(
@@ -116,7 +113,7 @@ export function othersMoney(books: SessionBooks, network: Network, coin: Coin): 
   return of(others) + of(Object.values(lateCredits)) - of(taken);
 }
 
-/** A reorganisation may have put another transfer into its place. */
+/** A reorganisation may have replaced the transfer by another. */
 function lostAside({ aside, entry, coin, amount }: BookedDeposit, ofCoin: Coin): bigint {
   if (aside?.coin !== ofCoin) return 0n;
   const isThere = entry !== null && coin === ofCoin;

@@ -34,7 +34,7 @@ type Rule<Type extends SessionEvent['type']> = (books: SessionBooks, data: Data<
 const nothing = (books: SessionBooks): Booking => ({ books, draft: null });
 
 /**
- * The posting rule of every event of a session; an event without one does not compile. `docs/ledger.md` says the same
+ * The posting rule for each session event; an event without one does not compile. `docs/ledger.md` describes the rules
  * in words.
  */
 const RULES: { readonly [Type in SessionEvent['type']]: Rule<Type> } = {
@@ -67,7 +67,7 @@ const RULES: { readonly [Type in SessionEvent['type']]: Rule<Type> } = {
 
 const ruleOf = <Type extends SessionEvent['type']>(type: Type): Rule<Type> => RULES[type];
 
-/** The entries that a session's event posts. `entry` is the event's id. Throws for an impossible history. */
+/** The entries of a session's event. `entry` is the event's id. Throws for an impossible history. */
 export function bookSessionEvent(books: SessionBooks | null, event: SessionEvent, entry: string): Booking {
   if (event.type === 'SessionCreated') return nothing(openSessionBooks(event.data));
   if (!books) throw new Error('the session was never created');
@@ -84,7 +84,7 @@ const evidenceOf = ({ network, txHash, logIndex }: BookedDeposit) => ({ network,
 function seen(books: SessionBooks, data: Data<'DepositDetected'>): Booking {
   const { depositKey, network, coin, amount, kind, toAddress, txHash, logIndex, blockNumber, blockHash, blockTimeSec } =
     data;
-  // A transfer that comes back after a reorganisation is still wherever an operator put it.
+  // A transfer that returns after a reorganisation stays where an operator put it.
   const aside = books.deposits[depositKey]?.aside;
   const deposit: BookedDeposit = {
     network,
@@ -184,9 +184,8 @@ function paid(books: SessionBooks, { due, received, valuation }: Data<'SessionPa
 }
 
 /**
- * A refund takes the money of the deposits that it names: what can pay no order (late, another coin) from unapplied; of
- * what can, what is over the order first, and of the order no more than it has. What is missing then, the session owes
- * from unapplied.
+ * A refund takes the money of its deposits: those that cannot pay the order (late, another coin) from unapplied; of the
+ * others first what exceeds the order, then at most what the order has. The session owes the remainder from unapplied.
  */
 function reserved(books: SessionBooks, { refundId, legs }: Data<'RefundRequested'>): Booking {
   let after = books;
@@ -220,7 +219,7 @@ function reserveLeg(books: SessionBooks, refundId: string, { legId, network, coi
   return { books: withLeg(after, refundId, legId, leg), postings: reservation(books, leg, 1n) };
 }
 
-/** The lines that reserve a leg's money (`sign` 1) or give it back (-1). */
+/** The lines that reserve a leg's money (`sign` 1) or release it (-1). */
 function reservation({ merchantId }: SessionBooks, leg: BookedLeg, sign: 1n | -1n): Posting[] {
   const units = amountOf(leg.amount);
   const fromUnapplied = amountOf(leg.fromUnapplied);
@@ -308,7 +307,7 @@ function payout({ merchantId }: SessionBooks, leg: BookedLeg, sign: 1n | -1n): P
   return [post(refundsReservedOf(merchantId), units), post(TREASURY, -units, leg.fromAddress)];
 }
 
-/** The network takes its fee from the operator's account, never from the payer. */
+/** Network fees are paid from the operator's account, never by the payer. */
 function fee(leg: BookedLeg, amount: string, sign: 1n | -1n): Posting[] {
   const units = sign * amountOf(amount);
   const post = on(leg.network, NATIVE_COIN[leg.network]);

@@ -5,8 +5,8 @@ import { DEPOSIT_WALLETS, merchantAccountOf } from '../../src/domain/ledger.ts';
 import type { Table } from '../../src/ports/read-model.ts';
 
 /*
- * The rows of the books. Entries have dense numbers within a mode, and dense places within a book, so that any page of
- * any journal is a read of keys that can be computed, on every read model.
+ * The rows of the books. Entries have gapless numbers within a mode and gapless places within a book, so any page of
+ * any journal is a read of computable keys, on every read model.
  */
 
 /** Entries by mode and number. */
@@ -16,19 +16,19 @@ export const LEDGER_ENTRIES_TABLE: Table<EntryRow> = 'ledger-entries@4';
  * deposit wallets.
  */
 export const LEDGER_PLACES_TABLE: Table<{ readonly number: number }> = 'ledger-places@4';
-/** How far a mode and each of its books are. */
+/** The progress of a mode and of each of its books. */
 export const LEDGER_BOOKS_TABLE: Table<BookRow> = 'ledger-books@4';
-/** The same rows, of modes. */
+/** The same table, for rows of modes. */
 export const LEDGER_MODES_TABLE: Table<ModeRow> = LEDGER_BOOKS_TABLE as string;
-/** Balances by mode, account, network and coin, with what moved in each month. */
+/** Balances by mode, account, network and coin, with the changes of each month. */
 export const LEDGER_BALANCES_TABLE: Table<BalanceRow> = 'ledger-balances@4';
-/** What moved on each day, by balance and month. */
+/** Changes of each day, by balance and month. */
 export const LEDGER_DAYS_TABLE: Table<DaysRow> = 'ledger-days@4';
-/** How many entries each day has, by mode and month. */
+/** Number of entries per day, by mode and month. */
 export const LEDGER_COUNTS_TABLE: Table<CountsRow> = 'ledger-counts@4';
-/** Balances of accounts that stand for addresses, by address. */
+/** Balances of accounts that represent addresses, by address. */
 export const LEDGER_ADDRESSES_TABLE: Table<AddressBalanceRow> = 'ledger-addresses@4';
-/** Debits less credits of everything, by mode, network and coin. */
+/** Debits less credits over all accounts, by mode, network and coin. */
 export const LEDGER_SUMS_TABLE: Table<SumRow> = 'ledger-sums@4';
 /** Sealed figures by mode and month. */
 export const LEDGER_PERIODS_TABLE: Table<PeriodRow> = 'ledger-periods@4';
@@ -37,20 +37,17 @@ export interface EntryLine {
   readonly account: string;
   readonly network: Network;
   readonly coin: string;
-  /** Above zero a debit, below zero a credit. */
+  /** Positive is a debit, negative a credit. */
   readonly amount: string;
-  /** Of the account in this coin on this network, after the line, in the order of recording. */
+  /** Balance of the account in this coin on this network after the line, in recording order. */
   readonly balance: string;
   readonly address?: string;
 }
 
 export interface EntryRow {
-  /** From 1 within the mode, without gaps, in the order of recording. */
+  /** From 1 within the mode, without gaps, in recording order. */
   readonly number: number;
-  /**
-   * Id of the event that the entry is made of. An event that charges a service fee, or gives one back, makes two
-   * entries.
-   */
+  /** Id of the event behind the entry. An event that charges or returns a service fee makes two entries. */
   readonly id: string;
   readonly kind: EntryKind;
   readonly mode: Mode;
@@ -58,13 +55,13 @@ export interface EntryRow {
   readonly sessionId?: string;
   readonly orderId?: string;
   readonly refundId?: string;
-  /** Of a move of the treasury, or of an adjustment. */
+  /** Of a treasury move, or of an adjustment. */
   readonly moveId?: string;
   readonly stream: string;
   readonly revision: number;
   readonly recordedAtMs: number;
   readonly chainTimeSec?: number;
-  /** The day of the books by each clock; later than the fact's own when that day's period was closed. */
+  /** The day of the books by each clock; later than the fact's own if that day's period was closed. */
   readonly days: Readonly<Record<LedgerClock, string>>;
   readonly network?: Network;
   readonly txHash?: string;
@@ -77,7 +74,7 @@ export interface EntryRow {
   readonly value?: FiatValue;
 }
 
-/** Moved by the recorded clock, then by the chain clock. */
+/** Change by the recording clock, then by the chain clock. */
 export type Moved = readonly [recorded: string, chain: string];
 
 export interface BalanceRow {
@@ -95,7 +92,7 @@ export interface DaysRow {
 }
 
 export interface CountsRow {
-  /** By day of the month, two digits: by the recorded clock, then by the chain clock. */
+  /** By day of the month, two digits: by the recording clock, then by the chain clock. */
   readonly days: Readonly<Record<string, readonly [recorded: number, chain: number]>>;
 }
 
@@ -111,14 +108,14 @@ export interface SumRow {
 }
 
 export interface BookRow {
-  /** Entries so far: the number of the last one. */
+  /** Number of entries so far, which is the number of the last one. */
   readonly entries: number;
 }
 
 export interface ModeRow extends BookRow {
-  /** The last closed month; null while none is. */
+  /** The last closed month; null if there is none. */
   readonly closedThrough: string | null;
-  /** By month that is still open: the last entry that either clock put into it. */
+  /** By open month: the last entry that either clock put into it. */
   readonly touched: Readonly<Record<string, { readonly number: number; readonly event: string }>>;
 }
 
@@ -151,8 +148,8 @@ export const figureKey = (clock: LedgerClock, account: string, network: string, 
   `${clock}/${account}/${network}/${coin}`;
 
 /**
- * The book of an account: its merchant's, its own, or none, since nearly every entry would be in that of the deposit
- * wallets.
+ * The book of an account: its merchant's, its own, or none for the deposit wallets, whose book would list nearly every
+ * entry.
  */
 export function bookOf(account: string): string | null {
   if (account === DEPOSIT_WALLETS) return null;
@@ -160,8 +157,8 @@ export function bookOf(account: string): string | null {
 }
 
 /**
- * What a closing of `month` must name: the event of the last entry up to its end, by its id, which is the same in every
- * store; empty when there is none.
+ * The event that a closing of `month` must name: that of the last entry up to its end, by id, which is the same in
+ * every store; empty if there is none.
  */
 export function sealOf({ touched }: ModeRow, month: string): string {
   let last: ModeRow['touched'][string] | null = null;

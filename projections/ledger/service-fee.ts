@@ -6,15 +6,15 @@ import { timeOf, type Booking } from './entry.ts';
 import { pocketOf, takenFrom, type BookedServiceFee, type SessionBooks } from './session-books.ts';
 
 /*
- * The operator's part of an order: charged when the order is paid, given back when the chain takes the payment back,
- * charged again when the money is there again. It moves no coin, only who the coin in the treasury belongs to.
+ * The operator's share of an order: charged when the order is paid, given back when the payment is reverted, and
+ * charged again when it returns. It moves no coin, only the ownership of coin in the treasury.
  */
 
 type Shares = Readonly<Partial<Record<Network, string>>>;
 
 const WHOLE_IN_BASIS_POINTS = 10_000n;
 
-/** What an event of the session does to its service fee, beside what it does to the books otherwise. */
+/** Adds the effect of a session's event on its service fee. */
 export function withServiceFee(booking: Booking, event: SessionEvent['type'], entry: string): Booking {
   const before = booking.books.serviceFee;
   if (before === undefined) return booking;
@@ -64,15 +64,15 @@ function postingsOf({ merchantId, coin }: SessionBooks, shares: Shares, sign: 1n
   });
 }
 
-/** The session's own rule of what pays it, on the money that is final now. */
+/** Whether the money that is final now pays the session, by the session's own rule. */
 function isEnough(books: SessionBooks, { due, tolerance }: BookedServiceFee): boolean {
   const received = NETWORKS.reduce((sum, network) => sum + pocketOf(books, network, books.coin).onTime, 0n);
   return received > 0n && received >= amountOf(due) - amountOf(tolerance);
 }
 
 /**
- * The fee on what pays the order, by network. Every share is rounded down, and what this leaves of the whole is taken
- * where most of the money is: so no share is more than what the payment brought there.
+ * The fee on what pays the order, by network. Every share is rounded down, and the remainder is taken where most of the
+ * money is, so no share exceeds what the payment brought there.
  */
 function sharesOf(books: SessionBooks, { basisPoints, due, decimals }: BookedServiceFee): Shares {
   const sources = takenFrom(books, books.coin, amountOf(due));

@@ -6,7 +6,7 @@ import { formatAmount, signedAmountOf, type Coin } from '../../src/domain/money.
 import { NETWORKS, type Network } from '../../src/domain/networks.ts';
 import type { Table } from '../../src/ports/read-model.ts';
 
-/* What the books must remember of a session to post its later events: nothing that can be looked up elsewhere. */
+/* The state of a session that later postings need and that cannot be looked up elsewhere. */
 
 export const LEDGER_SESSIONS_TABLE: Table<SessionBooks> = 'ledger-sessions@4';
 
@@ -20,11 +20,11 @@ export interface BookedDeposit {
   readonly logIndex: number;
   /** The entry that booked it; null while it is only seen. */
   readonly entry: string | null;
-  /** The entry by which an operator set it aside, and how much, until it is put back. */
+  /** The entry with which an operator set it aside, and the amount, until it is put back. */
   readonly aside?: { readonly entry: string; readonly coin: Coin; readonly amount: string };
 }
 
-/** The session's money of one coin on one network. Text, since it is a row. */
+/** The session's money of one coin on one network. Text, because it is part of a row. */
 export interface Pocket {
   readonly unapplied: string;
   readonly payable: string;
@@ -36,30 +36,30 @@ export interface BookedLeg {
   readonly network: Network;
   readonly coin: Coin;
   readonly amount: string;
-  /** How much of it was taken from unapplied money; the rest came from what is payable. */
+  /** The part taken from unapplied money; the rest came from payable money. */
   readonly fromUnapplied: string;
-  /** How much of it is of deposits that can pay no order, while it is reserved or paid. */
+  /** The part from deposits that cannot pay an order, while it is reserved or paid. */
   readonly fromOthers: string;
   readonly fromAddress: string | null;
-  /** The entry that booked its payout, with what the network took, until the payout is reverted. */
+  /** The entry of its payout and its network fee, until the payout is reverted. */
   readonly paid: { readonly entry: string; readonly fee: string; readonly txHash: string } | null;
 }
 
-/** A paid order: what is due, and what of the session's money is applied to it, by network. */
+/** A paid order: what is due, and the session's money applied to it, by network. */
 export interface BookedOrder {
   readonly due: string;
   readonly applied: Readonly<Partial<Record<Network, string>>>;
 }
 
-/** The operator's part of the order. */
+/** The operator's share of the order. */
 export interface BookedServiceFee {
   readonly basisPoints: number;
   readonly due: string;
   readonly tolerance: string;
-  /** The fewest that a token of the order has, so that every share can be paid out; never more than a coin shows. */
+  /** The fewest decimals of the order's tokens and of the coin, so that every share can be paid out. */
   readonly decimals: number;
   readonly isPaid: boolean;
-  /** The event that charged it, with its share by network, until it is reversed. */
+  /** The event that charged it, with its shares by network, until it is reversed. */
   readonly charged: { readonly entry: string; readonly shares: Readonly<Partial<Record<Network, string>>> } | null;
 }
 
@@ -69,7 +69,7 @@ export interface SessionBooks {
   readonly merchantId: MerchantId;
   readonly orderId: string;
   readonly currency: string;
-  /** The locked rate; null when the currency is the coin. */
+  /** The locked rate; null if the currency is the coin. */
   readonly rate: string | null;
   readonly coin: Coin;
   readonly deposits: Readonly<Record<string, BookedDeposit>>;
@@ -77,11 +77,11 @@ export interface SessionBooks {
   readonly pockets: Readonly<Record<string, Pocket>>;
   /** By refund and leg. */
   readonly legs: Readonly<Record<string, BookedLeg>>;
-  /** By deposit key: the entries by which operators attached money that came elsewhere. */
+  /** By deposit key: the entries with which operators attached money from elsewhere. */
   readonly credits?: Readonly<Record<string, string>>;
-  /** Those of them that can pay no order. */
+  /** Those of them that cannot pay an order. */
   readonly lateCredits?: Readonly<Record<string, Pick<BookedDeposit, 'network' | 'coin' | 'amount'>>>;
-  /** When the last money that can pay the order came. */
+  /** When the last money that can pay the order arrived. */
   readonly onTimeAtSec: number | null;
   /** Absent until the order is paid. */
   readonly order?: BookedOrder;
@@ -117,7 +117,7 @@ function openServiceFee({
   return { serviceFee: { basisPoints, due: dueAmount, tolerance, decimals, isPaid: false, charged: null } };
 }
 
-/** What came before is no money that pays the order. */
+/** Earlier money does not pay the order. */
 export const inCoin = (
   books: SessionBooks,
   { coin, rate, dueAmount, tolerance }: CoinChosen['data'],
@@ -153,10 +153,7 @@ export function withPocket(books: SessionBooks, network: Network, coin: Coin, po
   return { ...books, pockets: { ...books.pockets, [pocketKey(network, coin)]: text } };
 }
 
-/**
- * From which networks an amount that pays the order is taken: one after another, each up to the final money that came
- * there.
- */
+/** Distributes an amount that pays the order over networks: one after another, each up to its final money. */
 export function takenFrom(
   books: SessionBooks,
   coin: Coin,

@@ -7,9 +7,9 @@ import type { Booking, EntryDraft } from './entry.ts';
 import { pocketOf, withPocket, type BookedDeposit, type PocketUnits, type SessionBooks } from './session-books.ts';
 
 /*
- * Unmatched transfers in the books: what leaves a session goes through `liabilities:unmatched`, and from there to
- * another session or back to who paid. Each step is an entry of its own event, so the sums are zero also between two of
- * them.
+ * Unmatched transfers in the books: money that leaves a session goes through `liabilities:unmatched`, and from there to
+ * another session or back to the sender. Each step is an entry of its own event, so the sums are zero between two
+ * steps, too.
  */
 
 type Data<Type extends 'DepositSetAside' | 'DepositPutBack' | 'TransferCredited' | 'TransferCreditReversed'> =
@@ -48,7 +48,7 @@ export function setAside(books: SessionBooks, { depositKey }: Data<'DepositSetAs
   };
 }
 
-/** Takes back what was set aside then, also when a reorganisation put another transfer into its place since. */
+/** Reverses what was set aside, even if a reorganisation has replaced the transfer since. */
 export function putBack(books: SessionBooks, { depositKey }: Data<'DepositPutBack'>): Booking {
   const { aside, ...deposit } = depositIn(books, depositKey);
   if (aside === undefined) throw new Error(`deposit ${depositKey} was never set aside`);
@@ -94,7 +94,7 @@ export function credited(books: SessionBooks, data: Data<'TransferCredited'>, en
       ...after,
       credits: { ...books.credits, [depositKey]: entry },
       ...(!canPay && { lateCredits: { ...books.lateCredits, [depositKey]: { network, coin, amount } } }),
-      // An operator's decision is no fact of a chain: what it pays is paid when it is made.
+      // An operator's decision has no block time: what it pays is paid when it is made.
       onTimeAtSec: canPay ? Math.max(books.onTimeAtSec ?? 0, creditedAtSec) : books.onTimeAtSec,
     },
     draft: {
@@ -135,7 +135,7 @@ function depositIn(books: SessionBooks, key: string): BookedDeposit {
   return deposit;
 }
 
-/** What an event of a transfer's own stream books. */
+/** The entry of an event in a transfer's own stream. */
 export interface TransferBooking {
   readonly mode: Mode;
   readonly draft: EntryDraft;
@@ -145,7 +145,7 @@ type Rule<Type extends TransferEvent['type']> = (data: EventOf<Type>['data']) =>
 
 const nothing = (): null => null;
 
-/** The posting rule of every event of a transfer; an event without one does not compile. */
+/** The posting rule for each transfer event; an event without one does not compile. */
 const RULES: { readonly [Type in TransferEvent['type']]: Rule<Type> } = {
   TransferRecorded: recorded,
   TransferAttachRequested: nothing,
@@ -164,8 +164,8 @@ export function bookTransferEvent(event: TransferEvent): TransferBooking | null 
 }
 
 /**
- * Money that a session recorded is in its books already. What comes to the treasury is counted as funding by whoever
- * compares it with the chain, before or after: here it becomes somebody else's.
+ * Money recorded by a session is already in its books. Money received by the treasury is booked as funding by the
+ * reconciliation, before or after; here it changes its owner.
  */
 function recorded(data: EventOf<'TransferRecorded'>['data']): TransferBooking | null {
   const { mode, origin, network, coin, amount, toAddress, txHash, logIndex, blockNumber, blockHash, blockTimeSec } =

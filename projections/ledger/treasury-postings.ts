@@ -20,20 +20,20 @@ import { amountOf } from '../../src/domain/money.ts';
 import type { Network } from '../../src/domain/networks.ts';
 import type { EntryDraft } from './entry.ts';
 
-/** What an event of the treasury books; `merchantId` for a settlement. */
+/** The entry of a treasury event; `merchantId` for a settlement. */
 export interface TreasuryBooking {
   readonly mode: Mode;
   readonly merchantId?: MerchantId;
   readonly moveId?: string;
-  /** Of the address at which something was found. */
+  /** Session of the address at which something was found. */
   readonly sessionId?: string;
-  /** An entry of its own, ahead of the event's. */
+  /** A separate entry before the event's own. */
   readonly before?: EntryDraft;
   readonly draft: EntryDraft;
 }
 
 /**
- * What the deposit wallets hold of a coin at an address, in 10^-18 units; null for an address that never held any, such
+ * The deposit wallets' holding of a coin at an address, in 10^-18 units; null for an address that never held any, such
  * as the treasury's.
  */
 export type HeldAt = (place: AddressAndCoin) => bigint | null;
@@ -53,7 +53,7 @@ const completed = (kind: EntryKind) => (data: MoveCompleted, heldAt: HeldAt) =>
 const failed = (kind: EntryKind) => (data: MoveFailed, heldAt: HeldAt) =>
   withFoundCoin(feeOnly(kind, data), data, heldAt);
 
-/** The posting rule of every event of the treasury; an event without one does not compile. */
+/** The posting rule for each treasury event; an event without one does not compile. */
 const RULES: { readonly [Type in TreasuryEvent['type']]: Rule<Type> } = {
   PayoutSequenceReserved: nothing,
   PayoutSequenceReleased: nothing,
@@ -106,7 +106,7 @@ export function bookTreasuryEvent(event: TreasuryEvent, heldAt: HeldAt): Treasur
   return ruleOf(event.type)(event.data, heldAt);
 }
 
-/** The places whose money decides how the event is booked. */
+/** The addresses whose money affects how the event is booked. */
 export function placesOf(event: TreasuryEvent): AddressAndCoin[] {
   switch (event.type) {
     case 'SweepCompleted':
@@ -131,8 +131,8 @@ const feePlace = ({
 });
 
 /**
- * An address pays with what it holds, so what a fee took beyond the books came from outside: it is booked before the
- * fee.
+ * An address pays with what it holds, so a fee beyond the books was paid with coin from outside, which is booked before
+ * the fee.
  */
 function withFoundCoin(
   booking: TreasuryBooking | null,
@@ -156,7 +156,7 @@ function booked(kind: EntryKind, data: MoveCompleted): TreasuryBooking {
     ...(merchantId !== null && { merchantId }),
     draft: {
       kind,
-      // Who sent native coin that nobody asked for pays for its way back.
+      // The sender of unsolicited native coin pays for its return.
       postings: [
         ...transfer(kind, data),
         ...fee(kind, data, data.networkFee, kind === 'native_coin_returned' ? SUSPENSE : NETWORK_FEES),
@@ -200,7 +200,10 @@ function transfer(
   }
 }
 
-/** Whoever's native coin paid the fee: the treasury, or the collection address that was fed for its sweep. */
+/**
+ * The account whose native coin paid the fee: the treasury, or the collection address that received a top-up for its
+ * sweep.
+ */
 function fee(kind: EntryKind, data: MoveCompleted | MoveFailed, amount: string, charged = NETWORK_FEES): Posting[] {
   const { network, feeCoin: coin, feeAddress, fromAddress } = data;
   const units = amountOf(amount);
@@ -259,7 +262,7 @@ const foundCoin = ({ network, coin, address }: AddressAndCoin, units: bigint): P
   { account: SUSPENSE, network, coin, units: -units },
 ];
 
-/** Money that is gone, once somebody said so. */
+/** Writes off lost money once an operator has acknowledged the loss. */
 function writtenOff(data: EventOf<'UnknownOutflowAcknowledged'>['data'], heldAt: HeldAt): TreasuryBooking | null {
   const { mode, network, coin, amount, address, txHash, blockNumber } = data;
   if (coin === null || amount === null) return null;

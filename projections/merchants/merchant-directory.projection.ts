@@ -8,7 +8,7 @@ import { isOfMerchant } from '../../src/domain/events/of-streams.ts';
 import { MERCHANT_PREFIX } from '../../src/domain/streams.ts';
 
 export const MERCHANTS_TABLE: Table<MerchantRow> = 'merchants@1';
-/** Usable API keys, by SHA-256 (hex) of the key. A revoked key is not there. */
+/** Usable API keys, by SHA-256 (hex) of the key. Revoked keys have no row. */
 export const API_KEYS_TABLE: Table<ApiKeyRow> = 'api-keys@1';
 
 export type ApiKeyRow = {
@@ -23,7 +23,7 @@ export type EndpointRow = {
   readonly endpointId: string;
   readonly url: string;
   readonly sealedSecret: string | null;
-  /** Issued but not active yet: signs the additional header. */
+  /** Issued but not active yet; signs the additional header. */
   readonly nextSealedSecret: string | null;
   readonly activatesAtSec: number | null;
   readonly durableRedelivery: boolean;
@@ -44,7 +44,7 @@ export type MerchantRow = {
   }[];
   readonly endpoints: readonly EndpointRow[];
   readonly domains: readonly DomainRow[];
-  /** `MerchantPolicy`, as far as the merchant set it. */
+  /** The settings of `MerchantPolicy` that the merchant has set. */
   readonly policy: { readonly [setting: string]: JsonValue };
 };
 
@@ -98,7 +98,7 @@ function fold(merchant: MerchantRow, event: MerchantEvent): MerchantRow {
     case 'MerchantChangeWithdrawn':
     case 'MerchantChangeApplied':
     case 'ChangeDelaySet':
-      // Read from the merchant's own stream: by the directory of merchants, and when money is settled.
+      // Not projected: the merchant directory and settlements read it from the merchant's own stream.
       return merchant;
     case 'ApiKeyIssued': {
       const { keyId, keyHash, hint } = event.data;
@@ -146,8 +146,7 @@ function fold(merchant: MerchantRow, event: MerchantEvent): MerchantRow {
 }
 
 /**
- * A null URL removes the endpoint; setting it anew keeps the secret unless a new one came with it, and ends a
- * suspension.
+ * A null URL removes the endpoint. Setting it again keeps the secret unless a new one is given, and ends a suspension.
  */
 function withEndpoint(endpoints: readonly EndpointRow[], data: WebhookEndpointSet['data']): EndpointRow[] {
   const { endpointId, url, sealedSecret, durableRedelivery } = data;

@@ -5,13 +5,13 @@ import { PAYMENT_LINK_PREFIX } from '../../src/domain/streams.ts';
 import type { Projection } from '../../src/ports/projection.ts';
 import { putRow, type RowChange, type Table } from '../../src/ports/read-model.ts';
 
-/** Which payment links a merchant has; what they may do is in their own streams. */
+/** The payment links of each merchant; their own streams decide what they may do. */
 export const PAYMENT_LINKS_TABLE: Table<{ readonly linkId: PaymentLinkId }> = 'payment-links@1';
 
-/** Every key of a merchant begins with it. */
+/** Prefix of every key of a merchant. */
 export const linksOfMerchant = (mode: Mode, merchantId: MerchantId): string => `${mode}/${merchantId}/`;
 
-/** Beyond every moment that there will be: keys count down from it, so that the newest comes first. */
+/** Later than any time: keys count down from it, so that the newest comes first. */
 const LAST_SEC = 9_999_999_999;
 
 export const paymentLinks: Projection = {

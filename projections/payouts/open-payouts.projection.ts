@@ -6,9 +6,9 @@ import { putRow, type RowChange } from '../../src/ports/read-model.ts';
 import type { Table } from '../../src/ports/read-model.ts';
 import type { SessionId } from '../../src/domain/ids.ts';
 
-/** Refunds that still owe money, by id: what the payout process takes up again after a restart. */
+/** Refunds that still owe money, by id, which the payout process loads after a restart. */
 export const OPEN_REFUNDS_TABLE: Table<{ readonly sessionId: SessionId; readonly refundId: string }> = 'open-refunds@1';
-/** Payouts by the second they landed, so that young ones can be watched until the chain cannot take them back. */
+/** Payouts by the second they landed, so that recent ones are watched until the chain cannot revert them. */
 export const LANDED_PAYOUTS_TABLE: Table<{
   readonly sessionId: SessionId;
   readonly refundId: string;

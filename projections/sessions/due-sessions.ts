@@ -3,7 +3,7 @@ import type { Network } from '../../src/domain/networks.ts';
 import type { SessionRow } from './session-row.ts';
 import { networksOf } from './session-fold.ts';
 
-/** Sessions that can still expire, in the order of their deadline: scanned from the start up to now. */
+/** Sessions that can still expire, ordered by deadline, to scan from the start up to now. */
 export const DUE_SESSIONS_TABLE: Table<DueSessionRow> = 'due-sessions@3';
 
 export interface DueSessionRow extends Pick<SessionRow, 'sessionId' | 'mode' | 'merchantId' | 'expiresAtSec'> {

@@ -1,7 +1,7 @@
 import type { MerchantId, Mode } from '../../src/domain/ids.ts';
 import type { Table } from '../../src/ports/read-model.ts';
 
-/** How many records a merchant has of each kind: the next one's place in the merchant's lists. */
+/** Number of a merchant's records of each kind, which is the next one's place in the merchant's lists. */
 export const COUNTERS_TABLE: Table<CountersRow> = 'merchant-counters@3';
 
 export type ListedKind = 'sessions' | 'transactions' | 'refunds';
@@ -10,11 +10,11 @@ type Counter = { readonly next: number; readonly lastSec: number };
 export type CountersRow = { readonly [kind in ListedKind]: Counter };
 
 export type Place = {
-  /** Dense per merchant, mode and kind, from 0. */
+  /** Gapless per merchant, mode and kind, from 0. */
   readonly order: number;
   /**
-   * Unix seconds the record is listed under: its own time, or that of the newest record before it when nodes' clocks
-   * differ, so that time never falls within a list.
+   * Unix seconds under which the record is listed: its own time, or that of the newest record before it if nodes'
+   * clocks differ, so that time never decreases within a list.
    */
   readonly listedSec: number;
 };
@@ -24,7 +24,7 @@ const NO_RECORDS: CountersRow = { sessions: NONE, transactions: NONE, refunds: N
 
 export const countersKey = (mode: Mode, merchantId: MerchantId): string => `${mode}/${merchantId}`;
 
-/** Gives out places in the lists of one merchant while one event is applied. */
+/** Assigns places in the lists of one merchant while one event is applied. */
 export class Places {
   counters: CountersRow;
   readonly before: CountersRow;

@@ -4,16 +4,16 @@ import { putRow, type RowChange } from '../../src/ports/read-model.ts';
 import type { SessionRow } from './session-row.ts';
 import type { Table } from '../../src/ports/read-model.ts';
 
-/** Claims of payers that wait for their merchant. */
+/** Payers' claims that await their merchant's decision. */
 export const OPEN_CLAIMS_TABLE: Table<{ readonly sessionId: SessionId; readonly claimId: string }> = 'open-claims@1';
 
-/** Every key of a merchant begins with it. */
+/** Prefix of every key of a merchant. */
 export const claimsOfMerchant = (mode: Mode, merchantId: MerchantId): string => `${mode}/${merchantId}/`;
 
 const keyOf = ({ mode, merchantId, sessionId }: SessionRow, claimId: string): string =>
   `${claimsOfMerchant(mode, merchantId)}${sessionId}/${claimId}`;
 
-/** A claim waits from when it is filed until it is rejected or a refund approves it. */
+/** A claim is open from its filing until it is rejected or a refund approves it. */
 export function openClaimChanges(session: SessionRow, event: SessionEvent): RowChange[] {
   const { sessionId } = session;
   switch (event.type) {

@@ -9,7 +9,7 @@ export const REFUND_LISTS = 'refunds@3/';
 
 export interface RefundListFilters {
   readonly status?: RefundStatus;
-  /** Any of its payouts. */
+  /** The network of any of its payouts. */
   readonly network?: Network;
   readonly coin?: Coin;
 }
@@ -20,10 +20,10 @@ export function refundList(mode: Mode, merchantId: MerchantId, { status, network
   return filteredList(scope(mode, merchantId), [status, network, coin]);
 }
 
-/** The session's own list: its refunds but for the first one, which its row names. */
+/** The session's own list: its refunds except the first one, which the session's row names. */
 export const refundsOfSession = (sessionId: SessionId): string => `${REFUND_LISTS}of/${sessionId}`;
 
-/** Every list that shows the refund: those of the merchant and, but for the first one, that of the session. */
+/** Every list that shows the refund: those of the merchant and, except for the first one, that of the session. */
 export function placesOfRefund(row: RefundRow): ListPlace[] {
   const { mode, merchantId, status, payouts, coin, order, sessionOrder, listedSec: atSec } = row;
   const lists = filteredLists(scope(mode, merchantId), [

@@ -20,7 +20,7 @@ export type PayoutRow = {
   readonly toAddress: string;
   readonly amount: string;
   readonly status: RefundStatus;
-  /** The one that landed, else the one signed last. */
+  /** The transaction that landed, otherwise the one signed last. */
   readonly txHash: string | null;
   readonly signedTxHash: string | null;
   /** In the network's native coin. */
@@ -53,7 +53,7 @@ export type RefundRow = {
 
 const NOTHING = '0.00';
 
-/** The refund that the event makes or turns; null when the event is not about one. */
+/** The refund that the event creates or changes; null if the event concerns none. */
 export function movedRefund(
   event: SessionEvent,
   session: SessionRow,
@@ -96,14 +96,14 @@ function pendingPayout(leg: RefundLeg): PayoutRow {
   return { ...leg, status: 'PENDING', txHash: null, signedTxHash: null, networkFee: null, failureReason: null };
 }
 
-/** The turns of a refund and its legs; the same rules as the session's machine. */
+/** Applies an event to a refund and its legs, by the same rules as the session's machine. */
 function foldRefund(row: RefundRow, event: SessionEvent): RefundRow {
   switch (event.type) {
     case 'RefundPayoutSigned':
     case 'RefundPayoutReplaced': {
       const { legId, txHash, signedAtSec } = event.data;
       const payouts = withLeg(row, legId, { status: 'PROCESSING', txHash, signedTxHash: txHash });
-      // A refund that has ended stays so, also when a payout of it was reorged away and replaced.
+      // A refund that has ended stays so, even if a payout was reorganised away and replaced.
       return row.status === 'COMPLETED' || row.status === 'FAILED'
         ? { ...row, payouts }
         : { ...row, status: 'PROCESSING', updatedSec: signedAtSec, payouts };

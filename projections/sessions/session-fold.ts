@@ -53,7 +53,7 @@ export function sessionRowOf(data: SessionCreated['data'], place: Place): Sessio
   };
 }
 
-/** What a refund of each coin may take, in the order of `COINS`. */
+/** The most that a refund of each coin can take, in the order of `COINS`. */
 export const refundableByCoinOf = (row: SessionRow): { coin: Coin; amount: string }[] =>
   COINS.map((coin) => ({ coin, amount: coin === row.dueCoin ? row.refundable : row.otherRefundable }));
 
@@ -63,7 +63,7 @@ const BETWEEN_FIELDS = ' ';
 
 const ABSENT = '-';
 
-/** Addresses, ids and numbers hold neither of the separators. */
+/** Addresses, ids and numbers contain neither of the separators. */
 function packed(option: PaymentOption): string {
   const {
     network,
@@ -93,15 +93,15 @@ function packed(option: PaymentOption): string {
   return fields.join(BETWEEN_FIELDS);
 }
 
-/** How to pay, in either coin where the payer may choose. */
+/** Payment options in either coin if the payer may choose. */
 export const everyOptionOf = (row: SessionRow): PaymentOption[] =>
   row.options === '' ? [] : row.options.split(BETWEEN_OPTIONS).map(unpacked);
 
-/** How to pay in the coin that is due. */
+/** Payment options in the due coin. */
 export const paymentOptionsOf = (row: SessionRow): PaymentOption[] =>
   everyOptionOf(row).filter(({ coin }) => coin === row.dueCoin);
 
-/** The networks on offer, each once. */
+/** The offered networks, each once. */
 export function networksOf(row: SessionRow): Network[] {
   const networks =
     row.options === ''
@@ -140,7 +140,7 @@ function unpacked(text: string): PaymentOption {
   };
 }
 
-/** The session's own turns. */
+/** Applies the session's own events. */
 export function foldSession(session: SessionDraft, event: SessionEvent): void {
   switch (event.type) {
     case 'CoinChosen':
@@ -150,7 +150,7 @@ export function foldSession(session: SessionDraft, event: SessionEvent): void {
         rate: event.data.rate,
         rateLockedAtSec: event.data.rateLockedAtSec,
         tolerance: event.data.tolerance,
-        // Of money that pays nothing, such as dust.
+        // From money that pays nothing, such as dust.
         refundable: session.otherRefundable,
         otherRefundable: session.refundable,
       } satisfies Partial<SessionDraft>);
@@ -178,7 +178,7 @@ export function foldSession(session: SessionDraft, event: SessionEvent): void {
   }
 }
 
-/** Counts a transaction of the session; a deposit may move from any standing to any other. */
+/** Counts a transaction of the session. A deposit may change from any status to any other. */
 export function countTransaction(session: SessionDraft, moved: Moved<TransactionRow>): void {
   if (!moved.before) {
     session.firstTransaction ??= moved.after.transactionId;
@@ -223,7 +223,7 @@ function standing(deposit: TransactionRow | null, session: SessionRow) {
 const mayBeRefunded = (deposit: TransactionRow): bigint =>
   refundableOf({ kind: must(deposit.kind), fromAddress: deposit.fromAddress, left: leftOf(deposit) });
 
-/** What refunds neither paid out nor hold of a final deposit. */
+/** The part of a final deposit that refunds have neither paid out nor reserved. */
 const leftOf = ({ amount, taken }: TransactionRow): bigint => most(amountOf(amount) - amountOf(taken ?? ZERO), 0n);
 
 /** Counts what a refund's legs have paid out, before and after the event. */
@@ -239,7 +239,7 @@ export function countRefund(session: SessionDraft, { before, after }: Moved<Refu
   session.refunded = plus(session.refunded, paidOut(after) - paidOut(before));
 }
 
-/** What follows from the sums and the turn; the same rules as the session's machine. */
+/** Derives the status from the sums and the event, by the same rules as the session's machine. */
 export function settle(session: SessionDraft): SessionRow {
   const [arrived, received, due] = [amountOf(session.arrived), amountOf(session.received), amountOf(session.dueAmount)];
   const isPaid = session.status === 'paid';

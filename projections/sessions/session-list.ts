@@ -9,14 +9,14 @@ import type { Table } from '../../src/ports/read-model.ts';
 
 export const SESSION_LISTS = 'sessions@3/';
 
-/** The finer status, or the public `payment_status`: `unpaid` is every status but `paid`. */
+/** The exact status, or the public `payment_status`, in which `unpaid` is every status except `paid`. */
 export type SessionFilterStatus = 'unpaid' | SessionRowStatus;
 
 export interface SessionListFilters {
   readonly status?: SessionFilterStatus;
-  /** Where money arrived. */
+  /** A network on which money arrived. */
   readonly network?: Network;
-  /** What is due. */
+  /** The due coin. */
   readonly coin?: Coin;
 }
 
@@ -34,7 +34,7 @@ export function placesOfSession(row: SessionRow): ListPlace[] {
   return [{ lists, order, atSec }];
 }
 
-/* An order_id names at most one session of a merchant and mode. */
+/* An order_id names at most one session per merchant and mode. */
 
 export const ORDERS_TABLE: Table<{ readonly sessionId: SessionId }> = 'session-orders@3';
 

@@ -13,7 +13,7 @@ export type SessionRow = {
   readonly merchantId: MerchantId;
   readonly mode: Mode;
   readonly orderId: string;
-  /** The attempt before it to have the order paid. */
+  /** The previous attempt to have the order paid. */
   readonly supersedes: SessionId | null;
   readonly status: SessionRowStatus;
   readonly amount: string;
@@ -21,26 +21,26 @@ export type SessionRow = {
   readonly currency: string;
   readonly dueCoin: Coin;
   readonly dueAmount: string;
-  /** Null without conversion, as is `rateLockedAtSec`. */
+  /** Null without conversion, like `rateLockedAtSec`. */
   readonly rate: string | null;
   readonly rateLockedAtSec: number | null;
   readonly taxAmount: string | null;
   readonly shippingAmount: string | null;
   readonly createdAtSec: number;
-  /** Moves only earlier: a cancel sets it to the cancellation time, a sandbox to whenever a test wants it. */
+  /** Only moves earlier: a cancel sets it to the cancellation time, the sandbox to whatever a test requests. */
   readonly expiresAtSec: number;
   readonly domainId: string | null;
   /** Still sealed with the session's erasable key. */
   readonly personal: string | null;
-  /** How to pay, as one text (see `paymentOptionsOf`): a list reads thousands of them and most are not looked at. */
+  /** Payment options as one text (see `paymentOptionsOf`), because a list reads thousands of them and uses few. */
   readonly options: string;
-  /** Networks on which money arrived that was not lost again, with the number of transfers. */
+  /** Networks with money that arrived and was not lost again, with the number of transfers. */
   readonly arrivedOn: { readonly [network: string]: number };
   /** Final on-time money of the due coin, wherever it went since. */
   readonly arrived: string;
-  /** Of it, what the merchant holds. */
+  /** The part of it that the merchant holds. */
   readonly received: string;
-  /** Of it, what had gone back when the session was paid. */
+  /** The part of it that had been refunded when the session was paid. */
   readonly returnedUnpaid: string;
   /** On-time money seen but not final. */
   readonly pending: string;
@@ -51,18 +51,18 @@ export type SessionRow = {
   readonly paidAtSec: number | null;
   readonly afterExpiry: boolean;
   readonly reversed: boolean;
-  /** The same of the other coin. */
+  /** The same for the other coin. */
   readonly otherRefundable: string;
   readonly tolerance: string;
-  /** Records of the session so far: places in its own lists. */
+  /** Number of the session's records so far, for places in its own lists. */
   readonly transactions: number;
   readonly refunds: number;
-  /** Those in the first place: most sessions have no other, so none is on the session's own list. */
+  /** The first records: most sessions have no others, so these are not on the session's own lists. */
   readonly firstTransaction: TransactionId | null;
   readonly firstRefund: RefundId | null;
 } & Place;
 
-/** A row while an event is folded into it: one copy of the row before, changed by each of the steps below. */
+/** A row while an event is applied: one copy of the previous row, modified by each of the steps below. */
 export type SessionDraft = { -readonly [Field in keyof SessionRow]: SessionRow[Field] };
 
 /** A row of another table before and after the event. */

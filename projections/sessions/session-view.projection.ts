@@ -21,7 +21,7 @@ import { isOfSession } from '../../src/domain/events/of-streams.ts';
 import { must } from '../../src/domain/must.ts';
 
 /**
- * What merchants and workers look up about sessions: the session, its transactions, its refunds, their lists and the
+ * The look-ups of sessions for merchants and workers: the session, its transactions, its refunds, their lists and the
  * deadlines. It is one projection, so that all of them change in one step: a list never names a missing record, and a
  * session's sums agree with its transactions.
  */
@@ -93,7 +93,7 @@ function needsThen({ stream, event }: StoredEvent<DomainEvent>, read: RowReader)
   return [counters, ...(refund ? depositsOf(id, legOf(refund, event.data.legId)) : [])];
 }
 
-/** The deposits whose money the leg is. */
+/** The deposits that fund the leg. */
 const depositsOf = (id: SessionId, { takenFrom }: Pick<PayoutRow, 'takenFrom'>): RowRef[] =>
   takenFrom.map(({ depositKey }) => ({ table: TRANSACTIONS_TABLE, key: depositTransactionId(id, depositKey) }));
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { base32, type RefundId, type SessionId, type TransactionId } from '../../src/domain/ids.ts';
 import { memoized } from '../../src/domain/memoized.ts';
 
-/* A transaction's id is derived from the fact it names, so that every node and every rebuild gives the same. */
+/* A transaction's id is derived from the fact that it names, so every node and every rebuild gives the same. */
 
 /** A transfer to an address of the session. */
 export const depositTransactionId = (session: SessionId, depositKey: string): TransactionId =>
@@ -12,7 +12,7 @@ export const depositTransactionId = (session: SessionId, depositKey: string): Tr
 export const payoutTransactionId = (session: SessionId, refund: RefundId, legId: string): TransactionId =>
   idOf('refund', session, refund, legId);
 
-/** What the network took for the payout. */
+/** The network fee of the payout. */
 export const feeTransactionId = (session: SessionId, refund: RefundId, legId: string): TransactionId =>
   idOf('fee', session, refund, legId);
 

@@ -24,10 +24,10 @@ export function transactionList(
   return filteredList(scope(mode, merchantId), [status, type, network, coin]);
 }
 
-/** The session's own list: every transaction that names it, but for the first one, which its row names. */
+/** The session's own list: its transactions except the first one, which the session's row names. */
 export const transactionsOfSession = (sessionId: SessionId): string => `${TRANSACTION_LISTS}of/${sessionId}`;
 
-/** Every list that shows the transaction: those of the merchant and, but for the first one, that of the session. */
+/** Every list that shows the transaction: those of the merchant and, except for the first one, that of the session. */
 export function placesOfTransaction(row: TransactionRow): ListPlace[] {
   const { mode, merchantId, status, type, network, coin, order, sessionOrder, createdSec: atSec } = row;
   const lists = filteredLists(scope(mode, merchantId), [[status], [type], [network], [coin]]);

@@ -19,7 +19,7 @@ import {
 } from './transaction-row.ts';
 import { must } from '../../src/domain/must.ts';
 
-/** The transactions that an event makes or turns, with their places in the merchant's and the session's lists. */
+/** The transactions that an event creates or changes, with their places in the merchant's and the session's lists. */
 export function movedTransactions(
   event: SessionEvent,
   session: SessionRow,
@@ -114,7 +114,7 @@ function transactionsOf(
   }
 }
 
-/** A transfer that comes back after a reorganisation, or is attached again, is still what refunds took of it. */
+/** A transfer that returns after a reorganisation, or is attached again, keeps what refunds took of it. */
 function seenDeposit(
   id: TransactionId,
   session: SessionRow,
@@ -125,7 +125,7 @@ function seenDeposit(
   return { ...detectedDeposit(id, session, data), ...(taken !== undefined && { taken }) };
 }
 
-/** A leg takes its money from the deposits (`sign` 1) or gives it back (-1). */
+/** Takes a leg's money from its deposits (`sign` 1) or returns it (-1). */
 function takenDeposits(
   sessionId: SessionId,
   { takenFrom }: Pick<PayoutRow, 'takenFrom'>,
@@ -144,7 +144,7 @@ function known(find: Find, id: TransactionId): TransactionRow {
   return row;
 }
 
-/** The payout as last signed: a replacement takes the place of what it replaces. */
+/** The payout as last signed; a replacement takes the place of its predecessor. */
 function signed(session: SessionRow, refund: RefundRow, data: RefundPayoutSigned['data']): TransactionFacts {
   return signedPayout(
     payoutTransactionId(session.sessionId, data.refundId, data.legId),

@@ -30,12 +30,12 @@ export type TransactionRow = {
   readonly orderId: string;
   readonly refundId: RefundId | null;
   readonly network: Network;
-  /** USDT or USDC; of a fee, the network's native coin. */
+  /** USDT or USDC; for a fee, the network's native coin. */
   readonly coin: string;
   readonly amount: string;
-  /** How a deposit stands against its session; null for other types. */
+  /** How a deposit counts for its session; null for other types. */
   readonly kind: DepositKind | null;
-  /** Null when the chain names no single sender, and for fees. */
+  /** Null if the chain names no single sender, and for fees. */
   readonly fromAddress: string | null;
   readonly toAddress: string | null;
   readonly txHash: string;
@@ -43,11 +43,13 @@ export type TransactionRow = {
   /** Null until a payout is in a block. */
   readonly blockNumber: number | null;
   readonly blockTimeSec: number | null;
-  /** When the record was made, Unix seconds; never falls within the merchant's list. */
+  /** When the record was created, Unix seconds; never decreases within the merchant's list. */
   readonly createdSec: number;
-  /** While an operator has set the deposit aside, it is `reverted` here; this is what it would be otherwise. */
+  /**
+   * While an operator has set the deposit aside, its status is `reverted`; this is the status it would have otherwise.
+   */
   readonly aside?: TransactionStatus;
-  /** What refunds have paid out of the deposit or hold reserved; absent: nothing. */
+  /** What refunds have paid out of the deposit or hold reserved; absent if nothing. */
   readonly taken?: string;
   /** Place in the merchant's lists, and in the session's. */
   readonly order: number;
@@ -92,7 +94,7 @@ export const confirmedDeposit = (
   ...{ status: 'final', blockNumber, blockTimeSec, kind: kind ?? row.kind },
 });
 
-/** What was set aside stays so, whatever the chain says of it. */
+/** A deposit that was set aside stays so, whatever its chain status. */
 export const withAside = (facts: TransactionFacts, aside: TransactionStatus | undefined): TransactionFacts =>
   aside === undefined ? facts : { ...facts, status: 'reverted', aside: facts.status };
 
@@ -128,7 +130,7 @@ export function signedPayout(
   };
 }
 
-/** What the network took for a payout, from the operator's gas account. */
+/** The network fee of a payout, paid by the operator. */
 export function networkFee(transactionId: TransactionId, payout: TransactionFacts, fee: string): TransactionFacts {
   return {
     ...payout,

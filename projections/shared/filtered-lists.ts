@@ -5,17 +5,14 @@ import { VIEW_MARK } from '../../src/ports/read-model.ts';
 const ANY = '*';
 
 /**
- * The name of the list of a scope under filters, given in the order of the scope's dimensions; undefined is no filter.
- * Whatever the filters, it is a view of the same members.
+ * The name of a scope's list under filters, in the order of the scope's dimensions; undefined is no filter. All of them
+ * are views of the same members.
  */
 export function filteredList(scope: string, filters: readonly (string | undefined)[]): string {
   return `${scope}${VIEW_MARK}${filters.map((value) => value ?? ANY).join('/')}`;
 }
 
-/**
- * Every list that a member is on, given the values it has in each dimension: one for each combination of filters that
- * it meets.
- */
+/** Every list of a member, given its values in each dimension: one for each combination of filters that it matches. */
 export const filteredLists = (scope: string, dimensions: readonly (readonly string[])[]): readonly string[] =>
   listsOf(JSON.stringify([scope, dimensions]));
 

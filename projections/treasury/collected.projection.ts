@@ -6,9 +6,9 @@ import { sessionOfStream } from '../../src/domain/streams.ts';
 import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
 import { putRow, type RowChange, type Table } from '../../src/ports/read-model.ts';
 
-/** Final money that lies at collection addresses, by network and address; an address without any has no row. */
+/** Final money at collection addresses, by network and address; an address without any has no row. */
 export const COLLECTED_TABLE: Table<CollectedRow> = 'collected@1';
-/** What each deposit that is not reverted brought, by deposit key. */
+/** The amount of each deposit that is not reverted, by deposit key. */
 const DEPOSITS_TABLE: Table<DepositRow> = 'collected-deposits@1';
 
 export type CollectedRow = {
@@ -109,6 +109,6 @@ function changed({ key, sessionId, network, address, coin }: DepositRow, read: R
   return putRow(COLLECTED_TABLE, key, row);
 }
 
-/** Below zero when a deposit was reverted after its money had been swept. */
+/** Negative if a deposit was reverted after its money had been swept. */
 export const signedAmount = (text: string): bigint =>
   text.startsWith('-') ? -amountOf(text.slice(1)) : amountOf(text);

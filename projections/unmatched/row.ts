@@ -3,16 +3,16 @@ import type { Mode } from '../../src/domain/ids.ts';
 import type { RowChange, Table } from '../../src/ports/read-model.ts';
 
 /*
- * The rows of the inbox. Transfers that wait have keys in the order of their blocks, oldest first; those that are done
- * have keys in the order of their end, newest first.
+ * The rows of the inbox. Keys of waiting transfers are ordered by block, oldest first; keys of finished ones by their
+ * end, newest first.
  */
 
 export const INBOX_TABLE: Table<InboxRow> = 'inbox@2';
-/** Where each transfer is in the table of the inbox, by deposit key. */
+/** The inbox key of each transfer, by deposit key. */
 export const INBOX_PLACES_TABLE: Table<InboxPlaceRow> = 'inbox-places@2';
-/** What must be remembered of a session to tell which of its deposits pay nothing. */
+/** The state of a session that tells which of its deposits pay nothing. */
 export const INBOX_SESSIONS_TABLE: Table<InboxSessionRow> = 'inbox-sessions@2';
-/** Decisions that are being carried out, by deposit key. */
+/** Decisions in progress, by deposit key. */
 export const INBOX_TRANSIT_TABLE: Table<InboxTransitRow> = 'inbox-transit@2';
 
 export type InboxFacts = Pick<
@@ -29,27 +29,27 @@ export type InboxFacts = Pick<
   | 'blockTimeSec'
 >;
 
-/** Why it pays nothing: how it stands against its session, or that it has none. */
+/** Why it pays nothing: how it counts for its session, or that it has none. */
 export type InboxKind = Exclude<DepositKind, 'dust' | 'on_time'> | 'insufficient' | 'no_session' | 'treasury';
 
-/** Where the transfer's own stream stands; `open` also before it began. */
+/** The state of the transfer's own stream; `open` also before its first event. */
 export type InboxState = 'open' | 'attaching' | 'attached' | 'detaching' | 'returning' | 'cancelling' | 'returned';
 
 export type InboxRow = InboxFacts & {
   readonly kind: InboxKind;
   readonly state: InboxState;
-  /** The session whose address it came to; null when there is none. */
+  /** The session whose address received it; null if there is none. */
   readonly sessionId: string | null;
-  /** Null until something was decided about money of a session: the session says it. */
+  /** Null until a decision about money of a session; its session has the mode. */
   readonly mode: Mode | null;
   /** The last decision; null before the first. */
   readonly decision: {
     readonly actor: string;
     readonly reason: string;
     readonly decidedAtSec: number;
-    /** The session it is attached to, or the move that pays it back. */
+    /** The session to which it is attached, or the move that pays it back. */
     readonly target: string | null;
-    /** Why the decision does not hold; null while it does. */
+    /** Why the decision is void; null while it holds. */
     readonly because: string | null;
     readonly txHash: string | null;
   } | null;
@@ -83,7 +83,7 @@ const DIGITS = 12;
 const LAST = 10 ** DIGITS - 1;
 const padded = (number: number): string => String(number).padStart(DIGITS, '0');
 
-/** By age of the money while it waits or moves, by the moment of its end afterwards. */
+/** By block time while it waits or moves, by the time of its end afterwards. */
 export function inboxKey({ state, depositKey, blockTimeSec }: InboxRow, atSec: number): string {
   const isDone = state === 'attached' || state === 'returned';
   return isDone

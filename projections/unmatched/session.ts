@@ -1,11 +1,11 @@
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { InboxDeposit, InboxFacts, InboxKind, InboxSessionRow } from './row.ts';
 
-/* What is remembered of a session's deposits to tell which of them pay nothing. */
+/* The state of a session's deposits that tells which of them pay nothing. */
 
 export const EMPTY_SESSION: InboxSessionRow = { closed: false, deposits: {} };
 
-/** What the session's own event changes in what pays nothing. */
+/** Applies a session's own event to its deposits that pay nothing. */
 export function foldSession(session: InboxSessionRow, event: SessionEvent): InboxSessionRow {
   switch (event.type) {
     case 'DepositDetected': {
@@ -34,7 +34,7 @@ export function foldSession(session: InboxSessionRow, event: SessionEvent): Inbo
         blockNumber,
         blockTimeSec,
       };
-      // A refund that named it before a reorganisation took it away still does.
+      // A refund that named it before a reorganisation still does.
       const legs = session.deposits[depositKey]?.legs ?? [];
       return { ...session, deposits: { ...session.deposits, [depositKey]: { facts, kind, final: false, legs } } };
     }
@@ -48,7 +48,7 @@ export function foldSession(session: InboxSessionRow, event: SessionEvent): Inbo
     case 'DepositReverted':
       return changed(session, event.data.depositKey, (deposit) => ({ ...deposit, final: false }));
     case 'SessionPaid':
-      // What paid the order is no matter of the inbox; what came beside it still is, and what is not final may yet turn
+      // Money that paid the order does not concern the inbox. Further money does, and money that is not final may turn
       // out to be late.
       return {
         closed: false,
@@ -93,7 +93,7 @@ function changed(
   return deposit ? { ...session, deposits: { ...session.deposits, [key]: change(deposit) } } : session;
 }
 
-/** A deposit that a refund names is in the merchant's hands. Dust is refundable and not worth anybody's time. */
+/** A deposit that a refund names is the merchant's responsibility. Dust is refundable and not worth anyone's time. */
 export function isUnmatched(session: InboxSessionRow, deposit: InboxDeposit | undefined): deposit is InboxDeposit {
   if (!deposit?.final || deposit.kind === 'dust' || deposit.legs.length > 0) return false;
   return deposit.kind !== 'on_time' || session.closed;

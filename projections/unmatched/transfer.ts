@@ -23,7 +23,7 @@ const KINDS = { session: 'late', address: 'no_session', treasury: 'treasury' } a
   InboxKind
 >;
 
-/** What a decision, or its carrying out, changes in the inbox. */
+/** The inbox changes of a decision, or of its completion. */
 export function transferChanges(stored: StoredEvent<TransferEvent>, read: RowReader): RowChange[] {
   const { event } = stored;
   const { depositKey } = event.data;
@@ -59,8 +59,8 @@ function placed(
 }
 
 /**
- * While it was decided about, its session may have been paid with it, or a reorganisation may have changed it or taken
- * it away: null then.
+ * The transfer as its session has it now. Null if, since the decision, it has paid the session, or a reorganisation
+ * changed or removed it.
  */
 function asItsSessionHasIt(row: InboxRow, read: RowReader): InboxRow | null {
   if (row.sessionId === null) return row;

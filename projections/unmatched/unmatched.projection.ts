@@ -17,7 +17,7 @@ import { EMPTY_SESSION, foldSession, isUnmatched, unmatchedKind } from './sessio
 import { transferChanges } from './transfer.ts';
 import { isOfSession, isOfTransfer } from '../../src/domain/events/of-streams.ts';
 
-/** Final money at our addresses that pays no order, until somebody attached it, gave it back or refunded it. */
+/** Final money at our addresses that pays no order, until it is attached, returned or refunded. */
 export const inbox: Projection = {
   name: 'inbox',
   version: 2,
@@ -83,7 +83,7 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): readonly RowC
   return [...memory, ...keys.flatMap((key) => relisted(id, key, before, after, read))];
 }
 
-/** What operators decided about goes its own way. */
+/** A transfer with a decision is listed by its own events. */
 function relisted(
   id: string,
   key: string,

@@ -10,7 +10,7 @@ import { DELIVERY_PREFIX, deliveryOfStream } from '../../src/domain/streams.ts';
 
 export const DELIVERIES_TABLE: Table<DeliveryRow> = 'webhook-deliveries@3';
 const DELIVERY_LISTS = 'webhook-deliveries@3/';
-/** Every event that a merchant's default endpoint is told, in order, samples left out: what the pull feed walks. */
+/** Every event for a merchant's default endpoint in order, without samples, which the pull feed walks. */
 export const EVENT_FEED_TABLE: Table<EventFeedRow> = 'webhook-event-feed@3';
 const COUNTERS_TABLE: Table<CountersRow> = 'webhook-delivery-counters@3';
 
@@ -31,9 +31,9 @@ export type DeliveryRow = {
   readonly lastFailure: string | null;
   readonly nextAttemptAtMs: number | null;
   readonly createdSec: number;
-  /** Place in the merchant's lists, dense from 0. */
+  /** Place in the merchant's lists, gapless from 0. */
   readonly order: number;
-  /** Unix seconds the delivery is listed under; never falls within a list. */
+  /** Unix seconds under which the delivery is listed; never decreases within a list. */
   readonly listedSec: number;
 };
 
@@ -49,7 +49,7 @@ interface Owner {
 const ORDER_DIGITS = 12;
 
 const ownerKey = ({ mode, merchantId }: Owner): string => `${mode}/${merchantId}`;
-/** Before every key of the merchant's feed, and the start of each. */
+/** Prefix of every key of the merchant's feed. */
 export const feedPrefix = (owner: Owner): string => `${ownerKey(owner)}/`;
 export const feedKey = (owner: Owner, order: number): string =>
   `${feedPrefix(owner)}${String(order).padStart(ORDER_DIGITS, '0')}`;
@@ -67,7 +67,7 @@ export const deliveryList = (owner: Owner, { status, eventType }: DeliveryListFi
 export const deliveriesOfSession = (owner: Owner, sessionId: string): string =>
   `${DELIVERY_LISTS}${ownerKey(owner)}/of/${sessionId}`;
 
-/** A merchant's view of its webhooks: every delivery with where it stands, and the feed of events. */
+/** A merchant's view of its webhooks: every delivery with its status, and the feed of events. */
 export const webhookDeliveries: Projection = {
   name: 'webhook-deliveries',
   version: 3,

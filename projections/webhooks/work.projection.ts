@@ -8,9 +8,9 @@ import type { Row, RowChange, Table } from '../../src/ports/read-model.ts';
 import { isOfDelivery } from '../../src/domain/events/of-streams.ts';
 import { DELIVERY_PREFIX, deliveryOfStream, MERCHANT_PREFIX } from '../../src/domain/streams.ts';
 
-/** Every delivery that needs another attempt, by its id, and so in the order in which merchants were to be told. */
+/** Every delivery that needs another attempt, by id, which is the order of the notifications. */
 export const WEBHOOK_WORK_TABLE: Table<WebhookWorkRow> = 'webhook-work@1';
-/** By endpoint: how it has fared since its last success, while it fails. */
+/** By endpoint: its failures since the last success. */
 export const ENDPOINT_FAILURES_TABLE: Table<EndpointFailuresRow> = 'webhook-endpoint-failures@1';
 
 export type WebhookWorkRow = {
@@ -18,23 +18,23 @@ export type WebhookWorkRow = {
   readonly sessionId: string;
   /** When the next attempt is due; null for at once. */
   readonly dueAtMs: number | null;
-  /** Somebody asked for it again, and no attempt has answered that yet. */
+  /** A redelivery was requested, and no attempt has answered that yet. */
   readonly redeliveryOwed: boolean;
 };
 
 /** Times are Unix milliseconds. */
 export type EndpointFailuresRow = {
-  /** Whose deliveries go to the endpoint. */
+  /** The queue of the endpoint's deliveries. */
   readonly queue: QueueId;
   readonly failingSinceMs: number;
   readonly failures: number;
-  /** Answers 410 in a row. */
+  /** Consecutive 410 answers. */
   readonly gone: number;
 };
 
 /**
- * What the deliveries have still to do, for a process that takes them over from another. It names at least every
- * delivery that needs an attempt; the delivery's own stream decides.
+ * Open work of the deliveries, for a process that takes them over from another. It contains at least every delivery
+ * that needs an attempt; the delivery's own stream decides.
  */
 export const webhookWork: Projection = {
   name: 'webhook-work',
@@ -63,7 +63,7 @@ function needs({ stream, event }: StoredEvent<DomainEvent>): RowRef[] {
 
 function apply(stored: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
   const { event } = stored;
-  // The endpoint is another one, or works again as its merchant says.
+  // The endpoint was replaced, or works again according to its merchant.
   if (event.type === 'WebhookEndpointSet' || event.type === 'WebhookEndpointResumed')
     return [
       { op: 'delete', table: ENDPOINT_FAILURES_TABLE, key: endpointKey(event.data.merchantId, event.data.endpointId) },
@@ -84,7 +84,7 @@ function replaced(table: string, key: string, before: Row | null, after: Row | n
   return [after === null ? { op: 'delete', table, key } : { op: 'put', table, key, row: after }];
 }
 
-/** Null when no attempt is due any more. */
+/** Null if no further attempt is due. */
 function workAfter(before: WebhookWorkRow | null, { type, data }: DeliveryEvent): WebhookWorkRow | null {
   switch (type) {
     case 'DeliveryScheduled':
@@ -113,13 +113,13 @@ function workAfter(before: WebhookWorkRow | null, { type, data }: DeliveryEvent)
   }
 }
 
-/** The endpoint's failures after an attempt; null when there are none to remember. */
+/** The endpoint's failures after an attempt; null if there are none to remember. */
 export function failuresAfter(
   before: EndpointFailuresRow | null,
   attempt: DeliveryAttempted['data'],
 ): EndpointFailuresRow | null {
   if (attempt.failure === null) return null;
-  // The endpoint had no part in these.
+  // The endpoint is not to blame for these.
   if (attempt.failure === 'no_endpoint') return before;
   const failingSinceMs = before?.failingSinceMs ?? attempt.startedAtMs;
   const gone = attempt.failure === 'gone' ? (before?.gone ?? 0) + 1 : 0;
