@@ -16,14 +16,13 @@ export interface NextEvent {
   readonly last: Pick<RecordedEvent, 'revision' | 'hash'> | null;
   readonly event: DomainEvent;
   readonly actor: string;
-  /** Absent: one of its own. */
+  /** Absent: a new one. */
   readonly correlationId?: string;
 }
 
 /**
- * Appends one event of a stream that has no life cycle. Nothing is written when another writer was first, which the
- * result says. Throws
- * `StoreUnavailable`.
+ * Appends one event to a stream without a life cycle. If another writer was first, nothing is written and the result
+ * says so. Throws `StoreUnavailable`.
  */
 export async function appendNext(
   { store, clock, random }: AppendNextDeps,

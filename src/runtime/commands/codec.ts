@@ -5,7 +5,7 @@ import type { EventMetadata, StoredEvent } from '../../domain/events/envelope.ts
 import { UPCASTERS } from '../../domain/upcasters.ts';
 import type { EncodedEvent, RecordedEvent } from '../../ports/event-store.ts';
 
-/** The version in which each event type is written now. The compiler keeps it exhaustive in both directions. */
+/** The current version of each event type. The compiler keeps the table complete. */
 export const CURRENT_VERSION = {
   SessionCreated: 1,
   DepositDetected: 1,
@@ -147,16 +147,16 @@ export const CURRENT_VERSION = {
   BookRatesRecorded: 1,
 } as const satisfies Record<DomainEventType, number>;
 
-/** Every event type the ledger may hold. */
+/** Every event type that the event log may contain. */
 export const EVENT_TYPES = Object.keys(CURRENT_VERSION) as readonly DomainEventType[];
 
-/** The log holds an event that this build cannot read: a newer build wrote it, or the text is not an event. */
+/** The event log contains an event that this build cannot read: a newer build wrote it, or the text is not an event. */
 export class UnknownEvent extends Error {
   override readonly name = 'UnknownEvent';
 }
 
 export interface EventToEncode {
-  /** UUID, kept over every retry of the same append. */
+  /** UUID, the same for every retry of an append. */
   readonly id: string;
   readonly stream: string;
   readonly revision: number;
@@ -166,7 +166,7 @@ export interface EventToEncode {
 }
 
 /**
- * Writes an event as the text that is stored forever, with the hash that its stream's next event will name as `prev`.
+ * Encodes an event as the text that is stored forever, with the hash that the stream's next event will name as `prev`.
  */
 export function encodeEvent({ id, stream, revision, atMs, event, metadata }: EventToEncode): EncodedEvent {
   const version = CURRENT_VERSION[event.type];
@@ -193,23 +193,25 @@ interface Written {
 }
 
 /**
- * What this process wrote last, each in the place that its hash names, until it is taken or another one gets the place:
- * its own followers meet it within moments and need not read the text again. Kept in a `Map`, what was removed would
- * outlive many collections, held by tables that the map has outgrown.
+ * Events written recently by this process, each in the slot that its hash determines, until it is taken or overwritten.
+ * The process's own subscribers receive them within moments and need not parse the text again. A `Map` is not used,
+ * because its outgrown tables would keep removed entries alive over many garbage collections.
  */
 const written: (Written | null)[] = Array.from({ length: 256 }, () => null);
 
-/** A hash is as good as random, so two of its digits say where it belongs. */
+/** Hashes are uniform, so two digits determine the slot. */
 const placeOf = (hash: string): number => Number.parseInt(hash.slice(0, 2), 16);
 
-/** Deliveries go by what they did themselves: nobody reads their many events back in the process that wrote them. */
+/** Deliveries keep their own state; nobody in the writing process reads back their many events. */
 const isOfDelivery = ({ type }: DomainEvent): boolean => type.startsWith('Delivery');
 
 function remember(encoded: EncodedEvent, event: DomainEvent, metadata: EventMetadata): void {
   written[placeOf(encoded.hash)] = { encoded, event, metadata };
 }
 
-/** The hash finds it, and the texts must be the same, whatever the record claims: a forged record is read as it is. */
+/**
+ * Found by hash, but only if the texts are equal, whatever the record claims: a forged record is parsed like any other.
+ */
 function takeWritten({ hash: key, type, version, data, metadata }: RecordedEvent): Written | null {
   const place = placeOf(key);
   const known = written[place];
@@ -221,10 +223,13 @@ function takeWritten({ hash: key, type, version, data, metadata }: RecordedEvent
   return known;
 }
 
-/** Several subscribers meet the same record one after another; it is read once for all of them. */
+/** Several subscribers receive the same record one after another; it is decoded once for all of them. */
 const decoded = new WeakMap<RecordedEvent, StoredEvent<DomainEvent>>();
 
-/** Reads a stored event in today's shape. Throws `UnknownEvent` for a type or version that this build does not know. */
+/**
+ * Decodes a stored event in its current shape. Throws `UnknownEvent` for a type or version that this build does not
+ * know.
+ */
 export function decodeEvent(recorded: RecordedEvent): StoredEvent<DomainEvent> {
   const known = decoded.get(recorded);
   if (known) return known;
@@ -233,7 +238,7 @@ export function decodeEvent(recorded: RecordedEvent): StoredEvent<DomainEvent> {
   return stored;
 }
 
-/** The data of a record that must be of that type. */
+/** The data of a record that must have this type. */
 export function dataOf<Type extends DomainEventType>(recorded: RecordedEvent, type: Type): EventOf<Type>['data'] {
   const event: AnyEvent = decodeEvent(recorded).event;
   if (!isOfType(event, type)) throw new UnknownEvent(`${place(recorded)} is of the type ${event.type}, not ${type}`);
@@ -280,10 +285,7 @@ function decode(recorded: RecordedEvent): StoredEvent<DomainEvent> {
   };
 }
 
-/**
- * As `decodeEvent` for one who alone reads the record and mostly needs no metadata: those are read when they are looked
- * at.
- */
+/** Like `decodeEvent`, for a single reader that rarely needs metadata: those are decoded on access. */
 export const decodeData = (recorded: RecordedEvent): StoredEvent<DomainEvent> => new DecodedData(recorded);
 
 class DecodedData implements StoredEvent<DomainEvent> {
@@ -328,7 +330,7 @@ class DecodedData implements StoredEvent<DomainEvent> {
   }
 }
 
-/** The hash (hex) that the stored text has, whatever the record claims. */
+/** The hash (hex) of the stored text, whatever the record claims. */
 export function hashRecorded(recorded: HashedParts): string {
   return hash('sha256', canonicalText(recorded), 'hex');
 }

@@ -10,13 +10,13 @@ import { type Box, Mailboxes } from './mailboxes.ts';
 import type { NotificationIds } from './notification-ids.ts';
 import { must } from '../../domain/must.ts';
 
-/** A life cycle as the handler runs it: the decider, and the machine that must accept every event. */
+/** A life cycle for the handler: the decider, and the machine that must accept every event. */
 export interface Aggregate<Value extends string, Context, Event extends DomainEvent, Command> {
   readonly table: MachineTable<Value, Context, Event>;
   readonly decide: (command: Command, state: MachineState<Value, Context>) => Decision<Event>;
-  /** Event types that tell a merchant: they get an `evt_` id when they are decided. */
+  /** Event types that notify a merchant; they get an `evt_` id when they are decided. */
   readonly notifies: ReadonlySet<string>;
-  /** States that hardly ever change again: they are not kept in memory. */
+  /** States that rarely change again, which are not cached. */
   readonly isAtRest?: (value: Value) => boolean;
 }
 
@@ -49,13 +49,13 @@ export interface HandlerDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly notificationIds: NotificationIds;
-  /** States kept in memory. */
+  /** Number of cached states. */
   readonly capacity?: number;
-  /** True when no other process appends, so that a cached state is never stale. */
+  /** True if no other process appends, so that a cached state is never stale. */
   readonly soleWriter: boolean;
 }
 
-/** Another writer got in between; after this many fresh decisions the caller must retry. */
+/** After this many decisions overtaken by other writers, the caller must retry. */
 const MAX_ATTEMPTS = 3;
 
 /**
@@ -82,8 +82,8 @@ export class CommandHandler<Value extends string, Context, Event extends DomainE
   }
 
   /**
-   * Executes the command. `expectNew` skips the read of a stream that most likely does not exist: the append itself
-   * finds out. Rejects with `StoreUnavailable` when the outcome is unknown, `ConcurrencyExhausted` when other writers
+   * Executes the command. `expectNew` skips reading a stream that most likely does not exist; the append detects a
+   * conflict. Rejects with `StoreUnavailable` when the outcome is unknown, `ConcurrencyExhausted` when other writers
    * won.
    */
   execute(
@@ -114,7 +114,7 @@ export class CommandHandler<Value extends string, Context, Event extends DomainE
       const next = this.#fold(loaded.state, decision.events);
       const encoded = this.#encode(stream, loaded, decision.events, context);
       const expected = loaded.revision < 0 ? 'no-stream' : loaded.revision;
-      // Until the store has answered nothing is known of the stream, nor after a failure: the next command reads anew.
+      // The stream is unknown until the store has answered, and after a failure; the next command reads it again.
       box.value = null;
       const result = await this.#store.append({ stream, expected, events: encoded, coCommits: context.coCommits });
       if (!result.ok) continue;
@@ -125,7 +125,7 @@ export class CommandHandler<Value extends string, Context, Event extends DomainE
     throw new ConcurrencyExhausted(`${stream} changed ${MAX_ATTEMPTS} times while one command was decided`);
   }
 
-  /** The state as it stands, or null when the stream does not exist. Reads the caller's own writes. */
+  /** The current state, or null if the stream does not exist. Reads the caller's own writes. */
   async read(stream: string): Promise<MachineState<Value, Context> | null> {
     const cached = this.#mailboxes.peek(stream);
     if (cached && this.#soleWriter) return stateOf(cached);
@@ -136,8 +136,8 @@ export class CommandHandler<Value extends string, Context, Event extends DomainE
   }
 
   /**
-   * Where others append, too, a state from memory may be behind. That events follow from it is settled by the append;
-   * that none do must not be said of an old state.
+   * If other processes append too, a cached state may be stale. The append detects that if there are events; a decision
+   * without events must not be based on a stale state.
    */
   async #decideOnCurrent(
     stream: string,
@@ -203,7 +203,7 @@ export class CommandHandler<Value extends string, Context, Event extends DomainE
     });
   }
 
-  /** Fields without a value are not stored; the order of the others is that of the stored text. */
+  /** Omits fields without a value; the order of the others is that of the stored text. */
   #metadata(
     { type }: Event,
     prev: string,
@@ -224,7 +224,7 @@ export class ConcurrencyExhausted extends Error {
   override readonly name = 'ConcurrencyExhausted';
 }
 
-/** Makes the handlers of one kind of aggregate. */
+/** Returns a factory of handlers for one kind of aggregate. */
 export const handlersOf =
   <Value extends string, Context, Event extends DomainEvent, Command>(
     aggregate: Aggregate<Value, Context, Event, Command>,

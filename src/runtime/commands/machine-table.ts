@@ -1,6 +1,6 @@
 import type { AnyStateMachine } from 'xstate';
 
-/** A life cycle as it stands: the machine's state name and its context. Immutable. */
+/** A state in a life cycle: the machine's state name and its context. Immutable. */
 export interface MachineState<Value extends string, Context> {
   readonly value: Value;
   readonly context: Context;
@@ -16,8 +16,8 @@ type GuardFunction = (args: { context: unknown; event: unknown }, params: undefi
 type Assignment = (args: { context: unknown; event: unknown }, params: undefined) => object;
 
 /**
- * A flat XState machine compiled to a look-up table: what `transition` of XState answers, some five hundred times
- * faster, for replay and for the gate before every append. A property test holds the two equal.
+ * A flat XState machine compiled to a look-up table. It gives the same results as XState's `transition`, about five
+ * hundred times as fast, for replay and for the check before every append. A property test verifies the equivalence.
  */
 export class MachineTable<Value extends string, Context, Event extends { readonly type: string }> {
   readonly initial: MachineState<Value, Context>;

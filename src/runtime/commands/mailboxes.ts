@@ -1,17 +1,17 @@
-/** What one stream's mailbox holds between tasks; null when it must be loaded. */
+/** The value in one stream's mailbox between tasks; null if it must be loaded. */
 export interface Box<Value> {
   value: Value | null;
 }
 
 interface Entry<Value> extends Box<Value> {
-  /** The last task of those that run or wait. */
+  /** The last running or waiting task. */
   tail: Promise<unknown> | null;
   waiting: number;
 }
 
 /**
- * Runs tasks of one key one after another, and keeps the values of the keys used last: two generations, of which the
- * older is dropped whole.
+ * Runs tasks of one key sequentially and keeps the most recently used values in two generations, of which the older is
+ * dropped whole.
  */
 export class Mailboxes<Value> {
   readonly #generation: number;
@@ -27,15 +27,15 @@ export class Mailboxes<Value> {
   }
 
   /**
-   * Runs the task when all earlier ones of the key have settled. A value that a task leaves is kept; null is forgotten
-   * at once.
+   * Runs the task once all earlier ones of the key have settled. Keeps the value that a task leaves; drops null at
+   * once.
    */
   run<Result>(key: string, task: (box: Box<Value>) => Promise<Result>): Promise<Result> {
     const entry = this.#touch(key);
     const previous = entry.tail;
     entry.waiting++;
     const next = (): Promise<Result> => task(entry);
-    // Whether the one before succeeded is between it and its own caller.
+    // Only the previous task's own caller cares whether it succeeded.
     const result = previous === null ? next() : previous.then(next, next);
     entry.tail = result;
     const leave = (): void => this.#leave(key, entry);
@@ -43,7 +43,7 @@ export class Mailboxes<Value> {
     return result;
   }
 
-  /** The value kept for the key while no task of it runs; null otherwise. */
+  /** The value of the key if no task is running; otherwise null. */
   peek(key: string): Value | null {
     const entry = this.#young.get(key) ?? this.#old.get(key);
     return entry && entry.waiting === 0 ? entry.value : null;
@@ -64,16 +64,16 @@ export class Mailboxes<Value> {
     const dropped = this.#old;
     this.#old = this.#young;
     this.#young = new Map();
-    // What runs or waits would otherwise run beside the next task of its key.
+    // Running and waiting tasks must stay, or the next task of their key would run concurrently.
     for (const [key, entry] of dropped) if (entry.waiting > 0) this.#young.set(key, entry);
-    // However many that are: the next turn is worth its look at all of them.
+    // The threshold grows with them, so that the next pass over all of them pays off.
     this.#full = Math.max(this.#generation, 2 * this.#young.size);
   }
 
   #leave(key: string, entry: Entry<Value>): void {
     entry.waiting--;
     if (entry.waiting > 0) return;
-    // Kept entries are many: nobody waits for this answer any more, so it need not be kept with them.
+    // There are many kept entries, and nobody waits for this result any more.
     entry.tail = null;
     if (entry.value === null && !this.#young.delete(key)) this.#old.delete(key);
   }

@@ -1,13 +1,14 @@
 import type { NotificationId } from '../../domain/ids.ts';
 import type { Clock } from '../../ports/clock.ts';
 
-/** Nodes are told apart by the last three digits, so ids of one node step by this many nanoseconds. */
+/** The last three digits identify the node, so ids of one node advance by this many nanoseconds. */
 const NODES = 1_000n;
 const NANOS_PER_MS = 1_000_000n;
 
 /**
- * Gives `evt_` ids: nanoseconds since the epoch (specification, "Payment event body"), strictly rising on one node and
- * never equal on two. Given when the domain event is decided and stored with it, so retries and replays keep it.
+ * Generates `evt_` ids: nanoseconds since the epoch (specification, "Payment event body"), strictly increasing on one
+ * node and never equal on two. Assigned when the domain event is decided and stored with it, so retries and replays
+ * keep it.
  */
 export class NotificationIds {
   readonly #clock: Clock;
@@ -29,7 +30,7 @@ export class NotificationIds {
     return `evt_${this.#last + this.#node}` as NotificationId;
   }
 
-  /** Never gives an id at or below one that was seen, even when the clock was set back over a restart. */
+  /** Ensures that later ids are greater, even if the clock was set back across a restart. */
   seen(id: string): void {
     const nanos = BigInt(id.slice('evt_'.length));
     if (nanos >= this.#last) this.#last = (nanos / NODES) * NODES;

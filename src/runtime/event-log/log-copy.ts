@@ -3,24 +3,24 @@ import { must } from '../../domain/must.ts';
 
 export type LogReader = Pick<EventStore, 'readAll'>;
 
-/** The copy cannot go on: the target is not a beginning of the source, or somebody else writes to it. */
+/** The copy cannot continue: the target is not a prefix of the source, or another writer is active. */
 export class CopyRefused extends Error {
   override readonly name = 'CopyRefused';
 }
 
 const PAGE = 500;
-/** Servers refuse appends of more than a mebibyte by default; metadata and framing need room too. */
+/** Servers refuse appends of more than one MiB by default; metadata and framing need room too. */
 const APPEND_BYTES = 256 * 1024;
 const APPEND_EVENTS = 200;
 
 export interface Standing {
-  /** Events that the target holds already. */
+  /** Number of events already in the target. */
   readonly copied: number;
-  /** Position in the source of the last of them. */
+  /** Position of the last of them in the source. */
   readonly after: Position | null;
 }
 
-/** The whole log, oldest first, a page at a time. */
+/** The whole log, oldest first, in pages. */
 export async function* pagesOf(
   store: LogReader,
   after: Position | null = null,
@@ -34,8 +34,8 @@ export async function* pagesOf(
 }
 
 /**
- * How far an earlier copy came: the target must be the source's beginning, event for event. Rejects with `CopyRefused`
- * when it holds anything else, before anything is written to it.
+ * How far an earlier copy got: the target must be a prefix of the source, event for event. Otherwise rejects with
+ * `CopyRefused` before anything is written.
  */
 export async function standingOf(
   source: LogReader,
@@ -65,9 +65,9 @@ export async function standingOf(
 }
 
 /**
- * Appends what the target lacks, in the order of the source, one append after the other. What one commit wrote to one
- * stream goes as one append. Safe to break off at any moment: the next run finds where it stood. Rejects with
- * `CopyRefused` when another writer is there.
+ * Appends what the target lacks, in source order, one append at a time. Events of one stream in one commit become one
+ * append. Can be interrupted at any moment; the next run finds where it stopped. Rejects with `CopyRefused` when
+ * another writer is active.
  */
 export async function copyRest(
   source: LogReader,
@@ -91,7 +91,7 @@ export async function copyRest(
   }
 }
 
-/** Neighbours of one stream together, as far as one append may go. */
+/** Groups adjacent events of one stream, up to the size limit of an append. */
 function appendsOf(page: readonly RecordedEvent[]): RecordedEvent[][] {
   const appends: RecordedEvent[][] = [];
   let bytes = 0;

@@ -5,27 +5,24 @@ import { type LogReader, pagesOf } from './log-copy.ts';
 import { must } from '../../domain/must.ts';
 
 /**
- * What a log says, without where its store put it: equal for two stores exactly when they hold the same events in the
- * same order.
+ * The contents of a log independent of its store: equal for two stores exactly if they hold the same events in the same
+ * order.
  */
 export interface LogDigest {
   readonly events: number;
   readonly streams: number;
-  /** SHA-256 (hex) over the hashes of all events in the order of the log. */
+  /** SHA-256 (hex) over the hashes of all events in log order. */
   readonly log: string;
   /**
-   * SHA-256 (hex) over every stream's name, length and last hash, by name; an event names its predecessor's hash, so
-   * the last one stands for its stream.
+   * SHA-256 (hex) over every stream's name, length and last hash, ordered by name. Every event names its predecessor's
+   * hash, so the last one represents its stream.
    */
   readonly heads: string;
-  /** Of every stream: its length and the hash of its last event. */
+  /** Length and last event hash of every stream. */
   readonly byStream: ReadonlyMap<string, string>;
 }
 
-/**
- * Reads a whole log and recomputes every hash from the stored text. Throws for an event that does not have its hash or
- * is out of place.
- */
+/** Reads a whole log and recomputes every hash from the stored text. Throws for an event with a wrong hash or place. */
 export async function digestOf(
   store: LogReader,
   onProgress: (done: number) => void = () => undefined,
@@ -44,7 +41,7 @@ export async function digestOf(
   return { events, streams: byStream.size, log: log.digest('hex'), heads: heads.digest('hex'), byStream };
 }
 
-/** Streams that are not the same in both, by name; at most `limit`. */
+/** Names of streams that differ between both; at most `limit`. */
 export function differingStreams(one: LogDigest, other: LogDigest, limit: number): string[] {
   const names = new Set([...one.byStream.keys(), ...other.byStream.keys()]);
   return [...names]

@@ -2,53 +2,52 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Lease, Leases } from '../../ports/leases.ts';
 import type { Log } from '../../ports/log.ts';
 
-/** The right to work, as the work sees it. */
+/** The lease as the work sees it. */
 export interface LeaseGrant {
   readonly name: string;
   /** Fencing token: higher than that of every earlier holder. */
   readonly token: number;
-  /** False from the moment the lease may be somebody else's, also while this process was frozen. */
+  /** False as soon as another process may hold the lease, even if this process was suspended. */
   isHeld(): boolean;
-  /** Ends the work, lets the lease go and begins anew a moment later. */
+  /** Ends the work, releases the lease and starts over a moment later. */
   restart(reason: unknown): void;
 }
 
 export interface LeasedWork {
-  /** Resolves when nothing of it runs any more. */
+  /** Resolves once everything has stopped. */
   stop(): Promise<void>;
 }
 
 export interface WithLeaseOptions {
   readonly leases: Leases;
   readonly log: Log;
-  /** A holder that says nothing for this long has lost it. Default 10,000. */
+  /** A holder that does not renew for this long has lost the lease. Default 10,000. */
   readonly ttlMs?: number;
-  /** Between two tries to get it. Default 1,000. */
+  /** Pause between two attempts to acquire it. Default 1,000. */
   readonly retryMs?: number;
 }
 
-/** Work that runs wherever its lease is. */
+/** Work that runs in the process that holds the lease. */
 export interface RunningLease {
   readonly name: string;
   readonly isHeld: boolean;
   /**
-   * Settles after the first try: the work has begun, or somebody else has it. Rejects when the work could not begin at
-   * all.
+   * Settles after the first attempt: the work has started, or another process has the lease. Rejects if the work could
+   * not start.
    */
   readonly first: Promise<void>;
-  /** Stops the work and lets the next process in. */
+  /** Stops the work and releases the lease. */
   close(): Promise<void>;
 }
 
 const TTL_MS = 10_000;
 const RETRY_MS = 1_000;
-/** Renewals in the time of one lease: two may fail before it is lost. */
+/** Renewals per lease duration; two may fail before it is lost. */
 const RENEWALS = 3;
 
 /**
- * Keeps one piece of work running in exactly one of several processes, as far as that can be had: a process that stalls
- * loses its lease without noticing. What the work writes must therefore be guarded by the expected revision, or by the
- * grant's token.
+ * Runs work in exactly one of several processes, as far as possible: a process that stalls loses its lease without
+ * noticing. Everything the work writes must therefore be guarded by the expected revision, or by the grant's token.
  */
 export function withLease(
   name: string,
@@ -91,11 +90,11 @@ class LeaseHolder implements RunningLease {
     const retryMs = this.#options.retryMs ?? RETRY_MS;
     while (!this.#closing.signal.aborted) {
       const term = await this.#acquire();
-      // Closed while it asked: the next process need not wait for work that would end at once.
+      // Closed during the request: the next process need not wait for work that would end at once.
       if (term && this.#closing.signal.aborted) await term.release();
       else if (term) await this.#serve(term, first);
       first.resolve();
-      // Not in step with the others, so that the same process does not always win.
+      // Randomised, so that the same process does not always win.
       await sleep(retryMs * (0.5 + Math.random()), undefined, { signal: this.#closing.signal, ref: false }).catch(
         () => undefined,
       );
@@ -109,7 +108,7 @@ class LeaseHolder implements RunningLease {
       const lease = await this.#options.leases.acquire(this.name, ttlMs);
       return lease && new Term(lease, ttlMs, askedMs);
     } catch (error) {
-      // Nobody can tell who has it: then nobody works.
+      // If nobody knows the holder, nobody works.
       this.#options.log.warn({ err: error, lease: this.name }, 'a lease cannot be asked for');
       return null;
     }
@@ -145,7 +144,7 @@ class LeaseHolder implements RunningLease {
   }
 }
 
-/** One grant, kept alive until it is ended or lost. */
+/** One grant, renewed until it is ended or lost. */
 class Term {
   readonly #lease: Lease;
   readonly #ttlMs: number;

@@ -2,15 +2,15 @@ import type { CheckpointSigned } from '../../domain/events/operations-events.ts'
 import type { AuditAnchor } from '../../ports/audit.ts';
 import { parseCheckpoint, verifySignature, type VerifierKey } from './checkpoint-note.ts';
 
-/** A tree head that was once expected. */
+/** A tree head that was recorded earlier. */
 export interface ExpectedHead {
   readonly size: number;
   readonly root: Buffer;
-  /** Who remembers it, for people. */
+  /** The source of the record, for people. */
   readonly source: string;
 }
 
-/** What the signer remembers. */
+/** The head of a checkpoint that the signer remembers. */
 export const headOfAnchor = ({ size, rootHash }: AuditAnchor): ExpectedHead => ({
   size,
   root: Buffer.from(rootHash, 'base64'),
@@ -18,8 +18,7 @@ export const headOfAnchor = ({ size, rootHash }: AuditAnchor): ExpectedHead => (
 });
 
 /**
- * What a `CheckpointSigned` event promises, or why it is no checkpoint of this log. `key`: null leaves signatures
- * unchecked.
+ * The tree head in a `CheckpointSigned` event, or why it is not a checkpoint of this log. `key`: null skips signatures.
  */
 export function headOfEvent(
   data: CheckpointSigned['data'],
@@ -34,11 +33,11 @@ export function headOfEvent(
   return { size: parsed.size, root: parsed.root, source: 'the ledger' };
 }
 
-/** Compares expected heads with the tree in the order of their sizes, and names the stretch in which they part. */
+/** Compares recorded heads with the tree in order of size, and names the range in which they diverge. */
 export class HeadCheck {
   #lastGood = 0;
 
-  /** Null when the head is that of the log. `root`: of the log at that size. */
+  /** Null if the head matches. `root`: root of the log at that size. */
   check(head: ExpectedHead, root: Buffer): string | null {
     if (root.equals(head.root)) {
       this.#lastGood = Math.max(this.#lastGood, head.size);

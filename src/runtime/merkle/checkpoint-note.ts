@@ -2,19 +2,19 @@ import { createPublicKey, hash, verify } from 'node:crypto';
 import { must } from '../../domain/must.ts';
 
 /*
- * Checkpoints as C2SP defines them (c2sp.org/tlog-checkpoint in a c2sp.org/signed-note): three lines, an empty line,
- * and a line for each signature. A key's name is the log's origin.
+ * Checkpoints in the C2SP format (c2sp.org/tlog-checkpoint in a c2sp.org/signed-note): three lines, an empty line, and
+ * a line for each signature. A key's name is the log's origin.
  */
 
 export interface Checkpoint {
-  /** Names the log, and the key that signs for it. */
+  /** Names the log and its signing key. */
   readonly origin: string;
-  /** Leaves. */
+  /** Number of leaves. */
   readonly size: number;
   readonly root: Buffer;
 }
 
-/** A public key as auditors keep it: `<name>+<key id>+<base64 of the algorithm byte and the key>`. */
+/** A public key in the form that auditors keep: `<name>+<key id>+<base64 of the algorithm byte and the key>`. */
 export interface VerifierKey {
   readonly name: string;
   /** Four bytes in hex. */
@@ -24,7 +24,7 @@ export interface VerifierKey {
 }
 
 export interface SignedCheckpoint extends Checkpoint {
-  /** What is signed: everything before the empty line, with its last line break. */
+  /** The signed text: everything before the empty line, including its last line break. */
   readonly text: string;
   readonly signatures: readonly NoteSignature[];
 }
@@ -57,7 +57,7 @@ export function verifierKeyOf(name: string, publicKey: Uint8Array): VerifierKey 
 export const verifierKeyText = ({ name, id, publicKey }: VerifierKey): string =>
   `${name}+${id}+${Buffer.concat([Buffer.from([ED25519]), publicKey]).toString('base64')}`;
 
-/** Null when the text is not a verifier key, or its id is not that of its name and key. */
+/** Null if the text is not a verifier key, or its id does not match name and key. */
 export function parseVerifierKey(text: string): VerifierKey | null {
   const [, name, id, encoded] = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})$/.exec(text.trim()) ?? [];
   if (name === undefined || encoded === undefined) return null;
@@ -71,7 +71,7 @@ export function parseVerifierKey(text: string): VerifierKey | null {
 export const noteOf = (text: string, key: VerifierKey, signature: Uint8Array): string =>
   `${text}\n\u2014 ${key.name} ${Buffer.concat([Buffer.from(key.id, 'hex'), signature]).toString('base64')}\n`;
 
-/** Null when the text is not one checkpoint with at least one signature. */
+/** Null unless the text is one checkpoint with at least one signature. */
 export function parseCheckpoint(note: string): SignedCheckpoint | null {
   const end = note.indexOf('\n\n');
   if (end < 0) return null;
@@ -82,7 +82,7 @@ export function parseCheckpoint(note: string): SignedCheckpoint | null {
   return signatures && { origin, size: Number(size), root: Buffer.from(must(root), 'base64'), text, signatures };
 }
 
-/** Several checkpoints of one file, in its order; null when anything in it is not one. */
+/** The checkpoints of one file in order; null if any part is not a checkpoint. */
 export function parseCheckpoints(file: string): SignedCheckpoint[] | null {
   const notes = `${file.replaceAll('\r\n', '\n').trim()}\n`
     .split(/(?<=\n\u2014 [^\n]*\n)\n*(?!\u2014 )/u)
@@ -91,7 +91,7 @@ export function parseCheckpoints(file: string): SignedCheckpoint[] | null {
   return parsed.length > 0 && parsed.every((one) => one !== null) ? parsed : null;
 }
 
-/** Signature lines as a witness answers them; null when there is anything else, or nothing. */
+/** The signature lines of a witness's response; null if there is anything else, or nothing. */
 export function signaturesIn(lines: string): NoteSignature[] | null {
   if (!lines.endsWith('\n')) return null;
   const found: NoteSignature[] = [];
@@ -108,10 +108,10 @@ export function signaturesIn(lines: string): NoteSignature[] | null {
   return found;
 }
 
-/** `unsigned`: nobody signed it with this key. */
+/** `unsigned`: there is no signature with this key. */
 export type SignatureVerdict = 'valid' | 'invalid' | 'unsigned';
 
-/** Signatures by other keys, such as those of witnesses, are not looked at. */
+/** Ignores signatures by other keys, such as those of witnesses. */
 export function verifySignature({ text, origin, signatures }: SignedCheckpoint, key: VerifierKey): SignatureVerdict {
   const ours = signatures.filter(({ name, keyId }) => name === key.name && keyId === key.id);
   if (ours.length === 0 || origin !== key.name) return 'unsigned';

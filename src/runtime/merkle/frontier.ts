@@ -1,6 +1,9 @@
 import { EMPTY_ROOT, nodeHash } from './tree.ts';
 
-/** The right edge of a Merkle tree: enough to append and to know the root, in memory of the tree's height. */
+/**
+ * The right edge of a Merkle tree: enough to append leaves and compute the root. Memory is proportional to the tree's
+ * height.
+ */
 export class MerkleFrontier {
   readonly #peaks: { readonly width: number; readonly hash: Buffer }[] = [];
   #size = 0;

@@ -1,17 +1,17 @@
 import { consistencyProof, EMPTY_ROOT, HASH_BYTES, inclusionProof, nodeHash, rootOfLeaves, splitOf } from './tree.ts';
 import { must } from '../../domain/must.ts';
 
-/** Leaves under one kept node; each kept level is this many times as wide as the one below it. */
+/** Leaves under one stored node. Each stored level is narrower than the one below by this factor. */
 export const TILE_LEAVES = 256;
 const TILE = TILE_LEAVES;
 const FIRST_CAPACITY = 64;
 
-/** The leaf hashes from `from` up to, not including, `to`, one after another; at most `TILE` of them. */
+/** The leaf hashes from `from` up to but excluding `to`, concatenated; at most `TILE_LEAVES` of them. */
 export type LeafSource = (from: number, to: number) => Buffer;
 
 /**
- * A growing Merkle tree that keeps one node for every 256 leaves, 256 of those, and so on: 32 bytes for 256 events. The
- * leaves themselves stay where the events are and are asked for when a proof needs them.
+ * A growing Merkle tree that stores one node for every 256 leaves, 256 of those, and so on: 32 bytes for 256 events.
+ * The leaves themselves stay with the events and are read when a proof needs them.
  */
 export class MerkleLog {
   readonly #leaves: LeafSource;
@@ -34,10 +34,7 @@ export class MerkleLog {
     if (this.#size % TILE === 0) this.#keep(rootOfLeaves(this.#open));
   }
 
-  /**
-   * Appends `TILE_LEAVES` leaves of which only the node above them is known. Throws `RangeError` in the middle of a
-   * tile.
-   */
+  /** Appends `TILE_LEAVES` leaves given only the node above them. Throws `RangeError` in the middle of a tile. */
   appendTile(node: Buffer): void {
     if (this.#size % TILE !== 0) throw new RangeError(`a tree of ${this.#size} leaves is in the middle of a tile`);
     this.#size += TILE;
@@ -49,7 +46,7 @@ export class MerkleLog {
     return must(this.#levels[0]).at(index);
   }
 
-  /** The leaves of the newest tile while it is not complete. */
+  /** The leaves of the newest, incomplete tile. */
   openLeaves(): Buffer {
     return this.#open.subarray(0, (this.#size % TILE) * HASH_BYTES);
   }
@@ -64,7 +61,7 @@ export class MerkleLog {
     }
   }
 
-  /** Throws `RangeError` when the tree never had that size. */
+  /** Throws `RangeError` if the tree never had that size. */
   rootAt(size: number): Buffer {
     this.#assertReached(size);
     return size === 0 ? EMPTY_ROOT : Buffer.from(this.#hashOf(0, size));
@@ -96,7 +93,7 @@ export class MerkleLog {
     return nodeHash(this.#hashOf(from, middle), this.#hashOf(middle, to));
   }
 
-  /** The newest, incomplete tile is at hand. */
+  /** The newest, incomplete tile is in memory. */
   #leavesOf(from: number, to: number): Buffer {
     const openFrom = this.#size - (this.#size % TILE);
     if (from < openFrom) return this.#leaves(from, to);
@@ -109,7 +106,7 @@ export class MerkleLog {
   }
 }
 
-/** Hashes one after another in one piece of memory. */
+/** Hashes in one contiguous buffer. */
 class HashList {
   #bytes = Buffer.alloc(FIRST_CAPACITY * HASH_BYTES);
   #length = 0;

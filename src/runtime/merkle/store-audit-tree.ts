@@ -5,15 +5,15 @@ import { HistoryDiffers, type StoreAudit } from './store-audit.ts';
 import { InTurn } from '../util/in-turn.ts';
 
 export interface StoreAuditTreeOptions {
-  /** An audit that begins where it can; `isWhole` false when it trusts tiles that were kept elsewhere. */
+  /** Starts an audit as late in the log as possible; `isWhole` is false if it relies on stored tiles. */
   readonly begin: () => Promise<{ readonly audit: StoreAudit; readonly isWhole: boolean }>;
-  /** An audit that begins with the first event. */
+  /** Starts an audit with the first event. */
   readonly beginAnew: () => StoreAudit;
-  /** Whether old events are read again and again, at a low rate. */
+  /** Whether old events are reread continuously at a low rate. */
   readonly rechecks: boolean;
   readonly onDamaged: (message: string) => void;
   readonly log: Log;
-  /** Between two looks at the log. Default 1,000. */
+  /** Interval of polling the log. Default 1,000. */
   readonly everyMs?: number;
 }
 
@@ -148,7 +148,7 @@ export class StoreAuditTree implements AuditTree {
     this.#nextRecheck += 1;
   }
 
-  /** Takes in what is new; one call after the other. */
+  /** Adds new events; calls are sequential. */
   #follow(): Promise<void> {
     return this.#turns.run(() =>
       this.#watched(async () => {
@@ -158,7 +158,7 @@ export class StoreAuditTree implements AuditTree {
     );
   }
 
-  /** Whatever the task finds to differ is the end of trust. */
+  /** Any difference found by the task ends the trust in the log. */
   async #watched<Value>(task: () => Promise<Value>): Promise<Value> {
     try {
       return await task();

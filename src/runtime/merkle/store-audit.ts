@@ -8,12 +8,12 @@ import { StreamEnds } from './stream-ends.ts';
 import { must } from '../../domain/must.ts';
 import { dataOf } from '../commands/codec.ts';
 
-/** The history is not what it was; the message says what and where. */
+/** The history was altered; the message says what and where. */
 export class HistoryDiffers extends Error {
   override readonly name = 'HistoryDiffers';
 }
 
-/** What is kept of a complete tile: enough to begin in the middle of the log. */
+/** The stored part of a complete tile: enough to start in the middle of the log. */
 export interface KeptTile {
   /** Base64: the node above its leaves. */
   readonly node: string;
@@ -22,13 +22,13 @@ export interface KeptTile {
 }
 
 export interface StoreAuditOptions {
-  /** Recomputes each event's hash as it reads it. */
+  /** Recomputes each event's hash when reading it. */
   readonly store: Pick<EventStore, 'readAll' | 'readStream'>;
   /** Whether one position of this store comes after another. */
   readonly isAfter: (one: Position, other: Position) => boolean;
-  /** Null leaves signatures unchecked. */
+  /** Null skips signatures. */
   readonly verifierKey: string | null;
-  /** What must hold beside the checkpoints in the log. */
+  /** Recorded heads that must match, in addition to the checkpoints in the log. */
   readonly anchors: readonly AuditAnchor[];
 }
 
@@ -41,9 +41,8 @@ const PAGE = 512;
 const LOADED_TILES = 64;
 
 /**
- * The Merkle tree over a log whose positions are not dense: events are numbered in the order in which the log is read.
- * In memory are 32 bytes and one position for every 256 events; leaves are read back from the log when a proof needs
- * them.
+ * The Merkle tree over a log whose positions have gaps: events are numbered in reading order. Memory holds 32 bytes and
+ * one position for every 256 events; leaves are read back from the log when a proof needs them.
  */
 export class StoreAudit {
   readonly #store: StoreAuditOptions['store'];
@@ -54,11 +53,11 @@ export class StoreAudit {
   readonly #tree = new MerkleLog((from, to) => this.#leaves(from, to));
   readonly #heads = new HeadCheck();
   readonly #streams: StreamEnds;
-  /** Of the last event of each complete tile. */
+  /** Position of the last event of each complete tile. */
   readonly #tileEnds: Position[] = [];
   readonly #openPositions: Position[] = [];
   readonly #loaded = new Map<number, LoadedTile>();
-  /** Leaves that are signed checkpoints themselves, ascending; only of events that were read here. */
+  /** Leaves of signed checkpoints, ascending; only of events that were read here. */
   readonly #checkpointLeaves: number[] = [];
   #position: Position | null = null;
 
@@ -71,12 +70,12 @@ export class StoreAudit {
     this.#streams = new StreamEnds(store);
   }
 
-  /** Events taken in. */
+  /** Number of events added. */
   get size(): number {
     return this.#tree.size;
   }
 
-  /** How many tiles are complete. */
+  /** Number of complete tiles. */
   get tiles(): number {
     return this.#tileEnds.length;
   }
@@ -88,10 +87,7 @@ export class StoreAudit {
       .map((through, offset) => ({ node: this.#tree.tile(index + offset).toString('base64'), through }));
   }
 
-  /**
-   * Begins behind tiles that were kept elsewhere; what they promise must be proved by an anchor that lies at or behind
-   * their end.
-   */
+  /** Starts after stored tiles. An anchor at or after their end must prove them. */
   adopt(tiles: readonly KeptTile[]): void {
     for (const { node, through } of tiles) {
       this.#tree.appendTile(Buffer.from(node, 'base64'));
@@ -101,8 +97,8 @@ export class StoreAudit {
   }
 
   /**
-   * Takes in the next page of the log; how many events that were, 0 at its end. Rejects with `HistoryDiffers`, and with
-   * what the store rejects with. Calls must follow each other.
+   * Adds the next page of the log and returns the number of its events, 0 at the end. Rejects with `HistoryDiffers`,
+   * and with the store's errors. Calls must be sequential.
    */
   async take(): Promise<number> {
     const events = await this.#read(this.#position, PAGE);
@@ -114,14 +110,14 @@ export class StoreAudit {
           `event ${place} of the ledger (event ${event.revision} of stream ${event.stream}): ${fault}`,
         );
       if (event.type === 'CheckpointSigned') await this.#checkCheckpoint(event, place);
-      // From here on nothing waits: a page that broke off goes on behind its last whole event.
+      // No await from here on: after an interrupted page, reading resumes after its last complete event.
       this.#append(event);
       this.#checkExpected();
     }
     return events.length;
   }
 
-  /** Throws `HistoryDiffers` when more was signed than there is. */
+  /** Throws `HistoryDiffers` if more was signed than exists. */
   assertReachesSigned(): void {
     const ahead = this.#expected.at(-1);
     if (ahead)
@@ -141,7 +137,7 @@ export class StoreAudit {
     };
   }
 
-  /** Throws `RangeError` when the tree never had that size. */
+  /** Throws `RangeError` if the tree never had that size. */
   rootAt(size: number): Promise<Buffer> {
     return this.#withTiles([size - 1], () => this.#tree.rootAt(size));
   }
@@ -156,7 +152,7 @@ export class StoreAudit {
     return this.#withTiles([first - 1, second - 1], () => this.#tree.consistencyProof(first, second));
   }
 
-  /** The place of an event in the order of the log, from 0; the tree's size or more for one that it has not reached. */
+  /** The index of an event in log order, from 0; the tree's size or more if the tree has not reached it. */
   async leafOf(position: Position): Promise<number> {
     const tile = lowerBound(this.#tileEnds, (end) => this.#isAfter(position, end));
     const index =
@@ -169,10 +165,7 @@ export class StoreAudit {
     return Number.MAX_SAFE_INTEGER;
   }
 
-  /**
-   * Reads a complete tile anew, past everything that is remembered of it. Rejects with `HistoryDiffers` when it is not
-   * what it was.
-   */
+  /** Rereads a complete tile, bypassing everything cached. Rejects with `HistoryDiffers` if it was altered. */
   async recheck(tile: number): Promise<void> {
     this.#loaded.delete(tile);
     await this.#tile(tile);
@@ -209,7 +202,7 @@ export class StoreAudit {
     if (difference !== null) throw new HistoryDiffers(difference);
   }
 
-  /** Runs a task of the tree once the complete tiles around these leaves are at hand. */
+  /** Runs a task of the tree once the complete tiles around these leaves are loaded. */
   async #withTiles<Value>(leaves: readonly number[], task: () => Value): Promise<Value> {
     const isMissing = (leaf: number): boolean =>
       leaf >= 0 && tileOf(leaf) < this.#tileEnds.length && !this.#loaded.has(tileOf(leaf));
@@ -253,7 +246,7 @@ export class StoreAudit {
 
 const tileOf = (leaf: number): number => Math.floor(leaf / TILE_LEAVES);
 
-/** Index of the first value for which the test fails; it holds for all before. */
+/** Index of the first value for which the test fails; it holds for all values before. */
 function lowerBound<Value>(values: readonly Value[], holds: (value: Value) => boolean): number {
   let [low, high] = [0, values.length];
   while (low < high) {

@@ -1,10 +1,10 @@
 import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
 import { RecentMap } from '../util/recent-map.ts';
 
-/** Streams whose newest event is remembered, at least. */
+/** Minimum number of streams whose newest event is remembered. */
 const REMEMBERED = 50_000;
 
-/** Checks that each event names the event before it in its stream, while the whole log goes by in order. */
+/** Verifies, while the whole log is read in order, that each event names its predecessor in the stream. */
 export class StreamEnds {
   readonly #store: Pick<EventStore, 'readStream'>;
   readonly #ends = new RecentMap<string, { readonly revision: number; readonly hash: string }>(REMEMBERED);
@@ -14,8 +14,8 @@ export class StreamEnds {
   }
 
   /**
-   * What is wrong with the event's place, or null. `mustKnow`: read the event before it where it is not remembered;
-   * without that, a stream that was silent for long goes unchecked, as where a signed root says the same.
+   * What is wrong with the event's place, or null. `mustKnow`: reads the predecessor if it is not remembered. Without
+   * it, long-silent streams go unchecked, which suffices where a signed root covers them.
    */
   async fault(event: RecordedEvent, mustKnow: boolean): Promise<string | null> {
     const { stream, revision } = event;

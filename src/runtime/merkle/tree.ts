@@ -2,13 +2,12 @@ import { hash } from 'node:crypto';
 import { must } from '../../domain/must.ts';
 
 /*
- * The Merkle tree of RFC 9162 (section 2.1; the same tree as RFC 6962): SHA-256, leaves hashed behind a zero byte,
- * nodes behind a one. Sizes and indexes are counted in leaves and may pass 2^32, so no bit operators are used on them.
+ * The Merkle tree of RFC 9162 (section 2.1; the same tree as RFC 6962): SHA-256, with a zero byte before leaves and a
+ * one byte before nodes. Sizes and indexes are counted in leaves and may exceed 2^32, so bit operators must not be used
+ * on them.
  */
 
-/**
- * The hash of the leaves from `from` up to, not including, `to`; called for ranges that are subtrees of a tree only.
- */
+/** The hash of the leaves from `from` up to but excluding `to`; called only for ranges that are subtrees. */
 export type RangeHash = (from: number, to: number) => Buffer;
 
 export const HASH_BYTES = 32;
@@ -23,14 +22,14 @@ export const leafHash = (entry: Uint8Array): Buffer => hash('sha256', Buffer.con
 export const nodeHash = (left: Uint8Array, right: Uint8Array): Buffer =>
   hash('sha256', Buffer.concat([NODE, left, right]), 'buffer');
 
-/** The largest power of two below `size`, which is at least 2. */
+/** The largest power of two below `size`, which must be at least 2. */
 export function splitOf(size: number): number {
   let split = 1;
   while (split * 2 < size) split *= 2;
   return split;
 }
 
-/** The root over leaf hashes that lie one after another. */
+/** The root over concatenated leaf hashes. */
 export function rootOfLeaves(leaves: Buffer): Buffer {
   const count = leaves.length / HASH_BYTES;
   if (count === 0) return EMPTY_ROOT;
@@ -55,7 +54,7 @@ export function inclusionProof(leaf: number, size: number, hashOf: RangeHash): B
   return path.reverse();
 }
 
-/** Shows that the tree of `first` leaves is the beginning of that of `second`. `0 < first <= second`. */
+/** Proves that the tree of `first` leaves is a prefix of that of `second`. `0 < first <= second`. */
 export function consistencyProof(first: number, second: number, hashOf: RangeHash): Buffer[] {
   const path: Buffer[] = [];
   let from = 0;
@@ -100,7 +99,7 @@ export function verifyInclusion(
   return sn === 0 && same(found, root);
 }
 
-/** Whether the tree of `first` leaves is the beginning of that of `second` (RFC 9162, 2.1.4.2). */
+/** Whether the tree of `first` leaves is a prefix of that of `second` (RFC 9162, 2.1.4.2). */
 export function verifyConsistency(
   first: number,
   second: number,

@@ -6,14 +6,14 @@ type Listed = NonNullable<Projection['listed']>;
 
 interface Held {
   row: Row | null;
-  /** As it was before the batch; undefined when nobody asked. */
+  /** The row before the batch; undefined if it was not requested. */
   before: Row | null | undefined;
   isChanged: boolean;
 }
 
 /**
- * Rows of one table. What is asked for last is mostly asked for again, and a look-up among thousands of random keys
- * costs as much as what is done with the row.
+ * Rows of one table. The latest row is usually requested again, and a look-up among thousands of random keys costs as
+ * much as processing the row.
  */
 class HeldRows {
   readonly byKey = new Map<string, Held>();
@@ -33,16 +33,13 @@ class HeldRows {
   }
 }
 
-/**
- * The rows that one batch of one projection reads and writes. What came of a row is known at the end only, so each is
- * written once.
- */
+/** The rows that one batch of one projection reads and writes. Only the final version of a row is written. */
 export class BatchRows {
   readonly #readModel: Pick<ReadModel, 'getMany'>;
   readonly #cache: RowCache;
   readonly #listed: Listed;
   readonly #tables = new Map<string, HeldRows>();
-  /** Keys by table that were asked for and are not at hand. */
+  /** Requested keys that are not loaded, by table. */
   #missing: Map<string, Set<string>> | null = null;
 
   constructor(readModel: Pick<ReadModel, 'getMany'>, cache: RowCache, listed: Listed = {}) {
@@ -51,14 +48,14 @@ export class BatchRows {
     this.#listed = listed;
   }
 
-  /** Throws for a row that was not loaded: the projection did not name it. */
+  /** Throws for a row that was not loaded, because the projection did not name it. */
   readonly read: RowReader = <Kept extends object>(table: Table<Kept>, key: string): Kept | null => {
     const held = this.#tables.get(table)?.get(key);
     if (held === undefined) throw new Error(`row of ${table} was read but not named beforehand`);
     return held.row as Kept | null;
   };
 
-  /** Rows that will be read or written, to be had with `load`. */
+  /** Requests rows that will be read or written; `load` loads them. */
   want(refs: readonly RowRef[]): void {
     for (const { table, key, isNew } of refs) {
       const rows = this.#rowsOf(table);
@@ -69,7 +66,7 @@ export class BatchRows {
     }
   }
 
-  /** Null when every row is at hand, so that the caller need not wait. */
+  /** Null if every row is loaded, so that the caller need not wait. */
   load(): Promise<void> | null {
     const missing = this.#missing;
     this.#missing = null;
@@ -80,14 +77,14 @@ export class BatchRows {
     for (const change of changes) this.#write(change);
   }
 
-  /** Everything that the batch changes: of several changes to one row, the last one decides. */
+  /** All changes of the batch. Of several changes to one row, the last one counts. */
   changes(): Change[] {
     const changes: Change[] = [];
     for (const [table, { byKey }] of this.#tables) {
       const placesOf = this.#listed[table];
       for (const [key, { row, before, isChanged }] of byKey) {
         if (!isChanged) continue;
-        // A row that came and went within the batch was never there.
+        // A row created and deleted within the batch is left out.
         if (row) changes.push({ op: 'put', table, key, row });
         else if (before !== null) changes.push({ op: 'delete', table, key });
         if (placesOf) move(changes, key, before ? placesOf(before) : NOWHERE, row ? placesOf(row) : NOWHERE);
@@ -96,7 +93,7 @@ export class BatchRows {
     return changes;
   }
 
-  /** Once they are committed. Only what projections read is worth keeping. */
+  /** Call it after the commit. Only rows that projections read are cached. */
   commit(): void {
     for (const [table, { byKey }] of this.#tables) {
       for (const [key, { row, before }] of byKey) {
@@ -164,7 +161,7 @@ function move(changes: Change[], member: string, before: readonly ListPlace[], a
   }
 }
 
-/** Rows mostly come to their lists, or stay in all of them. */
+/** Rows are usually added to their lists, or stay in all of them. */
 function without(lists: readonly string[], places: readonly ListPlace[]): readonly string[] {
   if (places.length === 0) return lists;
   if (places.some((place) => place.lists === lists)) return [];

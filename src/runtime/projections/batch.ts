@@ -9,8 +9,8 @@ import { CHAIN_KEY, DigestChain } from './digest-chain.ts';
 import type { RowCache } from './row-cache.ts';
 
 /**
- * An event that a projection could not take; its changes are missing until the projection is rebuilt with a build that
- * can.
+ * An event that a projection could not process. Its changes are missing until the projection is rebuilt with a build
+ * that can.
  */
 export type ParkedEvent = {
   readonly projection: string;
@@ -22,14 +22,14 @@ export type ParkedEvent = {
   readonly parkedAtMs: number;
 };
 
-/** The event as decoded, or why it cannot be. */
+/** The decoded event, or why it cannot be decoded. */
 export interface ReadEvent {
   readonly recorded: RecordedEvent;
   readonly stored: StoredEvent<DomainEvent> | null;
   readonly error?: unknown;
 }
 
-/** An event that cannot be decoded is parked by every projection that it would concern. */
+/** An event that cannot be decoded is parked by every projection that it concerns. */
 export function readEvent(recorded: RecordedEvent): ReadEvent {
   try {
     return { recorded, stored: decodeEvent(recorded) };
@@ -47,13 +47,13 @@ export interface BatchResult {
 /** `name@version`: the owner of a checkpoint. */
 export const projectionId = ({ name, version }: Pick<Projection, 'name' | 'version'>): string => `${name}@${version}`;
 
-/** Of one projection, so that a rebuild forgets its own only. */
+/** Per projection, so that a rebuild clears only its own. */
 export const parkedTable = (projection: Projection): string => `parked_events:${projectionId(projection)}`;
 
-/** Of one projection, which is begun anew with its rows. */
+/** Per projection; restarted together with its rows. */
 export const chainTable = (id: string): string => `digest:${id}`;
 
-/** What `clear` and `next` of a read model are about. */
+/** The scope of a read model's `clear` and `next`. */
 export const ownedRows = (projection: Projection): OwnedRows => ({
   projection: projectionId(projection),
   tables: [...projection.tables, parkedTable(projection), chainTable(projectionId(projection))],
@@ -67,14 +67,14 @@ interface BatchContext {
   readonly cache: RowCache;
   readonly nowMs: number;
   /**
-   * Carries the digest of what the projection makes of the log along; absent: none is kept. `isFirst`: nothing was
-   * projected before.
+   * Continues the digest of the projection's results; absent: none is kept. `isFirst`: nothing was projected before.
    */
   readonly chain?: { readonly isFirst: boolean };
 }
 
 /**
- * What a batch of events changes for one projection. Infrastructure errors reject; an event it cannot take is parked.
+ * The changes of a batch of events for one projection. Infrastructure errors reject; an event that cannot be processed
+ * is parked.
  */
 export async function projectBatch(
   projection: Projection,
@@ -86,7 +86,7 @@ export async function projectBatch(
   return batch.result();
 }
 
-/** A batch that is given in parts, so that others may have their turn between them. */
+/** A batch given in parts, so that other work gets a turn between them. */
 export class ProjectionBatch {
   readonly #projection: Projection;
   readonly #context: BatchContext;
@@ -101,7 +101,7 @@ export class ProjectionBatch {
     this.#rows = new BatchRows(context.readModel, context.cache, projection.listed);
   }
 
-  /** The parts come in the order of the ledger. Rejects for infrastructure errors; the batch is lost then. */
+  /** Parts must come in log order. Rejects for infrastructure errors; the batch is then lost. */
   async take(events: readonly ReadEvent[]): Promise<void> {
     const relevant = events.filter(({ recorded }) => this.#concerns(recorded.stream));
     if (!this.#isBegun) await this.#begin();
@@ -123,7 +123,7 @@ export class ProjectionBatch {
     return chainTable(projectionId(this.#projection));
   }
 
-  /** A chain that was not carried from the first event on says nothing. */
+  /** A chain is meaningful only if it covers every event from the first. */
   async #begin(): Promise<void> {
     this.#isBegun = true;
     const { chain } = this.#context;
@@ -139,7 +139,7 @@ export class ProjectionBatch {
     return false;
   }
 
-  /** An event that it cannot take is found when it is applied. */
+  /** An event that cannot be processed is detected when it is applied. */
   #want(stored: StoredEvent<DomainEvent>): void {
     try {
       this.#rows.want(this.#projection.needs(stored));
@@ -148,7 +148,7 @@ export class ProjectionBatch {
     }
   }
 
-  /** Null when it need not be waited for. */
+  /** Null if there is nothing to wait for. */
   #take({ recorded, stored, error }: ReadEvent): Promise<void> | null {
     if (!stored) {
       this.#park(recorded, error);

@@ -6,14 +6,14 @@ export interface Following {
   readonly projections: Pick<RunningProjections, 'caughtUpTo'>;
 }
 
-/** For whoever asks about the rows of one projection. */
+/** For queries on the rows of one projection. */
 export interface FollowingOf extends Following {
   readonly projections: Pick<RunningProjections, 'caughtUpTo' | 'status'>;
 }
 
 /**
- * Waits until the look-ups show all that is in the ledger now; false when they do not within a bounded time. Those that
- * are being filled while others are served are not waited for: `isBeingFilled` tells of them.
+ * Waits until the look-ups contain everything in the event log now; false on timeout. Rows being filled beside served
+ * ones are not waited for; `isBeingFilled` reports those.
  */
 export async function caughtUpWithLedger({ store, projections }: Following, timeoutMs?: number): Promise<boolean> {
   const head = await store.head();
@@ -21,8 +21,8 @@ export async function caughtUpWithLedger({ store, projections }: Following, time
 }
 
 /**
- * Whether this process has not yet brought what is served of the projection to where the ledger was at any moment: its
- * rows are only a beginning.
+ * Whether this process has not yet brought the projection's served rows up to any current end of the event log, so that
+ * they are incomplete.
  */
 export const isBeingFilled = (projections: Pick<RunningProjections, 'status'>, id: string): boolean =>
   projections.status().some(({ projection, hasCaughtUp }) => projection === id && !hasCaughtUp);

@@ -2,13 +2,10 @@ import { hash } from 'node:crypto';
 import type { Position, RecordedEvent } from '../../ports/event-store.ts';
 import type { Row } from '../../ports/read-model.ts';
 
-/**
- * What a projection made of the log up to an event: equal wherever the same was made of it, whatever batches it came
- * in.
- */
+/** A digest of what a projection made of the log up to an event; equal for equal results, regardless of batches. */
 export type DigestMark = {
   readonly position: Position;
-  /** SHA-256 (hex) over what each event so far changed. */
+  /** SHA-256 (hex) over the changes of each event so far. */
   readonly digest: string;
 };
 
@@ -17,15 +14,15 @@ type ChainRow = { readonly digest: string; readonly marks: readonly DigestMark[]
 /** The row of a projection's chain in its table. */
 export const CHAIN_KEY = 'chain';
 
-/** One event in so many is marked, by its hash: everybody marks the same. */
+/** One event in this many is marked, selected by its hash, so that all processes mark the same ones. */
 const MARKED_IN = 64;
 export const isMarked = ({ hash: ofEvent }: Pick<RecordedEvent, 'hash'>): boolean =>
   parseInt(ofEvent.slice(-2), 16) % MARKED_IN === 0;
 
-/** As far as one may be behind another and still be compared with it. */
+/** Number of marks kept, which limits how far apart two processes can be and still be compared. */
 const MARKS = 16;
 
-/** The digest of a projection, carried on from event to event and kept with its rows. */
+/** The digest of a projection, continued from event to event and stored with its rows. */
 export class DigestChain {
   #digest: string;
   #marks: DigestMark[];
@@ -36,7 +33,7 @@ export class DigestChain {
     this.#marks = [...marks];
   }
 
-  /** `changed`: the changes of the event, or that there are none to be had. */
+  /** `changed`: the changes of the event, or that it was parked. */
   take(event: RecordedEvent, changed: readonly object[] | 'parked'): void {
     const { id, position } = event;
     this.#digest = hash('sha256', `${this.#digest}${id}${JSON.stringify(changed)}`, 'hex');

@@ -16,12 +16,13 @@ export interface ProjectionDigest {
   /** SHA-256 (hex) over its rows by table and key, then its lists by name with their members in order. */
   readonly digest: string;
   readonly rows: number;
-  /** Events that it could not take. */
+  /** Number of events that it could not process. */
   readonly parked: number;
 }
 
 /**
- * Replays a log into an empty read model and says what came of it. Positions are left out: another store gives others.
+ * Replays a log into an empty read model and returns the digests. Positions are left out, because other stores assign
+ * other ones.
  */
 export async function projectionDigests(
   store: LogReader,
@@ -93,6 +94,6 @@ async function addList(digest: Hash, readModel: ReadModel, list: string): Promis
   }
 }
 
-/** Every list that the changes put something into or take something out of. */
+/** Every list to which the changes add members, or from which they remove some. */
 const listsIn = (changes: readonly Change[]): string[] =>
   changes.flatMap((change) => ('lists' in change ? change.lists : []));

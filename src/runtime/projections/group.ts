@@ -10,9 +10,9 @@ export interface BatchReport {
   readonly projections: readonly string[];
   readonly events: number;
   readonly changes: number;
-  /** From taking the batch to its commit. */
+  /** From receiving the batch to its commit. */
   readonly durationMs: number;
-  /** Of it, waiting for the read model to commit. */
+  /** The part spent waiting for the read model's commit. */
   readonly applyMs: number;
   /** Committed events not yet handled. */
   readonly lagEvents: number;
@@ -30,15 +30,15 @@ export interface GroupContext {
   readonly isChained: boolean;
   readonly onBatch: (report: BatchReport) => void;
   readonly onParked: (event: ParkedEvent) => void;
-  /** The group stands at `position`; it may take others in. */
+  /** The group has reached `position` and may merge with others. */
   readonly onSettled: (group: ProjectionGroup) => void;
-  /** It cannot go on with the group: it is not where that is. */
+  /** The work cannot continue with the group, because it is at another position. */
   readonly onStraggler: (work: ProjectionWork) => void;
 }
 
-/** Events projected in one turn of the event loop. */
+/** Events projected per turn of the event loop. */
 const PART_EVENTS = 1_024;
-/** Of them, those read from a file at a time: what lives no longer than a moment costs the collector nothing. */
+/** Events read from a file at a time; short-lived objects cost the garbage collector nothing. */
 const READ_EVENTS = 256;
 
 /** The events of a batch. */
@@ -51,11 +51,11 @@ function* partsOf(events: readonly RecordedEvent[]): Generator<readonly Recorded
 interface ProjectedBatch {
   readonly results: ReadonlyMap<ProjectionWork, BatchResult>;
   readonly events: number;
-  /** Null when there were none. */
+  /** Null if there were none. */
   readonly last: RecordedEvent | null;
 }
 
-/** Projections that stand at the same position, fed by one subscription. */
+/** Projections at the same position, fed by one subscription. */
 export class ProjectionGroup {
   readonly works: Set<ProjectionWork>;
   readonly #context: GroupContext;
@@ -65,7 +65,7 @@ export class ProjectionGroup {
   #isClosed = false;
   #hasCaughtUp = false;
   #lastAtMs = 0;
-  /** An apply failed: whether it was committed after all is not known. */
+  /** An apply failed, and it is unknown whether it was committed. */
   #isDoubtful = false;
 
   constructor(name: string, works: Iterable<ProjectionWork>, after: Position | null, context: GroupContext) {
@@ -99,7 +99,7 @@ export class ProjectionGroup {
     return this.#subscription.lag;
   }
 
-  /** Age of the last event handled while others wait; 0 when none do. */
+  /** Age of the last handled event while others wait; 0 if none do. */
   get lagSec(): number {
     return this.lagEvents === 0 || this.#lastAtMs === 0
       ? 0
@@ -110,12 +110,12 @@ export class ProjectionGroup {
     return this.#subscription.reached(position);
   }
 
-  /** Whether its rows are not served yet; then none of them are. */
+  /** Whether its rows are not served yet, which then holds for all of them. */
   get isNext(): boolean {
     return [...this.works].some(({ next }) => next !== null);
   }
 
-  /** Stops it between two batches until the answer is called. */
+  /** Pauses it between two batches until the returned function is called. */
   async hold(): Promise<() => void> {
     while (this.#busy) await this.#busy.catch(() => undefined);
     let goOn = (): void => undefined;
@@ -137,7 +137,7 @@ export class ProjectionGroup {
   }
 
   async #take(parts: Parts): Promise<void> {
-    // Nobody but `hold` keeps it busy here: events come one batch after the other.
+    // Only `hold` keeps it busy here, because batches arrive one after another.
     while (this.#busy) await this.#busy;
     if (this.#isClosed) return;
     this.#busy = this.#handle(parts);
@@ -172,7 +172,7 @@ export class ProjectionGroup {
     });
   }
 
-  /** A large batch is read and projected in parts, so that it neither lies in memory whole nor holds the thread. */
+  /** Reads and projects a large batch in parts, so that it neither fills memory nor blocks the thread. */
   async #project(parts: Parts, nowMs: number): Promise<ProjectedBatch> {
     const { isChained } = this.#context;
     const batches = [...this.works].map((work) => {
@@ -198,7 +198,7 @@ export class ProjectionGroup {
     return { results: new Map(batches.map(({ work, batch }) => [work, batch.result()])), events, last };
   }
 
-  /** When only some fail, those go on alone from where they are; when all do, the batch is tried again. */
+  /** If only some fail, those continue alone from where they are; if all do, the batch is retried. */
   async #apply(results: ReadonlyMap<ProjectionWork, BatchResult>, position: Position): Promise<void> {
     const applies = [...results].map(([work, { changes }]) => work.rows.apply(changes, position));
     const outcomes = await Promise.allSettled(applies);
@@ -220,8 +220,8 @@ export class ProjectionGroup {
   }
 
   /**
-   * A projection that is not where the group is must not see the batch: its last apply was committed after all, or its
-   * rows were lost.
+   * A projection at another position must not see the batch: its last apply was committed after all, or its rows were
+   * lost.
    */
   async #resolveDoubt(): Promise<void> {
     for (const work of this.works) if ((await work.rows.begin()) !== this.#position) this.#leave(work);

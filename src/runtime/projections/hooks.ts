@@ -1,18 +1,17 @@
 import type { ParkedEvent } from './batch.ts';
 import type { BatchReport } from './group.ts';
 
-/** What the runner tells of its work. */
+/** Events of the runner. */
 export interface ProjectionHooks {
   readonly onBatch?: (report: BatchReport) => void;
-  /** An alarm: the projection goes on without the event. */
+  /** An alarm: the projection continues without the event. */
   readonly onParked?: (event: ParkedEvent) => void;
   /**
-   * A projection is replayed from the beginning, and why; `resumed`: a rebuild that was asked for in an earlier run
-   * goes on.
+   * A projection is replayed from the beginning, and why; `resumed`: a rebuild requested in an earlier run continues.
    */
   readonly onRebuild?: (projection: string, reason: 'asked' | 'resumed' | 'checkpoint_beyond_log') => void;
-  /** Rows that were rebuilt are served from now on. */
+  /** Rebuilt rows are served from now on. */
   readonly onSwitched?: (projection: string) => void;
-  /** What happened outside a batch and is not waited for, such as a straggler that cannot start. */
+  /** An error outside a batch for which nobody waits, such as a straggler that cannot start. */
   readonly onError?: (error: unknown) => void;
 }

@@ -3,8 +3,9 @@ import type { Row } from '../../ports/read-model.ts';
 type Rows = Map<string, Row | null>;
 
 /**
- * The rows used last, as committed. Bounded; the rows of one batch live in `BatchRows` until they are committed. Rows
- * not used while half of the bound was filled with others go together, which is cheaper than keeping an order of use.
+ * The most recently used rows, as committed. Bounded; rows of a running batch stay in `BatchRows` until the commit.
+ * Rows not used while half of the capacity was filled with others are dropped together, which is cheaper than tracking
+ * the order of use.
  */
 export class RowCache {
   readonly #maxYoung: number;
@@ -16,7 +17,7 @@ export class RowCache {
     this.#maxYoung = Math.max(1, Math.floor(maxRows / 2));
   }
 
-  /** Undefined when it is not cached, null when there is no such row. */
+  /** Undefined if it is not cached, null if there is no such row. */
   get(table: string, key: string): Row | null | undefined {
     const young = this.#young.get(table)?.get(key);
     if (young !== undefined) return young;
@@ -34,7 +35,7 @@ export class RowCache {
     if (this.#youngCount >= this.#maxYoung) this.#age();
   }
 
-  /** A row that is not cached stays so. */
+  /** Does not add rows that are not cached. */
   refresh(table: string, key: string, row: Row | null): void {
     for (const rows of [this.#young.get(table), this.#old.get(table)]) if (rows?.has(key)) rows.set(key, row);
   }

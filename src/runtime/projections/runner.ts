@@ -18,12 +18,12 @@ export interface ProjectionRunnerOptions {
   readonly projections: readonly Projection[];
   readonly clock: Clock;
   readonly hooks?: ProjectionHooks;
-  /** Events whose rows are written in one go: bounds how long the writer is held, and memory. */
+  /** Events whose rows are written at once, which limits memory and how long the writer is blocked. */
   readonly maxBatch?: number;
-  /** Rows kept in memory for each projection. */
+  /** Cached rows per projection. */
   readonly cacheRows?: number;
   readonly decode?: (recorded: RecordedEvent) => StoredEvent<DomainEvent>;
-  /** Keeps digests that other processes' can be compared with. */
+  /** Maintains digests for comparison with other processes. */
   readonly isChained?: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface ProjectionStatus {
   readonly lagSec: number;
 }
 
-/** A rebuild is under way; a second one of the same projection would undo it. */
+/** A rebuild is running; a second one of the same projection would undo it. */
 export class RebuildRunning extends Error {
   override readonly name = 'RebuildRunning';
 }
@@ -48,22 +48,22 @@ export type RunningProjections = Pick<
 
 const MAX_BATCH = 128;
 const CACHE_ROWS = 20_000;
-/** Default wait of `caughtUpTo`. */
+/** Default timeout of `caughtUpTo`. */
 export const CATCH_UP_TIMEOUT_MS = 2_000;
 const RESTART_PAUSE_MS = 1_000;
 
 /**
  * Feeds projections from the event log in order. Projections at the same position share one subscription (a group); one
- * that is new or behind has its own until it catches up with the others. A rebuild fills separate rows beside those
- * that are served and replaces them once it has caught up.
+ * that is new or behind has its own until it catches up with the others. A rebuild fills separate rows beside the
+ * served ones and replaces them once it has caught up.
  */
 export class ProjectionRunner {
   readonly #options: ProjectionRunnerOptions;
   readonly #context: GroupContext;
   readonly #groups = new Set<ProjectionGroup>();
-  /** Projections whose rows are built anew beside those that are served. */
+  /** Projections whose rows are being rebuilt beside the served ones. */
   readonly #rebuilding = new Set<Projection>();
-  /** On no group until they are at work again. */
+  /** In no group until they are running again. */
   readonly #restarting = new Set<ProjectionWork>();
   #switching: Promise<void> | null = null;
   #groupsMade = 0;
@@ -88,8 +88,8 @@ export class ProjectionRunner {
   }
 
   /**
-   * Each projection goes on from its checkpoint, and each rebuild that was under way. What nobody has begun is built as
-   * in a rebuild: its rows are served when they are whole. Resolves when all are under way.
+   * Continues each projection from its checkpoint, and each interrupted rebuild. A new projection is built like a
+   * rebuild: its rows are served once they are complete. Resolves when all are running.
    */
   async start(): Promise<void> {
     const served = new Groups();
@@ -116,7 +116,7 @@ export class ProjectionRunner {
     this.#changed();
   }
 
-  /** Resolves once every projection has seen everything there was at some moment, and what was rebuilt is served. */
+  /** Resolves once every projection has reached a current end of the log, and rebuilt rows are served. */
   async ready(): Promise<void> {
     const isWaiting = (): boolean =>
       this.#groups.size === 0 || this.#rebuilding.size > 0 || [...this.#groups].some((group) => !group.hasCaughtUp);
@@ -124,8 +124,8 @@ export class ProjectionRunner {
   }
 
   /**
-   * Waits until the read model holds everything up to `position`, so that callers find what they wrote. True when it
-   * does, false when the time was up. What is being built is not waited for.
+   * Waits until the read model contains everything up to `position`, so that callers find what they wrote. True if it
+   * does, false on timeout. Does not wait for rows being built.
    */
   async caughtUpTo(position: Position, timeoutMs = CATCH_UP_TIMEOUT_MS): Promise<boolean> {
     let timer: NodeJS.Timeout | undefined;
@@ -137,7 +137,7 @@ export class ProjectionRunner {
           if ((await Promise.race([timeout, this.#change()])) === 'late') return false;
           continue;
         }
-        // A group that is merged into another one rejects: then the other one is asked.
+        // A group that merges into another one rejects; the other one is then asked.
         const outcome = await Promise.race([
           timeout,
           Promise.all(groups.map((group) => group.reached(position))).then(
@@ -154,9 +154,9 @@ export class ProjectionRunner {
   }
 
   /**
-   * Builds the rows of projections (`name` or `name@version`) anew beside those that are served, which are read until
-   * the new ones have caught up and take their place in one step. Resolves when the replay has begun. Throws
-   * `RebuildRunning` while one of them is being rebuilt.
+   * Rebuilds the rows of projections (`name` or `name@version`) beside the served ones, which are read until the new
+   * ones have caught up and replace them in one step. Resolves when the replay has started. Throws `RebuildRunning`
+   * while one of them is being rebuilt.
    */
   async rebuild(names: readonly string[]): Promise<void> {
     const wanted = names.map((name) => {
@@ -184,8 +184,8 @@ export class ProjectionRunner {
   }
 
   /**
-   * Of the rows that are served; of a projection without any, of those that will be. One that is on no group has caught
-   * up with nothing.
+   * Status of the served rows; for a projection without any, of those being built. One without a group has caught up
+   * with nothing.
    */
   status(): ProjectionStatus[] {
     const onGroups = [...this.#groups].flatMap((group) =>
@@ -207,7 +207,7 @@ export class ProjectionRunner {
       }));
   }
 
-  /** Events that a projection could not take, oldest first as far as positions sort. */
+  /** Events that a projection could not process, oldest first as far as positions sort. */
   async parked(limit = 100): Promise<ParkedEvent[]> {
     const found = await Promise.all(
       this.#options.projections.map((projection) => this.#options.readModel.scan(parkedTable(projection), { limit })),
@@ -229,7 +229,7 @@ export class ProjectionRunner {
     try {
       this.#groups.add(new ProjectionGroup(`projections-${this.#groupsMade}`, works, after, this.#context));
     } catch (error) {
-      // The store refuses a position that it never gave: the log was restored from an older copy, and what was derived
+      // The store refuses a position that it never gave: the log was restored from an older copy, so what was derived
       // from it is wrong.
       if (after === null || !(error instanceof RangeError)) throw error;
       for (const work of works) await this.#replay(work);
@@ -237,7 +237,7 @@ export class ProjectionRunner {
     this.#changed();
   }
 
-  /** Forgets rows that are wrong; they must not be served while others are built. */
+  /** Discards wrong rows, which must not be served while others are built. */
   async #replay({ projection, next }: ProjectionWork): Promise<void> {
     if (next) {
       await next.drop();
@@ -249,7 +249,7 @@ export class ProjectionRunner {
     await this.#build(projection);
   }
 
-  /** Rows that are gone are built as in a rebuild: in the place that is served they would be shown in part. */
+  /** Lost rows are built like in a rebuild; in place they would be served incomplete. */
   async #build(projection: Projection): Promise<void> {
     if (this.#rebuilding.has(projection)) return;
     this.#rebuilding.add(projection);
@@ -267,7 +267,7 @@ export class ProjectionRunner {
     while (!this.#isStopped) {
       try {
         const checkpoint = await work.rows.begin();
-        // Its rows are of another history now.
+        // Its rows belong to another history now.
         work.cache.clear();
         if (checkpoint === null && work.next === null) await this.#build(work.projection);
         else await this.#open([work], checkpoint);
@@ -280,7 +280,7 @@ export class ProjectionRunner {
     this.#restarting.delete(work);
   }
 
-  /** Groups that stand at the same position become one; what was built and has caught up takes its place. */
+  /** Merges groups at the same position; rows that were built and have caught up replace the served ones. */
   #settled(group: ProjectionGroup): void {
     for (const other of this.#groups) {
       if (
@@ -304,7 +304,7 @@ export class ProjectionRunner {
     this.#switching = this.#switch(built).then((isDone) => {
       this.#switching = null;
       for (const group of this.#groups) if (group.works.size === 0) this.#close(group);
-      // Without another event nobody else would let groups meet, look at what is built meanwhile, or try again.
+      // Without another event nothing else would merge groups, check rows being built, or retry.
       if (isDone) this.#settleAll();
       else setTimeout(() => this.#settleAll(), RESTART_PAUSE_MS).unref();
       this.#changed();
@@ -327,10 +327,10 @@ export class ProjectionRunner {
       if (isRestarting()) return false;
       const held = serving();
       return await whileTheyStand(built, held, async () => {
-        // What left its group meanwhile does not stand still: it would go on in the new rows from where it was in the
+        // A projection that left its group keeps running and would continue in the new rows from its position in the
         // old ones.
         if (isRestarting() || serving().some((group) => !held.includes(group))) return false;
-        // What was built may have been lost meanwhile: it is on another group then, at its beginning.
+        // The built rows may have been lost in the meantime; they then start over in another group.
         for (const work of works()) await this.#switchOne(work, built, held);
         return true;
       });
@@ -343,12 +343,12 @@ export class ProjectionRunner {
   async #switchOne(work: ProjectionWork, built: ProjectionGroup, serving: readonly ProjectionGroup[]): Promise<void> {
     const { projection } = work;
     try {
-      // When the ledger is empty, so is what is served.
+      // If the event log is empty, so are the served rows.
       if (built.position === null) await must(work.next).drop();
       else await must(work.next).promote();
     } catch (error) {
-      // Nobody knows whether it happened. What is served finds out when it writes; what was built begins where its rows
-      // are.
+      // It is unknown whether the switch happened. The served rows detect it at the next write; the built rows start
+      // from their checkpoint.
       built.works.delete(work);
       void this.#restart(work);
       throw error;
@@ -364,7 +364,7 @@ export class ProjectionRunner {
     group.close().catch((error: unknown) => this.#options.hooks?.onError?.(error));
   }
 
-  /** Those of served rows, but for any that is being filled for the first time, unless all are. */
+  /** Groups of served rows, without those being filled for the first time, unless all are. */
   #groupsOfNow(): ProjectionGroup[] {
     const groups = [...this.#groups].filter((group) => !group.isNext);
     const current = groups.filter((group) => group.hasCaughtUp);
@@ -380,7 +380,7 @@ export class ProjectionRunner {
   }
 }
 
-/** Projections by start position: those with the same one share a group. */
+/** Groups projections by start position. */
 class Groups {
   readonly works = new Map<Position | null, ProjectionWork[]>();
 

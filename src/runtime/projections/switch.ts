@@ -1,13 +1,13 @@
 import type { ProjectionWork } from './work.ts';
 import type { ProjectionGroup } from './group.ts';
 
-/** How long what is served may stand still for what is built to reach it. */
+/** How long the served rows may pause for the built ones to catch up. */
 const MEET_TIMEOUT_MS = 2_000;
 
 /**
- * Runs `work` while the group of what was built and the groups of what is served stand still, the first no less far
- * than the others, so that nobody sees rows go back. Answers what `work` does; false when they do not meet in time:
- * they are left as they were.
+ * Runs `work` while the groups of built and served rows are paused, with the built ones at least as far as the served
+ * ones, so that rows never go back. Returns the result of `work`; false if they do not meet in time, which leaves
+ * everything unchanged.
  */
 export async function whileTheyStand(
   built: ProjectionGroup,
@@ -41,7 +41,7 @@ async function reachedInTime(group: ProjectionGroup, position: string): Promise<
   }
 }
 
-/** What was built goes on as what is served: `served` in the place of `next`. */
+/** Makes built rows the served ones: replaces `next` with `served`. */
 export function takePlace(
   next: ProjectionWork,
   served: ProjectionWork,

@@ -5,7 +5,7 @@ import { caughtUpWithLedger, isBeingFilled } from './caught-up.ts';
 import { projectionId } from './batch.ts';
 import type { RunningProjections } from './runner.ts';
 
-/** Runs a reading of many rows, again when they were lost meanwhile. */
+/** Runs a read of many rows, again if they were lost during it. */
 export type WholeRows = <Value>(read: () => Promise<Value>) => Promise<Value>;
 
 export interface WholeRowsDeps {
@@ -18,9 +18,9 @@ export interface WholeRowsDeps {
 const ATTEMPTS = 3;
 
 /**
- * For what writes into the ledger by what rows say: the reading begins when they hold everything that the ledger held,
- * and counts when they were not lost before it ended. Rejects with `StoreUnavailable` otherwise: rows that are being
- * filled again are no facts.
+ * For code that writes events based on rows: the read starts once the rows contain everything in the event log, and
+ * counts only if they were not lost before it ended. Rejects with `StoreUnavailable` otherwise, because rows being
+ * refilled are no facts.
  */
 export function createWholeRows(
   { store, readModel, projections, timeoutMs }: WholeRowsDeps,
@@ -40,9 +40,9 @@ export function createWholeRows(
 }
 
 /**
- * Reads rows into memory and answers the position from which the ledger is to be followed so that nothing is missed:
- * null when there were none, or when they were lost. Reads again when they were lost meanwhile, so meeting a row twice
- * must do no harm; neither must rows that are newer than the position.
+ * Reads rows into memory and returns the position from which to follow the event log so that nothing is missed: null if
+ * there were none, or they were lost. Repeats the read if they were lost during it, so reading a row twice must be
+ * harmless; so must rows that are newer than the position.
  */
 export async function seedFrom(
   readModel: Pick<ReadModel, 'checkpoint' | 'generation'>,

@@ -3,12 +3,12 @@ import type { NextRows, ReadModel } from '../../ports/read-model.ts';
 import { ownedRows, projectionId } from './batch.ts';
 import { RowCache } from './row-cache.ts';
 
-/** A projection at work on rows of its own: those that are served, or those that are built beside them. */
+/** A projection with the rows that it writes: the served ones, or those being built beside them. */
 export interface ProjectionWork {
   readonly projection: Projection;
   readonly rows: Pick<NextRows, 'begin' | 'apply' | 'getMany'>;
   readonly cache: RowCache;
-  /** Set when the rows are not served yet. */
+  /** Set while the rows are not served yet. */
   readonly next: NextRows | null;
 }
 

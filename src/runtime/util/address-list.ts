@@ -1,11 +1,11 @@
 import ipaddr from 'ipaddr.js';
 
-/** Whether an address, as `createClientAddress` gives it, is on a list. */
+/** Whether an address, in the form of `createClientAddress`, is on a list. */
 export type AddressList = (address: string) => boolean;
 
 type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
-/** Reads IPv4 and IPv6 addresses and CIDR ranges; answers the first entry that is neither. */
+/** Parses IPv4 and IPv6 addresses and CIDR ranges; returns the first invalid entry. */
 export function parseAddressList(
   entries: readonly string[],
 ): { readonly allows: AddressList } | { readonly invalid: string } {
@@ -24,7 +24,7 @@ export function parseAddressList(
   };
 }
 
-/** IPv4 in IPv6 form is refused: such callers are known by their IPv4 address, so the entry would never match. */
+/** IPv4-mapped IPv6 is refused: such callers are known by their IPv4 address, so the entry would never match. */
 function rangeOf(entry: string): Range | null {
   const [text = '', prefix, ...more] = entry.split('/');
   const isFour = ipaddr.IPv4.isValidFourPartDecimal(text);

@@ -3,9 +3,8 @@ import type { Opinion, RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
 import { must } from '../../domain/must.ts';
 
 /**
- * Asks the providers whether a transfer cannot be in the chain: as many as there are, two at most. One that shows the
- * transfer, or whose block at its height is the recorded one without a proof against it (null), outweighs any number of
- * others.
+ * Asks the providers, at most two, whether a transfer cannot be in the chain. One that returns the transfer, or has the
+ * recorded block at its height without a proof against it (null), outweighs any number of others.
  */
 export async function agreedDisproof(
   pool: Pick<RpcPool, 'size' | 'survey'>,

@@ -2,15 +2,13 @@ import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
 import { must } from '../../domain/must.ts';
 
-/**
- * Whose address a request has: of the client as far as the trusted proxies tell, never what the client itself claims.
- */
+/** The client's address of a request according to the trusted proxies, never according to the client. */
 export type ClientAddress = (request: Pick<IncomingMessage, 'headers' | 'socket'>) => string;
 
 /**
- * Each reverse proxy appends to `X-Forwarded-For` whom it was called by, so only the last `trustedProxies` entries were
- * written by our proxies; whatever stands before them came from the client. Without trusted proxies the header is
- * not read. An entry that is no address counts as the proxy's own. IPv4 addresses in IPv6 form become IPv4.
+ * Each reverse proxy appends its caller's address to `X-Forwarded-For`, so only the last `trustedProxies` entries come
+ * from our proxies; everything before them comes from the client. Without trusted proxies the header is ignored. An
+ * invalid entry counts as the proxy's own address. IPv4-mapped IPv6 addresses become IPv4.
  */
 export function createClientAddress(trustedProxies: number): ClientAddress {
   return ({ headers, socket }) => {
@@ -22,7 +20,7 @@ export function createClientAddress(trustedProxies: number): ClientAddress {
   };
 }
 
-/** With its port or without; null for what is no address. */
+/** With or without a port; null for an invalid address. */
 function canonicalAddress(text: string): string | null {
   const bare = /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? /^(\d+\.\d+\.\d+\.\d+):\d+$/.exec(text)?.[1] ?? text;
   const withoutZone = must(bare.split('%', 1)[0]);
@@ -31,8 +29,8 @@ function canonicalAddress(text: string): string | null {
 }
 
 /**
- * What limits count together: one IPv4 address, or one IPv6 network: the /64 of a link, or the /48 that a single
- * subscriber may have in all.
+ * The unit for limits: one IPv4 address, or one IPv6 network: the /64 of a link, or the /48 that a single subscriber
+ * may have.
  */
 export function addressGroup(address: string, ipv6Prefix: 48 | 64 = 64): string {
   if (!ipaddr.IPv6.isValid(address)) return address;

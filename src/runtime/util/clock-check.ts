@@ -1,9 +1,9 @@
 import type { Clock } from '../../ports/clock.ts';
 
-/** What one witness says of our clock. */
+/** One witness's observation of our clock. */
 export interface Witness {
   readonly source: string;
-  /** How far our clock is ahead of it; a block only tells by how much we are behind it at least. */
+  /** How far our clock is ahead of it. A block only gives a lower bound of how far we are behind. */
   readonly offsetMs: number;
   readonly agrees: boolean;
 }
@@ -11,7 +11,7 @@ export interface Witness {
 export interface ClockVerdict {
   /** More witnesses contradict our clock than agree with it. */
   readonly isInDoubt: boolean;
-  /** The middle of what servers say; null while none has said anything. */
+  /** The median of the servers' observations; null while there are none. */
   readonly offsetMs: number | null;
   readonly witnesses: readonly Witness[];
 }
@@ -23,24 +23,24 @@ export interface BlockTime {
 }
 
 interface Heard {
-  /** What the witness's clock shows, at `atMs` of ours that never steps. */
+  /** The witness's clock at `atMs` of our monotonic clock. */
   readonly remoteMs: number;
   readonly atMs: number;
   readonly uncertaintyMs: number;
 }
 
-/** Beyond what servers and blocks differ by on a good day; far below what a signature (300 s) or a deadline bears. */
+/** More than servers and blocks normally differ; far less than a signature (300 s) or a deadline tolerates. */
 export const CLOCK_TOLERANCE_MS = 30_000;
-/** `Date` headers have whole seconds, the rest cut off. */
+/** `Date` headers are truncated to whole seconds. */
 const HALF_SECOND_MS = 500;
-/** Slower answers tell too little. */
+/** Slower responses are too imprecise. */
 const MAX_ROUND_TRIP_MS = 5_000;
-/** A witness that has said nothing for so long says nothing. */
+/** A witness is ignored after being silent for this long. */
 const FORGOTTEN_AFTER_MS = 600_000;
 
 /**
- * Whether our clock can be believed: the clocks of the servers that we ask anyway, and the blocks that we read, are
- * remembered against a clock that never steps, so that a step of ours is seen at once, before anything new was heard.
+ * Whether our clock can be trusted. The clocks of servers that we talk to anyway, and of blocks that we read, are
+ * recorded against a monotonic clock, so that a step of our clock is detected at once, before any new observation.
  */
 export class ClockCheck {
   readonly #clock: Clock;
@@ -54,14 +54,14 @@ export class ClockCheck {
     this.#monotonicMs = monotonicMs;
   }
 
-  /** A server's clock, from an answer that took `roundTripMs`. */
+  /** Records a server's clock from a response that took `roundTripMs`. */
   readonly heard = (source: string, remoteMs: number, roundTripMs: number): void => {
     if (!Number.isFinite(remoteMs) || roundTripMs > MAX_ROUND_TRIP_MS) return;
     const uncertaintyMs = HALF_SECOND_MS + roundTripMs / 2;
     this.#servers.set(source, { remoteMs: remoteMs + uncertaintyMs, atMs: this.#monotonicMs(), uncertaintyMs });
   };
 
-  /** Chains to look at whenever a verdict is asked for. */
+  /** Registers chains to examine with every verdict. */
   watchBlocks(newest: () => readonly BlockTime[]): void {
     this.#newest = newest;
   }
@@ -76,7 +76,7 @@ export class ClockCheck {
       this.#servers,
       ({ offsetMs, uncertaintyMs }) => Math.abs(offsetMs) <= CLOCK_TOLERANCE_MS + uncertaintyMs,
     );
-    // An old block tells nothing of a clock that is fast: the chain may stand still.
+    // An old block proves nothing about a fast clock, because the chain may have stalled.
     const blocks = this.#witnesses(this.#blocks, ({ offsetMs }) => offsetMs >= -CLOCK_TOLERANCE_MS).filter(
       ({ offsetMs }) => offsetMs <= CLOCK_TOLERANCE_MS,
     );
@@ -110,7 +110,7 @@ export class ClockCheck {
   }
 }
 
-/** It shares our clock, so its agreement says nothing. */
+/** It shares our clock, so its agreement proves nothing. */
 const isOnThisMachine = (source: string): boolean => /^(localhost|127\.[\d.]+|\[::1\])(:\d+)?$/.test(source);
 
 function middleOf(values: readonly number[]): number | null {

@@ -6,10 +6,9 @@ let armed = '';
 let left = 0;
 
 /**
- * Named places around the effects of money out where the crash tests kill the process: `name@n` ends it, as SIGKILL
- * does, at the n-th time it comes by; `file:<path>` reads the name from a file each time, so that a process that
- * already runs can be told where to end. The sandbox alone arms them, from `CRASH_AT`; production refuses to start with
- * it.
+ * Named points around the effects of outgoing money at which the crash tests kill the process: `name@n` ends it, like
+ * SIGKILL, at the n-th pass; `file:<path>` reads the name from a file each time, so that a running process can be told
+ * where to end. Only the sandbox arms them, from `CRASH_AT`; production refuses to start with it.
  */
 export function armCrashPoints(plan: string): void {
   setting = plan;
@@ -23,7 +22,7 @@ export function crashPoint(name: string): void {
   left -= 1;
   if (left > 0) return;
   process.kill(process.pid, 'SIGKILL');
-  // The signal is delivered before the next statement of this thread has any effect outside of it.
+  // The signal arrives before the next statement of this thread has any external effect.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 }
 

@@ -2,9 +2,7 @@ export type CsvCell = string | number | null;
 
 const NUMBER = /^-?\d+(\.\d+)?$/;
 
-/**
- * RFC 4180. Text that a spreadsheet would take for a formula begins with an apostrophe instead, which it shows as text.
- */
+/** RFC 4180. Text that a spreadsheet would interpret as a formula gets a leading apostrophe, which makes it text. */
 export function csvCell(cell: CsvCell): string {
   if (cell === null) return '';
   if (typeof cell === 'number' || NUMBER.test(cell)) return String(cell);

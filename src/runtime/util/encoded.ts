@@ -1,14 +1,14 @@
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { once } from './once.ts';
 
-/** A body in every encoding that browsers take. */
+/** A body in every encoding that browsers support. */
 export interface Encoded {
   readonly identity: Buffer;
   readonly br: Buffer;
   readonly gzip: Buffer;
 }
 
-/** Each is made by the first who asks for it. `quality` is brotli's, from 0 to 11; beyond 9, much time for little. */
+/** Encodes lazily. `quality` is brotli's, from 0 to 11; above 9 it takes much time for little gain. */
 export function encoded(body: Buffer, quality: number): Encoded {
   const br = once(() => brotliCompressSync(body, { params: { [constants.BROTLI_PARAM_QUALITY]: quality } }));
   const gzip = once(() => gzipSync(body, { level: 9 }));
@@ -23,6 +23,6 @@ export function encoded(body: Buffer, quality: number): Encoded {
   };
 }
 
-/** The shortest that the request takes; most browsers name gzip first and mean no order by it. */
+/** The shortest encoding that the request accepts; most browsers list gzip first without preferring it. */
 export const encodingFor = (request: { acceptsEncodings(encoding: string): string | false }): keyof Encoded =>
   (['br', 'gzip'] as const).find((encoding) => request.acceptsEncodings(encoding) === encoding) ?? 'identity';

@@ -1,7 +1,4 @@
-/**
- * Runs tasks one after another, in the order in which they came. One that fails does not keep the next one from its
- * turn.
- */
+/** Runs tasks sequentially in the order of arrival. A failure does not affect later tasks. */
 export class InTurn {
   #last: Promise<unknown> = Promise.resolve();
 
@@ -11,13 +8,13 @@ export class InTurn {
     return run;
   }
 
-  /** Resolves once every task that was given so far has ended. */
+  /** Resolves once every task given so far has ended. */
   async ended(): Promise<void> {
     await this.#last;
   }
 }
 
-/** Tasks of one key run one after another, in the order in which they came; those of others meanwhile. */
+/** Runs tasks of one key sequentially in the order of arrival, and tasks of different keys concurrently. */
 export class InTurnByKey {
   readonly #byKey = new Map<string, { readonly turns: InTurn; open: number }>();
 

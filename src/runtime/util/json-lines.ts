@@ -1,15 +1,15 @@
 import type { Readable } from 'node:stream';
 
-/** Longest line either side accepts; everything longer ends the connection. */
+/** Longest line that either side accepts; a longer one ends the connection. */
 export const MAX_JSON_LINE_BYTES = 1024 * 1024;
 
 export interface JsonLineHandler {
   onValue(value: unknown): void;
-  /** The other side broke the framing: a line too long or not JSON. Nothing is read after it. */
+  /** The other side broke the framing: a line is too long or not JSON. Nothing is read after it. */
   onFault(reason: string): void;
 }
 
-/** Reads one JSON value per line from a byte stream, with a bound on what it keeps. */
+/** Reads one JSON value per line from a byte stream, with bounded memory. */
 export function readJsonLines(stream: Readable, handler: JsonLineHandler): void {
   let kept: Buffer[] = [];
   let keptBytes = 0;
@@ -38,7 +38,7 @@ export function readJsonLines(stream: Readable, handler: JsonLineHandler): void 
   });
 }
 
-/** Undefined for what is not JSON; no JSON text means undefined. */
+/** Undefined for invalid JSON; no JSON text means undefined. */
 function parse(line: Buffer): unknown {
   try {
     return JSON.parse(line.toString('utf8')) as unknown;
@@ -47,5 +47,5 @@ function parse(line: Buffer): unknown {
   }
 }
 
-/** One value as the line that `readJsonLines` reads. */
+/** One value as a line for `readJsonLines`. */
 export const jsonLine = (value: unknown): string => `${JSON.stringify(value)}\n`;

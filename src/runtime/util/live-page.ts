@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 
 /**
- * What keeps a page up to date; `policy` goes into its content security policy, `head` into its head, `notice` into its
- * body.
+ * The parts that keep a page up to date: `policy` for its content security policy, `head` for its head, `notice` for
+ * its body.
  */
 export interface LivePage {
   readonly policy: string;
@@ -11,8 +11,8 @@ export interface LivePage {
 }
 
 /**
- * The page asks for itself every few seconds and changes in place, which leaves reading, focus and scrolling alone, and
- * says when no answer comes. Without script the browser loads it anew.
+ * The page requests itself every few seconds and updates in place, which preserves reading position and focus, and
+ * reports when no response comes. Without script the browser reloads it.
  */
 export function livePage(seconds: number): LivePage {
   const script = `setInterval(async () => {

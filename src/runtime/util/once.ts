@@ -1,7 +1,4 @@
-/**
- * Makes the value when it is first asked for, and keeps it. What `make` throws is thrown, and the next call tries
- * again.
- */
+/** Creates the value on first use and caches it. If `make` throws, the next call retries. */
 export function once<Value extends object>(make: () => Value): () => Value {
   let made: Value | null = null;
   return () => (made ??= make());

@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
 
-/** A passkey and where it is good: the host alone, and the address as browsers name it. */
+/** A passkey with its scope: the host, and the origin as browsers state it. */
 export interface Passkey {
   readonly rpId: string;
   readonly origin: string;
   readonly credentialId: string;
   /** COSE, base64url. */
   readonly publicKey: string;
-  /** How often the authenticator said before that it was used. */
+  /** The authenticator's previous signature counter. */
   readonly signCount: number;
 }
 
@@ -16,15 +16,15 @@ export interface Passkey {
 export const challengeOf = (text: string): string => hash('sha256', text, 'base64url');
 
 /**
- * How often the passkey was used, when its authenticator signed the text with its person verified; else null (Web
- * Authentication Level 3, section 7.2). Throws for an answer that is none.
+ * The new signature counter if the authenticator signed the text with user verification; otherwise null (Web
+ * Authentication Level 3, section 7.2). Throws for a malformed response.
  */
 export async function signCountOf(
   passkey: Passkey,
   text: string,
   response: AuthenticationResponseJSON,
 ): Promise<number | null> {
-  // Megabytes that only approvals and sign-ins need.
+  // Loaded lazily: megabytes that only approvals and sign-ins need.
   const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
   const { verified, authenticationInfo } = await verifyAuthenticationResponse({
     response,

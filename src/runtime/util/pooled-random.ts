@@ -1,8 +1,8 @@
 import { randomBytes, randomFillSync } from 'node:crypto';
 
 /**
- * One call of the system's generator costs as much as a few hundred bytes of it: without this a durable create takes 9
- * % more of the main thread.
+ * One call of the system's generator costs as much as a few hundred of its bytes. Without the pool a durable create
+ * takes 9 % more of the main thread.
  */
 const POOL_BYTES = 4_096;
 const LARGEST_SHARE = 64;
@@ -10,8 +10,8 @@ const pool = Buffer.alloc(POOL_BYTES);
 let used = POOL_BYTES;
 
 /**
- * Cryptographically secure random bytes, small amounts drawn ahead of use. Every byte is given out once, in memory of
- * its own, and what was given is wiped from the pool.
+ * Cryptographically secure random bytes, drawn in advance for small amounts. Every byte is returned once, in separate
+ * memory, and wiped from the pool.
  */
 export function randomBytesPooled(length: number): Uint8Array {
   if (length > LARGEST_SHARE) return randomBytes(length);

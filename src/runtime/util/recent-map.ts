@@ -1,6 +1,6 @@
 /**
- * What was set last, by key: two generations, of which the older is dropped whole. Deleting the oldest entry of a large
- * map one at a time would step over the gaps that all deletions before it have left.
+ * The most recently set entries, in two generations of which the older is dropped whole. Deleting the oldest entries of
+ * a large map one at a time would walk over the gaps left by earlier deletions.
  */
 export class RecentMap<Key, Value> {
   readonly #capacity: number;

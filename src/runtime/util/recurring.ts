@@ -1,4 +1,4 @@
-/** Work that is done again and again, with a pause after each time; never twice at once, and an error ends nothing. */
+/** Repeats work with a pause after each run; never runs it concurrently, and errors do not stop it. */
 export class Recurring {
   readonly #work: () => Promise<void>;
   readonly #pauseMs: number;
@@ -13,12 +13,12 @@ export class Recurring {
     this.#onError = onError;
   }
 
-  /** True from `close` on: long work may then end early. */
+  /** True once `close` was called; long work may then end early. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
 
-  /** Begins at once. */
+  /** Starts at once. */
   start(): void {
     this.#running = this.#work()
       .catch((error: unknown) => this.#onError(error))
@@ -27,7 +27,7 @@ export class Recurring {
       });
   }
 
-  /** Resolves when nothing runs any more. */
+  /** Resolves once everything has stopped. */
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#timer) clearTimeout(this.#timer);

@@ -5,8 +5,8 @@ import { must } from '../../domain/must.ts';
 
 /*
  * Sealed text is `v1.<key id>.<nonce>.<ciphertext and tag>`, the last two in base64url: AES-256-GCM with a random
- * 96-bit nonce. The key id names the key, so that keys can be rotated while old texts stay readable. The additional
- * data are the version, the key id and what the text was sealed for, so that a text moved elsewhere does not open.
+ * 96-bit nonce. The key id allows keys to be rotated while old texts remain readable. The additional data is the
+ * version, the key id and the context, so that a text moved elsewhere does not open.
  */
 
 const VERSION = 'v1';
@@ -17,12 +17,12 @@ const KEY_ID_BYTES = 4;
 const SEALED = /^v1\.([0-9a-f]{8})\.([\w-]{16})\.([\w-]{22,})$/;
 const SEALED_WITHIN = /\bv1\.([0-9a-f]{8})\.[\w-]{16}\.[\w-]{22,}/g;
 
-/** What is sealed apart, so that a process opens only what its role needs. */
+/** Kinds of secrets sealed with separate keys, so that a process can open only what its role needs. */
 export const SEALED_KINDS = ['api-secrets', 'webhook-secrets', 'personal-data'] as const;
 export type SealedKind = (typeof SEALED_KINDS)[number];
 export type SecretKind = Exclude<SealedKind, 'personal-data'>;
 
-/** The setting that names the keys of a kind; `MASTER_KEY` stands for each that is not set. */
+/** The setting with the keys of each kind; `MASTER_KEY` replaces those that are not set. */
 export const KEY_SETTINGS = {
   'api-secrets': 'API_SECRETS_KEY',
   'webhook-secrets': 'WEBHOOK_SECRETS_KEY',
@@ -35,26 +35,24 @@ const WORDS: Readonly<Record<SealedKind, string>> = {
   'personal-data': 'personal data',
 };
 
-/**
- * A key of one kind. It is derived from a key of the settings and says nothing of it, nor of the keys of other kinds.
- */
+/** A key of one kind, derived from a key in the settings. It reveals neither that key nor the keys of other kinds. */
 export interface SealingKey {
-  /** Eight hex digits, derived from the key, public. */
+  /** Eight hex digits derived from the key; public. */
   readonly id: string;
   readonly material: KeyObject;
 }
 
-/** The first one seals, all of them open. */
+/** The first key seals; all of them open. */
 export interface KeyList {
-  /** The setting they come from. */
+  /** The setting that they come from. */
   readonly setting: string;
   readonly keys: readonly [SealingKey, ...SealingKey[]];
 }
 
-/** The keys that a process holds; null for a kind that it was given none of. */
+/** The keys that a process holds; null for kinds without a key. */
 export type SealingKeys = { readonly [kind in SealedKind]: KeyList | null };
 
-/** Seals short secrets. `context` says what for: tenant, id, version and purpose. */
+/** Seals short secrets. `context` binds them to tenant, id, version and purpose. */
 export interface Sealer {
   /** Throws `KeyNotHeld`. */
   seal(kind: SecretKind, plain: Uint8Array, context: string): string;
@@ -71,24 +69,24 @@ export interface PersonalSealer {
   open(salt: Uint8Array, subject: string, sealed: string): string;
 }
 
-/** The text was altered, moved, or sealed under a key that is not configured. Never says more than its key id. */
+/** The text was altered, moved, or sealed under a key that is not configured. Reveals only its key id. */
 export class CannotOpen extends Error {
   override readonly name = 'CannotOpen';
 }
 
-/** This process was not given the key, since its role does not need it. */
+/** This process does not have the key, because its role does not need it. */
 export class KeyNotHeld extends Error {
   override readonly name = 'KeyNotHeld';
 }
 
-/** A key of the settings is not usable. The message never repeats it. */
+/** A key in the settings is invalid. The message never repeats it. */
 export class InvalidMasterKey extends Error {
   override readonly name = 'InvalidMasterKey';
 }
 
 /**
- * Reads the keys of a kind: one or more of 32 bytes, in hex or base64, separated by commas. The first one seals, so a
- * new key goes to the front and the old one stays behind it. Throws `InvalidMasterKey`.
+ * Parses the keys of a kind: one or more of 32 bytes, in hex or base64, separated by commas. The first one seals, so a
+ * new key is added in front and the old one stays behind it. Throws `InvalidMasterKey`.
  */
 export function parseKeys(kind: SealedKind, setting: string, text: string): KeyList {
   const [first, ...rest] = text
@@ -106,7 +104,7 @@ export const keysByKind = (listOf: (kind: SealedKind) => KeyList | null): Sealin
   'personal-data': listOf('personal-data'),
 });
 
-/** One text for every kind. Throws `InvalidMasterKey`. */
+/** The same text for every kind. Throws `InvalidMasterKey`. */
 export const parseMasterKeys = (text: string): SealingKeys => keysByKind((kind) => parseKeys(kind, 'MASTER_KEY', text));
 
 function decodeKey(setting: string, text: string): Buffer {
@@ -125,7 +123,7 @@ function decodeKey(setting: string, text: string): Buffer {
 const derivedKey = (kind: SealedKind, given: KeyObject): SealingKey =>
   sealingKeyOf(derive(given, `quittance/${kind}/v1`).export());
 
-/** A key of a kind from its own bytes, as the ledger keeps those that were retired. */
+/** A key of a kind from its own bytes, as the event log stores retired ones. */
 export function sealingKeyOf(bytes: Uint8Array): SealingKey {
   const material = createSecretKey(bytes);
   return {
@@ -162,7 +160,7 @@ export function openWith(list: KeyList, sealed: string, context: string): Uint8A
 
 export const isSealedUnder = ({ id }: SealingKey, sealed: string): boolean => sealed.startsWith(`${VERSION}.${id}.`);
 
-/** The ids of the keys that the sealed texts within a text were sealed under, one for each of them. */
+/** The key ids of all sealed texts within a text. */
 export const keyIdsWithin = (text: string): string[] => [...text.matchAll(SEALED_WITHIN)].map(([, id]) => must(id));
 
 export function createPersonalSealer(sealingKeys: SealingKeys): PersonalSealer {
@@ -180,12 +178,12 @@ export function createPersonalSealer(sealingKeys: SealingKeys): PersonalSealer {
 }
 
 /**
- * The data key of one subject: useless without the key of personal data, gone with the salt. One HMAC, since every
- * session needs one.
+ * The data key of one subject: useless without the key of personal data, and gone with the salt. A single HMAC, because
+ * every session needs one.
  */
 export function personalDataKey({ material }: SealingKey, salt: Uint8Array, subject: string): KeyObject {
   if (salt.length !== KEY_BYTES) throw new RangeError(`a salt has ${KEY_BYTES} bytes`);
-  // Ciphers take a key object in half the time they take bytes.
+  // Ciphers accept a key object in half the time that bytes take.
   return createSecretKey(createHmac('sha256', material).update(salt).update(subject).digest());
 }
 

@@ -1,9 +1,9 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 
-/** Who proves; told apart so that neither side's proof can be sent back to it as the other's. */
+/** The proving side; part of the proof, so that neither side's proof can be reflected as the other's. */
 export type Prover = 'service' | 'signer';
 
-/** What shows that somebody knows the secret, for one connection: a MAC over both sides' challenges. */
+/** Proves knowledge of the secret for one connection: a MAC over both sides' challenges. */
 export function proofOf(
   secret: string,
   prover: Prover,
@@ -14,7 +14,7 @@ export function proofOf(
     .digest('hex');
 }
 
-/** Compared as hashes, so that the time it takes tells nothing of what was expected, its length included. */
+/** Compares hashes, so that timing reveals nothing about the expected value, including its length. */
 export function isSame(given: string, expected: string): boolean {
   return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', expected, 'buffer'));
 }

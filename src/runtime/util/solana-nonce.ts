@@ -6,26 +6,26 @@ import { must } from '../../domain/must.ts';
 
 /*
  * Durable nonces: a transaction that names the value stored in a nonce account instead of a recent blockhash, and
- * advances the account with its first instruction, lives until that value is used, and of all that name one value one
- * lands at most.
+ * advances the account with its first instruction, is valid until that value is used. At most one of all transactions
+ * naming the same value can land.
  */
 
 const SYSTEM_PROGRAM = '11111111111111111111111111111111';
-/** Of `nonce::state::Versions` with an initialised `Current`. */
+/** Size of `nonce::state::Versions` with an initialised `Current`. */
 export const NONCE_ACCOUNT_BYTES = 80;
 const [CURRENT_VERSION, INITIALISED] = [1, 1];
 const [AUTHORITY_AT, NONCE_AT, FEE_AT] = [8, 40, 72];
 
-/** As many transactions of one treasury may be out at once. */
+/** Number of nonce accounts, and so of a treasury's transactions in flight. */
 export const NONCE_ACCOUNTS = 8;
 
-/** Loaded with the first use: the library is large, and many processes never need it. */
+/** Loaded on first use: the library is large, and many processes never need it. */
 let loaded: typeof Web3 | null = null;
 const web3 = (): typeof Web3 => (loaded ??= createRequire(import.meta.url)('@solana/web3.js') as typeof Web3);
 
 const seedOf = (index: number): string => `quittance nonce ${index}`;
 
-/** Where a treasury keeps its nonce account of this number; derived, so that nobody needs to be told. */
+/** The treasury's nonce account with this number, derived from its address. */
 export function nonceAccountOf(treasury: string, index: number): string {
   return base58(
     hash(
@@ -56,8 +56,8 @@ export function advanceNonce(treasury: string, index: number): Web3.TransactionI
 }
 
 /**
- * Makes the account: its space can be taken once only, so of all transactions that do so one lands at most.
- * `createAccount` in one step would fail forever once a stranger sent the address a coin.
+ * Creates the account. Its space can be allocated only once, so at most one of all transactions that do so lands.
+ * `createAccount` in one step would fail forever after a stranger sent coin to the address.
  */
 export function makeNonceAccount(treasury: string, index: number, lamports: bigint): Web3.TransactionInstruction[] {
   const { PublicKey, SystemProgram } = web3();
@@ -72,7 +72,7 @@ export function makeNonceAccount(treasury: string, index: number, lamports: bigi
   ];
 }
 
-/** The nonce account whose value this transaction advances first; null for a transaction of another kind. */
+/** The nonce account that this transaction advances first; null for other transactions. */
 export function advancedBy(transaction: Uint8Array): string | null {
   const { PublicKey, SystemInstruction, SystemProgram, Transaction } = web3();
   try {

@@ -2,18 +2,18 @@ import { createRequire } from 'node:module';
 import type * as Web3 from '@solana/web3.js';
 import { must } from '../../domain/must.ts';
 
-/** The classic SPL Token program; the coins we accept are its mints, never those of Token-2022. */
+/** The classic SPL Token program; accepted coins are its mints, never those of Token-2022. */
 export const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 const ASSOCIATED_TOKEN_PROGRAM = 'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL';
 
 /**
- * Places of the instructions in their programs (SPL Token `TokenInstruction`, SPL Associated Token Account
+ * Instruction numbers in their programs (SPL Token `TokenInstruction`, SPL Associated Token Account
  * `AssociatedTokenAccountInstruction`).
  */
 const TRANSFER_CHECKED = 12;
 const CREATE_IDEMPOTENT = 1;
 
-/** Loaded with the first use: the library is large, and many processes never need it. */
+/** Loaded on first use: the library is large, and many processes never need it. */
 let loaded: typeof Web3 | null = null;
 const web3 = (): typeof Web3 => (loaded ??= createRequire(import.meta.url)('@solana/web3.js') as typeof Web3);
 
@@ -31,15 +31,15 @@ export interface TokenTransfer {
   readonly toOwner: string;
   /** In the mint's smallest unit. */
   readonly units: bigint;
-  /** Of the mint: the program refuses others. */
+  /** Decimals of the mint; the program refuses a wrong value. */
   readonly decimals: number;
-  /** Pays the rent when the receiver has no account yet. */
+  /** Pays the rent if the receiver has no account yet. */
   readonly rentPayer: string;
 }
 
 /**
- * Makes the receiver's associated token account when it is missing, then moves tokens from the sender's to it. The
- * sender's owner signs the transfer, the rent payer the making.
+ * Creates the receiver's associated token account if it is missing, then moves tokens from the sender's to it. The
+ * sender's owner signs the transfer, the rent payer the creation.
  */
 export function tokenTransfer({
   mint,

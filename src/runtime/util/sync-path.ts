@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 
-/** Makes what was written to a file durable; of a directory, the names in it. */
+/** Makes a file's contents durable; for a directory, the names in it. */
 export function syncPath(path: string): void {
   const descriptor = openSync(path, 'r');
   try {

@@ -3,17 +3,17 @@ import { addressFamilyOf, type Network } from '../../domain/networks.ts';
 import { fromBase58 } from './base58.ts';
 
 /*
- * Whether the key behind an address signed a text as its wallets do: EIP-191 `personal_sign` on the EVM, TIP-191
+ * Verifies that the key of an address signed a text as wallets do: EIP-191 `personal_sign` on the EVM, TIP-191
  * (`signMessageV2`) on TRON, and on Solana the bytes themselves or the envelope of off-chain messages.
  */
 
 const SECP256K1 = /^0x[0-9a-f]{130}$/;
 const ED25519 = /^0x[0-9a-f]{128}$/;
 const TRON_PREFIX = '\x19TRON Signed Message:\n';
-/** Domain of the signature, version 0, and the format of limited UTF-8; the length follows. */
+/** Signing domain, version 0, and the format for limited UTF-8, followed by the length. */
 const OFF_CHAIN_HEADER = Buffer.concat([Buffer.of(0xff), Buffer.from('solana offchain'), Buffer.of(0, 1)]);
 
-/** `signature` in hex with `0x`, `address` in the network's own form. False for whatever is no signature. */
+/** `signature` is hex with `0x`, `address` in the network's own form. False for an invalid signature. */
 export async function isSignedByWallet(
   network: Network,
   address: string,
@@ -38,7 +38,7 @@ export async function isSignedByWallet(
   }
 }
 
-/** The account in hex; null when the signature is of none. */
+/** The account in hex; null if the signature is invalid. */
 async function recovered(text: string, signature: string, family: 'evm' | 'tron'): Promise<string | null> {
   const { concat, hashMessage, keccak256, recoverAddress, toUtf8Bytes } = await import('ethers');
   const message = toUtf8Bytes(text);
