@@ -3,18 +3,18 @@ import type { Mode } from '../domain/ids.ts';
 import type { Network, NetworkSettings, Token } from '../domain/networks.ts';
 import type { Block, Disproof, Transfer } from './chain.ts';
 
-/** An account that holds one token for one owner; money sent to the owner lands here. */
+/** An account that holds one token for one owner; money sent to the owner arrives here. */
 export interface TokenAccount {
   readonly account: string;
   readonly owner: string;
   readonly token: Token;
 }
 
-/** Balances as one look found them. */
+/** Balances at one moment. */
 export interface BalanceLook {
-  /** Token base units in the order asked; 0 where the account does not exist or is not what it should be. */
+  /** Token base units in the requested order; 0 if the account does not exist or is invalid. */
   readonly units: readonly bigint[];
-  /** Everything up to this slot is in the balances; the oldest one where the look took several calls. */
+  /** The balances include everything up to this slot; the oldest one if several calls were needed. */
   readonly slot: number;
   /** Chain time of that slot. */
   readonly timeSec: number;
@@ -25,58 +25,58 @@ export interface BalanceLook {
 export interface HistoryEntry {
   readonly txHash: string;
   readonly slot: number;
-  /** True when it is in the chain without effect. */
+  /** True if it is in the chain without effect. */
   readonly failed: boolean;
 }
 
 export interface HistoryOptions {
-  /** `confirmed` shows what may still vanish, `finalized` what stays. */
+  /** `confirmed` includes what may still vanish, `finalized` only what stays. */
   readonly commitment: 'confirmed' | 'finalized';
   /** Stops before this transaction; absent: reads to the account's beginning. */
   readonly until?: string;
-  /** A provider that has not come this far must not answer. */
+  /** A provider that has not reached this slot must not answer. */
   readonly minSlot?: number;
 }
 
-/** What one transaction did to one token account. */
+/** The effect of one transaction on one token account. */
 export interface AccountEffect {
-  /** Token base units; negative when money left. */
+  /** Token base units; negative if money left. */
   readonly unitsDelta: bigint;
   /**
-   * Null unless money arrived. `fromAddress` is null when not exactly one owner paid; `logIndex` is the account's place
+   * Null unless money arrived. `fromAddress` is null unless exactly one owner paid; `logIndex` is the account's index
    * in the transaction.
    */
   readonly transfer: Transfer | null;
 }
 
 /**
- * Reads a chain whose balances live in accounts and whose blocks are too many to read them all. Errors are thrown as
+ * Reads a chain whose balances are in accounts and whose blocks are too many to read all of them. Errors are thrown as
  * `ChainUnavailable` (retry later) or `WrongChain` (refuse to run).
  */
 export interface AccountChain {
   readonly network: Network;
   readonly mode: Mode;
   readonly settings: NetworkSettings;
-  /** Checks the genesis hash and the tokens. Throws `WrongChain` when they differ from the settings. */
+  /** Checks the genesis hash and the tokens. Throws `WrongChain` if they differ from the settings. */
   verify(): Promise<void>;
-  /** The accounts in which the owner receives the tokens of the settings. */
+  /** The accounts in which the owner receives the configured tokens. */
   tokenAccountsOf(owner: string): readonly TokenAccount[];
-  /** Confirmed balances of any number of accounts; with none it still tells slot and time. */
+  /** Confirmed balances of any number of accounts; with none it still returns slot and time. */
   balances(accounts: readonly TokenAccount[]): Promise<BalanceLook>;
-  /** Newest first. Throws `ChainUnavailable` rather than leave something out. */
+  /** Newest first. Throws `ChainUnavailable` rather than omit something. */
   history(account: string, options: HistoryOptions): Promise<readonly HistoryEntry[]>;
-  /** Null when no provider shows the transaction yet: ask again, never drop it. */
+  /** Null if no provider has the transaction yet: ask again, never drop it. */
   effectOf(txHash: string, account: TokenAccount): Promise<AccountEffect | null>;
-  /** Newest finalized block. */
+  /** Newest finalised block. */
   finalized(): Promise<Block>;
   /** Null for a slot without a block and above the head. */
   blockAt(slot: number): Promise<Block | null>;
-  /** The transfer as the current chain has it, read anew; null when it is not shown, which proves nothing. */
+  /** The transfer in the current chain, read anew; null if it is not found, which proves nothing. */
   transferAt(txHash: string, logIndex: number): Promise<Transfer | null>;
   /** As in `Chain`. */
   agreeOnFinality(transfer: Transfer, rule: FinalityRule): Promise<boolean>;
   /**
-   * Why the chain cannot hold a recorded transfer, as the chain itself shows; null while nothing shows it. As in
+   * Why the chain cannot contain a recorded transfer, proven by the chain itself; null without such proof. As in
    * `Chain`.
    */
   disprove(deposit: DepositFacts): Promise<Disproof | null>;

@@ -1,23 +1,23 @@
 import type { Mode } from '../domain/ids.ts';
 import type { AddressFamily } from '../domain/networks.ts';
 
-/** What a chain itself remembers of addresses. Throws `ChainUnavailable` when it cannot be asked. */
+/** A chain's own knowledge of addresses. Throws `ChainUnavailable` when it cannot be asked. */
 export interface AddressHistory {
-  /** Those that the chain knows: they hold or held an allow-listed coin, or sent a transaction. */
+  /** The addresses that the chain knows: they hold or held an allow-listed coin, or sent a transaction. */
   usedAmong(addresses: readonly string[]): Promise<ReadonlySet<string>>;
 }
 
-/** How far a wallet's indexes were leased, as remembered apart from the ledger. */
+/** How far a wallet's indexes were leased, as recorded outside the event log. */
 export interface AddressMark {
-  /** Every index below was leased, whatever the ledger says. */
+  /** Every index below was leased, whatever the event log says. */
   readonly next: number;
-  /** Addresses below this index are given out only after the chains were asked about them. */
+  /** Addresses below this index are assigned only after a check on their chains. */
   readonly checkBelow: number;
 }
 
 /**
- * Remembers marks where no backup of the ledger is restored with them, so that a restored ledger is noticed. Marks
- * belong to a wallet, named by its first address: another wallet starts anew.
+ * Stores marks where no backup of the event log restores them with it, so that a restored event log is noticed. Marks
+ * belong to a wallet, identified by its first address: another wallet starts over.
  */
 export interface AddressMarks {
   read(mode: Mode, family: AddressFamily, firstAddress: string): Promise<AddressMark | null>;

@@ -6,45 +6,45 @@ export interface CollectionAddress {
   readonly family: AddressFamily;
   readonly address: string;
   readonly derivationIndex: number;
-  /** Solana: the associated token account of the owner per coin, where the money lands. */
+  /** Solana: the owner's associated token account per coin, which receives the money. */
   readonly tokenAccounts?: Readonly<Partial<Record<Coin, string>>>;
 }
 
-/** Collection addresses derived ahead of demand; each is given out at most once, over restarts and nodes. */
+/** Collection addresses derived ahead of demand. Each is assigned at most once, across restarts and nodes. */
 export interface AddressPool {
-  /** Null when the family has none to give now: its networks are then left out of the session, never a 5xx. */
+  /** Null if the family has none to assign now. Its networks are then left out of the session, without an error. */
   take(mode: Mode, family: AddressFamily): CollectionAddress | null;
   /** Takes back an address that was never shown to anyone (its session was not stored). */
   giveBack(mode: Mode, address: CollectionAddress): void;
-  /** There may be addresses, but the holder of the keys has not called them its own. Absent: nobody is asked. */
+  /**
+   * Whether there may be addresses that the holder of the keys has not confirmed as its own. Absent: nobody is asked.
+   */
   isWithheld?(mode: Mode, family: AddressFamily): boolean;
 }
 
-/** What addresses are derived from, told apart without telling it. */
+/** Identifies the source of addresses without revealing it. */
 export interface AddressSource {
   readonly mode: Mode;
   readonly family: AddressFamily;
-  /**
-   * SHA-256 (hex) of the extended public key (key and chain code), or of all keys of an exported pool in their order.
-   */
+  /** SHA-256 (hex) of the extended public key (key and chain code), or of all keys of an exported pool in order. */
   readonly fingerprint: string;
-  /** Keys of an exported pool; null for an extended public key. */
+  /** Number of keys of an exported pool; null for an extended public key. */
   readonly keys: number | null;
 }
 
-/** Whoever holds the keys. */
+/** The holder of the keys. */
 export interface AddressOwner {
-  /** Rejects while it cannot be asked. */
+  /** Rejects while the holder cannot be asked. */
   owns(source: AddressSource): Promise<boolean>;
 }
 
-/** Turns an index into an address without any private key. */
+/** Derives addresses by index without any private key. */
 export interface AddressDeriver {
   readonly family: AddressFamily;
   readonly mode: Mode;
-  /** How many indexes exist; infinite for extended public keys, the pool's size for Solana. */
+  /** Number of indexes: infinite for extended public keys, the pool's size for Solana. */
   readonly capacity: number;
-  /** Absent: the holder of the keys is asked for each address. */
+  /** Absent: the holder of the keys derives each address. */
   readonly source?: AddressSource;
   derive(fromIndex: number, count: number): Promise<string[]>;
 }

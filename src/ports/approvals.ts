@@ -6,7 +6,7 @@ import type { Network } from '../domain/networks.ts';
 import type { OutgoingTransaction } from './outgoing.ts';
 import type { SettlementDestination, SignerRefusal } from './outgoing-signer.ts';
 
-/** How an approver is known to the signer. One person may have several; names tell people apart. */
+/** An approver's key. One person may have several; names identify people. */
 export type ApproverKey =
   | { readonly name: string; readonly kind: 'ed25519'; /** 32 bytes, base64url. */ readonly publicKey: string }
   | {
@@ -20,7 +20,7 @@ export type ApproverKey =
       readonly origin: string;
     };
 
-/** How far a ledger is on a network. */
+/** The place of an event log on a network. */
 export interface LedgerPlace {
   readonly network: Network;
   readonly place: JournalPlace;
@@ -28,15 +28,18 @@ export interface LedgerPlace {
 
 export type ProposedAdjustment = Omit<AdjustmentTerms, 'proposedBy'>;
 
-/** What wants two approvers. Who proposed it is none of them. */
+/** An action that needs two approvers other than its proposer. */
 export type ApprovalAct =
-  /** A refund is proposed by its merchant, whatever is said. */
+  /** The proposer of a refund is always its merchant, whatever the request says. */
   | { readonly kind: 'transaction'; readonly order: OutgoingTransaction; readonly proposedBy: string }
   | { readonly kind: 'settlement_address'; readonly destination: SettlementDestination; readonly proposedBy: string }
   | {
       readonly kind: 'resume';
       readonly mode: Mode;
-      /** Where the ledger is on networks whose journal is lost; what the signer's journal holds changes nothing. */
+      /**
+       * Places of the event log on networks whose journal is lost. They do not affect what the signer's journal
+       * contains.
+       */
       readonly anew: readonly LedgerPlace[];
       readonly proposedBy: string;
     }
@@ -48,7 +51,7 @@ export type ApprovalAct =
       readonly reason: string;
       readonly proposedBy: string;
     }
-  /** That a payment of the journal is written into a ledger that lost it. */
+  /** Writing a payment of the journal into an event log that lost it. */
   | {
       readonly kind: 'take_over';
       readonly mode: Mode;
@@ -56,15 +59,15 @@ export type ApprovalAct =
       readonly txHash: string;
       readonly reason: string;
       readonly proposedBy: string;
-      /** Who asked for the payment, where the ledger still knows: nobody approves a payment of their own. */
+      /** Who requested the payment, if the event log still knows: nobody approves a payment of their own. */
       readonly requestedBy: string | null;
     }
-  /** An entry that people post to the books by hand. */
+  /** A manual entry in the books. */
   | { readonly kind: 'adjustment'; readonly adjustment: ProposedAdjustment; readonly proposedBy: string }
-  /** The limits that the signer was started with, where they allow more than those in force. */
+  /** The limits with which the signer was started, if they allow more than those in force. */
   | { readonly kind: 'limits'; readonly mode: Mode; readonly proposedBy: string };
 
-/** The whole text that is signed, and the number in it: good for one approval, for some minutes. */
+/** The complete text to sign, and its number: valid for one approval within some minutes. */
 export interface ApprovalText {
   readonly text: string;
   readonly number: string;
@@ -79,7 +82,7 @@ export type ApprovalTerms =
 export type ApprovalProof =
   /** Base64url, over the text in UTF-8. */
   | { readonly kind: 'ed25519'; readonly signature: string }
-  /** What `navigator.credentials.get` answered for the challenge SHA-256 of the text; as JSON. */
+  /** The response of `navigator.credentials.get` to the challenge SHA-256 of the text, as JSON. */
   | { readonly kind: 'webauthn'; readonly response: WebAuthnAssertion };
 
 export interface WebAuthnAssertion {
@@ -102,16 +105,16 @@ export interface Approval {
   readonly proof: ApprovalProof;
 }
 
-/** `done`: two people agreed. */
+/** `done`: two people approved. */
 export type ApprovalVerdict =
   | { readonly ok: true; readonly approvers: readonly string[]; readonly done: boolean }
   | SignerRefusal;
 
-/** The signer's side of what two people must want. */
+/** The signer's methods for actions that need two people. */
 export interface ApprovalSigner {
   approvalTerms(act: ApprovalAct): Promise<ApprovalTerms>;
   approve(act: ApprovalAct, approval: Approval): Promise<ApprovalVerdict>;
-  /** The treasury's network stands still until two people explained each. Known ones change nothing. */
+  /** Stops the treasury's network until two people have explained each outflow. Known ones change nothing. */
   reportOutflows(
     mode: Mode,
     network: Network,

@@ -1,4 +1,4 @@
-/** A tree head that the signer has signed, as it remembers it. */
+/** A signed tree head, as the signer remembers it. */
 export interface AuditAnchor {
   readonly size: number;
   /** Base64. */
@@ -7,14 +7,14 @@ export interface AuditAnchor {
   readonly checkpoint: string;
 }
 
-/** Who signs, and what it signed before. */
+/** The signing key, and what it has signed. */
 export interface AuditIdentity {
   readonly origin: string;
-  /** The public key as auditors keep it (C2SP signed note, verifier key). */
+  /** The public key in the form that auditors keep (C2SP signed note, verifier key). */
   readonly verifierKey: string;
   /** Oldest first; the last one is the newest checkpoint. */
   readonly anchors: readonly AuditAnchor[];
-  /** Where the signer keeps them, for people. */
+  /** The signer's file of anchors, for people. */
   readonly anchorFile: string;
 }
 
@@ -22,66 +22,61 @@ export interface CheckpointRequest {
   readonly size: number;
   /** Base64. */
   readonly rootHash: string;
-  /** Base64: that the log the signer signed last is the beginning of this one; empty for the first. */
+  /** Base64 proof that the log last signed is a prefix of this one; empty for the first. */
   readonly consistency: readonly string[];
 }
 
 export type CheckpointVerdict =
   | { readonly ok: true; readonly checkpoint: string }
-  /** The log is not a continuation of what was signed before: it was cut off, rewritten, or is another one. */
+  /** The log does not extend what was signed before: it was truncated, rewritten, or is another one. */
   | { readonly ok: false; readonly message: string };
 
-/** The signer's part of tamper evidence: it signs only what continues what it signed before. */
+/** The signer's part of tamper evidence: it signs only extensions of what it signed before. */
 export interface CheckpointSigner {
-  /** Null when the signer signs no checkpoints. */
+  /** Null if the signer signs no checkpoints. */
   auditIdentity(): Promise<AuditIdentity | null>;
   signCheckpoint(request: CheckpointRequest): Promise<CheckpointVerdict>;
 }
 
 export interface AuditHead {
-  /** Events. */
+  /** Number of events. */
   readonly size: number;
   /** Base64. */
   readonly rootHash: string;
-  /** Position of the last of them; null for none. */
+  /** Position of the last of them; null if there are none. */
   readonly position: string | null;
-  /** Events other than signed checkpoints since the tree had the size that was asked about. */
+  /** Number of events, without signed checkpoints, since the tree had the requested size. */
   readonly othersSince: number;
 }
 
 export interface AuditState {
-  /** Events that are in the tree. */
+  /** Number of events in the tree. */
   readonly size: number;
-  /**
-   * `checking`: the history before the start is being read; `sound`: all of it is what it was; `damaged`: it is not.
-   */
+  /** `checking`: the history before the start is being read; `sound`: all of it is unaltered; `damaged`: it is not. */
   readonly integrity: 'checking' | 'sound' | 'damaged';
-  /** What was found, and where; null unless damaged. */
+  /** The fault and its location; null unless damaged. */
   readonly fault: string | null;
 }
 
-/**
- * The Merkle tree over every event in the ledger's order: an event's leaf is the SHA-256 of its canonical text, in
- * bytes.
- */
+/** The Merkle tree over every event in log order. An event's leaf is the SHA-256 of its canonical text, in bytes. */
 export interface AuditTree {
   readonly state: AuditState;
-  /** The tree as of now. `since`: a former size. */
+  /** The current tree. `since`: an earlier size. */
   head(since: number): Promise<AuditHead>;
   /** Base64. Rejects with `AuditTreeBehind` while the tree has not reached the size. */
   inclusionProof(leaf: number, size: number): Promise<string[]>;
   consistencyProof(first: number, second: number): Promise<string[]>;
-  /** The leaf of an event, or a number beyond the tree for an event that is newer. */
+  /** The leaf index of an event, or a number beyond the tree for a newer event. */
   leafOf(position: string): Promise<number>;
 }
 
-/** The tree does not reach that far: history is still being read, or there never were so many events. */
+/** The tree does not reach that far: history is still being read, or there never were as many events. */
 export class AuditTreeBehind extends Error {
   override readonly name = 'AuditTreeBehind';
 }
 
-/** A witness outside: it signs a checkpoint only when that continues the last one it saw (c2sp.org/tlog-witness). */
+/** An external witness, which signs a checkpoint only if it extends the last one it saw (c2sp.org/tlog-witness). */
 export interface CheckpointWitness {
-  /** Signature lines to be added to the note. Rejects when the witness does not answer or refuses. */
+  /** Signature lines to append to the note. Rejects when the witness does not answer or refuses. */
   cosign(checkpoint: string, size: number, proofFrom: (size: number) => Promise<readonly string[]>): Promise<string>;
 }

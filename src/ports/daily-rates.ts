@@ -1,11 +1,10 @@
-/** What coins were worth at the start of past days (UTC), as one source says. */
+/** One source's values of coins at the start of past UTC days. */
 export interface DailyRates {
-  /** For the books, such as `Kraken, daily close`. */
+  /** Name for the books, such as `Kraken, daily close`. */
   readonly source: string;
   /**
-   * Units of the currency for one coin, by day; without those that the source does not have. Throws when it does not
-   * answer.
-   * `days` are in order.
+   * Units of the currency per coin, by day, without days that the source does not have. Throws when it does not answer.
+   * `days` must be in order.
    */
   rates(
     coin: string,

@@ -8,11 +8,11 @@ export interface DeliveryAnswer {
   readonly body: Uint8Array;
 }
 
-/** What endpoints answered, kept for a while to help merchants; the ledger holds only the hash. */
+/** Endpoints' answers, kept for a while to help merchants; the event log has only their hashes. */
 export interface DeliveryAnswers {
-  /** Never waits; losing the last moments in a crash is accepted. */
+  /** Never waits; a crash may lose the last moments. */
   keep(answer: DeliveryAnswer): void;
-  /** By attempt; attempts whose answer was empty or has expired are missing. */
+  /** By attempt, without attempts whose answer was empty or has expired. */
   of(notificationId: NotificationId): Promise<ReadonlyMap<number, Uint8Array>>;
   close(): Promise<void>;
 }

@@ -3,37 +3,39 @@ import type { MerchantId } from '../domain/ids.ts';
 import type { QueueId } from '../domain/delivery-ids.ts';
 import type { NotificationField, NotificationType } from '../domain/notification-types.ts';
 
-/** A merchant's webhook endpoint as it stands now. */
+/** The current state of a merchant's webhook endpoint. */
 export interface WebhookEndpoint {
   readonly endpointId: string;
   readonly url: string;
-  /** HMAC key of the main signature, as the merchant holds it. */
+  /** HMAC key of the main signature, as the merchant has it. */
   readonly secret: KeyObject;
   /** An issued secret that is not active yet; from `activatesAtSec` on it signs the main header. */
   readonly nextSecret: { readonly key: KeyObject; readonly activatesAtSec: number } | null;
   readonly durableRedelivery: boolean;
-  /** Signed after Standard Webhooks, too. */
+  /** Whether requests are also signed according to Standard Webhooks. */
   readonly standardWebhooks: boolean;
   /** Events queue while it is suspended. */
   readonly suspended: boolean;
 }
 
-/** What an endpoint is told. */
+/** The notifications that an endpoint receives. */
 export interface Subscription {
-  /** Null for the default endpoint, which is told with or without a URL. */
+  /** Null for the default endpoint, which is included with or without a URL. */
   readonly furtherEndpointId: string | null;
   readonly types: ReadonlySet<NotificationType>;
   readonly fields: readonly NotificationField[];
 }
 
-/** Where merchants want their notifications, looked up anew at every attempt. */
+/** Merchants' endpoints, read again for every attempt. */
 export interface EndpointDirectory {
-  /** Null where there is nowhere to send to. Never waits: it runs on the path of every attempt. */
+  /** Null if there is no URL. Never waits, because every attempt calls it. */
   endpointOf(queue: QueueId): WebhookEndpoint | null;
-  /** What the merchant's endpoints are told, the default one first. Never waits. */
+  /** The subscriptions of the merchant's endpoints, the default one first. Never waits. */
   subscriptionsOf(merchantId: MerchantId): readonly Subscription[];
-  /** Writes that the endpoint is suspended; settles when that is durable. Repeating it changes nothing. */
+  /** Records that the endpoint is suspended; resolves when that is durable. Repeating it changes nothing. */
   suspend(merchantId: MerchantId, endpointId: string, reason: 'only_failures' | 'gone'): Promise<void>;
-  /** Called when an endpoint was set, removed, suspended or resumed, until the returned function is called. */
+  /**
+   * Calls the listener when an endpoint is set, removed, suspended or resumed. Returns the function that unsubscribes.
+   */
   onChange(listener: (queue: QueueId) => void): () => void;
 }

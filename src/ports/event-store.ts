@@ -1,9 +1,9 @@
-/** Opaque and totally ordered by the store that gave it; compare only for equality. */
+/** Opaque, and totally ordered by its store; callers may compare it only for equality. */
 export type Position = string;
 
-/** An event ready to be stored: `data` and `metadata` are JSON text, kept byte for byte. */
+/** An event ready to be stored: `data` and `metadata` are JSON text, preserved byte for byte. */
 export interface EncodedEvent {
-  /** UUID, kept over every retry of the same append. */
+  /** UUID, the same for every retry of an append. */
   readonly id: string;
   readonly type: string;
   readonly version: number;
@@ -21,12 +21,12 @@ export interface RecordedEvent extends EncodedEvent {
   readonly position: Position;
 }
 
-/** `no-stream`, or the revision of the stream's last event. There is no "any": every append states what it knows. */
+/** `no-stream`, or the revision of the stream's last event. There is no "any": every append states what it expects. */
 export type ExpectedRevision = 'no-stream' | number;
 
 /**
- * A record that must be durable no later than the events it rides with. The embedded store commits it in the same
- * transaction; distributed adapters write it before they answer and give no coCommit.
+ * A record that must be durable no later than the events of its append. The embedded store commits it in the same
+ * transaction; distributed adapters write it before they resolve and return no coCommit.
  */
 export interface CoCommit {
   readonly kind: 'nonce' | 'personal-key';
@@ -42,14 +42,14 @@ export interface AppendRequest {
 
 export type AppendResult =
   | { readonly ok: true; readonly revision: number; readonly position: Position }
-  /** `actual` is the stream's last revision, -1 when it does not exist. */
+  /** `actual` is the stream's last revision, -1 if it does not exist. */
   | { readonly ok: false; readonly actual: number };
 
 export interface ReadAllOptions {
   /** Exclusive; null reads from the beginning. */
   readonly after: Position | null;
   readonly limit: number;
-  /** Only streams whose name starts with one of these; all when absent. */
+  /** Only streams whose name starts with one of these; all if absent. */
   readonly streamPrefixes?: readonly string[];
 }
 
@@ -58,25 +58,26 @@ export interface SubscribeOptions {
   readonly after: Position | null;
   readonly streamPrefixes?: readonly string[];
   /**
-   * Events in order, never empty; the next batch comes after the promise settled. A rejection is retried with back-off.
+   * Events in order, never empty; the next batch follows once the promise has settled. A rejection is retried with
+   * backoff.
    */
   readonly onEvents: (events: readonly RecordedEvent[]) => Promise<void> | void;
   /**
-   * A batch in parts, for a store that can read them one after another, so that a large batch never lies in memory
-   * whole: called in the place of `onEvents`, with parts of at most `size` events. A rejection, also one by reading,
-   * begins the batch again.
+   * A batch in parts, for stores that can read them one after another, so that a large batch is never in memory whole:
+   * called instead of `onEvents`, with parts of at most `size` events. A rejection, or a failed read, restarts the
+   * batch.
    */
   readonly inParts?: {
     readonly size: number;
     readonly onParts: (parts: Iterable<readonly RecordedEvent[]>) => Promise<void>;
   };
-  /** Called each time the subscription has handed over everything there was. */
+  /** Called whenever the subscription has delivered everything there was. */
   readonly onCaughtUp?: () => void;
   readonly maxBatch?: number;
 }
 
 export interface Subscription {
-  /** Position of the last event whose batch was handled, or where it began. */
+  /** Position of the last event whose batch was handled, or the start position. */
   readonly position: Position | null;
   /** Events committed but not yet handled, as far as the store can tell cheaply. */
   readonly lag: number;
@@ -86,29 +87,29 @@ export interface Subscription {
 }
 
 /**
- * The ledger. Total order, gapless revisions per stream, expected revision checked atomically with the append.
- * Appending the same event ids again at the same expected revision answers as the first time did.
- * Every method rejects with `StoreUnavailable` when the outcome is unknown or the store is gone.
+ * The event log: total order, gapless revisions per stream, expected revision checked atomically with the append.
+ * Appending the same event ids again at the same expected revision returns the first result. Every method rejects with
+ * `StoreUnavailable` when the outcome is unknown or the store is unavailable.
  */
 export interface EventStore {
   append(request: AppendRequest): Promise<AppendResult>;
-  /** Oldest first from `from` (default 0); empty when the stream does not exist. */
+  /** Oldest first from `from` (default 0); empty if the stream does not exist. */
   readStream(stream: string, options?: { readonly from?: number; readonly limit?: number }): Promise<RecordedEvent[]>;
   /** The stream's newest event, or null. */
   lastOfStream(stream: string): Promise<RecordedEvent | null>;
   readAll(options: ReadAllOptions): Promise<RecordedEvent[]>;
   subscribe(options: SubscribeOptions): Subscription;
-  /** Position of the newest event; null when the log is empty. */
+  /** Position of the newest event; null if the log is empty. */
   head(): Promise<Position | null>;
   close(): Promise<void>;
 }
 
-/** The store did not answer, or answered that it cannot: nothing is known about the call. */
+/** The store did not answer, or is unavailable; the outcome of the call is unknown. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }
 
-/** The stored bytes are not what was written. Never retried: it is damage or tampering, and needs a person. */
+/** The stored bytes differ from what was written. Never retried: it is damage or tampering and needs a person. */
 export class DamagedEvent extends Error {
   override readonly name = 'DamagedEvent';
 }

@@ -1,7 +1,7 @@
-/** Bytes that are kept as a whole, to begin with the next time; losing them costs time alone. */
+/** Bytes stored as a whole to speed up the next start; losing them costs only time. */
 export interface KeptBytes {
-  /** Null when there are none. */
+  /** Null if there are none. */
   load(): Promise<Uint8Array | null>;
-  /** All of them or what was there before, also over a crash. A part is asked for when the one before is written. */
+  /** Atomic, even across a crash. Each part is requested after the previous one was written. */
   save(parts: Iterable<Uint8Array>): Promise<void>;
 }

@@ -1,18 +1,17 @@
-/** It can neither keep nor answer: its disk is full, or gone. Says nothing about what it was to keep. */
+/** It can neither store nor answer: its disk is full or gone. Says nothing about the data. */
 export class KeyedMemoryFailed extends Error {
   override readonly name = 'KeyedMemoryFailed';
 }
 
 /**
- * Plain data (what JSON can say, and bigints) by key, as much as there is of it: what does not fit into memory lies
- * elsewhere. Gone when it is closed.
- * `get` and `set` throw `KeyedMemoryFailed`.
+ * Plain data (JSON and bigints) by key, in any amount: what does not fit into memory is stored elsewhere. Discarded
+ * when closed. `get` and `set` throw `KeyedMemoryFailed`.
  */
 export interface KeyedMemory<Value> {
-  /** Keys that were ever set. */
+  /** Number of keys ever set. */
   readonly size: number;
   get(key: string): Value | undefined;
-  /** The value must not be changed afterwards. */
+  /** The value must not be modified afterwards. */
   set(key: string, value: Value): void;
   close(): void;
 }

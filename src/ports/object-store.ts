@@ -1,18 +1,15 @@
-/**
- * A place for named pieces of bytes, such as a folder or a bucket. Names consist of letters, digits, `.`, `_`, `-` and
- * `/`.
- */
+/** Storage for named objects, such as a folder or a bucket. Names consist of letters, digits, `.`, `_`, `-` and `/`. */
 export interface ObjectStore {
-  /** Where it is, for people; without any secret. */
+  /** The location, for people, without secrets. */
   readonly place: string;
   /**
-   * Replaces the whole piece or nothing of it; durable when it resolves. Only what this store itself read or wrote last
-   * under that name is replaced, and a name that it saw nothing of must be free: rejects otherwise, so that two
-   * services never write over each other.
+   * Replaces the object atomically; durable when it resolves. Only replaces what this store itself last read or wrote
+   * under that name, and an unseen name must be free: otherwise rejects, so that two services never overwrite each
+   * other.
    */
   put(name: string, bytes: Uint8Array): Promise<void>;
-  /** Null when there is none of that name. */
+  /** Null if there is no object with that name. */
   get(name: string): Promise<Buffer | null>;
-  /** The names that begin so, in order. */
+  /** Names with the prefix, in order. */
   list(prefix: string): Promise<string[]>;
 }

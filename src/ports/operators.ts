@@ -1,21 +1,21 @@
-/** Viewers read; operators decide, too. */
+/** Viewers read; operators also decide. */
 export const OPERATOR_ROLES = ['viewer', 'operator'] as const;
 export type OperatorRole = (typeof OPERATOR_ROLES)[number];
 
 export interface Operator {
   readonly id: string;
-  /** Stands as the actor on every event that follows from a request. */
+  /** The actor of every event that follows from a request. */
   readonly name: string;
   readonly role: OperatorRole;
   readonly createdAtSec: number;
 }
 
-/** Who may use the operator's HTTP API. Tokens are kept as hashes alone. */
+/** Users of the operator's HTTP API. Tokens are stored only as hashes. */
 export interface Operators {
   list(): readonly Operator[];
-  /** Adds an operator and answers the token, which is never told again. */
+  /** Adds an operator and returns the token, which is never available again. */
   create(name: string, role: OperatorRole, nowSec: number): { readonly operator: Operator; readonly token: string };
-  /** False when there is none of that id. */
+  /** False if there is none with that id. */
   revoke(id: string): boolean;
   find(token: string): Operator | null;
 }

@@ -20,62 +20,60 @@ export interface AccountBalances {
   readonly native: bigint;
 }
 
-/** Sends money of our own accounts on one network. Reads throw `ChainUnavailable`. */
+/** Sends money from our own accounts on one network. Reads throw `ChainUnavailable`. */
 export interface OutgoingChain {
   readonly network: Network;
   readonly mode: Mode;
   readonly settings: NetworkSettings;
-  /** `atLeast`: a block that the answering provider must have; one that lags is passed over. */
+  /** `atLeast`: a block that the answering provider must have; a lagging one is skipped. */
   balances(address: string, atLeast?: number): Promise<AccountBalances>;
-  /** What many addresses hold, in the order asked and in few calls; by final state where the chain serves that. */
+  /** Balances of many addresses in the given order, in few calls; in final state if the chain serves that. */
   finalBalances(addresses: readonly string[]): Promise<readonly AccountBalances[]>;
-  /** Balance, gas, freezes and pauses, as the chain has them now. */
+  /** Checks balance, gas, freezes and pauses in the current state. */
   check(order: OutgoingTransaction, reserved: Reserved): Promise<PreCheck>;
-  /** The next number of an account's own sequence, as far as blocks have come; null where the chain numbers none. */
+  /** The next nonce of an account according to blocks; null on chains without nonces. */
   nextNonce(address: string): Promise<number | null>;
   /**
-   * A transaction ready to be signed, at today's fees; null while nothing is free to tell it apart by
-   * (`sequence_busy`). `nonce` is null where the chain has none.
+   * A transaction ready to sign at current fees; null while nothing is free to make it unique (`sequence_busy`).
+   * `nonce` is null on chains without nonces.
    */
   draft(order: OutgoingTransaction, nonce: number | null, used: UsedNonces): Promise<TransactionDraft | null>;
-  /**
-   * What the network would take for a sweep at today's price, with the top-up that it needs first, in 10^-18 units of
-   * the native coin: an estimate.
-   */
+  /** Estimated cost of a sweep at current prices, including its top-up, in 10^-18 units of the native coin. */
   sweepFee(order: OutgoingTransaction): Promise<bigint>;
-  /** What the fee of a return of native coin may take, in 10^-18 units, and may come to until two people agreed. */
+  /** The highest fee that a return of native coin may cost until two people have approved it, in 10^-18 units. */
   returnFee(order: OutgoingTransaction): Promise<bigint>;
-  /** An account that the treasury must make before more of its transactions can be out; null where none is wanted. */
+  /**
+   * An account that the treasury must create before more of its transactions can be in flight; null if none is needed.
+   */
   missingAccount?(treasury: string, used: UsedNonces): Promise<MissingAccount | null>;
   /**
-   * The same at a fee the network would take now; null while the old fee is good enough or the chain cannot replace.
+   * The same transaction at a fee that the network would accept now; null while the old fee suffices or the chain
+   * cannot replace.
    */
   bump(draft: TransactionDraft): Promise<TransactionDraft | null>;
   /**
-   * A transaction that moves nothing and excludes the one drawn up; null while it would cost more than the limit
-   * allows. Absent where nothing that is signed keeps what comes after it from landing.
+   * A transaction that moves nothing and excludes the drafted one; null while it would exceed the fee limit. Absent on
+   * chains where a signed transaction never blocks later ones.
    */
   cancel?(draft: TransactionDraft): Promise<TransactionDraft | null>;
-  /** Hands the bytes to every provider. What they answer proves nothing, so there is no answer. */
+  /** Sends the bytes to every provider. Their responses prove nothing, so there is no result. */
   broadcast(sent: SentTransaction): Promise<void>;
-  /** Newest last. */
+  /** `sent` is oldest first. */
   fate(order: OutgoingTransaction, sent: readonly SentTransaction[]): Promise<Fate>;
-  /** Whether a transaction that had landed is still in the chain. */
+  /** Whether a landed transaction is still in the chain. */
   hasVanished(landed: Pick<LandedTransaction, 'txHash' | 'blockNumber' | 'blockHash'>): Promise<LandedCheck>;
-  /** How long a transaction may stay out before its fee is looked at again. */
+  /** How long a transaction may be in flight before its fee is reviewed. */
   readonly bumpAfterMs: number;
   /** The highest block that the chain calls final. */
   finalBlock(): Promise<number>;
   /**
-   * What transactions that are not ours took from an address, from a block to the newest one, each with its fee where
-   * the address paid it.
+   * What transactions other than ours took from an address, from a block to the newest one, each with its fee if the
+   * address paid it.
    */
   outflows(address: string, fromBlock: number, strangersAmong: StrangersAmong): Promise<readonly SeenOutflow[]>;
   /** The newest block, final or not. */
   newestBlock(): Promise<number>;
-  /**
-   * What transactions that are not ours brought to an address, as far as the chain tells and within a bound of calls.
-   */
+  /** What transactions other than ours brought to an address, as far as the chain shows, within a limit of calls. */
   inflows(address: string, sought: SoughtInflows, strangersAmong: StrangersAmong): Promise<readonly SeenInflow[]>;
   close(): Promise<void>;
 }
@@ -87,20 +85,20 @@ export interface MissingAccount {
   readonly rent: bigint;
 }
 
-/** Those of the transactions that we never signed. */
+/** The transactions among these that we never signed. */
 export type StrangersAmong = (txHashes: readonly string[]) => Promise<ReadonlySet<string>>;
 
-/** Some coins are dearer to look for than others, so those wanted are named. */
+/** Some coins are more expensive to search for, so the wanted ones are named. */
 export interface SoughtInflows extends BlockRange {
   readonly coins: readonly (Coin | NativeCoin)[];
 }
 
-/** What one transfer brought to one of our addresses, as the chain shows it. */
+/** One transfer to one of our addresses, as the chain shows it. */
 export interface SeenInflow {
   readonly coin: Coin | NativeCoin;
   /** 10^-18 units. */
   readonly units: bigint;
-  /** Null where the chain names no single one. */
+  /** Null unless the chain names exactly one. */
   readonly fromAddress: string | null;
   readonly txHash: string;
   readonly logIndex: number | null;
@@ -109,14 +107,14 @@ export interface SeenInflow {
 
 /** What one transaction took from one of our addresses, as the chain shows it. */
 export interface SeenOutflow {
-  /** Null, as `units` is, for a transaction of the address that moved none of our coins. */
+  /** Null, like `units`, for a transaction of the address that moved none of our coins. */
   readonly coin: Coin | NativeCoin | null;
   /** 10^-18 units. */
   readonly units: bigint | null;
-  /** Null where it went to several, or as a fee. */
+  /** Null if it went to several addresses, or was a fee. */
   readonly toAddress: string | null;
   readonly txHash: string;
-  /** Tells the outflows of one transaction apart: the place of its log, or a word. */
+  /** Distinguishes the outflows of one transaction: a log index, or a word. */
   readonly part: string;
   readonly blockNumber: number;
 }

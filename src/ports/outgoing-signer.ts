@@ -6,21 +6,21 @@ import type { Coin } from '../domain/money.ts';
 import type { Network } from '../domain/networks.ts';
 import type { OutgoingTransaction } from './outgoing.ts';
 
-/** What the signer is asked to sign, and how far the ledger has come. */
+/** A transaction to sign, and the place of the event log. */
 export interface SigningRequest {
   readonly order: OutgoingTransaction;
   readonly attempt: number;
   readonly draft: TransactionDraft;
   /**
-   * The place that the ledger's last signed transaction of this treasury has in the signer's journal; null before the
+   * The place in the signer's journal of this treasury's last signed transaction in the event log; null before the
    * first.
    */
   readonly ledger: JournalPlace | null;
 }
 
 /**
- * Why the signer does not sign. `denied`: never. `later`: when something changes. `stopped`: journal and ledger
- * disagree or a rule of safety is broken; nothing is paid from this treasury until an operator looked.
+ * Why the signer does not sign. `denied`: never. `later`: when something changes. `stopped`: journal and event log
+ * disagree or a safety rule is broken; nothing is paid from this treasury until an operator has looked.
  */
 export interface SignerRefusal {
   readonly ok: false;
@@ -35,7 +35,7 @@ export type Signature =
   | { readonly ok: true; readonly txHash: string; readonly signedBytes: string; readonly journal: JournalPlace }
   | SignerRefusal;
 
-/** The signer's account that everything but sweeps is paid from, per family. */
+/** The signer's account that pays everything except sweeps, per family. */
 export interface TreasuryAddresses {
   readonly evm: string;
   readonly tron: string;
@@ -55,22 +55,22 @@ export interface UsedCap {
 
 export interface SignerStatus {
   readonly stopped: boolean;
-  /** Reported, and not explained by two approvers. */
+  /** Reported, and not explained by two approvers yet. */
   readonly unknownOutflows: number;
   /** What refunds and returns may still take, by coin. */
   readonly caps: readonly UsedCap[];
-  /** Where the configuration allows more than is in force, in words. */
+  /** Where the configuration allows more than the limits in force, in words. */
   readonly limitsToApprove: readonly string[];
-  /** Approvals that proved nothing, since the signer's start. */
+  /** Invalid approvals since the signer's start. */
   readonly wrongApprovals: number;
-  /** Transactions that were signed. */
+  /** Number of signed transactions. */
   readonly entries: number;
   readonly place: JournalPlace | null;
-  /** Where a ledger must be on each network: what was signed there last, or where it began anew. */
+  /** The place that an event log must have on each network: what was last signed there, or where it started over. */
   readonly lastPlaces: Readonly<Partial<Record<Network, JournalPlace>>>;
 }
 
-/** Where a merchant's money goes on one network. */
+/** A merchant's settlement address on one network. */
 export interface SettlementDestination {
   readonly mode: Mode;
   readonly network: Network;
@@ -78,10 +78,10 @@ export interface SettlementDestination {
   readonly address: string;
 }
 
-/** An event as the signer hashes and books it. */
+/** An event in the form that the signer hashes and books. */
 export type LedgerEvent = HashedParts;
 
-/** How far the signer has read the event log, and what it found that cannot be. */
+/** How far the signer has read the event log, and any impossible event it found. */
 export interface LedgerTaken {
   readonly size: number;
   readonly fault: string | null;
@@ -92,25 +92,25 @@ export interface AskedNativeTransfer extends Pick<NativeTransfer, 'txHash' | 'to
   readonly network: Network;
 }
 
-/** Native coin that a transaction brought an address. */
+/** Native coin that a transaction sent to an address. */
 export interface SeenNativeTransfer {
-  /** Null when the chain does not name exactly one who signed for it. */
+  /** Null unless the chain names exactly one signer. */
   readonly fromAddress: string | null;
   /** Decimal string in units of the coin. */
   readonly amount: string;
   readonly final: boolean;
 }
 
-/** A transaction as the journal has it. */
+/** A transaction in the journal. */
 export interface SignedPayment extends Pick<
   OutgoingTransaction,
   'kind' | 'network' | 'id' | 'coin' | 'amount' | 'fromAddress' | 'toAddress'
 > {
   readonly attempt: number;
   readonly draft: TransactionDraft;
-  /** Whose money it is; none where it is nobody's. */
+  /** The deposits whose money it takes; empty if it takes none. */
   readonly depositKeys: readonly string[];
-  /** Whom a settlement paid; null for every other kind, and where no address was agreed to. */
+  /** The merchant paid by a settlement; null for every other kind, and where no address was approved. */
   readonly merchantId: string | null;
   readonly txHash: string;
   readonly signedBytes: string;
@@ -118,34 +118,31 @@ export interface SignedPayment extends Pick<
   readonly signedAtSec: number;
 }
 
-/** The signer's side of money out. It trusts nothing it is told that it can check on chain. */
+/** The signer's methods for outgoing transactions. It trusts nothing that it can check on chain. */
 export interface OutgoingSigner {
   treasuryAddresses(mode: Mode): Promise<TreasuryAddresses>;
   /**
-   * The events of the log from leaf `from` on; none to ask how far the signer is. Settlements are judged by nothing
-   * else.
+   * Events of the log from leaf `from` on; none to ask how far the signer is. Settlements are checked only against
+   * these.
    */
   takeLedger(from: number, events: readonly LedgerEvent[]): Promise<LedgerTaken>;
-  /** Whether the policy of its kind would let the transaction pass now; signs nothing. */
+  /** Whether the policy of its kind would allow the transaction now; signs nothing. */
   check(order: OutgoingTransaction): Promise<SignerVerdict>;
-  /** The same request gets the same bytes forever. */
+  /** The same request always gets the same bytes. */
   sign(request: SigningRequest): Promise<Signature>;
-  /**
-   * Gives the money back to the deposits that it was taken of, once the signer itself saw on chain that nothing was
-   * paid.
-   */
+  /** Returns reserved money to its deposits, once the signer itself has seen on chain that nothing was paid. */
   release(order: OutgoingTransaction): Promise<SignerVerdict>;
-  /** Null when the chain does not show one. */
+  /** Null if the chain shows none. */
   nativeTransfer(asked: AskedNativeTransfer): Promise<{ readonly transfer: SeenNativeTransfer | null } | SignerRefusal>;
-  /** Those of the transactions that its journal does not hold. */
+  /** The transactions among these that are missing from its journal. */
   unknownTransactions(mode: Mode, network: Network, txHashes: readonly string[]): Promise<readonly string[]>;
-  /** What its journal says was signed after the ledger's place, oldest first. */
+  /** What its journal signed after the event log's place, oldest first. */
   signedAfter(
     mode: Mode,
     network: Network,
     ledger: JournalPlace | null,
   ): Promise<{ readonly payments: readonly SignedPayment[] } | SignerRefusal>;
-  /** The kill switch: nothing is signed until two approvers want it again. */
+  /** The kill switch: nothing is signed until two approvers resume. */
   stop(mode: Mode, by: string): Promise<SignerStatus>;
   status(mode: Mode): Promise<SignerStatus>;
 }

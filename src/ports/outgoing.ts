@@ -9,10 +9,10 @@ import { tokenOf, type NativeCoin, type Network, type NetworkSettings, type Toke
 
 export type OutgoingKind = 'refund' | MoveKind;
 
-/** Money that leaves one of our accounts, whatever it is for: the one thing that chains send and the signer judges. */
+/** Money that leaves one of our accounts, for any purpose: the common form that chains send and the signer checks. */
 export interface OutgoingTransaction {
   readonly kind: OutgoingKind;
-  /** Of the move, or of the leg of a refund. */
+  /** Id of the move, or of the leg of a refund. */
   readonly id: string;
   readonly mode: Mode;
   readonly network: Network;
@@ -23,31 +23,31 @@ export interface OutgoingTransaction {
   /** The treasury, or the collection address that a sweep empties. */
   readonly fromAddress: string;
   readonly toAddress: string;
-  /** Place in the wallet of the collection address that takes part, or number of the nonce account. */
+  /** Wallet index of the collection address involved, or number of the nonce account. */
   readonly derivationIndex: number | null;
-  /** Whose money a settlement pays out. */
+  /** The merchant whose money a settlement pays out. */
   readonly merchantId: MerchantId | null;
-  /** What a refund belongs to; null for every other kind. */
+  /** The refund of a leg; null for every other kind. */
   readonly refund: {
     readonly sessionId: string;
     readonly refundId: string;
     /** Why it goes to another than who paid. */ readonly claim?: OrderedClaim;
   } | null;
-  /** Whose money a refund or a return is: what is taken of each adds up to the amount. */
+  /** The deposits that fund a refund or a return; their parts add up to the amount. */
   readonly deposits: readonly TakenDeposit[];
-  /** What a return of native coin pays back; absent for every other kind. */
+  /** The transfer that a return of native coin pays back; absent for every other kind. */
   readonly transfer?: NativeTransfer;
 }
 
-/** The treasury's account on the network: it sends all but sweeps, which end there. */
+/** The treasury's account on the network: the sender of everything except sweeps, and the receiver of those. */
 export const treasuryOf = ({ kind, fromAddress, toAddress }: OutgoingTransaction): string =>
   kind === 'sweep' ? toAddress : fromAddress;
 
-/** Of the network's own coin, which no token contract takes part in. */
+/** Whether it moves the network's own coin, without a token contract. */
 export const isNative = ({ kind }: Pick<OutgoingTransaction, 'kind'>): boolean =>
   kind === 'gas_top_up' || kind === 'native_return' || kind === 'nonce_account';
 
-/** Thrown for a transfer that would be refused in the same way the next time: asking again helps nobody. */
+/** Thrown for a transfer that would be refused again in the same way, so retrying is useless. */
 export class TransferImpossible extends Error {
   override readonly name = 'TransferImpossible';
   readonly reason: ImpossibleReason;
@@ -58,7 +58,7 @@ export class TransferImpossible extends Error {
   }
 }
 
-/** The token that is moved, in units that it has. Throws `TransferImpossible`. */
+/** The token to move, and the amount in its base units. Throws `TransferImpossible`. */
 export function tokenToMove(
   settings: NetworkSettings,
   { coin, amount }: Pick<OutgoingTransaction, 'coin' | 'amount'>,
@@ -73,15 +73,15 @@ export function tokenToMove(
   return token;
 }
 
-/** Why something can never be sent, as token and chain say. */
+/** Why it can never be sent, according to token and chain. */
 export type PreCheckFailure = 'recipient_frozen' | 'sender_frozen' | 'token_paused';
 
-/** Whether it may be signed now. `wait` resolves itself, with time or an operator; `fail` does not. */
+/** Whether it may be signed now. `wait` resolves with time or through an operator; `fail` does not. */
 export type PreCheck =
   | { readonly kind: 'ready' }
   | { readonly kind: 'wait'; readonly reason: WaitReason; readonly detail: string }
   | { readonly kind: 'fail'; readonly reason: PreCheckFailure }
-  /** The address that a sweep empties must be given this much of the native coin first, in 10^-18 units. */
+  /** The address that a sweep empties first needs this much native coin, in 10^-18 units. */
   | { readonly kind: 'needs_gas'; readonly amount: bigint };
 
 export type WaitReason =
@@ -95,21 +95,21 @@ export type WaitReason =
   | 'waiting_period'
   | 'payouts_stopped'
   | 'signer_unavailable'
-  /** Every nonce account of the treasury is in use, or the first one is being made. */
+  /** Every nonce account of the treasury is in use, or the first one is being created. */
   | 'sequence_busy'
-  /** The deposit that it pays back left the chain before anything was signed, and may come back. */
+  /** The deposit to pay back left the chain before anything was signed, and may come back. */
   | 'deposit_not_final'
-  /** The same after it was signed: it is not sent again before the deposit is back. */
+  /** The same after signing: it is not sent again before the deposit is back. */
   | 'deposit_reverted'
-  /** Something that nobody foresaw. */
+  /** An unforeseen error. */
   | 'unexpected_error';
 
-/** What a person must look at: it does not end by itself, or should never have come. */
+/** Whether a person must look: it does not resolve itself, or should never have happened. */
 export const needsLook = (reason: WaitReason): boolean =>
   reason === 'deposit_reverted' || reason === 'unexpected_error';
 
 /**
- * Why the sender's tokens do not suffice for it beside what is reserved; null when they do. `balance` in 10^-18 units.
+ * Why the sender's tokens do not suffice in addition to what is reserved; null if they do. `balance` in 10^-18 units.
  */
 export function lackOfFunds(
   { fromAddress, amount, coin, network }: Pick<OutgoingTransaction, 'fromAddress' | 'amount' | 'coin' | 'network'>,
@@ -122,17 +122,17 @@ export function lackOfFunds(
   return { kind: 'wait', reason: 'insufficient_funds', detail };
 }
 
-/** What is reserved to transactions that have not landed yet. */
+/** Reserved for transactions that have not landed yet. */
 export interface Reserved {
   /** 10^-18 units by coin. */
   readonly coins: Readonly<Partial<Record<Coin, bigint>>>;
-  /** Transactions, each of which may still take its network fee. */
+  /** Number of transactions, each of which may still cost its network fee. */
   readonly payouts: number;
 }
 
 export const NOTHING_RESERVED: Reserved = { coins: {}, payouts: 0 };
 
-/** Bytes whose fate is asked for. */
+/** Signed bytes whose fate is queried. */
 export interface SentTransaction {
   readonly txHash: string;
   readonly signedBytes: string;
@@ -149,37 +149,37 @@ export interface LandedTransaction {
 }
 
 /**
- * What the chain says about everything that was signed for one thing. Only `landed`, `ineffective` and `never` are
- * conclusions, and they need two providers where two are configured; all else means: the same bytes again.
+ * The chain's view of everything signed for one order. Only `landed`, `ineffective` and `never` are conclusions, which
+ * need two providers if two are configured; for all others, the same bytes are sent again.
  */
 export type Fate =
-  /** Nobody shows it: broadcast the same bytes again. */
+  /** Nobody has it: broadcast the same bytes again. */
   | { readonly kind: 'absent' }
   /** Known to a node, or in a block that is not deep enough. */
   | { readonly kind: 'pending'; readonly inBlock: boolean }
   | { readonly kind: 'landed'; readonly landed: LandedTransaction; readonly final: boolean }
   /** In a final block, but it moved nothing. */
   | { readonly kind: 'ineffective'; readonly txHash: string; readonly networkFee: string }
-  /** The chain's own rule excludes it permanently, on final state; a new transaction may be signed. */
+  /** A chain rule excludes it permanently in the final state; a new transaction may be signed. */
   | { readonly kind: 'never' }
-  /** Something one of our transactions cannot be: nothing more is sent from this treasury. */
+  /** Impossible for one of our transactions: nothing more is sent from this treasury. */
   | { readonly kind: 'alarm'; readonly detail: string };
 
 export interface LandedCheck {
   /**
-   * True when all providers asked show another block at its height and not the transaction itself. That they do not
-   * show it proves nothing.
+   * True if all queried providers have another block at its height and do not have the transaction. The latter alone
+   * proves nothing.
    */
   readonly vanished: boolean;
-  /** True when one of them does not show it although its block is in the chain. */
+  /** True if one of them lacks it although its block is in the chain. */
   readonly withheld: boolean;
   readonly final: boolean;
   readonly headNumber: number;
 }
 
 /**
- * Those of the transactions signed for one thing that are to be sent: all that share a nonce, elsewhere the newest
- * alone, which a cancelled one is, too.
+ * The signed transactions of one order to send: all that share a nonce; elsewhere only the newest, which may be a
+ * cancelling one.
  */
 export function mayStillLand<Sent extends SentTransaction>(sent: readonly Sent[]): readonly Sent[] {
   if (sent.some(isCancelling)) return sent.filter(isCancelling);

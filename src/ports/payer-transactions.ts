@@ -1,7 +1,7 @@
-/** A transfer that a payer's wallet is to sign. Addresses in base58. */
+/** A transfer for a payer's wallet to sign. Addresses in base58. */
 export interface WantedTransfer {
   readonly payer: string;
-  /** The session's owner; the money lands in its associated token account. */
+  /** The session's owner, whose associated token account receives the money. */
   readonly owner: string;
   readonly tokenAddress: string;
   /** Token base units. */
@@ -11,11 +11,11 @@ export interface WantedTransfer {
   readonly reference?: string;
 }
 
-/** Makes transactions for wallets that sign but do not compose. */
+/** Composes transactions for wallets that only sign. */
 export interface PayerTransactions {
   /**
-   * The serialized transaction without signatures, valid for about a minute; null when `payer` is no public key. Throws
-   * `ChainUnavailable` when no provider tells a recent block.
+   * The serialised transaction without signatures, valid for about a minute; null if `payer` is not a public key.
+   * Throws `ChainUnavailable` when no provider returns a recent block.
    */
   unsignedTransfer(transfer: WantedTransfer): Promise<Uint8Array | null>;
 }

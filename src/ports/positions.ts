@@ -1,14 +1,13 @@
 /**
- * How far in the event log an answer is, where several processes answer one caller: what one of them told, no other may
- * seem not to know. The texts are for callers to send back.
+ * How far in the event log a response is. Where several processes serve one caller, none may return older data than
+ * another one did. Callers send the texts back.
  */
 export interface Positions {
-  /** At or behind everything that this process wrote, read or shows by now; null while that is nothing. */
+  /** At or after everything that this process has written, read or served; null while that is nothing. */
   told(): Promise<string | null>;
   /**
-   * `shown` once the look-ups of this process show everything up to there, or where the log never was so far; `behind`
-   * when they do not in a bounded time;
-   * `malformed` for what no answer carried.
+   * `shown` once this process's look-ups include everything up to the position, or if the log never reached it;
+   * `behind` on timeout; `malformed` for text that no response contained.
    */
   shownUpTo(given: string): Promise<'shown' | 'behind' | 'malformed'>;
 }

@@ -5,11 +5,11 @@ import type { Row, RowChange, Table } from './read-model.ts';
 export interface RowRef {
   readonly table: string;
   readonly key: string;
-  /** The event is the first that can write the row: there is none to be looked for. */
+  /** The event is the first that can write the row, so there is nothing to read. */
   readonly isNew?: true;
 }
 
-/** Where a row is listed, under its key: one place in several lists. */
+/** A row's place, shared by several lists, under the row's key. */
 export interface ListPlace {
   readonly lists: readonly string[];
   readonly order: number;
@@ -17,14 +17,14 @@ export interface ListPlace {
 }
 
 /**
- * Reads rows as they stand after every change so far, this batch's included. Only refs named by `needs` and `needsThen`
- * may be read.
+ * Reads rows including all changes so far, also those of this batch. Only refs named by `needs` and `needsThen` may be
+ * read.
  */
 export type RowReader = <Kept extends object = Row>(table: Table<Kept>, key: string) => Kept | null;
 
 /**
- * When what a row shows began, and when it ended; null while it goes on. Rows are first written in about the order in
- * which they began.
+ * When a row's subject began and ended; null while it continues. Rows are first written in roughly the order of their
+ * beginning.
  */
 export interface RowTime {
   readonly beganSec: number;
@@ -34,7 +34,7 @@ export interface RowTime {
 export type TimeOfRow = (row: Row) => RowTime;
 
 /**
- * A look-up, as a pure function from an event and the rows it names to row changes. `name` and `version` together own
+ * A look-up as a pure function from an event and the rows it names to row changes. `name` and `version` together own
  * `tables` and `lists` (prefixes): another version is another set, replayed from the beginning.
  */
 export interface Projection {
@@ -44,14 +44,14 @@ export interface Projection {
   readonly tables: readonly string[];
   readonly lists: readonly string[];
   /**
-   * Tables whose rows are listed: every place of a row, at most one in a list, which it keeps while it stays there.
-   * Such rows must be named before they are written; lists then follow the rows by themselves, once a batch.
+   * Tables with listed rows: all places of a row, at most one per list, which it keeps while it stays there. Such rows
+   * must be named before they are written; lists then follow the rows automatically, once per batch.
    */
   readonly listed?: Readonly<Record<string, (row: Row) => readonly ListPlace[]>>;
-  /** Tables whose rows may leave the files that are read every day. */
+  /** Tables whose rows may be archived. */
   readonly archived?: Readonly<Record<string, TimeOfRow>>;
   needs(event: StoredEvent<DomainEvent>): readonly RowRef[];
-  /** Rows that can be named only with the first ones at hand, such as the counters of a session's merchant. */
+  /** Rows that can be named only after reading the first ones, such as the counters of a session's merchant. */
   needsThen?(event: StoredEvent<DomainEvent>, read: RowReader): readonly RowRef[];
   apply(event: StoredEvent<DomainEvent>, read: RowReader): readonly RowChange[];
 }

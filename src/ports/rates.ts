@@ -4,13 +4,13 @@ import type { Coin } from '../domain/money.ts';
 
 export interface Rates {
   /**
-   * The rate from a merchant currency to a coin with its evidence, from fresh quotes only; null when there is no usable
+   * The rate from a merchant currency to a coin with its evidence, from fresh quotes only; null if there is no usable
    * one. Never waits for a provider while a fresh quote exists.
    */
   lock(currency: string, coin: Coin, nowMs: number): Promise<RateLock | null>;
-  /** False where no provider will ever quote the currency, so that asking again is in vain. */
+  /** False if no provider will ever quote the currency, so retrying is useless. */
   mayQuote(currency: string): boolean;
-  /** The quote of the moment for the books; null when none is at hand. Never waits. */
+  /** The current quote for the books; null if there is none in memory. Never waits. */
   valuation(currency: string, coin: Coin, nowMs: number): Valuation | null;
   close(): Promise<void>;
 }

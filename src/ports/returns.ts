@@ -2,14 +2,14 @@ import type { MoveTerms } from '../domain/events/treasury-move-events.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { Network } from '../domain/networks.ts';
 
-/** How a return of the treasury ended, or that it did not yet. */
+/** How a return of the treasury ended, or that it has not yet. */
 export type ReturnStatus =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'under_way' }
   | { readonly kind: 'paid'; readonly txHash: string }
   | { readonly kind: 'failed'; readonly reason: string };
 
-/** A return as it is asked of the treasury. */
+/** A return as requested from the treasury. */
 export type ReturnRequest = MoveTerms & {
   readonly requestedBy: string;
   readonly reason: string;
@@ -18,19 +18,19 @@ export type ReturnRequest = MoveTerms & {
 
 /** Pays unmatched transfers back from the treasury. */
 export interface Returns {
-  /** The account that pays on the network; null when there is none. */
+  /** The account that pays on the network; null if there is none. */
   treasuryOf(mode: Mode, network: Network): string | null;
   /**
-   * Asking again with the same id changes nothing, also long after it was paid. In words why not; null when it is under
-   * way.
+   * Requesting again with the same id changes nothing, even long after payment. Returns the reason for a refusal; null
+   * if it is in progress.
    */
   request(request: ReturnRequest): Promise<string | null>;
   status(mode: Mode, network: Network, moveId: string): Promise<ReturnStatus>;
   /**
-   * Gives up what nothing was signed for, also what nobody asked for yet. In words why not; null when it will never be
-   * paid.
+   * Gives up a return for which nothing is signed, even one that nobody has requested. Returns the reason for a
+   * refusal; null if it will never be paid.
    */
   cancel(request: ReturnRequest): Promise<string | null>;
-  /** What stands in the way of paying it now, in words; signs and writes nothing. */
+  /** What prevents paying it now, in words; signs and writes nothing. */
   forecast(request: ReturnRequest): Promise<string>;
 }

@@ -4,8 +4,8 @@ import { must } from '../domain/must.ts';
 const PAGE = 1_000;
 
 /**
- * The rows of a table in the order of their keys, a page at a time: those after the key, and with a prefix those that
- * begin with it alone. Each page is asked for when the one before is done with.
+ * The rows of a table in key order, in pages: those after a key, optionally only those with a prefix. Each page is read
+ * once the previous one is consumed.
  */
 export async function* rowPages<Kept extends object = Row>(
   readModel: Pick<ReadModel, 'scan'>,

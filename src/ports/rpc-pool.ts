@@ -1,25 +1,24 @@
 import { must } from '../domain/must.ts';
 
-/** The newest block, the newest that is final, and the end of what was read for payments. */
+/** The newest block, the newest final one, and the end of what was read for payments. */
 export type ReportedBlock = 'head' | 'final' | 'read';
 
-/** One provider of a network's API. Its name never holds a path, a query or a credential: keys live in URLs. */
+/**
+ * One provider of a network's API. Its name never contains a path, a query or a credential, because URLs contain keys.
+ */
 export interface RpcProvider {
   readonly name: string;
-  /**
-   * JSON-RPC 2.0. Throws `RpcError` when the provider answered with an error, `ProviderFault` when it did not answer
-   * well.
-   */
+  /** JSON-RPC 2.0. Throws `RpcError` for an error response, `ProviderFault` for no valid response. */
   call(method: string, params: readonly unknown[]): Promise<unknown>;
   /** Plain HTTP below the provider's base URL (TRON). `label` names the request in metrics; default: the path. */
   post(path: string, body: unknown, label?: string): Promise<unknown>;
   get(path: string, label?: string): Promise<unknown>;
-  /** Call it with every block that this provider reports; what the pool measures lag with are the heads. */
+  /** Call it with every block that this provider reports; the pool measures lag by the heads. */
   report(what: ReportedBlock, blockNumber: number): void;
 }
 
 export interface RunOptions {
-  /** Providers to use only when no other is left: for a second opinion. */
+  /** Providers to use only if no other is left, for a second opinion. */
   readonly preferOtherThan?: readonly string[];
 }
 
@@ -31,32 +30,32 @@ export type Opinion<Value> =
 export interface ProviderStatus {
   readonly provider: string;
   readonly healthy: boolean;
-  /** Blocks behind the best head known; null while it has reported none. */
+  /** Blocks behind the best known head; null until it has reported one. */
   readonly lagBlocks: number | null;
   readonly consecutiveFaults: number;
-  /** Why it is not asked: it serves another chain, as it proved itself. Null while it may be asked. */
+  /** Why it is not used: it has proven to serve another chain. Null while it may be used. */
   readonly excluded: string | null;
-  /** What it reported last, and how long ago; null where it was never asked. */
+  /** Its latest report, with its age; null if it was never asked. */
   readonly reported: Readonly<Record<ReportedBlock, { readonly block: number; readonly ageSec: number } | null>>;
 }
 
-/** Several providers of one network, whose list may change: fail-over, fail-back, limits. */
+/** Several providers of one network with a changeable list: fail-over, fail-back, limits. */
 export interface RpcPool {
   readonly size: number;
-  /** Independent ones: two URLs of one host are one source. */
+  /** Number of independent ones: two URLs of one host are one source. */
   readonly sources: number;
   /**
-   * Runs the whole task on one provider, then on the next when it throws `ProviderFault` or `RpcError`. Everything a
-   * task reads therefore comes from one source. Throws `ChainUnavailable` when no provider could do it; anything else
-   * passes through.
+   * Runs the whole task on one provider, then on the next if it throws `ProviderFault` or `RpcError`, so everything
+   * that a task reads comes from one source. Throws `ChainUnavailable` when no provider could do it; other errors pass
+   * through.
    */
   run<Value>(
     task: (provider: RpcProvider) => Promise<Value>,
     options?: RunOptions,
   ): Promise<{ readonly value: Value; readonly provider: string }>;
   /**
-   * Asks one provider after another, best first, until `enough` says so of the answers so far. Never throws for a
-   * provider's fault: the opinions tell.
+   * Asks one provider after another, best first, until `enough` accepts the answers so far. Never throws for a
+   * provider's fault, which becomes an opinion.
    */
   survey<Value>(
     task: (provider: RpcProvider) => Promise<Value>,
@@ -66,15 +65,15 @@ export interface RpcPool {
   close(): Promise<void>;
 }
 
-/** Providers of one host are one source: who lies at one of its addresses lies at all. */
+/** Providers of one host are one source and can be wrong together. */
 export const sourceOf = (provider: string): string => must(provider.split('#')[0]);
 
-/** Throws where a provider's head is below a block that the network is known to have. */
+/** Throws if a provider's head is below a block that the network is known to have. */
 export async function mustReach(atLeast: number, headOf: () => Promise<number>): Promise<void> {
   if (atLeast > 0 && (await headOf()) < atLeast) throw new ProviderFault('behind', `does not have block ${atLeast}`);
 }
 
-/** What an operator may want to count. */
+/** Events that an operator may want to count. */
 export interface RpcObserver {
   onRequest?(request: {
     readonly network: string;
@@ -83,16 +82,16 @@ export interface RpcObserver {
     readonly ok: boolean;
     readonly durationMs: number;
   }): void;
-  /** When a provider turned out to serve another chain, and, with null, when it serves the right one again. */
+  /** A provider turned out to serve another chain; with null, it serves the right one again. */
   onExcluded?(excluded: { readonly network: string; readonly provider: string; readonly reason: string | null }): void;
-  /** When a provider is no longer on the list: its exclusion and lag are told no more. */
+  /** A provider was removed from the list; its exclusion and lag are no longer reported. */
   onGone?(gone: { readonly network: string; readonly provider: string }): void;
-  /** What a provider's own clock said (Unix milliseconds), in an answer that took so long. */
+  /** A provider's clock (Unix milliseconds) and the round-trip time of its response. */
   onServerTime?(provider: string, timeMs: number, roundTripMs: number): void;
   onLag?(lag: { readonly network: string; readonly provider: string; readonly lagBlocks: number }): void;
 }
 
-/** The provider answered, with an error (JSON-RPC `error` object). */
+/** The provider returned a JSON-RPC `error` object. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
   readonly code: number;
@@ -105,18 +104,18 @@ export class RpcError extends Error {
   }
 }
 
-/** Why a provider's answer is of no use. Only `unreachable` and `rate-limited` keep it from being asked for a while. */
+/** Why a provider's response is unusable. Only `unreachable` and `rate-limited` pause it. */
 export type FaultKind =
-  /** No answer, an answer that is not JSON, or a server error. */
+  /** No response, a response that is not JSON, or a server error. */
   | 'unreachable'
   | 'rate-limited'
-  /** The answer was longer than the pool reads into memory. */
+  /** The response exceeds the pool's size limit. */
   | 'too-large'
-  /** It does not know a block that the network has. */
+  /** It lacks a block that the network has. */
   | 'behind'
-  /** It does not serve the method. */
+  /** It does not support the method. */
   | 'incapable'
-  /** Its answers contradict each other or the chain. */
+  /** Its responses contradict each other or the chain. */
   | 'inconsistent'
   /** It serves another chain. */
   | 'wrong-chain';
@@ -124,7 +123,7 @@ export type FaultKind =
 export class ProviderFault extends Error {
   override readonly name = 'ProviderFault';
   readonly kind: FaultKind;
-  /** How long it asked to be left alone. */
+  /** The pause it asked for. */
   readonly retryAfterMs: number | undefined;
 
   constructor(kind: FaultKind, message: string, retryAfterMs?: number) {

@@ -2,7 +2,7 @@ import type { Mode } from '../domain/ids.ts';
 import type { Network } from '../domain/networks.ts';
 import type { Sender } from '../domain/senders.ts';
 
-/** Tells on one network whether an address is run by code instead of a key. */
+/** Tells on one network whether code rather than a key controls an address. */
 export interface ContractCheck {
   readonly network: Network;
   readonly mode: Mode;
@@ -11,8 +11,8 @@ export interface ContractCheck {
   close(): Promise<void>;
 }
 
-/** Looks at who paid. */
+/** Classifies senders. */
 export interface Senders {
-  /** Null when it cannot be told now. */
+  /** Null if it cannot be determined now. */
   of(mode: Mode, network: Network, address: string): Promise<Sender | null>;
 }

@@ -6,59 +6,61 @@ import type { NativeLimitsChange } from '../domain/native-limits.ts';
 import type { Network, NetworkSettings } from '../domain/networks.ts';
 
 /*
- * What the main process and the signer say to each other: first one line through the inherited standard input, then
- * JSON lines over a Unix socket.
+ * The protocol between the main process and the signer: first one line through the inherited standard input, then JSON
+ * lines over a Unix socket.
  */
 
-/** Where a mode's keys come from. Secrets travel through the inherited pipe only, never by argv or environment. */
+/**
+ * Where a mode's keys come from. Secrets are passed only through the inherited pipe, never in argv or the environment.
+ */
 export type WalletSource =
   | { readonly kind: 'mnemonic'; readonly mnemonic: string }
   | { readonly kind: 'keystore'; readonly file: string; readonly passphrase: string }
-  /** Made by the signer itself at the first start, random per directory, encrypted. For the sandbox only. */
+  /** Created by the signer itself at the first start: random per directory, encrypted. Only for the sandbox. */
   | { readonly kind: 'sandbox'; readonly directory: string };
 
-/** Whom the signer lets in. */
+/** Who may connect to the signer. */
 export type SignerDoor =
   /** The process that started it, once: 32 random bytes in hex. */
   | { readonly kind: 'parent'; readonly token: string }
   /**
-   * A service that another user runs, again and again, one at a time: both prove that they know the secret, and neither
-   * says it.
+   * A service of another user, repeatedly, one connection at a time: both sides prove that they know the secret without
+   * sending it.
    */
   | { readonly kind: 'user'; readonly secret: string };
 
-/** The first and only line on the signer's standard input, which stays open: its end is the signer's end. */
+/** The first and only line on the signer's standard input, which stays open: when it closes, the signer ends. */
 export interface SignerBootstrap {
   readonly socketPath: string;
   readonly door: SignerDoor;
   readonly wallets: { readonly [mode in Mode]?: WalletSource };
   /** Absent: the signer derives addresses and signs nothing. */
   readonly payouts?: PayoutRules;
-  /** Where the signer remembers which checkpoints it signed: outside the data directory. Absent: it signs none. */
+  /** Where the signer stores the checkpoints it signed, outside the data directory. Absent: it signs none. */
   readonly audit?: { readonly directory: string };
-  /** Where a test wants the signer to end (`armCrashPoints`). Refused unless every wallet is the sandbox's own. */
+  /** Crash point for tests (`armCrashPoints`). Refused unless every wallet is a sandbox wallet. */
   readonly crashAt?: string;
 }
 
-/** What the signer may pay. Amounts are decimal strings in units of the coin. What is not allowed here is denied. */
+/** What the signer may pay. Amounts are decimal strings in units of the coin. Everything not allowed here is denied. */
 export interface PayoutRules {
-  /** Outside the data directory, so that restoring a backup of the ledger never restores the journal with it. */
+  /** Outside the data directory, so that restoring a backup of the event log never restores the journal with it. */
   readonly journalDirectory: string;
   readonly networks: readonly PayoutNetwork[];
   readonly limits: { readonly [coin in Coin]?: PayoutLimits };
   readonly payoutsPerHour: number;
-  /** Where it differs from what the signer allows by itself. */
+  /** Deviations from the signer's built-in limits. */
   readonly nativeLimits?: NativeLimitsChange;
-  /** Withdrawals and settlements. Absent for a coin: none of it leaves that way. */
+  /** Limits of withdrawals and settlements. A coin without limits cannot leave that way. */
   readonly treasuryLimits?: { readonly [coin in Coin]?: { readonly perTransaction: string; readonly perDay: string } };
   /** The cold addresses that withdrawals may go to. */
   readonly withdrawalAddresses?: { readonly [mode in Mode]?: Readonly<Partial<Record<Network, readonly string[]>>> };
-  /** What is taken as evidence for a refund to another than who paid. Absent: nothing. */
+  /** Accepted evidence for a refund to another payee. Absent: none. */
   readonly claims?: readonly EvidenceKind[];
   readonly approvers: readonly ApproverKey[];
 }
 
-/** A network with the signer's own way to look at it. */
+/** A network with the signer's own access to it. */
 export interface PayoutNetwork extends Pick<NetworkSettings, 'mode' | 'network' | 'chainId' | 'tokens'> {
   readonly urls: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
@@ -68,19 +70,19 @@ export interface PayoutLimits {
   readonly perTransaction: string;
   readonly perHour: string;
   readonly perDay: string;
-  /** From this amount on two approvers must agree. */
+  /** From this amount on two approvers are needed. */
   readonly approvalFrom: string;
 }
 
 /** The signer's one line on standard output. */
 export type SignerStarted = { readonly ready: true } | { readonly ready: false; readonly reason: string };
 
-/** The parent's first line on the socket; everything before it, and every other token, ends the connection. */
+/** The parent's first line on the socket. Anything before it, and any other token, ends the connection. */
 export interface SignerGreeting {
   readonly token: string;
 }
 
-/** The signer's first line where another user's service is to prove itself: 32 random bytes in hex. */
+/** The signer's first line if another user's service must prove itself: 32 random bytes in hex. */
 export interface SignerChallenge {
   readonly challenge: string;
 }
@@ -90,7 +92,7 @@ export interface ServiceProof extends SignerChallenge {
   readonly proof: string;
 }
 
-/** The signer's proof in turn, and what it can do. */
+/** The signer's proof in turn, and its capabilities. */
 export interface SignerAdmission {
   readonly proof: string;
   readonly modes: readonly Mode[];
@@ -114,5 +116,5 @@ export type SignerAnswer =
       readonly error: { readonly code: SignerErrorCode; readonly message: string };
     };
 
-/** Most Solana keys of one request: an answer stays far below the longest line. */
+/** Maximum number of Solana keys per request, which keeps the response far below the longest line. */
 export const MAX_SOLANA_KEYS_PER_REQUEST = 10_000;

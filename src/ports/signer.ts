@@ -3,7 +3,7 @@ import type { ApprovalSigner } from './approvals.ts';
 import type { CheckpointSigner } from './audit.ts';
 import type { OutgoingSigner } from './outgoing-signer.ts';
 
-/** What the watch-only side needs to derive addresses. Never a private key. */
+/** What watch-only derivation of addresses needs. Never a private key. */
 export interface WatchOnlyExport {
   readonly mode: Mode;
   /** Extended public key of `m/44'/60'/0'/0` (BIP-32, BIP-44). */

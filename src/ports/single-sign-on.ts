@@ -1,22 +1,22 @@
 import type { Identity } from '../domain/events/person-events.ts';
 
-/** What ties an answer of the identity provider to the request that one browser made. */
+/** Ties the identity provider's response to one browser's request. */
 export interface SignInRequest {
   readonly state: string;
   readonly nonce: string;
-  /** Of PKCE: only whoever has it redeems the code. */
+  /** PKCE: required to redeem the code. */
   readonly codeVerifier: string;
 }
 
 export interface IdentityClaims extends Identity {
-  /** Everything that the signed ID token says. */
+  /** All claims of the signed ID token. */
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
 /** The organisation's identity provider. */
 export interface SingleSignOn {
-  /** Where the browser is sent. Throws when the provider does not answer. */
+  /** The URL to which the browser is redirected. Throws when the provider does not answer. */
   authorizationUrl(request: SignInRequest): Promise<URL>;
-  /** Redeems what came back. Throws when anything about it is not as asked for. */
+  /** Redeems the callback. Throws if anything about it does not match the request. */
   redeem(callbackQuery: URLSearchParams, request: SignInRequest): Promise<IdentityClaims>;
 }

@@ -1,21 +1,21 @@
 import type { JsonValue } from './read-model.ts';
 
 /**
- * Where a process tells the others how far it is. Everything on it is small and may be lost: it is told again, and what
- * it says is in the ledger before it is told here.
+ * Where a process publishes its progress for the others. Entries are small and may be lost: they are published again,
+ * and their contents are in the event log beforehand.
  */
 export interface StatusBoard {
   /**
-   * Never waits and never throws. A notice with a lower fencing token than the last one about the same is ignored.
-   * `lifetimeMs`: it goes when it was not told again for so long; absent where the subjects do not grow with the
-   * processes that ever were.
+   * Never waits and never throws. A notice with a lower fencing token than the last one for the same subject is
+   * ignored. `lifetimeMs`: it expires unless it is published again; absent where subjects do not multiply with
+   * processes.
    */
   publish(about: string, token: number, notice: JsonValue, lifetimeMs?: number): void;
-  /** The newest notice, a moment old at most; null when there is none. */
+  /** The newest notice, at most a moment old; null if there is none. */
   read(about: string): JsonValue | null;
-  /** Every notice whose subject begins with the text, by subject. */
+  /** Every notice whose subject has the prefix, by subject. */
   readAll(prefix: string): ReadonlyMap<string, JsonValue>;
-  /** Resolves when everything that was told is known here; rejects when nobody answers. */
+  /** Resolves when everything published is known here; rejects when nothing answers. */
   refresh(): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import type { EventStore } from './event-store.ts';
 
-/** The same store, whose `own` methods come first; everything else goes to `store` itself. */
+/** A store with the methods of `own` in place of those of `store`. */
 export function storeWith(store: EventStore, own: Partial<EventStore>): EventStore {
   return {
     append: (request) => store.append(request),

@@ -1,12 +1,12 @@
 import type { Clock } from './clock.ts';
 
-/** A clock that also wakes. */
+/** A clock with timers. */
 export interface Timers extends Clock {
-  /** Runs once when the clock has reached `dueAtMs`; the returned function calls it off. */
+  /** Runs once when the clock reaches `dueAtMs`; the returned function cancels it. */
   at(dueAtMs: number, run: () => void): () => void;
 }
 
-/** The longest delay that the runtime's timers can express; longer waits are taken in steps. */
+/** Longest delay of the runtime's timers; longer waits are split. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 export const systemTimers: Timers = {

@@ -5,9 +5,9 @@ export type SpanFacts = Readonly<Record<string, string | number | boolean>>;
 
 export interface SpanOptions {
   readonly kind?: 'server' | 'client' | 'producer' | 'consumer' | 'internal';
-  /** What waits for this span; absent: a trace of its own. */
+  /** The span that waits for this one; absent: a new trace. */
   readonly parent?: TraceParent | undefined;
-  /** What caused this span without waiting for it. */
+  /** Spans that caused this one without waiting for it. */
   readonly links?: readonly (TraceParent | undefined)[];
   readonly facts?: SpanFacts;
   /** Unix milliseconds; default: now. */
@@ -23,9 +23,9 @@ export interface Span {
   end(): void;
 }
 
-/** Where spans go. */
+/** Receives spans. */
 export interface Tracer {
   start(name: string, options?: SpanOptions): Span;
-  /** Hands over what is left. */
+  /** Flushes the remaining spans. */
   close(): Promise<void>;
 }

@@ -6,25 +6,25 @@ export interface WebhookRequest {
   /** Connections are never shared between merchants. */
   readonly merchantId: MerchantId;
   readonly url: string;
-  /** Names and values by turns, in the order they are sent. */
+  /** Alternating names and values, in sending order. */
   readonly headers: readonly string[];
   readonly body: string;
-  /** Counts from 1; spreads attempts over the addresses of a host. */
+  /** Counts from 1; distributes attempts over the addresses of a host. */
   readonly attempt: number;
 }
 
-/** What came back, unjudged. Never thrown: an endpoint that misbehaves is an answer. */
+/** The raw result. Never thrown: a misbehaving endpoint is a result too. */
 export interface WebhookAnswer {
-  /** Null when no complete head arrived. */
+  /** Null if no complete head arrived. */
   readonly status: number | null;
-  /** Null when a complete head arrived. */
+  /** Null if a complete head arrived. */
   readonly fault: Extract<
     AttemptFailure,
     'network' | 'dns' | 'tls' | 'timeout' | 'invalid_response' | 'blocked'
   > | null;
-  /** Printable ASCII, at most 100 characters; null when there is nothing to say. */
+  /** Printable ASCII, at most 100 characters; null if there is nothing to report. */
   readonly detail: string | null;
-  /** IP address that was used; null when it never came to a connection. */
+  /** IP address that was used; null if no connection was attempted. */
   readonly address: string | null;
   readonly durationMs: number;
   readonly retryAfter: string | null;
@@ -34,9 +34,7 @@ export interface WebhookAnswer {
   readonly incomplete: boolean;
 }
 
-/**
- * Carries signed notifications out. Follows no redirect, keeps every bound of the design, answers within its timeout.
- */
+/** Sends signed notifications. Follows no redirect, enforces every limit of the design, resolves within its timeout. */
 export interface WebhookSender {
   send(request: WebhookRequest): Promise<WebhookAnswer>;
   close(): Promise<void>;
