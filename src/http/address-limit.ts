@@ -8,9 +8,7 @@ export interface AddressLimits {
   readonly clientAddress: ClientAddress;
 }
 
-/**
- * Counts a request of a caller without a valid key against its address; answers the refusal once there were too many.
- */
+/** Counts a request without a valid key against the caller's address. Returns the refusal once there were too many. */
 export type AddressLimit = (request: IncomingMessage, nowMs: number) => Answer | null;
 
 export function createAddressLimit({ limiter, clientAddress }: AddressLimits): AddressLimit {

@@ -6,7 +6,7 @@ import type { RateDecision } from '../ports/rate-limiter.ts';
 import { errorUrl } from './error-url.ts';
 import { drainThen } from './request-body.ts';
 
-/** What a handler answers: the body of a 200, or why not. `repeated` as in `Outcome`. */
+/** A handler's result: the body of a 200, or a refusal. `repeated` as in `Outcome`. */
 export type Answer =
   | { readonly ok: true; readonly body: object; readonly repeated?: boolean }
   | { readonly ok: true; readonly file: AnswerFile; readonly repeated?: false }
@@ -18,9 +18,9 @@ export type Answer =
       readonly authenticationFault?: string;
     };
 
-/** What is no JSON, and may be too long to lie in memory. */
+/** A response that is not JSON, and may be too long for memory. */
 export interface AnswerFile {
-  /** Of `Operation.files`. */
+  /** One of `Operation.files`. */
   readonly contentType: string;
   readonly name: string;
   readonly chunks: AsyncIterable<string> | Iterable<string>;
@@ -32,7 +32,7 @@ export const NOT_FOUND: Answer = { ok: false, refusal: { code: 'not_found', mess
 const AUTHENTICATION_FAILED: Refusal = { code: 'authentication_failed', message: 'Authentication failed.' };
 export const UNAUTHENTICATED: Answer & { ok: false } = { ok: false, refusal: AUTHENTICATION_FAILED };
 
-/** Seconds a client should wait when the refusal names no time of its own. */
+/** Seconds that a client should wait if the refusal names no time. */
 const DEFAULT_RETRY_AFTER_SEC = 5;
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -49,21 +49,22 @@ const SECURITY_HEADERS: readonly string[] = [
 export const HSTS: readonly string[] = ['Strict-Transport-Security', 'max-age=31536000'];
 
 export const POSITION_HEADER = 'Quittance-Position';
-/** Which check a 401 failed on; for keys of the test mode only. */
+/** The check that a 401 failed on; only for test-mode keys. */
 const FAULT_HEADER = 'Quittance-Authentication-Fault';
 
 export interface AnswerHeaders {
   /** Adds the `RateLimit-*` headers. */
   readonly rate: RateDecision;
-  /** See `Positions`; null where there is none. */
+  /** See `Positions`; null if there is none. */
   readonly position: string | null;
 }
 
 export interface Responder {
-  /** Answers with one write. Returns the HTTP status. */
+  /** Sends the response with one write. Returns the HTTP status. */
   send(response: ServerResponse, requestId: string, given: Answer, more?: AnswerHeaders): number;
   /**
-   * Answers while the client may still be sending, and closes the connection once it stopped. Returns the HTTP status.
+   * Responds while the client may still be sending, and closes the connection once it has stopped. Returns the HTTP
+   * status.
    */
   sendAndClose(request: IncomingMessage, response: ServerResponse, requestId: string, given: Answer): number;
 }
@@ -90,7 +91,7 @@ export function createResponder(options: { readonly secure: boolean; readonly pu
       if (more.position !== null) headers.push(POSITION_HEADER, more.position);
     }
     response.writeHead(status, headers);
-    // A file that breaks off ends the connection: its reader must not take it for whole.
+    // A file that fails midway ends the connection, so that the reader does not take it for complete.
     if ('file' in given) pipeline(Readable.from(given.file.chunks), response, () => undefined);
     else response.end(text, encoding);
     return status;
@@ -139,7 +140,7 @@ function prepare(
   const length = Buffer.byteLength(text);
   const headers = [...fixed, 'Content-Length', String(length), 'X-Request-Id', requestId];
   if (!given.ok) addErrorHeaders(headers, status, given);
-  // Plain ASCII is the same bytes in both, and the cheaper one to write.
+  // Plain ASCII has the same bytes in both, and latin1 is cheaper to write.
   return { status, text, encoding: length === text.length ? 'latin1' : 'utf8', headers };
 }
 
@@ -151,7 +152,7 @@ function addErrorHeaders(headers: string[], status: number, given: Answer & { ok
     headers.push('Retry-After', String(given.retryAfterSec ?? DEFAULT_RETRY_AFTER_SEC));
 }
 
-/** What is undefined is left out of the text. */
+/** Undefined fields are omitted. */
 function errorBody({ code, message, param }: Refusal, requestId: string, docUrl: DocUrl): object {
   return { error: { code, message, param, request_id: requestId, doc_url: docUrl(code) } };
 }

@@ -42,39 +42,39 @@ export interface HttpAppOptions extends PresenterSettings {
   readonly settings?: OwnSettings;
   readonly webhooks?: WebhookApi;
   readonly endpoints?: EndpointApi;
-  /** Changes of the merchant's that wait. */
+  /** The merchant's pending changes. */
   readonly changes?: ChangesApi;
   readonly timeline?: TimelineReader;
   readonly claims?: MerchantClaims;
   readonly audit?: AuditApi;
-  /** Why nothing is written; null, or absent, in health. */
+  /** Why nothing can be written; null, or absent, while healthy. */
   readonly readOnly?: () => string | null;
-  /** Null, or absent, where no other process answers. */
+  /** Null, or absent, if this is the only process. */
   readonly positions?: Positions | null;
   readonly ledger?: LedgerApi;
   readonly statements?: StatementsApi;
-  /** Absent: nothing of the requests is kept. */
+  /** Absent: requests are not logged. */
   readonly requestLog?: RequestLog;
   /** Only in a sandbox. */
   readonly sandbox?: SandboxApi;
   readonly rateLimiter: RateLimiter;
-  /** Of callers without a valid key, payers among them. */
+  /** For callers without a valid key, including payers. */
   readonly addresses: AddressLimits;
   readonly clock: Clock;
-  /** Of the signature headers, `X-Service-` by default (setting `HEADER_PREFIX`). */
+  /** Prefix of the signature headers, `X-Service-` by default (setting `HEADER_PREFIX`). */
   readonly headerPrefix: string;
   readonly observer: HttpObserver;
   readonly logger: HttpLogger;
-  /** What else the server shows, such as the payment page; mounted after the API and before the last 404. */
+  /** Everything else on the server, such as the payment page; mounted after the API and before the final 404. */
   readonly mounts?: readonly ((app: Express) => void)[];
 }
 
-/** Of the contract, as the OpenAPI document states it; the path carries its major part. */
+/** Version of the contract in the OpenAPI document; the path has its major part. */
 const API_VERSION = '1.0.0';
-/** Everything under these prefixes is answered only to authenticated callers. */
+/** Everything under these prefixes requires authentication. */
 const API_PREFIXES = ['/api/v1', '/v1'];
 
-/** The merchant API. Routes are tried in order, so those that carry the load come first, with nothing before them. */
+/** The merchant API. Routes are tried in order, so the busiest come first, with nothing before them. */
 export function createHttpApp(options: HttpAppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -131,7 +131,7 @@ function allRoutes(options: HttpAppOptions): Route[] {
   ];
 }
 
-/** Another route would read the last part of the path as an id, with whatever method that one takes. */
+/** Whether another route would take the last part of the path for an id, with its own methods. */
 function isTakenForAnId(path: string, routes: readonly Route[]): boolean {
   if (path.includes('{')) return false;
   const parent = path.slice(0, path.lastIndexOf('/'));
@@ -160,7 +160,7 @@ function endpointTools(options: HttpAppOptions, responder: Responder): EndpointT
   };
 }
 
-/** What the API's own answers bring along already: HSTS, and a limit on callers without a key. */
+/** What the API's own responses already have: HSTS, and a limit on callers without a key. */
 function outsideTheApi(tools: EndpointTools, secure: boolean): RequestHandler {
   const [name, value] = HSTS as readonly [string, string];
   return (request, response, next) => {
@@ -176,14 +176,12 @@ function outsideTheApi(tools: EndpointTools, secure: boolean): RequestHandler {
   };
 }
 
-/** Outside the API nothing is signed, so a path that leads nowhere is simply a 404. */
+/** Outside the API nothing is signed, so an unknown path is a plain 404. */
 function nothingHere(tools: EndpointTools): RequestHandler {
   return (request, response) => void tools.responder.sendAndClose(request, response, tools.nextRequestId(), NOT_FOUND);
 }
 
-/**
- * A path that cannot be decoded is a malformed id, so it is answered as an unknown path; anything else is ours to mend.
- */
+/** A path that cannot be decoded has a malformed id and is treated as unknown; any other error is a bug of ours. */
 function failed(tools: EndpointTools, unmatched: RequestHandler): ErrorRequestHandler {
   return (error: unknown, request, response, next) => {
     if (response.headersSent) return void response.destroy();

@@ -3,10 +3,10 @@ import type { SignatureVersion } from '../domain/api-keys.ts';
 import type { AuthenticatedKey, KeyDirectory } from '../features/shared/merchant-api.ts';
 import type { RequestHeaders } from './request-headers.ts';
 
-/** How far the client's clock may be off, either way, inclusive (specification, "Limits"). */
+/** Allowed difference of the client's clock in either direction, inclusive (specification, "Limits"). */
 const TIMESTAMP_TOLERANCE_SEC = 300;
 
-/** Why authentication failed: for logs and metrics, and for holders of a test-mode key. */
+/** Why authentication failed; for logs and metrics, and for holders of a test-mode key. */
 export type AuthenticationFault =
   | 'header_missing'
   | 'header_malformed'
@@ -24,7 +24,7 @@ export type Authentication =
 /** What a version 2 signature covers in addition to the body. */
 export interface SignedRequest {
   readonly method: string;
-  /** Path and query, as the request line has them. */
+  /** Path and query from the request line. */
   readonly target: string;
 }
 
@@ -35,8 +35,8 @@ const NONCE = /^[\x20-\x2d\x2f-\x7e]{1,128}$/;
 const SIGNATURE = /^[0-9a-f]{64}$/i;
 
 /**
- * The test-mode key that the request names, or null. Its holder may learn which check failed; for live keys and unknown
- * keys every failure looks the same.
+ * The test-mode key of the request, or null. Its holder may learn which check failed; for live and unknown keys every
+ * failure looks the same.
  */
 export function testKeyOf(keys: KeyDirectory, { authorization }: RequestHeaders): AuthenticatedKey | null {
   const apiKey = authorization ? BEARER.exec(authorization)?.[1] : undefined;
@@ -47,11 +47,11 @@ export function testKeyOf(keys: KeyDirectory, { authorization }: RequestHeaders)
 const failed = (fault: AuthenticationFault): Authentication => ({ ok: false, fault });
 
 /**
- * Checks key, timestamp and signature of a request over its raw body bytes. The nonce is only read: it is spent after
+ * Checks key, timestamp and signature of a request over its raw body bytes. The nonce is only read: it is burned after
  * the check succeeds, so that nobody without the secret can fill the nonce store.
  */
 export function createAuthenticator(keys: KeyDirectory) {
-  // An unknown key costs the same HMAC as a known one, so that timing does not tell which keys exist.
+  // An unknown key costs the same HMAC as a known one, so that timing does not reveal which keys exist.
   const nobody = createSecretKey(randomBytes(32));
 
   return function authenticate(
@@ -80,8 +80,8 @@ export function createAuthenticator(keys: KeyDirectory) {
 }
 
 /**
- * What is signed before the body. The two versions cannot be mistaken for each other, since the first begins with a
- * digit; none of the lines of the second can hold a line break.
+ * The signed bytes before the body. The versions cannot be confused, because the first begins with a digit; no line of
+ * the second can contain a line break.
  */
 function signedPrefix(
   version: SignatureVersion,

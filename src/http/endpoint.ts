@@ -21,11 +21,11 @@ import type { createHeaderReader, RequestHeaders } from './request-headers.ts';
 import { parseStrictJson } from './strict-json.ts';
 import { refusedField, validate, type Validated } from './validation.ts';
 
-/** Largest request body (specification's silence, design "limits"). */
+/** Largest request body (not in the specification; design, "limits"). */
 export const MAX_BODY_BYTES = 256 * 1024;
 
 export interface HttpObserver {
-  /** After every answer of the API. `operation` is one of a bounded set of names. */
+  /** Called after every response of the API. `operation` is one of a bounded set of names. */
   requestEnded(operation: string, method: string, status: number, durationSec: number): void;
   authenticationFailed(fault: AuthenticationFault): void;
 }
@@ -48,25 +48,25 @@ export interface EndpointTools {
   readonly nextRequestId: () => string;
   readonly observer: HttpObserver;
   readonly logger: HttpLogger;
-  /** Why nothing is written; null in health. */
+  /** Why nothing can be written; null while healthy. */
   readonly readOnly: () => string | null;
-  /** Null where nobody can look at it. */
+  /** Null if nobody can read it. */
   readonly requestLog: RequestLog | null;
-  /** Null where no other process answers. */
+  /** Null if this is the only process. */
   readonly positions: Positions | null;
   /** Only in a sandbox. */
   readonly takesOrderedErrors: boolean;
 }
 
-/** A person has to look: nothing changes within seconds. */
+/** A person has to look, so nothing changes within seconds. */
 const READ_ONLY_RETRY_SEC = 60;
 
-/** What answers a request that no route takes: the same checks run, then this. */
+/** Answers a request without a route, after the same checks. */
 export type LastResort = (request: Request) => Answer;
 
 /**
- * The way of every request to the API, in the order of the threats: cap the body, refuse what is not plain JSON, verify
- * the signature over the raw bytes, burn the nonce, count against the rate limit, and only then read what was said.
+ * Handles every request to the API in the order of the threats: limit the body, refuse anything but plain JSON, verify
+ * the signature over the raw bytes, burn the nonce, count against the rate limit, and only then parse the content.
  */
 export function createEndpoint(tools: EndpointTools, route: Route | LastResort): RequestHandler {
   const operationId = typeof route === 'function' ? 'unmatched' : route.operation.id;
@@ -107,8 +107,7 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
     if (!identity.ok) return unauthenticated(tools, exchange, identity.fault);
     const { key, nonce } = identity;
     const heldBack = heldBackBy(key, identity.version, () => tools.clientAddress(request));
-    // Before anything is spent: whoever holds a key that is of no use to him must not use up the nonces and the rate of
-    // its owner.
+    // Before anything is spent: the holder of a useless key must not use up the nonces and the rate of its owner.
     if (heldBack) return unauthenticated(tools, exchange, heldBack.fault, heldBack.answer);
     const burnt = await beforeCommand(
       tools.nonces.burn(key.keyId, nonce, nowSec, durability, mayRepeat(request, headers)),
@@ -131,7 +130,7 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
       const position = tools.positions && (await tools.positions.told());
       return answered(tools, about, responder.send(response, requestId, given, { rate, position }));
     } catch (error) {
-      // Nothing is known about the command, so the nonce must not depend on it.
+      // The outcome of the command is unknown, so the nonce must not depend on it.
       if (!settled) await tools.nonces.settle(key.keyId, nonce, nowSec);
       noteCrash(tools, {
         requestId,
@@ -163,7 +162,7 @@ interface Exchange {
   readonly operation: string;
 }
 
-/** Counted only once the signature has failed: whoever shares an address with a guesser is served all the same. */
+/** Counted only after the signature has failed, so that others at the address of a guesser are still served. */
 function unauthenticated(
   { observer, logger, keys, responder, limitAddress, clock, requestLog }: EndpointTools,
   { request, response, requestId, headers, operation }: Exchange,
@@ -182,7 +181,7 @@ function unauthenticated(
   return status;
 }
 
-/** What is to be checked once it is known who asks, and then the operation itself. */
+/** The checks after authentication, and then the operation itself. */
 async function answerTo(
   route: Route | LastResort,
   { readOnly, positions, takesOrderedErrors }: Pick<EndpointTools, 'readOnly' | 'positions' | 'takesOrderedErrors'>,
@@ -218,7 +217,7 @@ async function answerTo(
   });
 }
 
-/** Waits for what another process told the caller: an answer without it would be an old one. */
+/** Waits for what another process has already shown the caller; an older answer would be stale. */
 async function unlessShown(positions: Positions | null, given: string | null): Promise<Answer | null> {
   if (given === null) return POSITION_MALFORMED;
   const found = positions ? await positions.shownUpTo(given) : 'shown';
@@ -226,26 +225,26 @@ async function unlessShown(positions: Positions | null, given: string | null): P
   return found === 'behind' ? BEHIND : null;
 }
 
-/** The store was gone before the command was even begun: asking again later is safe. */
+/** The store was unavailable before the command began, so retrying later is safe. */
 class NothingDone extends Error {
   override readonly name = 'NothingDone';
 }
 
 /**
- * Doing it again would do no harm. The key is a header that no signature covers, so it counts only where the operations
- * honour it: who replays a change of settings may not excuse it with a key of his own.
+ * Whether repeating the request is harmless. No signature covers the idempotency key header, so it counts only for
+ * operations that honour it: whoever replays a change of settings must not excuse it with a new key.
  */
 const mayRepeat = ({ method }: Request, { idempotencyKey }: RequestHeaders): boolean =>
   method === 'GET' || (method === 'POST' && idempotencyKey !== undefined);
 
-/** A read that the store could not serve is safe to repeat; of a write that was begun nothing is known. */
+/** A read that the store could not serve is safe to repeat; the outcome of a started write is unknown. */
 export function answerToCrash(method: string | undefined, error: unknown): Answer {
   return error instanceof NothingDone || (error instanceof StoreUnavailable && method === 'GET')
     ? SERVICE_UNAVAILABLE
     : INTERNAL_ERROR;
 }
 
-/** Does not wait where there is nothing to wait for: most requests meet a memory of this process. */
+/** Stays synchronous where possible, because most requests are answered from this process's memory. */
 function beforeCommand<Value>(answer: Value | Promise<Value>): Value | Promise<Value> {
   return answer instanceof Promise ? answer.catch(asNothingDone) : answer;
 }
@@ -254,7 +253,7 @@ function asNothingDone(error: unknown): never {
   throw error instanceof StoreUnavailable ? new NothingDone(error.message, { cause: error }) : error;
 }
 
-/** A request of a known key, and what it is answered. */
+/** A request with a known key, and its answer. */
 interface Served {
   readonly requestId: string;
   readonly request: Request;
@@ -291,8 +290,8 @@ function loggedOf(
 }
 
 /**
- * The log outlives an erasure, so of metadata that is searched for, which is personal data, it has the keys alone,
- * however they were written.
+ * The log outlives an erasure. Searched metadata is personal data, so only its keys are logged, in whatever notation
+ * they came.
  */
 function withoutMetadata(target: string): string {
   const mark = target.indexOf('?');

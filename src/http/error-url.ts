@@ -1,4 +1,4 @@
 import type { ErrorCode } from '../domain/errors.ts';
 
-/** Where an error code is explained: stable, and the same for every request. */
+/** The page that explains an error code: stable, and the same for every request. */
 export const errorUrl = (publicUrl: string, code: ErrorCode): string => `${publicUrl}/docs/errors#${code}`;

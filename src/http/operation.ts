@@ -7,7 +7,7 @@ import type { Tag } from './openapi/tags.ts';
 
 export type Method = 'get' | 'post' | 'patch';
 
-/** One operation of the API: what the router serves and what the OpenAPI document says, from one value. */
+/** One operation of the API. Router and OpenAPI document use the same value. */
 export interface Operation<Body extends ZodType = ZodType, Query extends ZodType = ZodType> {
   /** Name in the OpenAPI document, in metrics and in traces. */
   readonly id: string;
@@ -15,9 +15,9 @@ export interface Operation<Body extends ZodType = ZodType, Query extends ZodType
   /** With parameters in braces: `/v1/refunds/{id}`. */
   readonly path: string;
   readonly tag: Tag;
-  /** What a restricted key must be allowed to. */
+  /** The scope that a restricted key needs. */
   readonly scope: Scope;
-  /** Fields of the body that need another scope instead; the operation's own is needed for all others. */
+  /** Body fields that need another scope; all other fields need the operation's own. */
   readonly fieldScopes?: Readonly<Record<string, Scope>>;
   readonly summary: string;
   readonly description: string;
@@ -26,13 +26,13 @@ export interface Operation<Body extends ZodType = ZodType, Query extends ZodType
   readonly bodyRequired?: boolean;
   readonly query?: Query;
   readonly response: ZodType;
-  /** What else than JSON it can answer, by the value of `format`. */
+  /** Response formats other than JSON, by the value of `format`. */
   readonly files?: Readonly<Record<string, { readonly contentType: string; readonly description: string }>>;
-  /** The answer comes from look-ups: a caller may ask for one that shows what another process told. */
+  /** The answer comes from look-ups, so a caller may ask for one that is at least as recent as another process's. */
   readonly readsLookUps?: boolean;
-  /** Refusals beside those that every operation can give. */
+  /** Refusals in addition to those of every operation. */
   readonly errors: readonly ErrorCode[];
-  /** The handler hands `Caller.nonceCoCommit` to a command, so that the nonce is committed with its event. */
+  /** The handler passes `Caller.nonceCoCommit` to a command, so that the nonce is committed with its event. */
   readonly nonceRidesWithCommand?: boolean;
   readonly example: { readonly body?: unknown; readonly response: unknown };
 }
@@ -52,7 +52,7 @@ export interface Route {
   readonly handle: Handler;
 }
 
-/** Ties a handler to its operation with the types that its schemas give. */
+/** Ties a handler to its operation with the types from its schemas. */
 export function route<Body extends ZodType, Query extends ZodType>(
   operation: Operation<Body, Query>,
   handle: Handler<z.output<Body>, z.output<Query>>,
@@ -60,5 +60,5 @@ export function route<Body extends ZodType, Query extends ZodType>(
   return { operation, handle: handle as Handler };
 }
 
-/** Express' form of a path. */
+/** A path in Express's notation. */
 export const expressPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');

@@ -4,15 +4,15 @@ import type { Answer } from './answer.ts';
 import type { RequestHeaders } from './request-headers.ts';
 import { refusedField } from './validation.ts';
 
-/** With a key of a sandbox's test mode: answer with this error code, and do nothing. */
+/** With a test-mode key of a sandbox: return this error code and do nothing. */
 const ORDERED_ERROR_HEADER = 'Quittance-Sandbox-Error';
 
 const RETRY_AFTER_SEC = 1;
 const isCode = (text: string): text is ErrorCode => Object.hasOwn(ERRORS, text);
 
 /**
- * The error that a shop under test asked for; null when it asked for none. Comes after all checks of the caller, so it
- * opens nothing.
+ * The error that a shop under test requested; null if it requested none. Evaluated after all checks of the caller, so
+ * it weakens nothing.
  */
 export function orderedError({ orderedError: code }: RequestHeaders, mode: Mode): Answer | null {
   if (code === undefined || mode !== 'test') return null;

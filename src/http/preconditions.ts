@@ -13,7 +13,7 @@ const refused = (
   refusal: { code, message, param },
 });
 
-/** What the headers alone rule out, before any byte of the body is read; null when nothing. */
+/** The refusal that follows from the headers alone, before any byte of the body is read; null if there is none. */
 export function refuseBeforeReading(method: string, headers: RequestHeaders, maxBodyBytes: number): Answer | null {
   const { contentLength, transferEncoding, contentEncoding, contentType, signatureVersion } = headers;
   if (signatureVersion !== undefined && signatureVersion !== '1' && signatureVersion !== '2')

@@ -8,8 +8,8 @@ export type BodyRead =
 const EMPTY = { kind: 'read', bytes: Buffer.alloc(0) } as const satisfies BodyRead;
 
 /**
- * The body as sent, byte for byte. `too_large` as soon as the received length passes `limitBytes`; `aborted` when the
- * client went away. A client that stalls is ended by the server's request timeout, which aborts the request.
+ * The body byte for byte. `too_large` as soon as the received length exceeds `limitBytes`; `aborted` if the client went
+ * away. The server's request timeout aborts stalled clients.
  */
 export function readBody(
   request: IncomingMessage,
@@ -35,7 +35,7 @@ export function readBody(
   });
 }
 
-/** Copies into one growing buffer: a client that sends byte by byte must not leave an object behind for each. */
+/** Copies into one growing buffer, so that a client sending byte by byte does not leave an object for each. */
 function appended(kept: Buffer, from: number, chunk: Buffer, expectedBytes: number): Buffer {
   const needed = from + chunk.length;
   let room = kept;
@@ -51,8 +51,8 @@ const LINGER_MS = 2_000;
 const LINGER_BYTES = 4 * 1024 * 1024;
 
 /**
- * Calls `finish` once the client stopped sending (or after 2 s or 4 MiB): closing earlier would reset the connection,
- * and the client would never read the answer it was given.
+ * Calls `finish` once the client has stopped sending (or after 2 s or 4 MiB). Closing earlier would reset the
+ * connection, and the client would never read the response.
  */
 export function drainThen(request: IncomingMessage, finish: () => void): void {
   if (request.complete || request.destroyed) return finish();

@@ -1,6 +1,6 @@
 import { must } from '../domain/must.ts';
 
-/** Header names that carry a signed request, after the configurable prefix (specification, "Authentication"). */
+/** Headers of a signed request, after the configurable prefix (specification, "Authentication"). */
 const SIGNED_NAMES = {
   timestamp: 'Timestamp',
   nonce: 'Nonce',
@@ -22,12 +22,12 @@ const PLAIN_NAMES = {
 
 type Field = keyof typeof PLAIN_NAMES | keyof typeof SIGNED_NAMES;
 
-/** The headers this service reads; undefined when absent, null when sent more than once. */
+/** The headers that this service reads; undefined if absent, null if sent more than once. */
 export type RequestHeaders = { [Name in Field]: string | null | undefined };
 
 /**
- * Reads from the raw list, since Node joins repeated custom headers and silently keeps the first `Authorization` and
- * `Content-Type`: whatever is checked must be all that was sent.
+ * Reads the raw list, because Node joins repeated custom headers and silently keeps the first `Authorization` and
+ * `Content-Type`: everything that was sent must be checked.
  */
 export function createHeaderReader(prefix: string): (rawHeaders: readonly string[]) => RequestHeaders {
   const fields = new Map<string, Field>();

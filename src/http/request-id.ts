@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { base32 } from '../domain/ids.ts';
 
-/** `req_`, a random part of this process and a counter: unique and cheap; nobody needs to be kept from guessing it. */
+/** `req_`, a random part per process and a counter: unique and cheap. Ids need not be unguessable. */
 export function createRequestIds(): () => string {
   const process = `req_${base32(randomBytes(8))}`;
   let count = 0;

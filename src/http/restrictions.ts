@@ -5,8 +5,8 @@ import type { AuthenticationFault } from './authentication.ts';
 import type { Operation } from './operation.ts';
 
 /**
- * Why a key whose signature is right counts for nothing in this request; null when nothing holds it back. `addressOf`
- * is asked for restricted keys only.
+ * Why a correctly signed key is refused for this request; null if it is not. Calls `addressOf` only for restricted
+ * keys.
  */
 export function heldBackBy(
   { restrictions }: AuthenticatedKey,
@@ -18,14 +18,14 @@ export function heldBackBy(
   return restrictions.allowsAddress(addressOf()) ? null : { fault: 'address', answer: ADDRESS_NOT_ALLOWED };
 }
 
-/** Names the first of the scopes that a key lacks; null when it has them all. */
+/** Names the first scope that a key lacks; null if it has all of them. */
 export function scopeMissing({ restrictions }: AuthenticatedKey, needed: readonly Scope[]): Answer | null {
   const missing = needed.find((scope) => restrictions?.scopes?.has(scope) === false);
   if (missing === undefined) return null;
   return { ok: false, refusal: { code: 'insufficient_scope', message: `This key lacks the scope ${missing}.` } };
 }
 
-/** What a body needs by the fields it holds; one without fields needs the operation's own scope. */
+/** The scopes needed for the fields of a body; one without fields needs the operation's own scope. */
 export function scopesOfFields({ scope, fieldScopes = {} }: Operation, body: object): Scope[] {
   const fields = Object.keys(body);
   return fields.length === 0 ? [scope] : [...new Set(fields.map((field) => fieldScopes[field] ?? scope))];

@@ -7,15 +7,15 @@ import { createRequestIds } from './request-id.ts';
 
 export interface HttpServerLimits {
   readonly headersTimeoutMs: number;
-  /** For a whole request to arrive, its body included. */
+  /** Time limit for receiving a whole request, including its body. */
   readonly requestTimeoutMs: number;
   readonly keepAliveTimeoutMs: number;
   readonly maxHeaderBytes: number;
   /** How often requests are checked against the two timeouts. */
   readonly checkIntervalMs: number;
-  /** For a connection on which nothing moves, such as a client that does not read its answer. */
+  /** For an idle connection, such as a client that does not read its response. */
   readonly inactivityTimeoutMs: number;
-  /** Further ones are closed at once. */
+  /** Further connections are closed at once. */
   readonly maxConnections: number;
 }
 
@@ -33,11 +33,11 @@ export interface HttpServerOptions {
   readonly limits?: HttpServerLimits;
   /** Clients reach the service over https. */
   readonly secure?: boolean;
-  /** Why a request is refused for where it comes from; null for one that is not. Absent: none is. */
+  /** Why a request is refused because of its origin; null if it is not. Absent: none is. */
   readonly foreign?: (request: IncomingMessage) => string | null;
 }
 
-/** The HTTP server for the app, with a bound on everything a client can make it wait for. */
+/** The HTTP server for the app, with a limit on everything that a client can make it wait for. */
 export function createHttpServer(
   app: RequestListener,
   logger: Pick<HttpLogger, 'debug'>,
@@ -64,23 +64,23 @@ export function createHttpServer(
       requestTimeout: limits.requestTimeoutMs,
       keepAliveTimeout: limits.keepAliveTimeoutMs,
       connectionsCheckingInterval: limits.checkIntervalMs,
-      // Node's own refusal would be in another form and without our headers.
+      // Node's own refusal would have another form and lack our headers.
       requireHostHeader: false,
     },
     serve,
   );
   server.maxConnections = limits.maxConnections;
   server.timeout = limits.inactivityTimeoutMs;
-  // A client that asks before sending too much is told no without being asked to send it.
+  // A client that asks before sending a large body is refused without having to send it.
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     if (!(Number(request.headers['content-length']) > MAX_BODY_BYTES)) response.writeContinue();
     serve(request, response);
   });
-  // Left to Node, an expectation that nobody knows would get an answer without any of our headers.
+  // Node would answer an unknown expectation without any of our headers.
   server.on('checkExpectation', serve);
   const refused = new WeakSet<Socket>();
   server.on('clientError', (error: Error & { readonly code?: string }, socket: AnsweringSocket) => {
-    // What a refused client still sends is no more readable than before.
+    // Whatever a refused client still sends is just as unreadable.
     if (refused.has(socket)) return;
     const refusal = refusalOf(error, socket);
     if (refusal === null) return void socket.destroy();
@@ -100,10 +100,11 @@ interface UnreadableRefusal {
 }
 
 /**
- * What is not HTTP, or not whole in time, never reaches the app; it is answered in the API's own form, or not at all.
+ * Requests that are not HTTP, or not complete in time, never reach the app. They are answered in the API's own form, or
+ * not at all.
  */
 function refusalOf(error: Error & { readonly code?: string }, socket: AnsweringSocket): UnreadableRefusal | null {
-  // As in Node's own handler: an answer that has begun must not be followed by another.
+  // As in Node's own handler: a started response must not be followed by another.
   if (!socket.writable || error.code === 'ECONNRESET' || socket._httpMessage?.headersSent) return null;
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT')
     return { code: 'request_timeout', message: 'The request did not arrive in time.' };
@@ -114,7 +115,7 @@ function refusalOf(error: Error & { readonly code?: string }, socket: AnsweringS
   };
 }
 
-/** How long the client may take to read why, before the connection ends whether it did or not. */
+/** How long the client may take to read the refusal before the connection ends. */
 const LINGER_MS = 2_000;
 
 function refuse(socket: Socket, requestId: string, { code, message }: UnreadableRefusal, secure: boolean): void {
@@ -131,9 +132,9 @@ function refuse(socket: Socket, requestId: string, { code, message }: Unreadable
   socket.end(`${headers.join('\r\n')}\r\n\r\n${text}`);
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once('close', () => clearTimeout(timer));
-  // Our end alone is half a close, which a client that never closes its own would keep forever. Who stalled is not
-  // waited for, and must not finish a request that was answered; who is still sending has a moment to stop, since bytes
-  // left unread would reset the connection.
+  // Only closing our end would leave the connection half open for as long as the client wants. A stalled client is
+  // closed at once, because it must not complete an answered request. One that is still sending gets a moment to stop,
+  // because unread bytes would reset the connection.
   if (code === 'request_timeout') socket.destroySoon();
   else socket.once('end', () => socket.destroySoon());
 }

@@ -1,13 +1,16 @@
 import { isUtf8 } from 'node:buffer';
 import { pathText, refusedField, type Validated } from './validation.ts';
 
-/** Nesting of arrays and objects a request may have. */
+/** Maximum nesting of arrays and objects in a request. */
 export const MAX_DEPTH = 8;
-/** Values a request may hold, nested ones included: more than any operation needs, few enough to judge in no time. */
+/**
+ * Maximum number of values in a request, including nested ones: more than any operation needs, few enough to check
+ * quickly.
+ */
 const MAX_VALUES = 4_000;
 
 /**
- * JSON as a money route may read it: UTF-8 without BOM, no repeated keys (parsers disagree which one counts), no keys
+ * JSON that is safe for a money route: UTF-8 without BOM, no repeated keys (parsers disagree which one counts), no keys
  * that name JavaScript's prototypes, no lone surrogates (two order ids could become one), at most 8 levels deep.
  */
 export function parseStrictJson(bytes: Buffer): Validated<unknown> {
@@ -26,7 +29,7 @@ export function parseStrictJson(bytes: Buffer): Validated<unknown> {
   const seen: Seen = { keys: 0, values: 0 };
   const fault = faultIn(value, seen);
   if (fault !== null) return refusedField(pathText(fault.path) || 'body', fault.rule);
-  // Every member has one colon outside strings; fewer keys than colons means that some key came twice.
+  // Every member has one colon outside strings; fewer keys than colons means that a key is repeated.
   if (seen.keys !== shape.colons) return refusedField(firstRepeatedKey(text), 'must not appear twice');
   return { ok: true, value };
 }
@@ -52,7 +55,7 @@ function scan(bytes: Buffer): { depth: number; colons: number } {
   return { depth: deepest, colons };
 }
 
-/** What was counted so far. */
+/** Counts so far. */
 interface Seen {
   keys: number;
   values: number;
@@ -64,7 +67,7 @@ interface Fault {
   readonly path: (string | number)[];
 }
 
-/** What is wrong with the value or something in it, or null. Recursion is bounded by the depth checked before. */
+/** The fault in the value or something in it, or null. The depth check before bounds the recursion. */
 function faultIn(value: unknown, seen: Seen): Fault | null {
   seen.values += 1;
   if (seen.values > MAX_VALUES) return { rule: `must hold fewer values: a body has at most ${MAX_VALUES}`, path: [] };

@@ -3,7 +3,7 @@ import { NOT_FOUND, type Answer } from './answer.ts';
 import type { Route } from './operation.ts';
 import { must } from '../domain/must.ts';
 
-/** Answers an authenticated request that no route took: 405 where another method would do, else 404. */
+/** Answers an authenticated request without a route: 405 if another method exists, otherwise 404. */
 export function createUnmatched(routes: readonly Route[]): (request: Request) => Answer {
   const methodsOf = new Map<string, string[]>();
   for (const { operation } of routes)
@@ -15,7 +15,7 @@ export function createUnmatched(routes: readonly Route[]): (request: Request) =>
 
   return (request) => {
     const path = must(request.originalUrl.split('?', 1)[0]);
-    // A path of its own, such as that of creating, is no id of the resource beside it.
+    // A fixed path, such as that of create, is not an id of the resource beside it.
     const methods =
       methodsOf.get(path) ?? paths.filter(({ pattern }) => pattern.test(path)).flatMap((match) => match.methods);
     if (methods.length === 0 || methods.includes(request.method)) return NOT_FOUND;

@@ -14,7 +14,7 @@ export const refusedField = (param: string, rule: string): { readonly ok: false;
 };
 
 /**
- * Validates against a schema; the refusal names the first field at fault with its path, as `line_items[0].quantity`.
+ * Validates against a schema. The refusal names the first invalid field by its path, such as `line_items[0].quantity`.
  */
 export function validate<Schema extends ZodType>(
   schema: Schema,
@@ -41,16 +41,16 @@ function refusalOf(issue: z.core.$ZodIssue, root: 'body' | 'query'): Refusal {
   };
 }
 
-/** Messages of our schemas are rules ("must be ..."); the library's own are sentences of another form. */
+/** Messages of our schemas are rules ("must be ..."); the library's own have another form. */
 function ruleOf(issue: z.core.$ZodIssue): string {
   return /^(must|is) /.test(issue.message) ? issue.message : `is not valid: ${issue.message}`;
 }
 
-/** A parameter of the query as it is written there: `metadata[customer]`. */
+/** A query parameter in its own notation: `metadata[customer]`. */
 const queryText = ([name = '', ...keys]: readonly PropertyKey[]): string =>
   `${String(name)}${keys.map((key) => `[${String(key)}]`).join('')}`;
 
-/** A path as messages write it: `line_items[0].quantity`. */
+/** A path as in messages: `line_items[0].quantity`. */
 export function pathText(path: readonly PropertyKey[]): string {
   let text = '';
   for (const part of path) {

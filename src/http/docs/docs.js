@@ -10,7 +10,7 @@ const credentials = () => ({
   secret: document.getElementById('api-secret').value.trim(),
 });
 
-/** HMAC-SHA256 of `timestamp.nonce.body` in hex, as the server checks it. */
+/** HMAC-SHA256 of `timestamp.nonce.body` in hex, as the server verifies it. */
 async function signature(secret, timestamp, nonce, body) {
   const encoder = new TextEncoder();
   const key = await crypto.subtle.importKey('raw', encoder.encode(secret), { name: 'HMAC', hash: 'SHA-256' }, false, [
@@ -37,7 +37,7 @@ async function send(names, method, path, body) {
   try {
     shown = pretty(JSON.parse(text));
   } catch {
-    // Shown as it came.
+    // Shown unformatted.
   }
   return `${response.status} ${response.statusText}\n\n${shown}`;
 }
@@ -131,7 +131,7 @@ function tryForm(names, method, path, operation) {
   return form;
 }
 
-/** An example sent twice would answer the first session again. */
+/** A repeated example would return the first session again. */
 function freshOrder(example) {
   return 'order_id' in example ? { ...example, order_id: `order-${crypto.randomUUID().slice(0, 8)}` } : example;
 }
@@ -152,7 +152,7 @@ function showOperation(api, names, path, method, operation) {
     ` ${operation.summary}`,
   );
   const details = element('details', { id: operation.operationId }, heading);
-  // Built when first opened: a page of closed operations stays light.
+  // Built when first opened, so that a page of closed operations stays light.
   details.addEventListener('toggle', () => {
     if (details.childElementCount > 1) return;
     if (operation.description) details.append(element('p', { textContent: operation.description }));
@@ -175,7 +175,7 @@ function showOperation(api, names, path, method, operation) {
   return details;
 }
 
-/** What the merchant's endpoint receives. */
+/** The request that the merchant's endpoint receives. */
 function showEvent(api, type, { summary, description, requestBody }) {
   const { schema, example } = requestBody.content['application/json'];
   const details = element(
@@ -217,7 +217,7 @@ async function show() {
   document.getElementById('credentials').addEventListener('input', testKeyGiven);
 }
 
-// Nothing that is read moves once it is there: all of it appears together.
+// Everything appears at once, so that nothing moves while it is read.
 const whole = document.getElementById('reference');
 show()
   .catch((error) =>

@@ -1,5 +1,5 @@
 /* global document */
-/** Everything is built with text nodes, so nothing that the document or an answer says can become markup. */
+/** Builds everything with text nodes, so that nothing in the document or a response can become markup. */
 export const element = (tag, properties = {}, ...children) => {
   const node = Object.assign(document.createElement(tag), properties);
   node.append(...children);

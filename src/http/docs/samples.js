@@ -4,7 +4,7 @@ import { element } from './element.js';
 
 let chosen = 'curl';
 
-/** `what` names what the programs do, for those who hear the page. */
+/** `what` names the programs for screen readers. */
 export function codeTabs(id, samples, what = 'Request') {
   const panels = samples.map(({ label, source }, index) => {
     const panel = element('pre', { id: `${id}-code-${index}`, tabIndex: 0, textContent: source });

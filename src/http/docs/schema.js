@@ -1,4 +1,4 @@
-// The fields of a schema as a table, with those of the objects in it.
+// The fields of a schema and of its nested objects as a table.
 import { element } from './element.js';
 
 const nameOf = (ref) => ref.split('/').at(-1);
@@ -11,7 +11,7 @@ function typeOf(schema) {
   return [schema.type ?? 'string'].flat().join(' or ');
 }
 
-/** Follows names into the components, each once on a path, since objects can hold themselves. */
+/** Resolves references into the components, each once per path, because objects can contain themselves. */
 function fieldsOf(api, schema, prefix = '', seen = []) {
   if (schema.$ref)
     return seen.includes(schema.$ref)

@@ -1,6 +1,6 @@
 import type { Operation } from '../operation.ts';
 
-/** A request as a program of its own, in the form that `x-codeSamples` has in OpenAPI documents. */
+/** A request as a standalone program, in the form of `x-codeSamples` in OpenAPI documents. */
 export interface CodeSample {
   readonly lang: string;
   readonly label: string;
@@ -10,7 +10,7 @@ export interface CodeSample {
 interface Sampled {
   readonly method: string;
   readonly url: string;
-  /** Null: the request has none. */
+  /** Null: the request has no body. */
   readonly body: string | null;
   readonly headerPrefix: string;
 }
@@ -23,13 +23,13 @@ const EXAMPLE_IDS: readonly (readonly [part: string, id: string])[] = [
   ['/events/', 'evt_1767225660123456789'],
   ['/requests/', 'req_k7w2q5m4n6p3r000001'],
 ];
-/** What makes a list's sample short, or a required parameter complete. */
+/** Shortens the sample of a list, or supplies a required parameter. */
 const EXAMPLE_QUERIES: Readonly<Record<string, string>> = {
   listPaymentSessions: '?page_size=5',
   getConsistencyProof: '?from=1&to=2',
 };
 
-/** The operation's example in the languages that merchants write shops in. Key and secret come from the environment. */
+/** The operation's example in the usual languages of shops. Key and secret come from the environment. */
 export function codeSamples(
   operation: Operation,
   options: { readonly serverUrl: string; readonly headerPrefix: string },
@@ -52,7 +52,7 @@ export function codeSamples(
   ];
 }
 
-/** In single quotes, as JavaScript, Python and PHP read it. */
+/** In single quotes that JavaScript, Python and PHP understand. */
 const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
 function curl({ method, url, body, headerPrefix }: Sampled): string {

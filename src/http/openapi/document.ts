@@ -27,12 +27,12 @@ import { must } from '../../domain/must.ts';
 export interface DocumentOptions {
   readonly operations: readonly Operation[];
   readonly serverUrl: string;
-  /** Of the signature headers. */
+  /** Prefix of the signature headers. */
   readonly headerPrefix: string;
   readonly version: string;
 }
 
-/** What every signed request can be answered, whatever it asks. */
+/** Errors of every signed request. */
 const ALWAYS: readonly ErrorCode[] = [
   'authentication_failed',
   'signature_version_required',
@@ -42,7 +42,7 @@ const ALWAYS: readonly ErrorCode[] = [
   'internal_error',
   'service_unavailable',
 ];
-/** What every request with a body can be answered. */
+/** Errors of every request with a body. */
 const WITH_BODY: readonly ErrorCode[] = [
   'invalid_request',
   'body_too_large',
@@ -60,7 +60,7 @@ A key can be restricted to scopes, named in each operation as \`x-scope\`: ${SCO
 Amounts are decimal strings, times are Unix seconds, and every error has the same form. Request bodies are JSON of at most ${MAX_BODY_BYTES / 1024} KiB.
 Responses may gain fields; a field named here never changes its meaning.`;
 
-/** The OpenAPI 3.1 document of the operations this server really has. */
+/** The OpenAPI 3.1 document of the operations that this server has. */
 export function openApiDocument(options: DocumentOptions): object {
   const { headerPrefix, operations } = options;
   const header = (name: string, description: string) =>
@@ -104,7 +104,8 @@ export function openApiDocument(options: DocumentOptions): object {
 }
 
 /**
- * Answers may gain fields, so only what zod holds strict stays closed; bounds of the number type itself say nothing.
+ * Responses may gain fields, so only strict zod objects stay closed. Bounds that come from the number type itself are
+ * left out.
  */
 function plainer({ zodSchema, jsonSchema, io }: Parameters<NonNullable<CreateDocumentOptions['override']>>[0]): void {
   const { def } = zodSchema._zod;
@@ -290,7 +291,7 @@ function bodyOf(type: WebhookType): z.ZodType {
   return isOptionalType(type) ? paymentNoticeEvent : paymentEvent;
 }
 
-/** The very body that a test of the endpoint sends. */
+/** The same body that a test of the endpoint sends. */
 function sampleOf(type: WebhookType): unknown {
   const owner = { merchantId: 'mer_sample' as MerchantId, mode: 'test' } as const;
   return JSON.parse(

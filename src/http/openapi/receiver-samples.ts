@@ -1,8 +1,8 @@
 import type { CodeSample } from './code-samples.ts';
 
-/* Written with the default prefix of headers. */
+/* Written with the default header prefix. */
 
-/** A whole webhook receiver with the standard library alone, in the languages that merchants write shops in. */
+/** A complete webhook receiver using only the standard library, in the usual languages of shops. */
 export function receiverSamples(headerPrefix: string): CodeSample[] {
   return [
     {

@@ -68,7 +68,7 @@ interface Field {
   readonly description: string;
 }
 
-/** The properties of a schema with those of the objects in it; components that are named are listed on their own. */
+/** The properties of a schema and of its nested objects; named components have their own section. */
 function fieldsOf(schema: Schema, prefix = ''): Field[] {
   const inner = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])].flatMap((one) => fieldsOf(one, prefix));
   const items = schema.items ? fieldsOf(schema.items, `${prefix.replace(/\.$/, '')}[].`) : [];
@@ -212,7 +212,7 @@ ${Object.entries(document.webhooks)
 const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 const marked = (text: string): string => escaped(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 
-/** Every error code under an address of its own: `/docs/errors#code`. */
+/** Every error code under its own anchor: `/docs/errors#code`. */
 export function errorsHtml(): string {
   const entries = (Object.keys(ERRORS) as ErrorCode[]).map((code) => {
     const { status, meaning, action } = ERRORS[code];

@@ -1,4 +1,4 @@
-/** The groups of operations in the OpenAPI document, with what each is for. */
+/** The groups of operations in the OpenAPI document with their descriptions. */
 export const TAGS = {
   'Payment sessions': 'Create, read, list and cancel the payment of an order, and see why it has its status.',
   Transactions: 'Every movement of money on chain: deposits, payouts and fees.',

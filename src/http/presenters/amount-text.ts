@@ -1,5 +1,5 @@
 /**
- * Writes a decimal string with at least `minDecimals` decimals and no trailing zeros beyond them: `10.5` -> `10.50`.
+ * Formats a decimal string with at least `minDecimals` decimals and no trailing zeros beyond them: `10.5` -> `10.50`.
  */
 export function paddedAmount(text: string, minDecimals: number): string {
   const point = text.indexOf('.');

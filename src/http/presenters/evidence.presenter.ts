@@ -4,7 +4,7 @@ import type { RecordedEvent } from '../../ports/event-store.ts';
 import type { JsonValue } from '../../ports/read-model.ts';
 import { presentCheckpoint } from './audit.presenter.ts';
 
-/** What was given out, in the words of its event, with what proves the event under a signed checkpoint. */
+/** The issued document's event with its proof under a signed checkpoint. */
 export function presentEvidence(
   event: RecordedEvent,
   proven: EventEvidence,
@@ -13,7 +13,7 @@ export function presentEvidence(
   return { ...shownEvent(event), ...presentProven(proven, verifierKey) };
 }
 
-/** What proves an event under a signed checkpoint. */
+/** The proof of an event under a signed checkpoint. */
 export function presentProven({ checkpoint, proof }: EventEvidence, verifierKey: string | null) {
   const { leafIndex, text, hash, inclusionProof } = proof;
   return {

@@ -5,7 +5,7 @@ import type { EntryRow } from '../../../projections/ledger/rows.ts';
 import type { TrialBalance } from '../../features/ledger/balances.ts';
 import type { Worth } from '../../features/ledger/valuation/worth.ts';
 
-/* The books as the operator sees them: all accounts, debits and credits in columns of their own. */
+/* The books as the operator sees them: all accounts, with separate columns for debits and credits. */
 
 export function presentTrialBalance(
   { mode, asOf, entries, balances, sums, sealed }: TrialBalance,
@@ -74,6 +74,6 @@ const columnsOf = (units: bigint) => ({
   credit: units < 0n ? formatAmount(-units) : null,
 });
 
-/** The order of networks everywhere, then that of the coins' names: the same at every look. */
+/** In the usual order of networks, then by coin name: always the same. */
 const byPlace = (one: TrialBalance['sums'][number], other: TrialBalance['sums'][number]): number =>
   NETWORKS.indexOf(one.network) - NETWORKS.indexOf(other.network) || (one.coin < other.coin ? -1 : 1);

@@ -16,7 +16,7 @@ import type {
   SettlementReportBody,
 } from '../schemas/ledger.schema.ts';
 
-/* The books in wire form, as their merchant sees them: what is owed to it is above zero. */
+/* The books in wire form, as their merchant sees them: what is owed to it is positive. */
 
 export const presentBalances = ({ day, clock }: AsOf, balances: readonly OwedBalance[]): LedgerBalancesBody => ({
   as_of: day,

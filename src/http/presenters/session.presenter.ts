@@ -14,7 +14,7 @@ import type {
 import { paddedAmount } from './amount-text.ts';
 
 export interface PresenterSettings {
-  /** Where payers reach the payment page; no slash at the end. */
+  /** Base URL of the payment page, without a trailing slash. */
   readonly publicUrl: string;
   readonly networks: (mode: Mode) => readonly NetworkSettings[];
   /** Wallet links by wallet name for a payment of `amount` units of the option's coin. */
@@ -23,14 +23,14 @@ export interface PresenterSettings {
     amount: string,
     target: { readonly pageUrl: string; readonly mainNetwork: boolean },
   ) => Readonly<Record<string, string>>;
-  /** Why a refund is not paid yet, as a word; null when nothing is known to hold it up. */
+  /** Why a refund is not paid yet, as a word; null if nothing is known to delay it. */
   readonly waitingFor?: (refundId: string) => string | null;
 }
 
 export interface SessionPresenter {
   /** The wire form of create, get and lists. */
   readonly session: (view: SessionView) => PaymentSessionBody;
-  /** The wire form of cancel: without line items and what else the merchant said about people and goods. */
+  /** The wire form of cancel: without line items and other data about people and goods. */
   readonly cancelled: (view: SessionView) => CancelledSessionBody;
 }
 
@@ -97,7 +97,7 @@ export function createSessionPresenter(settings: PresenterSettings): SessionPres
   return { session, cancelled: core };
 }
 
-/** The four fields that only a session in another currency than its settlement coin has. */
+/** The four fields of a session whose currency differs from its settlement coin. */
 function conversion(view: Pick<SessionView, 'dueCoin' | 'dueAmount'>, rateLock: NonNullable<SessionView['rateLock']>) {
   return {
     exchange_rate: rateLock.rate,

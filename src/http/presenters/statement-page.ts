@@ -19,7 +19,7 @@ interface Column {
 }
 const NUMBER = { isNumber: true } as const;
 
-/** A merchant's statement as a page of its own, to be printed. What is owed to the merchant stands above zero. */
+/** A merchant's statement as a printable page. Amounts owed to the merchant are positive. */
 export function statementPage(statement: MonthStatementBody): string {
   const { accounts, kinds, checkpoint } = statement;
   return html`<!doctype html>

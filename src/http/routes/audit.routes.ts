@@ -17,7 +17,7 @@ import { DEFAULT_PAGE_SIZE } from '../schemas/list.schema.ts';
 import { refusedField } from '../validation.ts';
 import { must } from '../../domain/must.ts';
 
-/** Proofs about the ledger, for merchants. */
+/** Proofs about the event log, for merchants. */
 export interface AuditApi extends Pick<AuditRecords, 'checkpoints' | 'consistency' | 'reached' | 'verifierKey'> {
   /** Null for a session that is not the caller's. */
   proofOf(reader: Pick<Caller, 'merchantId' | 'mode'>, id: SessionId): Promise<SessionProof | null>;
@@ -140,7 +140,7 @@ export function auditRoutes(api: AuditApi): Route[] {
   ];
 }
 
-/** Answers that history is still being read, where that is why. */
+/** Returns a temporary refusal while history is still being read. */
 export async function unlessBehind(task: () => Promise<Answer>): Promise<Answer> {
   try {
     return await task();

@@ -5,13 +5,13 @@ import { encoded, encodingFor } from '../../runtime/util/encoded.ts';
 import { once } from '../../runtime/util/once.ts';
 import { errorsHtml, llmsText, referencePage, type ReferenceDocument } from '../openapi/reference-page.ts';
 
-/** What the page may do: its own script and style, requests to this server, nothing from anywhere else. */
+/** The page may use only its own script and style and send requests only to this server. */
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /**
- * The OpenAPI document, the page that shows it and the same as text. Each is made by its first request and served from
- * memory from then on: making the document takes a tenth of a start.
+ * The OpenAPI document, the page that shows it and its text version. Each is created on its first request and then
+ * served from memory: creating the document takes a tenth of the start-up time.
  */
 export function mountDocs(app: Express, makeDocument: () => object): void {
   const asset = (name: string) => (): string => readFileSync(new URL(`../docs/${name}`, import.meta.url), 'utf8');
@@ -36,7 +36,7 @@ export function mountDocs(app: Express, makeDocument: () => object): void {
   app.get('/docs/docs.css', served('text/css; charset=utf-8', asset('docs.css')));
 }
 
-/** The OpenAPI document is large: this takes some milliseconds, and the best quality a second. */
+/** Takes some milliseconds for the large OpenAPI document; the best quality takes a second. */
 const QUALITY = 5;
 
 function served(type: string, makeText: () => string): RequestHandler {

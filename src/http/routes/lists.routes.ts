@@ -17,7 +17,7 @@ import { expandedRefund, expandedSession, listRefundsExpand, listSessionsExpand 
 import { REFUND_EXAMPLE } from '../schemas/refund.example.ts';
 import { SESSION_EXAMPLE } from '../schemas/session.example.ts';
 
-/** What a list request asks for, after validation. */
+/** A validated list request. */
 export interface ListRequest {
   readonly page: number;
   readonly pageSize: number;
@@ -27,7 +27,7 @@ export interface ListRequest {
   readonly orderId?: string;
   /** Sessions only. */
   readonly metadata?: Readonly<Record<string, string>>;
-  /** What each record brings along, separated by commas. */
+  /** Related records to include, separated by commas. */
   readonly expand?: string;
   readonly network?: Network;
   /** Upper case. */
@@ -47,7 +47,7 @@ export interface ListPage {
 
 export type ListedKind = 'sessions' | 'refunds' | 'transactions';
 
-/** The lists of one merchant and mode, newest first, in the wire form of their records. */
+/** The lists of one merchant and mode, newest first, with records in wire form. */
 export interface Lists {
   list(kind: ListedKind, caller: Pick<Caller, 'merchantId' | 'mode'>, request: ListRequest): Promise<Outcome<ListPage>>;
 }

@@ -16,7 +16,7 @@ import {
   type WebhookEndpointBody,
 } from '../schemas/merchant.schema.ts';
 
-/** A merchant's own settings, as far as its API key may read and change them. */
+/** The settings that a merchant's API key may read and change. */
 export type OwnSettings = Pick<
   Merchants,
   'getMerchant' | 'setPolicy' | 'setLogo' | 'setWebhook' | 'addDomain' | 'removeDomain'
@@ -66,7 +66,7 @@ export function merchantRoutes(settings: OwnSettings): Route[] {
   ];
 }
 
-/** Carries the changes out until one is refused; null when none was. */
+/** Executes the changes until one is refused; null if none was. */
 async function firstRefusal(
   settings: OwnSettings,
   caller: Caller,
@@ -124,7 +124,7 @@ async function replaceDomains(
   return null;
 }
 
-/** The field as merchants know it. */
+/** The public name of the field. */
 const wireName = (field: string): string => (POLICY_NAMES as Readonly<Record<string, string>>)[field] ?? field;
 
 function policyOf(body: ChangeMerchantBody): Partial<MerchantPolicy> {
@@ -144,7 +144,7 @@ function policyOf(body: ChangeMerchantBody): Partial<MerchantPolicy> {
   };
 }
 
-/** What is chosen for an endpoint, as far as it is given. */
+/** The given settings of an endpoint. */
 export function choiceOf(body: Omit<NonNullable<ChangeMerchantBody['webhook']>, 'url'>) {
   const { durable_redelivery: durableRedelivery, events, fields, standard_webhooks: standardWebhooks } = body;
   return {
@@ -159,7 +159,7 @@ export function presentEndpoint({ endpoint_id: id, events, fields, ...rest }: We
   return { id, ...rest, events: [...events], fields: [...fields] };
 }
 
-/** Who of the operator's people asked for it stays with the operator. */
+/** Hides which of the operator's people requested it. */
 export const presentChange = ({
   change_id: id,
   requested_by: _by,

@@ -39,7 +39,7 @@ export interface SandboxTransfer {
 /** The test wallet of a sandbox installation. Refuses with `not_found` for a session that is not the caller's. */
 export interface SandboxApi {
   pay(caller: Caller, request: SandboxPayRequest): Promise<Outcome<readonly SandboxTransfer[]>>;
-  /** Brings the deadline nearer by so many seconds, to now when null; the deadline then. */
+  /** Moves the deadline earlier by `seconds`, or to now for null; returns the new deadline. */
   advance(caller: Caller, id: SessionId, seconds: number | null): Promise<Outcome<number>>;
 }
 

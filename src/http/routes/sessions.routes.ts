@@ -93,12 +93,12 @@ const cancelSessionOperation = {
 
 export interface SessionParts {
   readonly refund: RefundPresenter;
-  /** Absent: such a session has none. */
+  /** Absent: sessions have no timeline. */
   readonly timeline: TimelineReader | undefined;
   readonly webhooks: Pick<WebhookApi, 'eventsOf'> | undefined;
 }
 
-/** Create, get and cancel: the routes that carry the load. */
+/** Create, get and cancel, the busiest routes. */
 export function sessionRoutes(api: MerchantApi, presenter: SessionPresenter, parts: SessionParts): Route[] {
   return [
     route(createSessionOperation, async ({ caller, body }) => {
@@ -140,8 +140,8 @@ async function expansionOf(
 }
 
 /**
- * The rules that span fields: decimals by currency, return URLs by mode. Amounts become their padded form, so `10.5`
- * and `10.50` are one request.
+ * Rules across fields: decimals by currency, return URLs by mode. Amounts get their padded form, so `10.5` and `10.50`
+ * are the same request.
  */
 function createInput(body: CreateSessionBody, mode: Mode): Validated<CreateSessionInput> {
   const currency = body.currency.toUpperCase();

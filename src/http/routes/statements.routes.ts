@@ -10,11 +10,11 @@ import { must } from '../../domain/must.ts';
 
 export interface StatementsApi {
   /**
-   * The evidence of the statement of a closed month; null where there is none, or no checkpoint covers it yet. Rejects
-   * with `AuditTreeBehind`.
+   * The evidence of a closed month's statement; null if there is none, or no checkpoint covers it yet. Rejects with
+   * `AuditTreeBehind`.
    */
   monthStatement(owner: Pick<Caller, 'merchantId' | 'mode'>, month: string): Promise<JsonValue | null>;
-  /** The lines that the statement is made of, as CSV; null where there is none. */
+  /** The lines of the statement as CSV; null if there is none. */
   statementLines(owner: Pick<Caller, 'merchantId' | 'mode'>, month: string): Promise<AsyncIterable<string> | null>;
 }
 

@@ -28,7 +28,7 @@ import {
 import { refusedField } from '../validation.ts';
 import { must } from '../../domain/must.ts';
 
-/** A merchant's view of its webhooks. What is not the caller's is `not_found` or null. */
+/** A merchant's view of its webhooks. Anything that is not the caller's is `not_found` or null. */
 export type WebhookApi = Pick<
   MerchantWebhooks,
   'list' | 'get' | 'redeliver' | 'replay' | 'sendSample' | 'events' | 'event' | 'eventsOf'

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { NOTIFICATION_TYPES, WEBHOOK_TYPES, type WebhookType } from '../../domain/notification-types.ts';
 import { explanation, unixSeconds } from './words.schema.ts';
 
-/** Event types a merchant's endpoint receives (specification, "Event types"), and those it can ask for. */
+/** Event types for merchants' endpoints (specification, "Event types"), and those to which they can subscribe. */
 export const EVENT_MEANINGS = {
   'payment.completed': 'the payment is final on chain',
   'payment.failed': 'a payment that would have sufficed was seen and is permanently lost',
@@ -32,7 +32,7 @@ export function typesOf<const Types extends readonly WebhookType[]>(types: Types
     .meta({ description: explanation('What happened.', EVENT_MEANINGS, types as readonly WebhookType[]) });
 }
 
-/** What an endpoint can choose. */
+/** What an endpoint can subscribe to. */
 export const eventType = typesOf(NOTIFICATION_TYPES);
 /** What is sent. */
 export const webhookType = typesOf(WEBHOOK_TYPES);

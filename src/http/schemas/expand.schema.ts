@@ -5,10 +5,10 @@ import { timelineOf } from './timeline.schema.ts';
 import { webhookEvent } from './webhook.schema.ts';
 import { oneOf } from '../../domain/one-of.ts';
 
-/** Of one session, the newest. */
+/** Maximum number of events per session; the newest are included. */
 export const MAX_EXPANDED_EVENTS = 100;
 
-/** What an answer brings along that else takes another request. */
+/** Related records in a response that would otherwise need another request. */
 function expandOf<const Part extends string>(...parts: readonly Part[]) {
   const rule = `must be ${parts.length === 1 ? parts[0] : `any of ${parts.join(', ')}, separated by commas`}`;
   const isKnown = (text: string): boolean => {

@@ -118,7 +118,7 @@ const domainFields = {
   name: plainText(100, { min: 1 }).meta({ description: NAME, examples: ['Shop'] }),
 };
 
-/** Body of "change merchant settings": only what is given is changed. */
+/** Body of "change merchant settings": changes only the given fields. */
 export const changeMerchantBody = z
   .strictObject({
     ...policyFields,
@@ -146,7 +146,7 @@ export const changeMerchantBody = z
   })
   .meta({ id: 'ChangeMerchant' });
 
-/** Where a merchant is told what happened. */
+/** A merchant's webhook endpoint. */
 export const webhookEndpoint = z
   .object({
     id: z.string().meta({ description: 'Id of the endpoint, used in paths.' }),
@@ -175,7 +175,7 @@ export const createEndpointBody = z
   })
   .meta({ id: 'CreateWebhookEndpoint' });
 
-/** Body of "change a webhook endpoint": only what is given is changed. */
+/** Body of "change a webhook endpoint": changes only the given fields. */
 export const changeEndpointBody = z
   .strictObject({
     url: plainText(2048, { min: 1 }).optional().meta({ description: URL_RULE }),

@@ -62,7 +62,7 @@ export const sandboxPayment = z
   })
   .meta({ id: 'SandboxPayment' });
 
-/** As long as a session can live. */
+/** The longest lifetime of a session. */
 const MAX_SECONDS = 30 * 86_400;
 const SECONDS_RULE = `must be a whole number from 1 to ${MAX_SECONDS}`;
 

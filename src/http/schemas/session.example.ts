@@ -1,6 +1,6 @@
 import type { CancelledSessionBody, CreateSessionBody, PaymentSessionBody } from './session.schema.ts';
 
-/* One order through the documents: the same shop, order and amounts in every example. */
+/* One order used in all examples: the same shop, order and amounts. */
 
 export const CREATE_SESSION_EXAMPLE = {
   amount: '10.00',

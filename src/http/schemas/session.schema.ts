@@ -58,10 +58,7 @@ export const lineItem = z
 
 const METADATA_RULE = 'must be an object with string values';
 
-/**
- * What the merchant keeps with the session: at most 50 keys of 40 characters, values of 500. `order_id` is added by the
- * service.
- */
+/** The merchant's metadata: at most 50 keys of 40 characters, values of 500. The service adds `order_id`. */
 const metadata = z
   .record(
     z.string(),
@@ -286,10 +283,10 @@ const sessionCore = {
   deposits: z.array(deposit).meta({ description: 'Every transfer to the session.' }),
 };
 
-/** Answer of cancel: the session without what the merchant said about people and goods. */
+/** Response of cancel: the session without the merchant's data about people and goods. */
 export const cancelledSession = z.object(sessionCore).meta({ id: 'CancelledPaymentSession' });
 
-/** Answer of create and get. */
+/** Response of create and get. */
 export const paymentSession = z
   .object({
     ...sessionCore,

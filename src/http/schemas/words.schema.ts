@@ -3,14 +3,14 @@ import { isCurrency } from '../../domain/currencies.ts';
 import type { Coin } from '../../domain/money.ts';
 import { NETWORKS, type Network } from '../../domain/networks.ts';
 
-/* The small words of the wire, shared by requests and responses. */
+/* Building blocks shared by requests and responses. */
 
-/** A text whose description the reference shows. */
+/** A text whose description appears in the reference. */
 export const text = (description: string) => z.string().meta({ description });
 export const integer = (description: string) => z.int().meta({ description });
 export const flag = (description: string) => z.boolean('must be true or false').meta({ description });
 
-/** An enumeration that says what each of its values means. */
+/** An enumeration with the meaning of each value. */
 export function enumeration<const Meanings extends Readonly<Record<string, string>>>(
   lead: string,
   meanings: Meanings,
@@ -30,7 +30,7 @@ export function explanation<Value extends string>(
   return `${lead} ${values.map((value) => `\`${value}\`: ${meanings[value]}`).join('; ')}.`;
 }
 
-/** Normal form of amounts, as `parseAmount` reads it; a pattern alone decides it without building a number. */
+/** Canonical form of amounts, as `parseAmount` reads it; the pattern decides without creating a number. */
 const NORMAL_FORM = /^(?:0|[1-9]\d{0,11})(?:\.\d{1,18})?$/;
 const MAX_AMOUNT_LENGTH = 40;
 const AMOUNT_RULE =
@@ -38,7 +38,7 @@ const AMOUNT_RULE =
 
 const isAmount = (text: string): boolean => text.length <= MAX_AMOUNT_LENGTH && NORMAL_FORM.test(text);
 
-/** A decimal string in normal form, zero included. Decimals that the currency lacks are refused beside the currency. */
+/** A decimal string in canonical form, zero included. Excess decimals are refused together with the currency. */
 export const amountText = z
   .string(AMOUNT_RULE)
   .refine(isAmount, AMOUNT_RULE)
@@ -49,7 +49,7 @@ export const amountText = z
     examples: ['10.50'],
   });
 
-/** A decimal string in normal form above zero. */
+/** A decimal string in canonical form above zero. */
 export const positiveAmountText = z
   .string(AMOUNT_RULE)
   .refine((text) => isAmount(text) && /[1-9]/.test(text), `${AMOUNT_RULE}, and above zero`)
@@ -61,7 +61,7 @@ export const positiveAmountText = z
   });
 
 const CURRENCY_RULE = 'must be an ISO 4217 code, USDT or USDC';
-// Letters first: upper-casing other scripts can produce ASCII, such as the long s.
+// Checked first: upper-casing other scripts can produce ASCII, such as from the long s.
 const CURRENCY_LETTERS = /^[A-Za-z]{3,4}$/;
 
 export const currencyCode = z
@@ -75,7 +75,7 @@ export const coin = enumeration('The stablecoin.', COIN_NAMES, 'must be USDT or 
 
 const COIN_RULE = 'must be USDT or USDC';
 
-/** A coin in a request, where case does not matter. */
+/** A coin in a request, in any case. */
 export const coinCode = z
   .string(COIN_RULE)
   .refine((code) => /^usd[tc]$/i.test(code), COIN_RULE)
@@ -90,7 +90,7 @@ const NETWORK_NAMES = {
 
 export const network = enumeration('The network.', NETWORK_NAMES, `must be one of ${NETWORKS.join(', ')}`);
 
-/** Of the metadata of a session. */
+/** For the metadata of a session. */
 export const MAX_METADATA_KEY_LENGTH = 40;
 export const MAX_METADATA_VALUE_LENGTH = 500;
 
@@ -113,7 +113,7 @@ export const logIndex = integer('Which of the transfers of the transaction it is
 const MIN_SESSION_TTL_SEC = 60;
 const MAX_SESSION_TTL_SEC = 30 * 86_400;
 
-/** How long a session may be paid. */
+/** How long a session can be paid. */
 export const sessionLifetime = z
   .int(`must be a whole number from ${MIN_SESSION_TTL_SEC} to ${MAX_SESSION_TTL_SEC}`)
   .min(MIN_SESSION_TTL_SEC, `must be at least ${MIN_SESSION_TTL_SEC}`)
@@ -135,7 +135,7 @@ export function plainText(max: number, options: { readonly min?: number; readonl
     .meta({ minLength: min, maxLength: max });
 }
 
-/** Reads as the normal form of what was sent. */
+/** Returns the canonical form of the input. */
 export const httpsUrl = z
   .string('must be an https URL')
   .check((context) => {
@@ -153,12 +153,12 @@ export const httpsUrl = z
 const MAX_URL_LENGTH = 2048;
 const LOCAL_HOSTS: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** The normal form of a return URL, or what is wrong with it. */
+/** The canonical form of a return URL, or its fault. */
 export type ReturnUrl = { readonly href: string } | { readonly fault: string };
 
 /**
- * Checked before and after parsing, since parsers repair what a browser then follows: leading blanks, missing slashes,
- * backslashes, line breaks inside the scheme.
+ * Checked before and after parsing, because parsers repair what a browser then follows: leading blanks, missing
+ * slashes, backslashes, line breaks inside the scheme.
  */
 export function readReturnUrl(text: string): ReturnUrl {
   if (text.length > MAX_URL_LENGTH) return { fault: `must be at most ${MAX_URL_LENGTH} characters` };
