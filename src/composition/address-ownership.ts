@@ -10,24 +10,24 @@ import type { EventStore } from '../ports/event-store.ts';
 import { Recurring } from '../runtime/util/recurring.ts';
 import type { ServiceParts } from './service-parts.ts';
 
-/** Whether the addresses given out here are the signer's own. */
+/** Whether the addresses assigned here are the signer's own. */
 export interface AddressOwnership {
-  /** The same pool, of which nothing leaves unconfirmed. */
+  /** The same pool, restricted to confirmed addresses. */
   guard(pool: AddressPool): AddressPool;
   status(): readonly SourceOwnership[];
   close(): Promise<void>;
 }
 
-/** A signer beside us costs nothing to ask; the ledger is read over the network. */
+/** Asking a local signer is cheap; the event log is read over the network. */
 const ASK_EVERY_MS = 5_000;
 const ANSWER_EVERY_MS = 2_000;
 /** A node that starts together with the signer of a new installation has its answer by then. */
 const FIRST_WAIT_MS = 10_000;
 
 /**
- * Resolves after the first look. A process with the signer asks it, and answers in the ledger for those without; a
- * process without one asks the ledger where others may have it. The embedded service without a signer has nobody to
- * ask: whoever holds the keys is elsewhere.
+ * Resolves after the first check. A process with the signer asks it, and answers in the event log for those without; a
+ * process without one reads the event log if other processes may have one. The embedded service without a signer has
+ * nobody to ask: the keys are held elsewhere.
  */
 export async function startAddressOwnership(parts: ServiceParts, store: EventStore): Promise<AddressOwnership> {
   const { config, roles, storage, clock, random, log, addressOwner: owner = null } = parts;

@@ -12,11 +12,11 @@ import type { ServiceParts } from './service-parts.ts';
 
 export interface AddressSafety {
   readonly guardOf: NonNullable<AddressPoolOptions['guardOf']>;
-  /** Once the pool has left out what it must, the restored copy is a ledger like any other. */
+  /** Once the pool has skipped what it must, the restored copy is an ordinary event log. */
   settle(pool: Pick<RunningAddressPool, 'isReconciled'>): void;
 }
 
-/** How the pool notices that its ledger forgot leases, and what it asks the chains then. */
+/** How the pool detects that its event log lost leases, and how it then checks the chains. */
 export function addressSafety({
   config,
   chains,

@@ -7,7 +7,7 @@ import type { ApproverKey } from '../ports/approvals.ts';
 import { writePrivateFile } from '../runtime/util/private-file.ts';
 import { openText, SCRYPT_COST, sealedFields, sealText, type ScryptCost } from '../signer/sealed-text.ts';
 
-/* The key of an approver, which stays on the approver's machine in a file under a passphrase. */
+/* The key of an approver, which stays on the approver's machine in a file encrypted under a passphrase. */
 
 const FORMAT = 'quittance-approver-key';
 const fileSchema = z.strictObject({
@@ -19,7 +19,7 @@ const fileSchema = z.strictObject({
 });
 const headerOf = (name: string, publicKey: string): readonly unknown[] => [FORMAT, 1, name, publicKey];
 
-/** The file's text, and what the signer's configuration holds of it. */
+/** The text of the file, and the entry for the signer's configuration. */
 export function makeApproverKey(
   name: string,
   passphrase: string,
@@ -60,7 +60,8 @@ function parsed(text: string): z.infer<typeof fileSchema> {
 const DEMO_NAMES = ['demo-1', 'demo-2'] as const;
 
 /**
- * The sandbox enrols two approvers by itself, so that everything can be tried; their passphrase lies beside their keys.
+ * The sandbox creates two approvers automatically, so that everything can be tried. Their passphrase is stored next to
+ * their keys.
  */
 export function demoApprovers(dataDir: string): ApproverKey[] {
   const directory = join(dataDir, 'approvers');

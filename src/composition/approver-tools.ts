@@ -11,10 +11,7 @@ type Environment = Record<string, string | undefined>;
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/;
 
-/**
- * `quittance approver enroll`: a new key file, and the entry of PAYOUT_APPROVERS that belongs to it. Never replaces a
- * file.
- */
+/** `quittance approver enroll`: a new key file with its entry for PAYOUT_APPROVERS. Never overwrites a file. */
 export async function enrolApprover(args: AdminArguments, env: Environment): Promise<JsonValue> {
   const name = requiredText(args, 'name');
   if (!NAME.test(name))
@@ -29,7 +26,7 @@ export async function enrolApprover(args: AdminArguments, env: Environment): Pro
   return { key: file, PAYOUT_APPROVERS: JSON.stringify([entry]) };
 }
 
-/** Opens the key to sign with, after the terms were shown. */
+/** Opens the key for signing, after the terms were shown. */
 export async function openKeyFile(args: AdminArguments, env: Environment): Promise<OpenedKey> {
   const text = readText(requiredText(args, 'key'), 'key');
   return openApproverKey(
@@ -38,7 +35,7 @@ export async function openKeyFile(args: AdminArguments, env: Environment): Promi
   );
 }
 
-/** Null when none is given. Never from the command line itself: every user of the machine can read that. */
+/** Null if none is given. Never from the command line, which every user of the machine can read. */
 function givenPassphrase(args: AdminArguments, env: Environment): string | null {
   const file = optionalText(args, 'passphraseFile') ?? env['APPROVER_PASSPHRASE_FILE'];
   return file ? readText(file, 'passphrase-file').trim() : null;

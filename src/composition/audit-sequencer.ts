@@ -13,11 +13,11 @@ export interface SequencerParts {
   readonly damaged: (message: string) => void;
 }
 
-/** What an operator does who put an old copy in place on purpose. */
+/** Instructions for an operator who deliberately restored an old copy. */
 export const RESTORE =
   'If an older copy was restored on purpose, stop the service and move this file of the signer away:';
 
-/** Asks the signer for checkpoints as the settings say; null where nobody signs. Not started. */
+/** Creates the sequencer that requests checkpoints from the signer, without starting it; null if nobody signs. */
 export async function createSequencer(
   { config, clock, random, log, checkpointSigner: signer }: ServiceParts,
   { store, tree, identity, isLeader, damaged }: SequencerParts,

@@ -17,9 +17,9 @@ const LEASE = 'sign-checkpoints';
 const STATUS_EVERY_MS = 1_000;
 
 /**
- * The audit of a ledger on shared servers. Where the signer is, the whole history is read at the start and signed under
- * a lease; API nodes keep the tree for proofs and begin with what they kept of it, once a signed root proves it; every
- * process is told of damage.
+ * The audit of an event log on shared servers. The process with the signer reads the whole history at the start and
+ * signs under a lease. API nodes maintain the tree for proofs and start from their stored part of it, once a signed
+ * root has proven it. Every process is notified of damage.
  */
 export async function startSharedAudit(parts: ServiceParts, { guard, isAfter }: SharedLog): Promise<RunningAudit> {
   const { storage, roles, log, checkpointSigner } = parts;
@@ -89,11 +89,11 @@ export async function startSharedAudit(parts: ServiceParts, { guard, isAfter }: 
   };
 }
 
-/** What the process that signs tells the others. */
+/** What the signing process publishes. */
 type AuditNotice = {
-  /** The public key as auditors keep it. */
+  /** The public key in the form that auditors keep. */
   readonly verifierKey: string;
-  /** What is wrong with the history; null when nothing is. */
+  /** The fault in the history; null if there is none. */
   readonly fault: string | null;
 };
 
@@ -109,7 +109,7 @@ interface Telling {
   readonly log: ServiceParts['log'];
 }
 
-/** The one that signs says what it found; the others listen. What this process found itself stays found. */
+/** The signing process publishes its findings; the others read them. A process's own finding stays. */
 function keepTelling({ board, tiles, identity, tree, leading, ownFault, guard, log }: Telling): {
   verifierKey(): string | null;
   stop(): Promise<void>;
@@ -147,7 +147,7 @@ function keepTelling({ board, tiles, identity, tree, leading, ownFault, guard, l
   };
 }
 
-/** An audit that begins behind the tiles that were kept, up to the newest checkpoint, which must prove them. */
+/** An audit that starts after the stored tiles up to the newest checkpoint, which must prove them. */
 async function fromTiles(
   store: EventStore,
   kept: KeptTiles,
@@ -166,7 +166,7 @@ async function fromTiles(
 const behind = (): Promise<never> =>
   Promise.reject(new AuditTreeBehind('this process has no Merkle tree: ask a node with the role api or signer'));
 
-/** Of processes that neither sign nor answer anybody. */
+/** For processes that neither sign nor serve anybody. */
 const NO_TREE: AuditTree = {
   state: { size: 0, integrity: 'checking', fault: null },
   head: behind,

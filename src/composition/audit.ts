@@ -15,9 +15,9 @@ import type { OwnLog } from './storage-parts.ts';
 import { must } from '../domain/must.ts';
 
 /**
- * Resolves once the whole history was read and found to be what it was, or was not: it comes before everything that
- * reads on or writes. Then it is read again and again in the background, and checkpoints are signed. Whatever is found
- * to differ makes the service read-only: the store refuses appends from that moment on.
+ * Resolves once the whole history has been read and verified, or a fault was found; this precedes every other reader
+ * and writer. Afterwards the history is reread continuously in the background, and checkpoints are signed. Any
+ * difference makes the service read-only: the store refuses appends from that moment on.
  */
 export async function startAudit(parts: ServiceParts): Promise<RunningAudit> {
   const { config, storage, log, checkpointSigner } = parts;
@@ -66,7 +66,7 @@ export async function startAudit(parts: ServiceParts): Promise<RunningAudit> {
   };
 }
 
-/** The same check for one command while no service runs: what is found makes the log refuse appends. */
+/** The same check for one command without a running service. A fault makes the log refuse appends. */
 export async function checkOwnLog(
   config: Config,
   store: OwnLog,
@@ -84,7 +84,9 @@ export async function checkOwnLog(
   return { size, integrity: store.refusal === null ? integrity : 'damaged', fault: store.refusal };
 }
 
-/** Why the log is shorter than what was made from it: what the signer has signed, or a look-up. Null when it is not. */
+/**
+ * Why the log is shorter than something derived from it (what the signer has signed, or a look-up); null if it is not.
+ */
 export async function missingFrom(
   dataDir: string,
   store: Pick<OwnLog, 'head'>,
@@ -98,7 +100,7 @@ export async function missingFrom(
   return ahead && lookUpsAhead(dataDir, size, ahead);
 }
 
-/** Of a log whose newest event cannot be read nothing is known. */
+/** Unknown for a log whose newest event cannot be read. */
 const sizeOf = async (store: Pick<OwnLog, 'head'>): Promise<number> => {
   try {
     return Number((await store.head()) ?? 0);
@@ -112,7 +114,7 @@ interface LookUpPlace {
   readonly position: number;
 }
 
-/** A look-up that has events which the log does not have. */
+/** A look-up with events that the log lacks. */
 async function lookUpAhead(readModel: Pick<ReadModel, 'checkpoint'>, size: number): Promise<LookUpPlace | null> {
   for (const projection of PROJECTIONS) {
     const position = Number((await readModel.checkpoint(projectionId(projection))) ?? 0);
@@ -128,7 +130,7 @@ const lookUpsAhead = (dataDir: string, size: number, { name, position }: LookUpP
 const lostEvents = (dataDir: string, size: number, signed: number, file: string): string =>
   `the log in ${dataDir} ends after ${size} events, but ${signed} were signed: events were lost, or an old copy was put in place. ${RESTORE} ${file}.`;
 
-/** For `/readyz` and the status page: reads go on, and every request that would change something is refused. */
+/** For `/readyz` and the status page: reads continue, and every request that would change something is refused. */
 export function auditHealth({ state, readOnly }: RunningAudit): HealthFact {
   const reason = readOnly();
   if (reason !== null) return { name: 'ledger', state: 'refusing', detail: `read-only: ${reason}` };

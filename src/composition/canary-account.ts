@@ -12,34 +12,34 @@ import type { Wallet } from '../signer/wallet.ts';
 import { rolesOf } from './roles.ts';
 import { must } from '../domain/must.ts';
 
-/** Where the canary's merchant takes its webhooks: over the public address, like anybody else's. */
+/** Where the canary's merchant receives its webhooks: through the public address, like any other. */
 export const CANARY_WEBHOOK_PATH = '/canary/webhook';
 
-/** A merchant of its own, a wallet of its own, and the ways out of it. */
+/** The canary's merchant, its wallet and the chains to pay from. */
 export interface CanaryAccount {
   readonly mode: Mode;
   readonly apiKey: string;
   readonly apiSecret: string;
   readonly webhookSecret: string;
-  /** Null where nothing is paid from here: such a process only takes the webhooks. */
+  /** Null if this process does not pay and only receives the webhooks. */
   readonly wallet: Wallet | null;
 }
 
 export interface CanaryParts extends CanaryAccount {
-  /** For one term: who stops paying closes them. */
+  /** For one term; closed when it ends. */
   readonly chains: () => readonly OutgoingChain[];
 }
 
-/** Whoever pays needs all of them, whoever only takes the webhooks the first. */
+/** A paying process needs all of them, one that only receives webhooks the first. */
 const OF_PAYER = ['CANARY_MERCHANT_FILE', 'CANARY_KEYSTORE', 'CANARY_KEYSTORE_PASSPHRASE_FILE'] as const;
-/** As `quittance merchant create --json` prints it. */
+/** The output of `quittance merchant create --json`. */
 const merchantFile = z.object({
   api_key: z.string().regex(/^sk_(live|test)_/),
   api_secret: z.string().min(1),
   webhook_secret: z.string().min(1),
 });
 
-/** What is wrong with the settings of canary payments, in words for the operator. */
+/** Faults in the canary settings, in words for the operator. */
 export function canaryFaults(config: Config): string[] {
   if (OF_PAYER.every((name) => config[name] === undefined)) return [];
   const needed = rolesOf(config).worker ? OF_PAYER : OF_PAYER.slice(0, 1);
@@ -57,8 +57,8 @@ export function canaryFaults(config: Config): string[] {
 }
 
 /**
- * Null where canary payments are switched off. Rejects with `InvalidConfig`, also for a wallet that is a treasury of
- * the service: two who pay from one account without knowing of each other would take each other's numbers.
+ * Null if canary payments are disabled. Rejects with `InvalidConfig`, also for a wallet that is a treasury of the
+ * service: two independent payers from one account would use each other's nonces.
  */
 export async function openCanary(
   config: Config,
@@ -86,7 +86,7 @@ export async function openCanary(
   };
 }
 
-/** Only a process that pays loads what holds keys. */
+/** Only a paying process loads the code that holds keys. */
 async function openWallet(config: Config, mode: Mode, treasuries: Iterable<TreasuryAddresses>): Promise<Wallet> {
   const [{ openKeystore, readKeystoreFile }, { Wallet }] = await Promise.all([
     import('../signer/keystore.ts'),
@@ -114,10 +114,10 @@ function named<Value>(setting: string, read: () => Value): Value {
   }
 }
 
-/** Where the canary's merchant is told. */
+/** The webhook receiver of the canary's merchant. */
 export function canaryWebhooks({ webhookSecret }: CanaryAccount, headerPrefix: string): Router {
   const router = Router();
-  // What it is told is in the ledger already; that it was told is what counts.
+  // The event log has the content; only the fact of its delivery counts.
   const handler = webhookHandler({ secret: webhookSecret, headerPrefix }, () => {});
   router.post(CANARY_WEBHOOK_PATH, (request, response) => void handler(request, response));
   return router;

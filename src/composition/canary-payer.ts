@@ -13,8 +13,8 @@ import type { SigningWallet } from '../signer/signing-wallet.ts';
 const POLL_MS = 1_000;
 
 /**
- * Pays from the canary's own wallet, in the ways in which refunds are paid. It keeps no journal: a payment that is lost
- * sight of goes to the address of a session, which gives it back, and what may be away at once is bounded.
+ * Pays from the canary's own wallet in the same way as refunds. It has no journal: a payment that it loses track of
+ * goes to the address of a session, which refunds it, and the outstanding amount is limited.
  */
 export function canaryPayer(
   chain: OutgoingChain,
@@ -23,7 +23,7 @@ export function canaryPayer(
 ): CanaryPayer {
   const own = wallet.treasury[addressFamilyOf(chain.network)];
   let usedNonces: UsedNonces = {};
-  /** Sent before and not in a block, as far as was seen. */
+  /** Sent earlier and not seen in a block. */
   let stuck: TransactionDraft | null = null;
 
   const orderOf = (id: string, toAddress: string): OutgoingTransaction => ({
@@ -52,7 +52,7 @@ export function canaryPayer(
     }
   }
 
-  /** The same number as one that is still out, at a fee that takes its place: only one of the two can land. */
+  /** Uses the nonce of a pending transaction at a fee that replaces it, so only one of the two can land. */
   async function draftOf(order: OutgoingTransaction): Promise<TransactionDraft | null> {
     const draft = await chain.draft(order, await chain.nextNonce(own), usedNonces);
     const before = stuck;
@@ -69,7 +69,7 @@ export function canaryPayer(
     return (await chain.bump({ ...draft, maxFeePerGas, maxPriorityFeePerGas })) ?? draft;
   }
 
-  /** Solana tells transactions apart by accounts that must be made first. */
+  /** Solana needs nonce accounts to distinguish transactions; these must be created first. */
   async function makeMissingAccount(signal: AbortSignal): Promise<void> {
     const missing = await chain.missingAccount?.(own, usedNonces);
     if (!missing) return;

@@ -13,7 +13,7 @@ import { canaryPayer } from './canary-payer.ts';
 import type { Foundation } from './service-foundation.ts';
 import type { ServiceParts } from './service-parts.ts';
 
-/** Starts to pay itself wherever the lease is. */
+/** Starts canary payments in the process that holds the lease. */
 export function startCanaries(
   { config, storage, clock, random, log }: ServiceParts,
   { mode, apiKey, apiSecret, wallet, chains: openChains }: CanaryParts & { readonly wallet: Wallet },
@@ -53,7 +53,7 @@ export function startCanaries(
   };
   reportCanaries(metrics.registry, () => running?.status() ?? [], everySec);
   const lease = withLease('canary', start, { leases: storage.leases, ttlMs: storage.leaseTtlMs, log });
-  // Work that could not begin holds it for a moment only: what counts is that payments are made.
+  // Work that fails to start holds the lease only briefly; what counts is that payments are made.
   reportCanaryLease(metrics.registry, mode, () => lease.isHeld && running !== null);
   return lease;
 }

@@ -12,19 +12,19 @@ import type { RpcObserver, RpcPool } from '../ports/rpc-pool.ts';
 import { reached, type NetworkAccess } from './network-access.ts';
 import { loggedExclusions } from './providers.ts';
 
-/** Everything that reads networks: the ones by their blocks, Solana by its accounts. */
+/** Readers of all networks: by blocks, or on Solana by accounts. */
 export interface ChainReaders {
   readonly byBlocks: readonly (Chain & AddressHistory)[];
   readonly byAccounts: readonly (AccountChain & AddressHistory & PayerTransactions)[];
 }
 
-/** Slots are short: machines behind one balancer differ by several even when all is well. */
+/** Slots are short: machines behind one load balancer normally differ by several. */
 const SOLANA_MAX_LAG_SLOTS = 50;
 
 export interface ReadingOptions {
   /**
-   * From which amount, in units of 10^-18, a second source must report a transfer and its finality; null, and by
-   * default: never.
+   * Amount in units of 10^-18 from which a second source must report a transfer and its finality; null, and by default:
+   * never.
    */
   readonly secondSourceFrom?: (access: NetworkAccess) => bigint | null;
   readonly log?: Logger;
@@ -39,7 +39,7 @@ export function chainReaders(
   const optionsOf = (access: NetworkAccess) => {
     const { settings } = access;
     const pool = poolOf(access, metrics, options);
-    // Asked anew each time, as the list of providers may change.
+    // Evaluated each time, because the list of providers may change.
     const from = (): bigint | null => options.secondSourceFrom?.(access) ?? null;
     metrics.chains.addProviders({
       mode: settings.mode,

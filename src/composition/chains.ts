@@ -41,16 +41,16 @@ export interface WatchDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Creation time of the oldest session; null when there was none at the start. */
+  /** Creation time of the oldest session; null if there was none at the start. */
   readonly oldestSessionSec: number | null;
   readonly observerOf?: (mode: Mode, network: Network) => WatchObserver;
 }
 
-/** A local node may be asked as often as one likes. */
+/** A local node may be polled as often as needed. */
 const SANDBOX_POLL_WHILE_WAITING_MS = 100;
 export const POLL_MS = { sandbox: 500, ethereum: 4_000, bsc: 1_000, tron: 1_500, solana: 1_000 } as const;
 export const SANDBOX_COVERAGE_MS = 5_000;
-/** As deep as the watcher itself remembers final deposits. */
+/** The depth to which the watcher itself remembers final deposits. */
 const DEEP_BLOCKS = 256;
 
 type SessionSide = Pick<
@@ -59,7 +59,7 @@ type SessionSide = Pick<
 > &
   Required<Pick<DepositTrackingDeps, 'observer'>>;
 
-/** Everything a watcher tells and asks, whatever chain it reads. */
+/** The session-related dependencies of a watcher of any chain. */
 export function sessionSide(deps: WatchDeps, mode: Mode, network: Network): SessionSide {
   const { core, log } = deps;
   const addresses = must(core.addressIndexes.get(indexKey(mode, addressFamilyOf(network))));
@@ -76,8 +76,8 @@ export function sessionSide(deps: WatchDeps, mode: Mode, network: Network): Sess
     const from = finalFrom ?? Math.max(0, ((await coverage.lastCovered())?.block ?? 0) - DEEP_BLOCKS);
     const nowSec = toSec(deps.clock.nowMs());
     let rows: readonly DepositRow[] = [];
-    // Rows that are being filled again lack some; the durable cursor waits below every deposit that is not final, so
-    // those are read again.
+    // Rows being refilled are incomplete. The durable cursor stays below every deposit that is not final, so those are
+    // read again.
     await seedFrom(deps.readModel, depositsByBlock, async () => {
       const found = await rowsOf(deps.readModel, DEPOSITS_BY_BLOCK_TABLE, network, depositPlace(network, from, ''));
       const settled = found.filter(({ status }) => status === 'final');
@@ -113,7 +113,7 @@ export function sessionSide(deps: WatchDeps, mode: Mode, network: Network): Sess
   };
 }
 
-/** A watcher for one block-based chain, wired to the sessions. */
+/** A watcher for one block-based chain, connected to the sessions. */
 export function watch(deps: WatchDeps, chain: Chain, options: { readonly sandbox: boolean }): WatchedNetwork {
   const { mode, network, settings } = chain;
   const watcher = new ChainWatcher(
@@ -143,7 +143,7 @@ async function rowsOf(
   return rows;
 }
 
-/** Tells two observers everything. */
+/** Forwards everything to two observers. */
 function both(first: WatchObserver, second: WatchObserver): WatchObserver {
   return {
     onReorg: (reorg) => [first, second].forEach((observer) => observer.onReorg?.(reorg)),
@@ -172,7 +172,7 @@ export function providerUrls(config: Config, mode: Mode, network: Network): read
   return (config as unknown as Record<string, readonly string[] | undefined>)[providerUrlsName(mode, network)] ?? [];
 }
 
-/** The setting that names the providers of a network. */
+/** The setting with the providers of a network. */
 export function providerUrlsName(mode: Mode, network: Network): string {
   return `${mode === 'test' ? 'TEST_' : ''}${network.toUpperCase()}_${network === 'tron' ? 'API' : 'RPC'}_URLS`;
 }

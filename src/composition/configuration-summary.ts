@@ -4,7 +4,7 @@ import { NETWORKS } from '../domain/networks.ts';
 import { VERSION } from './observability.ts';
 import { providerUrls } from './chains.ts';
 
-/** What may be shown as it is: numbers, choices and paths of ours, never a key, an address book or a URL. */
+/** Settings that are safe to show: numbers, choices and our own paths, never keys, address lists or URLs. */
 const SHOWN = [
   ...([
     'HOST',
@@ -36,7 +36,7 @@ const SHOWN = [
   'CHANGE_DELAY_MINUTES',
 ] satisfies readonly (keyof Config)[];
 
-/** What a log line at the start says of the settings: enough to compare two starts, and no secret. */
+/** The settings in a start-up log line: enough to compare two starts, without secrets. */
 export function configurationSummary(config: Config): object {
   const networks = MODES.flatMap((mode) =>
     NETWORKS.flatMap((network) => {

@@ -27,7 +27,7 @@ export interface ConsoleRecordParts {
   readonly servedRows: ListRecordsDeps['servedRows'];
 }
 
-/** What the console shows of merchants, in the form in which the API gives it. */
+/** Records of merchants for the console, in the form of the API. */
 export function consoleRecords({
   core,
   store,
@@ -82,7 +82,7 @@ export function consoleRecords({
   };
 }
 
-/** The whole log, a page at a time. */
+/** The whole log, in pages. */
 export async function* exportedEvents(store: Pick<EventStore, 'readAll'>): AsyncGenerator<string> {
   let written = 0;
   for await (const events of pagesOf(store)) {

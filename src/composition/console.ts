@@ -45,7 +45,7 @@ interface ConsoleParts {
   readonly requestLog: RequestLog;
 }
 
-/** The console, where there is one, and the operator's commands with those about its people. */
+/** The console, if enabled, and the operator's commands together with those about its people. */
 export async function startPeopleSide(
   service: ServiceParts,
   parts: ConsoleParts,
@@ -62,7 +62,7 @@ export async function startPeopleSide(
   return { console, commands };
 }
 
-/** Null where no port is set: outside the sandbox the console is asked for. */
+/** Null without a port: outside the sandbox the console must be enabled. */
 async function startConsole(service: ServiceParts, parts: ConsoleParts): Promise<RunningConsole | null> {
   const { config, sandbox, clock, random, log } = service;
   const asked = config.CONSOLE_PORT ?? (sandbox ? SANDBOX_PORT : null);
@@ -97,7 +97,7 @@ async function startConsole(service: ServiceParts, parts: ConsoleParts): Promise
   return { url: address.origin, server };
 }
 
-/** In a sandbox that nobody gave a port a taken one is no reason not to start. */
+/** In a sandbox without a configured port, an occupied port does not prevent the start. */
 async function listenOn(server: Server, config: Config, port: number): Promise<void> {
   const listen = (on: number): Promise<void> =>
     new Promise((done, failed) => {
@@ -115,7 +115,7 @@ async function listenOn(server: Server, config: Config, port: number): Promise<v
   }
 }
 
-/** Passkeys belong to a name: an address in numbers has none, so this machine is `localhost` to them. */
+/** Passkeys need a name, and a numeric address is not one, so this machine is `localhost`. */
 function addressOf(config: Config, server: Server): ConsoleAddress {
   const { port } = server.address() as AddressInfo;
   const { origin, hostname } = new URL(config.CONSOLE_URL ?? `http://localhost:${port}`);
@@ -144,7 +144,7 @@ function ssoOf(
   };
 }
 
-/** Entra ID, for whoever has an account with it: there each tenant gives its people whatever roles it likes. */
+/** Multi-tenant addresses of Entra ID, where each tenant may give its people any role. */
 const OF_ANY_TENANT = /^\/(common|organizations|consumers)(\/v2\.0)?(\/\.well-known\/.*)?\/?$/i;
 
 function ssoFaults({
@@ -178,7 +178,7 @@ function roleFault(text: string): string | false {
   }
 }
 
-/** What is wrong with the settings of the console; passkeys need https everywhere but on this machine. */
+/** Faults in the console settings. Passkeys need https everywhere except on this machine. */
 export function consoleFaults(config: Config): (string | false)[] {
   const { CONSOLE_PORT, CONSOLE_URL, PUBLIC_URL, PORT } = config;
   if (CONSOLE_PORT === undefined) return [];

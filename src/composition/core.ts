@@ -48,34 +48,34 @@ import { givenAddress } from './given-address.ts';
 import type { Logger } from '../observability/logger.ts';
 import { must } from '../domain/must.ts';
 
-/** The ports the core runs on, whatever technology is behind them. */
+/** The ports of the core, independent of technology. */
 export interface CorePorts {
   readonly store: EventStore;
   readonly readModel: ReadModel;
   readonly personalKeys: PersonalKeys;
-  /** Where the filter of addresses is kept between two runs; null: it is made of the look-ups each time. */
+  /** Where the address filter is stored between runs; null: it is rebuilt from the look-ups each time. */
   readonly addressFilter: KeptBytes | null;
   readonly rates: Rates;
   readonly senders: Senders;
   readonly addresses: AddressPool;
   readonly clock: Clock;
-  /** Absent where nothing is created, as in a single command. */
+  /** Absent if nothing is created, as in a single command. */
   readonly clockCheck?: Pick<ClockCheck, 'isInDoubt'>;
   readonly random: Random;
   readonly sealer: Sealer;
   readonly personalSealer: PersonalSealer;
   readonly vetWebhookUrl: WebhookUrlVetting;
   readonly networks: (mode: Mode) => readonly NetworkSettings[];
-  /** The treasury's address; null where this process does not pay, and so does not know it. */
+  /** The treasury's address; null if this process does not pay and so does not know it. */
   readonly treasuryOf?: (mode: Mode, family: AddressFamily) => string | null;
   readonly projections: Pick<RunningProjections, 'caughtUpTo' | 'status'>;
   /** No other process appends to the store. */
   readonly soleWriter: boolean;
-  /** The ledger is damaged and only read: what of it is not to be had is done without. */
+  /** The event log is damaged and only read; unreadable parts are left out. */
   readonly readOnly?: boolean;
 }
 
-/** The running core: what the HTTP side, the processes and the operator's commands are built on. */
+/** The running core, on which the HTTP side, the processes and the operator's commands are built. */
 export interface Core {
   readonly sessions: Sessions;
   readonly sessionHandler: SessionHandler;
@@ -95,15 +95,15 @@ export interface Core {
   readonly idempotency: Idempotency;
   readonly cursorKey: Uint8Array;
   sessionOfRefund(id: RefundId): Promise<SessionId | null>;
-  /** Resolves once every address given out before the call is in `addressIndexes`. */
+  /** Resolves once `addressIndexes` contains every address assigned before the call. */
   addressesComplete(): Promise<void>;
-  /** Resolves once the subscription has come past everything there is now. */
+  /** Resolves once the subscription has passed everything there is now. */
   completeIn(subscription: Subscription): Promise<void>;
   recordDeposit(mode: Mode, family: AddressFamily, facts: DepositFacts): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Starts everything that needs only the ports: handlers, directories, and what follows the ledger in memory. */
+/** Starts everything that needs only the ports: handlers, directories, and the in-memory followers of the event log. */
 export async function startCore(config: Config, ports: CorePorts, log: Logger): Promise<Core> {
   const { store, clock, random } = ports;
   const notificationIds = new NotificationIds(clock, config.NODE_NUMBER);
@@ -186,7 +186,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
   };
 }
 
-/** What people decide about. */
+/** Handlers of decisions by people. */
 const peoplesHandlers = (
   deps: Parameters<typeof createTransferHandler>[0],
 ): Pick<Core, 'transferHandler' | 'adjustmentsHandler' | 'paymentLinkHandler'> => ({
@@ -195,7 +195,7 @@ const peoplesHandlers = (
   paymentLinkHandler: createPaymentLinkHandler(deps),
 });
 
-/** What was given out to payers, and the treasury where it is known; the signer itself never pays it. */
+/** Payers' addresses and, if known, the treasury; the signer itself never pays those. */
 const isOursOf =
   ({ treasuryOf }: Pick<CorePorts, 'treasuryOf'>, indexes: Core['addressIndexes']): IsOurs =>
   (mode, network, address) => {
@@ -205,7 +205,7 @@ const isOursOf =
     );
   };
 
-/** What no merchant's policy goes beyond. */
+/** Bounds of every merchant's policy. */
 const policyBoundsOf = (config: Config) => ({
   finalityFloor: {
     ethereumConfirmations: config.ETHEREUM_MIN_CONFIRMATIONS,
@@ -230,14 +230,14 @@ async function openMerchantDirectory(
   const onFault = (merchant: string, message: string): void =>
     log.error({ merchant, message }, 'a stored secret cannot be decrypted');
   const directory = new MerchantDirectory({ store, sealer, onFault, onNotification: (id) => ids.seen(id) });
-  // What of a damaged ledger cannot be read is logged where it is left out.
+  // Unreadable parts of a damaged event log are logged where they are left out.
   await directory.start().catch((error: unknown) => (readOnly ? undefined : Promise.reject(error as Error)));
   return directory;
 }
 
 /**
- * None where this process does not hold the key of API secrets, which seals what answering the API needs. Nothing is
- * created in a ledger that is only read: secrets of this process alone serve it well enough.
+ * Null if this process lacks the key of API secrets, which seals what the API needs. Nothing is created in a read-only
+ * event log; secrets of this process alone suffice for it.
  */
 async function secretsFor(
   purpose: SecretPurpose,
@@ -272,8 +272,8 @@ interface Followers {
 }
 
 /**
- * Fills the in-memory look-ups from the read side and then follows the ledger from there, so that nothing is missed in
- * between.
+ * Fills the in-memory look-ups from the read model and follows the event log from there, so that nothing in between is
+ * missed.
  */
 async function followLedger(
   { store, readModel }: CorePorts,
@@ -307,7 +307,7 @@ async function followLedger(
   return [addresses, sessions];
 }
 
-/** Where nobody else appends, what this process wrote is known here already. */
+/** If no other process appends, everything this process wrote is already known here. */
 async function caughtUpWith({ store, soleWriter }: CorePorts, subscription: Subscription): Promise<void> {
   if (soleWriter) return;
   const head = await store.head();
@@ -323,7 +323,7 @@ async function scanAll<Kept extends object>(
     for (const { key, row } of page) take(key, row);
 }
 
-/** Resolves once everything there is was handed over. */
+/** Resolves once everything there is was delivered. */
 function subscribed(
   store: EventStore,
   name: string,

@@ -7,7 +7,7 @@ import type { Ledger } from './ledger.ts';
 import { rateSettings, type Foundation } from './service-foundation.ts';
 import type { ServiceParts } from './service-parts.ts';
 
-/** Null where nobody named a currency of the books, and in processes that are no worker. */
+/** Null if the books have no currency, and in processes that are not workers. */
 export function recordDailyRates(
   parts: ServiceParts,
   { store, metrics }: Pick<Foundation, 'store' | 'metrics'>,

@@ -20,7 +20,7 @@ const ABOUT = 'deliver-webhooks';
 const EVERY_MS = 2_000;
 const CAUGHT_UP_MS = 10_000;
 
-/** How far the deliveries came, as the process that has them tells those that may take them over. */
+/** Progress of the deliveries, published by the process that has them for possible successors. */
 export class DeliveryProgress {
   readonly #deps: DeliveryProgressDeps;
   readonly #timer: NodeJS.Timeout;
@@ -54,7 +54,7 @@ export class DeliveryProgress {
     await board.refresh();
     const head = await store.head();
     const known = [board.read(ABOUT) as Position | null, await readModel.checkpoint(HEARD)];
-    // A position beyond the end is of a log that was replaced by an older copy.
+    // A position beyond the end belongs to a log that was replaced by an older copy.
     const possible = known.filter(
       (position) => position !== null && head !== null && !this.#deps.isAfter(position, head),
     ) as Position[];
@@ -63,18 +63,18 @@ export class DeliveryProgress {
       : possible.reduce((one, other) => (this.#deps.isAfter(one, other) ? one : other));
   }
 
-  /** Tells what the board may have lost, or keeps what another process says. */
+  /** Republishes what the board may have lost, or stores what another process published. */
   #repeat(): void {
     const { board, readModel } = this.#deps;
     const told = this.#told?.grant.isHeld() === true ? this.#told : null;
     if (told) board.publish(ABOUT, told.grant.token, told.handled);
     const handled = told?.handled ?? (board.read(ABOUT) as Position | null);
     if (handled === null) return;
-    // The board may be lost in the very moment in which the deliveries change hands.
+    // The board may be lost at the very moment when the deliveries change hands.
     const keep = async (): Promise<void> => {
       if ((await readModel.checkpoint(HEARD)) !== handled) await readModel.apply(HEARD, [], handled);
     };
-    // The next time says as much.
+    // The next time has the same information.
     this.#keeping.run(keep).catch(() => undefined);
   }
 }

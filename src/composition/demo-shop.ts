@@ -11,7 +11,7 @@ import { startWebhookInbox, type WebhookInbox } from '../sandbox/webhook-inbox.t
 import type { Core } from './core.ts';
 import { readJson, writePrivate } from './secrets-files.ts';
 
-/** As `sandbox.json` shows it. */
+/** In the form of `sandbox.json`. */
 export interface DemoMerchant {
   readonly id: MerchantId;
   readonly api_key: string;
@@ -19,7 +19,7 @@ export interface DemoMerchant {
   readonly webhook_secret: string;
 }
 
-/** `inbox_url`: what the inbox was last; another webhook URL of the merchant is its user's own. */
+/** `inbox_url`: the last URL of the inbox; any other webhook URL was set by the user. */
 interface KeptMerchant extends DemoMerchant {
   readonly inbox_url?: string;
 }
@@ -27,15 +27,15 @@ interface KeptMerchant extends DemoMerchant {
 export interface DemoShop {
   readonly merchantId: MerchantId;
   readonly inbox: WebhookInbox;
-  /** Called at once, and again when the webhook secret has changed. */
+  /** Called at once, and again when the webhook secret changes. */
   onMerchant(listener: (merchant: DemoMerchant) => void): void;
-  /** Follows no change any more. */
+  /** Stops following changes. */
   detach(): void;
 }
 
 /**
- * A shop to try things with, and an inbox that shows what it is told. The same merchant at every start, with whatever
- * its user made of it; the inbox keeps its port where it can.
+ * A shop for trying things, with an inbox that shows its webhooks. Every start uses the same merchant with the user's
+ * changes; the inbox keeps its port if possible.
  */
 export async function startDemoShop(
   core: Pick<Core, 'merchants' | 'directory'>,
@@ -90,7 +90,7 @@ export async function startDemoShop(
   };
 }
 
-/** An order as the shop itself would make it; its page leads back to the sandbox's first page. */
+/** An order as the shop itself would create it; its page leads back to the sandbox's home page. */
 export function demoOrder(
   { core, baseUrl }: { readonly core: Pick<Core, 'sessions'>; readonly baseUrl: string },
   merchantId: MerchantId,
@@ -107,7 +107,7 @@ export function demoOrder(
   );
 }
 
-/** Shown where a damaged log has lost the shop. */
+/** Shown if a damaged log has lost the shop. */
 const NOBODY: DemoMerchant = { id: '' as MerchantId, api_key: '', api_secret: '', webhook_secret: '' };
 
 const textOf = (key: KeyObject): string => key.export().toString();

@@ -30,7 +30,7 @@ export interface SharedServers {
   /** One of the forms of `parseRedisUrl`. */
   readonly redisUrl: string;
   readonly redisSurvivesRestarts: boolean;
-  /** Null: look-ups that are not there are made of the event log. */
+  /** Null: missing look-ups are built from the event log. */
   readonly snapshots: SnapshotSettings | null;
   readonly archiveAfterDays?: number | undefined;
 }
@@ -39,9 +39,9 @@ export interface SharedServers {
 const LEASE_TTL_MS = 8_000;
 
 /**
- * Everything that outlives a process: the ledger and the personal keys on an EventStoreDB that all processes share,
- * what is small and may be lost in Redis, and the look-ups in files of this process alone. Throws `DataDirInUse` when
- * another process has them.
+ * Everything durable of the distributed profile: event log and personal keys on an EventStoreDB shared by all
+ * processes, small expendable data in Redis, and look-ups in files of this process alone. Throws `DataDirInUse` if
+ * another process uses them.
  */
 export async function openDistributed(
   { eventStoreUrl, redisUrl, redisSurvivesRestarts, snapshots: settings, archiveAfterDays }: SharedServers,
@@ -75,7 +75,7 @@ export async function openDistributed(
       }),
     );
     const personalKeys = keep(openEsdbPersonalKeys({ ...esdb, random }));
-    // Where nothing was ever written, no nonce was ever accepted.
+    // If nothing was ever written, no nonce was ever accepted.
     const emptyMeans = (await store.head()) === null ? 'new' : 'lost';
     const nonces = keep(await openRedisNonces({ ...redis, emptyMeans, survivesRestarts: redisSurvivesRestarts }));
     const answers = keep(await openRedisDeliveryAnswers(redis));
@@ -112,19 +112,19 @@ export async function openDistributed(
     };
   } catch (error) {
     await closeAll().catch(() => {});
-    // The adapter's word for a connection string that no client can be made of.
+    // The adapter's error for an invalid connection string.
     throw error instanceof TypeError ? new InvalidConfig(`EVENTSTORE_URL: ${error.message}`) : error;
   }
 }
 
-/** Makes this process the only one that writes its look-ups. */
+/** Makes this process the only writer of its look-ups. */
 function ownerOf(dataDir: string): { close(): Promise<void> } {
   createDataDir(dataDir);
   const lock = acquireWriterLock(dataDir);
   return { close: async () => lock.release() };
 }
 
-/** What others may begin with is whole, and nobody has made something else of the same events. */
+/** Only complete look-ups on which all processes agree are offered to others. */
 function snapshotsOf(
   deps: Omit<LookUpSnapshotsDeps, 'node' | 'doubt'>,
   { projections, agreement }: { readonly projections: ProjectionThread; readonly agreement: LookUpAgreement },

@@ -16,12 +16,12 @@ import type { StorageDeps, Storage } from './storage-parts.ts';
 import { caughtUpWithLedger } from '../runtime/projections/caught-up.ts';
 import { must } from '../domain/must.ts';
 
-/** Nobody else could take over, however long this process stalls. */
+/** No other process could take over, however long this one stalls. */
 const NOBODY_ELSE_MS = 3 * 86_400_000;
 
 /**
- * Everything durable of the embedded profile: files under one data directory, owned by this process. Throws
- * `DataDirInUse` when another process owns it, `LedgerMoved` when its ledger lives elsewhere now.
+ * Everything durable of the embedded profile: files in one data directory, owned by this process. Throws `DataDirInUse`
+ * if another process owns it, `LedgerMoved` if its event log has moved elsewhere.
  */
 export async function openEmbedded(
   dataDir: string,
@@ -36,7 +36,7 @@ export async function openEmbedded(
     onFatal: deps.onFatal,
     readDamaged: deps.readDamaged ?? false,
   });
-  // The thread of the projections would open the log for itself: of a damaged one nothing is projected.
+  // The projection thread would open the log itself; a damaged one is not projected.
   const standing = store.refusal === null ? null : await openSqliteReadModel({ dataDir });
   const follows = followsFiles(dataDir, deps.archiveAfterDays);
   const thread = standing ? null : await openProjectionThread(dataDir, follows);
@@ -66,7 +66,7 @@ export async function openEmbedded(
     ...{ positions: null, agreement: null, snapshots: null },
     rateLimiter: async (settings) => createTokenBucketLimiter(settings),
     caughtUp: async () => void (await caughtUpWithLedger({ store, projections })),
-    // The files are this process's own: when they fail, it ends.
+    // The files belong to this process, which ends when they fail.
     health: () => [],
     close: async () => {
       await comparison.close();

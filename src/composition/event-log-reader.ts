@@ -7,20 +7,20 @@ import { namesKeys } from './sealing-keys.ts';
 import { sandboxMasterKey, sandboxNamespace } from './secrets-files.ts';
 import { dataOf } from '../runtime/commands/codec.ts';
 
-/** The ledger for reading alone. */
+/** Read-only access to the event log. */
 export interface LedgerReader extends Pick<EventStore, 'readAll' | 'close'> {
-  /** How many events there are, or at least are. */
+  /** The number of events, or a lower bound. */
   expectedEvents(): Promise<number>;
 }
 
-/** Opens what the settings name, beside a running service or without one. */
+/** Opens the event log of the settings, with or without a running service. */
 export async function openLedgerReader(config: Config): Promise<LedgerReader> {
   if (config.EVENTSTORE_URL !== undefined) return openOnServers(config, config.EVENTSTORE_URL);
   const { openSqliteEventStoreReader } = await import('../adapters/sqlite/event-log/event-store-reader.ts');
   const store = await openSqliteEventStoreReader({ dataDir: config.DATA_DIR });
   return {
     readAll: (options) => store.readAll(options),
-    // The end of a damaged log may not be readable; what comes before it is exported all the same.
+    // The end of a damaged log may be unreadable; everything before it is still exported.
     expectedEvents: () => store.head().then(Number, () => 0),
     close: () => store.close(),
   };
@@ -33,7 +33,7 @@ async function openOnServers(config: Config, connectionString: string): Promise<
   const store = await openEsdbEventStore({ connectionString, namespace });
   return {
     readAll: (options) => store.readAll(options),
-    // Servers do not count; what was signed last is most of it.
+    // Servers do not count events; the last signed size covers most of them.
     expectedEvents: async () => {
       const last = await store.lastOfStream(AUDIT_STREAM);
       return last ? dataOf(last, 'CheckpointSigned').size : 0;

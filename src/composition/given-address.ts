@@ -3,7 +3,7 @@ import { isSolanaPublicKey } from '../adapters/wallet/address-format.ts';
 import { accountOfBase58 } from '../adapters/tron/address.ts';
 import { addressFamilyOf, type Network } from '../domain/networks.ts';
 
-/** An operator's address in the form that chain and signer use; null when the network has no such address. */
+/** An operator's address in the form for chain and signer; null if the network has no such address. */
 export function givenAddress(network: Network, text: string): string | null {
   switch (addressFamilyOf(network)) {
     case 'evm':

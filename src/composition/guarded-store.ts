@@ -1,15 +1,15 @@
 import { StoreUnavailable, type EventStore } from '../ports/event-store.ts';
 import { storeWith } from '../ports/store-with.ts';
 
-/** A store that can be made read-only while it is in use. */
+/** Makes a store read-only while it is in use. */
 export interface LedgerGuard {
-  /** Why appends are refused; null while they are not. */
+  /** Why appends are refused; null while they are accepted. */
   readonly refusal: string | null;
-  /** Null takes appends again. */
+  /** Null accepts appends again. */
   refuse(reason: string | null): void;
 }
 
-/** The store, and what makes it read-only for this process. */
+/** The store, and the switch that makes it read-only for this process. */
 export function guardedStore(store: EventStore): { readonly store: EventStore; readonly guard: LedgerGuard } {
   let refusal: string | null = null;
   return {

@@ -11,7 +11,7 @@ import { reading } from './log-exports.ts';
 import { codeOf } from '../runtime/util/code-of.ts';
 
 /**
- * Writes what is recorded of a session or a range of time into a file of this user alone. Throws `InvalidConfig` and
+ * Writes the records of a session or a time range into a file readable only by this user. Throws `InvalidConfig` and
  * `NoIncident`.
  */
 export async function exportIncident(
@@ -38,7 +38,7 @@ export async function exportIncident(
   };
 }
 
-/** Other programs may have written into the log, too. */
+/** Other programs may have written into the log file too. */
 function linesIn(file: string): string[] {
   try {
     return readFileSync(file, 'utf8').split('\n').map(withoutSecrets);

@@ -8,8 +8,8 @@ const BATCH = 1_000;
 const KEY_DIGITS = 10;
 
 /**
- * What this process knows of the Merkle tree from its last run. Nothing of it is trusted: a signed root proves the
- * tiles before they are used.
+ * What this process stored of the Merkle tree in earlier runs. It is not trusted: a signed root must prove the tiles
+ * before they are used.
  */
 export class KeptTiles {
   readonly #readModel: Pick<ReadModel, 'scan' | 'apply'>;
@@ -35,7 +35,7 @@ export class KeptTiles {
     }
   }
 
-  /** Writes down what is new since this process began. */
+  /** Stores what was added since this process started. */
   async keep(audit: Pick<StoreAudit, 'tiles' | 'tilesFrom'>): Promise<void> {
     while (this.#kept < audit.tiles) {
       const tiles = audit.tilesFrom(this.#kept).slice(0, BATCH);

@@ -10,7 +10,7 @@ import { startPayouts, type PayoutDeps, type PayoutParts } from './payouts.ts';
 import { startTreasury } from './treasury.ts';
 import type { Treasury } from '../features/treasury/treasury.ts';
 
-/** Payouts wherever their lease is: of several processes that could sign, one does. */
+/** Payouts under a lease, so that only one of several capable processes signs. */
 export class LeasedPayouts {
   readonly #lease: RunningLease;
   #current: { readonly payouts: PayRefunds; readonly treasury: Treasury } | null = null;
@@ -18,7 +18,7 @@ export class LeasedPayouts {
   constructor(parts: PayoutParts, deps: PayoutDeps, leasing: { readonly leases: Leases; readonly leaseTtlMs: number }) {
     const start = async () => {
       const { store, clock, random, core, soleWriter } = deps;
-      // One handler and one set of connections for a term: refunds and moves take numbers of the same sequences.
+      // One handler and one set of connections per term, because refunds and moves use nonces of the same sequences.
       const treasuries = createTreasuryHandler({
         store,
         clock,
@@ -48,7 +48,7 @@ export class LeasedPayouts {
     this.#lease = withLease('pay-refunds', start, { leases: leasing.leases, ttlMs: leasing.leaseTtlMs, log: deps.log });
   }
 
-  /** Settles after the first try. */
+  /** Settles after the first attempt. */
   get first(): Promise<void> {
     return this.#lease.first;
   }
@@ -57,7 +57,7 @@ export class LeasedPayouts {
     return this.#current?.payouts.status() ?? [];
   }
 
-  /** Of the process that has the lease; none elsewhere. */
+  /** Only in the process that holds the lease; empty elsewhere. */
   balances(): readonly KnownBalance[] {
     return this.#current?.treasury.balances() ?? [];
   }
@@ -66,12 +66,12 @@ export class LeasedPayouts {
     return this.#current?.payouts.waitingFor(refundId) ?? null;
   }
 
-  /** Null where another process has the lease. */
+  /** Null if another process holds the lease. */
   get currentTreasury(): Treasury | null {
     return this.#current?.treasury ?? null;
   }
 
-  /** Throws `CommandRefused` where another process has the lease. */
+  /** Throws `CommandRefused` if another process holds the lease. */
   get treasury(): Treasury {
     if (!this.#current) throw new CommandRefused('another process makes the payouts: ask that one');
     return this.#current.treasury;

@@ -13,7 +13,7 @@ export interface LeasedWatcherDeps {
   readonly ttlMs: number;
   readonly board: StatusBoard;
   readonly log: Logger;
-  /** A watcher for one term, not started; null in a process that only wants to know how far the chain was read. */
+  /** Creates a watcher for one term; null in a process that only needs to know how far the chain was read. */
   readonly create: (() => Promise<NetworkWatcher>) | null;
 }
 
@@ -29,8 +29,8 @@ const NOTHING: WatchStatus = {
 };
 
 /**
- * The watcher of one network as every process sees it: it reads the chain in one of them, and tells the others how far
- * it is.
+ * The watcher of one network from the view of every process: one of them reads the chain and publishes its progress for
+ * the others.
  */
 export class LeasedWatcher implements NetworkWatcher {
   readonly #deps: LeasedWatcherDeps;
@@ -38,7 +38,7 @@ export class LeasedWatcher implements NetworkWatcher {
   #lease: RunningLease | null = null;
   #wrongChain: WrongChain | null = null;
 
-  /** Absent where the chain is not read by blocks; `recheck` where it is. */
+  /** Absent for chains that are not read by blocks; `recheck` for those that are. */
   readonly rescan?: NonNullable<NetworkWatcher['rescan']>;
   readonly recheck?: NonNullable<NetworkWatcher['recheck']>;
 
@@ -48,7 +48,7 @@ export class LeasedWatcher implements NetworkWatcher {
     else this.rescan = (fromBlock, toBlock) => this.#rescan(fromBlock, toBlock);
   }
 
-  /** Resolves after the first attempt to get the lease and to read. Rejects with `WrongChain`. */
+  /** Resolves after the first attempt to acquire the lease and to read. Rejects with `WrongChain`. */
   async start(): Promise<void> {
     const { create } = this.#deps;
     if (!create) return;
@@ -85,7 +85,7 @@ export class LeasedWatcher implements NetworkWatcher {
     return this.#current.recheck(address);
   }
 
-  /** The name of its lease, and of what it tells the others. */
+  /** The name of its lease and of its notices. */
   get #about(): string {
     const { mode, network } = this.#deps.settings;
     return `watch-${mode}-${network}`;
@@ -95,15 +95,15 @@ export class LeasedWatcher implements NetworkWatcher {
     return new RangeError(`another process reads ${this.#deps.settings.network}: ask that one`);
   }
 
-  /** What was told stays true while a new watcher has not read anything yet. */
+  /** The last published status stays valid until a new watcher has read something. */
   #reported(): WatchStatus {
     return (this.#deps.board.read(this.#about) as WatchStatus | null) ?? NOTHING;
   }
 
   async #watch(create: () => Promise<NetworkWatcher>, grant: LeaseGrant): Promise<LeasedWork> {
     const watcher = await create();
-    // The first attempt reads all that came since the last run, which can take long: a term that ends meanwhile must
-    // not wait for that.
+    // The first attempt reads everything since the last run, which can take long. A term that ends meanwhile must not
+    // wait for it.
     const ending = setInterval(() => {
       if (grant.isHeld()) return;
       clearInterval(ending);

@@ -8,13 +8,13 @@ export interface LeasedWebhooksDeps {
   readonly leases: Leases;
   readonly ttlMs: number;
   readonly log: Logger;
-  /** Deliveries for one term, not started. */
+  /** Creates the deliveries of one term. */
   readonly create: (grant: LeaseGrant) => DeliverWebhooks;
 }
 
 const IDLE: WebhookStats = { inFlight: 0, inMemory: 0, retrying: 0, lag: 0 };
 
-/** Deliveries wherever their lease is. */
+/** Deliveries under a lease. */
 export class LeasedWebhooks {
   readonly #deps: LeasedWebhooksDeps;
   readonly #lease: RunningLease;
@@ -25,7 +25,7 @@ export class LeasedWebhooks {
     this.#lease = withLease('deliver-webhooks', (grant) => this.#deliver(grant), deps);
   }
 
-  /** Settles after the first try. */
+  /** Settles after the first attempt. */
   get first(): Promise<void> {
     return this.#lease.first;
   }
@@ -43,7 +43,8 @@ export class LeasedWebhooks {
     try {
       await process.start();
     } catch (error) {
-      // It listens to endpoints and holds part of the backlog, and would go on to write it beside the next one.
+      // It listens to endpoints and holds part of the backlog, and would otherwise keep writing it alongside its
+      // successor.
       await process.stop();
       throw error;
     }

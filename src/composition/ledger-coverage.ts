@@ -7,10 +7,10 @@ import type { CoverageTrail, CoveredBlock } from '../features/deposits/chain/typ
 import { appendNext, type AppendNextDeps } from '../runtime/commands/append-next.ts';
 import { decodeEvent } from '../runtime/commands/codec.ts';
 
-/** Events read at a time on the way back. */
+/** Events read at a time in reverse. */
 const PAGE = 500;
 
-/** The evidence of what was read of a chain, kept in its `coverage-` stream. One watcher writes it at a time. */
+/** The evidence of what was read of a chain, in its `coverage-` stream. One watcher at a time writes it. */
 export class LedgerCoverage implements CoverageTrail {
   readonly #deps: AppendNextDeps & { readonly store: EventStore };
   readonly #stream: string;
@@ -38,7 +38,7 @@ export class LedgerCoverage implements CoverageTrail {
       const from = Math.max(0, end - PAGE);
       for (const recorded of (await this.#deps.store.readStream(this.#stream, { from, limit: end - from })).reverse()) {
         const { event } = decodeEvent(recorded);
-        // What was read before belongs to another chain.
+        // Earlier reads belong to another chain.
         if (event.type !== 'RangeScanned') return null;
         const { toBlock, toBlockHash, toBlockTimeSec } = event.data;
         if (toBlock < block) return { block: toBlock, hash: toBlockHash, timeSec: toBlockTimeSec };

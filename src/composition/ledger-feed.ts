@@ -6,13 +6,13 @@ import { InTurn } from '../runtime/util/in-turn.ts';
 import { must } from '../domain/must.ts';
 
 const PAGE = 500;
-/** Room for the request around the events, and for what quoting their texts once more adds. */
+/** Leaves room for the request around the events, and for escaping their texts once more. */
 const MAX_PAGE_CHARACTERS = MAX_JSON_LINE_BYTES / 4;
 
 /**
- * The signer, given every event that there is before it judges what is paid out of an account of somebody else: it
- * books them itself and takes nobody's word for what a merchant or an unknown sender is owed. The first time it reads
- * the whole event log, then what is new.
+ * A signer that receives every existing event before it checks payments from accounts of others: it books them itself
+ * and trusts nobody's word for what a merchant or an unknown sender is owed. It reads the whole event log once, then
+ * what is new.
  */
 export function withLedger<Signer extends OutgoingSigner>(signer: Signer, store: Pick<EventStore, 'readAll'>): Signer {
   const feed = new LedgerFeed(signer, store);
@@ -40,7 +40,10 @@ class LedgerFeed {
     this.#store = store;
   }
 
-  /** One after the other: two at once would give the same events. Rejects when the store or the signer is gone. */
+  /**
+   * Calls are sequential, because concurrent ones would send the same events. Rejects when the store or the signer is
+   * unavailable.
+   */
   run(): Promise<void> {
     return this.#turns.run(() => this.#run());
   }
@@ -52,9 +55,9 @@ class LedgerFeed {
       for (const page of pagesOf(events)) {
         const size = this.#given.size + page.length;
         const taken = await this.#signer.takeLedger(this.#given.size, page.map(hashedParts));
-        // What is wrong is the signer's to say, when it is asked for a settlement.
+        // The signer reports the fault itself when it is asked for a settlement.
         if (taken.fault !== null) return;
-        // Another one answers, which was started since and has read nothing.
+        // The signer was restarted and has read nothing yet.
         if (taken.size < this.#given.size) {
           this.#given = { size: 0, after: null };
           return this.#run();
@@ -66,7 +69,7 @@ class LedgerFeed {
   }
 }
 
-/** Few enough for one message each. */
+/** Small enough for one message each. */
 function* pagesOf(events: readonly RecordedEvent[]): Generator<RecordedEvent[]> {
   let page: RecordedEvent[] = [];
   let characters = 0;

@@ -44,7 +44,7 @@ export interface LedgerDeps {
 export interface Ledger {
   readonly merchants: MerchantLedger;
   readonly statements: MonthStatements;
-  /** The lines that a merchant's statement of a closed month is made of, as CSV; null where there is none. */
+  /** The lines of a merchant's statement of a closed month, as CSV; null if there is none. */
   readonly statementLines: (of: {
     readonly mode: Mode;
     readonly period: string;
@@ -57,10 +57,10 @@ export interface Ledger {
   readonly streams: AdminStreams;
 }
 
-/** How long a closing waits for the books, which may be behind a burst of payments. */
+/** How long a closing waits for the books, which may lag after a burst of payments. */
 const CLOSE_TIMEOUT_MS = 30_000;
 
-/** The books for everyone who reads them. */
+/** The books for all their readers. */
 export function openLedger({ core, store, readModel, projections, clock, random }: LedgerDeps): Ledger {
   const balances = new LedgerBalances(readModel);
   const journal = new LedgerJournal(readModel);
@@ -95,7 +95,7 @@ export function openLedger({ core, store, readModel, projections, clock, random 
   };
 }
 
-/** Adds the running books up again and again; what does not balance is a figure that pages. */
+/** Verifies the running books continuously; an imbalance is a metric that alerts. */
 export function watchLedger({
   readModel,
   metrics,
@@ -115,12 +115,12 @@ export function watchLedger({
   return check;
 }
 
-/** By address: one in five seconds after the first ten. */
+/** Per address: one in five seconds after the first ten. */
 const WRONG_TOKENS = { ratePerSec: 0.2, burst: 10 };
 
 const RANGE = ['mode', 'from', 'to', 'clock', 'limit', 'cursor'];
 
-/** The operator's ledger over HTTP; each path is the command of the same name. */
+/** The operator's HTTP API of the ledger; each path is the command with the same name. */
 const LEDGER_ROUTES: readonly AdminRoute[] = [
   {
     method: 'GET',

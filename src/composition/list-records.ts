@@ -23,7 +23,7 @@ export interface ListRecordsDeps {
   readonly servedRows: ServedRows;
 }
 
-/** The lists in the wire form of their records: which records is the read side's, what they say is the ledger's. */
+/** Lists with records in wire form: the read model selects the records, the event log supplies their content. */
 export function listRecords(deps: ListRecordsDeps): HttpLists {
   return {
     list: async (kind, reader, request) => {
@@ -108,11 +108,11 @@ async function pageOf<Row>(
   };
 }
 
-/** What was forgotten since the index was asked is not shown as found by it. */
+/** Drops sessions forgotten since the index was queried. */
 const isFoundBy = ({ personal }: SessionView, { metadata = {} }: ListRequest): boolean =>
   Object.entries(metadata).every(([key, value]) => personal?.metadata?.[key] === value);
 
-/** A record whose stored history was tampered with takes no other one of the page with it. */
+/** A record whose stored history was tampered with must not break the rest of the page. */
 function absentIfIllegal(error: unknown): null {
   if (error instanceof IllegalHistory) return null;
   throw error;

@@ -10,7 +10,7 @@ import { signedHeaders } from '../features/webhooks/signing.ts';
 import { SANDBOX_CASES, type SandboxCase } from '../http/schemas/sandbox.schema.ts';
 import { must } from '../domain/must.ts';
 
-/** What a program of a merchant needs to know. `webhookSecret` is absent where nothing is forwarded. */
+/** What a merchant's program needs to know. `webhookSecret` is absent if nothing is forwarded. */
 export interface MerchantAccess {
   readonly baseUrl: string;
   readonly apiKey: string;
@@ -29,8 +29,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const NAMES = ['QUITTANCE_URL', 'QUITTANCE_API_KEY', 'QUITTANCE_API_SECRET'] as const;
 
 /**
- * From a file such as `sandbox.json`, else from the environment; never from arguments, which everybody on the machine
- * can read.
+ * From a file such as `sandbox.json`, otherwise from the environment; never from arguments, which every user of the
+ * machine can read.
  */
 export function readAccess(file: string | undefined, env: Environment): MerchantAccess {
   const headerPrefix = env['HEADER_PREFIX'] ?? 'X-Service-';
@@ -66,18 +66,16 @@ function jsonIn(file: string): unknown {
 
 export interface ListenOptions {
   readonly forwardTo: string;
-  /** Event types, separated by commas; all when absent. */
+  /** Event types separated by commas; all if absent. */
   readonly events?: string;
   readonly say: (line: string) => void;
-  /** Default: a second. */
+  /** Default: one second. */
   readonly pollMs?: number;
 }
 
 const FORWARD_TIMEOUT_MS = 30_000;
 
-/**
- * Hands each new event to a URL as a webhook would come, in order and once each. Begins with what happens from now on.
- */
+/** Forwards each new event to a URL like a webhook, in order and once each, starting with events from now on. */
 export async function startListening(
   access: MerchantAccess,
   { forwardTo, events, say, pollMs = 1_000 }: ListenOptions,
@@ -121,7 +119,7 @@ export async function startListening(
   };
 }
 
-/** Nothing that lies before is told again. */
+/** Skips everything that happened before. */
 async function endOfFeed(client: Quittance): Promise<string> {
   const fromNow = { page_size: 100, created_from: Math.floor(Date.now() / 1000) };
   for (let cursor = ''; ;) {
@@ -169,7 +167,7 @@ const wordsOf = (error: unknown): string =>
 const FURTHER_CASES = ['expired', 'cancelled'] as const;
 const TRIGGER_CASES: readonly string[] = [...SANDBOX_CASES, ...FURTHER_CASES];
 
-/** Makes a session in the sandbox and lets the case happen to it. */
+/** Creates a session in the sandbox and runs the case on it. */
 export async function trigger(
   access: MerchantAccess,
   kind: string,
@@ -188,7 +186,7 @@ export async function trigger(
   return { session_id: session.id, case: kind };
 }
 
-/** The latest requests of the merchant, or the one that is named. */
+/** The merchant's latest requests, or the named one. */
 export async function latestRequests(
   access: MerchantAccess,
   id: string | undefined,

@@ -8,10 +8,7 @@ import { must } from '../domain/must.ts';
 
 const CLOSE_GRACE_MS = 5_000;
 
-/**
- * Serves the app on `HOST` and `PORT`. Links need the address, so the app is made once the port, free or given, is
- * held.
- */
+/** Serves the app on `HOST` and `PORT`. Links need the address, so the app is created once the port is bound. */
 export async function listen(
   config: Config,
   logger: Pick<HttpLogger, 'debug'>,
@@ -33,14 +30,14 @@ export async function listen(
   return { server, publicUrl };
 }
 
-/** Where a listening server is reached. */
+/** The URL of a listening server. */
 export function urlOf(host: string, server: Server): string {
   return `http://${hostInUrl(host)}:${(server.address() as AddressInfo).port}`;
 }
 
 const hostInUrl = (host: string): string => (host.includes(':') ? `[${host}]` : host);
 
-/** Stops taking new connections and gives open requests a moment to finish. */
+/** Stops accepting connections and gives open requests a moment to finish. */
 export async function closeServer(server: Server): Promise<void> {
   const closed = new Promise<void>((done) => server.close(() => done()));
   server.closeIdleConnections();

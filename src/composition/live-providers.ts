@@ -10,7 +10,7 @@ import type { NetworkAccess } from './network-access.ts';
 import { lookAtProvider } from './provider-look.ts';
 import { secondSourceFrom } from './providers.ts';
 
-/** A network whose list of providers may change while the service runs: whoever asks it looks here each time. */
+/** A network whose list of providers may change while the service runs; users read it here each time. */
 export interface RunningAccess extends NetworkAccess {
   urls: readonly string[];
 }
@@ -19,7 +19,7 @@ export interface LiveProvidersParts {
   readonly access: readonly RunningAccess[];
   readonly config: Pick<Config, 'SECOND_SOURCE_FROM'>;
   readonly sealingKeys: SealingKeys;
-  /** Throws why a provider cannot be used. */
+  /** Throws the reason if a provider cannot be used. */
   readonly look?: typeof lookAtProvider;
 }
 
@@ -28,8 +28,8 @@ const ONE_SOURCE =
   'has one provider, so large payments would count on its word alone, without a second source: add one of another host, or restart to go without; nothing was changed';
 
 /**
- * The lists of providers as settings that change without a restart. A list is taken whole, once each provider that is
- * new in it has proved itself.
+ * The provider lists as settings that can change without a restart. A new list applies as a whole, once each added
+ * provider has been verified.
  */
 export function liveProviders({
   access,
@@ -60,16 +60,16 @@ export function liveProviders({
 
 const nameOf = ({ settings: { mode, network } }: NetworkAccess): string => providerUrlsName(mode, network);
 
-/** What is under way was taken in under that rule, and must not be let through by a change that says nothing of it. */
+/**
+ * Payments in progress were accepted under that rule, and a change that does not mention it must not let them through.
+ */
 const endsSecondSource = (
   config: LiveProvidersParts['config'],
   network: NetworkAccess,
   urls: readonly string[],
 ): boolean => secondSourceFrom(config, network) !== null && secondSourceFrom(config, { ...network, urls }) === null;
 
-/**
- * By what a provider is told of: its host, and a fingerprint of the whole address, whose path or query may be a key.
- */
+/** Names a provider by its host and a fingerprint of the whole URL, whose path or query may be a key. */
 function named(url: string, sealingKeys: SealingKeys): string {
   const key = SEALED_KINDS.map((kind) => sealingKeys[kind]).find((list) => list !== null)?.keys[0].material;
   const host = new URL(url).host;
@@ -78,7 +78,7 @@ function named(url: string, sealingKeys: SealingKeys): string {
     : host;
 }
 
-/** The list, read as at a start. Throws `CommandRefused`, which repeats no address. */
+/** Parses the list like a start does. Throws `CommandRefused`, which repeats no URL. */
 function listIn(name: string, text: string): readonly string[] {
   const urls = (readConfig({ [name]: text }) as unknown as Record<string, readonly string[] | undefined>)[name] ?? [];
   if (urls.length === 0) throw new CommandRefused(`${name} is empty; nothing was changed`);
@@ -95,7 +95,7 @@ async function proveNew(
   look: typeof lookAtProvider,
 ): Promise<void> {
   for (const url of urls.filter((each) => !network.urls.includes(each))) {
-    // Faults quote results, too, and a key may be in one.
+    // Faults also quote results, which may contain a key.
     const clean = withoutSecretsOf(url, network.headers ?? {});
     const refused = (why: string): CommandRefused =>
       new CommandRefused(`${name}: ${new URL(url).host} ${clean(why)}; nothing was changed`);

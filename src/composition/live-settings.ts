@@ -5,7 +5,7 @@ import type { LiveSettings } from '../operator/settings.ts';
 import type { LocalRateLimiter, RateLimiter } from '../ports/rate-limiter.ts';
 import type { Storage } from './storage-parts.ts';
 
-/** What may change without a restart. */
+/** Settings that can change without a restart. */
 const NAMES = ['LOG_LEVEL', 'RATE_LIMIT_PER_KEY', 'RATE_LIMIT_PER_ADDRESS'] as const;
 type Name = (typeof NAMES)[number];
 type Values = Pick<Config, Name>;
@@ -23,12 +23,12 @@ export interface RunningSettings extends LiveSettings {
 
 export interface LiveSettingsParts {
   readonly config: Values;
-  /** Of the logger that every line goes through. */
+  /** The level of the logger behind all log lines. */
   readonly log: { level: string };
   readonly storage: Pick<Storage, 'rateLimiter'>;
-  /** Whether this process answers merchants. */
+  /** Whether this process serves merchants. */
   readonly isApi: boolean;
-  /** The settings of a part of its own, beside these. */
+  /** Further settings of another part. */
   readonly others?: LiveSettings | null;
 }
 
@@ -41,7 +41,7 @@ export async function startLiveSettings({
 }: LiveSettingsParts): Promise<RunningSettings> {
   const perKeyAt = async (ratePerSec: number): Promise<RateLimiter> =>
     ratePerSec === 0 || !isApi ? UNLIMITED : storage.rateLimiter({ ratePerSec, burst: ratePerSec * BURST_SECONDS });
-  /** In each process: a flood must not become load on a server that all share. */
+  /** In each process: a flood must not become load on a shared server. */
   const perAddressAt = (ratePerSec: number): LocalRateLimiter =>
     ratePerSec === 0 ? UNLIMITED : createTokenBucketLimiter({ ratePerSec, burst: ratePerSec * BURST_SECONDS });
 

@@ -4,7 +4,7 @@ import { exportBooks, exportLedger } from '../cli/audit.ts';
 import type { Config } from '../config.ts';
 import { openLedgerReader, type LedgerReader } from './event-log-reader.ts';
 
-/* What is made of the event log alone, beside a running service or without one. */
+/* Exports made from the event log alone, with or without a running service. */
 
 export const exportLedgerFile = (config: Config, path: string | undefined): Promise<number> =>
   reading(config, async (store) => exportLedger(store, await store.expectedEvents(), path));

@@ -22,19 +22,19 @@ type Marks = Readonly<Record<string, readonly DigestMark[]>>;
 
 const ABOUT = 'look-ups/';
 const EVERY_MS = 5_000;
-/** A process that is gone differs from nobody; one that compares a large log with its rows is silent for long. */
+/** A process that is gone no longer differs; one that compares a large log with its rows is silent for long. */
 const TOLD_FOR_MS = 600_000;
 const REMEDY = 'run `quittance projection rebuild` on this node';
 
 /**
- * Tells the others at which digests the look-ups of this process were, and compares. Where two differ, each compares
- * its own with a replay of the event log: one that differs from that takes itself out.
+ * Publishes the digests of this process's look-ups and compares them with the others'. If two differ, each compares its
+ * own with a replay of the event log, and one that differs from the replay stops serving.
  */
 export class LookUpAgreement {
   readonly #deps: LookUpAgreementDeps;
   readonly #node: string;
   readonly #rounds: Recurring;
-  /** By projection: who made something else of the log. */
+  /** By projection: the process with a different result. */
   readonly #differing = new Map<string, string>();
   /** With the generation of the rows that a replay contradicted. */
   readonly #wrong = new Map<string, string | null>();
@@ -56,7 +56,7 @@ export class LookUpAgreement {
     return this.#rounds.close();
   }
 
-  /** Projections of which another process has made something else. */
+  /** Projections for which another process has a different result. */
   differing(): readonly string[] {
     return [...this.#differing.keys()];
   }
@@ -92,7 +92,7 @@ export class LookUpAgreement {
     for (const projection of found.keys()) if (!this.#compared.has(projection)) await this.#compare(projection);
   }
 
-  /** Once for each difference: a replay says whose look-ups are wrong. */
+  /** Once per difference: a replay tells whose look-ups are wrong. */
   async #compare(projection: string): Promise<void> {
     const { comparison, readModel, log } = this.#deps;
     const generation = await readModel.generation(projection);
@@ -107,8 +107,8 @@ export class LookUpAgreement {
   }
 
   /**
-   * That nobody else is there to differ from mends nothing: what was wrong here stays out until it was rebuilt and a
-   * replay says the same.
+   * The absence of other processes repairs nothing: look-ups found wrong stay out of service until they were rebuilt
+   * and a replay agrees.
    */
   async #agreed(projection: string): Promise<void> {
     const wrong = this.#wrong.get(projection);
@@ -128,7 +128,7 @@ export class LookUpAgreement {
   }
 }
 
-/** Projections that were at another digest at the same place, each with who says so. */
+/** Projections with a different digest at the same position, each with the process that reported it. */
 function differencesOf(mine: Marks, told: ReadonlyMap<string, unknown>, me: string): Map<string, string> {
   const found = new Map<string, string>();
   for (const [about, marks] of told) {

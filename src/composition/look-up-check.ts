@@ -3,9 +3,9 @@ import type { Logger } from '../observability/logger.ts';
 import { CommandRefused } from '../operator/commands.ts';
 import type { ProjectionComparison } from './workers/projection-compare.ts';
 
-/** Whether the look-ups are what the event log makes of them. */
+/** Whether the look-ups match a replay of the event log. */
 export interface LookUpCheck {
-  /** False while they were not compared, or differ. */
+  /** False until they were compared, and if they differ. */
   readonly mayPay: () => boolean;
   readonly health: () => HealthFact;
 }
@@ -13,8 +13,8 @@ export interface LookUpCheck {
 const REMEDY = 'run `quittance projection rebuild`, then `quittance projection compare`';
 
 /**
- * Compares every look-up with a replay of the event log before anything is paid. `atStart`: false where the event log
- * has just begun, so that there is nothing to compare.
+ * Compares every look-up with a replay of the event log before anything is paid. `atStart`: false for a new event log,
+ * where there is nothing to compare.
  */
 export function startLookUpCheck(comparison: ProjectionComparison, atStart: boolean, log: Logger): LookUpCheck {
   let isChecked = !atStart;
@@ -50,15 +50,15 @@ export function startLookUpCheck(comparison: ProjectionComparison, atStart: bool
   };
 }
 
-/** The part of all time that proofs may take. */
+/** Fraction of time that proofs may use. */
 const SHARE = 0.05;
-/** What they may take at most at once: their share of an hour. */
+/** Largest accumulated budget: the share of one hour. */
 const SAVED_MS = SHARE * 3_600_000;
 
 /**
- * Proves that a look-up is what the event log says. Rejects where it is not; what is found stops payments, too. A proof
- * reads the whole event log, and strangers cause one whenever they send dust to one of our addresses, so proofs
- * take a twentieth of the time at most: where that is used up there is none, and the answer is false.
+ * Proves that a look-up matches the event log. Rejects if it does not, which also stops payments. A proof reads the
+ * whole event log, and strangers cause one whenever they send dust to one of our addresses, so proofs use at most a
+ * twentieth of the time: once that is used up, the result is false without a proof.
  */
 export function lookUpProof(
   comparison: Pick<ProjectionComparison, 'compare'>,

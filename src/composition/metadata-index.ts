@@ -3,8 +3,8 @@ import type { Foundation } from './service-foundation.ts';
 import type { ServiceParts } from './service-parts.ts';
 
 /**
- * Where merchants are answered; null elsewhere, and over a damaged log, of which nothing is built. Its key has to
- * outlast the process, so it takes the one that all nodes share.
+ * Only where merchants are served; null elsewhere, and for a damaged log, from which nothing is built. Its key must
+ * outlive the process, so it uses one shared by all nodes.
  */
 export async function startMetadataIndex(
   { roles, readOnly, sealingKeys, storage, log }: ServiceParts,

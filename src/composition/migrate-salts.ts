@@ -6,16 +6,16 @@ const AT_ONCE = 16;
 
 type ReportProgress = (done: number, all: number) => void;
 
-/** Salts of personal data, from the file beside the source's ledger to the streams beside the target's. */
+/** Moves salts of personal data from the source's file to the streams of the target. */
 export interface SaltsMove {
-  /** Answers how many there are. Rejects with `OtherSalt` where the target has another one for the same subject. */
+  /** Returns the number of salts. Rejects with `OtherSalt` if the target has a different one for the same subject. */
   copy(onProgress: ReportProgress): Promise<number>;
-  /** Reads every one of them back. Answers the subjects that do not have theirs. */
+  /** Reads all of them back. Returns the subjects whose salt differs. */
   differing(onProgress: ReportProgress): Promise<string[]>;
   close(): Promise<void>;
 }
 
-/** The source's ledger must be open, since its writer lock covers the file. */
+/** The source's log must be open, because its writer lock covers the file. */
 export function openSaltsMove({
   dataDir,
   connectionString,

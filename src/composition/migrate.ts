@@ -31,20 +31,20 @@ export interface MigrationOptions {
   readonly onProgress: (stage: MigrationStage, done: number, total: number) => void;
 }
 
-/** What was proved, for `--json`; digests are SHA-256 in hex and the same in source and target. */
+/** The results for `--json`. Digests are SHA-256 in hex and equal in source and target. */
 export type MigrationReport = {
   readonly events: number;
   readonly streams: number;
-  /** Events that an earlier run had copied. */
+  /** Number of events copied by an earlier run. */
   readonly already_there: number;
   readonly copied_now: number;
-  /** Keys of personal data that were not erased. */
+  /** Number of keys of personal data that were not erased. */
   readonly personal_keys: number;
   /** Over the hashes of all events, in order. */
   readonly log_digest: string;
   /** Over the last hash of every stream. */
   readonly streams_digest: string;
-  /** Look-ups that were replayed from both logs. */
+  /** Look-ups replayed from both logs. */
   readonly projections: readonly {
     readonly name: string;
     readonly rows: number;
@@ -53,20 +53,20 @@ export type MigrationReport = {
   }[];
 };
 
-/** The move cannot begin or go on; the message says why and what to do. */
+/** The migration cannot start or continue; the message says why and what to do. */
 class MigrationRefused extends Error {
   override readonly name = 'MigrationRefused';
 }
 
-/** Fail-overs of a cluster take seconds: they must not end a copy of hours. */
+/** A cluster's fail-over takes seconds and must not end a copy of hours. */
 const CALL_MS = 60_000;
 const FIRST_CALL_MS = 5_000;
 const NAMED_STREAMS = 5;
 
 /**
- * Copies the ledger of a stopped embedded service into an EventStoreDB cluster and proves the copy equal. May be ended
- * at any moment and run again: it goes on where it stood. Rejects with `MigrationRefused`, `DataDirInUse` or
- * `LogDamaged`; nothing of the source is changed but a note of the finished move.
+ * Copies the event log of a stopped embedded service into an EventStoreDB cluster and proves that the copy is equal.
+ * Can be interrupted at any moment and run again: it continues where it stopped. Rejects with `MigrationRefused`,
+ * `DataDirInUse` or `LogDamaged`. Changes nothing in the source except for the marker of a finished migration.
  */
 export async function migrate({ from, to, onProgress }: MigrationOptions): Promise<MigrationReport> {
   const dataDir = resolve(from);
@@ -137,7 +137,7 @@ async function move({ source, target, salts, total, onProgress }: Move): Promise
   };
 }
 
-/** Recomputes every hash and the chain over the whole log. */
+/** Verifies every hash and the chain over the whole log. */
 function checkedLength(source: SqliteEventStore, onProgress: MigrationOptions['onProgress']): number {
   onProgress('checking the source', 0, 1);
   const check = source.verifyTail(Number.MAX_SAFE_INTEGER);
@@ -151,7 +151,7 @@ function checkedLength(source: SqliteEventStore, onProgress: MigrationOptions['o
 
 async function openTarget(connectionString: string): Promise<EventStore> {
   try {
-    // Once to see whether anybody is there: a wrong address should not take a minute to show.
+    // First with a short timeout, so that a wrong address shows within seconds.
     const first = await openEsdbEventStore({ connectionString, totalMs: FIRST_CALL_MS });
     await first.close();
     return await openEsdbEventStore({ connectionString, totalMs: CALL_MS });
@@ -163,7 +163,7 @@ async function openTarget(connectionString: string): Promise<EventStore> {
   }
 }
 
-/** What an operator can act on, in words; anything else is a bug and keeps its stack. */
+/** Turns expected errors into instructions for the operator; anything else is a bug and keeps its stack. */
 async function explained<Value>(work: () => Promise<Value>): Promise<Value> {
   try {
     return await work();
@@ -200,7 +200,7 @@ function assertSameLookUps(wanted: readonly ProjectionDigest[], found: readonly 
     throw new MigrationRefused(`the look-ups differ: ${differing.map(({ projection }) => projection).join(', ')}`);
 }
 
-/** In a folder of its own, thrown away afterwards: neither side's look-ups are touched. */
+/** In a temporary folder, so that neither side's look-ups are touched. */
 async function lookUpsOf(store: LogReader, onProgress: (done: number) => void): Promise<ProjectionDigest[]> {
   const dataDir = mkdtempSync(join(tmpdir(), 'quittance-move-'));
   const readModel = await openSqliteReadModel({ dataDir });

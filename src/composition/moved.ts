@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Written into a data directory when its ledger was moved and the copy proved equal. */
+/** Migration marker, written into a data directory once its event log was migrated and the copy proven equal. */
 export const MOVED_FILE = 'moved.json';
 
-/** The ledger lives elsewhere now: going on here would make two ledgers, and refunds could be paid twice. */
+/** The event log lives elsewhere: continuing here would create a second one, and refunds could be paid twice. */
 class LedgerMoved extends Error {
   override readonly name = 'LedgerMoved';
 }

@@ -4,7 +4,7 @@ import type { NetworkSettings } from '../domain/networks.ts';
 /** How a network is reached. */
 export interface NetworkAccess {
   readonly settings: NetworkSettings;
-  /** As they are now: on a running service they may become others. */
+  /** The current list, which may change while the service runs. */
   readonly urls: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
 }

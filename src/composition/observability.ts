@@ -25,12 +25,12 @@ import type { ProjectionStatus } from '../runtime/projections/runner.ts';
 import type { Core } from './core.ts';
 import type { WatchedNetwork } from '../features/deposits/network-watcher.ts';
 
-/** Of the service, as `package.json` has it. */
+/** The service's version from `package.json`. */
 export const VERSION = (
   JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
 ).version;
 
-/** Null unless traces are wanted: then nothing of it is loaded. */
+/** Null unless traces are enabled, so that none of it is loaded. */
 export async function createTracing(config: Config, store: EventStore, log: Logger): Promise<Tracing | null> {
   if (config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined) return null;
   const [{ createOtelTracer }, { Tracing: TracingOfService }] = await Promise.all([
@@ -49,7 +49,7 @@ export async function createTracing(config: Config, store: EventStore, log: Logg
   return tracing;
 }
 
-/** The figures of this process, from its first moment on. */
+/** The metrics of this process from its first moment. */
 export function createMetrics(config: Config, clock: Clock, log: Logger): Metrics {
   const metrics = new Metrics({ clock, version: VERSION, dataDir: config.DATA_DIR });
   onLogLine(log, ({ level }) => metrics.logLines.inc({ level }));
@@ -71,7 +71,7 @@ export interface ObservedParts {
   readonly addresses: { stocks(): readonly AddressStock[] };
   readonly webhooks: () => WebhookStats;
   readonly startedAtMs: number;
-  /** Why nothing is written; null in health. */
+  /** Why nothing can be written; null while healthy. */
   readonly readOnly: () => string | null;
 }
 
@@ -80,12 +80,12 @@ export interface Observability {
   close(): Promise<void>;
 }
 
-/** Compares what merchants read with the ledger, again and again; rows that differ are a figure that pages. */
+/** Continuously compares what merchants read with the event log; a difference is a metric that alerts. */
 export function watchProjections(
   metrics: Metrics,
   log: Logger,
   deps: Pick<CheckProjectionsDeps, 'store' | 'readModel' | 'caughtUp'>,
-  /** What the last whole comparison found. */
+  /** The result of the last full comparison. */
   compared: () => readonly ProjectionDrift[],
 ): CheckProjections {
   const check = new CheckProjections({
@@ -98,14 +98,14 @@ export function watchProjections(
   return check;
 }
 
-/** One figure for each projection: two ways of looking at it may both have found something. */
+/** One figure per projection, the larger of the two comparisons. */
 function worseOf(drifts: readonly ProjectionDrift[]): ProjectionDrift[] {
   const rows = new Map<string, number>();
   for (const drift of drifts) rows.set(drift.projection, Math.max(drift.rows, rows.get(drift.projection) ?? 0));
   return [...rows].map(([projection, count]) => ({ projection, rows: count }));
 }
 
-/** Connects the running parts with the figures, the health checks and the status page. */
+/** Connects the running parts with metrics, health checks and the status page. */
 export function startObservability(parts: ObservedParts): Observability {
   const { config, metrics, health, clock, log, core, watched } = parts;
   const { registry } = metrics;

@@ -29,7 +29,7 @@ import { openStorage } from './storage.ts';
 import type { Storage } from './storage-parts.ts';
 import { compareCommands } from './workers/projection-compare.ts';
 
-/** Runs one operator's command on the data directory itself, while no service owns it. */
+/** Runs one operator command directly on the data directory, while no service owns it. */
 export async function runOffline(
   config: Config,
   log: Logger,
@@ -46,7 +46,7 @@ export async function runOffline(
   }
 }
 
-/** The same for an answer too long to be held; the data directory is left when the text ends. */
+/** The same for a response too long for memory; releases the data directory when the text ends. */
 export async function streamOffline(
   config: Config,
   log: Logger,
@@ -142,7 +142,7 @@ async function openOffline(config: Config, log: Logger): Promise<Offline> {
   }
 }
 
-/** What commands are run on: nothing is priced, asked or given an address here. */
+/** The core for commands: without rates, chains and addresses. */
 export function startOfflineCore(
   config: Config,
   given: Pick<
@@ -179,13 +179,13 @@ export function startOfflineCore(
 
 interface CheckedStorage {
   readonly storage: Storage;
-  /** Why nothing is written; null in health. */
+  /** Why nothing can be written; null while healthy. */
   readonly damage: string | null;
   readonly commands: AdminCommands;
 }
 
 /**
- * The check comes first, as at a start: nothing is written to a damaged log. Servers have no log of their own to check
+ * Verifies the log first, as at a start, so that nothing is written to a damaged one. Servers have no log to verify
  * here.
  */
 async function checkedStorage(config: Config, opened: Storage, log: Logger): Promise<CheckedStorage> {
@@ -201,7 +201,7 @@ async function checkedStorage(config: Config, opened: Storage, log: Logger): Pro
   };
 }
 
-/** A sandbox keeps its own key, and has a namespace on shared servers; production gives keys. */
+/** A sandbox stores its own key and has a namespace on shared servers; production supplies keys. */
 function keysOf(config: Config): { readonly sealingKeys: SealingKeys; readonly namespace: string } {
   if (namesKeys(config)) return { sealingKeys: sealingKeysOrFault(config), namespace: '' };
   if (existsSync(join(config.DATA_DIR, 'master.key'))) {

@@ -29,7 +29,7 @@ import type { MovingMoney } from './service-money.ts';
 import type { ServiceParts } from './service-parts.ts';
 import { must } from '../domain/must.ts';
 
-/** The operator's commands, over everything that runs. */
+/** The operator's commands on all running parts. */
 export function operatorCommands(
   parts: ServiceParts,
   { core, store, projections, addresses, metrics }: Foundation,
@@ -92,7 +92,7 @@ export function operatorCommands(
   });
 }
 
-/** Those about money that leaves. */
+/** Commands about outgoing money. */
 export function outflowCommands(
   { payouts: parts, clock, random }: ServiceParts,
   { core, store }: Pick<Foundation, 'core' | 'store'>,

@@ -9,13 +9,13 @@ import type { Foundation } from './service-foundation.ts';
 import type { ServiceParts } from './service-parts.ts';
 
 /**
- * Payments that one visitor makes by one link, and that one link makes, of all visitors. Behind one address may be all
- * the customers of a stall.
+ * Limits of payments per visitor and link, and per link over all visitors. All customers of a market stall may share
+ * one address.
  */
 const VISITOR_PRESSES = { ratePerSec: 1 / 10, burst: 30 };
 const LINK_PRESSES = { ratePerSec: 1, burst: 60 };
 
-/** Null where nothing is sold: payments are made by those who answer the API. */
+/** Null in processes that do not serve the API, which creates the payments. */
 export function openPaymentLinks(
   { roles, clock, random, storage }: ServiceParts,
   { core, rates, servedRows }: Foundation,

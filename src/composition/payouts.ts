@@ -31,10 +31,10 @@ import { indexKey } from '../features/addresses/address-index.ts';
 import type { Core } from './core.ts';
 import { reached, type NetworkAccess } from './network-access.ts';
 
-/** What money out needs beside the core. */
+/** What outgoing money needs in addition to the core. */
 export interface PayoutParts {
   readonly signer: OutgoingSigner & ApprovalSigner;
-  /** Ways out for one term: who stops paying closes them. */
+  /** Chains for one term; closed when it ends. */
   readonly chains: () => readonly OutgoingChain[];
   readonly addresses: ReadonlyMap<Mode, TreasuryAddresses>;
   readonly sandbox: boolean;
@@ -53,7 +53,7 @@ export interface PayoutDeps {
   readonly log: Logger;
   /** False while money must not leave. */
   readonly mayPay: () => boolean;
-  /** Hears of money at one of our addresses that the books do not have. */
+  /** Called for money at one of our addresses that the books lack. */
   readonly onUnbooked: (mode: Mode, network: Network, money: UnbookedMoney) => void;
   /** No other process appends to the store. */
   readonly soleWriter: boolean;
@@ -62,21 +62,21 @@ export interface PayoutDeps {
 const SANDBOX_POLL_MS = 200;
 const SANDBOX_BUMP_SEC = 15;
 const POLL_MS = { ethereum: 6_000, bsc: 2_000, tron: 3_000, solana: 1_500 } as const satisfies Record<Network, number>;
-/** Refunds on Ethereum are complete 12 blocks deep; the rest of the way to finality they are watched. */
+/** Refunds on Ethereum are complete after 12 blocks and watched until finality. */
 const ETHEREUM_DEPTH = 12;
-/** Longer than any reorganisation that a chain mends by itself takes to bring a transfer back. */
+/** Longer than a chain needs to restore a transfer after a reorganisation that it resolves by itself. */
 const DEPOSIT_GRACE_MS = { sandbox: 30_000, production: 15 * 60_000 } as const;
 export const depositGraceMsOf = (sandbox: boolean): number => DEPOSIT_GRACE_MS[sandbox ? 'sandbox' : 'production'];
 const GWEI = 10n ** 9n;
 const FALLBACK_TIP = { ethereum: GWEI, bsc: GWEI / 20n } as const;
 
-/** Between two looks at the same treasury. */
+/** Interval between two rounds of the same treasury. */
 export const pollMsOf =
   (sandbox: boolean) =>
   (network: Network): number =>
     sandbox ? SANDBOX_POLL_MS : POLL_MS[network];
 
-/** Starts to pay what sessions owe. */
+/** Starts paying refunds. */
 export async function startPayouts(
   parts: PayoutParts,
   chains: readonly OutgoingChain[],
@@ -100,7 +100,7 @@ export async function startPayouts(
   return payouts;
 }
 
-/** The way money leaves on a network. */
+/** The outgoing chain of a network. */
 export function payoutChain(
   access: NetworkAccess,
   options: {
@@ -113,7 +113,7 @@ export function payoutChain(
 ): OutgoingChain {
   const { observer } = options;
   const { settings } = access;
-  // What the signer would refuse is not drawn up.
+  // Nothing is drafted that the signer would refuse.
   const limits = nativeLimitsOf(settings.network, options.nativeLimits);
   const pool = createRpcPool({ ...reached(access), ...(observer && { observer }) });
   switch (settings.network) {
@@ -149,7 +149,7 @@ const networkOf = ({ settings: { mode, network, chainId, tokens }, urls, headers
   ...(headers && { headers }),
 });
 
-/** No limit that a test would meet by chance. */
+/** Limits that no test reaches by accident. */
 const SANDBOX_LIMITS: PayoutLimits = {
   perTransaction: '999999999999',
   perHour: '999999999999',
@@ -164,8 +164,8 @@ const SANDBOX_NATIVE = Object.fromEntries(
 const SANDBOX_OUTWARD = { perTransaction: '999999999999', perDay: '999999999999' };
 
 /**
- * The journal lies beside the data directory, never in it: who restores an old ledger must not restore the journal with
- * it.
+ * The journal is next to the data directory, never in it, so that restoring an old event log does not restore the
+ * journal with it.
  */
 export const journalDirectory = (config: Config): string =>
   config.SIGNER_JOURNAL_DIR ?? join(dirname(config.DATA_DIR), `${basename(config.DATA_DIR)}-signer`);
@@ -185,7 +185,7 @@ export function sandboxPayoutRules(config: Config, networks: readonly NetworkAcc
   };
 }
 
-/** Null when payouts are not set up: refunds are accepted and stay pending. Throws `InvalidConfig`. */
+/** Null if payouts are not configured: refunds are accepted and stay pending. Throws `InvalidConfig`. */
 export function productionPayoutRules(config: Config, networks: readonly NetworkAccess[]): PayoutRules | null {
   if (config.PAYOUT_LIMITS === undefined) return null;
   if (config.SIGNER_JOURNAL_DIR === undefined)

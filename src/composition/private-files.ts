@@ -6,7 +6,7 @@ import { codeOf } from '../runtime/util/code-of.ts';
 const octal = (mode: number): string => (mode & 0o777).toString(8).padStart(4, '0');
 
 /**
- * Throws `InvalidConfig` unless `path` belongs to this user (or root) and gives nobody else any of the permissions in
+ * Throws `InvalidConfig` unless `path` belongs to this user (or root) and grants nobody else any of the permissions in
  * `forbidden`.
  */
 function demand(name: string, path: string, forbidden: number, kind: 'file' | 'directory', remedy: string): void {
@@ -38,10 +38,10 @@ export const demandPrivateFile = (name: string, path: string): void =>
 export const demandPrivateDirectory = (name: string, path: string): void =>
   demand(name, path, 0o077, 'directory', `other users than the signer's can enter it: chmod 700 ${path}`);
 
-/** A file that this user's group may read, too: it is shared with one other user. */
+/** A file that this user's group may also read, to share it with one other user. */
 export const demandSharedFile = (name: string, path: string): void =>
   demand(name, path, 0o037, 'file', `other users than its owner and group can use it: chmod 640 ${path}`);
 
-/** A directory in which only this user makes and removes files. */
+/** A directory in which only this user creates and removes files. */
 export const demandOwnDirectory = (name: string, path: string): void =>
   demand(name, path, 0o022, 'directory', `other users than the signer's can replace its contents: chmod 750 ${path}`);

@@ -18,7 +18,7 @@ const SIGNERS_OWN = [
   'TEST_WALLET_KEYSTORE',
 ];
 
-/** Ways to run that would lose money or trust, each in words for the operator. */
+/** Configurations that would lose money or trust, each in words for the operator. */
 export function productionFaults(config: Config, env: Readonly<Record<string, string | undefined>>): string[] {
   const faults = [
     env['CRASH_AT'] !== undefined &&
@@ -47,7 +47,7 @@ export function productionFaults(config: Config, env: Readonly<Record<string, st
   return faults.filter((fault) => fault !== false);
 }
 
-/** One wallet for both modes would let test money and real money meet at one address. */
+/** With one wallet for both modes, test money and real money could meet at one address. */
 function isOneWallet(config: Config): boolean {
   const live = ownExport(config, 'live');
   const test = ownExport(config, 'test');
@@ -57,7 +57,7 @@ function isOneWallet(config: Config): boolean {
 const NO_KEYS_HERE =
   'live keys must not be in a process that the network can reach: run "quittance signer" as another user and set SIGNER_SOCKET and SIGNER_SECRET_FILE here (docs/wallet.md, "A signer of its own")';
 
-/** What would let whoever takes over this process, or reads its environment, take the money. */
+/** Settings that would let anyone who takes over this process, or reads its environment, take the money. */
 function keyFaults(config: Config, env: Readonly<Record<string, string | undefined>>): string[] {
   const { api, worker } = rolesOf(config);
   const inEnvironment = ['WALLET_MNEMONIC', 'WALLET_KEYSTORE_PASSPHRASE'].filter((name) => env[name]);

@@ -5,7 +5,7 @@ import { NETWORKS, type Network, type NetworkSettings } from '../domain/networks
 import { providerUrls } from './chains.ts';
 import type { RunningAccess } from './live-providers.ts';
 
-/** Every network that has provider URLs, in both modes. */
+/** Every network with provider URLs, in both modes. */
 export function productionAccess(config: Config): RunningAccess[] {
   return MODES.flatMap((mode) =>
     NETWORKS.filter((network) => providerUrls(config, mode, network).length > 0).map((network) => ({

@@ -34,11 +34,11 @@ import { readSharedSecret } from './signer-service.ts';
 import { openStorage } from './storage.ts';
 import { must } from '../domain/must.ts';
 
-/** Refuses to run in a way that would lose money or trust. Throws `InvalidConfig` with every fault at once. */
+/** Refuses configurations that would lose money or trust. Throws `InvalidConfig` with all faults at once. */
 export function checkProductionConfig(config: Config, env: Record<string, string | undefined>): void {
   const found = productionFaults(config, env);
   if (found.length === 0) return;
-  // What is missing may be there under a misspelt name.
+  // A missing setting may exist under a misspelt name.
   const slips = unknownSettings(env).flatMap(({ name, meant }) =>
     meant === null ? [] : [`${name} is not a setting and has no effect: did you mean ${meant}?`],
   );
@@ -47,7 +47,7 @@ export function checkProductionConfig(config: Config, env: Record<string, string
   );
 }
 
-/** The service in production: real networks, no sandbox route. Resolves when it accepts requests. */
+/** The service in production: real networks, no sandbox route. Resolves once it accepts requests. */
 export async function startProduction(
   config: Config,
   log: Logger,
@@ -124,16 +124,14 @@ export async function startProduction(
   };
 }
 
-/** Who holds the keys, for which modes, and whether it may pay. */
+/** The holder of the keys, for which modes, and whether it may pay. */
 interface Keys {
   readonly signer: Signer;
   readonly modes: readonly Mode[];
   readonly pays: boolean;
 }
 
-/**
- * The signer that another user runs, or one that this process starts with the keys it was given; null without either.
- */
+/** The signer of another user, or one that this process starts with the keys it was given; null without either. */
 async function openKeys(
   config: Config,
   {
@@ -165,7 +163,8 @@ async function openKeys(
   const { api, worker } = rolesOf(config);
   const signer = await superviseSigner(options, {
     walletsAgain: reread && (() => takeWalletSources({ ...reread })),
-    // Its service manager starts it again, with its secrets. A process that serves others stays: they need no keys.
+    // The service manager restarts this process with its secrets. A process that serves others continues, because they
+    // need no keys.
     onGone: (reason) =>
       api || worker
         ? undefined
@@ -178,7 +177,8 @@ const SAME_USER =
   "SIGNER_SOCKET: the signer runs as the service's user, so anyone who takes over the service can read its keys; run quittance signer as a separate user";
 
 /**
- * Without a place outside the data directory the signer could not tell an old log from the newest, so it signs none.
+ * Without a place outside the data directory the signer could not distinguish an old log from the newest, so it signs
+ * no checkpoints.
  */
 function anchorPlace(config: Config): { auditDirectory?: string } {
   const directory = journalDirectory(config);
@@ -213,7 +213,7 @@ const payoutChains = (config: Config, metrics: Metrics, access: readonly Network
     }),
   );
 
-/** Where addresses come from: the signer beside us, or what it exported. A network without any cannot be offered. */
+/** The source of addresses: the local signer, or its exports. A network without addresses cannot be offered. */
 async function derivers(
   config: Config,
   signer: Signer | null,

@@ -13,7 +13,7 @@ import type { Projection } from '../ports/projection.ts';
 import { projectionId } from '../runtime/projections/batch.ts';
 import type { Roles } from './roles.ts';
 
-/** The projections of the read side; each rebuilds from the ledger alone. */
+/** The projections of the read model; each can be rebuilt from the event log alone. */
 export const PROJECTIONS = [
   sessionView,
   addressIndex,
@@ -27,20 +27,20 @@ export const PROJECTIONS = [
   paymentLinks,
 ] as const;
 
-/** What the processes of each role read, where several follow one event log. */
+/** What the processes of each role read, if several follow one event log. */
 const READ_BY: Readonly<Record<keyof Roles, readonly Projection[]>> = {
   api: [sessionView, addressIndex, webhookDeliveries, ledger, inbox, paymentLinks],
   worker: [sessionView, addressIndex, depositsByBlock, webhookDeliveries, webhookWork, ledger, inbox],
   signer: [sessionView, addressIndex, depositsByBlock, openPayouts, collected, ledger, inbox],
 };
 
-/** The projections that a process with these roles keeps. */
+/** The projections of a process with these roles. */
 export const projectionsOf = (roles: Roles): Projection[] => [
   ...new Set((Object.keys(READ_BY) as (keyof Roles)[]).filter((role) => roles[role]).flatMap((role) => READ_BY[role])),
 ];
 
 const ALL: readonly Projection[] = [...PROJECTIONS, webhookWork];
 
-/** Those with the ids, in their order. */
+/** The projections with these ids, in order. */
 export const projectionsNamed = (ids: readonly string[]): Projection[] =>
   ALL.filter((projection) => ids.includes(projectionId(projection)));

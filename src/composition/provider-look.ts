@@ -9,19 +9,19 @@ import { messageOf } from '../runtime/util/message-of.ts';
 import { reached, type NetworkAccess } from './network-access.ts';
 
 const TIMEOUT_MS = 8_000;
-/** A provider must still have what a node reads after a day without it. */
+/** How far back a provider must go so that a node can catch up after a day. */
 const HISTORY_BLOCKS = 10_000;
 
 export interface ProviderLook {
   readonly head: number;
   readonly latencyMs: number;
-  /** Why it cannot be read from after an outage; null where it can. */
+  /** Why it cannot be used to catch up after an outage; null if it can. */
   readonly historyFault: string | null;
 }
 
 /**
- * Whether one provider can be used: its chain, tokens, finality and methods as at a start, and how far back it goes.
- * Throws why not; the message holds no key.
+ * Whether one provider can be used: chain, tokens, finality and methods as at a start, and how far back it goes. Throws
+ * the reason if not; the message contains no key.
  */
 export async function lookAtProvider(
   access: NetworkAccess,

@@ -9,10 +9,10 @@ import type { NetworkAccess } from './network-access.ts';
 
 type SecondSourceSetting = Pick<Config, 'SECOND_SOURCE_FROM'>;
 
-/** Units of a coin: below it a lie costs less than waiting for a second provider with every payment. */
+/** In units of the coin. For smaller payments a lie costs less than waiting for a second provider every time. */
 const DEFAULT_SECOND_SOURCE_FROM = '100';
 
-/** From which amount, in units of 10^-18, a second source must report a transfer and its finality; null: never. */
+/** Amount in units of 10^-18 from which a second source must report a transfer and its finality; null: never. */
 export function secondSourceFrom(
   { SECOND_SOURCE_FROM: wanted }: SecondSourceSetting,
   { settings: { mode }, urls }: NetworkAccess,
@@ -21,7 +21,7 @@ export function secondSourceFrom(
   return wanted === undefined && mode === 'test' ? null : amountOf(wanted ?? DEFAULT_SECOND_SOURCE_FROM);
 }
 
-/** Live networks whose payments would wait for a second source that nobody configured. */
+/** Live networks whose payments would wait for a second source that is not configured. */
 export function missingSecondSources(config: Config): string[] {
   if (config.SECOND_SOURCE_FROM === undefined) return [];
   return NETWORKS.filter((network) => sourcesIn(providerUrls(config, 'live', network)) === 1).map(
@@ -30,7 +30,7 @@ export function missingSecondSources(config: Config): string[] {
   );
 }
 
-/** What it means to believe one provider, said at the start. */
+/** Logs at the start what trusting a single provider means. */
 export function warnOfSingleSources(networks: readonly NetworkAccess[], log: Pick<Logger, 'warn'>): void {
   for (const { settings, urls } of networks) {
     const { mode, network } = settings;
@@ -43,7 +43,7 @@ export function warnOfSingleSources(networks: readonly NetworkAccess[], log: Pic
   }
 }
 
-/** Says in the log when a provider is left out, and when it is back. */
+/** Logs when a provider is excluded, and when it is back. */
 export function loggedExclusions(mode: Mode, observer: RpcObserver, log: Pick<Logger, 'error' | 'info'>): RpcObserver {
   return {
     ...observer,
@@ -61,5 +61,5 @@ export function loggedExclusions(mode: Mode, observer: RpcObserver, log: Pick<Lo
   };
 }
 
-/** How many independent providers the URLs name. */
+/** Number of independent providers among the URLs. */
 const sourcesIn = (urls: readonly string[]): number => new Set(urls.map((url) => URL.parse(url)?.host)).size;

@@ -10,8 +10,8 @@ import { messageOf } from '../runtime/util/message-of.ts';
 const INTERVAL_SEC = 30;
 
 /**
- * Writes what anybody may know into a folder that is served elsewhere; goes on from what was written there before.
- * Throws `InvalidConfig`.
+ * Writes public information into a folder served elsewhere, continuing from its previous contents. Throws
+ * `InvalidConfig`.
  */
 export function startPublicStatus(
   folder: string,
@@ -42,7 +42,7 @@ export function startPublicStatus(
   return { close: () => clearInterval(timer) };
 }
 
-/** Readers meet a whole file, never half of one. */
+/** Atomic, so that readers never see half a file. */
 function put(file: string, text: string): void {
   writeFileSync(`${file}.new`, text, { mode: 0o644 });
   renameSync(`${file}.new`, file);

@@ -6,9 +6,9 @@ import type { ServiceProjections, Storage } from './storage-parts.ts';
 import type { Follows } from './workers/projection-messages.ts';
 
 /**
- * The parts of a service whose log was found damaged before anything read on: merchants, payers and operators read what
- * there is, and nothing that happens by itself is started: no chain is watched, no address leased, nothing delivered,
- * paid, signed or projected.
+ * The parts of a service whose log was found damaged before anything else read it. Merchants, payers and operators can
+ * read what there is. Nothing else is started: no chain is watched, no address leased, nothing delivered, paid, signed
+ * or projected.
  */
 export async function readingParts(parts: ServiceParts, reason: string): Promise<ServiceParts> {
   return {
@@ -23,7 +23,7 @@ export async function readingParts(parts: ServiceParts, reason: string): Promise
   };
 }
 
-/** Storage on whose damaged log nothing is built; look-ups stay as they are. */
+/** Storage with a damaged log: nothing is derived from it, and look-ups stay as they are. */
 export async function readingStorage(storage: Storage, reason: string, log: ServiceParts['log']): Promise<Storage> {
   return {
     ...storage,
@@ -35,7 +35,7 @@ export async function readingStorage(storage: Storage, reason: string, log: Serv
   };
 }
 
-/** Look-ups that follow nothing any more. Those that were never whole say so, since an empty answer would be wrong. */
+/** Look-ups that no longer follow the log. Incomplete ones say so, because an empty answer would be wrong. */
 export async function standingProjections(
   readModel: Pick<ReadModel, 'checkpoint'>,
   follows: Follows,

@@ -10,13 +10,12 @@ import type { Log } from '../ports/log.ts';
 import { storeWith } from '../ports/store-with.ts';
 
 const PAGE = 256;
-/** After so many positions in a row that cannot be read the rest is given up. */
+/** After this many consecutive unreadable positions the rest is given up. */
 const MOST_UNREADABLE = 1_000;
 
 /**
- * A damaged log of dense positions, for whoever reads on all the same: nothing is appended, an event that cannot be
- * read is left out, and so is one that a follower cannot take. Followers are told what there is once, since nothing
- * more will come.
+ * A damaged log with gapless positions, for reading: it refuses appends and skips events that cannot be read or that a
+ * subscriber cannot process. Subscribers receive the existing events once, because nothing more will come.
  */
 export function readingStore(store: EventStore, reason: string, log: Log): EventStore {
   return storeWith(store, {
@@ -72,11 +71,11 @@ async function take(options: SubscribeOptions, event: RecordedEvent, log: Log): 
   }
 }
 
-/** Every event after the position that can be read, in order. */
+/** Every readable event after the position, in order. */
 async function* readable(store: EventStore, after: Position | null): AsyncGenerator<RecordedEvent> {
   let from = Number(after ?? 0);
   let window = PAGE;
-  // Where the end itself cannot be read, the events before it still can.
+  // If the end itself cannot be read, the events before it still can.
   const end = await store.head().then(Number, () => Number.MAX_SAFE_INTEGER);
   for (let unreadable = 0; from < end && unreadable < MOST_UNREADABLE;) {
     try {
@@ -86,7 +85,7 @@ async function* readable(store: EventStore, after: Position | null): AsyncGenera
       window = PAGE;
       unreadable = 0;
     } catch {
-      // Halved until only what cannot be read is left out.
+      // Halved until only unreadable events are skipped.
       if (window > 1) window = Math.floor(window / 2);
       else [from, unreadable] = [from + 1, unreadable + 1];
     }

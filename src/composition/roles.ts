@@ -1,12 +1,12 @@
 import type { Config } from '../config.ts';
 
-/** What this process does. */
+/** The roles of this process. */
 export interface Roles {
-  /** Answers merchants and payers. */
+  /** Serves merchants and payers. */
   readonly api: boolean;
-  /** Takes its share of what happens by itself: reading chains, look-ups, expiry, webhooks. */
+  /** Takes its share of the background work: reading chains, look-ups, expiry, webhooks. */
   readonly worker: boolean;
-  /** Holds the keys and pays what is owed; nobody connects to it. */
+  /** Holds the keys and makes payments; nothing connects to it. */
   readonly signer: boolean;
 }
 
@@ -14,7 +14,7 @@ export function rolesOf({ ROLES: roles }: Config): Roles {
   return { api: roles.includes('api'), worker: roles.includes('worker'), signer: roles.includes('signer') };
 }
 
-/** What is wrong with the settings of stores and roles together, in words for the operator. */
+/** Faults in the combination of stores and roles, in words for the operator. */
 export function profileFaults(config: Config): string[] {
   const isShared = config.EVENTSTORE_URL !== undefined && config.REDIS_URL !== undefined;
   const faults: string[] = [];

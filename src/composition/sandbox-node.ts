@@ -21,21 +21,19 @@ import { contractCheck } from './senders.ts';
 import { startService } from './service.ts';
 import { openStorage } from './storage.ts';
 
-/**
- * What the nodes of a sandbox cluster share beside their servers: local chains that run outside of them, and a wallet.
- */
+/** What the nodes of a sandbox cluster share besides their servers: local chains that run separately, and a wallet. */
 export interface SandboxClusterFile {
   readonly networks: readonly NetworkAccess[];
-  /** What an API node derives addresses from. */
+  /** The source of an API node's addresses. */
   readonly watchOnly: { readonly evmXpub: string; readonly tronXpub: string; readonly solanaPool: readonly string[] };
   readonly treasury: TreasuryAddresses;
-  /** Read by the signer's node only. */
+  /** Read only by the signer's node. */
   readonly walletDirectory: string;
 }
 
 /**
- * One node of a sandbox that is spread over several processes: the roles of `ROLES`, on the servers of `EVENTSTORE_URL`
- * and `REDIS_URL`, for the chains of the file. Resolves when it has begun.
+ * One node of a sandbox that spans several processes: the roles of `ROLES`, on the servers of `EVENTSTORE_URL` and
+ * `REDIS_URL`, for the chains of the file. Resolves once it has started.
  */
 export async function startSandboxNode(config: Config, log: Logger, file: string): Promise<{ close(): Promise<void> }> {
   const { EVENTSTORE_URL: store, REDIS_URL: redis, MASTER_KEY: masterKey } = config;

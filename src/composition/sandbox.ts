@@ -37,7 +37,7 @@ import { personIdOf } from '../features/people/people.ts';
 import type { ReplacedChain } from './solana.ts';
 import { openStorage } from './storage.ts';
 
-/** Settings that belong to real money have no place in a sandbox. */
+/** Settings for real money, which a sandbox refuses. */
 const FORBIDDEN = [
   'ETHEREUM_RPC_URLS',
   'BSC_RPC_URLS',
@@ -49,7 +49,7 @@ const FORBIDDEN = [
 ] as const;
 const LOOPBACK = new Set(['127.0.0.1', 'localhost', '::1']);
 
-/** Refuses what would let a sandbox be reached from outside or touch a main network. Throws `InvalidConfig`. */
+/** Refuses settings that would expose a sandbox or touch a main network. Throws `InvalidConfig`. */
 export function checkSandboxConfig(config: Config, env: Readonly<Record<string, string | undefined>>): void {
   if (!LOOPBACK.has(config.HOST))
     throw new InvalidConfig(
@@ -64,7 +64,7 @@ export function checkSandboxConfig(config: Config, env: Readonly<Record<string, 
     );
 }
 
-/** Everything on this machine: embedded store, local chains, a demo merchant. Resolves when it accepts requests. */
+/** Everything on this machine: embedded store, local chains, a demo merchant. Resolves once it accepts requests. */
 export async function startSandbox(config: Config, log: Logger, crashAt = ''): Promise<{ close(): Promise<void> }> {
   const dataDir = config.DATA_DIR;
   const sandboxFile = join(dataDir, 'sandbox.json');
@@ -129,7 +129,7 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
     writePrivate(sandboxFile, `${JSON.stringify(sandboxFacts(service, merchant, inbox, chains, treasury), null, 2)}\n`),
   );
   home = sandboxHome(service, shop, chains, { factsFile: sandboxFile, random });
-  // A damaged log takes no link.
+  // A damaged log accepts no link.
   if (service.readOnly() === null) await offerConsole(service);
   log.info(
     { url: service.baseUrl, ops: service.opsUrl, inbox: inbox.pageUrl, facts: sandboxFile },
@@ -145,7 +145,7 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
   };
 }
 
-/** Beside the data, with a wallet that it makes itself. */
+/** Next to the data, with a wallet that it creates itself. */
 const startSandboxSigner = (
   config: Config,
   access: Parameters<typeof sandboxPayoutRules>[1],
@@ -176,8 +176,7 @@ function sandboxHome(
 }
 
 /**
- * Until somebody has a passkey, each start shows a link that is good once; beside the log, which is kept and sent
- * elsewhere.
+ * Until somebody has a passkey, each start shows a link for single use, outside the log, which is stored and shipped.
  */
 async function offerConsole({ core, consoleUrl }: RunningService): Promise<void> {
   if (consoleUrl === null) return;
@@ -225,7 +224,7 @@ function fundTreasuries({ chains }: SandboxChains, treasury: TreasuryAddresses, 
   for (const chain of chains) void fundTreasury(chain, treasury[addressFamilyOf(chain.settings.network)], log);
 }
 
-/** A node that has just started may refuse; what is there already is not brought again. */
+/** A newly started node may refuse; an existing balance is not topped up again. */
 async function fundTreasury(chain: SandboxChain, address: string, log: Logger): Promise<void> {
   for (let attempt = 1; attempt <= FUNDING_ATTEMPTS; attempt += 1) {
     try {
@@ -237,7 +236,7 @@ async function fundTreasury(chain: SandboxChain, address: string, log: Logger): 
   }
 }
 
-/** Surfpool keeps no chain over a restart. */
+/** Surfpool does not keep its chain across restarts. */
 function replacedChain({ chains }: SandboxChains): ReplacedChain | null {
   const { previousGenesis } = chains.find(({ settings }) => settings.network === 'solana') as SolanaSandbox;
   return previousGenesis === null ? null : { oldGenesis: previousGenesis };

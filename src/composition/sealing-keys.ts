@@ -9,7 +9,10 @@ import {
   type SealingKeys,
 } from '../runtime/util/sealing.ts';
 
-/** What a role opens and seals. The signer judges by what chains and approvers say, and opens nothing of the ledger. */
+/**
+ * The kinds that a role opens and seals. The signer decides by chains and approvals, and opens nothing in the event
+ * log.
+ */
 const NEEDED: Readonly<Record<Config['ROLES'][number], readonly SealedKind[]>> = {
   api: SEALED_KINDS,
   worker: ['webhook-secrets'],
@@ -22,12 +25,11 @@ const isGiven = (config: KeySettings, kind: SealedKind): boolean =>
   (config[KEY_SETTINGS[kind]] ?? config.MASTER_KEY) !== undefined;
 const neededBy = (roles: Config['ROLES']): ReadonlySet<SealedKind> => new Set(roles.flatMap((role) => NEEDED[role]));
 
-/** Whether the settings name any key at all. */
+/** Whether the settings contain any key. */
 export const namesKeys = (config: KeySettings): boolean => SEALED_KINDS.some((kind) => isGiven(config, kind));
 
 /**
- * The keys that the settings give this process, those of a kind or `MASTER_KEY` in their place. Throws
- * `InvalidMasterKey`.
+ * The keys that the settings give this process: those of each kind, or else `MASTER_KEY`. Throws `InvalidMasterKey`.
  */
 export function sealingKeysOf(config: KeySettings): SealingKeys {
   return keysByKind((kind) => {
@@ -38,7 +40,7 @@ export function sealingKeysOf(config: KeySettings): SealingKeys {
   });
 }
 
-/** The same; a key that is not usable is a fault of the settings. Throws `InvalidConfig`. */
+/** The same, with an invalid key as a fault of the settings. Throws `InvalidConfig`. */
 export function sealingKeysOrFault(config: KeySettings): SealingKeys {
   try {
     return sealingKeysOf(config);
@@ -47,7 +49,7 @@ export function sealingKeysOrFault(config: KeySettings): SealingKeys {
   }
 }
 
-/** What the roles of this process lack, and keys that are not kept apart, in words for the operator. */
+/** Keys that this process's roles lack, and keys that are not separate, in words for the operator. */
 export function sealingKeyFaults(config: Config): string[] {
   const missing = [...neededBy(config.ROLES)].filter((kind) => !isGiven(config, kind));
   const faults =
@@ -72,10 +74,7 @@ const missingKey = (kind: SealedKind, roles: Config['ROLES']): string =>
   `${KEY_SETTINGS[kind]} is missing: the role ${roles.filter((role) => NEEDED[role].includes(kind)).join(' and ')} needs it; ` +
   'set it to 32 random bytes, for example from `openssl rand -hex 32`, the same wherever it is needed';
 
-/**
- * What the roles of this process have no use for, in words for the operator: whoever takes the process over would hold
- * it.
- */
+/** Keys that this process's roles do not need and an attacker would gain, in words for the operator. */
 export function needlessKeys(config: Config): string[] {
   const needed = neededBy(config.ROLES);
   const needless = SEALED_KINDS.filter((kind) => !needed.has(kind) && isGiven(config, kind));

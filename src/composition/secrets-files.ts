@@ -2,18 +2,18 @@ import { hash, randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The sandbox's own master key, made at the first start; production brings its own. */
+/** The sandbox's master key, created at the first start; production supplies its own. */
 export function sandboxMasterKey(dataDir: string): string {
   const file = join(dataDir, 'master.key');
   if (!existsSync(file)) writePrivate(file, `${randomBytes(32).toString('hex')}\n`);
   return readFileSync(file, 'utf8').trim();
 }
 
-/** Sandboxes that share servers must not see each other; those with one key are one sandbox. */
+/** Sandboxes that share servers must not see each other; those with the same key are the same sandbox. */
 export const sandboxNamespace = (masterKey: string): string =>
   `sandbox-${hash('sha256', `namespace|${masterKey}`).slice(0, 12)}.`;
 
-/** Replaces a file that only its owner may read, whole or not at all. */
+/** Atomically replaces a file that only its owner may read. */
 export function writePrivate(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true });
   const draft = `${file}.${process.pid}.tmp`;

@@ -14,10 +14,7 @@ export interface SeenPositionsDeps {
   readonly store: Pick<EventStore, 'head'>;
 }
 
-/**
- * The end of the log as far as this process knows it: of what its look-ups show, and of what it wrote and read of
- * streams.
- */
+/** The end of the log as far as this process knows it, from its look-ups, its writes and its reads of streams. */
 export class SeenPositions implements Positions {
   readonly #deps: SeenPositionsDeps;
   readonly #prefixes: readonly string[];
@@ -31,12 +28,12 @@ export class SeenPositions implements Positions {
     ];
   }
 
-  /** What this process wrote last that its look-ups will show; null while nothing was written. */
+  /** The last write of this process that its look-ups will include; null if there is none. */
   get written(): Position | null {
     return this.#written;
   }
 
-  /** The store, with an eye on what this process appends and reads of streams that look-ups show. */
+  /** The store, wrapped to record what this process appends to and reads from streams that look-ups follow. */
   observe(store: EventStore): EventStore {
     return storeWith(store, {
       append: async (request) => {
@@ -72,7 +69,7 @@ export class SeenPositions implements Positions {
     const shown = await Promise.all(follows.projections.map((id) => readModel.checkpoint(id)));
     if (shown.every((position) => position !== null && !isLater(follows.log, given, position))) return 'shown';
     const head = await store.head();
-    // Of a log that was replaced by an older copy: nobody can show it any more.
+    // The log was replaced by an older copy, so nobody can reach the position any more.
     if (head === null || isLater(follows.log, given, head)) return 'shown';
     return (await projections.caughtUpTo(given)) ? 'shown' : 'behind';
   }

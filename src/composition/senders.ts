@@ -11,7 +11,7 @@ import { withExchangeWallets, type ExchangeWallets } from '../features/deposits/
 import { reached, type NetworkAccess } from './network-access.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
 
-/** Tells on a network whether code or a key owns an address. */
+/** Tells on a network whether code or a key controls an address. */
 export function contractCheck(access: NetworkAccess): ContractCheck {
   const { settings } = access;
   if (settings.network === 'solana') return createSolanaContractCheck({ settings });
@@ -23,7 +23,7 @@ export function contractCheck(access: NetworkAccess): ContractCheck {
 
 const fileSchema = z.partialRecord(z.enum(NETWORKS), z.record(z.string().min(1), z.string().min(1).max(64)));
 
-/** The built-in list with the operator's own, and with a test wallet's. Throws `InvalidConfig`. */
+/** The built-in list with the operator's additions, and with a test wallet's. Throws `InvalidConfig`. */
 export function exchangeWallets(
   { EXCHANGE_WALLETS_FILE: file }: Pick<Config, 'EXCHANGE_WALLETS_FILE'>,
   test: ExchangeWallets = {},

@@ -28,7 +28,7 @@ import { createMetrics, createTracing } from './observability.ts';
 import type { ServiceParts } from './service-parts.ts';
 import type { ServiceProjections, Storage } from './storage-parts.ts';
 
-/** What everything else stands on: the observed store, rates, addresses, projections and the core. */
+/** The basis of everything else: the observed store, rates, addresses, projections and the core. */
 export interface Foundation {
   readonly startedAtMs: number;
   readonly metrics: Metrics;
@@ -40,13 +40,13 @@ export interface Foundation {
   readonly ownership: AddressOwnership;
   readonly projections: ServiceProjections;
   readonly core: Core;
-  /** Null where the log is not shipped anywhere. */
+  /** Null if the log is not shipped. */
   readonly shipping: LogShipping | null;
   /** Resolves once everything written so far is listed, or after a bounded wait. */
   readonly caughtUp: () => Promise<void>;
-  /** Awaited before rows of the projections are shown. */
+  /** Awaited before rows of the projections are returned. */
   readonly servedRows: (...shown: readonly Projection[]) => ServedRows;
-  /** Everything but the storage. */
+  /** Everything except the storage. */
   close(): Promise<void>;
 }
 
@@ -89,7 +89,7 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
   });
   if (!storage.soleWriter) await wholeLookUps(projections, progress, log);
   await addresses.ready();
-  // Of a log that is only read nothing was reconciled.
+  // With a read-only log nothing was reconciled.
   if (!parts.readOnly) safety.settle(addresses);
   const ownership = await startAddressOwnership(parts, store);
   const core = await startCore(
@@ -122,13 +122,13 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
       await addresses.close();
       await rates.close();
       await Promise.all(parts.contractChecks.map((check) => check.close()));
-      // Last of all, with everything that the ends of others wrote.
+      // Last, so that it includes what the other parts wrote while closing.
       await shipping?.close();
     },
   };
 }
 
-/** Rows that this process does not keep are not shown as if there were none. */
+/** Rows that this process does not have must not look as if there were none. */
 function servedRows(storage: Storage, store: EventStore, shown: readonly Projection[]): ServedRows {
   const { projections, readModel } = storage;
   const elsewhere = shown.find((projection) => !projections.follows.projections.includes(projectionId(projection)));
@@ -141,7 +141,7 @@ function servedRows(storage: Storage, store: EventStore, shown: readonly Project
 const WHOLE_EVERY_MS = 50;
 const PROGRESS_EVERY_MS = 10_000;
 
-/** How far look-ups that are being filled have come. */
+/** Reports the progress of look-ups being filled. */
 class Progress {
   events = 0;
   lastEventAgeSec = 0;
@@ -152,7 +152,7 @@ class Progress {
   }
 }
 
-/** Before anything is read of them: look-ups that are being filled say too little of what there is. */
+/** Awaited before the first read, because look-ups being filled are incomplete. */
 async function wholeLookUps(projections: ServiceProjections, progress: Progress, log: Logger): Promise<void> {
   const left = (): ProjectionStatus[] => projections.status().filter(({ hasCaughtUp }) => !hasCaughtUp);
   for (let toldMs = performance.now(); left().length > 0; await sleep(WHOLE_EVERY_MS)) {

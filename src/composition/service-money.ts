@@ -26,14 +26,14 @@ import { watchSolana } from './solana.ts';
 import { startWebhooks, type RunningWebhooks } from './webhooks.ts';
 import { must } from '../domain/must.ts';
 
-/** What happens by itself: money is seen, sessions end, refunds are paid, merchants are told. */
+/** The background work on money: deposits are seen, sessions end, refunds are paid, merchants are notified. */
 export interface MovingMoney {
   readonly testWallet: TestWallet | null;
   readonly watched: readonly WatchedNetwork[];
-  /** Null where this process never pays. */
+  /** Null if this process never pays. */
   readonly payouts: LeasedPayouts | null;
   readonly webhooks: RunningWebhooks;
-  /** Null where this process never pays. */
+  /** Null if this process never pays. */
   readonly lookUps: LookUpCheck | null;
   close(): Promise<void>;
 }
@@ -90,7 +90,7 @@ export async function startMoney(
   };
 }
 
-/** Local chains make their blocks by our own clock; others tell the time. */
+/** Local chains use our own clock; only other chains can contradict it. */
 const newestBlocks = (watched: readonly WatchedNetwork[]): BlockTime[] =>
   watched.flatMap(({ settings: { mode, network }, watcher }) => {
     const timeSec = watcher.scannedToSec();
@@ -156,7 +156,7 @@ async function watchAll(
     watcher: new LeasedWatcher({ settings, leases, ttlMs, board, log, create: roles.worker ? create : null }),
   });
   const byAccounts = (solana ?? []).map(({ chain, replaced }) => {
-    // A later term of this process finds the new chain as it left it.
+    // Later terms of this process find the new chain as it is.
     let isReplaced = replaced;
     return leased(chain.settings, async () => {
       const { watcher } = await watchSolana(deps, chain, { sandbox, replaced: isReplaced });

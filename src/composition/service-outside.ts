@@ -52,18 +52,18 @@ import { RequestLog } from '../features/shared/request-log.ts';
 import { startLiveSettings } from './live-settings.ts';
 import { createWebApp } from './web.ts';
 
-/** Where others reach the service. */
+/** The ports through which others reach the service. */
 export interface Outside {
   readonly baseUrl: string;
   readonly opsUrl: string;
-  /** Null where there is no console. */
+  /** Null without a console. */
   readonly consoleUrl: string | null;
-  /** Takes nothing new and gives what is under way a moment to finish. */
+  /** Accepts nothing new and gives running requests a moment to finish. */
   stopTaking(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Longer than load balancers take to ask `/readyz` again. */
+/** Longer than the interval of load balancers' `/readyz` checks. */
 const DRAIN_MS = 2_000;
 const NO_DELIVERIES = { inFlight: 0, inMemory: 0, retrying: 0, lag: 0 };
 
@@ -131,13 +131,13 @@ export async function startOutside(
     consoleUrl: console?.url ?? null,
     stopTaking: async () => {
       health.stopping();
-      // Others must hear of it before they are turned away.
+      // Others must learn of it before they are refused.
       if (web && !storage.soleWriter) await sleep(DRAIN_MS);
       const servers = [web?.server, console?.server, admin, adminHttp].filter(
         (server) => server !== undefined && server !== null,
       );
       await Promise.all(servers.map(closeServer));
-      // Before the payouts end that it gives work to.
+      // Before the payouts, to which it gives work.
       await inbox.close();
     },
     close: async () => {
@@ -164,7 +164,7 @@ function watchPayoutsAndStorage(
   if (storage.agreement) watchAgreement(storage.agreement, storage.snapshots, health, metrics);
 }
 
-/** What pages, the API and commands are answered from. */
+/** The parts that serve pages, the API and commands. */
 async function startApiParts(parts: ServiceParts, foundation: Foundation, audit: RunningAudit) {
   const { config, roles, storage, clock, random, log } = parts;
   const { core, store, projections } = foundation;
@@ -178,7 +178,7 @@ async function startApiParts(parts: ServiceParts, foundation: Foundation, audit:
 
 type ApiParts = Awaited<ReturnType<typeof startApiParts>>;
 
-/** Adds the books up and, where it is switched on, records what their coins are worth. */
+/** Verifies the books and, if enabled, records the rates of their coins. */
 function watchBooks(
   parts: ServiceParts,
   foundation: Foundation,
@@ -191,8 +191,8 @@ function watchBooks(
 }
 
 /**
- * What the service relies on and does not make itself: the signer, the place that the log is shipped to, the clock, and
- * whose the addresses are.
+ * Monitors what the service relies on and does not control: the signer, the shipping place, the clock, and the
+ * ownership of addresses.
  */
 function watchSurroundings(
   { checkpointSigner: signer, log }: ServiceParts,
@@ -276,7 +276,7 @@ function webApp(
   return tracing ? (tracing.requests(app) as Express) : app;
 }
 
-/** The console, and the operator's commands with those about people. */
+/** The console, and the operator's commands together with those about people. */
 function peopleSide(
   parts: ServiceParts,
   { core, store, servedRows }: Foundation,
@@ -308,7 +308,7 @@ function peopleSide(
   });
 }
 
-/** Why a refund is not paid yet; null when nothing is known to hold it up. */
+/** Why a refund is not paid yet; null if nothing is known to delay it. */
 const waitingIn =
   (payouts: MovingMoney['payouts']) =>
   (refundId: string): string | null =>
@@ -335,7 +335,7 @@ function addressLimits(limiter: AddressLimits['limiter'], { TRUSTED_PROXIES }: C
 const statusOf = (watched: readonly WatchedNetwork[], mode: Mode, network: Network): WatchStatus | undefined =>
   watched.find(({ settings }) => settings.mode === mode && settings.network === network)?.watcher.status();
 
-/** Blocks from a transfer's block to the head, both included; 0 while the head is unknown. */
+/** Blocks from a transfer's block to the head, inclusive; 0 while the head is unknown. */
 function confirmationCounter(watched: readonly WatchedNetwork[]) {
   return (mode: Mode, network: Network, block: number): number => {
     const head = statusOf(watched, mode, network)?.headBlock;

@@ -28,23 +28,21 @@ import type { Roles } from './roles.ts';
 import type { ReplacedChain } from './solana.ts';
 import type { Storage } from './storage-parts.ts';
 
-/** What a profile hands to the service: its adapters, opened, and its rules. */
+/** What a profile supplies to the service: its opened adapters and its rules. */
 export interface ServiceParts {
   readonly config: Config;
   readonly roles: Roles;
   readonly storage: Storage;
   readonly sealingKeys: SealingKeys;
   readonly clock: Clock;
-  /** What has heard the clocks of others already; absent: begun with the service. */
+  /** A clock check with earlier observations; absent: created with the service. */
   readonly clockCheck?: ClockCheck;
   readonly random: Random;
   readonly log: Logger;
-  /** Made before the parts that report to it; absent: made at the start. */
+  /** Created before the parts that report to it; absent: created at the start. */
   readonly metrics?: Metrics;
   readonly derivers: readonly AddressDeriver[];
-  /**
-   * Where this process reaches the signer: who is asked whether addresses are its own. Absent: nobody here can tell.
-   */
+  /** Access to the signer, to ask whether addresses are its own. Absent: nobody here can tell. */
   readonly addressOwner?: AddressOwner | null;
   readonly chains: readonly (Chain & AddressHistory)[];
   readonly solana?: readonly {
@@ -52,29 +50,29 @@ export interface ServiceParts {
     readonly replaced: ReplacedChain | null;
   }[];
   readonly networks: (mode: Mode) => readonly NetworkSettings[];
-  /** For payers; closed with the service. */
+  /** For senders; closed with the service. */
   readonly contractChecks: readonly ContractCheck[];
-  /** Settings of the profile's own that change while it runs, such as its providers. */
+  /** The profile's own settings that change at run time, such as its providers. */
   readonly liveSettings?: LiveSettings;
-  /** Addresses that a sandbox takes for an exchange's. */
+  /** Addresses that a sandbox treats as an exchange's. */
   readonly testExchanges?: ExchangeWallets;
   readonly rateProviders: readonly RateProviderName[];
   readonly webhookRules: UrlRules;
-  /** Carries webhooks out, and is closed with the service; absent: over HTTP, by these rules. */
+  /** Sends webhooks and is closed with the service; absent: over HTTP, by these rules. */
   readonly webhookSender?: WebhookSender;
   /** Absent: refunds are accepted and stay pending. */
   readonly payouts?: PayoutParts | null;
-  /** Absent: no checkpoints of the ledger are signed. */
+  /** Absent: no checkpoints are signed. */
   readonly checkpointSigner?: CheckpointSigner | null;
-  /** Absent: no canary payments are made. */
+  /** Absent: no canary payments. */
   readonly canary?: CanaryParts | null;
-  /** The chains are local ones. */
+  /** The chains are local. */
   readonly sandbox: boolean;
-  /** The log was found damaged before anything read on: nothing is written from the start. */
+  /** The log was found damaged before anything else read it: nothing is written from the start. */
   readonly readOnly?: boolean;
   /** Null outside the sandbox. */
   readonly testWallet: ((core: Core) => TestWallet) | null;
-  /** What `/` of a sandbox shows; null until all of it runs. */
+  /** The content of a sandbox's `/`; null until everything runs. */
   readonly sandboxHome?: () => SandboxHome | null;
   readonly moreAdmin?: (core: Core) => AdminCommands;
 }

@@ -18,19 +18,19 @@ export interface RunningService {
   readonly opsUrl: string;
   readonly consoleUrl: string | null;
   readonly watched: readonly WatchedNetwork[];
-  /** Why nothing is written; null in health. */
+  /** Why nothing can be written; null while healthy. */
   readonly readOnly: () => string | null;
   close(): Promise<void>;
 }
 
-/** Starts the whole service on open storage, from the inside out. Resolves when requests are accepted. */
+/** Starts the whole service on open storage, from the inside out. Resolves once requests are accepted. */
 export async function startService(given: ServiceParts): Promise<RunningService> {
-  // The history is read first: what is not what it was is neither read on nor continued.
+  // The history is verified first: an altered one is neither read nor continued.
   const audit = await startAudit(given);
   const damage = given.storage.ownLog ? audit.readOnly() : null;
   const readable = damage === null ? given : await readingParts(given, damage);
   const parts = withLedgerFed({ ...readable, sealingKeys: await openingKeys(readable) });
-  // Look-ups of an event log that has just begun are made by this very process.
+  // Look-ups of a new event log are built by this very process.
   const hasHistory = (await parts.storage.store.head()) !== null;
   const foundation = await startFoundation(parts);
   await checkPersonalKey(parts);
@@ -57,16 +57,16 @@ export async function startService(given: ServiceParts): Promise<RunningService>
   };
 }
 
-/** Whatever asks the signer about a settlement asks one that has read the event log. */
+/** Ensures that the signer has read the event log before it is asked about a settlement. */
 function withLedgerFed(parts: ServiceParts): ServiceParts {
   const { payouts, storage } = parts;
   return payouts ? { ...parts, payouts: { ...payouts, signer: withLedger(payouts.signer, storage.store) } } : parts;
 }
 
 /**
- * Nodes that seal personal data under different keys would each write what the others cannot open: the first one leaves
- * a text in the ledger that every other must open. Rejects with `CannotOpen`. Keys of secrets are tried on the secrets
- * themselves.
+ * Nodes that seal personal data under different keys would write what the others cannot open. The first one therefore
+ * leaves a text in the event log that every other must open. Rejects with `CannotOpen`. Keys of secrets are tested on
+ * the secrets themselves.
  */
 async function checkPersonalKey({
   storage: { store },
@@ -83,7 +83,7 @@ async function checkPersonalKey({
   await sharedSecrets('personal-data-check', { store, seal, random, clock });
 }
 
-/** Null where no canary payments are made: such a process does not load what signs them, either. */
+/** Null without canary payments, so that this process does not load their signing code. */
 async function canariesOf(
   parts: ServiceParts,
   foundation: Foundation,
@@ -95,7 +95,7 @@ async function canariesOf(
   return startCanaries(parts, { ...canary, wallet: canary.wallet }, foundation, publicUrl);
 }
 
-/** Of a damaged ledger the keys that it keeps may not be readable; what they sealed does not open then. */
+/** The stored keys in a damaged event log may be unreadable; what they sealed then does not open. */
 function openingKeys({ storage, sealingKeys, readOnly, log }: ServiceParts): Promise<ServiceParts['sealingKeys']> {
   return withKeptKeys(storage.store, sealingKeys).catch((error: unknown) => {
     if (!readOnly) throw error;

@@ -4,31 +4,29 @@ import type { Log } from '../ports/log.ts';
 import { Recurring } from '../runtime/util/recurring.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
 
-/** Whether the signer answers. */
+/** Whether the signer responds. */
 export interface SignerHeartbeat {
-  /** False once it has been silent for longer than any of its work takes. */
+  /** False once it has been silent for longer than any of its requests takes. */
   isAlive(): boolean;
   health(): readonly HealthFact[];
   close(): Promise<void>;
 }
 
 export interface HeartbeatOptions {
-  /** Anything it answers at once and that changes nothing. */
+  /** Any request that is answered at once and changes nothing. */
   readonly signer: Pick<CheckpointSigner, 'auditIdentity'>;
   readonly log: Pick<Log, 'error' | 'info'>;
-  /** Milliseconds that no clock change touches; default `performance.now`. */
+  /** Monotonic milliseconds; default `performance.now`. */
   readonly monotonicMs?: () => number;
   readonly everyMs?: number;
   readonly silentAfterMs?: number;
 }
 
 const EVERY_MS = 2_000;
-/** Exporting a pool keeps it busy for seconds; a dead one is noticed all the same before anybody asks for a refund. */
+/** Exporting a pool keeps it busy for seconds; a dead signer should still be noticed before the next refund. */
 const SILENT_AFTER_MS = 10_000;
 
-/**
- * Asks the signer for a sign of life again and again: without, its death would be noticed by the first refund after it.
- */
+/** Pings the signer periodically: otherwise the next refund would be the first to notice its death. */
 export function startSignerHeartbeat({
   signer,
   log,
@@ -49,7 +47,7 @@ export function startSignerHeartbeat({
   };
   const ask = async (): Promise<void> => {
     tell();
-    // A question that hangs is not repeated: its answer, or its end, is waited for.
+    // A pending question is not repeated; its answer or failure is awaited.
     if (asked) return;
     asked = true;
     void signer

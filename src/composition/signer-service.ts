@@ -11,7 +11,7 @@ import { productionAccess } from './production-networks.ts';
 import { must } from '../domain/must.ts';
 import { codeOf } from '../runtime/util/code-of.ts';
 
-/** Of the signer's settings, the files whose content is as good as the money. */
+/** The signer's settings whose files are as valuable as the money. */
 const SECRET_FILES = [
   'WALLET_KEYSTORE',
   'WALLET_KEYSTORE_PASSPHRASE_FILE',
@@ -20,9 +20,9 @@ const SECRET_FILES = [
 ] as const;
 
 /**
- * The signer as a service of its own, for a `quittance serve` that another user runs. Its settings come from a file
- * that only its user may read, in the form of an environment file, and from nowhere else: who starts it cannot change
- * what it may pay. Resolves when it accepts its service.
+ * The signer as a separate service, for a `quittance serve` of another user. Its settings come only from an environment
+ * file that only its user may read, so whoever starts it cannot change what it may pay. Resolves once it accepts its
+ * service.
  */
 export async function startSignerService(file: string, log: Logger): Promise<{ close(): Promise<void> }> {
   demandPrivateFile('the settings', file);
@@ -74,7 +74,7 @@ function placeOf(config: Config): { readonly socketPath: string; readonly secret
   return { socketPath, secret: readSharedSecret(secretFile) };
 }
 
-/** Throws `InvalidConfig` for a file that cannot be read or holds what could be guessed. */
+/** Throws `InvalidConfig` for a file that cannot be read or whose content could be guessed. */
 export function readSharedSecret(file: string): string {
   const secret = textOf(file);
   if (!/^[0-9A-Za-z+/=_-]{32,1024}$/.test(secret))

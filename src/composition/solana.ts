@@ -17,12 +17,12 @@ import { sessionView } from '../../projections/sessions/session-view.projection.
 import { POLL_MS, SANDBOX_COVERAGE_MS, sessionSide, type WatchDeps } from './chains.ts';
 import type { WatchedNetwork } from '../features/deposits/network-watcher.ts';
 
-/** The chain that ran in this sandbox before is gone: its facts are of a previous chain, never of a reorganised one. */
+/** The earlier chain of this sandbox is gone: its facts belong to a previous chain, not to a reorganised one. */
 export interface ReplacedChain {
   readonly oldGenesis: string;
 }
 
-/** A watcher for Solana, wired to the sessions. */
+/** A watcher for Solana, connected to the sessions. */
 export async function watchSolana(
   deps: WatchDeps,
   chain: AccountChain,

@@ -21,19 +21,19 @@ import type { LookUpAgreement } from './look-up-agreement.ts';
 import type { Roles } from './roles.ts';
 import type { LookUpSnapshots } from './snapshots/snapshots.ts';
 
-/** The read side at work. */
+/** The running read side. */
 export interface ServiceProjections extends RunningProjections {
   readonly follows: Follows;
-  /** Follows the ledger from each projection's checkpoint. Resolves when all are under way. */
+  /** Follows the event log from each projection's checkpoint. Resolves once all are running. */
   start(store: EventStore, hooks?: ProjectionHooks): Promise<void>;
 }
 
-/** Everything that outlives a process, whatever technology keeps it: the one choice between the two profiles. */
+/** Everything durable, whatever technology stores it: the only difference between the two profiles. */
 export interface Storage {
   readonly store: EventStore;
-  /** The look-ups: files of this process alone. */
+  /** The look-ups, in files of this process alone. */
   readonly readModel: ReadModel;
-  /** Where the filter of addresses is kept beside them. */
+  /** Where the address filter is stored next to them. */
   readonly addressFilter: KeptBytes | null;
   /** Not started; stop it before `close`. */
   readonly projections: ServiceProjections;
@@ -41,38 +41,38 @@ export interface Storage {
   readonly personalKeys: PersonalKeys;
   readonly answers: DeliveryAnswers;
   readonly leases: Leases;
-  /** After so long without a sign a holder has lost its lease. */
+  /** After this time without a renewal a holder has lost its lease. */
   readonly leaseTtlMs: number;
   readonly board: StatusBoard;
   /** No other process appends to the store. */
   readonly soleWriter: boolean;
   rateLimiter(settings: { readonly ratePerSec: number; readonly burst: number }): Promise<RateLimiter>;
-  /** Resolves once everything this process wrote is in the look-ups, or after a bounded wait. */
+  /** Resolves once the look-ups contain everything this process wrote, or after a bounded wait. */
   caughtUp(): Promise<void>;
-  /** For callers of several processes; null where this process is the only one, which shows everything that it told. */
+  /** For callers of several processes; null if this is the only one, which always shows its own writes. */
   readonly positions: Positions | null;
-  /** Compares look-ups with those of other processes, not started; null where there are none. */
+  /** Compares look-ups with those of other processes, not started; null if there are none. */
   readonly agreement: LookUpAgreement | null;
-  /** Of the look-ups of this process, for others to begin with, not started; null where none are made. */
+  /** Makes snapshots of this process's look-ups for others, not started; null if none are made. */
   readonly snapshots: LookUpSnapshots | null;
-  /** The ledger as a file of this process, whose history it checks and signs; null where servers keep it. */
+  /** The event log as a file that this process verifies and signs; null if servers hold it. */
   readonly ownLog: OwnLog | null;
-  /** Compares the look-ups with a replay of the ledger, on demand. */
+  /** Compares the look-ups with a replay of the event log, on demand. */
   readonly comparison: ProjectionComparison;
-  /** The ledger on servers; null where it is a file of this process. */
+  /** The event log on servers; null if it is a file of this process. */
   readonly sharedLog: SharedLog | null;
-  /** What is down outside of this process; a node without its stores can serve nobody. */
+  /** Outages outside this process; a node without its stores cannot serve anybody. */
   health(): readonly HealthFact[];
   close(): Promise<void>;
 }
 
-/** A ledger that stops taking appends when its history turns out not to be what it was. */
+/** An event log that refuses appends once its history turns out to be altered. */
 export interface OwnLog extends EventStore {
   readonly refusal: string | null;
   refuseAppends(reason: string): void;
 }
 
-/** A ledger that several processes write. */
+/** An event log that several processes write. */
 export interface SharedLog {
   readonly guard: LedgerGuard;
   /** Whether one position comes after another. */
@@ -84,10 +84,10 @@ export interface StorageDeps {
   readonly random: Random;
   readonly log: Logger;
   readonly roles: Roles;
-  /** Keeps installations apart that share servers; empty for the only one. */
+  /** Separates installations that share servers; empty for the only one. */
   readonly namespace: string;
-  /** The ledger cannot be written any more. */
+  /** The event log can no longer be written. */
   readonly onFatal: (error: Error) => void;
-  /** Open a damaged ledger all the same, for reading. */
+  /** Opens a damaged event log for reading. */
   readonly readDamaged?: boolean;
 }

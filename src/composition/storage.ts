@@ -2,7 +2,7 @@ import type { Config } from '../config.ts';
 import { InvalidConfig } from '../config.ts';
 import type { Storage, StorageDeps } from './storage-parts.ts';
 
-/** Opens what the settings name: servers that several processes share, or files that belong to this one. */
+/** Opens the storage named by the settings: servers shared by several processes, or files of this one. */
 export async function openStorage(config: Config, deps: StorageDeps): Promise<Storage> {
   const { EVENTSTORE_URL: eventStoreUrl, REDIS_URL: redisUrl, LOOK_UP_ARCHIVE_AFTER_DAYS: archiveAfterDays } = config;
   if (eventStoreUrl !== undefined && redisUrl !== undefined) {

@@ -29,8 +29,8 @@ const modesAnd = <Part>(parts: readonly Part[], name: (mode: (typeof MODES)[numb
   MODES.flatMap((mode) => parts.map((part) => name(mode, part)));
 
 /**
- * Streams with fixed names, and the roles that append to them. What has names of its own, such as a session's stream,
- * is of every node.
+ * Streams with fixed names, and the roles that append to them. Every node may append to streams with generated names,
+ * such as a session's.
  */
 export const FIXED_STREAMS: readonly { readonly streams: readonly string[]; readonly append: readonly StoreUser[] }[] =
   [
@@ -43,7 +43,7 @@ export const FIXED_STREAMS: readonly { readonly streams: readonly string[]; read
       streams: [...modesAnd(ADDRESS_FAMILIES, addressesStream), ...SECRET_PURPOSES.map(secretsStream)],
       append: ['api'],
     },
-    // The API asks whether addresses are the signer's own, the signer answers.
+    // The API asks whether addresses are the signer's own; the signer answers.
     { streams: modesAnd(ADDRESS_FAMILIES, addressSourceStream), append: ['api', 'signer'] },
     // Operators decide on whichever node they ask.
     {
@@ -53,8 +53,8 @@ export const FIXED_STREAMS: readonly { readonly streams: readonly string[]; read
   ];
 
 /**
- * What each user may. Lists of the server hold for one stream or for all, so what may be erased cannot be told from the
- * rest by its name.
+ * The rights of each user. The server's access lists apply to one stream or to all, so erasable streams cannot be
+ * separated by name.
  */
 export function storeAccessOf(passwords: ReadonlyMap<StoreUser, string>): StoreAccess {
   const accessOf = (append: readonly StoreUser[], erase: readonly StoreUser[]): StreamAccess => ({

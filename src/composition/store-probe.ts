@@ -3,7 +3,7 @@ import type { EventStore } from '../ports/event-store.ts';
 import type { StatusBoard } from '../ports/status-board.ts';
 
 const EVERY_MS = 1_000;
-/** One slow answer is no outage. */
+/** A single slow response is not an outage. */
 const FAILURES = 2;
 
 interface Probed {
@@ -14,7 +14,7 @@ interface Probed {
   asking: boolean;
 }
 
-/** Asks the shared servers all the time, so that a load balancer hears of an outage before payers do. */
+/** Probes the shared servers constantly, so that load balancers notice an outage before payers do. */
 export class StoreProbe {
   readonly #probed: readonly Probed[];
   readonly #timer: NodeJS.Timeout;
@@ -45,7 +45,7 @@ export class StoreProbe {
     clearInterval(this.#timer);
   }
 
-  /** An answer that does not come counts with every second that passes. */
+  /** A missing response counts with every second. */
   async #ask(probed: Probed): Promise<void> {
     if (probed.asking) {
       probed.failures += 1;

@@ -12,7 +12,7 @@ import { must } from '../domain/must.ts';
 
 const MIN_PASSWORD = 16;
 
-/** `quittance store users`: needs an administrator of the servers, and no service. Throws `InvalidConfig`. */
+/** `quittance store users`: needs an administrator of the servers, and no running service. Throws `InvalidConfig`. */
 export async function setStoreUsers(env: Readonly<Record<string, string | undefined>>): Promise<JsonValue> {
   const administrator = env['EVENTSTORE_ADMIN_URL'];
   if (!administrator)
@@ -23,12 +23,12 @@ export async function setStoreUsers(env: Readonly<Record<string, string | undefi
   try {
     return json(await setStoreAccess(administrator, storeAccessOf(passwords)));
   } catch (error) {
-    // The adapter's word for a connection string that no client can be made of.
+    // The adapter's error for an invalid connection string.
     throw error instanceof TypeError ? new InvalidConfig(`EVENTSTORE_ADMIN_URL: ${error.message}`) : error;
   }
 }
 
-/** A role that is given none is left without a user. */
+/** A role without a password gets no user. */
 function passwordsIn(env: Readonly<Record<string, string | undefined>>): ReadonlyMap<StoreUser, string> {
   const passwords = new Map<StoreUser, string>();
   for (const user of STORE_USERS) {
@@ -47,7 +47,7 @@ function passwordsIn(env: Readonly<Record<string, string | undefined>>): Readonl
   return passwords;
 }
 
-/** `quittance forget` beside the nodes, with the user that may erase. Throws `InvalidConfig`. */
+/** `quittance forget` with the user that may erase, separate from the nodes. Throws `InvalidConfig`. */
 export async function forgetOnServers(
   { EVENTSTORE_URL: url, EVENTSTORE_ERASER_URL: eraser }: Config,
   args: AdminArguments,

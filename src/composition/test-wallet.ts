@@ -18,16 +18,16 @@ interface Plan {
   readonly fault?: SandboxFault;
 }
 
-/** Coin amounts of the test wallet have at most six decimals, as most networks do. */
+/** The test wallet's amounts have at most six decimals, like most networks. */
 const MICRO = 10n ** 12n;
 
-/** Of the running core, what the wallet needs. */
+/** The parts of the running core that the wallet needs. */
 export interface TestWalletCore {
   readonly sessions: Pick<Core['sessions'], 'getSession' | 'viewSession' | 'moveDeadline'>;
   readonly idempotency: Core['idempotency'];
 }
 
-/** The test wallet: pays sessions in every way a payment can go, with real transactions on the local chains. */
+/** The test wallet: pays sessions in every possible way, with real transactions on the local chains. */
 export class TestWallet {
   readonly #core: TestWalletCore;
   readonly #chains: Pick<SandboxChains, 'pay' | 'canFault'>;
@@ -65,7 +65,7 @@ export class TestWallet {
     };
   }
 
-  /** For the operator and the payment page, who hold the session's id. */
+  /** For the operator and the payment page, which have the session's id. */
   async pay(
     id: SessionId,
     request: Omit<SandboxPayRequest, 'sessionId'>,
@@ -111,7 +111,7 @@ export class TestWallet {
           txHash: paid.txHash,
         });
       } catch (error) {
-        // After a first transfer nobody may hear that nothing was done.
+        // After a first transfer the response must not claim that nothing was done.
         if (error instanceof SandboxPaymentFailed && transfers.length === 0)
           return refused('service_unavailable', error.message);
         throw error;
@@ -120,7 +120,7 @@ export class TestWallet {
     return { ok: true, value: transfers };
   }
 
-  /** Brings the deadline to now where it is still to come, and waits until the next block is later. */
+  /** Moves a future deadline to now, and waits until the next block is later. */
   async #untilLate(session: SessionView): Promise<Outcome<number>> {
     if (session.status === 'paid')
       return refused('invalid_request', 'the session is paid: nothing can be late for it', 'case');
@@ -140,10 +140,10 @@ export class TestWallet {
   }
 }
 
-/** Null when there is nothing to pay. */
+/** Null if there is nothing to pay. */
 function plansOf(session: SessionView, request: SandboxPayRequest): Plan[] | null {
   const due = amountOf(session.dueAmount);
-  // What was refunded of a paid order is not owed again.
+  // Refunded money of a paid order is not owed again.
   const owed = session.status === 'paid' ? 0n : due - amountOf(session.received) - amountOf(session.pending);
   const missing = roundedUp(owed, COIN_MAX_DECIMALS);
   const coin = request.coin ?? session.dueCoin;
@@ -191,7 +191,7 @@ const ONLY_WHAT_IS_MISSING: ReadonlySet<SandboxCase> = new Set([
   ...(['exact', 'late', 'two_payers', 'reorg', 'lost'] as const),
   ...(['contract_payer', 'exchange_payer', 'frozen_payer'] as const),
 ]);
-/** Who pays in cases that are about the payer. */
+/** The payer in cases about the payer. */
 const PAYERS: { readonly [kind in SandboxCase]?: SandboxPayer } = {
   contract_payer: 'contract',
   exchange_payer: 'exchange',

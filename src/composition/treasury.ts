@@ -23,14 +23,14 @@ import type { Treasury } from '../features/treasury/treasury.ts';
 
 const RECONCILE_PAUSE_MS = { sandbox: 700, production: 20_000 } as const;
 /**
- * Collection addresses of a network that one look compares: providers are asked for other things at the same time,
- * TRON's one by one.
+ * Collection addresses per network and comparison. Providers also serve other requests at the same time, TRON's one
+ * address at a time.
  */
 const ADDRESSES_A_LOOK = 500;
 const SWEEP_EVERY_MS = { sandbox: 3_000, production: 60_000 } as const;
 const BALANCES_EVERY_MS = { sandbox: 5_000, production: 30_000 } as const;
 
-/** Starts sweeps, withdrawals and settlements; `treasuries` is the handler that refunds use, too. */
+/** Starts sweeps, withdrawals and settlements; `treasuries` is the handler that refunds use too. */
 export function startTreasury(
   parts: PayoutParts,
   chains: readonly OutgoingChain[],
@@ -76,13 +76,13 @@ export function startTreasury(
     ...{ readModel, wholeBooks, proveBooks },
     signer: parts.signer,
     sent: ({ chain }) => payouts.sent(chain.mode, chain.network),
-    // Local chains begin anew, or a second behind the ledger, after a kill; none of their providers lags.
+    // After a kill, local chains start over or lag a second behind the event log; none of their providers lags.
     newestBooked: async (mode, network) => (parts.sandbox ? 0 : journal.newestBlock(mode, network)),
     clock,
     log,
     pause,
   });
-  // A local chain may be a second behind the ledger after a kill, so the sandbox compares on command only.
+  // After a kill, a local chain may lag a second behind the event log, so the sandbox compares only on command.
   const everyMs = parts.sandbox ? 0 : config.RECONCILE_EVERY_SECONDS * 1000;
   const unbooked = unbookedLook(parts, { readModel, wholeBooks, proveBooks, clock }, pause);
   const looking = new TreasuryLook({

@@ -24,7 +24,7 @@ export interface RunningInbox {
 const SETTLE_EVERY_MS = { sandbox: 500, production: 5_000 } as const;
 const COUNT_EVERY_MS = { sandbox: 2_000, production: 30_000 } as const;
 
-/** Money that pays no order: what operators may do about it, and what goes on by itself once they decided. */
+/** Money that pays no order: the operators' commands, and the background work on their decisions. */
 export function startInbox(
   parts: ServiceParts,
   { core, rates, metrics, servedRows }: Foundation,
@@ -68,7 +68,7 @@ export function startInbox(
         inbox,
         list,
         unmatchedTransferOf: (named) => unmatchedTransferOf(named, ofChains),
-        // A transfer is listed with what its session says, and not at all without.
+        // A transfer is listed with facts from its session, and not at all without them.
         servedRows: servedRows(inboxProjection, sessionView),
         clock,
       }),

@@ -18,14 +18,14 @@ import { codeOf } from '../runtime/util/code-of.ts';
 
 type Environment = Record<string, string | undefined>;
 
-/** Enough for people who choose several words; what is shorter is guessed in spite of scrypt. */
+/** Enough for several chosen words; shorter ones can be guessed despite scrypt. */
 const MIN_PASSPHRASE = 12;
 const DEFAULT_POOL = 10_000;
 const MAX_POOL = 1_000_000;
 const MAX_PASSPHRASE = 1024;
 
 /**
- * `quittance wallet ...`: makes and checks what a signer and a watch-only host are given. Needs no service and no data
+ * `quittance wallet ...`: creates and checks the files of a signer and a watch-only host. Needs no service and no data
  * directory.
  */
 export async function runWalletTool(
@@ -46,7 +46,7 @@ export async function runWalletTool(
   }
 }
 
-/** A new keystore file, of new words or of words that are brought along. Never replaces a file. */
+/** A new keystore file, from new or existing words. Never overwrites a file. */
 async function init(args: AdminArguments, env: Environment, log: Log): Promise<JsonValue> {
   const mode = requiredMode(args);
   const file = resolve(requiredText(args, 'keystore'));
@@ -55,7 +55,7 @@ async function init(args: AdminArguments, env: Environment, log: Log): Promise<J
   const mnemonic = brought === undefined ? newMnemonic() : checked(readText(brought, 'import'));
   const passphrase = checkedPassphrase(givenPassphrase(mode, args, env) ?? (await askNewPassphrase('keystore')));
   writeText(file, `${JSON.stringify(sealKeystore(mode, mnemonic, passphrase, SCRYPT_COST.passphrase), null, 2)}\n`);
-  // The signer itself must be able to open what was written.
+  // The signer itself must be able to open the file.
   const treasury = await withSigner(mode, { kind: 'keystore', file, passphrase }, log, (signer) =>
     signer.treasuryAddresses(mode),
   );
@@ -89,7 +89,7 @@ async function exportWatchOnly(args: AdminArguments, env: Environment, log: Log)
   });
 }
 
-/** Opens the wallet as the signer would and compares it with the watch-only settings in the environment. */
+/** Opens the wallet like the signer would and compares it with the watch-only settings in the environment. */
 async function verify(args: AdminArguments, env: Environment, log: Log): Promise<JsonValue> {
   const mode = requiredMode(args);
   const prefix = prefixOf(mode);
@@ -132,7 +132,7 @@ async function solanaKeys(signer: SignerProcess, mode: Mode, count: number): Pro
   return keys;
 }
 
-/** Keys are read by a signer of its own, which ends with the command. */
+/** A separate signer reads the keys and ends with the command. */
 async function withSigner<Result>(
   mode: Mode,
   source: WalletSource,
@@ -152,7 +152,7 @@ async function withSigner<Result>(
   }
 }
 
-/** The keystore named on the command line, else the wallet of the environment. */
+/** The keystore named on the command line, otherwise the wallet of the environment. */
 function sourceOf(mode: Mode, args: AdminArguments, env: Environment): WalletSource {
   const file = optionalText(args, 'keystore');
   if (file === undefined) {
@@ -168,7 +168,7 @@ function sourceOf(mode: Mode, args: AdminArguments, env: Environment): WalletSou
   return { kind: 'keystore', file: resolve(file), passphrase };
 }
 
-/** Null when none is given. Never from the command line itself: every user of the machine can read that. */
+/** Null if none is given. Never from the command line, which every user of the machine can read. */
 function givenPassphrase(mode: Mode, args: AdminArguments, env: Environment): string | null {
   const prefix = prefixOf(mode);
   const file = optionalText(args, 'passphraseFile') ?? env[`${prefix}WALLET_KEYSTORE_PASSPHRASE_FILE`];

@@ -46,7 +46,7 @@ export interface WebParts {
   readonly core: Core;
   readonly storage: Storage;
   readonly servedRows: ServedRows;
-  /** Null where nothing is searched for by metadata. */
+  /** Null if search by metadata is not available. */
   readonly metadataIndex: MetadataIndex | null;
   readonly webhooks: WebhookApi;
   readonly ledger: LedgerApi;
@@ -59,28 +59,28 @@ export interface WebParts {
   readonly log: Logger;
   readonly networks: (mode: Mode) => readonly NetworkSettings[];
   readonly confirmationsOf: (mode: Mode, network: Network, blockNumber: number) => number;
-  /** Since when a network could not be read (Unix seconds); null in health. */
+  /** Since when a network could not be read (Unix seconds); null while healthy. */
   readonly outageSince: (mode: Mode, network: Network) => number | null;
   /** Why a refund is not paid yet. */
   readonly waitingFor: (refundId: string) => string | null;
   /** Null outside the sandbox. */
   readonly testWallet: TestWallet | null;
-  /** The first page of a sandbox; absent anywhere else. */
+  /** The home page of a sandbox; absent anywhere else. */
   readonly sandboxHome: (() => SandboxHome | null) | undefined;
-  /** Null where the mode has no Solana. */
+  /** Null if the mode has no Solana. */
   readonly payerTransactions: (mode: Mode) => PayerTransactions | null;
   readonly audit: AuditRecords;
   readonly links: CheckoutDeps['links'];
-  /** Null where no canary payments are made. */
+  /** Null without canary payments. */
   readonly canary: CanaryAccount | null;
-  /** Why nothing is written; null in health. */
+  /** Why nothing can be written; null while healthy. */
   readonly readOnly: () => string | null;
 }
 
-/** Of one payment: each asks the network about a payee. */
+/** Per payment, because each attempt asks the network about a payee. */
 const CLAIM_ATTEMPTS = { ratePerSec: 1 / 6, burst: 10 };
 
-/** The merchant API and the payer's page as one express app. */
+/** The merchant API and the payment page as one Express app. */
 export function createWebApp(parts: WebParts): Express {
   const { core, clock, log, publicUrl, networks, testWallet } = parts;
   const checkout = checkoutRoutes({
@@ -171,7 +171,7 @@ const statementsOf = ({
   },
 });
 
-/** What a payer may take along: that the money came and that it paid, not what the merchant keeps to itself. */
+/** What a payer may download: that the money came and paid, not the merchant's own business. */
 const PAYERS_EVENTS: ReadonlySet<string> = new Set([
   'DepositDetected',
   'DepositConfirmed',

@@ -38,7 +38,7 @@ export interface WebhookParts {
     Storage,
     'readModel' | 'projections' | 'answers' | 'leases' | 'leaseTtlMs' | 'board' | 'sharedLog'
   >;
-  /** Whether this process takes its turn at delivering. */
+  /** Whether this process can hold the delivery lease. */
   readonly delivers: boolean;
   readonly clock: Clock;
   readonly random: Random;
@@ -52,14 +52,14 @@ export interface WebhookParts {
 }
 
 export interface RunningWebhooks {
-  /** Null where this process never delivers. */
+  /** Null if this process never delivers. */
   readonly process: LeasedWebhooks | null;
   /** The merchant's view. */
   readonly api: MerchantWebhooks;
   close(): Promise<void>;
 }
 
-/** Starts the deliveries, and what merchants and operators may see and ask of them. */
+/** Starts the deliveries, and the views and commands for merchants and operators. */
 export async function startWebhooks(parts: WebhookParts): Promise<RunningWebhooks> {
   const { core, store, clock, random } = parts;
   const { readModel, answers } = parts.storage;

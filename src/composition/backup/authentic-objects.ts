@@ -2,21 +2,22 @@ import { createHmac, timingSafeEqual, type KeyObject } from 'node:crypto';
 import { CommandRefused } from '../../operator/commands.ts';
 import type { ObjectStore } from '../../ports/object-store.ts';
 
-/** How often each object was written, by its name. */
+/** Number of writes of each object, by name. */
 type Versions = Readonly<Record<string, number>>;
 
 interface Head {
   readonly version: number;
-  /** The least versions of other objects that this one was written after. */
+  /** The minimum versions of other objects at the time of writing. */
   readonly needs: Versions;
 }
 
 const TAG_BYTES = 32;
 
 /**
- * An object store that trusts nobody else who can write there. Each object is stored as an HMAC-SHA256 over its name, a
- * line of JSON (`Head`) and its content. Objects below `pins` name the versions of all other objects, so once the
- * newest of them was read, a dropped object or an older version of one is refused. Throws `CommandRefused`.
+ * An object store that detects changes by anyone else with write access. Each object is stored as an HMAC-SHA256 over
+ * its name, a line of JSON (`Head`) and its content. Objects below `pins` name the versions of all other objects, so
+ * once the newest of them has been read, a missing object or an older version of one is refused. Throws
+ * `CommandRefused`.
  */
 export function authenticObjects(objects: ObjectStore, key: KeyObject, pins: string): ObjectStore {
   const { place } = objects;

@@ -15,7 +15,8 @@ import { shippedPlace, shippingKeys } from './shipping-place.ts';
 import { verifyBackup } from './verify.ts';
 
 /**
- * `quittance backup`, `backup verify` and `restore`: on files, whether a service runs or not. Throws `CommandRefused`.
+ * `quittance backup`, `backup verify` and `restore`: on files, with or without a running service. Throws
+ * `CommandRefused`.
  */
 export async function runBackupCommand(config: Config, command: string, args: AdminArguments): Promise<JsonValue> {
   const places = { dataDir: config.DATA_DIR, signerDirectory: journalDirectory(config) };
@@ -40,7 +41,7 @@ export async function runBackupCommand(config: Config, command: string, args: Ad
   }
 }
 
-/** A backup as it lies there, or one that is made of a shipped log for the time of the command. */
+/** An existing backup folder, or one made from a shipped log for the duration of the command. */
 async function withFolder(
   named: string,
   config: Config,

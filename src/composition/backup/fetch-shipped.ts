@@ -19,8 +19,8 @@ import { messageOf } from '../../runtime/util/message-of.ts';
 type ShippedEvent = EncodedEvent & { readonly stream: string; readonly revision: number };
 
 /**
- * Makes a backup of what was shipped, in an empty folder: the same files that `quittance backup` would have made then.
- * Throws `CommandRefused`.
+ * Makes a backup from a shipped log in an empty folder: the same files that `quittance backup` would have made at that
+ * time. Throws `CommandRefused`.
  */
 export async function fetchShipped(place: ObjectStore, keys: KeyList, folder: string): Promise<void> {
   const shipped = await shippedIn(place, keys);
@@ -61,7 +61,7 @@ async function writeLog(objects: ObjectStore, folder: string, expected: number):
   }
 }
 
-/** In their order, so that each gets the position that it had. */
+/** In order, so that each event gets its original position. */
 async function appendAll(store: SqliteEventStore, lines: readonly NumberedLine[]): Promise<void> {
   const results = await Promise.all(
     lines.map(({ text }) => {
@@ -82,7 +82,7 @@ async function writeSalts(objects: ObjectStore, folder: string): Promise<void> {
   const keys = new PersonalKeysFile(folder);
   try {
     for await (const lines of readable(objects, SHIPPED_SALTS)) {
-      // With the numbers that they had: those made after a restore must come behind what was shipped.
+      // With their original numbers, because salts made after a restore must come after the shipped ones.
       keys.put(
         lines.map(({ number, text }) => {
           const { subject, salt } = JSON.parse(text) as { readonly subject: string; readonly salt: string };
@@ -128,7 +128,7 @@ async function writeFiles(objects: ObjectStore, folder: string, signer: string):
   }
 }
 
-/** What cannot be read is a sentence for whoever restores. */
+/** Turns unreadable objects into a message for the operator. */
 async function* readable(objects: ObjectStore, prefix: string): AsyncGenerator<readonly NumberedLine[]> {
   try {
     yield* shippedLines(objects, prefix);

@@ -5,13 +5,15 @@ import { formatAmount } from '../../domain/money.ts';
 import type { Network } from '../../domain/networks.ts';
 import { readJournal, type SignedEntry } from '../../signer/journal.ts';
 
-/** What the signer signed and the restored ledger does not know: it may have been paid, and must not be paid again. */
+/**
+ * A payment that the signer signed and the restored event log lacks: it may have been paid, and must not be paid again.
+ */
 export interface LostPayment {
   readonly mode: Mode;
   readonly network: Network;
-  /** Such as `refund`. */
+  /** For example `refund`. */
   readonly kind: string;
-  /** Of the move, or of the leg of a refund. */
+  /** Id of the move, or of the leg of a refund. */
   readonly id: string;
   readonly attempt: number;
   readonly coin: string;
@@ -23,7 +25,7 @@ export interface LostPayment {
 
 export const PAYOUT_JOURNAL = /^payouts-(live|test)-[0-9a-f]+\.jsonl$/;
 
-/** Of journals in a folder; all of them by default. Throws `JournalBroken`. */
+/** From the journals in a folder, by default all of them. Throws `JournalBroken`. */
 export function lostPayments(
   folder: string,
   known: ReadonlySet<string>,

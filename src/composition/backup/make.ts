@@ -8,11 +8,11 @@ import { digestOf, MANIFEST, OF_SIGNER, SIGNER_FOLDER, type FileDigests, type Ma
 import { syncPath } from '../../runtime/util/sync-path.ts';
 import { codeOf } from '../../runtime/util/code-of.ts';
 
-/** The ledger comes first: whatever its events need (salts, names of streams) is then in the later copies as well. */
+/** Copied first: what its events need (salts, stream names) is then included in the later copies. */
 const FIRST = 'events.db';
-/** Made again from the ledger; or of the running process alone. */
+/** Derived from the event log, or specific to the running process. */
 export const LEFT_OUT = /^(read-model|lock)\.db/;
-/** Sealed, hashed or needed beside the databases. Sockets, logs and what the sandbox prints are not. */
+/** Sealed, hashed or needed next to the databases. Sockets, logs and output of the sandbox are left out. */
 const FILES = ['operators.json', 'master.key', 'demo-merchant.json'];
 
 export type BackupPart = 'data' | 'signer';
@@ -27,11 +27,11 @@ export interface BackupMade extends Pick<Manifest, 'made_at'> {
   readonly events: number | null;
   readonly last_event_at: string | null;
   readonly files: number;
-  /** Why the signer's files are not in it; null when they are. */
+  /** Why the signer's files are missing; null if they are included. */
   readonly without_signer: string | null;
 }
 
-/** Copies what cannot be made again, while the service runs or not. Throws `CommandRefused`. */
+/** Copies everything that cannot be derived, with or without a running service. Throws `CommandRefused`. */
 export async function makeBackup(
   places: BackupPlaces,
   to: string,
@@ -45,7 +45,7 @@ export async function makeBackup(
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const madeAt = new Date(nowMs).toISOString();
   const data = only === 'signer' ? null : await copyData(places.dataDir, folder);
-  // The ledger first: a signer signs nothing on a journal that lacks what the ledger knows to be signed.
+  // The event log first: a signer signs nothing with a journal that lacks signatures from the event log.
   const signer =
     only === 'data' ? 'it was not requested' : copySigner(places.signerDirectory, join(folder, SIGNER_FOLDER));
   if (typeof signer === 'string' && only === 'signer') throw new CommandRefused(signer);
@@ -78,7 +78,7 @@ async function copyData(dataDir: string, folder: string): Promise<NonNullable<Ma
   return describeData(folder);
 }
 
-/** What the manifest says of copied files of a data directory, whose end is noted beside them first. */
+/** The manifest entry for copied files of a data directory, after recording the end of its log in the anchor. */
 export async function describeData(folder: string): Promise<NonNullable<Manifest['data']>> {
   const { events, chain, lastEventAtMs } = await noteEndOfCopy(folder);
   return {
@@ -87,13 +87,13 @@ export async function describeData(folder: string): Promise<NonNullable<Manifest
   };
 }
 
-/** Of the files that lie in a folder itself. */
+/** Digests of the files directly in a folder. */
 export function digestsIn(folder: string): FileDigests {
   const files = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
   return Object.fromEntries(files.map(({ name }) => [name, digestOf(join(folder, name))]));
 }
 
-/** The digests of what was copied, or why nothing could be. */
+/** The digests of the copied files, or why nothing could be copied. */
 function copySigner(directory: string, folder: string): FileDigests | string {
   if (!existsSync(directory))
     return `there is no ${directory} (SIGNER_JOURNAL_DIR): the signer has stored nothing there`;
@@ -110,7 +110,7 @@ function copySigner(directory: string, folder: string): FileDigests | string {
 
 function copyPrivately(from: string, to: string): void {
   const content = readFileSync(from);
-  // A journal's last line may be half written; nobody was told of it yet.
+  // A journal's last line may be incomplete; it has not been acknowledged to anybody.
   const whole = from.endsWith('.jsonl') ? content.subarray(0, content.lastIndexOf('\n') + 1) : content;
   writeFileSync(to, whole, { mode: 0o600 });
   syncPath(to);

@@ -5,14 +5,14 @@ import { z } from 'zod';
 import { CommandRefused } from '../../operator/commands.ts';
 
 /**
- * Says what a backup holds; written last, so a folder without it is none. In a data directory it says that the ledger
- * was restored.
+ * Lists the contents of a backup. Written last, so a folder without it is not a backup. In a data directory it means
+ * that the event log was restored.
  */
 export const MANIFEST = 'backup.json';
-/** The files of the signer's directory lie apart from those of the data directory. */
+/** The signer's files are in a separate folder. */
 export const SIGNER_FOLDER = 'signer';
 
-/** What a signer remembers: its journals, the checkpoints that it signed, how far addresses were leased. */
+/** The signer's state: its journals, the checkpoints that it signed, how far addresses were leased. */
 export const OF_SIGNER = /^(payouts|audit|addresses)-[A-Za-z0-9._-]*\.jsonl?$/;
 
 /** Nothing that leads out of the folder. */
@@ -32,7 +32,7 @@ const schema = z.strictObject({
 export type Manifest = z.infer<typeof schema>;
 export type FileDigests = z.infer<typeof files>;
 
-/** Throws `CommandRefused` for a folder that is no backup. */
+/** Throws `CommandRefused` for a folder that is not a backup. */
 export function readManifest(folder: string): Manifest {
   const file = join(folder, MANIFEST);
   if (!existsSync(file))
@@ -52,7 +52,7 @@ function jsonIn(file: string): unknown {
   }
 }
 
-/** What differs from the manifest, a sentence each. */
+/** Differences from the manifest, one sentence each. */
 export function faultsOfFiles(folder: string, expected: FileDigests): string[] {
   return Object.entries(expected).flatMap(([file, { bytes, sha256 }]) => {
     const path = join(folder, file);

@@ -24,7 +24,7 @@ import { codeOf } from '../../runtime/util/code-of.ts';
 export interface RestoreRequest {
   readonly from: string;
   readonly only: BackupPart | undefined;
-  /** Files of a ledger that is there are put aside instead of the restore being refused. */
+  /** Moves an existing event log aside instead of refusing the restore. */
   readonly moveAside: boolean;
   readonly actor: string;
   readonly sealingKeys: SealingKeys | null;
@@ -35,33 +35,29 @@ type Addresses = LedgerRestored['data']['addresses'];
 export interface Restored {
   readonly backup: BackupReport;
   readonly data_dir: string | null;
-  /** Where the files of the ledger that was there are now. */
+  /** Where the files of the previous event log are. */
   readonly moved_aside: string | null;
   /**
-   * Events that were signed and are not in the backup: so many at least are lost. Null when no more was signed than
-   * there is.
+   * Minimum number of lost events, which were signed and are not in the backup. Null if no more were signed than exist.
    */
   readonly lost_events: number | null;
-  /** Where what the signer remembered of them is kept, as evidence. */
+  /** Where the signer's checkpoints of them are kept as evidence. */
   readonly kept_checkpoints: readonly string[];
   readonly addresses: Addresses;
-  /**
-   * Null where nothing can tell: the signer's journal could not be read, or was lost and is no newer than the backup.
-   */
+  /** Null if unknown: the signer's journal could not be read, or was lost and is no newer than the backup. */
   readonly unknown_payments: readonly LostPayment[] | null;
-  /** What the signer's side could not be given, and how to. */
+  /** What could not be restored for the signer, and how to restore it. */
   readonly signer: string;
   readonly next: readonly string[];
 }
 
-/** Of a ledger: nothing below a data directory's own folders, which are a sandbox's wallet and chains. */
+/** Files of an event log. Excludes a data directory's own folders, which are a sandbox's wallet and chains. */
 const OF_LEDGER = /\.db(-wal|-shm)?$|^(events\.anchor|operators|demo-merchant|last-backup|backup)\.json$|^master\.key$/;
 const LEDGER = 'events.db';
 const LOCK = /^lock\./;
 
 /**
- * Puts a backup back: verified first, then all of it or nothing, and never over a ledger that is there. Throws
- * `CommandRefused`.
+ * Restores a backup: verified first, then atomically, and never over an existing event log. Throws `CommandRefused`.
  */
 export async function restoreBackup(places: BackupPlaces, request: RestoreRequest): Promise<Restored> {
   const backup = await verifyBackup(request.from, request.sealingKeys);
@@ -69,7 +65,7 @@ export async function restoreBackup(places: BackupPlaces, request: RestoreReques
   const { data } = backup.manifest;
   if (request.only !== 'signer' && !data)
     throw new CommandRefused(`${backup.folder} contains only the signer's files: use --only signer`);
-  // Nothing is touched on either side while one of the two is in use.
+  // Neither side is changed while one of them is in use.
   const target = request.only === 'signer' ? null : openTarget(places.dataDir, request.moveAside);
   let signer: SignerSide;
   try {
@@ -115,7 +111,7 @@ const NEXT = [
   'ask merchants to resend their orders since last_event_at: the same order_id gives the same session id',
 ];
 
-/** Money that has left comes before everything else. */
+/** Payments that may have left come first. */
 const nextSteps = ({ lost, stopped }: SignerSide): readonly string[] => [
   ...(lost?.length
     ? [
@@ -138,7 +134,7 @@ interface SignerSide {
   readonly marks: readonly KeptMark[];
   readonly kept: readonly string[];
   readonly say: string;
-  /** Journals that come from the backup. */
+  /** Journals restored from the backup. */
   readonly stopped: readonly string[];
 }
 
@@ -152,7 +148,7 @@ const skipped = (say: string): SignerSide => ({
 });
 
 /**
- * What the signer has itself is newer than any copy, and stays; only that it signed more than there is now is put
+ * The signer's existing files are newer than any copy and stay. Only checkpoints of more events than exist now are put
  * aside.
  */
 function restoreSigner(
@@ -164,13 +160,13 @@ function restoreSigner(
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     const lock = lockJournals(directory);
     try {
-      // Of a mark that comes from the backup nobody knows how far it was moved since.
+      // For a restored mark it is unknown how far the addresses were leased since.
       const marks = readdirSync(directory).flatMap((name) => markIn(directory, name) ?? []);
       const copied = manifest.signer?.files ?? {};
       const missing = Object.fromEntries(Object.entries(copied).filter(([name]) => !existsSync(join(directory, name))));
       const stopped = Object.keys(missing).filter((name) => name.endsWith('.jsonl'));
-      // The signer's own files alone say nothing of a ledger. Read before anything is placed, since one that is broken
-      // ends the restore.
+      // The signer's own files alone say nothing about an event log. Read before anything is placed, because a damaged
+      // journal ends the restore.
       const lost = manifest.data ? lostOf(directory, join(folder, SIGNER_FOLDER), stopped, known) : null;
       for (const name of stopped) placeStopped(join(folder, SIGNER_FOLDER, name), join(directory, name), actor);
       placeFiles(
@@ -200,8 +196,8 @@ function restoreSigner(
 }
 
 /**
- * Null where the list would be empty and proves nothing: what is no newer than the backup knows nothing of the time
- * after it.
+ * Null if the list would be empty without proving anything: a journal no newer than the backup knows nothing of the
+ * time after it.
  */
 function lostOf(
   directory: string,
@@ -215,9 +211,8 @@ function lostOf(
 }
 
 /**
- * A journal of the backup lacks what was signed after it, as the ledger does, so neither would notice that a payment is
- * made a second time. It is stopped before a signer can see it, until people have compared the chains with the ledger
- * and resume it.
+ * A restored journal lacks what was signed after it, like the event log, so neither would notice a second payment. It
+ * is stopped before a signer can use it, until people have compared the chains with the event log and resume it.
  */
 function placeStopped(from: string, to: string, actor: string): void {
   const draft = `${to}.restoring`;
@@ -242,13 +237,13 @@ function reachWith(
 interface Target {
   readonly dataDir: string;
   readonly lock: WriterLock;
-  /** Files of a ledger that was there. */
+  /** Files of an existing event log. */
   readonly there: readonly string[];
-  /** Where they go; null when there are none. */
+  /** Where they are moved; null if there are none. */
   readonly movedAside: string | null;
 }
 
-/** Throws `CommandRefused` or `DataDirInUse`, and has changed nothing then. */
+/** Throws `CommandRefused` or `DataDirInUse` without having changed anything. */
 function openTarget(dataDir: string, moveAside: boolean): Target {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const lock = acquireWriterLock(dataDir);
@@ -271,9 +266,9 @@ function placeLedger({ dataDir, there, movedAside }: Target, { folder, manifest 
   for (const name of there) renameSync(join(dataDir, name), join(must(movedAside), name));
   const { [LEDGER]: ledger, ...others } = must(manifest.data).files;
   placeFiles(folder, dataDir, others);
-  // A start on it leaves out the addresses that may have been given out since.
+  // A start then skips the addresses that may have been assigned since.
   writePrivate(join(dataDir, MANIFEST), readFileSync(join(folder, MANIFEST), 'utf8'));
-  // Last and at once: a restore that is cut short leaves no ledger that looks whole.
+  // Last and atomically: an interrupted restore leaves no event log that looks complete.
   placeFiles(folder, dataDir, { [LEDGER]: must(ledger) });
 }
 

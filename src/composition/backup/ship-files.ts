@@ -6,10 +6,10 @@ import { ShippedLines, type NumberedLine } from './shipped-lines.ts';
 
 export const SHIPPED_FILES = 'files/';
 export const SHIPPED_JOURNALS = 'journals/';
-/** Of the data directory, beside its databases: hashes only. The keys of a sandbox stay where they are. */
+/** Files of the data directory besides its databases: only hashes. A sandbox's keys are not shipped. */
 export const OF_DATA = 'operators.json';
 
-/** Sends files that are replaced whole, whenever they changed. */
+/** Ships whole files whenever they change. */
 export class WholeFiles {
   readonly #objects: ObjectStore;
   readonly #stamps = new Map<string, string>();
@@ -23,14 +23,14 @@ export class WholeFiles {
     const stamp = stat && `${stat.ino} ${stat.mtimeNs} ${stat.size}`;
     if (stamp === undefined || this.#stamps.get(name) === stamp) return;
     const bytes = readFileSync(path);
-    // What a service before this one left there is replaced, too.
+    // Also replaces what an earlier service left there.
     const there = this.#stamps.has(name) ? null : await this.#objects.get(`${SHIPPED_FILES}${name}`);
     if (!there?.equals(bytes)) await this.#objects.put(`${SHIPPED_FILES}${name}`, bytes);
     this.#stamps.set(name, stamp);
   }
 }
 
-/** Sends what a signer remembers: journals line by line, since they only grow, and the rest whole. */
+/** Ships the signer's files: journals line by line, because they only grow, and the others whole. */
 export class SignerFiles {
   readonly #objects: ObjectStore;
   readonly #directory: string;
@@ -43,7 +43,7 @@ export class SignerFiles {
     this.#whole = new WholeFiles(objects);
   }
 
-  /** False where the directory is another user's, who makes backups of it. */
+  /** False if the directory belongs to another user, who backs it up. */
   isReadable(): boolean {
     try {
       return !existsSync(this.#directory) || readdirSync(this.#directory) !== null;
@@ -82,7 +82,7 @@ function demandSame(path: string, { last, end }: ShippedLines, place: string): v
     );
 }
 
-/** The whole lines behind a place of the file, each numbered by where it ends. */
+/** The complete lines after an offset of the file, each numbered by its end. */
 function linesAfter(path: string, from: number): NumberedLine[] {
   const text = bytesAfter(path, from).toString();
   let end = from;

@@ -19,7 +19,7 @@ import { must } from '../../domain/must.ts';
 
 export interface LogShippingParts {
   readonly objects: ObjectStore;
-  /** The key of the place is sealed under the first of them. */
+  /** The first one seals the key of the shipping place. */
   readonly keys: KeyList;
   readonly store: Pick<EventStore, 'readAll' | 'head'>;
   readonly dataDir: string;
@@ -31,30 +31,31 @@ export interface LogShippingParts {
 
 interface Opened {
   readonly mark: Buffer;
-  /** Authenticated; asks before the first object that a round writes whether the place is still as this process left it. */
+  /** Authenticated; verifies before a round's first write that the place is still as this process left it. */
   readonly objects: ObjectStore;
   readonly log: ShippedLines;
   readonly salts: ShippedLines;
   readonly signer: SignerFiles;
   readonly data: WholeFiles;
-  /** What `end` says; null before there is one. */
+  /** The content of `end`; null before there is one. */
   noted: string | null;
 }
 
 const PAGE = 1_000;
 const SALTS = 5_000;
-/** How often it is asked whether all that was shipped still lies there. */
+/** Interval of verifying that everything shipped still exists. */
 const COUNTED_EVERY_MS = 3_600_000;
-/** In the data directory: the place that this ledger is shipped to. */
+/** File in the data directory that names the place to which this log is shipped. */
 const BEGAN = 'log-shipped-to';
 const notOwn = (name: string): string =>
   `${name} is not what this service left there: another service ships to the same place`;
 const LOST_MARK = `it holds no ${SHIPPED_MARK} any more: it was emptied, or is not mounted`;
-/** After a failure the place is left alone for so many rounds: a fault that lasts is not asked for again and again. */
+/** Rounds without an attempt after a failure, so that a lasting fault is not retried constantly. */
 const ROUNDS_AFTER_FAILURE = 5;
 
 /**
- * Sends what a backup holds to a place outside of this machine as it comes about, so that a lost disk loses seconds.
+ * Ships the contents of a backup to a place outside this machine as they come about, so that a lost disk loses only
+ * seconds.
  */
 export class LogShipping {
   readonly #parts: LogShippingParts;
@@ -66,7 +67,7 @@ export class LogShipping {
   /** Whether this round has found the place as this process left it. */
   #isOwn = false;
   #countedMs = 0;
-  /** Salts whose number is no higher were sent, or erased since. */
+  /** Salts up to this number were shipped, or erased since. */
   #saltsEnd = 0;
   #fault: string | null = null;
   #resting = 0;
@@ -86,14 +87,14 @@ export class LogShipping {
     this.#rounds.start();
   }
 
-  /** Sends what is left first, where the place answers. */
+  /** Ships the remainder first, if the place answers. */
   async close(): Promise<void> {
     await this.#rounds.close();
     if (this.#fault === null) await this.#round();
     this.#keys.close();
   }
 
-  /** How long the oldest event that is not shipped has waited. */
+  /** Age of the oldest event that is not shipped. */
   async ageSec(): Promise<number> {
     const { store, clock } = this.#parts;
     const shipped = this.#shippedEvents;
@@ -122,7 +123,7 @@ export class LogShipping {
       if (this.#fault !== fault) log.error({ place: objects.place, fault }, 'the event log cannot be shipped');
       this.#fault = fault;
       this.#resting = ROUNDS_AFTER_FAILURE;
-      // Nobody knows what lies there: a request without an answer may have been carried out, or still be.
+      // The state of the place is unknown: a request without an answer may have been executed, or may still be.
       this.#opened = null;
     }
   }
@@ -139,8 +140,8 @@ export class LogShipping {
   }
 
   /**
-   * What events need comes before them, and the journal, too: a signer refuses a journal that is older than the ledger,
-   * so wherever this is cut short, what lies there can be restored.
+   * What events need is shipped before them, and so is the journal: a signer refuses a journal older than the event
+   * log. Whenever shipping is interrupted, the place can therefore be restored.
    */
   async #ship(): Promise<void> {
     const { store, dataDir } = this.#parts;
@@ -161,7 +162,7 @@ export class LogShipping {
       });
       if (page.length === 0) break;
       const forgotten = page.flatMap(forgottenIn);
-      // Before the event is there that says so: otherwise a restart would not do it again.
+      // Before the event that records it; otherwise a restart would not repeat it.
       if (forgotten.length > 0)
         await salts.remove((text) => forgotten.includes((JSON.parse(text) as { subject: string }).subject));
       await log.add(page.map(lineOf));
@@ -229,10 +230,7 @@ export class LogShipping {
     }
   }
 
-  /**
-   * Of a place that this ledger was shipped to and that is empty now, nobody knows whether it is the same one: a mount
-   * may be gone.
-   */
+  /** A place that was used by this log and is empty now may be a different one, for example if a mount is missing. */
   async #demandMark(): Promise<Buffer> {
     const { objects, keys, dataDir, clock } = this.#parts;
     const began = join(dataDir, BEGAN);
@@ -280,7 +278,7 @@ const lineOf = ({
   text: JSON.stringify({ stream, revision, id, type, version, atMs, data, metadata, hash }),
 });
 
-/** Whose personal data is erased. */
+/** Sessions whose personal data is erased. */
 function forgottenIn(event: RecordedEvent): string[] {
   if (event.type !== 'OperatorActed') return [];
   const { act, subject } = dataOf(event, 'OperatorActed');

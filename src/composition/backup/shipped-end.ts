@@ -5,7 +5,7 @@ import { NamesSeen } from './shipped-lines.ts';
 
 export const SHIPPED_LOG = 'log/';
 export const SHIPPED_SALTS = 'salts/';
-/** How far a place has come; written last. */
+/** How far shipping to a place has come; written last. */
 export const SHIPPED_END = 'end';
 
 const inventory = z.strictObject({ objects: z.int().min(0), names: z.string().regex(/^[0-9a-f]{64}$/) });
@@ -15,9 +15,9 @@ const schema = z.strictObject({
   events: z.int().min(0),
   last_event_at: z.iso.datetime().nullable(),
   shipped_at: z.iso.datetime(),
-  /** Why the signer's files are not there; null when they are. */
+  /** Why the signer's files are missing; null if they are included. */
   without_signer: z.string().nullable(),
-  /** Objects are only ever added, so those that were there remain the first ones. */
+  /** Objects are only added, so earlier ones remain the first. */
   log: inventory,
 });
 
@@ -36,7 +36,7 @@ export function endIn(text: string, place: string): ShippedEnd {
   return parsed.data;
 }
 
-/** Null for what is not JSON. */
+/** Null for invalid JSON. */
 export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -46,7 +46,7 @@ export function jsonOf(text: string): unknown {
 }
 
 /**
- * What is only missed when it is needed, such as the salts of personal data, must be missed at once. Throws
+ * Detects at once what would otherwise be missed only when needed, such as the salts of personal data. Throws
  * `CommandRefused`.
  */
 export async function demandAllObjects(objects: ObjectStore, { log }: ShippedEnd): Promise<void> {
@@ -59,7 +59,7 @@ export async function demandAllObjects(objects: ObjectStore, { log }: ShippedEnd
     );
   const last = names.at(-1);
   if (last === undefined) return;
-  // The newest one names all that is outside of the log, and then a list refuses what lacks any of it.
+  // The newest object names all others outside the log, so reading it makes lists refuse gaps.
   await objects.get(last);
   await objects.list('');
 }

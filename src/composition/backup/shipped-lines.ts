@@ -4,13 +4,13 @@ import { gunzip, gzip } from 'node:zlib';
 import type { ObjectStore } from '../../ports/object-store.ts';
 import { must } from '../../domain/must.ts';
 
-/** A text without line breaks; numbers rise, and may leave some out. */
+/** A text without line breaks. Numbers increase, possibly with gaps. */
 export interface NumberedLine {
   readonly number: number;
   readonly text: string;
 }
 
-/** Names of objects in their order, as how many there are and one hash. */
+/** Names of objects in order, summarised as a count and one hash. */
 export class NamesSeen {
   readonly #count: number;
   readonly #hash: Hash;
@@ -31,16 +31,16 @@ export class NamesSeen {
   }
 }
 
-/** An object is replaced by a longer one until it is this long before compression; then the next one begins. */
+/** An object is replaced by a longer one until it has this length before compression; then the next one begins. */
 const FULL_CHARACTERS = 1024 * 1024;
 const DIGITS = 16;
 
-/** Lines that are only ever added, as compressed objects of about a megabyte, each named after its first line. */
+/** Append-only lines, stored as compressed objects of about a megabyte, each named after its first line. */
 export class ShippedLines {
   readonly #objects: ObjectStore;
   readonly #prefix: string;
   readonly #fullCharacters: number;
-  /** First number of the object that still grows; null before there is any. */
+  /** First number of the object that is still growing; null before there is any. */
   #name: number | null = null;
   #lines: readonly NumberedLine[] = [];
   #characters = 0;
@@ -71,12 +71,12 @@ export class ShippedLines {
     return this.#lines.at(-1) ?? null;
   }
 
-  /** Which objects there are. */
+  /** A summary of the existing objects. */
   inventory(): ReturnType<NamesSeen['inventory']> {
     return this.#names.inventory();
   }
 
-  /** Durable when it resolves; after a rejection it may be repeated. */
+  /** Durable when it resolves; may be repeated after a rejection. */
   async add(added: readonly NumberedLine[]): Promise<void> {
     for (let index = 0; index < added.length;) {
       const isNew = this.#name === null || this.#characters >= this.#fullCharacters;
@@ -96,7 +96,7 @@ export class ShippedLines {
     }
   }
 
-  /** Takes lines out of every object, permanently. */
+  /** Permanently removes lines from every object. */
   async remove(isUnwanted: (text: string) => boolean): Promise<void> {
     for (const name of await this.#objects.list(this.#prefix)) {
       const lines = await linesIn(this.#objects, name);
@@ -115,7 +115,7 @@ export class ShippedLines {
   }
 }
 
-/** All lines below a prefix, an object at a time. Throws when one of them cannot be read. */
+/** All lines below a prefix, one object at a time. Throws if one of them cannot be read. */
 export async function* shippedLines(objects: ObjectStore, prefix: string): AsyncGenerator<readonly NumberedLine[]> {
   for (const name of await objects.list(prefix)) yield await linesIn(objects, name);
 }

@@ -7,14 +7,14 @@ import { isSealedUnder, openWith, sealWith, type KeyList } from '../../runtime/u
 import { authenticObjects } from './authentic-objects.ts';
 import { jsonOf, readEnd, SHIPPED_LOG, type ShippedEnd } from './shipped-end.ts';
 
-/** Says that a place holds a shipped log; written first. */
+/** Marks a place with a shipped log; written first. */
 export const SHIPPED_MARK = 'shipped.json';
 
 const PURPOSE = 'quittance/log-shipping/v1';
 const schema = z.strictObject({
   format: z.literal(2),
   began_at: z.iso.datetime(),
-  /** Authenticates all other objects of the place, and of no other place; sealed. */
+  /** Sealed; authenticates all other objects of this place only. */
   key: z.string(),
 });
 type ShippedMark = z.infer<typeof schema>;
@@ -23,11 +23,11 @@ type ShippedMark = z.infer<typeof schema>;
 export const newMark = (keys: KeyList, nowMs: number): Buffer =>
   markBytes({ format: 2, began_at: new Date(nowMs).toISOString(), key: sealWith(keys, randomBytes(32), PURPOSE) });
 
-/** The objects beside a mark, as its key vouches for them. Throws `CommandRefused`. */
+/** The objects next to a mark, authenticated with its key. Throws `CommandRefused`. */
 export const objectsBeside = (mark: Buffer, objects: ObjectStore, keys: KeyList): ObjectStore =>
   authenticObjects(objects, keyIn(markIn(mark, objects), objects, keys), SHIPPED_LOG);
 
-/** What a place holds and how far it has come; null before anything was shipped to it. Throws `CommandRefused`. */
+/** The contents of a place and how far they go; null before anything was shipped to it. Throws `CommandRefused`. */
 export async function shippedIn(
   place: ObjectStore,
   keys: KeyList,
@@ -39,7 +39,7 @@ export async function shippedIn(
   return end && { objects, end };
 }
 
-/** The same mark sealed under the first key; null where it is already. Throws `CommandRefused`. */
+/** The mark resealed under the first key; null if it already is. Throws `CommandRefused`. */
 export function resealed(bytes: Buffer, objects: ObjectStore, keys: KeyList): Buffer | null {
   const mark = markIn(bytes, objects);
   if (isSealedUnder(keys.keys[0], mark.key)) return null;

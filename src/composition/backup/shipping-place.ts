@@ -11,7 +11,7 @@ import { must } from '../../domain/must.ts';
 
 const BUCKET = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([A-Za-z0-9._/-]*))?$/;
 
-/** What is wrong with where the log is to be shipped to, in words for the operator. */
+/** Faults in the shipping settings, in words for the operator. */
 export function shippingFaults(config: Config): string[] {
   const { LOG_SHIPPING_TO: to, DATA_DIR: dataDir } = config;
   if (to === undefined) return [];
@@ -39,7 +39,7 @@ function s3Faults(config: Config, to: string): string[] {
   return missing.map((name) => `${name} is missing: LOG_SHIPPING_TO names a bucket`);
 }
 
-/** What authenticates a place: the keys of the kind that fewest processes hold. Throws `InvalidConfig`. */
+/** The keys that authenticate a place: those of the kind that the fewest processes hold. Throws `InvalidConfig`. */
 export function shippingKeys(sealingKeys: SealingKeys): KeyList {
   const keys = sealingKeys['api-secrets'];
   if (keys) return keys;
@@ -48,15 +48,12 @@ export function shippingKeys(sealingKeys: SealingKeys): KeyList {
   );
 }
 
-/** Null where nothing is shipped. Throws `InvalidConfig`. */
+/** Null if nothing is shipped. Throws `InvalidConfig`. */
 export function shippingPlace(config: Config): ObjectStore | null {
   return config.LOG_SHIPPING_TO === undefined ? null : placeAt(config.LOG_SHIPPING_TO, config);
 }
 
-/**
- * The place of a shipped log that a person names; null when it is a folder of another kind, such as a backup. Throws
- * `InvalidConfig`.
- */
+/** A shipped log named by a person; null for another kind of folder, such as a backup. Throws `InvalidConfig`. */
 export function shippedPlace(from: string, config: Config): ObjectStore | null {
   if (from.startsWith('s3:')) return placeAt(from, config);
   return existsSync(join(from, SHIPPED_MARK)) ? folderObjects(from) : null;

@@ -5,7 +5,7 @@ import type { ServiceParts } from '../service-parts.ts';
 import { LogShipping } from './ship-log.ts';
 import { shippingKeys, shippingPlace } from './shipping-place.ts';
 
-/** Null where nothing is to be shipped. A damaged log is not: what lies there may be what it is restored from. */
+/** Null if nothing is shipped. A damaged log is not shipped, because the copy may be needed to restore it. */
 export function startLogShipping(
   { config, storage, sealingKeys, clock, log, readOnly }: ServiceParts,
   { registry }: Metrics,

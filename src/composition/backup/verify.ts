@@ -21,8 +21,8 @@ import { syncPath } from '../../runtime/util/sync-path.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 
 /**
- * How far the addresses of one wallet had come: those below were leased, those from `unusedFrom` on belong to no
- * session of the ledger.
+ * How far the addresses of one wallet had been used: those below were leased, those from `unusedFrom` on belong to no
+ * session in the event log.
  */
 export interface AddressReach {
   readonly mode: Mode;
@@ -35,11 +35,11 @@ export interface BackupReport {
   readonly ok: boolean;
   readonly made_at: string;
   readonly events: number | null;
-  /** Of the Merkle tree over all events, as checkpoints have it; Base64. */
+  /** Root of the Merkle tree over all events, as in checkpoints; Base64. */
   readonly root_hash: string | null;
   readonly last_event_at: string | null;
   readonly files: number;
-  /** Whether the keys of this machine open what is sealed in it. */
+  /** Whether the keys of this machine open its sealed contents. */
   readonly secrets: 'open' | 'not tried: no key is set' | 'do not open';
   readonly faults: readonly string[];
 }
@@ -51,13 +51,12 @@ export interface VerifiedBackup {
   readonly manifest: Manifest;
   readonly report: BackupReport;
   readonly reach: readonly AddressReach[];
-  /** Hashes of the journal entries of what the ledger knows to be signed. */
+  /** Hashes of the journal entries of everything signed according to the event log. */
   readonly signed: ReadonlySet<string>;
 }
 
 /**
- * Puts a copy of the backup into a scratch folder and reads all of it there, as a start would. The backup itself is not
- * touched.
+ * Copies the backup into a scratch folder and reads all of it there, like a start would. Does not change the backup.
  */
 export async function verifyBackup(given: string, sealingKeys: SealingKeys | null): Promise<VerifiedBackup> {
   const folder = resolve(given);
@@ -91,7 +90,7 @@ export async function verifyBackup(given: string, sealingKeys: SealingKeys | nul
   }
 }
 
-/** A signer would not start on a journal that is not whole, and what it says could not be compared with the ledger. */
+/** A signer would not start with a damaged journal, whose contents could not be compared with the event log either. */
 function faultsOfJournals(folder: string, files: FileDigests): string[] {
   return Object.keys(files).flatMap((name) => {
     if (!name.endsWith('.jsonl')) return [];
@@ -105,7 +104,7 @@ function faultsOfJournals(folder: string, files: FileDigests): string[] {
   });
 }
 
-/** Copies the files of a backup where they belong; none may be there yet. */
+/** Copies the files of a backup to their places; none may exist there. */
 export function placeFiles(from: string, to: string, files: FileDigests): void {
   mkdirSync(to, { recursive: true, mode: 0o700 });
   for (const name of Object.keys(files)) {
@@ -136,7 +135,7 @@ async function readThrough(
   const dataDir = join(scratch, 'data');
   placeFiles(folder, dataDir, data.files);
   if (signer) placeFiles(join(folder, SIGNER_FOLDER), join(scratch, SIGNER_FOLDER), signer.files);
-  // The journal is copied after the ledger: checkpoints that were signed in between are of more events than there are.
+  // The journal is copied after the event log, so checkpoints signed in between cover more events than there are.
   const anchors = keptAnchors(join(scratch, SIGNER_FOLDER)).filter(({ size }) => size <= data.events);
   const reach = new Reach();
   const signed = new Set<string>();
@@ -172,7 +171,7 @@ function readAll(
   }
 }
 
-/** Opened as a service would; its end must be the one that was noted when the backup was made. */
+/** Opened like a service would. Its end must be the one recorded when the backup was made. */
 async function openedSecrets(
   dataDir: string,
   given: SealingKeys | null,
@@ -198,7 +197,7 @@ async function openedSecrets(
   }
 }
 
-/** How far addresses had come, from the events as they pass. */
+/** Determines from the events how far addresses had been used. */
 class Reach {
   readonly #unusedFrom = new Map<string, number>();
   readonly #leasedBelow = new Map<string, number>();

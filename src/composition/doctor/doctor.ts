@@ -9,8 +9,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const RUNNING_MS = 2_000;
 
 /**
- * Looks at everything the service of this environment relies on, and changes nothing. Never rejects: what cannot be
- * looked at is a finding.
+ * Checks everything that the service in this environment relies on, and changes nothing. Never rejects: a check that
+ * cannot run is a finding.
  */
 export async function diagnose(env: Environment): Promise<Finding[]> {
   let config: Config;
@@ -22,7 +22,7 @@ export async function diagnose(env: Environment): Promise<Finding[]> {
   }
   const running = await runningFindings(config);
   const isRunning = running.length > 0;
-  // Most of it is loaded by nobody else.
+  // Loaded lazily, because little else uses these modules.
   const [{ networkFindings }, { walletFindings }, { storeFindings }] = await Promise.all([
     import('./network-checks.ts'),
     import('./wallet-checks.ts'),
@@ -37,10 +37,10 @@ export async function diagnose(env: Environment): Promise<Finding[]> {
   return [...settingsFindings(config, env), ...machineFindings(config), ...looked.flat(), ...running];
 }
 
-/** What a start can look at within milliseconds; faults of the settings end the start by themselves. */
+/** Checks that a start can make within milliseconds; invalid settings end the start anyway. */
 export function quickFindings(config: Config, env: Environment): Finding[] {
   const findings = [...settingsFindings(config, env), ...machineFindings(config)];
-  // The start names these itself.
+  // The start reports these itself.
   return findings.filter(({ check, state }) => state !== 'ok' && check !== 'unknown-settings');
 }
 
@@ -57,7 +57,7 @@ async function part(check: string, look: () => Promise<Finding[]>): Promise<Find
   }
 }
 
-/** What the service says of itself, where one of these settings runs. */
+/** What the service reports about itself, if one with these settings is running. */
 async function runningFindings({ HOST: host, OPS_PORT: port }: Config): Promise<Finding[]> {
   try {
     const answer = await fetch(`http://${host}:${port}/readyz`, { signal: AbortSignal.timeout(RUNNING_MS) });

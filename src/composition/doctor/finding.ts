@@ -1,7 +1,8 @@
 import type { DoctorLine } from '../../cli/host.ts';
 
 /**
- * `warning`: it works, and will hurt. `fault`: it does not work, or loses money. `skipped`: it could not be looked at.
+ * `warning`: works now, and will cause trouble. `fault`: does not work, or loses money. `skipped`: could not be
+ * checked.
  */
 export type Finding = DoctorLine;
 

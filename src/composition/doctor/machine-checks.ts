@@ -26,10 +26,10 @@ const NO_SPACE_BYTES = 5e8;
 const LEAST_MEMORY_BYTES = 1e9;
 const SLOW_SYNC_MS = 30;
 const SYNCS = 7;
-/** Files, sockets to stores and providers, and room to breathe. */
+/** Files, sockets to stores and providers, and a reserve. */
 const OTHER_DESCRIPTORS = 500;
 
-/** Disk, memory and descriptors of this machine, for these settings. */
+/** Disk, memory and descriptors of this machine for these settings. */
 export function machineFindings(config: Config): Finding[] {
   return [...directoryFindings(config), ...journalFindings(config), memoryFinding(), ...descriptorFindings(config)];
 }
@@ -63,7 +63,7 @@ function directoryFindings({ DATA_DIR: directory }: Config): Finding[] {
   ];
 }
 
-/** The directory, or the nearest one above it in which it can be made. */
+/** The directory, or its nearest existing parent. */
 const existing = (directory: string): string => (existsSync(directory) ? directory : existing(dirname(directory)));
 
 function copyFindings(directory: string): Finding[] {
@@ -96,7 +96,7 @@ function spaceFinding(directory: string): Finding {
     : ok('disk-space', text);
 }
 
-/** Every answer waits for a sync of the ledger. */
+/** Every response waits for a sync of the event log. */
 function syncFinding(directory: string): Finding {
   const file = join(directory, `.doctor-${process.pid}`);
   try {
@@ -178,7 +178,7 @@ function descriptorLimit(): number | null {
   }
 }
 
-/** Whether the ports can be listened on; asked only while no service of these settings runs. */
+/** Whether the ports can be listened on; checked only while no service with these settings runs. */
 export async function portFindings(config: Config): Promise<Finding[]> {
   const ports = [config.PORT, config.OPS_PORT, config.ADMIN_PORT, config.CONSOLE_PORT].filter(
     (port) => port !== undefined && port !== 0,

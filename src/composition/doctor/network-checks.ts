@@ -10,10 +10,10 @@ import { fault, ok, skipped, warning, type Finding } from './finding.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 
 const SLOW_MS = 2_000;
-/** Blocks that providers of one network may be apart. */
+/** Allowed difference between the providers of one network, in blocks. */
 const MOST_APART = { ethereum: 5, bsc: 30, tron: 30, solana: 150 } as const;
 
-/** Chain providers, rate markets, and the clock, which their answers tell. */
+/** Chain providers, rate markets, and the clock, which is compared with their responses. */
 export async function networkFindings(config: Config): Promise<Finding[]> {
   const check = new ClockCheck(systemClock);
   const networks = productionAccess(config).map(async (access) => {
@@ -72,7 +72,7 @@ async function rateFindings(config: Config, check: ClockCheck): Promise<Finding[
   };
   const rates = createRates({ providers, staticText, urls, maxAgeSec }, systemClock, undefined, check.heard);
   try {
-    // Waits for the first answers, within bounds.
+    // Waits for the first responses, within bounds.
     await rates.lock('USD', 'USDT', systemClock.nowMs());
     const status = rates.status();
     const down = status.filter(({ ageMs }) => ageMs === null);

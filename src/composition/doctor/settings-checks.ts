@@ -15,7 +15,7 @@ import { must } from '../../domain/must.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 const PORTS = ['PORT', 'OPS_PORT', 'ADMIN_PORT', 'CONSOLE_PORT'] as const;
 
-/** Everything that the settings alone give away. */
+/** Everything that follows from the settings alone. */
 export function settingsFindings(config: Config, env: Environment): Finding[] {
   const faults = productionFaults(config, env);
   return [
@@ -47,7 +47,7 @@ export function settingsFindings(config: Config, env: Environment): Finding[] {
   ];
 }
 
-/** A setting with a slip in its name would silently have no effect. */
+/** A misspelt setting would silently have no effect. */
 function unknownFindings(env: Environment): Finding[] {
   const resembling = unknownSettings(env).filter(({ meant }) => meant !== null);
   if (resembling.length === 0) return [ok('unknown-settings', 'no variable looks like a misspelt setting')];
@@ -140,7 +140,7 @@ function payoutFindings(config: Config, env: Environment): Finding[] {
     : [ok('payouts', `${Object.keys(config.PAYOUT_LIMITS).join(', ')}, ${approvers} approvers`)];
 }
 
-/** Providers, markets and webhooks are reached directly: a proxy of the environment is for other programs. */
+/** Providers, markets and webhooks are reached directly, without a proxy from the environment. */
 const egressFindings = (env: Environment): Finding[] =>
   ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy'].flatMap((name) =>
     env[name]

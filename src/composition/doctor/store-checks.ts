@@ -11,7 +11,7 @@ import { sealingKeysOrFault } from '../sealing-keys.ts';
 
 const ANSWER_MS = 2_000;
 
-/** The servers of the distributed profile, and the place that the log of the other one is shipped to. */
+/** The servers of the distributed profile, and the shipping place of the embedded one. */
 export async function storeFindings(config: Config): Promise<Finding[]> {
   const { EVENTSTORE_URL: eventStoreUrl, REDIS_URL: redisUrl } = config;
   const found = await Promise.all([
@@ -41,7 +41,7 @@ async function eventStore(connectionString: string): Promise<Finding> {
   }
 }
 
-/** What is wrong with the settings themselves is found with the others. */
+/** Invalid settings are reported with the others. */
 async function shipping(config: Config): Promise<Finding | null> {
   if (config.LOG_SHIPPING_TO === undefined || shippingFaults(config).length > 0) return null;
   try {
@@ -63,7 +63,7 @@ async function shipping(config: Config): Promise<Finding | null> {
   }
 }
 
-/** A folder that takes nothing, or that the disk of the ledger takes along when it is lost. */
+/** A folder that is not writable, or would be lost together with the disk of the event log. */
 function folderFinding(to: string, dataDir: string): Finding | null {
   if (to.startsWith('s3:')) return null;
   const place = statSync(to, { throwIfNoEntry: false });

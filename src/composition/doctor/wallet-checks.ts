@@ -19,8 +19,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const EXPORT = 'export again where the keys are (quittance wallet export-watch-only) and use its output';
 
 /**
- * Whether addresses can be derived, and whether the keys to them are the signer's. A running service is asked by its
- * own checks instead.
+ * Whether addresses can be derived, and whether the signer has their keys. A running service makes these checks itself.
  */
 export async function walletFindings(config: Config, env: Environment, isRunning: boolean): Promise<Finding[]> {
   const findings: Finding[] = [];
@@ -69,7 +68,7 @@ function readSource(config: Config, mode: Mode, family: AddressFamily): { source
   }
 }
 
-/** Opens the wallet of the environment as a signer would, and compares it with the exports beside it. */
+/** Opens the wallet of the environment like a signer would, and compares it with the exports next to it. */
 async function ownWallet(mode: Mode, env: Environment): Promise<Finding> {
   try {
     await runWalletTool('wallet.verify', { mode }, { ...env }, silentLog);
@@ -90,7 +89,7 @@ async function signerFindings(
 ): Promise<Finding[]> {
   const { SIGNER_SOCKET: socketPath, SIGNER_SECRET_FILE: secretFile } = config;
   if (socketPath === undefined || secretFile === undefined) return [];
-  // It admits one service at a time, and the running one is to keep it.
+  // It admits one service at a time, and the running one must keep its connection.
   if (isRunning) return [skipped('signer', 'the running service uses it: see its own checks')];
   try {
     const signer = await connectSigner({ socketPath, secret: readSharedSecret(secretFile), log: silentLog });

@@ -9,8 +9,8 @@ import { must } from '../../domain/must.ts';
 import { dataOf } from '../../runtime/commands/codec.ts';
 
 /*
- * What ties look-ups to the one history that they were made of: a signed checkpoint, whose root speaks for every event
- * before it, and a digest of the events behind it.
+ * Ties look-ups to the history from which they were built: a signed checkpoint, whose root covers every event before
+ * it, and a digest of the events after it.
  */
 
 export interface AnchorDeps {
@@ -20,7 +20,7 @@ export interface AnchorDeps {
 
 const PAGE = 1_000;
 
-/** The newest checkpoint in the log; null while none was signed. */
+/** The newest checkpoint in the log; null if none was signed. */
 export const newestCheckpoint = ({ store }: AnchorDeps): Promise<RecordedEvent | null> =>
   store.lastOfStream(AUDIT_STREAM);
 
@@ -34,7 +34,7 @@ export async function anchorOf(deps: AnchorDeps, checkpoint: RecordedEvent, thro
 
 const signedIn = (event: RecordedEvent): CheckpointSigned['data'] => dataOf(event, 'CheckpointSigned');
 
-/** Throws `SnapshotRefused` unless the log that this process follows has exactly that history. */
+/** Throws `SnapshotRefused` unless the log followed by this process has exactly that history. */
 export async function checkAnchor(deps: AnchorDeps, { checkpoint, since }: LogAnchor): Promise<void> {
   const { store, log } = deps;
   const head = await store.head();
@@ -59,7 +59,7 @@ export async function checkAnchor(deps: AnchorDeps, { checkpoint, since }: LogAn
 }
 
 /**
- * Over the events behind those that a checkpoint speaks for, up to a position, that included; of none where that is not
+ * Digest of the events after those that a checkpoint covers, up to and including a position; of none if that is not
  * later.
  */
 async function digestBetween(

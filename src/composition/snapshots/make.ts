@@ -29,20 +29,17 @@ export type MadeSnapshot = {
   readonly through: string;
 };
 
-/** Where the copy is made: SQLite's locks are not to be trusted on a shared folder. */
+/** Where the copy is made, because SQLite's locks are unreliable on a shared folder. */
 const DEPARTING = 'read-model.departing';
-/** Of those that hold the same look-ups. */
+/** Number of snapshots with the same look-ups. */
 const KEPT = 2;
-/** Of another build: somebody may still go back to it. */
+/** Snapshots of other builds, in case of a downgrade. */
 const OTHERS_KEPT_MS = 7 * 86_400_000;
-/** A large one takes its time to arrive. */
+/** A large snapshot takes time to arrive. */
 const UNFINISHED_KEPT_MS = 86_400_000;
 const UNFINISHED = /^(.*look-ups-[^/]*?)[.]db([.]part)?$/;
 
-/**
- * Writes a snapshot of the look-ups, as they are now, into the folder. Throws `CommandRefused` where there is nothing
- * to be vouched for.
- */
+/** Writes a snapshot of the current look-ups into the folder. Throws `CommandRefused` if they cannot be vouched for. */
 export async function makeSnapshot(deps: MakeDeps): Promise<MadeSnapshot> {
   const { folder, keys, follows, clock, node } = deps;
   if (!existsSync(folder)) throw new CommandRefused(`LOOK_UP_SNAPSHOT_DIR: there is no folder ${folder}`);
@@ -68,7 +65,7 @@ export async function makeSnapshot(deps: MakeDeps): Promise<MadeSnapshot> {
     await copyFile(copy, arriving);
     syncPath(arriving);
     renameSync(arriving, dataFile(folder, name));
-    // Last: a snapshot without its manifest is none.
+    // Last: a snapshot without its manifest is not one.
     const manifest = { format: 1, node, madeAtMs, schema, projections: checkpoints, log, file } as const;
     writePrivate(manifestFile(folder, name), `${sealManifest(manifest, name, keys)}\n`);
     syncPath(folder);
@@ -98,7 +95,7 @@ function copyBy(order: SnapshotOrder): Promise<SnapshotCopy> {
 function removeOld(folder: string, set: string, nowMs: number): void {
   const found = snapshotsIn(folder);
   const own = found.filter((one) => one.set === set);
-  // Those of a clock that is ahead go first: they would push out each one that is made after them.
+  // Those from a fast clock are removed first; they would displace every later one.
   const ofSet = [...own.filter((one) => !isOfFuture(one, nowMs)), ...own.filter((one) => isOfFuture(one, nowMs))].slice(
     KEPT,
   );
@@ -107,7 +104,7 @@ function removeOld(folder: string, set: string, nowMs: number): void {
     rmSync(manifestFile(folder, name), { force: true });
     rmSync(dataFile(folder, name), { force: true });
   }
-  // What nodes left behind that were killed.
+  // Left behind by nodes that were killed.
   for (const file of readdirSync(folder).filter((name) => UNFINISHED.test(name))) {
     const path = join(folder, file);
     if (existsSync(path.replace(UNFINISHED, '$1.manifest'))) continue;

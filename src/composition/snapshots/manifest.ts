@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { CannotOpen, openWith, sealWith, type KeyList } from '../../runtime/util/sealing.ts';
 import { must } from '../../domain/must.ts';
 
-/** A snapshot is not what this process may begin with; the message says why, after the name of its file. */
+/** This process cannot use a snapshot; the message says why, after the name of its file. */
 export class SnapshotRefused extends Error {
   override readonly name = 'SnapshotRefused';
 }
@@ -18,14 +18,14 @@ const schema = z.strictObject({
   format: z.literal(FORMAT),
   node: z.string(),
   madeAtMs: z.int(),
-  /** Of the tables in the file. */
+  /** Version of the tables in the file. */
   schema: z.int(),
-  /** `name@version` of each look-up, with the event up to which it was made. */
+  /** `name@version` of each look-up, with the event up to which it was built. */
   projections: z.record(z.string(), position),
   log: z.strictObject({
     /** The newest signed checkpoint, as an event of the log. */
     checkpoint: z.strictObject({ revision: z.int().min(0), id: z.string(), hash: sha256, position }),
-    /** The events after it that are in the look-ups. */
+    /** The later events that the look-ups include. */
     since: z.strictObject({ through: position, events: z.int().min(0), digest: sha256 }),
   }),
   file: z.strictObject({ bytes: z.int().min(0), sha256 }),
@@ -37,10 +37,10 @@ export type LogAnchor = SnapshotManifest['log'];
 const PURPOSE = 'look-up-snapshot';
 const NAME = /^(look-ups-([0-9a-f]{8})-(\d{8}T\d{6}Z)-[A-Za-z0-9._-]+)\.manifest$/;
 
-/** A snapshot as its files in the folder are called. */
+/** The name of a snapshot's files in the folder. */
 export interface SnapshotName {
   readonly name: string;
-  /** Of what is in it: snapshots of one set hold the same look-ups in the same form. */
+  /** Identifies the contents: snapshots of one set have the same look-ups in the same form. */
   readonly set: string;
   readonly madeAtMs: number;
 }
@@ -56,7 +56,7 @@ export function nameOf(set: string, node: string, madeAtMs: number): SnapshotNam
   return { name: `look-ups-${set}-${at}-${node.replaceAll(/[^A-Za-z0-9._-]/g, '_')}`, set, madeAtMs: timeIn(at) };
 }
 
-/** What is in the folder, newest first. */
+/** The snapshots in the folder, newest first. */
 export function snapshotsIn(folder: string): SnapshotName[] {
   const found = existsSync(folder) ? readdirSync(folder) : [];
   return found
@@ -67,16 +67,16 @@ export function snapshotsIn(folder: string): SnapshotName[] {
     .sort((one, other) => other.madeAtMs - one.madeAtMs || (one.name < other.name ? -1 : 1));
 }
 
-/** How far clocks of nodes may be apart. */
+/** Allowed difference between the clocks of nodes. */
 const CLOCKS_APART_MS = 300_000;
 
-/** Stamped by a clock that is ahead: its time says nothing. */
+/** Stamped by a fast clock, so its time is meaningless. */
 export const isOfFuture = ({ madeAtMs }: SnapshotName, nowMs: number): boolean => madeAtMs - nowMs > CLOCKS_APART_MS;
 
 const timeIn = (at: string): number =>
   Date.parse(at.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'));
 
-/** Sealed for its name, so that an older one is not taken for a newer one. */
+/** Sealed with its name, so that an older one cannot pass for a newer one. */
 export const sealManifest = (manifest: SnapshotManifest, name: string, keys: KeyList): string =>
   sealWith(keys, Buffer.from(JSON.stringify(manifest)), `${PURPOSE}|${name}`);
 
@@ -101,7 +101,7 @@ export function openManifest(folder: string, name: string, keys: KeyList): Snaps
   return parsed.data;
 }
 
-/** As `digestOf` of backups, and others have their turn meanwhile: the file may have gigabytes. */
+/** Like `digestOf` of backups, but asynchronous, because the file may have gigabytes. */
 export async function fileDigest(path: string): Promise<SnapshotManifest['file']> {
   const digest = createHash('sha256');
   let bytes = 0;

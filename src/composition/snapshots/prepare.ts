@@ -17,9 +17,9 @@ import { takeSnapshot } from './take.ts';
 const FOLDER = 'prepare-';
 
 /**
- * Makes the look-ups of this build beside the running nodes, which may be of another one, and puts a snapshot of them
- * into the folder: nodes that are then started with this build begin with it. `onProgress`: how many events were taken,
- * of those that are known to be there.
+ * Builds this build's look-ups beside running nodes, which may be of another build, and puts a snapshot of them into
+ * the folder, from which nodes of this build then start. `onProgress`: number of events processed, of those known to
+ * exist.
  */
 export async function prepareSnapshot(
   config: Config,
@@ -37,7 +37,7 @@ export async function prepareSnapshot(
   const dataDir = mkdtempSync(join(config.DATA_DIR, FOLDER));
   const store = await openEsdbEventStore({ connectionString, namespace });
   try {
-    // What a worker keeps holds what an API node keeps.
+    // A worker's look-ups include those of an API node.
     const projections = projectionsOf({ api: true, worker: true, signer: false }).map(projectionId);
     const follows = { dataDir, log, projections };
     await takeSnapshot({ ...settings, follows, store, log: silentLog });

@@ -15,7 +15,10 @@ import { projectionsNamed } from '../projections.ts';
 import { fileDigest, type SnapshotManifest } from './manifest.ts';
 import { must } from '../../domain/must.ts';
 
-/* Copies the look-ups of one moment while they go on, and leaves in the copy what another process may begin with. */
+/*
+ * Copies a consistent state of the look-ups while they continue, and reduces the copy to what another process can start
+ * from.
+ */
 
 export interface SnapshotOrder {
   readonly dataDir: string;

@@ -10,7 +10,7 @@ import { sealingKeysOrFault } from '../sealing-keys.ts';
 import { makeSnapshot, type MadeSnapshot, type MakeDeps } from './make.ts';
 import { isOfFuture, setOf, snapshotsIn } from './manifest.ts';
 
-/** Where snapshots lie, and what vouches for them. */
+/** The snapshot folder, and the keys that authenticate it. */
 export interface SnapshotSettings {
   readonly folder: string;
   readonly keys: KeyList;
@@ -18,8 +18,8 @@ export interface SnapshotSettings {
 }
 
 /**
- * Null without a folder, and for a process without the key that every node holds which answers or delivers: a signer
- * compares its look-ups with the whole event log anyway. Throws `InvalidConfig`.
+ * Null without a folder, and for a process without the key of all API nodes and workers: a signer compares its look-ups
+ * with the whole event log anyway. Throws `InvalidConfig`.
  */
 export function snapshotSettings(config: Config): SnapshotSettings | null {
   const { LOOK_UP_SNAPSHOT_DIR: folder, LOOK_UP_SNAPSHOT_EVERY_SECONDS: everySec, ROLES: roles } = config;
@@ -34,7 +34,7 @@ export function snapshotSettings(config: Config): SnapshotSettings | null {
 
 export interface LookUpSnapshotsDeps extends MakeDeps {
   readonly everyMs: number;
-  /** Why what this process has is not for others; null when it is. */
+  /** Why this process's look-ups must not be shared; null if they may. */
   readonly doubt: () => string | null;
   readonly log: Pick<Log, 'info' | 'warn'>;
   readonly lookMs?: number;
@@ -43,8 +43,8 @@ export interface LookUpSnapshotsDeps extends MakeDeps {
 const LOOK_MS = 60_000;
 
 /**
- * Puts a snapshot of the look-ups of this process into the folder, wherever the newest one of its kind is too old: one
- * of several processes does.
+ * Puts a snapshot of this process's look-ups into the folder whenever the newest one of its kind is too old; one of
+ * several processes does.
  */
 export class LookUpSnapshots {
   readonly #deps: LookUpSnapshotsDeps;
@@ -56,7 +56,7 @@ export class LookUpSnapshots {
     let told = '';
     const onError = (error: unknown): void => {
       const reason = messageOf(error);
-      // The same again and again, such as that nothing was signed yet, is said once.
+      // A repeated reason, such as a missing first checkpoint, is logged once.
       if (reason !== told) deps.log.warn({ reason, folder: deps.folder }, 'no snapshot of the look-ups could be made');
       told = reason;
     };
@@ -71,7 +71,7 @@ export class LookUpSnapshots {
     return this.#rounds.close();
   }
 
-  /** Throws `CommandRefused` while what is here is not for others. */
+  /** Throws `CommandRefused` while this process's look-ups must not be shared. */
   async make(): Promise<MadeSnapshot> {
     const doubt = this.#deps.doubt();
     if (doubt !== null) throw new CommandRefused(`no snapshot is made of these look-ups: ${doubt}`);

@@ -31,12 +31,12 @@ export interface TakeDeps {
   readonly log: Log;
 }
 
-/** What arrives here; left behind by a process that was killed. */
+/** The incoming file; left behind by a process that was killed. */
 const ARRIVING = 'read-model.arriving';
 
 /**
- * Begins with the newest snapshot in the folder that this process may use, unless its own look-ups are there already.
- * Answers the snapshot's name; null where none is used, and then look-ups are made of the event log. Nobody has the
+ * Starts from the newest usable snapshot in the folder, unless this process already has look-ups. Returns the
+ * snapshot's name; null if none is used, in which case look-ups are built from the event log. Nobody may have the
  * look-ups open.
  */
 export async function takeSnapshot(deps: TakeDeps): Promise<string | null> {
@@ -68,7 +68,7 @@ export async function takeSnapshot(deps: TakeDeps): Promise<string | null> {
   return null;
 }
 
-/** Whether every look-up that this process keeps was begun in a file that this build reads. */
+/** Whether every look-up of this process was begun in a file that this build can read. */
 function isWhole({ dataDir, projections }: Follows): boolean {
   const file = readModelFile(dataDir);
   const contents = existsSync(file) ? contentsOf(file) : null;

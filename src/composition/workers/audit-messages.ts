@@ -1,7 +1,7 @@
 import type { LogAuditOptions } from '../../adapters/sqlite/event-log/log-audit.ts';
 import type { AuditState } from '../../ports/audit.ts';
 
-/* What crosses between the service and the thread that reads the ledger for the auditors. */
+/* Messages between the service and the thread that reads the event log for the audit. */
 
 export type AuditWorkerData = Omit<LogAuditOptions, 'inspect'>;
 

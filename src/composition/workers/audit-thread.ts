@@ -7,7 +7,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** The Merkle tree of the embedded profile, kept by a thread that reads the log on a connection of its own. */
+/** The Merkle tree of the embedded profile, maintained by a thread that reads the log on a separate connection. */
 export class AuditThread implements AuditTree {
   readonly #worker: Worker;
   readonly #onState: (state: AuditState) => void;
@@ -17,7 +17,7 @@ export class AuditThread implements AuditTree {
   #state: AuditState = { size: 0, integrity: 'checking', fault: null };
   readonly #checked = Promise.withResolvers<AuditState>();
 
-  /** `onState` is told of every change; a thread that dies says nothing more, and `onError` why. */
+  /** `onState` is called for every change. If the thread dies there are no more, and `onError` receives the reason. */
   constructor(
     data: AuditWorkerData,
     on: { readonly state: (state: AuditState) => void; readonly error: (error: Error) => void },
@@ -32,7 +32,7 @@ export class AuditThread implements AuditTree {
     this.#worker.on('message', (message: FromAudit) => this.#take(message));
     this.#worker.on('error', (error: Error) => {
       on.error(error);
-      // Who cannot read the history to its end has not found it sound.
+      // A history that could not be read to its end has not been verified.
       if (this.#state.integrity === 'checking')
         this.#setState({ ...this.#state, integrity: 'damaged', fault: `the log cannot be checked: ${error.message}` });
     });
@@ -43,10 +43,7 @@ export class AuditThread implements AuditTree {
     return this.#state;
   }
 
-  /**
-   * Resolves once everything that there was at the start has been read, or a fault was found before; also when the
-   * thread has ended.
-   */
+  /** Resolves once everything that existed at the start has been read, a fault was found, or the thread has ended. */
   get checked(): Promise<AuditState> {
     return this.#checked.promise;
   }
@@ -63,7 +60,7 @@ export class AuditThread implements AuditTree {
     return (await this.#ask({ kind: 'consistency', first, second })) as string[];
   }
 
-  /** Positions of the embedded store are dense and begin at 1. */
+  /** Positions of the embedded store are gapless and start at 1. */
   async leafOf(position: string): Promise<number> {
     return Number(position) - 1;
   }
@@ -99,7 +96,7 @@ export class AuditThread implements AuditTree {
 
   #end(): void {
     this.#isGone = true;
-    // Nobody looks any more: what was sound is not known to be so, and payouts wait.
+    // Nothing verifies the log any more: it is not known to be sound, and payouts wait.
     if (this.#state.integrity === 'sound') this.#state = { ...this.#state, integrity: 'checking' };
     this.#checked.resolve(this.#state);
     for (const { reject } of this.#waiting.values()) reject(new AuditTreeBehind('the thread of the audit has ended'));

@@ -9,10 +9,7 @@ import type { AuditQuestion, AuditWorkerData, FromAudit, ToAudit } from './audit
 import { messageOf } from '../../runtime/util/message-of.ts';
 import { must } from '../../domain/must.ts';
 
-/*
- * The thread of the audit: it reads the log on a connection of its own, never writes, and takes no time from the
- * requests.
- */
+/* The audit's thread: reads the log on a separate connection, never writes, and takes no time from requests. */
 
 const FOLLOW_EVERY_MS = 1_000;
 /** 512 events a second, so a million in about half an hour, at a hundredth of one core. */
@@ -50,7 +47,7 @@ async function run(): Promise<void> {
       follow();
       recheck();
     } catch {
-      // The next look tries again; whoever asks for a proof meanwhile is told.
+      // The next poll retries; a request for a proof in the meantime is told.
     }
   }, FOLLOW_EVERY_MS).unref();
 }

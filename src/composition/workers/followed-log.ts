@@ -3,23 +3,23 @@ import { openSqliteEventFollower } from '../../adapters/sqlite/event-log/event-f
 import { openSqliteEventStoreReader } from '../../adapters/sqlite/event-log/event-store-reader.ts';
 import type { EventStore, Position } from '../../ports/event-store.ts';
 
-/** Where the event log is that look-ups are made of: in the files beside them, or on servers. */
+/** The event log behind the look-ups: in files next to them, or on servers. */
 export type LogSource =
   | { readonly kind: 'files' }
   | { readonly kind: 'servers'; readonly connectionString: string; readonly namespace: string };
 
-/** The event log as the thread of the projections follows it. */
+/** The event log as the projection thread follows it. */
 export interface FollowedLog extends Pick<EventStore, 'subscribe' | 'close'> {
-  /** There is something new, where the log cannot tell by itself. */
+  /** Signals new events, if the log cannot do so itself. */
   advance(): void;
   readonly maxBatch: number;
-  /** Null where the files cannot be those of another log. */
+  /** Null if the files cannot belong to another log. */
   readonly servers: Pick<EventStore, 'readAll' | 'head'> | null;
 }
 
-/** A replay writes each row once a batch, so batches are large; what is served waits while one of them is written. */
+/** A replay writes each row once per batch, so batches are large; served rows wait during such a write. */
 const BATCH_OF_FILES = 16_384;
-/** As many as a subscription holds, and a little less. */
+/** Slightly fewer than a subscription holds. */
 const BATCH_OF_SERVERS = 1_500;
 
 export async function followLog(
@@ -52,7 +52,7 @@ export async function followLog(
 export const readLog = async (source: LogSource, dataDir: string): Promise<Pick<EventStore, 'readAll' | 'close'>> =>
   source.kind === 'servers' ? (await onServers()).openEsdbEventStore(source) : openSqliteEventStoreReader({ dataDir });
 
-/** Its client takes long to load, for which a process with files has no use. */
+/** Loaded lazily: its client takes long to load, and a process with files never needs it. */
 const onServers = () => import('../../adapters/esdb/event-store.ts');
 
 /** Whether one position of the log comes after another. */

@@ -18,16 +18,16 @@ export interface NotedLog {
   readonly noted: () => Promise<void>;
 }
 
-/** The id of the first event of the log that the look-ups beside it were made of. */
+/** The id of the first event of the log from which the look-ups next to it were built. */
 const MADE_OF = 'read-model.log';
 
-/** What another process said of its deliveries: nothing here was made of it, and whoever reads it judges it. */
+/** What another process published about its deliveries. It is not derived from the log, and its reader validates it. */
 export const HEARD = 'deliver-webhooks-heard';
 
 /**
- * Removes look-ups that were made of another event log than the one on the servers, or of more of it than there is now,
- * and says so. `taken` is to be called whenever events were taken: the log that they are of is noted when it has its
- * first one, and `noted` resolves once that has happened.
+ * Removes look-ups that were built from another event log than the one on the servers, or from more of it than exists,
+ * and reports it. Call `taken` whenever events were processed: the log's identity is recorded with its first event, and
+ * `noted` resolves once that has happened.
  */
 export async function forgetOtherLog({ dataDir, log, store }: OtherLogDeps): Promise<NotedLog> {
   createDataDir(dataDir);
@@ -49,7 +49,7 @@ export async function forgetOtherLog({ dataDir, log, store }: OtherLogDeps): Pro
       if (id !== null) return;
       id = '';
       noting = note().catch(() => {
-        // The next events ask again.
+        // The next events retry.
         id = null;
       });
     },
@@ -65,7 +65,7 @@ export async function forgetOtherLog({ dataDir, log, store }: OtherLogDeps): Pro
   async function isBeyondEnd(): Promise<boolean> {
     const head = await store.head();
     const stands = Object.entries(contentsOf(rowsFile)?.checkpoints ?? {});
-    // What is only begun, to be served later, stands nowhere yet.
+    // Rows that are only begun, to be served later, have no position yet.
     return stands.some(
       ([name, position]) => name !== HEARD && position !== '' && (head === null || isLater(log, position, head)),
     );

@@ -16,8 +16,8 @@ import type { Follows } from './projection-messages.ts';
 import { must } from '../../domain/must.ts';
 
 /*
- * Replays the ledger into a read model of its own, up to where the running one stands at one moment, and compares the
- * two. Nothing of the running one is touched.
+ * Replays the event log into a separate read model up to the position of the running one, and compares the two. Does
+ * not change the running one.
  */
 
 const { dataDir, log, projections } = workerData as Follows;
@@ -31,13 +31,13 @@ if (process.platform === 'linux') setPriority(0, NICE);
 
 interface Replay {
   readonly projection: Projection;
-  /** Position up to which the running projection has handled the ledger; null when it has handled nothing. */
+  /** Position up to which the running projection has processed the event log; null if it has processed nothing. */
   readonly through: Position | null;
   readonly cache: RowCache;
 }
 
 async function compare(): Promise<ComparedProjection[]> {
-  // What a comparison left behind that was killed.
+  // Left behind by a comparison that was killed.
   for (const name of readdirSync(dataDir))
     if (name.startsWith(SHADOW)) rmSync(join(dataDir, name), { recursive: true, force: true });
   const shadowDir = mkdtempSync(join(dataDir, SHADOW));

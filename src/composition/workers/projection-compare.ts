@@ -5,10 +5,10 @@ import { projectionId } from '../../runtime/projections/batch.ts';
 import { projectionsNamed } from '../projections.ts';
 import type { Follows } from './projection-messages.ts';
 
-/** How a projection stands against a replay of the ledger up to the same place. */
+/** The result of comparing a projection with a replay of the event log up to the same position. */
 export interface ComparedProjection {
   readonly projection: string;
-  /** Position both were compared at; null when nothing was projected yet. */
+  /** Position of the comparison; null if nothing was projected yet. */
   readonly through: string | null;
   readonly rows: number;
   readonly differing: number;
@@ -19,7 +19,7 @@ export interface ComparedProjection {
   readonly examples: readonly string[];
 }
 
-/** Compares on demand, one comparison at a time, and remembers the last result for the metrics. */
+/** Compares on demand, one comparison at a time, and keeps the last result for metrics. */
 export class ProjectionComparison {
   readonly #follows: Follows;
   readonly #last = new Map<string, ComparedProjection>();
@@ -30,7 +30,7 @@ export class ProjectionComparison {
     this.#follows = follows;
   }
 
-  /** As last compared. */
+  /** From the last comparison. */
   drift(): readonly { readonly projection: string; readonly rows: number }[] {
     return [...this.#last.values()].map(({ projection, differing }) => ({ projection, rows: differing }));
   }
@@ -40,13 +40,13 @@ export class ProjectionComparison {
     return this.#follows.projections.every((id) => this.#last.has(id));
   }
 
-  /** Compares all of them; a command that comes meanwhile waits for it. */
+  /** Compares all of them; a command that arrives meanwhile waits for it. */
   async first(): Promise<void> {
     this.#first = this.compare();
     await this.#first.finally(() => (this.#first = null));
   }
 
-  /** `name`: absent for all. Rejects while another comparison runs, and for a name that is none. */
+  /** `name`: absent for all. Rejects while another comparison runs, and for an unknown name. */
   async compare(name?: string): Promise<readonly ComparedProjection[]> {
     const kept = projectionsNamed(this.#follows.projections);
     const wanted = kept.filter(

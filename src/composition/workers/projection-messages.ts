@@ -4,18 +4,18 @@ import type { BatchReport } from '../../runtime/projections/group.ts';
 import type { ProjectionStatus } from '../../runtime/projections/runner.ts';
 import type { LogSource } from './followed-log.ts';
 
-/** What a thread of projections follows, and what it keeps. */
+/** What a projection thread follows and maintains. */
 export interface Follows {
-  /** Of the look-ups, and of the event log where that is a file. */
+  /** Directory of the look-ups, and of the event log if that is a file. */
   readonly dataDir: string;
   readonly log: LogSource;
   /** `name@version` of each. */
   readonly projections: readonly string[];
-  /** How long after its end a row is archived; unset: never. */
+  /** How long after its end a row is archived; absent: never. */
   readonly archiveAfterDays?: number | undefined;
 }
 
-/* What crosses between the service and the thread of its projections. */
+/* Messages between the service and its projection thread. */
 
 export type Question =
   | { readonly kind: 'start' }

@@ -16,9 +16,8 @@ import { isLater } from './followed-log.ts';
 import type { Follows, FromProjections, Question, ToProjections } from './projection-messages.ts';
 
 /**
- * The read model of this process with its projections in one thread. Queries run here; everything else there. An event
- * log of files must exist.
- * `readModel.close()` ends the thread; `stop()` comes before it.
+ * This process's read model with its projections in one thread. Queries run here, everything else there. An event log
+ * in files must exist. Call `stop()` before `readModel.close()`, which ends the thread.
  */
 export async function openProjectionThread(
   dataDir: string,
@@ -31,14 +30,14 @@ export async function openProjectionThread(
     transferList: [port2],
     execArgv: [],
     env: {},
-    // The events of a batch live as long as the batch: in a small nursery they would all be moved on.
+    // The events of a batch live as long as the batch; a small nursery would promote all of them.
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
   });
   const readModel = await openSqliteReadModel({ dataDir, worker });
   return new ProjectionThread(readModel, worker, control, follows);
 }
 
-/** All look-ups of the log in the files beside them. */
+/** All look-ups of the log in the files next to them. */
 export const followsFiles = (dataDir: string, archiveAfterDays?: number): Follows => ({
   dataDir,
   log: { kind: 'files' },
@@ -47,14 +46,14 @@ export const followsFiles = (dataDir: string, archiveAfterDays?: number): Follow
 });
 
 /**
- * New events under load are told together, so that many of them share the cost of a commit; who waits for one is not
- * kept waiting.
+ * Under load new events are signalled together, so that many of them share the cost of a commit; waiting callers are
+ * not delayed.
  */
 const ADVANCE_EVERY_MS = 100;
 const YOUNG_MB = 96;
-/** The thread reports every second while all is well. */
+/** A healthy thread reports every second. */
 const SILENCE_MS = 5_000;
-/** The thread keeps the time of whoever waits; when it is held up for longer, nobody waits for it. */
+/** The thread keeps the time of waiting callers; if it is held up for longer, they stop waiting. */
 const LATE_MS = 1_000;
 const ENDED = "the projections' thread has ended";
 
@@ -76,7 +75,7 @@ export class ProjectionThread implements RunningProjections {
   #isGone = false;
   #advancing: NodeJS.Timeout | null = null;
   #advancedAtMs = 0;
-  /** The position that was last known to be in the read model: a list after no further write need not ask. */
+  /** The last position known to be in the read model, so that a list without further writes need not ask. */
   #reached: Position | null = null;
 
   constructor(readModel: ReadModel, worker: Worker, control: MessagePort, follows: Follows) {
@@ -88,10 +87,10 @@ export class ProjectionThread implements RunningProjections {
     worker.on('exit', () => this.#end());
   }
 
-  /** Follows the ledger from each projection's checkpoint. Resolves when all are under way. */
+  /** Follows the event log from each projection's checkpoint. Resolves once all are running. */
   async start(store: Pick<EventStore, 'subscribe' | 'head'>, hooks: ProjectionHooks = {}): Promise<void> {
     this.#hooks = hooks;
-    // Servers tell the thread themselves.
+    // Servers signal the thread themselves.
     if (this.follows.log.kind === 'files') this.#subscription = await this.#watch(store);
     await this.#ask({ kind: 'start' });
   }
@@ -112,7 +111,7 @@ export class ProjectionThread implements RunningProjections {
     await this.#ask({ kind: 'ready' });
   }
 
-  /** Rejects with `StoreUnavailable` when the thread has ended. */
+  /** Rejects with `StoreUnavailable` if the thread has ended. */
   async caughtUpTo(position: Position, timeoutMs = CATCH_UP_TIMEOUT_MS): Promise<boolean> {
     if (this.#isReached(position)) return true;
     const hasReached = await this.#reach(position, timeoutMs);
@@ -141,9 +140,7 @@ export class ProjectionThread implements RunningProjections {
     await this.#ask({ kind: 'rebuild', names });
   }
 
-  /**
-   * A thread that hangs or has ended says nothing about lags: then the time of its silence is the least that they are.
-   */
+  /** A thread that hangs or has ended reports no lag; the time of its silence is then a lower bound. */
   status(): ProjectionStatus[] {
     const silentMs = performance.now() - this.#heardAtMs;
     if (silentMs < SILENCE_MS) return [...this.#status];

@@ -13,8 +13,8 @@ import { messageOf } from '../../runtime/util/message-of.ts';
 import { must } from '../../domain/must.ts';
 
 /*
- * The thread of the projections: it follows the log on a connection of its own and owns the read model's writer, so
- * that neither decoding nor projecting nor committing takes time from the requests.
+ * The projection thread: follows the log on a separate connection and owns the read model's writer, so that neither
+ * decoding nor projecting nor committing takes time from requests.
  */
 
 const { dataDir, log, projections, archiveAfterDays, control } = workerData as Follows & {
