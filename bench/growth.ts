@@ -33,6 +33,9 @@ const SETTLED_MS = 1_500;
 const LONGEST_CATCH_UP_MS = 20_000;
 const LOOK_UPS = 300_000;
 const DAY_SEC = 86_400;
+const LIFETIME_SEC = 1_800;
+/** The newest sessions of each size have not ended. */
+const OPEN = 1_000;
 /** The last figure over the first. */
 const FLAT = 1.25;
 const SERVER = new URL('./create-session/quittance.server.ts', import.meta.url);
@@ -86,7 +89,7 @@ async function stop({ child }: Running): Promise<void> {
   await ended;
 }
 
-/** Open sessions, as far as they are not there yet, and their rows. */
+/** Sessions, as far as they are not there yet, and their rows. All but the newest have expired. */
 async function fill(world: World, sessions: number): Promise<void> {
   const store = await openSqliteEventStore({ dataDir: world.dataDir });
   const firstSec = Math.floor(Date.now() / 1_000) - 200 * DAY_SEC;
@@ -101,8 +104,11 @@ async function fill(world: World, sessions: number): Promise<void> {
         if (number % 50 === 0) world.sample.push(id);
         const atSec = firstSec + number;
         const stream = sessionStream(id);
-        const events = encoded(stream, atSec, [created(id, world.merchantId, { number, atSec, address })]);
-        await store.append({ stream, expected: 'no-stream', events });
+        const isOpen = number >= sessions - OPEN;
+        const lifetimeSec = isOpen ? 400 * DAY_SEC : LIFETIME_SEC;
+        const events = [created(id, world.merchantId, { number, atSec, lifetimeSec, address })];
+        if (!isOpen) events.push(expired(atSec + lifetimeSec));
+        await store.append({ stream, expected: 'no-stream', events: encoded(stream, atSec, events) });
       }),
     );
   }
@@ -119,10 +125,20 @@ async function fill(world: World, sessions: number): Promise<void> {
 interface Place {
   readonly number: number;
   readonly atSec: number;
+  readonly lifetimeSec: number;
   readonly address: string;
 }
 
-function created(sessionId: SessionId, merchantId: MerchantId, { number, atSec, address }: Place): SessionEvent {
+const expired = (expiredAtSec: number): SessionEvent => ({
+  type: 'SessionExpired',
+  data: { expiredAtSec, coin: 'USDT', received: '0', scannedToSec: {} },
+});
+
+function created(
+  sessionId: SessionId,
+  merchantId: MerchantId,
+  { number, atSec, lifetimeSec, address }: Place,
+): SessionEvent {
   const token = { coin: 'USDT', tokenAddress: `0x${'ab'.repeat(20)}`, decimals: 6, chainId: '11155111' } as const;
   const option = {
     network: 'ethereum',
@@ -147,7 +163,7 @@ function created(sessionId: SessionId, merchantId: MerchantId, { number, atSec, 
       rateLock: { rate: '1.08', lockedAtSec: atSec, rule: 'median-1', quotes: [] },
       ...{
         createdAtSec: atSec,
-        expiresAtSec: atSec + 400 * DAY_SEC,
+        expiresAtSec: atSec + lifetimeSec,
         paymentOptions: [option],
         policy: { tolerance: '0', dustLimit: '0.01' },
       },
@@ -257,7 +273,8 @@ function sectionOf(measured: readonly Figures[]): BenchSection {
   return {
     title: 'Growth',
     intro:
-      'The whole service, with ever more sessions of one merchant, each open, in its log and look-ups. Processor time of all threads; ' +
+      'The whole service, with ever more sessions of one merchant in its log and look-ups, of which all but the newest 1,000 have expired, ' +
+      'so that each has two events. Processor time of all threads; ' +
       'the ratio is of the last to the first.',
     columns: [
       'what',
@@ -280,17 +297,16 @@ function sectionOf(measured: readonly Figures[]): BenchSection {
     goals: [
       {
         goal: 'A start over a million events takes at most 3 s',
-        measured: `${startedSec.toFixed(1)} s over ${largest}`,
+        measured: `${startedSec.toFixed(1)} s over ${(2 * SIZES.at(-1)!).toLocaleString('en-US')} events`,
         holds: startedSec <= 3,
         needed:
-          'The start verifies every event of the log and reads every open session. It would have to verify from the last signed checkpoint on and do the rest while it serves',
+          'Nothing is served or written before the whole log has been verified (ADR 0040): that is what grows. It would take a check of only what came after the last signed checkpoint, and new events behind damage that nobody has seen yet',
       },
       {
         goal: `Create, get, list, match, start and memory are flat up to ${largest} sessions (at most ${FLAT})`,
         measured: curves.map((curve) => `${curve.name} ${ratioOf(curve).toFixed(2)}`).join(', '),
         holds: curves.every((curve) => ratioOf(curve) <= FLAT),
-        needed:
-          'Start and memory grow with the open sessions, which the main thread keeps for their deadlines and addresses. Lists read more leaves that are not in a cache',
+        needed: 'A start verifies the whole log. Lists read more leaves that are not in a cache',
       },
     ],
   };

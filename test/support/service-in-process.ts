@@ -35,7 +35,7 @@ const BASE_36 = 36;
  */
 export async function startServiceInProcess(
   dataDir: string,
-  { signs = true }: { readonly signs?: boolean } = {},
+  { signs = true, settings = {} }: { readonly signs?: boolean; readonly settings?: Record<string, string> } = {},
 ): Promise<ServiceInProcess> {
   const config = readConfig({
     DATA_DIR: dataDir,
@@ -44,6 +44,7 @@ export async function startServiceInProcess(
     OPS_PORT: '0',
     MASTER_KEY: MASTER_KEY_TEXT,
     AUDIT_CHECKPOINT_SECONDS: '1',
+    ...settings,
   });
   const logged: string[] = [];
   const log = createLogger('info', { write: (line) => void logged.push(line) });
@@ -54,6 +55,7 @@ export async function startServiceInProcess(
     log,
     onFatal,
     readDamaged: true,
+    archiveAfterDays: config.LOOK_UP_ARCHIVE_AFTER_DAYS,
   });
   const service = await startService({
     config,
