@@ -1,5 +1,5 @@
 import { fork, type ChildProcess } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -108,7 +108,11 @@ async function fill(world: World, sessions: number): Promise<void> {
         const lifetimeSec = isOpen ? 400 * DAY_SEC : LIFETIME_SEC;
         const events = [created(id, world.merchantId, { number, atSec, lifetimeSec, address })];
         if (!isOpen) events.push(expired(atSec + lifetimeSec));
-        await store.append({ stream, expected: 'no-stream', events: encoded(stream, atSec, events) });
+        await store.append({
+          stream,
+          expected: 'no-stream',
+          events: encoded(stream, atSec, events, () => randomUUID()),
+        });
       }),
     );
   }

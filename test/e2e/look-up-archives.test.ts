@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,8 +45,7 @@ async function appendOrders(): Promise<void> {
     let prev = '';
     const encoded = events.map((event, revision) => {
       const metadata = { correlationId: 'test', actor: 'test', prev };
-      const id = `${stream}:${revision}`;
-      const one = encodeEvent({ id, stream, revision, atMs: createdAtSec * 1_000, event, metadata });
+      const one = encodeEvent({ id: randomUUID(), stream, revision, atMs: createdAtSec * 1_000, event, metadata });
       prev = one.hash;
       return one;
     });
