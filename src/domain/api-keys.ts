@@ -1,5 +1,5 @@
 import { oneOf } from './one-of.ts';
-/** What an API key may be allowed to do; a key without a list may do everything. */
+/** What an API key can be allowed to do; a key without a list of scopes may do everything. */
 export const SCOPES = [
   'payments:read',
   'payments:create',
@@ -13,7 +13,7 @@ export type Scope = (typeof SCOPES)[number];
 
 export const isScope = oneOf(SCOPES);
 
-/** What each scope lets a key do, for people. */
+/** Descriptions of the scopes, for people. */
 export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
   'payments:read': 'read payment sessions, refunds, transactions, timelines, proofs and the event feed',
   'payments:create': 'create and cancel payment sessions',
@@ -23,16 +23,16 @@ export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
   'settings:manage': 'read all settings, and change all but the webhook endpoint',
 };
 
-/** 1: the body, as every client can; 2: method, path and query as well. */
+/** 1: the signature covers the body, which every client can do; 2: method, path and query as well. */
 export type SignatureVersion = 1 | 2;
 
-/** What holds a key back. */
+/** Restrictions on an API key. */
 export interface KeyRestrictions {
-  /** Null: all. */
+  /** Null: all scopes. */
   readonly scopes: readonly Scope[] | null;
-  /** Addresses and CIDR ranges it may come from; empty: from anywhere. */
+  /** Addresses and CIDR ranges the key may be used from; empty: any address. */
   readonly addresses: readonly string[];
-  /** The lowest version of signatures that counts. */
+  /** The lowest signature version accepted. */
   readonly signatureVersion: SignatureVersion;
 }
 

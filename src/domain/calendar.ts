@@ -8,7 +8,7 @@ const MONTH = /^\d{4}-(?:0[1-9]|1[0-2])$/;
 
 const textOfDay = memoized(1_000, (day: number): string => new Date(day * DAY_SEC * 1000).toISOString().slice(0, 10));
 
-/** The day that holds a moment. */
+/** The day that contains a moment. */
 export const dayOf = (sec: number): string => textOfDay(Math.floor(sec / DAY_SEC));
 
 export const monthOf = (day: string): string => day.slice(0, 7);
@@ -28,7 +28,7 @@ export function nextMonth(month: string): string {
 
 export const lastDayOf = (month: string): string => dayBefore(firstDayOf(nextMonth(month)));
 
-/** Unix seconds of the first moment of a day. */
+/** Unix seconds of the start of a day. */
 export const startOfDaySec = (day: string): number => Date.parse(day) / 1000;
 export const dayBefore = (day: string): string => dayOf(startOfDaySec(day) - 1);
 export const dayAfter = (day: string): string => dayOf(startOfDaySec(day) + DAY_SEC);
@@ -36,13 +36,13 @@ export const dayAfter = (day: string): string => dayOf(startOfDaySec(day) + DAY_
 const DAY_SEC = 86_400;
 const STAMP = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?)(Z|[+-]\d{2}:\d{2})?$/;
 
-/** Whether the text is a moment such as `2026-10-31T18:00:00+09:00`, with an offset or without. */
+/** Whether the text is a timestamp such as `2026-10-31T18:00:00+09:00`, with or without an offset. */
 export const isStamp = (text: string): boolean => {
   const [, day, time, offset] = STAMP.exec(text) ?? [];
   return day !== undefined && isDay(day) && !Number.isNaN(Date.parse(`${day}T${time}${offset ?? 'Z'}`));
 };
 
-/** Unix milliseconds of a stamp with an offset; null for one without. */
+/** Unix milliseconds of a timestamp with an offset; null for one without. */
 export const momentOf = (stamp: string): number | null =>
   STAMP.exec(stamp)?.[3] === undefined ? null : Date.parse(stamp);
 
@@ -55,12 +55,12 @@ export function isTimeZone(name: string): boolean {
 }
 
 /**
- * Unix milliseconds at which clocks of the zone show the local time (`2026-10-31T18:00`); where they show it twice, the
- * second time.
+ * Unix milliseconds at which the local time (`2026-10-31T18:00`) occurs in the time zone; when it occurs twice, the
+ * second occurrence.
  */
 export function momentInZone(local: string, timeZone: string): number {
   const shownMs = Date.parse(`${local}Z`);
-  // Offsets are less than a day apart, so of both sides of a change one is right.
+  // Offsets differ by less than a day, so one of the two around a change is right.
   const [before, after] = [
     shownMs - offsetMs(shownMs - DAY_SEC * 1000, timeZone),
     shownMs - offsetMs(shownMs + DAY_SEC * 1000, timeZone),
@@ -68,7 +68,7 @@ export function momentInZone(local: string, timeZone: string): number {
   return after + offsetMs(after, timeZone) === shownMs ? after : before;
 }
 
-/** What clocks of the zone show less UTC. */
+/** Local time of the zone minus UTC. */
 function offsetMs(atMs: number, timeZone: string): number {
   const fields = {
     year: 'numeric',

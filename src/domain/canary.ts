@@ -1,6 +1,6 @@
 import type { Network } from './networks.ts';
 
-/** What a canary payment goes through, in order. */
+/** The steps of a canary payment, in order. */
 export const CANARY_STEPS = ['create', 'pay', 'seen', 'final', 'webhook', 'refund'] as const;
 export type CanaryStep = (typeof CANARY_STEPS)[number];
 
@@ -9,14 +9,14 @@ export interface CanaryStepTime {
   readonly ms: number;
 }
 
-/** The step that did not happen, and why, as far as it is known. */
+/** The step that failed, and why, as far as that is known. */
 export interface CanaryFailure {
   readonly step: CanaryStep;
   readonly reason: string;
 }
 
 /**
- * Of the networks: from the transaction to its block, from there to the session, on to finality, and a refund until it
+ * Per network: from the transaction to its block, from the block to the session, on to finality, and a refund until it
  * is complete.
  */
 const OF_NETWORK: Readonly<Record<Network, Pick<Record<CanaryStep, number>, 'pay' | 'seen' | 'final' | 'refund'>>> = {
@@ -26,7 +26,7 @@ const OF_NETWORK: Readonly<Record<Network, Pick<Record<CanaryStep, number>, 'pay
   solana: { pay: 30, seen: 15, final: 60, refund: 180 },
 };
 
-/** Seconds within which a step is to be over, each counted from the end of the one before. */
+/** Seconds allowed for a step, counted from the end of the previous one. */
 export function canaryPromiseSec(network: Network, step: CanaryStep): number {
   switch (step) {
     case 'create':

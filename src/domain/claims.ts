@@ -5,13 +5,13 @@ import { needsAcknowledgement, type Sender } from './senders.ts';
 import { oneOf } from './one-of.ts';
 
 /*
- * Where the address that paid cannot be refunded, the payer claims the payment: proves that it is theirs and names who
- * is to be paid.
+ * When the paying address cannot be refunded, the payer claims the payment: they prove that it is theirs and name the
+ * address to be paid.
  */
 
 /**
- * How a payer proves a payment: by the key that paid, by another payment from the same sender, or by people alone where
- * the chain names no sender.
+ * How a payer proves a payment: with the key that paid, with another payment from the same sender, or by the merchant's
+ * judgement alone when the chain names no sender.
  */
 export const EVIDENCE_KINDS = ['signature', 'test_payment', 'no_sender'] as const;
 export type EvidenceKind = (typeof EVIDENCE_KINDS)[number];
@@ -24,33 +24,33 @@ export function evidenceFor(fromAddress: string | null, sender: Sender | null | 
 }
 
 export type ClaimEvidence =
-  /** Of `claimText`; hex with `0x`: 65 bytes of secp256k1, 64 of Ed25519. */
+  /** Signs `claimText`; hex with `0x`: 65 bytes for secp256k1, 64 for Ed25519. */
   | { readonly kind: 'signature'; readonly number: string; readonly signature: string }
   /**
-   * The service chose the amount; a deposit of exactly this much from the same sender, in the same coin on the same
-   * network, is the evidence.
+   * The service chose the amount; the evidence is a deposit of exactly this amount from the same sender, in the same
+   * coin on the same network.
    */
   | { readonly kind: 'test_payment'; readonly amount: string }
   | { readonly kind: 'no_sender' };
 
-/** A claim as the signer sees it, with the transaction that it wants. */
+/** A claim as the signer sees it, with the transaction it asks for. */
 export interface OrderedClaim {
   readonly claimId: string;
   readonly evidence: ClaimEvidence;
 }
 
-/** What the paying wallet signs: every term by which a signature could be taken for another. */
+/** What the paying wallet signs: every term that keeps one signature from being mistaken for another. */
 export interface ClaimTerms {
   readonly sessionId: string;
   readonly mode: Mode;
   readonly network: Network;
   readonly depositKey: string;
   readonly coin: Coin;
-  /** Of the whole deposit, as `formatAmount` writes it. */
+  /** The amount of the whole deposit, as `formatAmount` writes it. */
   readonly amount: string;
-  /** In the one form that its network has for it. */
+  /** In the network's canonical form. */
   readonly payee: string;
-  /** Used once: no two claims have the same. */
+  /** Unique: no two claims share a number. */
   readonly number: string;
 }
 
@@ -67,7 +67,7 @@ export const claimText = ({ sessionId, mode, network, depositKey, coin, amount, 
     `number: ${number}`,
   ].join('\n');
 
-/** Whole coins that a test payment has at most. */
+/** The upper limit of a test payment, in whole coins. */
 export const MAX_TEST_COINS = 100;
 
 /** 128 random bits, base64url. */

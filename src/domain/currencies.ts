@@ -13,7 +13,7 @@ const MINOR_UNITS = new Map<string, number>(
   ),
 );
 
-/** Decimals a merchant may write for a coin amount. */
+/** Maximum decimals of a coin amount that a merchant writes. */
 export const COIN_MAX_DECIMALS = 6;
 
 /** An order currency: an ISO 4217 code or a coin, in upper case. */
@@ -21,15 +21,15 @@ export function isCurrency(code: string): boolean {
   return isCoin(code) || MINOR_UNITS.has(code);
 }
 
-/** A currency in which books are kept. */
+/** Whether books can be kept in the currency. */
 export const isFiat = (code: string): boolean => MINOR_UNITS.has(code);
 
-/** Decimals an amount of the currency may have at most: the ISO 4217 minor unit, 6 for coins. */
+/** Maximum decimals of an amount in the currency: the ISO 4217 minor unit, 6 for coins. */
 export function maxDecimals(currency: string): number {
   return isCoin(currency) ? COIN_MAX_DECIMALS : (MINOR_UNITS.get(currency) ?? 2);
 }
 
-/** Decimals an amount of the currency is padded to when shown: the minor unit, 2 for coins. */
+/** Decimals that an amount of the currency is padded to when shown: the minor unit, 2 for coins. */
 export function shownDecimals(currency: string): number {
   return isCoin(currency) ? 2 : (MINOR_UNITS.get(currency) ?? 2);
 }

@@ -1,18 +1,18 @@
 import type { MerchantId, NotificationId } from './ids.ts';
 
-/* An event goes to every endpoint that asks for it, each time as a delivery of its own, in a queue of its own. */
+/* An event goes to every endpoint that subscribes to it; each delivery is separate and has its own queue. */
 
-/** A merchant's default endpoint has the merchant's own queue. */
+/** A merchant's default endpoint uses the merchant's own queue. */
 export type QueueId = MerchantId | (string & { readonly further: 'QueueId' });
 
 /**
- * Names the delivery of an event: to the default endpoint it bears the event's own id, to a further one the endpoint's
- * beside it.
+ * The id of an event's delivery: the event's own id for the default endpoint; for a further endpoint, the event's id
+ * followed by the endpoint's.
  */
 export const deliveryIdOf = (event: NotificationId, furtherEndpointId: string | null): NotificationId =>
   (furtherEndpointId === null ? event : `${event}.${furtherEndpointId}`) as NotificationId;
 
-/** What receivers deduplicate by. */
+/** The id receivers deduplicate by. */
 export const eventIdOf = (delivery: NotificationId): NotificationId => delivery.split('.', 1)[0] as NotificationId;
 
 /** Null for the default endpoint. */
@@ -24,11 +24,11 @@ export function furtherEndpointOf(delivery: NotificationId): string | null {
 export const queueOfEndpoint = (merchantId: MerchantId, furtherEndpointId: string | null): QueueId =>
   furtherEndpointId === null ? merchantId : (`${merchantId}/${furtherEndpointId}` as QueueId);
 
-/** Names where an endpoint was reached before its URL changed, so that this is told there. */
+/** The id of an endpoint's former URL, so that the old URL is told about the change. */
 export const formerEndpointId = (endpointId: string, count: number): string => `${endpointId}.${count}`;
 const isFormer = (endpointId: string | null): endpointId is string => endpointId?.includes('.') === true;
 
-/** The queue that the delivery waits in: that of the endpoint it was decided for. */
+/** The queue a delivery waits in: that of the endpoint it was created for. */
 export const queueOf = (delivery: {
   readonly merchantId: MerchantId;
   readonly notificationId: NotificationId;

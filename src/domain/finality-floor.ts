@@ -2,16 +2,16 @@ import type { MerchantPolicy } from './events/merchant-events.ts';
 import { amountOf, least } from './money.ts';
 
 /**
- * The operator's bound on how soon a payment may count: merchants may ask for more safety, never for less. Only
- * Ethereum counts confirmations; every other network waits for its own finality, which no policy changes.
+ * The operator's lower bound on finality: merchants may ask for more safety, never for less. Only Ethereum counts
+ * confirmations; every other network waits for its own finality, which no policy changes.
  */
 export interface FinalityFloor {
   readonly ethereumConfirmations: number;
-  /** The most that a policy may let pass on confirmations alone. */
+  /** The highest amount that a policy may accept on confirmations alone. */
   readonly ethereumFinalizedFrom: string;
 }
 
-/** The policy as it holds: one that was written under another floor is raised to this one. */
+/** The effective policy: one written under another floor is raised to the current one. */
 export function withFloor(policy: MerchantPolicy, floor: FinalityFloor): MerchantPolicy {
   const { ethereumFinalizedFrom: asked } = policy;
   const bound = amountOf(floor.ethereumFinalizedFrom);

@@ -1,6 +1,6 @@
 import type { FinalityRule } from './events/session-events.ts';
 
-/** Heights of a chain as one look at it found them. */
+/** Block heights of a chain, all read at once. */
 export interface Heights {
   readonly headNumber: number;
   readonly finalizedNumber: number;

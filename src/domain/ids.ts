@@ -3,7 +3,7 @@ declare const brand: unique symbol;
 /** A primitive that only its own constructor or parser may produce. */
 export type Brand<Type, Name extends string> = Type & { readonly [brand]: Name };
 
-/** `live` moves real money on main networks, `test` lives on test networks or the sandbox. Nothing crosses. */
+/** `live` moves real money on main networks, `test` uses test networks or the sandbox. Nothing crosses. */
 export type Mode = 'live' | 'test';
 
 export const MODES: readonly Mode[] = ['live', 'test'];
@@ -18,7 +18,7 @@ export type RefundId = Brand<string, 'RefundId'>;
 export type TransactionId = Brand<string, 'TransactionId'>;
 /** `key_` and 20 base32 characters: the public name of an API key. */
 export type ApiKeyId = Brand<string, 'ApiKeyId'>;
-/** `pl_` and 20 base32 characters: 100 bits by chance. */
+/** `pl_` and 20 base32 characters: 100 random bits. */
 export type PaymentLinkId = Brand<string, 'PaymentLinkId'>;
 /** `evt_` and 19 digits: nanoseconds since the Unix epoch (specification, "Payment event body"). */
 export type NotificationId = Brand<string, 'NotificationId'>;
@@ -55,8 +55,8 @@ export function parsePaymentLinkId(text: string): PaymentLinkId | null {
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /**
- * RFC 4648 base32 in lower case, without padding. Written out, since what is pure runs without packages, projections
- * above all.
+ * RFC 4648 base32 in lower case, without padding. Implemented here because pure code, such as projections, uses no
+ * packages.
  */
 export function base32(bytes: Uint8Array): string {
   let text = '';

@@ -2,10 +2,10 @@ import type { Mode } from './ids.ts';
 import type { Network, NetworkSettings } from './networks.ts';
 
 /*
- * Main networks: chain ids, issuers' contracts and decimals as constants, since symbols and token lists lie. Sources:
- * tether.to "supported protocols", developers.circle.com "USDC contract addresses", docs.bnbchain.org (Binance-Peg
- * tokens, 18 decimals), TRON and Solana documentation for chain id and genesis hash. Circle ended USDC on TRON; a
- * merchant must switch it on.
+ * Main networks: chain ids, issuers' contracts and decimals as constants, since symbols and token lists cannot be
+ * trusted. Sources: tether.to "supported protocols", developers.circle.com "USDC contract addresses", docs.bnbchain.org
+ * (Binance-Peg tokens, 18 decimals), TRON and Solana documentation for chain id and genesis hash. Circle discontinued
+ * USDC on TRON; a merchant must enable it.
  */
 
 type Known = Omit<NetworkSettings, 'mode'>;
@@ -58,8 +58,7 @@ const MAIN_NETWORKS: Readonly<Record<Network, Known>> = {
 const test = { simulated: false, mainNetwork: false } as const;
 
 /**
- * Public test networks with the tokens of their issuers' faucets where there are any, mocks elsewhere. Mocks come and
- * go:
+ * Public test networks with the issuers' faucet tokens where they exist, mock tokens elsewhere. Mocks come and go:
  * `TEST_NETWORKS` replaces any of these settings.
  */
 const TEST_NETWORKS: Readonly<Record<Network, Known>> = {
@@ -99,7 +98,7 @@ const TEST_NETWORKS: Readonly<Record<Network, Known>> = {
   },
 };
 
-/** The settings of a public network: the main one in live mode, a test network in test mode. */
+/** The settings of a public network: the main network in live mode, a test network in test mode. */
 export function knownNetwork(mode: Mode, network: Network): NetworkSettings {
   return { ...(mode === 'live' ? MAIN_NETWORKS : TEST_NETWORKS)[network], mode };
 }

@@ -1,9 +1,8 @@
 import { must } from './must.ts';
 
 /**
- * A pure function that remembers what it said of the last `limit` keys or so: the only state that pure folders keep
- * between calls, since nobody can tell it from the function alone. A rebuild of look-ups costs 1.6 times as much
- * without it.
+ * A pure function that remembers its results for about `limit` keys. This is the only state that pure folders keep
+ * between calls, because callers cannot observe it. Without it, rebuilding the look-ups takes 1.6 times as long.
  */
 export function memoized<Key, Value>(limit: number, compute: (key: Key) => Value): (key: Key) => Value {
   const known = new Map<Key, Value>();
@@ -17,7 +16,7 @@ export function memoized<Key, Value>(limit: number, compute: (key: Key) => Value
   };
 }
 
-/** As `memoized`, of the last call alone. Arguments are the same when they are identical. */
+/** Like `memoized`, but for the last call only. Arguments are compared by identity. */
 export function rememberingLast<Arguments extends readonly unknown[], Value>(
   compute: (...given: Arguments) => Value,
 ): (...given: Arguments) => Value {

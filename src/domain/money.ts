@@ -12,7 +12,7 @@ export const isCoin = (text: string): text is Coin => text === 'USDT' || text ==
  * decimals), so amounts of one coin on different networks add up without rounding.
  */
 export const SCALE = 18;
-/** Powers of ten by exponent: computing them anew costs more than the sums they are for. */
+/** Powers of ten by exponent: computing them anew costs more than the arithmetic that uses them. */
 const POWERS: readonly bigint[] = Array.from({ length: 2 * SCALE + 1 }, (_, exponent) => 10n ** BigInt(exponent));
 function powerOf(exponent: number): bigint {
   const power = POWERS[exponent];
@@ -41,14 +41,14 @@ export function parseAmount(text: string): bigint | null {
   return BigInt(must(match[1]) + fraction) * powerOf(SCALE - fraction.length);
 }
 
-/** Like `parseAmount` for text the service wrote itself, such as event data: anything unreadable is a bug. */
+/** Like `parseAmount` for text the service wrote itself, such as event data: unreadable text is a bug. */
 export const amountOf = memoized(4_096, (text: string): bigint => {
   const units = parseAmount(text);
   if (units === null) throw new Error(`not an amount in normal form: ${text.slice(0, MAX_TEXT_LENGTH)}`);
   return units;
 });
 
-/** Reads what `formatAmount` wrote: a balance of the service's own, of any size and sign. Anything else is a bug. */
+/** Reads what `formatAmount` wrote: one of the service's own balances, of any size and sign. Anything else is a bug. */
 export function signedAmountOf(text: string): bigint {
   const point = text.indexOf('.');
   if (point < 0) return BigInt(text) * ONE;
@@ -80,7 +80,7 @@ export function fromTokenUnits(units: bigint, decimals: number): bigint {
   return units * powerOf(SCALE - decimals);
 }
 
-/** Whether a token of so many decimals can express the amount exactly. */
+/** Whether a token with that many decimals can express the amount exactly. */
 export const fitsDecimals = (units: bigint, decimals: number): boolean => units % powerOf(SCALE - decimals) === 0n;
 
 /** 10^-18 units to token base units. Throws when the token cannot express the amount exactly. */
@@ -89,10 +89,10 @@ export function toTokenUnits(units: bigint, decimals: number): bigint {
   return units / powerOf(SCALE - decimals);
 }
 
-/** Rounding up may add so much at most, in thousandths of what is converted. */
+/** The most that rounding up may add, in thousandths of the converted amount. */
 const MOST_ADDED = 1n;
 
-/** `units * rate` rounded up to the fewest decimals, from the least to the most, that add at most a thousandth. */
+/** `units * rate` rounded up to the fewest decimals, between least and most, that add at most a thousandth. */
 export function convertForPayer(units: bigint, rate: string, leastDecimals: number, mostDecimals: number): bigint {
   const exact = units * amountOf(rate);
   for (let decimals = leastDecimals; decimals < mostDecimals; decimals += 1) {
@@ -110,8 +110,8 @@ export function convertRoundingDown(units: bigint, rate: string, decimals: numbe
 const SHOWN_RATE_DECIMALS = 4;
 
 /**
- * The rate that the amounts themselves say: `due` for `amount`, with the fewest decimals (from four on) whose product
- * with the amount gives what is due to its last digit. The locked rate would not, since what is due is rounded up.
+ * The rate implied by the amounts: `due` for `amount`, with the fewest decimals (four or more) whose product with the
+ * amount gives exactly what is due. The locked rate would not, because the amount due is rounded up.
  */
 export function shownRate(amount: string, due: string): string {
   const [total, owed] = [amountOf(amount), amountOf(due)];
@@ -126,13 +126,13 @@ export function shownRate(amount: string, due: string): string {
 
 const nearest = (dividend: bigint, divisor: bigint): bigint => (2n * dividend + divisor) / (2n * divisor);
 
-/** The least amount of so many decimals that is not less. */
+/** The smallest amount with that many decimals that is not less. */
 export const roundedUp = (units: bigint, decimals: number): bigint => {
   const step = powerOf(SCALE - decimals);
   return ((units + step - 1n) / step) * step;
 };
 
-/** The most of so many decimals that is not more. */
+/** The largest amount with that many decimals that is not more. */
 export const roundedDown = (units: bigint, decimals: number): bigint => units - (units % powerOf(SCALE - decimals));
 
 function roundTo(doubleScaled: bigint, decimals: number, up: boolean): bigint {

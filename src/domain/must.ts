@@ -1,6 +1,6 @@
 /**
- * What the code around guarantees and its types cannot say. That it is absent is a bug: the work at hand ends there,
- * rather than going on with a hole.
+ * Asserts a value that the surrounding code guarantees but its types cannot express. A missing value is a bug: the
+ * current work fails instead of continuing without it.
  */
 export function must<Value>(value: Value): NonNullable<Value> {
   if (value === undefined || value === null) throw new Error('what must be there is absent: this is a bug');

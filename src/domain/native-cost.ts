@@ -1,9 +1,9 @@
 import type { TransactionDraft } from './events/transaction-draft.ts';
 
-/** 10^-18 units of one sun and one lamport. */
+/** 10^-18 units per sun and per lamport. */
 const SUN = 10n ** 12n;
 const LAMPORT = 10n ** 9n;
-/** The fee limit of TRON is about energy alone; a transfer of the coin may have to make the account. */
+/** TRON's fee limit covers energy only; a transfer of the coin may also have to create the account. */
 const TRON_BANDWIDTH_SUN = 500_000n;
 const TRON_ACTIVATION_SUN = 1_100_000n;
 const SOLANA_SIGNATURE_LAMPORTS = 5_000n;
@@ -12,7 +12,7 @@ const SOLANA_BASE_LAMPORTS = 2n * SOLANA_SIGNATURE_LAMPORTS + 2_039_280n;
 const SOLANA_COMPUTE_UNITS = 80_000n;
 const MICRO = 1_000_000n;
 
-/** The most that a transaction can take of its network's native coin, in 10^-18 units. */
+/** The most native coin that a transaction can use, in 10^-18 units. */
 export function mostNative(draft: TransactionDraft): bigint {
   switch (draft.kind) {
     case 'evm':

@@ -2,23 +2,23 @@ import { amountOf } from './money.ts';
 import type { Network } from './networks.ts';
 
 /**
- * How much of a network's native coin the treasury may give away: what is sent and the most that fees can burn. Amounts
- * are decimal text in its units.
+ * Limits on how much native coin the treasury may spend: the amount sent plus the highest possible fees. Amounts are
+ * decimal text in units of the coin.
  */
 export interface NativeLimits {
   readonly perTransaction: string;
   readonly perHour: string;
   readonly perDay: string;
-  /** Ethereum and BSC: for a unit of gas, priority fee included. */
+  /** Ethereum and BSC: per unit of gas, including the priority fee. */
   readonly maxGasPriceGwei: string;
   readonly maxPriorityFeeGwei: string;
-  /** Solana: for a compute unit. */
+  /** Solana: per compute unit. */
   readonly maxPriorityFeeMicroLamports: string;
 }
 
 const none = { maxGasPriceGwei: '0', maxPriorityFeeGwei: '0', maxPriorityFeeMicroLamports: '0' };
 
-/** Enough for some hundred payouts a day on a dear day; an operator who pays out more says so. */
+/** Enough for several hundred payouts on a day of high fees; an operator with more payouts raises it. */
 const DEFAULT_NATIVE_LIMITS: Readonly<Record<Network, NativeLimits>> = {
   ethereum: {
     ...none,
@@ -47,5 +47,5 @@ export const nativeLimitsOf = (network: Network, change: NativeLimitsChange = {}
   ...change[network],
 });
 
-/** A decimal text of gwei in wei. */
+/** Converts gwei as decimal text to wei. */
 export const gwei = (text: string): bigint => amountOf(text) / 10n ** 9n;

@@ -15,10 +15,7 @@ export function addressFamilyOf(network: Network): AddressFamily {
   return network === 'ethereum' || network === 'bsc' ? 'evm' : network;
 }
 
-/**
- * The same for every way of writing one address: on EVM networks the letter case tells no addresses apart, on the
- * others it does.
- */
+/** A comparable form of an address: EVM addresses ignore letter case, the others do not. */
 export const comparableAddress = (family: AddressFamily, address: string): string =>
   family === 'evm' ? address.toLowerCase() : address;
 
@@ -30,7 +27,7 @@ export const NATIVE_COIN = { ethereum: 'ETH', bsc: 'BNB', tron: 'TRX', solana: '
 export type NativeCoin = (typeof NATIVE_COIN)[Network];
 export const NATIVE_DECIMALS: Readonly<Record<Network, number>> = { ethereum: 18, bsc: 18, tron: 6, solana: 9 };
 
-/** A token contract (or mint) that counts as the coin. Anything else never counts, whatever its symbol says. */
+/** A token contract (or mint) that counts as the coin. Nothing else ever counts, whatever its symbol. */
 export interface Token {
   readonly coin: Coin;
   /** EVM: checksummed hex. TRON: base58. Solana: the mint in base58. */
@@ -45,25 +42,26 @@ export interface NetworkSettings {
   /** EVM and TRON: the decimal chain id. Solana: the genesis hash. */
   readonly chainId: string;
   readonly tokens: readonly Token[];
-  /** True for the sandbox's stand-in chains that are not the real node software; shown wherever the network shows. */
+  /**
+   * True for the sandbox's simulated chains, which do not run the real node software; shown wherever the network is
+   * shown.
+   */
   readonly simulated: boolean;
-  /** Wallet links that know only main networks are left out elsewhere, so that a test page never moves real money. */
+  /** Wallet links that only know main networks are left out elsewhere, so that a test page never moves real money. */
   readonly mainNetwork: boolean;
   /** Public explorer with `{hash}` for the transaction; null where there is none (local chains). */
   readonly explorerTransactionUrl: string | null;
-  /** Where it differs from the main network's. */
+  /** Set where it differs from the main network's. */
   readonly usualFinality?: UsualFinality;
 }
 
-/**
- * What a payment usually waits for until the chain calls its block final; told to payers as "about", and never a rule.
- */
+/** How long a payment usually waits until its block is final; shown to payers as "about", never used as a rule. */
 export interface UsualFinality {
   readonly blocks: number;
   readonly seconds: number;
 }
 
-/** Ethereum: two epochs and what was begun. BSC: fast finality. TRON: 19 of 27 producers. Solana: 32 slots. */
+/** Ethereum: two epochs and the one in progress. BSC: fast finality. TRON: 19 of 27 producers. Solana: 32 slots. */
 const USUAL_FINALITY: Readonly<Record<Network, UsualFinality>> = {
   ethereum: { blocks: 75, seconds: 900 },
   bsc: { blocks: 3, seconds: 2 },

@@ -11,7 +11,7 @@ import {
 } from './notifications.ts';
 import { isOptionalType, isSettingsType, type OptionalType, type WebhookType } from './notification-types.ts';
 
-/** The session that samples speak of: in the form of a real one, and no real one. */
+/** The session that samples describe: has the form of a real id but never belongs to a session. */
 const SAMPLE_SESSION_ID = `cs_sample${'a'.repeat(26)}` as SessionId;
 const SAMPLE_REFUND_ID = `re_sample${'a'.repeat(20)}` as RefundId;
 
@@ -67,7 +67,7 @@ function sampleNotice(type: OptionalType): Notice {
   return { type, held: '0.00', coin: 'USDT', transfer, reason: SAMPLE_REASONS[type] ?? null };
 }
 
-/** A notification as a merchant would get it, for trying out an endpoint. */
+/** A notification as a merchant would receive it, for testing an endpoint. */
 export function sampleNotification(
   type: WebhookType,
   id: NotificationId,

@@ -1,5 +1,5 @@
 import { oneOf } from './one-of.ts';
-/** Told to every merchant's default endpoint (specification, "Event types"). */
+/** Sent to every merchant's default endpoint (specification, "Event types"). */
 export const OUTCOME_TYPES = [
   'payment.completed',
   'payment.failed',
@@ -9,7 +9,7 @@ export const OUTCOME_TYPES = [
   'refund.failed',
 ] as const;
 
-/** Told to those who ask for them: what happens to a session beside its outcome. */
+/** Sent to those who subscribe: what happens to a session besides its outcome. */
 export const OPTIONAL_TYPES = [
   'payment.processing',
   'payment.partially_paid',
@@ -23,13 +23,13 @@ export const OPTIONAL_TYPES = [
   'claim.rejected',
 ] as const;
 
-/** Told to every merchant, chosen or not, since whoever could choose could also silence them. */
+/** Sent to every merchant, subscribed or not: whoever could unsubscribe could also silence them. */
 export const SETTINGS_TYPES = ['settings.changed', 'settings.change_scheduled', 'settings.change_withdrawn'] as const;
 
 export type SettingsType = (typeof SETTINGS_TYPES)[number];
 export type OutcomeType = (typeof OUTCOME_TYPES)[number];
 export type OptionalType = (typeof OPTIONAL_TYPES)[number];
-/** What an endpoint can choose. */
+/** The types an endpoint can subscribe to. */
 export type NotificationType = OutcomeType | OptionalType;
 export type WebhookType = NotificationType | SettingsType;
 
@@ -41,6 +41,6 @@ export const isSettingsType = oneOf(SETTINGS_TYPES);
 export const isOutcomeType = oneOf(OUTCOME_TYPES);
 export const isWebhookType = oneOf(WEBHOOK_TYPES);
 
-/** What an endpoint can ask for in the object of each event, beside what is always there. */
+/** Fields that an endpoint can request in each event's object, in addition to the standard ones. */
 export const NOTIFICATION_FIELDS = ['received', 'due', 'excess', 'network', 'tx_hash', 'failure_reason'] as const;
 export type NotificationField = (typeof NOTIFICATION_FIELDS)[number];

@@ -25,7 +25,7 @@ export const NOTIFICATION_TYPE_OF = {
 
 export type NotifyingEvent = Extract<DomainEvent, { type: keyof typeof NOTIFICATION_TYPE_OF }>;
 
-/** Which domain events an optional type can come from. */
+/** The domain events that an optional type can come from. */
 const NOTICED_EVENTS: ReadonlySet<string> = new Set<DomainEvent['type']>([
   'DepositDetected',
   'DepositConfirmed',
@@ -50,14 +50,14 @@ export type SessionFacts = Pick<SessionCreated['data'], 'sessionId' | 'merchantI
 export type PaymentNoticeType = Extract<OptionalType, `payment.${string}`>;
 type NoticedTransfer = Pick<DepositFacts, 'amount' | 'coin' | 'network' | 'txHash'>;
 
-/** What an optional notification says: the state of the session after the event. */
+/** The contents of an optional notification: the state of the session after the event. */
 export type Notice =
   | {
       readonly type: PaymentNoticeType;
-      /** Final on-time money that the merchant holds, of the session's coin. */
+      /** Final on-time money that the merchant holds, in the session's coin. */
       readonly held: string;
       readonly coin: Coin;
-      /** The transfer that it is about. */
+      /** The transfer it is about. */
       readonly transfer: NoticedTransfer;
       readonly reason: 'after_deadline' | 'after_cancel' | 'wrong_coin' | 'wrong_network' | null;
     }
@@ -73,7 +73,7 @@ export type Notice =
       readonly claimId: string;
       readonly payee: string;
       readonly evidence: EvidenceKind;
-      /** The deposit that is claimed. */
+      /** The claimed deposit. */
       readonly transfer: NoticedTransfer;
     };
 
@@ -83,7 +83,7 @@ export interface Notification {
   readonly type: WebhookType;
   readonly merchantId: MerchantId;
   readonly mode: Mode;
-  /** What it is about: a session, or the merchant itself. */
+  /** The subject: a session, or the merchant itself. */
   readonly sessionId: SessionId | MerchantId;
   readonly body: string;
 }
@@ -101,7 +101,7 @@ export interface PaymentObject {
   readonly after_expiry?: true;
 }
 
-/** `data.object` of an optional payment event: the same, with its subject. */
+/** `data.object` of an optional payment event: the same fields, plus its subject. */
 export interface PaymentNoticeObject extends Omit<PaymentObject, 'status' | 'after_expiry'> {
   readonly status: 'processing' | 'partially_paid' | 'overpaid' | 'late' | 'wrong_coin' | 'reversed' | 'restored';
   readonly reason?: 'after_deadline' | 'after_cancel' | 'wrong_coin' | 'wrong_network';
@@ -150,14 +150,14 @@ export interface NotificationBody {
 
 const NANOSECONDS_IN_MS = 1_000_000n;
 
-/** The id of a notification, with which that of each delivery begins, is the moment of its decision in nanoseconds. */
+/** A notification id, which also starts the id of each delivery, is the time of its decision in nanoseconds. */
 export const decidedAtMs = (id: NotificationId): number =>
   Number(BigInt(eventIdOf(id).slice('evt_'.length)) / NANOSECONDS_IN_MS);
 
-/** Without conversion one unit of the order currency is one unit of the coin. */
+/** Without conversion, one unit of the order currency equals one unit of the coin. */
 const NO_CONVERSION = '1';
 
-/** Writes the notification of an event: `atMs` is when it was committed, `facts` how its session began. */
+/** Writes the notification of an event: `atMs` is its commit time, `facts` describe how its session began. */
 export function notificationOf(
   notificationId: NotificationId,
   atMs: number,
@@ -175,7 +175,7 @@ export function notificationOf(
   );
 }
 
-/** The same of a notice. */
+/** Writes the notification of a notice. */
 export function noticeNotification(
   notificationId: NotificationId,
   atMs: number,
@@ -188,10 +188,10 @@ export function noticeNotification(
   );
 }
 
-/** What an endpoint can be told beside what every endpoint is told; null where there is none. */
+/** Optional fields that an endpoint can request; null where there is no value. */
 export type NotificationDetails = Readonly<Partial<Record<NotificationField, string | null>>>;
 
-/** The body with the details that were asked for behind what it always says of its object. */
+/** Adds the requested optional fields to the object, after the standard ones. */
 export function withDetails(body: string, details: NotificationDetails, fields: readonly NotificationField[]): string {
   const asked = fields.filter((field) => details[field] !== undefined).map((field) => [field, details[field]] as const);
   if (asked.length === 0) return body;

@@ -1,4 +1,4 @@
-/** Guard of one of some names. */
+/** Type guard for a fixed set of names. */
 export const oneOf =
   <Name extends string>(names: readonly Name[]) =>
   (text: string): text is Name =>

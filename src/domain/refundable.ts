@@ -2,9 +2,7 @@ import { COIN_MAX_DECIMALS } from './currencies.ts';
 import type { DepositKind } from './events/session-events.ts';
 import { fromTokenUnits } from './money.ts';
 
-/**
- * The least that a refund can be asked for, in 10^-18 units: less than this of a deposit is worth nobody's transaction.
- */
+/** The smallest refund that can be requested, in 10^-18 units: less than this is not worth a transaction. */
 const LEAST_REFUND = fromTokenUnits(1n, COIN_MAX_DECIMALS);
 
 interface FinalDeposit {
@@ -15,7 +13,7 @@ interface FinalDeposit {
 }
 
 /**
- * What a refund that names no deposit may take of one: nothing of dust, and nothing of money without a single payer.
+ * How much of a deposit a refund that names none may use: nothing of dust, and nothing of money without a single payer.
  */
 export const refundableOf = ({ kind, fromAddress, left }: FinalDeposit): bigint =>
   kind === 'dust' || fromAddress === null || left < LEAST_REFUND ? 0n : left;

@@ -1,6 +1,6 @@
 import type { ErrorCode } from './errors.ts';
 
-/** A refused command: a value, never an exception. `param` names the request field that is at fault. */
+/** A refused command: a value, never an exception. `param` names the request field at fault. */
 export interface Refusal {
   readonly code: ErrorCode;
   readonly message: string;
@@ -11,7 +11,7 @@ export interface Refusal {
 export const textOfRefusal = ({ message, param }: Refusal): string =>
   param === undefined || message.startsWith(param) ? message : `${param}: ${message}`;
 
-/** What a decider answers: events to append (none for a repeated command), or why not. */
+/** A decider's answer: events to append (none for a repeated command), or the refusal. */
 export type Decision<Event> =
   | { readonly ok: true; readonly events: readonly Event[] }
   | { readonly ok: false; readonly refusal: Refusal };

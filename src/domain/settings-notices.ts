@@ -2,16 +2,16 @@ import type { GuardedChange, MerchantPolicy } from './events/merchant-events.ts'
 import type { NotificationId } from './ids.ts';
 import type { SettingsType } from './notification-types.ts';
 
-/** What a merchant is told of a change of its settings. */
+/** What a merchant is told about a change of its settings. */
 export interface SettingsNotice {
   readonly type: SettingsType;
   readonly status: 'changed' | 'scheduled' | 'withdrawn' | 'refused';
   readonly change: GuardedChange;
-  /** Null for what took effect without waiting. */
+  /** Null for a change that took effect without waiting. */
   readonly changeId: string | null;
   readonly takesEffectAtSec: number;
   readonly changedBy: 'merchant' | 'operator';
-  /** Why it is not possible any more. */
+  /** Why the change is no longer possible. */
   readonly refusal: string | null;
 }
 
@@ -22,7 +22,7 @@ export const SETTING_KINDS = [
   'change_delay',
 ] as const satisfies readonly GuardedChange['kind'][];
 
-/** `data.object` of a settings event; of a kind only its own fields are there. */
+/** `data.object` of a settings event; each kind has only its own fields. */
 export interface SettingsObject {
   readonly setting: GuardedChange['kind'];
   readonly status: SettingsNotice['status'];
@@ -36,7 +36,7 @@ export interface SettingsObject {
 type WireValue = string | number | boolean | null | readonly string[];
 export type ChangeObject = Readonly<Record<string, WireValue>>;
 
-/** The names that merchants know the fields of their policy by. */
+/** The policy field names that merchants know. */
 export const POLICY_NAMES = {
   settlementCoin: 'settlement_currency',
   networks: 'networks',
@@ -61,7 +61,7 @@ const ENDPOINT_NAMES = {
   standardWebhooks: 'standard_webhooks',
 } as const satisfies Record<keyof Extract<GuardedChange, { kind: 'webhook_endpoint' }>['set'], string>;
 
-/** The fields that a change sets, with the names that merchants know. Who agreed to it stays with the operator. */
+/** The fields that a change sets, under the names merchants know. Who approved it is not disclosed. */
 export function changeObject(change: GuardedChange): ChangeObject {
   switch (change.kind) {
     case 'webhook_endpoint':
@@ -100,7 +100,7 @@ const SAMPLE_STATUS = {
   'settings.change_withdrawn': 'withdrawn',
 } as const;
 
-/** A notice as a merchant would get it, for trying out an endpoint. */
+/** A notice as a merchant would receive it, for testing an endpoint. */
 export function sampleSettingsBody(type: SettingsType, id: NotificationId, atMs: number): string {
   return settingsBody(id, atMs, {
     type,

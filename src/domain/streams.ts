@@ -1,34 +1,34 @@
 import type { MerchantId, Mode, NotificationId, PaymentLinkId, SessionId } from './ids.ts';
 import type { AddressFamily, Network } from './networks.ts';
 
-/* Stream names. Mode and merchant are in every key that is not already unique by its id. */
+/* Stream names. Every key that is not already unique by its id includes mode and merchant. */
 
 export const sessionStream = (id: SessionId): string => `${SESSION_PREFIX}${id}`;
 export const merchantStream = (id: MerchantId): string => `${MERCHANT_PREFIX}${id}`;
 export const deliveryStream = (id: NotificationId): string => `${DELIVERY_PREFIX}${id}`;
 export const addressesStream = (mode: Mode, family: AddressFamily): string => `addresses-${mode}-${family}`;
-/** What addresses of a family are derived from, and whether the signer calls it its own. */
+/** What addresses of a family are derived from, and whether the signer recognises it. */
 export const addressSourceStream = (mode: Mode, family: AddressFamily): string => `address-source-${mode}-${family}`;
 export const coverageStream = (mode: Mode, network: Network): string => `coverage-${mode}-${network}`;
-/** Ranges that an operator had read again: beside the coverage, whose last event is the watcher's own cursor. */
+/** Ranges that an operator had read again: separate from the coverage, whose last event is the watcher's own cursor. */
 export const rescansStream = (mode: Mode, network: Network): string => `rescans-${mode}-${network}`;
 export const treasuryStream = (mode: Mode, network: Network): string => `${TREASURY_PREFIX}${mode}-${network}`;
-/** One transfer's own stream, once somebody decides about it. */
+/** A transfer's own stream, created with the first decision about it. */
 export const transferStream = (mode: Mode, depositKey: string): string => `${TRANSFER_PREFIX}${mode}-${depositKey}`;
 export const idempotencyStream = (mode: Mode, merchant: MerchantId, keyHash: string): string =>
   `idempotency-${mode}-${merchant}-${keyHash}`;
 export const ledgerPeriodsStream = (mode: Mode): string => `ledger-periods-${mode}`;
-/** What the books gave out as files. */
+/** Files issued from the books. */
 export const documentsStream = (mode: Mode): string => `ledger-documents-${mode}`;
-/** Of a closed month, one event for the operator and each merchant. */
+/** A closed month: one event for the operator and one per merchant. */
 export const statementsStream = (mode: Mode, month: string): string => `ledger-statements-${mode}-${month}`;
 export const adjustmentsStream = (mode: Mode): string => `${ADJUSTMENTS_PREFIX}${mode}`;
 export const secretsStream = (purpose: SecretPurpose): string => `secrets-${purpose}`;
 export const personStream = (personId: string): string => `${PERSON_PREFIX}${personId}`;
 export const paymentLinkStream = (id: PaymentLinkId): string => `${PAYMENT_LINK_PREFIX}${id}`;
-/** Payments of our own on a network, by which the whole way is tried. */
+/** Canary payments on a network, which test the whole path. */
 export const canaryStream = (mode: Mode, network: Network): string => `canary-${mode}-${network}`;
-/** What coins were worth in the currencies that books are kept in. */
+/** Values of coins in the currencies of the books. */
 export const BOOK_RATES_STREAM = 'ledger-rates';
 export const AUDIT_STREAM = 'audit';
 export const OPERATOR_ACTS_STREAM = 'operator-acts';
@@ -42,8 +42,8 @@ export const PERSON_PREFIX = 'person-';
 export const PAYMENT_LINK_PREFIX = 'payment-link-';
 
 /**
- * What nodes share sealed in the log: secrets of their own, a text that tries the key of personal data, and keys that
- * were retired.
+ * What nodes share sealed in the event log: their own secrets, a text that checks the key for personal data, and
+ * retired keys.
  */
 export const SECRET_PURPOSES = [
   ...(['session-id', 'list-cursor', 'personal-data-check'] as const),

@@ -1,12 +1,12 @@
-/** Turns of one round over the addresses of ended sessions. */
+/** Turns of one sweep over the addresses of ended sessions. */
 export const TURNS = 4_096;
 
-/** A session that ended within this time is looked at often. */
+/** A session that ended within this time is checked often. */
 export const RECENT_SEC = 24 * 3600;
 
 /**
- * The turn of an address: the same in every round and in every run, so that a restart goes on where the last run was.
- * FNV-1a.
+ * The turn of an address: the same in every sweep and every run, so that a restart continues where the last run
+ * stopped. FNV-1a.
  */
 export function turnOf(address: string): number {
   let hash = 0x811c9dc5;

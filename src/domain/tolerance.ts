@@ -5,8 +5,8 @@ import { basisPointsOf } from './percent.ts';
 import { must } from './must.ts';
 
 /**
- * What may be missing of what is due, in 10^-18 units. Without a share it is the amount that the merchant set; with one
- * it is the share, and an amount above zero caps it. Never more than the operator's percentage.
+ * How much of the amount due may be missing, in 10^-18 units. Without a percentage it is the amount that the merchant
+ * set; with one it is the percentage, capped by an amount above zero. Never more than the operator's percentage.
  */
 export function toleranceOf({ tolerance, tolerancePercent }: TolerancePolicy, due: bigint, maxPercent: number): bigint {
   const amount = amountOf(tolerance);

@@ -3,11 +3,13 @@ import type { Mode } from '../ids.ts';
 import type { Network } from '../networks.ts';
 
 /*
- * The storage format of the streams `ledger-adjustments-<mode>`: entries that people post by hand. What was posted is
- * never changed; another entry takes it back.
+ * The storage format of the streams `ledger-adjustments-<mode>`: entries posted by hand. A posted entry never changes;
+ * another entry reverses it.
  */
 
-/** What is posted; amounts are decimal strings, above zero a debit, below zero a credit, and add up to zero. */
+/**
+ * The entry to be posted. Amounts are decimal strings: positive is a debit, negative a credit, and they add up to zero.
+ */
 export interface AdjustmentTerms {
   readonly adjustmentId: string;
   readonly mode: Mode;
@@ -15,9 +17,9 @@ export interface AdjustmentTerms {
   readonly coin: BookedCoin;
   readonly lines: readonly { readonly account: string; readonly amount: string }[];
   readonly reason: string;
-  /** SHA-256 of the document that it rests on, in hex; the document itself is kept elsewhere. */
+  /** SHA-256 of the supporting document, in hex; the document itself is kept elsewhere. */
   readonly attachment: string | null;
-  /** The adjustment that it takes back. */
+  /** The adjustment that this one reverses. */
   readonly reverses: string | null;
   readonly proposedBy: string;
 }
@@ -28,14 +30,14 @@ export interface AdjustmentProposed {
 }
 
 /**
- * Two people other than who proposed it agreed, with keys that the signer checks; it repeats the terms, so that books
- * can be kept from it alone.
+ * Two people other than the proposer approved, with keys that the signer checks. Repeats the terms, so that books can
+ * be kept from this event alone.
  */
 export interface AdjustmentPosted {
   readonly type: 'AdjustmentPosted';
   readonly data: AdjustmentTerms & {
     readonly approvers: readonly string[];
-    /** Id of the event that posted what this one takes back. */
+    /** Id of the event that posted the reversed adjustment. */
     readonly reversesEvent: string | null;
     readonly postedAtSec: number;
   };

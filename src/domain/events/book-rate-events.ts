@@ -1,12 +1,12 @@
 /**
- * `ledger-rates`: what coins were worth, as somebody outside said. A rate is never changed: another moment has another
- * one.
+ * `ledger-rates`: values of coins as published by an outside source. A rate never changes; another moment has another
+ * rate.
  */
 export interface BookRatesRecorded {
   readonly type: 'BookRatesRecorded';
   readonly data: {
     readonly currency: string;
-    /** Who says so, such as `ECB` or `Kraken, daily close`. */
+    /** The source, such as `ECB` or `Kraken, daily close`. */
     readonly source: string;
     readonly rates: readonly BookRate[];
     readonly actor: string;
@@ -17,6 +17,6 @@ export interface BookRatesRecorded {
 export interface BookRate {
   readonly coin: string;
   readonly atSec: number;
-  /** Units of the currency for one of the coin. */
+  /** Units of the currency per unit of the coin. */
   readonly rate: string;
 }

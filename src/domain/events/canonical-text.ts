@@ -1,4 +1,4 @@
-/** What an event's hash covers: everything but the hash itself and where its store put it. */
+/** What an event's hash covers: everything except the hash itself and the position its store assigned. */
 export interface HashedParts {
   readonly stream: string;
   readonly revision: number;

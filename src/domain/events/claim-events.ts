@@ -1,9 +1,9 @@
 import type { ClaimEvidence } from '../claims.ts';
 
-/* A payer's claims, in the `session-<id>` stream. Approving one is a refund: `RefundRequested` names it. */
+/* A payer's claims, in the `session-<id>` stream. An approval is a refund: `RefundRequested` names the claim. */
 
 /**
- * The payer says that a deposit is theirs and who is to have its refund. A signature was verified before this was
+ * The payer claims a deposit and names the address for its refund. A signature is verified before this event is
  * written.
  */
 export interface ClaimFiled {
@@ -11,7 +11,7 @@ export interface ClaimFiled {
   readonly data: {
     readonly claimId: string;
     readonly depositKey: string;
-    /** In the one form that the deposit's network has for it. */
+    /** In the canonical form of the deposit's network. */
     readonly payee: string;
     readonly evidence: ClaimEvidence;
     /** The payer's own words, sealed with the session's key; null when there are none. */
@@ -20,7 +20,10 @@ export interface ClaimFiled {
   };
 }
 
-/** Turned down, or withdrawn within its waiting time; then its refund fails with it. */
+/**
+ * The merchant rejected the claim, or an approved claim was withdrawn within its waiting time; then its refund fails
+ * too.
+ */
 export interface ClaimRejected {
   readonly type: 'ClaimRejected';
   readonly data: {
@@ -34,7 +37,7 @@ export interface ClaimRejected {
 /** The claim that a refund approves. */
 export interface RefundClaim {
   readonly claimId: string;
-  /** Nothing is signed before; until shortly before it the claim can be withdrawn. */
+  /** Nothing is signed before this time; until shortly before it the claim can be withdrawn. */
   readonly payableFromSec: number;
 }
 

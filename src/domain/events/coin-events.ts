@@ -1,6 +1,6 @@
 import type { Coin } from '../money.ts';
 
-/** One provider's quote as it was used, or why it was not. */
+/** One provider's quote as it was used, or why it was not used. */
 export interface QuoteEvidence {
   readonly provider: string;
   readonly rate: string | null;
@@ -11,7 +11,7 @@ export interface QuoteEvidence {
 }
 
 export interface RateLock {
-  /** One unit of the merchant currency is this many units of the coin. */
+  /** Units of the coin per unit of the merchant currency. */
   readonly rate: string;
   readonly lockedAtSec: number;
   readonly rule: string;
@@ -28,8 +28,8 @@ export interface CoinTerms {
 }
 
 /**
- * The first money that counts came in the other coin: from now on that one is due, by the terms of the session's
- * creation.
+ * The first money that counts came in the other coin: from now on that coin is due, on the terms fixed when the session
+ * was created.
  */
 export interface CoinChosen {
   readonly type: 'CoinChosen';

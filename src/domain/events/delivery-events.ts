@@ -1,6 +1,6 @@
 import type { MerchantId, Mode, NotificationId } from '../ids.ts';
 
-/* The storage format of the `delivery-<event id>` streams: one notification's way to its endpoint. */
+/* The storage format of the `delivery-<event id>` streams: the delivery of one notification to its endpoint. */
 
 export interface DeliveryScheduled {
   readonly type: 'DeliveryScheduled';
@@ -10,12 +10,12 @@ export interface DeliveryScheduled {
     readonly mode: Mode;
     readonly endpointId: string;
     readonly eventType: string;
-    /** What the notification is about: first attempts of one subject reach the endpoint in order. */
+    /** The subject of the notification: first attempts for one subject reach the endpoint in order. */
     readonly sessionId: string;
     /** The exact bytes of every attempt and replay, as text. */
     readonly body: string;
     readonly scheduledAtMs: number;
-    /** Present when the merchant asked for a sample: no fact of a session stands behind it. */
+    /** Present when the merchant asked for a sample, which describes no real session. */
     readonly sample?: true;
   };
 }
@@ -39,11 +39,11 @@ export interface DeliveryAttempted {
   readonly data: {
     readonly notificationId: NotificationId;
     readonly merchantId: MerchantId;
-    /** The endpoint as it stood at this attempt; null when the merchant had none. */
+    /** The endpoint at the time of this attempt; null when the merchant had none. */
     readonly endpointId: string | null;
     /** 1 for the first. */
     readonly attempt: number;
-    /** The nonce that was sent: tells attempts apart, and finds them in a receiver's log. */
+    /** The nonce that was sent: distinguishes attempts, and finds them in a receiver's log. */
     readonly nonce: string;
     readonly startedAtMs: number;
     readonly durationMs: number;
@@ -51,13 +51,13 @@ export interface DeliveryAttempted {
     readonly address: string | null;
     readonly status: number | null;
     readonly failure: AttemptFailure | null;
-    /** What went wrong in the words of the network, such as `ECONNREFUSED`: short, printable ASCII, no secret. */
+    /** The network error, such as `ECONNREFUSED`: short, printable ASCII, no secret. */
     readonly detail: string | null;
-    /** True when the answer's body was cut: too long, too slow, or the connection broke after the head. */
+    /** True when the response body was cut off: too long, too slow, or the connection broke after the headers. */
     readonly answerIncomplete: boolean;
-    /** SHA-256 (hex) of the kept answer; the answer itself lives in a table with a lifetime. */
+    /** SHA-256 (hex) of the stored response; the response itself is in a table with a retention period. */
     readonly answerHash: string | null;
-    /** When the next attempt is due; null when none is. */
+    /** When the next attempt is due; null when there is none. */
     readonly nextAttemptAtMs: number | null;
     readonly trigger: 'automatic' | 'durable' | 'manual';
   };
@@ -74,7 +74,7 @@ export interface DeliveryExhausted {
   readonly data: { readonly notificationId: NotificationId; readonly attempt: number };
 }
 
-/** An answer that is not worth a quick retry. */
+/** The response rules out a quick retry. */
 export interface DeliveryRejected {
   readonly type: 'DeliveryRejected';
   readonly data: {
@@ -99,7 +99,7 @@ export interface RedeliveryRequested {
     readonly sessionId: string;
     readonly by: string;
     readonly requestedAtMs: number;
-    /** True for one of many: sent at the pace of a recovering endpoint. */
+    /** True for one of a bulk replay: sent at the pace of a recovering endpoint. */
     readonly bulk: boolean;
   };
 }

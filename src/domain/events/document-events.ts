@@ -1,37 +1,37 @@
 import type { MerchantId, Mode } from '../ids.ts';
 import type { LedgerClock } from '../ledger.ts';
 
-/* What the books gave out, so that a file can be held against the log by anybody who has a signed checkpoint. */
+/* Files issued from the books. Anybody with a signed checkpoint can check such a file against the event log. */
 
 /** The sum of a column over all rows of a coin on a network. */
 export interface DocumentTotal {
   readonly column: string;
-  /** Null where the rows name none. */
+  /** Null where the rows name no network. */
   readonly network: string | null;
   readonly coin: string | null;
   readonly sum: string;
 }
 
-/** `ledger-documents-<mode>`: a file of the books was given out. */
+/** `ledger-documents-<mode>`: a file of the books was issued. */
 export interface DocumentIssued {
   readonly type: 'DocumentIssued';
   readonly data: {
     readonly mode: Mode;
-    /** Such as `journal`. */
+    /** The kind of document, such as `journal`. */
     readonly document: string;
     readonly format: string;
     /** Null for the whole service. */
     readonly merchantId: MerchantId | null;
     readonly clock: LedgerClock;
-    /** Days of the books, both included; null for no bound. */
+    /** Days of the books, both inclusive; null for no bound. */
     readonly from: string | null;
     readonly to: string | null;
-    /** Of the file's bytes, in hex. */
+    /** SHA-256 of the file's bytes, in hex. */
     readonly sha256: string;
     readonly bytes: number;
     readonly rows: number;
     readonly totals: readonly DocumentTotal[];
-    /** The last entry of the books that the file could hold, and the id of its event: empty without entries. */
+    /** The last entry of the books that the file could contain, and the id of its event: empty without entries. */
     readonly throughEntry: number;
     readonly throughEvent: string;
     readonly actor: string;
@@ -39,7 +39,7 @@ export interface DocumentIssued {
   };
 }
 
-/** What moved in an account in the month; debits are positive, credits negative. */
+/** The movement of an account in the month; debits are positive, credits negative. */
 export interface StatementAccount {
   readonly account: string;
   readonly network: string;
@@ -50,7 +50,7 @@ export interface StatementAccount {
   readonly closing: string;
 }
 
-/** The same by what happened. */
+/** The movement by kind of entry. */
 export interface StatementKind {
   readonly kind: string;
   readonly account: string;
@@ -67,7 +67,7 @@ export interface StatementIssued {
   readonly data: {
     readonly mode: Mode;
     readonly period: string;
-    /** Null for the operator, for whom the accounts of all merchants are added up. */
+    /** Null for the operator, whose statement adds up the accounts of all merchants. */
     readonly merchantId: MerchantId | null;
     /** Id of the `PeriodClosed` that sealed the month. */
     readonly closing: string;
@@ -75,7 +75,7 @@ export interface StatementIssued {
     readonly accounts: readonly StatementAccount[];
     readonly kinds: readonly StatementKind[];
     readonly lines: number;
-    /** Of every line of the month, in the form that `docs/ledger.md` names. */
+    /** SHA-256 of all lines of the month, in the form that `docs/ledger.md` specifies. */
     readonly linesSha256: string;
     readonly actor: string;
     readonly issuedAtSec: number;

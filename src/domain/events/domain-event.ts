@@ -10,7 +10,7 @@ import type { SessionEvent } from './session-events.ts';
 import type { TransferEvent } from './transfer-events.ts';
 import type { TreasuryEvent } from './treasury-events.ts';
 
-/** Everything the ledger may hold. */
+/** Every type of event in the event log. */
 export type DomainEvent =
   | SessionEvent
   | MerchantEvent

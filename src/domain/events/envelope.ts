@@ -1,10 +1,10 @@
-/** What every event carries beside its data. */
+/** What every event carries in addition to its data. */
 export interface EventMetadata {
-  /** Ties everything that one request or one chain observation caused. */
+  /** Shared by everything that one request or one chain observation caused. */
   readonly correlationId: string;
   /** The event that caused this one. */
   readonly causationId?: string | undefined;
-  /** W3C trace context of the moment of decision. */
+  /** W3C trace context at the time of the decision. */
   readonly traceParent?: string | undefined;
   /** Who decided: `merchant:<id>`, `chain:<network>`, `clock`, `operator`, ... */
   readonly actor: string;
@@ -18,7 +18,7 @@ export interface EventMetadata {
 export interface StoredEvent<Event extends DomainEventShape = DomainEventShape> {
   readonly stream: string;
   readonly revision: number;
-  /** Opaque, totally ordered by the store that gave it. */
+  /** Opaque; totally ordered by the store that assigned it. */
   readonly position: string;
   readonly id: string;
   readonly version: number;

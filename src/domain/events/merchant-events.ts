@@ -24,18 +24,18 @@ export interface ApiKeyIssued {
     readonly hint: string;
     /** The API secret, AES-256-GCM under the master key; additional data: merchant, key id, version, purpose. */
     readonly sealedSecret: string;
-    /** Absent: none. */
+    /** Absent: no restrictions. */
     readonly restrictions?: KeyRestrictions;
   };
 }
 
-/** All that holds the key back from now on. */
+/** Replaces all restrictions of the key. */
 export interface ApiKeyRestricted {
   readonly type: 'ApiKeyRestricted';
   readonly data: { readonly merchantId: MerchantId; readonly keyId: ApiKeyId; readonly restrictions: KeyRestrictions };
 }
 
-/** Written once a day at most: the day on which it was last used. */
+/** The day the key was last used; written at most once a day. */
 export interface ApiKeyUsed {
   readonly type: 'ApiKeyUsed';
   readonly data: { readonly merchantId: MerchantId; readonly keyId: ApiKeyId; readonly atSec: number };
@@ -51,24 +51,26 @@ export interface WebhookEndpointSet {
   readonly data: {
     readonly merchantId: MerchantId;
     readonly endpointId: string;
-    /** Null: there is nowhere to send to. */
+    /** Null: the endpoint has no URL. */
     readonly url: string | null;
     /** Present when a secret was issued with it. */
     readonly sealedSecret: string | null;
     /** Durable redelivery after the five quick retries (design, "webhook retries"). */
     readonly durableRedelivery: boolean;
-    /** What is told. */
+    /** The event types it is sent. */
     readonly events: readonly NotificationType[];
-    /** What is said of it beside what is always said. */
+    /** Optional fields sent in addition to the standard ones. */
     readonly fields: readonly NotificationField[];
-    /** Nothing is sent until it is switched on again. */
+    /** Nothing is sent until the endpoint is enabled again. */
     readonly disabled: boolean;
-    /** Whether each request is signed after Standard Webhooks, too. */
+    /** Whether each request also carries a Standard Webhooks signature. */
     readonly standardWebhooks: boolean;
   };
 }
 
-/** `issued`: the new secret signs the additional header. `activated`: it signs the main one and the old is gone. */
+/**
+ * `issued`: the new secret signs the additional header. `activated`: it signs the main header and the old one is gone.
+ */
 export interface WebhookSecretRotated {
   readonly type: 'WebhookSecretRotated';
   readonly data: {
@@ -109,19 +111,19 @@ export interface DomainRemoved {
   readonly data: { readonly merchantId: MerchantId; readonly domainId: string };
 }
 
-/** Only the settings given are changed. */
+/** Changes only the settings that are given. */
 export interface PolicySet {
   readonly type: 'PolicySet';
   readonly data: { readonly merchantId: MerchantId; readonly policy: Partial<MerchantPolicy> };
 }
 
-/** The shop's picture for payers; null takes it away. */
+/** The shop's logo on payment pages; null removes it. */
 export interface LogoSet {
   readonly type: 'LogoSet';
   readonly data: { readonly merchantId: MerchantId; readonly logo: Logo | null };
 }
 
-/** Made by the service from the pixels of what was uploaded. */
+/** Encoded anew by the service from the pixels of the upload. */
 export interface Logo {
   /** A PNG file, base64. */
   readonly png: string;
@@ -129,7 +131,10 @@ export interface Logo {
   readonly height: number;
 }
 
-/** Where settlements of a network go; two operators agreed to it, and the signer's journal holds their approvals. */
+/**
+ * The destination of settlements on a network; two operators agreed to it, and the signer's journal holds their
+ * approvals.
+ */
 export interface SettlementAddressSet {
   readonly type: 'SettlementAddressSet';
   readonly data: {
@@ -140,12 +145,12 @@ export interface SettlementAddressSet {
   };
 }
 
-/** A change that may wait before it takes effect, as it was asked for. */
+/** A change that may have to wait before it takes effect, as requested. */
 export type GuardedChange =
   | {
       readonly kind: 'webhook_endpoint';
       readonly endpointId: string;
-      /** What is absent stays. */
+      /** Absent settings stay as they are. */
       readonly set: Partial<Omit<WebhookEndpointSet['data'], 'merchantId' | 'endpointId' | 'sealedSecret'>>;
     }
   | { readonly kind: 'policy'; readonly policy: Partial<MerchantPolicy> }
@@ -157,7 +162,7 @@ export type GuardedChange =
     }
   | { readonly kind: 'change_delay'; readonly minutes: number | null };
 
-/** Nothing changed yet: it takes effect at its time unless it is withdrawn. */
+/** Nothing has changed yet: the change takes effect at its time unless it is withdrawn. */
 export interface MerchantChangeScheduled {
   readonly type: 'MerchantChangeScheduled';
   readonly data: {
@@ -175,14 +180,14 @@ export interface MerchantChangeWithdrawn {
   readonly data: { readonly merchantId: MerchantId; readonly changeId: string };
 }
 
-/** Its time has come: what it changed, if anything, stands in the events before this one. */
+/** The waiting time is over: whatever changed is in the events before this one. */
 export interface MerchantChangeApplied {
   readonly type: 'MerchantChangeApplied';
-  /** `refusal`: why it is not possible any more; null when it is in force. */
+  /** `refusal`: why the change is no longer possible; null when it took effect. */
   readonly data: { readonly merchantId: MerchantId; readonly changeId: string; readonly refusal: string | null };
 }
 
-/** How long changes of the merchant's settings wait; null: as the installation says. */
+/** How long changes of the merchant's settings wait; null: the installation's default. */
 export interface ChangeDelaySet {
   readonly type: 'ChangeDelaySet';
   readonly data: { readonly merchantId: MerchantId; readonly minutes: number | null };
@@ -192,26 +197,26 @@ export interface MerchantPolicy {
   readonly settlementCoin: Coin;
   /** Networks offered to payers, in the order shown. */
   readonly networks: readonly Network[];
-  /** Whether payers may pay orders in other currencies in either coin; absent: in the settlement coin alone. */
+  /** Whether payers may pay orders in other currencies with either coin; absent: the settlement coin only. */
   readonly offerBothCoins?: boolean;
-  /** USDC on TRON is discontinued by its issuer: off unless switched on. */
+  /** The issuer has discontinued USDC on TRON, so it is off unless enabled. */
   readonly offerTronUsdc: boolean;
-  /** Units of the coin a payment may be short. */
+  /** Units of the coin by which a payment may fall short. */
   readonly tolerance: string;
   /**
-   * Percent of what is due that a payment may be short, with `tolerance` as its cap where that is above zero; absent or
-   * null: no share.
+   * Percent of the amount due by which a payment may fall short; `tolerance` above zero caps it. Absent or null: no
+   * percentage.
    */
   readonly tolerancePercent?: string | null;
   readonly sessionTtlSec: number | null;
-  /** Ethereum: below this many units `ethereumConfirmations` suffice, from it on `finalized` is needed. */
+  /** Ethereum: below this many units `ethereumConfirmations` suffice; from this amount on, `finalized` is required. */
   readonly ethereumFinalizedFrom: string;
   readonly ethereumConfirmations: number;
-  /** What the operator keeps of paid orders, in hundredths of a percent; absent or 0: nothing. */
+  /** The operator's fee on paid orders, in hundredths of a percent; absent or 0: no fee. */
   readonly serviceFeeBasisPoints?: number;
-  /** Where payers reach the shop: an e-mail address or an https URL; absent or null: nowhere. */
+  /** How payers reach the shop: an e-mail address or an https URL; absent or null: none. */
   readonly contact?: string | null;
-  /** What the merchant takes as evidence for a refund to another than who paid; absent or empty: nothing. */
+  /** The evidence the merchant accepts for a refund to an address other than the payer's; absent or empty: none. */
   readonly refundClaims?: readonly EvidenceKind[];
 }
 

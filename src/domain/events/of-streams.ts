@@ -15,8 +15,8 @@ import type { TransferEvent } from './transfer-events.ts';
 import type { TreasuryEvent } from './treasury-events.ts';
 
 /*
- * Which events a stream holds follows from its name, since each machine writes to streams of its own. Nothing else says
- * so to the types.
+ * The name of a stream determines which events it holds, since each state machine writes to its own streams. These
+ * types tell the compiler so.
  */
 
 interface InStream<Event extends DomainEvent> {

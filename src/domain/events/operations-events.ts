@@ -3,11 +3,11 @@ import type { Mode, SessionId } from '../ids.ts';
 import type { Coin } from '../money.ts';
 import type { AddressFamily, Network } from '../networks.ts';
 
-/* The storage format of the smaller streams that keep the service honest. */
+/* The storage format of the smaller streams, used for operations. */
 
 /**
- * `addresses-<mode>-<family>`: a node's own range of derivation indexes, both ends included, taken before any of it is
- * used.
+ * `addresses-<mode>-<family>`: a node's own range of derivation indexes, both ends inclusive, leased before any of it
+ * is used.
  */
 export interface AddressRangeLeased {
   readonly type: 'AddressRangeLeased';
@@ -21,8 +21,8 @@ export interface AddressRangeLeased {
 }
 
 /**
- * `address-source-<mode>-<family>`: a node without the signer says what it derives addresses from, and asks whose they
- * are.
+ * `address-source-<mode>-<family>`: a node without the signer declares what it derives addresses from and asks the
+ * signer whether it owns them.
  */
 export interface AddressSourceDeclared {
   readonly type: 'AddressSourceDeclared';
@@ -36,7 +36,7 @@ export interface AddressSourceDeclared {
   };
 }
 
-/** In the same stream: the signer's answer. The last one about a source counts. */
+/** In the same stream: the signer's answer. The latest answer about a source counts. */
 export interface AddressSourceJudged {
   readonly type: 'AddressSourceJudged';
   readonly data: {
@@ -48,8 +48,8 @@ export interface AddressSourceJudged {
 }
 
 /**
- * `coverage-<mode>-<network>`: the evidence that blocks were read, by which provider; both ends included. In
- * `rescans-<mode>-<network>`: of those that an operator had read again.
+ * `coverage-<mode>-<network>`: evidence that a provider read these blocks; both ends inclusive. In
+ * `rescans-<mode>-<network>`: blocks that an operator had read again.
  */
 export interface RangeScanned {
   readonly type: 'RangeScanned';
@@ -62,20 +62,20 @@ export interface RangeScanned {
     readonly toBlockTimeSec: number;
     readonly providers: readonly string[];
     readonly transfersSeen: number;
-    /** Where a chain is read by accounts: how far the rounds over those of ended sessions had come. */
+    /** Where a chain is read account by account: the progress of the sweeps over addresses of ended sessions. */
     readonly sweeps?: SweepMarks;
   };
 }
 
 /**
- * A round over the addresses of ended sessions: those whose turn (`turnOf`) is over were read at its start or later,
- * the others at the start of the one before.
+ * A sweep over the addresses of ended sessions: addresses whose turn (`turnOf`) is over were read at or after its
+ * start, the others at or after the start of the previous sweep.
  */
 export interface SweepMark {
   readonly startedSec: number;
-  /** Null before the second round. */
+  /** Null before the second sweep. */
   readonly previousSec: number | null;
-  /** Turns that are over. */
+  /** Completed turns. */
   readonly turns: number;
 }
 
@@ -85,7 +85,9 @@ export interface SweepMarks {
   readonly old: SweepMark | null;
 }
 
-/** A local chain was started anew: facts of the old one are marked "previous chain", never read as a reorg. */
+/**
+ * A local chain was restarted from scratch: facts of the old one are marked "previous chain", never treated as a reorg.
+ */
 export interface ChainReplaced {
   readonly type: 'ChainReplaced';
   readonly data: {
@@ -108,8 +110,7 @@ export interface RequestAccepted {
 }
 
 /**
- * In the same stream, for commands that keep no trace of their own. Null: refused, nothing was done. The last one
- * counts.
+ * In the same stream, for commands that leave no other trace. Null: refused, nothing was done. The latest one counts.
  */
 export interface RequestAnswered {
   readonly type: 'RequestAnswered';
@@ -124,18 +125,21 @@ export interface CheckpointSigned {
     readonly size: number;
     readonly rootHash: string;
     readonly checkpoint: string;
-    /** In the store of that day; `size` says the same in every store. */
+    /** In that day's store; `size` means the same in every store. */
     readonly throughPosition: string;
   };
 }
 
-/** `ledger-periods-<mode>`: a closed month, its figures fixed. */
+/** `ledger-periods-<mode>`: a closed month, whose figures are fixed. */
 export interface PeriodClosed {
   readonly type: 'PeriodClosed';
   readonly data: {
     readonly mode: Mode;
     readonly period: string;
-    /** Id of the event behind the last entry counted: a store's own position would name another place after a move. */
+    /**
+     * Id of the event behind the last entry counted. A store's own position would mean something else after a
+     * migration.
+     */
     readonly throughPosition: string;
     readonly balances: Readonly<Record<string, string>>;
     readonly actor: string;
@@ -143,45 +147,48 @@ export interface PeriodClosed {
 }
 
 /**
- * `secrets-<purpose>`: a secret all nodes share, generated once, sealed under the master key; old versions are kept.
+ * `secrets-<purpose>`: a secret shared by all nodes, generated once and sealed under the master key; old versions are
+ * kept.
  */
 export interface SecretGenerated {
   readonly type: 'SecretGenerated';
   readonly data: { readonly purpose: string; readonly secretVersion: number; readonly sealedSecret: string };
 }
 
-/** The act of an operator by which what was said about people in a session becomes unreadable forever. */
+/** The operator act that makes the personal data of a session permanently unreadable. */
 export const SESSION_FORGET = 'session.forget';
 
 /**
- * `operator-acts`: what an operator did that leaves no other event; who, to what and when, never what was there before.
+ * `operator-acts`: an operator's act that leaves no other event: who, on what and when, never the previous contents.
  */
 export interface OperatorActed {
   readonly type: 'OperatorActed';
   readonly data: {
     /** Name of the command. */
     readonly act: string;
-    /** Such as the session whose personal data was erased; null where nothing is named. */
+    /** The subject, such as the session whose personal data was erased; null when there is none. */
     readonly subject: string | null;
     readonly actor: string;
     readonly actedAtSec: number;
   };
 }
 
-/** `operator-acts`: the ledger was put back as it was once; what came after its last event before this one is lost. */
+/**
+ * `operator-acts`: the event log was restored from a backup; whatever followed the last event before this one is lost.
+ */
 export interface LedgerRestored {
   readonly type: 'LedgerRestored';
   readonly data: {
     readonly backupMadeAtSec: number;
-    /** How many the backup held. */
+    /** Number of events in the backup. */
     readonly events: number;
-    /** Null in an empty ledger. */
+    /** Null for an empty event log. */
     readonly lastEventAtSec: number | null;
-    /** How many were signed, where the signer remembers more than there are: the difference at least is lost. */
+    /** Number of events signed, when the signer remembers more than there are: at least the difference is lost. */
     readonly signedEvents: number | null;
     /**
-     * What the signer signed and this ledger does not know; null where nothing can tell, as when its journal comes from
-     * the same backup.
+     * Payments that the signer signed and this event log does not know; null when that cannot be told, for example
+     * because the signer's journal comes from the same backup.
      */
     readonly unknownPayments:
       | readonly { readonly mode: Mode; readonly network: Network; readonly id: string; readonly txHash: string }[]
@@ -189,11 +196,11 @@ export interface LedgerRestored {
     readonly addresses: readonly {
       readonly mode: Mode;
       readonly family: AddressFamily;
-      /** No session of the ledger has an address from here on ... */
+      /** No session in the event log has an address from this index on ... */
       readonly unusedFrom: number;
-      /** ... and none was leased from here on, as far as ledger and signer know. */
+      /** ... and no index from here on was leased, as far as the event log and the signer know. */
       readonly leasedBelow: number;
-      /** Whether the signer remembered how far it was: otherwise more may have been leased. */
+      /** Whether the signer remembered its progress: otherwise more may have been leased. */
       readonly isKnown: boolean;
     }[];
     readonly actor: string;
@@ -202,7 +209,7 @@ export interface LedgerRestored {
 }
 
 /**
- * `canary-<mode>-<network>`: a payment of our own to ourselves, recorded before its money leaves the canary's
+ * `canary-<mode>-<network>`: a payment from ourselves to ourselves, recorded before the money leaves the canary's
  * wallet.
  */
 export interface CanaryPaymentStarted {
@@ -217,7 +224,7 @@ export interface CanaryPaymentStarted {
   };
 }
 
-/** In the same stream: how it went. `sessionId` is null where not even a session was created. */
+/** In the same stream: the outcome. `sessionId` is null when not even a session was created. */
 export interface CanaryPaymentEnded {
   readonly type: 'CanaryPaymentEnded';
   readonly data: {
@@ -225,9 +232,9 @@ export interface CanaryPaymentEnded {
     readonly network: Network;
     readonly sessionId: SessionId | null;
     readonly startedAtSec: number;
-    /** Those that were reached, in order. */
+    /** The steps that were reached, in order. */
     readonly steps: readonly CanaryStepTime[];
-    /** Null where the money went there and back. */
+    /** Null when the money made the round trip. */
     readonly failure: CanaryFailure | null;
     readonly endedAtSec: number;
   };

@@ -1,6 +1,6 @@
 import type { MerchantId, Mode, PaymentLinkId } from '../ids.ts';
 
-/* The storage format of the streams `payment-link-<id>`: links of which every visitor makes a payment of their own. */
+/* The storage format of the streams `payment-link-<id>`: links with which each visitor makes their own payment. */
 
 export interface PaymentLinkTerms {
   readonly linkId: PaymentLinkId;
@@ -8,15 +8,15 @@ export interface PaymentLinkTerms {
   readonly mode: Mode;
   readonly amount: string;
   readonly currency: string;
-  /** Whoever has the link reads it. */
+  /** Visible to everybody who has the link. */
   readonly description: string | null;
-  /** Payments that may be paid by it, those under way included. */
+  /** Number of payments the link allows, including those in progress. */
   readonly maxUses: number;
-  /** Payments that may wait for money at once. */
+  /** Number of payments that may be open at once. */
   readonly maxOpen: number;
-  /** Payments made within 24 hours that are not paid: each of them takes addresses forever. */
+  /** Number of unpaid payments created within 24 hours: each of them uses up addresses permanently. */
   readonly maxUnpaidPerDay: number;
-  /** From then on it makes no payments; null: until it is switched off. */
+  /** The link creates no payments from then on; null: until it is switched off. */
   readonly endsAtSec: number | null;
 }
 
@@ -31,7 +31,7 @@ export interface PaymentLinkUsed {
   readonly data: {
     readonly linkId: PaymentLinkId;
     readonly number: number;
-    /** Of the page that was pressed: pressed again, it leads to the same payment. */
+    /** Identifies the page whose button was pressed: pressing it again leads to the same payment. */
     readonly press: string;
     /** Part of a hash of the link and the client's network. Many networks share each value, so it identifies nobody. */
     readonly visitor: string;
@@ -40,7 +40,8 @@ export interface PaymentLinkUsed {
 }
 
 /**
- * The payment of that number takes no money any more, or never came to be. A second one, `paid`: it was paid after all.
+ * The payment with that number accepts no more money, or was never created. A second event, `paid`: it was paid after
+ * all.
  */
 export interface PaymentLinkUseEnded {
   readonly type: 'PaymentLinkUseEnded';
@@ -52,7 +53,7 @@ export interface PaymentLinkUseEnded {
   };
 }
 
-/** `not_made`: it never came to be, so it took no address. */
+/** `not_made`: it was never created, so it used no address. */
 export type UseOutcome = 'paid' | 'unpaid' | 'not_made';
 
 export interface PaymentLinkSwitchedOff {

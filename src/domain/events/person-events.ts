@@ -1,7 +1,7 @@
 import type { MerchantId } from '../ids.ts';
 
 /*
- * The storage format of the `person-<id>` streams: the people who use the console, and everything that each of them did
+ * The storage format of the `person-<id>` streams: the people who use the console, and everything each of them did
  * there.
  */
 
@@ -21,7 +21,7 @@ export interface Grant {
   readonly role: PersonRole;
   /** Null: every merchant. */
   readonly merchantId: MerchantId | null;
-  /** From then on it counts no more; null: no end. */
+  /** The grant ends at this time; null: no end. */
   readonly untilSec: number | null;
 }
 
@@ -44,7 +44,7 @@ export interface PersonInvited {
 }
 
 /**
- * Who somebody is at the identity provider of single sign-on: the issuer's address, and its own name for them, which
+ * A person's identity at the single sign-on provider: the issuer's address and its own identifier for the person, which
  * never changes.
  */
 export interface Identity {
@@ -52,19 +52,19 @@ export interface Identity {
   readonly subject: string;
 }
 
-/** The identity provider let somebody in for the first time. */
+/** The identity provider signed the person in for the first time. */
 export interface PersonProvisioned {
   readonly type: 'PersonProvisioned';
   readonly data: Identity & { readonly personId: string; readonly name: string };
 }
 
-/** A further link: for another passkey, or after the last one was lost. */
+/** Another link: for another passkey, or after the last one was lost. */
 export interface JoinLinkIssued {
   readonly type: 'JoinLinkIssued';
   readonly data: Reasoned & JoinLink;
 }
 
-/** Somebody lost every passkey, and one operator says so; the link needs another operator. */
+/** An operator reports that somebody lost every passkey; another operator must issue the link. */
 export interface RecoveryRequested {
   readonly type: 'RecoveryRequested';
   readonly data: Reasoned & { readonly requestedAtSec: number };
@@ -79,7 +79,7 @@ export interface PasskeyAdded {
     readonly publicKey: string;
     readonly label: string;
     readonly addedAtSec: number;
-    /** Of the link that was used. */
+    /** SHA-256 (hex) of the token in the link that was used. */
     readonly linkHash: string;
   };
 }
@@ -106,11 +106,11 @@ export interface PersonReinstated {
 
 export interface SignIn {
   readonly signInId: string;
-  /** SHA-256 (hex) of what the cookie holds. */
+  /** SHA-256 (hex) of the cookie's token. */
   readonly tokenHash: string;
   readonly signedInAtSec: number;
   readonly endsAtSec: number;
-  /** What the browser calls itself, shortened. */
+  /** The browser's name for itself, shortened. */
   readonly browser: string;
 }
 
@@ -119,7 +119,7 @@ export interface SignedIn {
   readonly data: SignIn & { readonly personId: string; readonly credentialId: string; readonly signCount: number };
 }
 
-/** By single sign-on; the roles are those that the identity provider named then, in place of those of before. */
+/** By single sign-on; the roles that the identity provider named this time replace the previous ones. */
 export interface SignedInBySso {
   readonly type: 'SignedInBySso';
   readonly data: SignIn & Identity & { readonly personId: string; readonly grants: readonly Grant[] };
@@ -130,22 +130,22 @@ export interface SignedOut {
   readonly data: Reasoned & { readonly signInId: string };
 }
 
-/** One attempt to change something, whether it was allowed or not. */
+/** One attempt to change something, allowed or not. */
 export interface ActionTaken {
   readonly type: 'ActionTaken';
   readonly data: {
     readonly personId: string;
     readonly signInId: string;
     readonly action: string;
-    /** What it was done to: an order, a merchant, a proposal. */
+    /** The object of the action: an order, a merchant, a proposal. */
     readonly target: string;
     readonly merchantId: MerchantId | null;
     readonly reason: string;
     readonly outcome: 'done' | 'refused';
-    /** Why it was refused, or what came of it. */
+    /** Why it was refused, or its result. */
     readonly detail: string;
     readonly takenAtSec: number;
-    /** The passkey that signed the terms, and what they were; null where no signature was asked for. */
+    /** The passkey that signed the terms, and the terms; null when no signature was required. */
     readonly signed: { readonly credentialId: string; readonly signCount: number; readonly termsHash: string } | null;
   };
 }

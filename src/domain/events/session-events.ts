@@ -30,12 +30,12 @@ export interface PaymentOption {
   readonly finality: FinalityRule;
 }
 
-/** `finalized`: the chain's own finality. `confirmations`: that many blocks deep, the block itself included. */
+/** `finalized`: the chain's own finality. `confirmations`: that many blocks deep, including the block itself. */
 export type FinalityRule =
   | { readonly kind: 'finalized' }
   | { readonly kind: 'confirmations'; readonly confirmations: number };
 
-/** The quote of the moment, for the books; null when none was to be had. */
+/** The quote at that moment, for the books; null when none was available. */
 export interface Valuation {
   readonly currency: string;
   readonly coin: Coin;
@@ -44,11 +44,11 @@ export interface Valuation {
 }
 
 export interface SessionPolicy {
-  /** Units of the coin that may be missing. */
+  /** Units of the coin by which the payment may fall short. */
   readonly tolerance: string;
   /** Transfers below this never change a state. */
   readonly dustLimit: string;
-  /** What the operator keeps of what was due, in hundredths of a percent; absent: nothing. */
+  /** The operator's fee on the amount due, in hundredths of a percent; absent: no fee. */
   readonly serviceFeeBasisPoints?: number;
 }
 
@@ -59,7 +59,7 @@ export interface SessionCreated {
     readonly mode: Mode;
     readonly merchantId: MerchantId;
     readonly orderId: string;
-    /** Keyed hash of the canonical request, to tell a safe retry from a conflict. */
+    /** Keyed hash of the canonical request; distinguishes a safe retry from a conflict. */
     readonly requestHash: string;
     readonly amount: string;
     /** Merchant currency, upper case. */
@@ -71,14 +71,12 @@ export interface SessionCreated {
     readonly taxAmount: string | null;
     readonly shippingAmount: string | null;
     readonly createdAtSec: number;
-    /** The attempt before this one; absent for the first. */
+    /** The previous attempt; absent for the first. */
     readonly supersedes?: SessionId;
     readonly expiresAtSec: number;
-    /** Of the due coin, and where there is an alternative of its coin, too. */
+    /** Options in the coin that is due and, where there is an alternative, in its coin too. */
     readonly paymentOptions: readonly PaymentOption[];
-    /**
-     * The other coin that pays the order just as well, as long as no money has come; absent where one coin alone does.
-     */
+    /** The other coin that may pay the order instead, until money arrives; absent where only one coin may. */
     readonly alternative?: CoinTerms;
     readonly policy: SessionPolicy;
     readonly domainId: string | null;
@@ -87,11 +85,11 @@ export interface SessionCreated {
   };
 }
 
-/** Where a transfer to one of our addresses stands against its session, judged when it was first seen. */
+/** How a transfer to one of our addresses relates to its session, judged when it was first seen. */
 export type DepositKind =
   /** The session's coin, at or before `expires_at` by block time. */
   | 'on_time'
-  /** The session's coin, after `expires_at` or after a cancel. Refundable, never pays. */
+  /** The session's coin, after `expires_at` or after cancellation. Refundable, never pays. */
   | 'late'
   /** Another coin we know. Refundable, never pays. */
   | 'wrong_coin'
@@ -101,7 +99,7 @@ export type DepositKind =
   | 'dust';
 
 export interface DepositFacts {
-  /** `<network>:<tx hash>:<log or instruction index>`: one transfer, once. */
+  /** `<network>:<tx hash>:<log or instruction index>`: unique per transfer. */
   readonly depositKey: string;
   readonly network: Network;
   readonly coin: Coin;
@@ -127,17 +125,17 @@ export interface DepositConfirmed {
   readonly data: {
     readonly depositKey: string;
     readonly rule: FinalityRule;
-    /** The block as it became final; a reorg may have moved the transfer since it was detected. */
+    /** The block in which it became final; a reorg may have moved the transfer since it was detected. */
     readonly blockNumber: number;
     readonly blockHash: string;
     readonly blockTimeSec: number;
-    /** Head of the chain when the rule was met. */
+    /** Chain head when the finality rule was met. */
     readonly headNumber: number;
-    /** Who paid; absent when that could not be told at the moment. */
+    /** The payer; absent when that could not be determined at the time. */
     readonly sender?: Sender;
     /**
-     * How it counts now, where a reorganisation moved it past the deadline or before it; follows from the block, for
-     * readers that know no deadline.
+     * Its kind now, when a reorganisation moved it to the other side of the deadline. Follows from the block; stated
+     * for readers that do not know the deadline.
      */
     readonly kind?: DepositKind;
   };
@@ -148,49 +146,49 @@ export interface DepositReverted {
   readonly data: {
     readonly depositKey: string;
     /**
-     * `reorg`: its block left the chain. `failed`: it is there without effect. `not_in_block`: its block is there and
-     * never held it.
+     * `reorg`: its block left the chain. `failed`: it is in the chain without effect. `not_in_block`: its block is in
+     * the chain and never contained it.
      */
     readonly reason: 'reorg' | 'failed' | 'not_in_block';
-    /** True when the deposit had been final: an alarm, a reversing entry, and `reversed: true`. */
+    /** True when the deposit had been final: raises an alarm, posts a reversing entry, and sets `reversed: true`. */
     readonly afterFinal: boolean;
     readonly headNumber: number;
-    /** When it was noticed, by the clock of the process that did. */
+    /** When it was noticed, by the clock of the process that noticed it. */
     readonly revertedAtSec: number;
   };
 }
 
-/** An operator moves a final deposit that pays nothing here into the inbox, to be attached elsewhere or returned. */
+/** An operator moves a final deposit that pays nothing here to the inbox, to be attached elsewhere or returned. */
 export interface DepositSetAside {
   readonly type: 'DepositSetAside';
   readonly data: {
     readonly depositKey: string;
-    /** The decision in the transfer's own stream that it is carried out for. */
+    /** The decision in the transfer's own stream that this carries out. */
     readonly operation: number;
     readonly setAsideAtSec: number;
   };
 }
 
-/** The decision was undone: the deposit is the session's again. */
+/** The decision was undone: the deposit belongs to the session again. */
 export interface DepositPutBack {
   readonly type: 'DepositPutBack';
   readonly data: { readonly depositKey: string; readonly operation: number; readonly putBackAtSec: number };
 }
 
-/** The decision comes to nothing here: no step of it that comes late may begin. Moves no money. */
+/** The decision is void for this session: none of its delayed steps may start. Moves no money. */
 export interface TransferGivenUp {
   readonly type: 'TransferGivenUp';
   readonly data: { readonly depositKey: string; readonly operation: number; readonly givenUpAtSec: number };
 }
 
-/** An operator attached a transfer that came to another of our addresses. */
+/** An operator attached a transfer that arrived at another of our addresses. */
 export interface TransferCredited {
   readonly type: 'TransferCredited';
   readonly data: DepositFacts & {
     readonly operation: number;
     /** `on_time` while the session can be paid, `late` afterwards: then it is refundable and never pays. */
     readonly kind: 'on_time' | 'late';
-    /** Place in the wallet of the address that received it; null for the treasury. */
+    /** Derivation index of the address that received it; null for the treasury. */
     readonly derivationIndex: number | null;
     readonly sender: Sender | null;
     readonly creditedAtSec: number;
@@ -209,11 +207,11 @@ export interface SessionPaid {
   readonly data: {
     readonly coin: Coin;
     readonly due: string;
-    /** Final on-time money that the merchant holds: neither sent back nor reserved for a refund. */
+    /** Final on-time money that the merchant holds: neither returned nor reserved for a refund. */
     readonly received: string;
     readonly excess: string;
     readonly paidAtSec: number;
-    /** True when `payment.expired` or `payment.failed` went out before; this event is authoritative. */
+    /** True when `payment.expired` or `payment.failed` was sent before; this event is authoritative. */
     readonly afterExpiry: boolean;
     readonly valuation: Valuation | null;
   };
@@ -224,9 +222,9 @@ export interface SessionExpired {
   readonly data: {
     readonly expiredAtSec: number;
     readonly coin: Coin;
-    /** Final on-time money that the merchant holds: less than due. */
+    /** Final on-time money that the merchant holds: less than the amount due. */
     readonly received: string;
-    /** Chain time each network was scanned to; null where it was unreachable and the wait ran out. */
+    /** Chain time up to which each network was scanned; null where it was unreachable and the wait timed out. */
     readonly scannedToSec: Readonly<Partial<Record<Network, number | null>>>;
   };
 }
@@ -247,26 +245,26 @@ export interface SessionCancelled {
   readonly data: {
     readonly cancelledAtSec: number;
     readonly coin: Coin;
-    /** Final on-time money that the merchant holds: less than due. */
+    /** Final on-time money that the merchant holds: less than the amount due. */
     readonly received: string;
     readonly inFlight: boolean;
   };
 }
 
-/** Time travel of the sandbox: a test session ends sooner. */
+/** Time travel in the sandbox: a test session ends earlier. */
 export interface SessionDeadlineMoved {
   readonly type: 'SessionDeadlineMoved';
   readonly data: { readonly expiresAtSec: number; readonly movedAtSec: number };
 }
 
-/** One payout of a refund: one payer on one network. */
+/** One payout of a refund: to one payer on one network. */
 export interface RefundLeg {
   readonly legId: string;
   readonly network: Network;
   readonly coin: Coin;
   readonly toAddress: string;
   readonly amount: string;
-  /** The deposits whose money this is; their amounts add up to the leg's. */
+  /** The deposits it returns; their amounts add up to the leg's. */
   readonly takenFrom: readonly { readonly depositKey: string; readonly amount: string }[];
 }
 
@@ -276,7 +274,7 @@ export interface RefundRequested {
     readonly refundId: RefundId;
     readonly coin: Coin;
     readonly amount: string;
-    /** What the merchant asked for, in its own words; null when it asked for all that is left. */
+    /** What the merchant asked for, in its own terms; null when it asked for the whole remainder. */
     readonly asked: { readonly value: string; readonly currency: string } | null;
     /** The deposit that the merchant named; null when it left the choice to the service. */
     readonly namedDeposit: string | null;
@@ -287,7 +285,7 @@ export interface RefundRequested {
     readonly reason: string | null;
     readonly idempotencyStream: string | null;
     readonly acknowledgedSender: boolean;
-    /** Present when it goes to whom a payer named instead of to who paid. */
+    /** Present when the refund goes to an address that the payer named, not to the paying one. */
     readonly claim?: RefundClaim;
   };
 }
@@ -310,7 +308,10 @@ export interface RefundPayoutSigned {
   };
 }
 
-/** The same payout at a higher fee on the same nonce (EVM), or anew after the last one provably can never land. */
+/**
+ * The same payout at a higher fee on the same nonce (EVM), or signed anew once the previous one provably can never
+ * land.
+ */
 export interface RefundPayoutReplaced {
   readonly type: 'RefundPayoutReplaced';
   readonly data: RefundPayoutSigned['data'] & { readonly replaces: string; readonly why: ReplacementReason };
@@ -331,7 +332,7 @@ export interface RefundPayoutLanded {
   };
 }
 
-/** A landed payout left the chain: the same bytes go out again while the deposits that they pay back are final. */
+/** A landed payout left the chain: the same bytes are broadcast again while the deposits they return are final. */
 export interface RefundPayoutReverted {
   readonly type: 'RefundPayoutReverted';
   readonly data: {
@@ -370,7 +371,7 @@ export interface RefundFailed {
     readonly refundId: RefundId;
     readonly coin: Coin;
     readonly amount: string;
-    /** What did reach the payers; only the rest is released. */
+    /** What reached the payers; only the rest is released. */
     readonly amountReturned: string;
     readonly reason: RefundFailureReason;
     readonly failedAtSec: number;

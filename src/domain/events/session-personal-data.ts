@@ -1,4 +1,4 @@
-/** Sealed inside `SessionCreated`: what the merchant said about people and goods. */
+/** Sealed inside `SessionCreated`: the merchant's data about people and goods. */
 export interface SessionPersonalData {
   readonly description?: string;
   readonly lineItems?: readonly unknown[];

@@ -1,4 +1,4 @@
-/** Moves nothing: it takes the nonce of a payout that must not land any more, so that what comes after it can. */
+/** Moves nothing: uses up the nonce of a payout that must no longer land, so that later ones can. */
 export interface CancelDraft {
   readonly kind: 'evm-cancel';
   readonly chainId: string;
@@ -10,8 +10,8 @@ export interface CancelDraft {
 }
 
 /**
- * A token transfer, on Solana one of SOL as well, before it is signed, complete: the signer builds exactly this
- * transaction and no other.
+ * A complete token transfer before signing (on Solana also of SOL): the signer builds exactly this transaction and no
+ * other.
  */
 export type TokenDraft =
   | {
@@ -30,30 +30,31 @@ export type TokenDraft =
       readonly kind: 'tron';
       readonly tokenAddress: string;
       readonly tokenUnits: string;
-      /** Hex of the reference block, as TRON's `raw_data` wants it. */
+      /** Hex of the reference block, as TRON's `raw_data` requires it. */
       readonly refBlockBytes: string;
       readonly refBlockHash: string;
       readonly timestampMs: number;
       readonly expirationMs: number;
-      /** Sun that the call may burn at most. */
+      /** The most sun the call may burn. */
       readonly feeLimit: number;
     }
   | {
       readonly kind: 'solana';
-      /** Null for SOL itself, of which `tokenUnits` are lamports. */
+      /** Null for SOL itself; `tokenUnits` are then lamports. */
       readonly tokenAddress: string | null;
       readonly tokenUnits: string;
       readonly decimals: number;
       /**
-       * Which nonce account of the treasury, and the value stored there: whatever names the same excludes each other.
+       * The treasury's nonce account and the value stored in it: transactions that name the same value exclude each
+       * other.
        */
       readonly nonceIndex: number;
       readonly nonce: string;
-      /** Micro-lamports for a unit of computation. */
+      /** Micro-lamports per compute unit. */
       readonly computeUnitPrice: string;
     };
 
-/** The native coin itself: gas for a sweep, or what went to one of our addresses by mistake. */
+/** The native coin itself: gas for a sweep, or the return of coin that was sent to one of our addresses by mistake. */
 export type NativeDraft =
   | {
       readonly kind: 'evm-native';
@@ -74,44 +75,43 @@ export type NativeDraft =
       readonly expirationMs: number;
     };
 
-/** Makes a nonce account of the treasury on Solana, which can be made once only. */
+/** Creates a nonce account of the treasury on Solana, which is possible only once. */
 export interface NonceAccountDraft {
   readonly kind: 'solana-nonce-account';
   readonly nonceIndex: number;
-  /** The rent that keeps the account forever. */
+  /** The rent that keeps the account permanently. */
   readonly lamports: string;
   readonly blockhash: string;
 }
 
-/** What bounds the life of a transaction. */
+/** What limits the lifetime of a transaction. */
 export type TransactionValidity =
   | {
       readonly kind: 'evm-nonce';
       readonly nonce: number;
       readonly maxFeePerGas: string;
-      /** It moves nothing and takes the nonce of the payout before it. */
+      /** It moves nothing and uses up the nonce of the payout before it. */
       readonly cancels?: true;
     }
   | { readonly kind: 'tron-expiration'; readonly expirationMs: number }
   | { readonly kind: 'solana-nonce'; readonly nonceIndex: number; readonly nonce: string }
-  /** Nothing but a nonce account is made this way. */
+  /** Only a nonce account is created this way. */
   | { readonly kind: 'solana-blockhash'; readonly blockhash: string };
 
-/** Whatever the treasury or a collection address sends. */
+/** Every transaction the treasury or a collection address sends. */
 export type TransactionDraft = TokenDraft | CancelDraft | NativeDraft | NonceAccountDraft;
 
-/** A place in the signer's journal: entries are numbered from 1 and chained by hash. */
+/** A position in the signer's journal: entries are numbered from 1 and chained by hash. */
 export interface JournalPlace {
   readonly seq: number;
   readonly hash: string;
 }
 
-/** Whether it moves nothing and only takes the nonce of the payout before it. */
+/** Whether it moves nothing and only uses up the nonce of the payout before it. */
 export const isCancelling = ({ validity }: { readonly validity: TransactionValidity }): boolean =>
   validity.kind === 'evm-nonce' && validity.cancels === true;
 
 /**
- * Why another transaction is signed in the place of one. `cancel`: the deposit is gone, and nothing is moved in the
- * place of the payout.
+ * Why one transaction is signed in place of another. `cancel`: the deposit is gone, so the replacement moves nothing.
  */
 export type ReplacementReason = 'fee_bump' | 'can_never_land' | 'cancel';

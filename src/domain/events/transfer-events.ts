@@ -3,31 +3,31 @@ import type { Sender } from '../senders.ts';
 import type { DepositFacts } from './session-events.ts';
 
 /*
- * The storage format of the streams `transfer-<mode>-<deposit key>`: what operators decided about one transfer that
- * pays no order. Whoever's decision is in the stream first holds; everything else is carried out after it. Times are
- * Unix seconds.
+ * The storage format of the streams `transfer-<mode>-<deposit key>`: the operators' decisions about one transfer that
+ * pays no order. The first decision in the stream wins; everything else is carried out after it. Times are Unix
+ * seconds.
  */
 
-/** Whose money it is as long as nobody decided. */
+/** The owner of the money until somebody decides. */
 export type TransferOrigin =
-  /** It came to the address of a session, and is in that session's stream and books. */
+  /** It arrived at the address of a session, and is in that session's stream and books. */
   | { readonly kind: 'session'; readonly sessionId: SessionId; readonly merchantId: MerchantId }
-  /** It came to a collection address that the ledger gave to no session. */
+  /** It arrived at a collection address that the event log assigned to no session. */
   | { readonly kind: 'address' }
-  /** It came to the treasury itself. */
+  /** It arrived at the treasury itself. */
   | { readonly kind: 'treasury' };
 
 /** A final transfer to one of our addresses. */
 export interface UnmatchedTransfer extends DepositFacts {
   readonly mode: Mode;
   readonly origin: TransferOrigin;
-  /** Place in the wallet of the collection address that received it; null for the treasury. */
+  /** Derivation index of the collection address that received it; null for the treasury. */
   readonly derivationIndex: number | null;
-  /** Who paid; null when that could not be told. */
+  /** The payer; null when that could not be determined. */
   readonly sender: Sender | null;
 }
 
-/** Who decided and why, in words that are kept forever. */
+/** Who decided and why, in words that are kept permanently. */
 interface Decided {
   readonly actor: string;
   readonly reason: string;
@@ -43,14 +43,16 @@ export interface TransferAttachRequested {
   readonly type: 'TransferAttachRequested';
   readonly data: Decided & {
     readonly depositKey: string;
-    /** From 1, one for each decision: what is carried out late is told from what was decided since. */
+    /**
+     * Numbers the decisions from 1: a late step is recognised by the number of a decision that has since been replaced.
+     */
     readonly operation: number;
     readonly sessionId: SessionId;
     readonly requestedAtSec: number;
   };
 }
 
-/** The session has the money. */
+/** The session receives the money. */
 export interface TransferAttached {
   readonly type: 'TransferAttached';
   readonly data: {
@@ -66,15 +68,15 @@ export interface TransferReturnRequested {
   readonly data: Decided & {
     readonly depositKey: string;
     readonly operation: number;
-    /** The move of the treasury that pays it back. */
+    /** The treasury move that pays it back. */
     readonly moveId: string;
-    /** The address that paid. */
+    /** The paying address. */
     readonly toAddress: string;
     readonly requestedAtSec: number;
   };
 }
 
-/** The payout is in a final block: nothing can be decided any more. */
+/** The payout is in a final block: no further decision is possible. */
 export interface TransferReturned {
   readonly type: 'TransferReturned';
   readonly data: {
@@ -86,13 +88,13 @@ export interface TransferReturned {
   };
 }
 
-/** Detach, or cancel the return. */
+/** Detaches the transfer, or cancels its return. */
 export interface TransferUndoRequested {
   readonly type: 'TransferUndoRequested';
   readonly data: Decided & { readonly depositKey: string; readonly operation: number; readonly requestedAtSec: number };
 }
 
-/** Something depends on the decision by now: it stays. */
+/** Something depends on the decision by now, so it stands. */
 export interface TransferUndoRefused {
   readonly type: 'TransferUndoRefused';
   readonly data: {
@@ -103,13 +105,13 @@ export interface TransferUndoRefused {
   };
 }
 
-/** The money is where it was before the decision, and waits for another one. */
+/** The money is where it was before the decision, and a new decision is possible. */
 export interface TransferReopened {
   readonly type: 'TransferReopened';
   readonly data: {
     readonly depositKey: string;
     readonly operation: number;
-    /** `undone`: by an operator. `refused`: a session would not have it so. `failed`: the payout. */
+    /** `undone`: by an operator. `refused`: a session rejected it. `failed`: the payout failed. */
     readonly why: 'undone' | 'refused' | 'failed';
     readonly because: string;
     readonly reopenedAtSec: number;

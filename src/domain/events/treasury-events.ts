@@ -4,17 +4,14 @@ import type { TreasuryMoveEvent } from './treasury-move-events.ts';
 import type { JournalPlace, TransactionDraft, ReplacementReason } from './transaction-draft.ts';
 
 /*
- * The storage format of the streams `treasury-<mode>-<network>`: which sequence of the chain belongs to which payout,
- * and what the signer's journal said when it signed. Amounts are decimal strings in units of the coin.
+ * The storage format of the streams `treasury-<mode>-<network>`: which sequence number of the chain belongs to which
+ * payout, and the signer's journal position when it signed. Amounts are decimal strings in units of the coin.
  */
 
-/**
- * The value that each nonce account of a treasury on Solana had when something was signed with it last, by the
- * account's number.
- */
+/** The value of each nonce account of a treasury on Solana when it was last used for a signature, by account number. */
 export type UsedNonces = Readonly<Record<number, string>>;
 
-/** Written before anything is signed; the stream's expected revision makes a sequence belong to one payout. */
+/** Written before anything is signed; the stream's expected revision assigns each sequence number to one payout. */
 export interface PayoutSequenceReserved {
   readonly type: 'PayoutSequenceReserved';
   readonly data: {
@@ -23,17 +20,17 @@ export interface PayoutSequenceReserved {
     readonly sessionId: string;
     readonly refundId: string;
     readonly legId: string;
-    /** 1 for the first transaction of the leg; more for replacements. */
+    /** 1 for the leg's first transaction; higher for replacements. */
     readonly attempt: number;
     readonly fromAddress: string;
     readonly draft: TransactionDraft;
-    /** Why an earlier transaction of the leg is replaced; null for the first. */
+    /** Why the leg's previous transaction is replaced; null for the first. */
     readonly replaces: { readonly txHash: string; readonly why: ReplacementReason } | null;
     readonly reservedAtSec: number;
   };
 }
 
-/** The signer refused, and so never signed: the sequence is free for the next payout. */
+/** The signer refused, so it never signed: the sequence number is free for the next payout. */
 export interface PayoutSequenceReleased {
   readonly type: 'PayoutSequenceReleased';
   readonly data: {
@@ -56,9 +53,9 @@ export interface PayoutSequenceSigned {
 }
 
 /**
- * Two approvers brought a restored ledger and the signer's journal together without a payment: `excluded` passes over a
- * transaction that can never land, since another of the same move did; `begun_anew` goes on from the journal's own
- * entry, after a journal that is lost.
+ * Two approvers reconciled a restored event log with the signer's journal without a payment. `excluded` skips a
+ * transaction that can never land, because another of the same move did; `begun_anew` continues from the journal's own
+ * entry after a journal was lost.
  */
 export interface JournalPlaceMoved {
   readonly type: 'JournalPlaceMoved';
@@ -68,7 +65,7 @@ export interface JournalPlaceMoved {
     readonly why: 'excluded' | 'begun_anew';
     readonly from: JournalPlace | null;
     readonly to: JournalPlace;
-    /** What was passed over; null where a journal begins anew. */
+    /** What was skipped; null where a journal starts anew. */
     readonly passed: { readonly moveId: string; readonly txHash: string; readonly endedByTxHash: string } | null;
     readonly proposedBy: string;
     readonly approvers: readonly string[];

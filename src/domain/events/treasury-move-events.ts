@@ -9,14 +9,13 @@ import { oneOf } from '../one-of.ts';
 /*
  * The storage format of money that moves between our own accounts, or leaves them for somebody other than a payer, in
  * the streams `treasury-<mode>-<network>`. Amounts and fees are decimal strings in units of their coin; times are Unix
- * seconds.
- * `...Completed` and `...Failed` repeat the terms, so that books can be kept from them alone.
+ * seconds. `...Completed` and `...Failed` repeat the terms, so that books can be kept from them alone.
  */
 
 /**
  * Collection address to treasury; native coin for the fees of a sweep; to a cold address; to a merchant; an unmatched
- * transfer to who paid it; native coin that a collection address received to who sent it; the rent of an account by
- * which Solana tells transactions of the treasury apart.
+ * transfer back to its payer; native coin received by a collection address back to its sender; the rent of a nonce
+ * account of the treasury on Solana.
  */
 export const MOVE_KINDS = [
   'sweep',
@@ -29,11 +28,11 @@ export const MOVE_KINDS = [
 ] as const;
 export type MoveKind = (typeof MOVE_KINDS)[number];
 
-/** Paid out of an account of the books that somebody else owns: a merchant's, or that of unknown senders. */
+/** Moves paid out of an account of the books that belongs to somebody else: a merchant, or unknown senders. */
 export const OWED_MOVES = ['settlement', 'native_return'] as const satisfies readonly MoveKind[];
 export const isOwed = oneOf(OWED_MOVES);
 
-/** What the events of each kind are called. */
+/** The event names of each kind. */
 export const MOVE_NAMES = {
   sweep: 'Sweep',
   gas_top_up: 'GasTopUp',
@@ -55,17 +54,17 @@ export interface MoveTerms {
   readonly fromAddress: string;
   readonly toAddress: string;
   /**
-   * Place in the wallet of the collection address that a sweep empties or a top-up feeds, or number of the nonce
-   * account; null when none takes part.
+   * Derivation index of the collection address that a sweep empties or a top-up funds, or number of the nonce account;
+   * null when none is involved.
    */
   readonly derivationIndex: number | null;
-  /** Whose money a settlement pays out. */
+  /** The merchant a settlement pays. */
   readonly merchantId: MerchantId | null;
-  /** The sweep that a top-up is for. */
+  /** The sweep that a top-up serves. */
   readonly forMoveId: string | null;
-  /** The transfer that a return pays back; absent for every other kind. */
+  /** The transfer that a return pays back; absent for all other kinds. */
   readonly deposit?: DepositProof;
-  /** The transfer of native coin that is paid back; absent for every other kind. */
+  /** The transfer of native coin that is paid back; absent for all other kinds. */
   readonly transfer?: NativeTransfer;
 }
 
@@ -76,7 +75,7 @@ export interface MoveRequested extends MoveTerms {
   readonly requestedAtSec: number;
 }
 
-/** Written before the bytes are broadcast, with the place that the signer's journal gave them. */
+/** Written before the bytes are broadcast, with their position in the signer's journal. */
 export interface MoveSigned {
   readonly moveId: string;
   readonly attempt: number;
@@ -95,7 +94,7 @@ export interface MoveCompleted extends MoveTerms {
   /** In `feeCoin`, measured from the receipt. */
   readonly networkFee: string;
   readonly feeCoin: NativeCoin;
-  /** Whose native coin paid the fee. */
+  /** The address that paid the fee. */
   readonly feeAddress: string;
   readonly completedAtSec: number;
 }
@@ -126,13 +125,13 @@ type MoveEventOf<Name extends MoveName> =
   | { readonly type: `${Name}Completed`; readonly data: MoveCompleted }
   | { readonly type: `${Name}Failed`; readonly data: MoveFailed };
 
-/** Somebody other than who proposed it agreed; the signer counts its own approvals. */
+/** Somebody other than the proposer approved; the signer counts its own approvals. */
 interface MoveApproved<Name extends 'Withdrawal' | 'Settlement' | 'Return' | 'NativeReturn'> {
   readonly type: `${Name}Approved`;
   readonly data: { readonly moveId: string; readonly approver: string; readonly approvedAtSec: number };
 }
 
-/** Written before anything is signed: the whole transaction, unsigned, with its nonce or validity. */
+/** Written before anything is signed: the complete unsigned transaction, with its nonce or validity. */
 export interface MoveSequenceReserved {
   readonly type: 'MoveSequenceReserved';
   readonly data: {
@@ -145,7 +144,7 @@ export interface MoveSequenceReserved {
   };
 }
 
-/** The signer refused, and so never signed. */
+/** The signer refused, so it never signed. */
 export interface MoveSequenceReleased {
   readonly type: 'MoveSequenceReleased';
   readonly data: {
@@ -156,7 +155,7 @@ export interface MoveSequenceReleased {
   };
 }
 
-/** Money that came to the treasury from outside: an operator filled it. */
+/** Money that arrived at the treasury from outside: an operator funded it. */
 export interface TreasuryFunded {
   readonly type: 'TreasuryFunded';
   readonly data: {
@@ -166,31 +165,31 @@ export interface TreasuryFunded {
     readonly amount: string;
     readonly address: string;
     /**
-     * Sender and transaction are null where the balance alone tells: what a contract handed over within a call, and
-     * what could not be read.
+     * Sender and transaction are null where only the balance shows the money: a contract transferred it within a call,
+     * or the transaction could not be read.
      */
     readonly fromAddress: string | null;
     readonly txHash: string | null;
     readonly logIndex: number | null;
     readonly blockNumber: number;
     /**
-     * Where no transaction is known: the blocks, both included, in one of which the money came. Absent in older events
-     * and where one is known.
+     * When the transaction is unknown: the blocks, both inclusive, one of which brought the money. Absent in older
+     * events and when the transaction is known.
      */
     readonly window?: BlockRange;
     readonly recordedAtSec: number;
   };
 }
 
-/** Both included. */
+/** Both ends inclusive. */
 export interface BlockRange {
   readonly fromBlock: number;
   readonly toBlock: number;
 }
 
 /**
- * Native coin at a collection address that the books did not have: no chain lists what came there, so only the balance
- * tells. What the fee of a sweep took of such coin before it was found is booked with the sweep.
+ * Native coin at a collection address that the books did not include. No chain lists such transfers, so only the
+ * balance shows them. If a sweep's fee used some of the coin before it was found, that part is booked with the sweep.
  */
 export interface NativeCoinFound {
   readonly type: 'NativeCoinFound';
@@ -200,19 +199,19 @@ export interface NativeCoinFound {
     readonly coin: NativeCoin;
     readonly amount: string;
     readonly address: string;
-    /** The session that the address was given out for. */
+    /** The session that the address was assigned to. */
     readonly sessionId: string;
-    /** The balance is one of this final block. */
+    /** The final block of the balance. */
     readonly blockNumber: number;
     readonly foundAtSec: number;
   };
 }
 
-/** Money that left one of our addresses by a transaction the ledger does not know. */
+/** Money that left one of our addresses in a transaction that the event log does not know. */
 export interface OutflowFacts {
   readonly mode: Mode;
   readonly network: Network;
-  /** `<tx hash>:<log index>`, or the address and its nonce where no transfer shows it. */
+  /** `<tx hash>:<log index>`, or the address and its nonce when no transfer shows it. */
   readonly outflowKey: string;
   readonly address: string;
   /** Null when it moved none of our coins. */
@@ -234,13 +233,13 @@ export interface UnknownOutflowAcknowledged {
   readonly data: OutflowFacts & { readonly actor: string; readonly reason: string; readonly acknowledgedAtSec: number };
 }
 
-/** Books and chain side by side at one block. */
+/** Compares the books with the chain at one block. */
 export interface TreasuryReconciled {
   readonly type: 'TreasuryReconciled';
   readonly data: {
     readonly mode: Mode;
     readonly network: Network;
-    /** Every transfer from our addresses up to here, this block included, is known to the ledger or was reported. */
+    /** Every transfer from our addresses up to and including this block is known to the event log or was reported. */
     readonly throughBlock: number;
     readonly accounts: readonly {
       readonly account: 'treasury' | 'collection';
