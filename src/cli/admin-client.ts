@@ -17,7 +17,7 @@ export async function callAdmin(dataDir: string, command: string, args: AdminArg
   throw refusal(response, body);
 }
 
-/** The same for an answer too long to be held. */
+/** Like `callAdmin`, for an answer too long to hold in memory. */
 export async function streamAdmin(dataDir: string, command: string, args: AdminArguments): Promise<AdminStream> {
   const response = await post(dataDir, command, args);
   if (response.statusCode !== 200) throw refusal(response, await bodyOf(response));

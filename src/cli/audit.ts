@@ -24,8 +24,8 @@ import { linesOf } from './text-lines.ts';
 import { codeOf } from '../runtime/util/code-of.ts';
 
 /**
- * Writes the ledger as the audit export, to a file or to standard output. Memory is bounded by a page. `total`: events
- * that there are at least, for the progress bar.
+ * Writes the event log as an audit export, to a file or to standard output. Memory use is bounded by a page. `total`: a
+ * lower bound on the number of events, for the progress bar.
  */
 export async function exportLedger(
   store: Pick<EventStore, 'readAll'>,
@@ -50,7 +50,7 @@ export async function exportLedger(
 }
 
 /**
- * Writes journal, balances and payments as tables of one SQLite file, made from the event log alone. Throws
+ * Writes journal, balances and payments as tables of one SQLite file, derived from the event log alone. Throws
  * `CommandRefused`.
  */
 export async function exportBooks(
@@ -74,7 +74,7 @@ export interface VerifyOptions {
   readonly export?: string;
   readonly proof?: string;
   readonly statement?: string;
-  /** A file that the books gave out, and its evidence. */
+  /** A file issued from the books, and its evidence. */
   readonly file?: string;
   readonly evidence?: string;
   /** The lines of a statement, as CSV. */
@@ -83,7 +83,7 @@ export interface VerifyOptions {
   readonly key: string;
 }
 
-/** What was found, by the names that are printed. */
+/** The findings, by the names that are printed. */
 export type VerifiedFiles = Record<string, string | number | boolean | null>;
 
 /** `quittance audit verify`: offline, from files alone. Throws `CommandRefused` for input it cannot read. */
@@ -120,7 +120,7 @@ export async function verifyFiles(options: VerifyOptions, memory: MakeKeyedMemor
   return { ...counts, closed_months: closedMonths };
 }
 
-/** The key itself, or a file that holds it. */
+/** The key itself, or a file that contains it. */
 function keyOf(given: string): VerifierKey {
   const key = parseVerifierKey(given) ?? parseVerifierKey(textOf(given));
   if (!key)
@@ -128,7 +128,7 @@ function keyOf(given: string): VerifierKey {
   return key;
 }
 
-/** Notes one after another, or what `audit checkpoint --json` printed, or a page of `/v1/audit/checkpoints`. */
+/** Checkpoints one after another, or the output of `audit checkpoint --json`, or a page of `/v1/audit/checkpoints`. */
 function checkpointsIn(file: string): SignedCheckpoint[] {
   const text = textOf(file);
   const notes = text.trimStart().startsWith('{') ? notesInJson(jsonIn(file)) : parseCheckpoints(text);
@@ -156,7 +156,7 @@ function jsonIn(file: string): unknown {
 
 const textOf = (file: string): string => readable(file, (name) => readFileSync(name, 'utf8'));
 
-/** Of a file that is too long to be read at once: whether it can be. */
+/** Checks that a file too long to read at once is readable. */
 function firstByteOf(file: string): void {
   const descriptor = openSync(file, 'r');
   try {
@@ -166,7 +166,7 @@ function firstByteOf(file: string): void {
   }
 }
 
-/** What `read` reads of the file. Throws `CommandRefused` when it cannot. */
+/** Returns what `read` reads from the file. Throws `CommandRefused` when it cannot. */
 function readable<Value>(file: string, read: (file: string) => Value): Value {
   try {
     return read(file);

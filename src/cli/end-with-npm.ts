@@ -3,7 +3,7 @@ import { must } from '../domain/must.ts';
 
 const LOOK_MS = 500;
 
-/** What tells of our ancestors; tests bring their own. */
+/** Reads our ancestor processes; tests substitute their own. */
 export interface Ancestry {
   readonly env: Readonly<Record<string, string | undefined>>;
   parentOf(pid: number | 'self'): number | null;
@@ -15,8 +15,8 @@ const SYSTEM: Ancestry = {
 };
 
 /**
- * The fourth field; the second is a name in brackets, which may hold anything. Null where the system tells no such
- * thing.
+ * The fourth field; the second is a name in brackets that may contain anything. Null where the system does not provide
+ * the file.
  */
 function parentIn(file: string): number | null {
   try {
@@ -29,8 +29,8 @@ function parentIn(file: string): number | null {
 
 /**
  * Calls `end` when npm, which started us for `npm start`, `npm run serve` or `npx quittance`, is gone. npm passes a
- * signal on to its shell at most, and the shell to nobody: the service would stay, and keep its directory locked. npm
- * is our parent, or its shell is.
+ * signal to its shell at most, and the shell passes it to nobody, so the service would keep running with its directory
+ * locked. Our parent is npm or its shell.
  */
 export function endWithNpm(end: () => void, ancestry: Ancestry = SYSTEM): void {
   const { npm_lifecycle_event: script, npm_command: command } = ancestry.env;

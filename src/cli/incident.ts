@@ -14,7 +14,7 @@ import { inert } from './print.ts';
 import { codeOf } from '../runtime/util/code-of.ts';
 
 /**
- * A session, or two moments with two dots between them: Unix seconds, or such as 2026-11-23T18:00Z. Throws
+ * A session, or two times separated by two dots: Unix seconds, or timestamps such as 2026-11-23T18:00Z. Throws
  * `NoIncident`.
  */
 export function parseSubject(text: string): IncidentSubject {
@@ -52,7 +52,7 @@ interface Opened {
   }[];
 }
 
-/** Reads nothing but the file. Throws `NoIncident`. */
+/** Reads only the file. Throws `NoIncident`. */
 export function openIncident(file: string, { session, whatIf = [] }: OpenOptions): Opened {
   const policy = whatIf.length === 0 ? null : parseWhatIf(whatIf);
   const incident = parseIncident(textOf(file));
@@ -78,7 +78,7 @@ function textOf(file: string): string {
   }
 }
 
-/** For programs: everything that the text says. */
+/** For programs: everything that the text contains. */
 export const incidentJson = ({ incident, policy, sessions }: Opened): JsonValue =>
   JSON.parse(
     JSON.stringify({

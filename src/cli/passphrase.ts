@@ -4,9 +4,7 @@ import { CommandRefused } from '../operator/commands.ts';
 
 type Ask = (question: string) => Promise<string>;
 
-/**
- * Asks twice for the passphrase of something new. Throws `CommandRefused` where there is no terminal or the two differ.
- */
+/** Asks twice for a new passphrase. Throws `CommandRefused` without a terminal or when the two differ. */
 export function askNewPassphrase(of: 'keystore' | 'key'): Promise<string> {
   return onTerminal(async (ask) => {
     const passphrase = await ask(`Passphrase of the new ${of}: `);
@@ -15,10 +13,10 @@ export function askNewPassphrase(of: 'keystore' | 'key'): Promise<string> {
   });
 }
 
-/** Throws `CommandRefused` where there is no terminal. */
+/** Throws `CommandRefused` without a terminal. */
 export const askPassphrase = (question: string): Promise<string> => onTerminal((ask) => ask(question));
 
-/** What is typed is not shown. */
+/** Input is not echoed. */
 async function onTerminal(task: (ask: Ask) => Promise<string>): Promise<string> {
   if (!process.stdin.isTTY) throw new CommandRefused('the passphrase is missing: name a file with --passphrase-file');
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });

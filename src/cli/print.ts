@@ -30,13 +30,13 @@ function lines(value: JsonValue, indent: string): string[] {
 const text = (value: JsonValue): string =>
   value === null ? '-' : inert(typeof value === 'string' ? value : JSON.stringify(value));
 
-/** Names of fields that hold a time, and how many of their units a second has. */
+/** Fields that hold a time, with the number of their units per second. */
 const TIMES: readonly (readonly [RegExp, number])[] = [
   [/(_at|_time|AtSec)$/, 1],
   [/AtMs$/, 1000],
 ];
 
-/** A Unix time as people read it; null for everything else. */
+/** A Unix time in readable form; null for everything else. */
 function timeText(key: string, value: JsonValue): string | null {
   const perSecond = TIMES.find(([name]) => name.test(key))?.[1];
   if (perSecond === undefined || typeof value !== 'number' || value <= 0) return null;

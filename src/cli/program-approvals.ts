@@ -105,7 +105,7 @@ export function addApprovals(program: Command, treasury: Command, merchant: Comm
   );
 }
 
-/** A command that first answers with terms, which are shown and signed here. */
+/** A command that first returns terms, which are shown and signed here. */
 export function declareApproved(
   parent: Command,
   host: CliHost,
@@ -153,7 +153,7 @@ async function signAll(
 }
 
 /**
- * Null when the answer asks for no signature. What is not an approval's text is not signed, whoever asks. Throws
+ * Null when the answer asks for no signature. Only the text of an approval is ever signed, whoever asks. Throws
  * `CommandRefused`.
  */
 function termsOf(answer: JsonValue): readonly (Terms | null)[] | null {

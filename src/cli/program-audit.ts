@@ -59,7 +59,7 @@ export function addAudit(program: Command, host: CliHost): void {
     });
 }
 
-/** A command that prints one text as it is, so that it can be sent to a file. */
+/** A command that prints a single text as it is, so that it can be redirected to a file. */
 function addText(command: Command, host: CliHost, name: string, field: string): void {
   command.option('--json', 'print JSON').action(async ({ json, ...args }: { json?: boolean; now?: boolean }) => {
     const answer = (await host.admin(name, args)) as { readonly [key: string]: JsonValue };

@@ -7,7 +7,7 @@ const CREDENTIALS = [
   'file like sandbox.json (default: QUITTANCE_URL, QUITTANCE_API_KEY, QUITTANCE_API_SECRET and QUITTANCE_WEBHOOK_SECRET from the environment)',
 ] as const;
 
-/** For those who build a shop: all of it works from any machine, with an API key. */
+/** For developers of a shop: all of it works from any machine, with an API key. */
 export function addDeveloper(program: Command, host: CliHost): void {
   program
     .command('listen')

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { CliHost, DoctorLine } from './host.ts';
 import { inert, print } from './print.ts';
 
-/** `quittance doctor`: ends with 1 when it found a fault. */
+/** `quittance doctor`: exits with 1 when it finds a fault. */
 export function addDoctor(program: Command, host: CliHost): void {
   program
     .command('doctor')
@@ -24,7 +24,7 @@ export function addDoctor(program: Command, host: CliHost): void {
 
 const ORDER = ['fault', 'warning', 'skipped', 'ok'] as const;
 
-/** The worst first. */
+/** Worst first. */
 function linesOf(found: readonly DoctorLine[]): string[] {
   const width = Math.max(...found.map(({ check }) => check.length));
   const sorted = found.toSorted((one, other) => ORDER.indexOf(one.state) - ORDER.indexOf(other.state));

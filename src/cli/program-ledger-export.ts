@@ -54,7 +54,7 @@ export function addExport(ledger: Command, host: CliHost): void {
       const args: AdminArguments = { ...given, ...(chart !== undefined && { chart: chartIn(chart) }) };
       if (sqlite !== undefined)
         return writeSqlite(host, sqlite, { ...args, ...(document && { document }), ...(output && { output }) });
-      // Nobody watches a log for this.
+      // Without a terminal nobody watches the progress.
       const progress = process.stderr.isTTY ? createProgress(process.stderr) : null;
       const isProven = output !== undefined && evidence;
       const stream = await host.adminStream('ledger.export', {
@@ -88,7 +88,7 @@ async function writeSqlite(host: CliHost, file: string, others: AdminArguments):
   process.stdout.write(`${file}: ${await host.exportBooks(file)} events\n`);
 }
 
-/** As the service itself finds it, where nobody names one. */
+/** Finds the mode as the service itself does, when none is named. */
 async function modeOf(host: CliHost, { mode, merchant }: AdminArguments): Promise<string> {
   if (typeof mode === 'string') return mode;
   const answer =
@@ -98,7 +98,7 @@ async function modeOf(host: CliHost, { mode, merchant }: AdminArguments): Promis
   return (answer as { readonly mode: string }).mode;
 }
 
-/** The first column of a line of either format is the number of its entry. */
+/** The first column of a line in either format is the number of its entry. */
 const ENTRY_NUMBER = /^(?:\{"entry":)?(\d+),/;
 
 async function* counted(
@@ -119,12 +119,12 @@ async function print(stream: AdminStream, progress: Progress | null): Promise<vo
   try {
     await pipeline(counted(stream, progress), process.stdout, { end: false });
   } catch (error) {
-    // Whoever reads wants no more, as `head` does.
+    // The reader has closed the pipe, as `head` does.
     if (codeOf(error) !== 'EPIPE') throw refused(error, 'the export was cut off');
   }
 }
 
-/** Answers the SHA-256 of what was written, in hex. */
+/** Returns the SHA-256 of what was written, in hex. */
 async function writeFile(stream: AdminStream, output: string, progress: Progress | null): Promise<string> {
   const partial = `${output}.partial`;
   const digest = createHash('sha256');

@@ -88,7 +88,7 @@ export function addLedger(program: Command, host: CliHost): void {
   addExport(ledger, host);
 }
 
-/** What coins were worth, for books in a currency. */
+/** Values of coins, for books in a currency. */
 function addRates(ledger: Command, host: CliHost): void {
   ledger
     .command('record-rates <file>')
@@ -108,7 +108,7 @@ function addRates(ledger: Command, host: CliHost): void {
   ]);
 }
 
-/** A closed month as the log holds it, and its statements. */
+/** A closed month as recorded in the event log, and its statements. */
 function addStatement(ledger: Command, host: CliHost): void {
   ledger
     .command('statements <month>')
@@ -136,7 +136,7 @@ function addStatement(ledger: Command, host: CliHost): void {
     );
 }
 
-/** Entries by hand. */
+/** Entries posted by hand. */
 function addAdjustments(ledger: Command, host: CliHost): void {
   ledger
     .command('adjust')

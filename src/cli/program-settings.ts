@@ -11,7 +11,7 @@ interface SetOptions {
   readonly json?: boolean;
 }
 
-/** `quittance settings ...`: what changes without a restart. */
+/** `quittance settings ...`: changes without a restart. */
 export function addSettings(program: Command, host: CliHost): void {
   const settings = program.command('settings').description('settings that change without a restart');
   settings
@@ -39,7 +39,7 @@ export function addSettings(program: Command, host: CliHost): void {
     });
 }
 
-/** The lines of an environment file that may change while the service runs. */
+/** The lines of an environment file that can be changed while the service runs. */
 async function linesIn(file: string, host: CliHost): Promise<string[]> {
   const { settings } = (await host.admin('settings.show', {})) as { settings: readonly { readonly name: string }[] };
   const given = parseEnv(readFileSync(file === '-' ? 0 : file, 'utf8'));

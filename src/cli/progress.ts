@@ -2,16 +2,16 @@ import type { WriteStream } from 'node:tty';
 
 const WIDTH = 30;
 const REDRAW_MS = 100;
-/** Where nobody watches, a line now and then is enough for the log. */
+/** Without a terminal, an occasional line is enough for the log. */
 const LINE_MS = 10_000;
 
 export interface Progress {
   report(stage: string, done: number, total: number): void;
-  /** Leaves the cursor on a line of its own. */
+  /** Leaves the cursor on a new line. */
   end(): void;
 }
 
-/** How far a long command has come: a bar on a terminal, else a line at each new stage and every ten seconds. */
+/** Progress of a long command: a bar on a terminal, otherwise a line at each new stage and every ten seconds. */
 export function createProgress(
   output: Pick<WriteStream, 'write'> & { readonly isTTY?: boolean },
   nowMs: () => number = () => performance.now(),

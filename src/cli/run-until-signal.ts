@@ -1,6 +1,6 @@
 import { endWithNpm } from './end-with-npm.ts';
 
-/** How long an orderly end may take before the process ends anyway; what is written is safe at any moment. */
+/** How long an orderly shutdown may take before the process exits anyway; written data is safe at any moment. */
 const SHUTDOWN_MS = 10_000;
 
 /** The process as this part sees it. */
@@ -13,14 +13,14 @@ export interface UntilSignalOptions {
   readonly host?: SignalledProcess;
   readonly shutdownMs?: number;
   readonly orphaned?: (end: () => void) => void;
-  /** Lines of the log about the end. */
+  /** Log lines about the shutdown. */
   readonly tell?: (message: string, facts: object) => void;
 }
 
 /**
- * Starts, waits for SIGTERM, SIGINT or SIGHUP (a terminal that closes), or for `orphaned`, and ends in order. A start
- * that is still under way is waited for, too, but not for longer than the end of a running service: what catches up
- * after an outage may need minutes. Rejects when the start or the end does.
+ * Starts, waits for SIGTERM, SIGINT, SIGHUP (a closing terminal) or `orphaned`, and shuts down in order. It also waits
+ * for a start that is still in progress, but no longer than for the shutdown of a running service: catching up after an
+ * outage may take minutes. Rejects when the start or the shutdown does.
  */
 export async function runUntilSignal(
   start: () => Promise<{ close(): Promise<void> }>,

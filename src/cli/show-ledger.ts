@@ -2,7 +2,7 @@ import type { JsonValue } from '../ports/read-model.ts';
 import { tableOf, textOf, type Cells, type Column } from './table.ts';
 import { must } from '../domain/must.ts';
 
-/* The answers of `quittance ledger ...` for people. */
+/* Formats the answers of `quittance ledger ...` for people. */
 
 const MONEY: readonly Column[] = [
   { title: 'network', field: 'network' },

@@ -1,4 +1,4 @@
-/** What the system calls a fault, in words for the operator; null for an error that is no such fault. */
+/** Describes a system fault to the operator; null for any other error. */
 export function systemFault(error: unknown): string | null {
   const { code, syscall, path, address, port, message } = (error ?? {}) as Partial<
     NodeJS.ErrnoException & { address: string; port: number; message: string }

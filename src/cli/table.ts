@@ -30,7 +30,7 @@ export function tableOf(columns: readonly Column[], rows: readonly Cells[]): str
   ].join('\n');
 }
 
-/** A value as a person reads it; nothing for none. */
+/** A value in readable form; empty for none. */
 export function textOf(value: JsonValue | undefined): string {
   if (value === null || value === undefined) return '';
   return inert(typeof value === 'string' ? value : JSON.stringify(value));

@@ -2,9 +2,8 @@ import { createReadStream } from 'node:fs';
 import { must } from '../domain/must.ts';
 
 /**
- * The lines of a text file, each without its end: a line feed, or both characters of Windows. What else Unicode takes
- * for the end of a line (U+2028, U+2029), JSON texts hold as it is, and `readline` would cut them there. Rejects for a
- * file that cannot be read.
+ * The lines of a text file without their line ends (LF or CRLF). JSON texts may contain the other line separators of
+ * Unicode (U+2028, U+2029), and `readline` would split them there. Rejects for a file that cannot be read.
  */
 export async function* linesOf(file: string): AsyncGenerator<string> {
   let rest = '';

@@ -22,7 +22,7 @@ export interface AccountingParts {
   readonly issue: IssueDeps;
 }
 
-/** What is asked for: the scope of the books, up to an entry. */
+/** The request: the scope of the books, up to an entry. */
 interface Asked {
   readonly scope: JournalScope;
   readonly through: number;
@@ -30,7 +30,7 @@ interface Asked {
 }
 
 /**
- * The journal in a currency. All of it must be the whole mode's by the time of recording, which is how months are
+ * The journal in a currency. A complete one must cover the whole mode by time of recording, which is how months are
  * closed.
  */
 async function valuedOf({ journal, issue }: AccountingParts, { scope, through }: Asked, currency: string) {
@@ -53,7 +53,7 @@ export async function costBasis(parts: AccountingParts, asked: Asked): Promise<T
   return costBasisTable(entries, rates, method, asked.scope.from);
 }
 
-/** A file for other people's software. */
+/** A file for third-party software. */
 export interface AccountingFile {
   readonly format: string;
   readonly contentType: string;
@@ -88,10 +88,7 @@ export async function accountingFile(
   };
 }
 
-/**
- * Of the first day on, added up: lines, debits and credits are the control totals of a file that has columns of its
- * own.
- */
+/** Totals from the first day on: lines, debits and credits are the control totals of a file with its own columns. */
 async function* counted(entries: AsyncIterable<ValuedEntry>, from: string, tally: Tally): AsyncGenerator<ValuedEntry> {
   for await (const entry of entries) {
     if (entry.day < from) continue;
@@ -104,7 +101,7 @@ async function* counted(entries: AsyncIterable<ValuedEntry>, from: string, tally
   }
 }
 
-/** What ISO 4217 has for where no currency is. */
+/** The ISO 4217 code for "no currency". */
 const NO_CURRENCY = 'X'.repeat(3);
 
 async function wallet(
@@ -142,6 +139,6 @@ function chartIn({ chart }: AdminArguments): Chart {
   return typeof parsed === 'string' ? refused(parsed) : parsed;
 }
 
-/** What is found on the way is an answer for people, though the text has begun. */
+/** Whether an error found on the way is an answer for people, although the text has begun. */
 export const isForPeople = (error: unknown): error is Error =>
   error instanceof RateMissing || error instanceof ChartRefused;

@@ -12,7 +12,7 @@ export interface ActsParts {
   readonly random: Random;
 }
 
-/** Commands that change something and leave no other event, with the argument that names what they act on. */
+/** Commands that change something and leave no other event, with the argument that names their subject. */
 const ACTS: Readonly<Record<string, string>> = {
   'projection.rebuild': 'name',
   'chain.rescan': 'network',
@@ -21,13 +21,13 @@ const ACTS: Readonly<Record<string, string>> = {
   'treasury.limits': 'mode',
   'treasury.reject': 'id',
 };
-/** Going on without a record is better here than not stopping. */
+/** For these, proceeding without a record is better than not stopping. */
 const MAY_LACK_RECORD: ReadonlySet<string> = new Set(['treasury.stop']);
-/** Of nodes that write at the same moment, one is first. */
+/** When nodes write at the same moment, one of them is first. */
 const ATTEMPTS = 20;
 const MAX_ACTOR_LENGTH = 100;
 
-/** The same commands; the acts among them are recorded before they are carried out. */
+/** The same commands; acts among them are recorded before they are carried out. */
 export function withRecordedActs(commands: AdminCommands, parts: ActsParts): AdminCommands {
   const acts = Object.entries(commands).flatMap(([name, run]) => {
     const argument = ACTS[name];
@@ -46,7 +46,7 @@ export function withRecordedActs(commands: AdminCommands, parts: ActsParts): Adm
   return { ...commands, ...Object.fromEntries(acts) };
 }
 
-/** Writes down who did it, to what and when. Throws `CommandRefused` for an operator's name that is none. */
+/** Records who did it, to what and when. Throws `CommandRefused` for an invalid operator name. */
 export async function recordAct(
   parts: ActsParts,
   act: string,
@@ -68,7 +68,8 @@ export async function recordAct(
 }
 
 /**
- * Who proposes what others approve: whose token it was, which nobody may name otherwise, else what the command says.
+ * The proposer of what others approve: the owner of the token, which cannot be overridden, otherwise the name in the
+ * command.
  */
 export function proposerOf(args: AdminArguments): string {
   if (args['actor'] === undefined) return requiredText(args, 'operator');
@@ -78,8 +79,8 @@ export function proposerOf(args: AdminArguments): string {
 }
 
 /**
- * The name that is recorded: whose token it was, else what the command says. Throws `CommandRefused` for one that
- * is none.
+ * The name to record: the owner of the token, otherwise the name in the command. Throws `CommandRefused` for an invalid
+ * one.
  */
 export function actorOf(args: AdminArguments): string {
   const field = args['actor'] === undefined ? 'operator' : 'actor';

@@ -13,8 +13,8 @@ import type { RunningAddressPool } from '../features/addresses/pool.ts';
 const MAX_INDEX = 2 ** 31 - 1;
 
 /**
- * `quittance addresses stock | skip`: after a restore, what may have been given out since the backup must not be given
- * out again.
+ * `quittance addresses stock | skip`: after a restore, addresses that may have been assigned since the backup must not
+ * be assigned again.
  */
 export function addressCommands(addresses: Pick<RunningAddressPool, 'stocks' | 'skipTo'>): AdminCommands {
   return {

@@ -29,7 +29,7 @@ import { must } from '../domain/must.ts';
 export interface AdjustmentParts {
   readonly adjustmentsHandler: AdjustmentsHandler;
   readonly store: Pick<EventStore, 'readStream'>;
-  /** Null where nothing is paid, and so nobody is known who could approve. */
+  /** Null where nothing is paid, so that no approvers are known. */
   readonly signer: ApprovalSigner | null;
   readonly modeOfMerchant: (merchantId: MerchantId) => Mode | null;
   readonly clock: Clock;
@@ -40,8 +40,8 @@ const ID_BYTES = 13;
 const PAGE = 500;
 
 /**
- * Entries by hand: one person proposes, two others approve with keys of their own, and only another entry takes one
- * back.
+ * Entries posted by hand: one person proposes, two others approve with their own keys, and only another entry reverses
+ * one.
  */
 export function adjustmentCommands(parts: AdjustmentParts): AdminCommands {
   return {
@@ -89,7 +89,7 @@ export function adjustmentCommands(parts: AdjustmentParts): AdminCommands {
 
 const nowSec = ({ clock }: AdjustmentParts): number => toSec(clock.nowMs());
 
-/** What is proposed; what is wrong with it says the decider, but for merchants, whom it does not know. */
+/** The proposed terms. The decider checks them, except merchants, which it does not know. */
 async function termsOf(parts: AdjustmentParts, args: AdminArguments): Promise<AdjustmentTerms> {
   const reverses = optionalText(args, 'reverses') ?? null;
   const shared = {
@@ -125,7 +125,7 @@ function coinOf(network: Network, text: string): AdjustmentTerms['coin'] {
     : refused(`coin must be USDT, USDC or ${NATIVE_COIN[network]} on ${network}`);
 }
 
-/** `account=amount`, several with commas. */
+/** `account=amount`, several separated by commas. */
 function linesOf(args: AdminArguments, name: 'debit' | 'credit', sign: 1n | -1n): AdjustmentTerms['lines'] {
   return requiredText(args, name)
     .split(',')
@@ -153,7 +153,7 @@ async function find(parts: AdjustmentParts, id: string, name = 'id'): Promise<Ad
   return refused(`${name}: no such adjustment, or it was rejected`);
 }
 
-/** Id of the event by which it was posted. */
+/** Id of the event that posted it. */
 async function postedBy({ store }: AdjustmentParts, mode: Mode, id: string): Promise<string> {
   for (let from = 0; ; from += PAGE) {
     const events = await store.readStream(adjustmentsStream(mode), { from, limit: PAGE });

@@ -2,13 +2,13 @@ import { CommandRefused, type AdminArguments } from './commands.ts';
 import type { Approval, ApprovalAct, ApprovalSigner } from '../ports/approvals.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 
-/** `to_sign` has one text for each act; null where nothing is left to sign. */
+/** `to_sign` has one text per act; null where nothing is left to sign. */
 type Asked = { readonly ok: false; readonly answer: JsonValue };
 type Agreed = { readonly ok: true; readonly approvers: readonly string[]; readonly done: boolean };
 
 /**
- * An approver's command comes twice: without approvals it answers with the terms to be signed, with them it counts
- * them. Throws `CommandRefused` with the signer's reason.
+ * An approver's command is sent twice: without approvals it returns the terms to be signed, with them it counts them.
+ * Throws `CommandRefused` with the signer's reason.
  */
 export async function agree(
   signer: ApprovalSigner,
@@ -22,7 +22,7 @@ export async function agree(
   const agreed: Agreed[] = [];
   for (const [index, act] of acts.entries()) {
     const approval = given[index] as unknown as Approval | null;
-    // Nothing to sign was seen, so it was agreed to before.
+    // There was nothing to sign, so it was approved before.
     const verdict = approval === null ? await signer.approvalTerms(act) : await signer.approve(act, approval);
     if (!verdict.ok) throw new CommandRefused(verdict.message);
     agreed.push({ ok: true, approvers: 'approvers' in verdict ? verdict.approvers : [], done: verdict.done });

@@ -16,7 +16,7 @@ export function auditCommands(
   store: EventStore,
 ): AdminCommands {
   const records = new AuditRecords({ store, tree, verifierKey });
-  /** Of a damaged log it may not be readable, and the damage is to be told all the same. */
+  /** A damaged log may not be readable here, and the damage must be reported all the same. */
   const newestSize = async (): Promise<number | null> =>
     (await records.checkpoints({ limit: 1 })).checkpoints[0]?.size ?? null;
   return {

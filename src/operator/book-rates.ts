@@ -11,7 +11,7 @@ import { refused, requiredText, type AdminArguments, type AdminCommands } from '
 const MAX_RATES = 1_000;
 const MAX_SOURCE = 100;
 
-/** What coins were worth in the currency that the operator's books are kept in, by a source outside. */
+/** Values of coins in the currency of the operator's books, from an outside source. */
 export function bookRateCommands(deps: IssueDeps): AdminCommands {
   return {
     'ledger.record-rates': async (args) => {

@@ -36,7 +36,7 @@ function limitOf(text: string | undefined): number {
   return limit;
 }
 
-/** Of a network only the newest can be under way: the service ended in the middle of the others. */
+/** Only the newest of a network can be in progress: the service stopped in the middle of the others. */
 const shown = (
   { mode, network, sessionId, amount, coin, startedAtSec, endedAtSec, steps, failure }: CanaryRun,
   place: number,

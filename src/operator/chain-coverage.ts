@@ -5,7 +5,7 @@ import { coveredBlocks } from '../features/shared/covered-blocks.ts';
 import { newestRanges, type RangeStore } from '../features/shared/newest-ranges.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 
-/** Which blocks of a network are recorded as read, of its newest ranges, and which between them are not. */
+/** The newest ranges of a network's blocks that are recorded as read, and the gaps between them. */
 export async function chainCoverage(store: RangeStore, mode: Mode, network: Network): Promise<JsonValue> {
   const { ranges, isWhole, replacedAtMs } = await newestRanges(store, coverageStream(mode, network));
   const again = await newestRanges(store, rescansStream(mode, network), replacedAtMs);

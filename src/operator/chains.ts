@@ -6,7 +6,7 @@ import type { WatchedNetwork } from '../features/deposits/network-watcher.ts';
 import type { RpcPool } from '../ports/rpc-pool.ts';
 import { must } from '../domain/must.ts';
 
-/** Most blocks of one rescan: an hour of the fastest chain. More is asked for in several. */
+/** Largest rescan: an hour of the fastest chain. More takes several requests. */
 const MAX_RESCAN_BLOCKS = 10_000;
 
 /** `quittance chain status | coverage | rescan`. */
@@ -75,7 +75,7 @@ export function chainCommands(
   };
 }
 
-/** As this process last heard from it; what it was never asked for is null. */
+/** As this process last heard from it; null for what was never requested. */
 const providerBody = ({
   provider,
   healthy,

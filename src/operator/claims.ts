@@ -9,8 +9,8 @@ interface Claims extends Pick<PayerClaims, 'claimsOf'> {
 }
 
 /**
- * What operators see of claims, and their objection. Approving is the merchant's, and two approvers' where only people
- * can judge.
+ * The operators' view of claims, and their objection. Approval is up to the merchant, and to two approvers where only
+ * people can judge.
  */
 export function claimCommands(claims: Claims): AdminCommands {
   return {

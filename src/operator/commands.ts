@@ -3,20 +3,22 @@ import type { JsonValue } from '../ports/read-model.ts';
 
 export type AdminArguments = Readonly<Record<string, JsonValue | undefined>>;
 
-/** What an operator may do to a running service, by name. Each answers plain JSON. */
+/** The operator's commands on a running service, by name. Each returns plain JSON. */
 export type AdminCommands = Readonly<Record<string, (args: AdminArguments) => Promise<JsonValue>>>;
 
-/** An answer too long to be held: some of it at a time. */
+/** An answer too long to hold in memory: delivered in chunks. */
 export interface AdminStream {
   readonly contentType: string;
-  /** Number of the last entry there is, for a progress bar. */
+  /** Number of the last entry, for a progress bar. */
   readonly entries: number;
   readonly chunks: AsyncIterable<string | Uint8Array>;
 }
 
 export type AdminStreams = Readonly<Record<string, (args: AdminArguments) => Promise<AdminStream>>>;
 
-/** The one of that name; undefined when there is none, also for names that every object has, such as `constructor`. */
+/**
+ * The entry with that name; undefined when there is none, even for names that every object has, such as `constructor`.
+ */
 export function named<Found>(all: Readonly<Record<string, Found>>, name: string): Found | undefined {
   return Object.hasOwn(all, name) ? all[name] : undefined;
 }
@@ -30,7 +32,7 @@ export function refused(message: string): never {
   throw new CommandRefused(message);
 }
 
-/** Drops what JSON cannot say; the values are plain records. */
+/** Drops what JSON cannot express; the values are plain records. */
 export const json = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value ?? null)) as JsonValue;
 
 export function requiredText(args: AdminArguments, name: string): string {

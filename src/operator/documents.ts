@@ -37,7 +37,7 @@ const CONTENT_TYPES: Readonly<Record<TableFormat, string>> = {
   jsonl: 'application/jsonl; charset=utf-8',
 };
 
-/** What one makes of the books, up to an entry. */
+/** Makes a document of the books, up to an entry. */
 type MakeTable = (
   parts: DocumentParts,
   scope: JournalScope,
@@ -64,7 +64,7 @@ const TABLES: Readonly<Record<string, MakeTable>> = {
 
 const merchantIn = (args: AdminArguments): MerchantId => requiredText(args, 'merchant') as MerchantId;
 
-/** What is too long for one answer. */
+/** Documents too long for one answer. */
 export function documentStreams(parts: DocumentParts): AdminStreams {
   return {
     'ledger.export': async (args) => {
@@ -87,7 +87,7 @@ export function documentStreams(parts: DocumentParts): AdminStreams {
   };
 }
 
-/** What is wrong with rates or chart shows only on the way: it is looked for before a first byte is sent. */
+/** Faults in rates or chart only show while the file is made, so they are looked for before the first byte is sent. */
 async function fileOf(
   parts: DocumentParts,
   document: string,
@@ -98,7 +98,7 @@ async function fileOf(
   const own = ACCOUNTING_FILES.find((name) => name === document);
   if (own !== undefined) {
     if (optionalText(args, 'format') !== undefined) return refused(`format does not apply to ${own}: omit it`);
-    // The statement of an address is whole before its first byte.
+    // An address statement is complete before its first byte.
     if (own !== 'camt053') await tried((await accountingFile(parts, own, asked, new Tally())).chunks);
     return accountingFile(parts, own, asked, tally);
   }
@@ -147,7 +147,7 @@ export interface EvidenceParts {
   readonly signNow: (() => Promise<unknown>) | null;
 }
 
-/** What proves that a file, or the statement of a month, is of these books. */
+/** Proof that a file, or the statement of a month, comes from these books. */
 export function evidenceCommands(parts: EvidenceParts): AdminCommands {
   return {
     'ledger.evidence': async (args) => {
@@ -186,7 +186,7 @@ export function evidenceCommands(parts: EvidenceParts): AdminCommands {
   };
 }
 
-/** The newest checkpoint covers it, or one that is signed now. */
+/** Under the newest checkpoint, or under one that is signed now. */
 async function evidenceOf({ records, signNow }: EvidenceParts, event: RecordedEvent) {
   let proven = await records.proofOfEvent(event);
   if (!proven && signNow) {

@@ -16,7 +16,7 @@ export interface ForgetParts {
   readonly erase: (id: SessionId) => Promise<void>;
 }
 
-/** `quittance forget`: who asked for it is recorded before anything is erased. Throws `CommandRefused`. */
+/** `quittance forget`: records who asked for it before anything is erased. Throws `CommandRefused`. */
 export async function forgetSession(
   { store, clock, random, erase }: ForgetParts,
   args: AdminArguments,

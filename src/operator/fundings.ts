@@ -12,9 +12,7 @@ interface FundingParts extends BooksNamed {
   readonly store: Pick<EventStore, 'readStream'>;
 }
 
-/**
- * What was brought to the treasuries, each with the transaction that brought it or the blocks in one of which it came.
- */
+/** Money brought to the treasuries, each with its transaction or the blocks in one of which it arrived. */
 export async function listFundings(parts: FundingParts, args: AdminArguments): Promise<JsonValue> {
   const scope = { mode: await modeOf(parts, args), book: bookOf(OPERATOR_FUNDING), ...rangeOf(args) };
   const { entries, next } = await parts.journal.page(
@@ -27,7 +25,7 @@ export async function listFundings(parts: FundingParts, args: AdminArguments): P
   return json({ mode: scope.mode, fundings, next_cursor: cursorText(next) });
 }
 
-/** The log says it: the books keep no sender, and nothing of where a transaction is unknown. */
+/** Read from the event log: the books store no sender, and nothing where the transaction is unknown. */
 async function presentFunding({ store }: FundingParts, { number, id, stream, revision }: EntryRow) {
   const [event] = await store.readStream(stream, { from: revision, limit: 1 });
   if (event?.id !== id) throw new Error(`entry ${number} is of the event ${id}, which is not ${stream}/${revision}`);

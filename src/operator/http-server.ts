@@ -11,14 +11,12 @@ import { messageOf } from '../runtime/util/message-of.ts';
 import { KeyNotHeld } from '../runtime/util/sealing.ts';
 import { must } from '../domain/must.ts';
 
-/**
- * A path of the operator's API and the command behind it. Parts of a path in braces become arguments of the same name.
- */
+/** A path of the operator's API and its command. Path segments in braces become arguments of the same name. */
 export interface AdminRoute {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   readonly command: string;
-  /** Parameters that may be given in the query, in snake case; the command gets them in camel case. */
+  /** Allowed query parameters, in snake case; the command gets them in camel case. */
   readonly query: readonly string[];
 }
 
@@ -26,10 +24,10 @@ export interface AdminHttpOptions {
   readonly host: string;
   readonly port: number;
   readonly operators: Pick<Operators, 'find'>;
-  /** Of wrong tokens, by address. */
+  /** Limits wrong tokens, by address. */
   readonly limiter: LocalRateLimiter;
   readonly clientAddress: (request: IncomingMessage) => string;
-  /** Told of every token that was not accepted. */
+  /** Called for every rejected token. */
   readonly onRefused: (address: string, path: string) => void;
   readonly routes: readonly AdminRoute[];
   readonly commands: AdminCommands;
@@ -49,10 +47,10 @@ class NotAnswered extends Error {
   }
 }
 
-/** Rows that are rebuilt take seconds, or minutes. */
+/** Rebuilding rows takes seconds, or minutes. */
 const RETRY_AFTER_SEC = 5;
 
-/** A wrong token is answered no sooner. */
+/** The minimum delay before a wrong token is answered. */
 const REFUSAL_DELAY_MS = 500;
 const MAX_CONNECTIONS = 1_000;
 
@@ -62,8 +60,8 @@ const ACTOR_GIVEN = new NotAnswered(400, 'invalid_request', 'actor must not be g
 const NOT_FOUND = new NotAnswered(404, 'not_found', 'No such resource.');
 
 /**
- * The operator's commands over HTTP, apart from the public port: every request carries `Authorization: Bearer <token>`
- * of an operator.
+ * The operator's commands over HTTP, separate from the public port: every request carries an operator's `Authorization:
+ * Bearer <token>`.
  */
 export async function startAdminHttpServer(options: AdminHttpOptions): Promise<Server> {
   const server = createServer((request, response) => {
@@ -109,7 +107,7 @@ function operatorOf({ operators }: AdminHttpOptions, { headers }: IncomingMessag
   return token === undefined ? null : operators.find(token);
 }
 
-/** Counted only once the token was wrong: nobody is kept out by the guesses of whoever shares the address. */
+/** Counted only once the token was wrong: guesses by others at the same address lock nobody out. */
 async function refused(
   { limiter, clientAddress, onRefused }: AdminHttpOptions,
   request: IncomingMessage,

@@ -6,7 +6,7 @@ import { asOfMoment, type AsOf, type LedgerBalances } from '../features/ledger/b
 import type { JournalScope } from '../features/ledger/journal.ts';
 import { must } from '../domain/must.ts';
 
-/* What operators say of the books: which mode, whose, which days by which clock, how many at a time. */
+/* Arguments about the books: which mode, whose, which days by which clock, how many at a time. */
 
 export interface BooksNamed {
   readonly balances: Pick<LedgerBalances, 'modeRow'>;
@@ -15,7 +15,7 @@ export interface BooksNamed {
 
 const MAX_LIMIT = 500;
 
-/** The mode named, or the only one that has entries. */
+/** The named mode, or the only one that has entries. */
 export async function modeOf({ balances }: BooksNamed, args: AdminArguments): Promise<Mode> {
   const given = optionalMode(args);
   if (given !== undefined) return given;
@@ -37,7 +37,7 @@ export function rangeOf(args: AdminArguments): Pick<JournalScope, 'clock' | 'fro
   return { clock: clockOf(args), from: dayNamed(args, 'from'), to: dayNamed(args, 'to') };
 }
 
-/** A day is one in UTC unless a time zone is named; a moment says its offset, or the zone does. */
+/** A day is in UTC unless a time zone is named; a time states its offset, or the zone does. */
 export function asOfOf(args: AdminArguments): AsOf {
   const clock = clockOf(args);
   const zone = optionalText(args, 'timeZone');

@@ -32,7 +32,7 @@ export interface LedgerParts {
   readonly servedRows: ServedRows;
   readonly store: Pick<EventStore, 'readStream'>;
   readonly issue: { readonly clock: Clock };
-  /** Made with the closing of a month. */
+  /** Issued when a month is closed. */
   readonly statements: Pick<MonthStatements, 'issue'>;
 }
 
@@ -101,7 +101,7 @@ export function ledgerCommands(parts: LedgerParts): AdminCommands {
       const mode = await modeOf(parts, args);
       if (args['dryRun'] === true)
         return json({ mode, period: month, not_final: await notFinalOf(parts, mode, month) });
-      // What is final by the time of the closing is in it, so this names none too few.
+      // Read before the closing, whose entry includes everything final by then, so this never lists too few.
       const notFinal = await notFinalOf(parts, mode, month);
       const closed = await periods.close(mode, month, actorOf(args));
       if (!closed.ok) return refused(closed.refusal.message);
@@ -118,11 +118,11 @@ const notFinalOf = async ({ notFinal }: LedgerParts, mode: Mode, month: string) 
     ...{ session_id: sessionId, network, coin, amount, tx_hash: txHash, chain_time: blockTimeSec },
   }));
 
-/** Null where no rate of then is recorded. */
+/** Null where no rate of that time is recorded. */
 const worthBody = (value: ReturnType<typeof valued>) =>
   value && { amount: value.worth, rate: value.rate.rate, rate_at: value.rate.atSec, source: value.rate.source };
 
-/** Every line of one account, with the balance after each in the order of recording. */
+/** Every line of one account, with the balance after each, in the order of recording. */
 async function accountStatement(parts: LedgerParts, args: AdminArguments): Promise<JsonValue> {
   const account = requiredText(args, 'account');
   if (!isAccount(account)) return refused(`there is no account ${account}; trial-balance lists them`);

@@ -16,7 +16,9 @@ import type { MoveExecutor } from '../features/payouts/moves/records.ts';
 import { decodeEvent } from '../runtime/commands/codec.ts';
 import type { LegState, SessionContext } from '../../state-machines/checkout-session/session.state.ts';
 
-/* What the signer signed and a restored ledger lost, beside what the ledger still knows of it. */
+/*
+ * Payments that the signer signed and a restored event log lost, alongside what the event log still knows about them.
+ */
 
 export interface LostParts extends Pick<CommandParts, 'payouts' | 'core'> {
   readonly store: Pick<EventStore, 'readStream'>;
@@ -29,14 +31,14 @@ export interface Lost {
   readonly payments: readonly SignedPayment[];
 }
 
-/** Throws `CommandRefused` where the journal does not hold what the ledger knows. */
+/** Throws `CommandRefused` where the journal lacks something that the event log knows. */
 export async function lostOf({ payouts }: LostParts, executor: MoveExecutor): Promise<Lost> {
   const { mode, network } = executor.chain;
   const found = await payouts.signer.signedAfter(mode, network, (await executor.context()).journal);
   return 'payments' in found ? { executor, payments: found.payments } : refused(found.message);
 }
 
-/** What the ledger knows of the refund that a payment is for. */
+/** What the event log knows about the refund that a payment is for. */
 export interface KnownRefund {
   readonly refundId: RefundId;
   readonly sessionId: SessionId;
@@ -44,7 +46,7 @@ export interface KnownRefund {
   readonly leg: LegState | null;
 }
 
-/** Null where the ledger does not know it. */
+/** Null where the event log does not know it. */
 export async function knownRefund({ core, sessionOfRefund }: LostParts, legId: string): Promise<KnownRefund | null> {
   const refundId = refundOf(legId);
   const sessionId = await sessionOfRefund(refundId);
@@ -57,17 +59,17 @@ export async function knownRefund({ core, sessionOfRefund }: LostParts, legId: s
 export const refundOf = (legId: string): RefundId =>
   parseRefundId(legId.replace(/-\d+$/, '')) ?? refused(`${legId} names no refund`);
 
-/** A move that the ledger has forgotten, since it is done. */
+/** A move that is no longer tracked, because it has ended. */
 export interface EndedMove {
   readonly requested: MoveRequested;
   readonly sent: readonly SentTransaction[];
-  /** By which it ended; null where it was given up unsigned. */
+  /** The transaction that ended it; null where it was given up unsigned. */
   readonly txHash: string | null;
 }
 
 const PAGE = 1_000;
 
-/** As the newest events of the treasury say; null where it was never asked for. */
+/** According to the newest events of the treasury; null where it was never requested. */
 export async function endedMove(
   { store }: LostParts,
   { chain: { mode, network } }: MoveExecutor,
@@ -95,8 +97,8 @@ const withEvent = (move: EndedMove, data: object): EndedMove => {
 };
 
 /**
- * What the chain says of it, and of whatever else was signed in its place, by the journal or by the ledger. The hash
- * that is looked for is one over receiver, coin and amount.
+ * What the chain says about it, and about everything else signed in its place according to the journal or the event
+ * log. The search uses a hash of receiver, coin and amount.
  */
 export async function fateOf(parts: LostParts, payment: SignedPayment, lost: Lost): Promise<Fate> {
   const { kind, id, network, coin, amount, fromAddress, toAddress } = payment;

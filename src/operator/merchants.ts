@@ -35,7 +35,7 @@ interface TestWallet {
   pay(id: SessionId, request: Omit<SandboxPayRequest, 'sessionId'>): Promise<Outcome<readonly SandboxTransfer[]>>;
 }
 
-/** What the operator's commands work on; parts that a running mode lacks are null and their commands say so. */
+/** What the operator's commands work on; parts that a running mode lacks are null, and their commands say so. */
 export interface AdminParts {
   readonly core: { readonly merchants: Merchants; readonly personal: Pick<PersonalData, 'erase'> };
   readonly store: EventStore;
@@ -117,7 +117,7 @@ function merchantCommands(merchants: Merchants, random: Random): AdminCommands {
   };
 }
 
-/** Who it was, as every event of the command says. */
+/** The actor recorded in every event of the command. */
 const byIn = (random: Random) => (args: AdminArguments) => ({ actor: actorOf(args), correlationId: random.uuid() });
 
 function webhookCommands(merchants: Merchants, random: Random): AdminCommands {
@@ -159,7 +159,7 @@ function webhookCommands(merchants: Merchants, random: Random): AdminCommands {
 
 const endpointIdOf = (args: AdminArguments): string | undefined => optionalText(args, 'endpoint');
 
-/** The one that is named, else the default one. */
+/** The named endpoint, otherwise the default one. */
 function endpointIn(
   args: AdminArguments,
   { webhook, further_webhooks: further }: MerchantOverview,
@@ -174,13 +174,13 @@ const listOf = (text: string): string[] =>
     .map((item) => item.trim())
     .filter(Boolean);
 
-/** What is not named stays; `all` and `any` take a restriction away. */
+/** Restrictions that are not named stay; `all` and `any` remove one. */
 export function restrictionsOf(args: AdminArguments): Partial<KeyRestrictions> {
   const [scopes, addresses, version] = (['scopes', 'addresses', 'signatureVersion'] as const).map((name) =>
     optionalText(args, name),
   );
   if (version !== undefined && version !== '1' && version !== '2') return refused('signature-version must be 1 or 2');
-  // The decider refuses a scope that does not exist, naming those that do.
+  // The decider refuses unknown scopes and names the valid ones.
   return {
     ...(scopes !== undefined && { scopes: scopes === 'all' ? null : (listOf(scopes) as Scope[]) }),
     ...(addresses !== undefined && { addresses: addresses === 'any' ? [] : listOf(addresses) }),
@@ -188,7 +188,7 @@ export function restrictionsOf(args: AdminArguments): Partial<KeyRestrictions> {
   };
 }
 
-/** With a URL the endpoint is set anew; events alone leave the rest as it is. */
+/** With a URL the endpoint is configured anew; events alone leave the rest unchanged. */
 function webhookOf(args: AdminArguments): Parameters<Merchants['setWebhook']>[1] {
   const [events, fields, endpointId, disabled] = (['events', 'fields', 'endpoint', 'disabled'] as const).map((name) =>
     optionalText(args, name),
@@ -265,7 +265,7 @@ function projectionCommands({ projections }: AdminParts): AdminCommands {
 
 const merchantOf = (args: AdminArguments): MerchantId => requiredText(args, 'merchant_id') as MerchantId;
 
-/** What `merchant set-policy` takes, by the names of its options. Throws `CommandRefused`. */
+/** What `merchant set-policy` accepts, by option name. Throws `CommandRefused`. */
 export function policyOf(args: AdminArguments): Partial<MerchantPolicy> {
   const policy: { -readonly [Key in keyof MerchantPolicy]?: MerchantPolicy[Key] } = {};
   const coin = optionalText(args, 'settlementCoin');

@@ -17,7 +17,7 @@ import { proposerOf } from './acts.ts';
 import { executorFor, type CommandParts } from './treasury-arguments.ts';
 import { must } from '../domain/must.ts';
 
-/** Native coin that came to a collection address goes back to who sent it. */
+/** Returns native coin that arrived at a collection address to its sender. */
 export function nativeReturnCommands(parts: CommandParts): AdminCommands {
   return {
     'treasury.return': async (args) => {
@@ -45,7 +45,7 @@ export function nativeReturnCommands(parts: CommandParts): AdminCommands {
   };
 }
 
-/** The place of the address is the one that its session recorded; the signer derives it anew. */
+/** The derivation index is the one that the session recorded; the signer derives the address anew. */
 async function transferOf(
   { core, givenAddress }: CommandParts,
   { chain }: MoveExecutor,
@@ -97,7 +97,7 @@ async function assertReachable(
     );
 }
 
-/** What came, less what the fee takes at most: nothing is added to it. */
+/** The received amount less the highest possible fee: nothing is added to it. */
 async function amountFor({ chain }: MoveExecutor, whole: MoveRequested, args: AdminArguments): Promise<string> {
   const coin = NATIVE_COIN[chain.network];
   const given = optionalText(args, 'amount');
@@ -116,7 +116,7 @@ async function amountFor({ chain }: MoveExecutor, whole: MoveRequested, args: Ad
     : refused(`${whole.amount} ${coin} came, and the fee of the return may take ${formatAmount(fee)}`);
 }
 
-/** Nothing is written when the signer would never sign it. */
+/** Writes nothing when the signer would never sign it. */
 async function propose({ payouts }: CommandParts, executor: MoveExecutor, data: MoveRequested) {
   const order = orderOf({ kind: 'native_return', terms: data });
   try {

@@ -45,7 +45,7 @@ function create(operators: Operators, args: AdminArguments, nowSec: number): Jso
 
 const isRole = oneOf(OPERATOR_ROLES);
 
-/** Made before the token is: a token that could not be written would be lost. Never replaces a file. */
+/** The file is created before the token: a token that could not be written would be lost. Never replaces a file. */
 function claim(file: string): void {
   try {
     writeFileSync(file, '', { flag: 'wx', mode: 0o600 });

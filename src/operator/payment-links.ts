@@ -30,7 +30,7 @@ const USUAL_OPEN = 20;
 const USUAL_UNPAID_PER_DAY = 100;
 const DAY_SEC = 86_400;
 
-/** Links of which every visitor makes a payment of their own. */
+/** Links with which each visitor makes their own payment. */
 export function paymentLinkCommands(parts: Parts): AdminCommands {
   const { links, publicUrl, random } = parts;
   const readerOf = (args: AdminArguments) => {
@@ -79,7 +79,7 @@ const linkIdOf = (args: AdminArguments): PaymentLinkId =>
 
 const FIELDS = createSessionBody.pick({ amount: true, currency: true, description: true });
 
-/** As the API takes an order's amount, with the same words for what is wrong. */
+/** Parses the amount as the API does, with the same error messages. */
 function inputOf(args: AdminArguments): PaymentLinkInput {
   const description = optionalText(args, 'description') ?? '';
   const [amount, code] = [requiredText(args, 'amount'), requiredText(args, 'currency')];
@@ -106,7 +106,7 @@ function wholeNumber(args: AdminArguments, name: string, usual: number): number 
   return /^\d{1,9}$/.test(text) ? Number(text) : refused(`${name} must be a whole number`);
 }
 
-/** Until the end of that day, UTC. */
+/** The end of that day, UTC. */
 function endOf(args: AdminArguments): number | null {
   const day = optionalText(args, 'ends') ?? '';
   if (day === '') return null;

@@ -21,7 +21,7 @@ import type { SessionHandler } from '../features/shared/handlers/session-handler
 import type { RefundId } from '../domain/ids.ts';
 import { createdOf } from '../../state-machines/checkout-session/session.state.ts';
 
-/** Payouts where they run; both throw `CommandRefused` where another process pays. */
+/** Payouts, where this process runs them; both throw `CommandRefused` where another process pays. */
 interface RunningPayouts {
   status(): readonly TreasuryStatus[];
   reject(legId: string): Promise<void>;
@@ -37,7 +37,7 @@ interface Refunds {
   sessionOfRefund(id: RefundId): Promise<SessionId | null>;
 }
 
-/** The operator's side of money out. */
+/** The operator's commands for outgoing money. */
 export function payoutCommands(
   payouts: RunningPayouts,
   { signer, addresses }: PayoutParts,
@@ -87,7 +87,7 @@ export function payoutCommands(
   };
 }
 
-/** How the signer stands once nothing is left to sign. */
+/** The signer's state once nothing is left to sign. */
 export async function signerStanding(
   signer: Pick<OutgoingSigner, 'status'>,
   mode: Mode,

@@ -15,13 +15,13 @@ const MAX_LIMIT = 500;
 
 interface PeopleParts {
   readonly people: People;
-  /** Where the console is reached; null where there is none. */
+  /** The URL of the console; null where there is none. */
   readonly consoleUrl: () => string | null;
   readonly isMerchant: (id: MerchantId) => boolean;
 }
 
 /**
- * `quittance people ...`: who may use the console. Whoever can run this owns the service, so nobody else needs to
+ * `quittance people ...`: who may use the console. Whoever can run this controls the service, so nobody else has to
  * agree.
  */
 export function peopleCommands(parts: PeopleParts): AdminCommands {
@@ -65,7 +65,7 @@ export function peopleCommands(parts: PeopleParts): AdminCommands {
 
 const searched = (entry: PersonEntry): string => JSON.stringify(presentEntry(entry)).toLowerCase();
 
-/** One line of the record of actions; what could be used to sign in stays out. */
+/** One line of the record of actions, without anything that could be used to sign in. */
 export function presentEntry({ atMs, correlationId, event }: PersonEntry): { readonly [key: string]: JsonValue } {
   const { tokenHash: _token, linkHash: _link, publicKey: _key, ...data } = event.data as Record<string, unknown>;
   return {
@@ -97,7 +97,7 @@ function presentPerson(
   };
 }
 
-/** As `grantsOf` reads it. */
+/** In the form that `grantsOf` reads. */
 export function grantText({ role, merchantId, untilSec }: Grant): string {
   const until = untilSec === null ? '' : `@${new Date((untilSec - 1) * 1000).toISOString().slice(0, 10)}`;
   return `${role}${merchantId === null ? '' : `:${merchantId}`}${until}`;

@@ -21,19 +21,19 @@ export interface RecordParts {
   readonly treasuries: ReadonlyMap<Mode, TreasuryAddresses>;
   readonly core: {
     readonly addressIndexes: ReadonlyMap<string, AddressIndex>;
-    /** Resolves once every address given out before the call is in the indexes. */
+    /** Resolves once every address assigned before the call is in the indexes. */
     addressesComplete(): Promise<void>;
   };
   readonly senders: Senders;
 }
 
-/** What an operator says of a transfer; everything else is read from the chain. */
+/** An operator's description of a transfer; everything else is read from the chain. */
 export interface NamedTransfer {
   readonly mode: Mode | undefined;
   readonly network: Network;
   readonly txHash: string;
   readonly logIndex: number;
-  /** Place in the wallet of the collection address; undefined for the treasury. */
+  /** Derivation index of the collection address; undefined for the treasury. */
   readonly derivationIndex: number | undefined;
 }
 
@@ -46,8 +46,8 @@ export const TX_HASH: Readonly<Record<Network, RegExp>> = {
 };
 
 /**
- * The transfer as the chain has it, when it is final and came from outside to one of our addresses that no session has.
- * Throws `CommandRefused`.
+ * The transfer as the chain reports it, provided that it is final and came from outside to one of our addresses that
+ * belongs to no session. Throws `CommandRefused`.
  */
 export async function unmatchedTransferOf(named: NamedTransfer, parts: RecordParts): Promise<UnmatchedTransfer> {
   const { network, txHash, logIndex } = named;
@@ -72,7 +72,7 @@ export async function unmatchedTransferOf(named: NamedTransfer, parts: RecordPar
   return { ...facts, ...place, mode: chain.mode, sender };
 }
 
-/** A sweep brings the treasury money that the books have already: taken up here, it would be there twice. */
+/** A sweep brings the treasury money that is already in the books: recording it here would count it twice. */
 function assertFromOutside(
   { network, fromAddress }: DepositFacts,
   mode: Mode,

@@ -8,8 +8,8 @@ import { agree } from './approvals.ts';
 import { signerStanding } from './payouts.ts';
 
 /**
- * Lets a stopped signer sign again. Networks whose journal it lost are named in what the approvers sign; they go on
- * from the entry that says so, which the ledger is told of.
+ * Lets a stopped signer sign again. The approvers' text names the networks whose journal was lost; these continue from
+ * the entry that says so, which is recorded in the event log.
  */
 export function resumeCommands(parts: CommandParts): AdminCommands {
   const { signer } = parts.payouts;
@@ -29,7 +29,7 @@ export function resumeCommands(parts: CommandParts): AdminCommands {
   };
 }
 
-/** Where the ledger is, when the journal knows nothing of it. */
+/** Where the event log stands, when the journal knows nothing of it. */
 async function lostPlaceOf({ payouts }: CommandParts, executor: MoveExecutor): Promise<LedgerPlace[]> {
   const { mode, network } = executor.chain;
   const { journal: place } = await executor.context();
@@ -38,7 +38,7 @@ async function lostPlaceOf({ payouts }: CommandParts, executor: MoveExecutor): P
   return 'payments' in since ? [] : [{ network, place }];
 }
 
-/** Nothing where the network did not begin anew, or was told so before. */
+/** Does nothing where the network did not start anew, or where that is already recorded. */
 async function beginAnew(
   { payouts: { signer }, clock, treasury }: CommandParts,
   executor: MoveExecutor,
@@ -49,7 +49,7 @@ async function beginAnew(
   const to = (await signer.status(who.mode)).lastPlaces[network];
   if (from === null || !to || to.hash === from.hash) return;
   const since = await signer.signedAfter(who.mode, network, from);
-  // What was signed since is taken over, payment by payment.
+  // What was signed since is taken over payment by payment.
   if (!('payments' in since) || since.payments.length > 0) return;
   const facts = { network, why: 'begun_anew', from, to, passed: null, movedAtSec: toSec(clock.nowMs()) } as const;
   const fault = await executor.tell({ type: 'MoveJournalPlace', data: { ...who, ...facts } }, who.proposedBy);

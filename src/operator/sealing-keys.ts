@@ -24,11 +24,11 @@ interface Retiring {
   readonly kind: SealedKind;
   readonly list: KeyList;
   readonly keptNow: readonly string[];
-  /** The ids that the first key opens by itself. */
+  /** The ids that the first key opens on its own. */
   readonly alone: readonly string[];
 }
 
-/** `quittance key rewrap`: after it, the first key of each kind is enough. May be ended and run again. */
+/** `quittance key rewrap`: afterwards the first key of each kind is enough. Can be interrupted and run again. */
 export function sealingKeyCommands(parts: SealingKeyParts): AdminCommands {
   return {
     'key.rewrap': async (args) => {
@@ -66,7 +66,7 @@ export function sealingKeyCommands(parts: SealingKeyParts): AdminCommands {
   };
 }
 
-/** Only who holds the keys of every kind can tell a key that is lost from one of another kind. */
+/** Telling a lost key from one of another kind requires the keys of every kind. */
 function heldLists(keys: SealingKeys): (readonly [SealedKind, KeyList])[] {
   const missing = SEALED_KINDS.filter((kind) => keys[kind] === null).map((kind) => KEY_SETTINGS[kind]);
   if (missing.length > 0)

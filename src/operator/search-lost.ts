@@ -35,7 +35,7 @@ interface Wanted {
 /** BIP-32 indexes end below 2^31. */
 const MAX_INDEX = 2 ** 31 - 1;
 
-/** `quittance inbox search`: money at addresses that were given out by a part of the ledger that is lost. */
+/** `quittance inbox search`: money at addresses that were assigned in a lost part of the event log. */
 export function searchCommands(parts: SearchParts): AdminCommands {
   return {
     'inbox.search': async (args) => {
@@ -88,7 +88,7 @@ export function searchCommands(parts: SearchParts): AdminCommands {
 const lineOf = (found: FoundMoney | string): { [key: string]: JsonValue } =>
   typeof found === 'string' ? { addresses: 0, fault: found } : { addresses: found.searched, fault: null };
 
-/** What became of it; a transfer that cannot be recorded now says why, and the others go on. */
+/** The outcome of each; a transfer that cannot be recorded now states why, and the others continue. */
 async function recorded(
   parts: SearchParts,
   named: Parameters<typeof unmatchedTransferOf>[0],
@@ -103,7 +103,7 @@ async function recorded(
   }
 }
 
-/** Null when no place is named. Throws `CommandRefused` for one that is named in part. */
+/** Null when no transfer is named. Throws `CommandRefused` for one that is named in part. */
 async function namedIn(args: AdminArguments): Promise<Wanted | null> {
   if (['mode', 'family', 'from', 'to', 'since'].every((name) => optionalText(args, name) === undefined)) return null;
   const mode = requiredMode(args);

@@ -3,28 +3,28 @@ import { InTurn } from '../runtime/util/in-turn.ts';
 import { actorOf, recordAct, type ActsParts } from './acts.ts';
 import { CommandRefused, type AdminArguments, type AdminCommands } from './commands.ts';
 
-/** Settings that may change while the service runs. */
+/** Settings that can be changed while the service runs. */
 export interface LiveSettings {
-  /** Each with what is in force and what the start found. */
+  /** Each with its current value and its value at start. */
   shown(): readonly { readonly name: string; readonly value: string; readonly atStart: string }[];
-  /** Checks all and changes none of them yet. Rejects with an error that names what cannot be. */
+  /** Checks all changes without applying any. Rejects with an error that names the invalid one. */
   prepare(changes: Readonly<Record<string, string>>): Promise<PreparedChange>;
 }
 
 export interface PreparedChange {
-  /** What may be said of each new value: some hold keys. */
+  /** What may be disclosed of each new value: some contain keys. */
   readonly told: Readonly<Record<string, string>>;
   readonly apply: () => void;
 }
 
-/** `quittance settings ...`, until the next start. */
+/** `quittance settings ...`, effective until the next start. */
 export function settingsCommands(
   settings: LiveSettings,
   parts: ActsParts,
   warn: (facts: object, message: string) => void,
 ): AdminCommands {
   const shown = () => settings.shown().map(({ name, value, atStart }) => ({ name, value, at_start: atStart }));
-  // Each is prepared from what the one before put in force.
+  // Each change is prepared from the result of the previous one.
   const turns = new InTurn();
   const set = async (args: AdminArguments): Promise<JsonValue> => {
     const given = changesIn(args['changes']);

@@ -18,11 +18,12 @@ import { KeyNotHeld } from '../runtime/util/sealing.ts';
 export const adminSocketPath = (dataDir: string): string => join(dataDir, 'admin.sock');
 
 const MAX_BODY_BYTES = 1 << 20;
-/** How many entries a stream goes through. */
+/** Number of entries that a stream reads. */
 export const ENTRIES_HEADER = 'x-entries';
 
 /**
- * Serves the operator's commands on `DATA_DIR/admin.sock` (mode 0600): whoever may write there owns the service anyway.
+ * Serves the operator's commands on `DATA_DIR/admin.sock` (mode 0600): whoever can write there controls the service
+ * anyway.
  */
 export async function serveAdmin(
   dataDir: string,
@@ -30,7 +31,7 @@ export async function serveAdmin(
   streams: AdminStreams = {},
 ): Promise<Server> {
   const path = adminSocketPath(dataDir);
-  // With stores elsewhere nothing else makes the directory.
+  // With external stores nothing else creates the directory.
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   rmSync(path, { force: true });
   const server = createServer((request, response) => {
@@ -48,7 +49,7 @@ export async function serveAdmin(
   return server;
 }
 
-/** Writes as fast as it is read; whoever reads too little notices that the answer is cut off. */
+/** Writes as fast as the reader reads; a reader that falls behind notices that the answer is cut off. */
 export async function sendStream(
   response: ServerResponse,
   { contentType, entries, chunks }: AdminStream,

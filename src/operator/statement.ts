@@ -15,8 +15,8 @@ export interface StatementParts {
 }
 
 /**
- * A closed month as a file that is verified by itself: figures, control totals, the event that sealed them and its
- * proof under a signed checkpoint.
+ * A closed month as a self-verifying file: figures, control totals, the event that sealed them and its proof under a
+ * signed checkpoint.
  */
 export function statementCommands({ records, closingOf }: StatementParts): AdminCommands {
   return {

@@ -20,10 +20,10 @@ import { needsApproval, standsInTheWay } from '../../state-machines/treasury/mov
 import { endedMove, knownRefund, refundOf, type EndedMove, type Lost, type LostParts } from './lost-payments.ts';
 import { must } from '../domain/must.ts';
 
-/* Whether the ledger can take a payment that it lost, and how: everything that is refused, is before anybody signs. */
+/* Whether and how the event log can take over a payment that it lost. Every refusal comes before anybody signs. */
 
 export interface TakeOverParts extends CommandParts, LostParts {
-  /** Refunds where they are paid; throws `CommandRefused` where another process pays. */
+  /** Refunds, where this process pays them; throws `CommandRefused` where another process pays. */
   readonly refunds: {
     takeOver(
       mode: 'live' | 'test',
@@ -36,19 +36,19 @@ export interface TakeOverParts extends CommandParts, LostParts {
 export interface Wanted {
   readonly proposedBy: string;
   readonly reason: string;
-  /** What the chain says of the payment. */
+  /** What the chain says about the payment. */
   readonly fate: Fate;
-  /** Of a refund that the ledger does not know. */
+  /** The session of a refund that the event log does not know. */
   readonly session: string | null;
 }
 
 export interface Plan {
-  /** Who asked for the payment and so approves nothing of it; null where nobody did whom the ledger knows. */
+  /** Who requested the payment, and so must not approve it; null where the requester is unknown or there is none. */
   readonly requestedBy: string | null;
   readonly write: (approvers: readonly string[]) => Promise<void>;
 }
 
-/** Throws `CommandRefused` where the ledger cannot take it. */
+/** Throws `CommandRefused` where the event log cannot take it over. */
 export async function prepare(parts: TakeOverParts, lost: Lost, payment: SignedPayment, wanted: Wanted): Promise<Plan> {
   return payment.kind === 'refund'
     ? { requestedBy: null, write: await prepareRefund(parts, lost.executor, payment, wanted) }
@@ -83,7 +83,7 @@ async function prepareRefund(
       );
     return takeOver;
   }
-  // One that was asked for since may be the same wish once more: the merchant's request was lost with the refund.
+  // A refund requested since may be the same request again: the merchant's request was lost with the refund.
   const open = Object.values(context.refunds).find(({ status }) => status === 'PENDING');
   if (open)
     return refused(
@@ -160,14 +160,14 @@ async function prepareMove(parts: TakeOverParts, lost: Lost, payment: SignedPaym
   return { requestedBy: needsApproval(kind) ? requestedBy : null, write };
 }
 
-/** The same wish once more, ordered since the restore, and the gas that was asked for it. */
+/** Gives up the same request where it was made again since the restore, with the gas ordered for it. */
 async function giveWay(executor: MoveExecutor, moveId: string, payment: SignedPayment): Promise<void> {
   const { moves } = await executor.context();
   const gas = Object.values(moves).filter(({ terms, signed }) => terms.forMoveId === moveId && signed.length === 0);
   for (const each of [moveId, ...gas.map(({ terms }) => terms.moveId)]) await executor.giveWay(refOf(each), payment);
 }
 
-/** Another transaction of the move ended it, so that this one can never land: only the place in the journal is left. */
+/** Another transaction of the move ended it, so this one can never land: only the journal position remains. */
 async function passOver(
   { clock }: TakeOverParts,
   executor: MoveExecutor,
@@ -192,7 +192,7 @@ async function passOver(
   };
 }
 
-/** The request that the ledger lost, as far as the journal and the ledger tell it. */
+/** The request that was lost, as far as the journal and the event log can tell. */
 async function requestOf(
   { core }: TakeOverParts,
   lost: Lost,
@@ -218,7 +218,7 @@ async function requestOf(
   return { ...money, derivationIndex, ...by };
 }
 
-/** An address has one sweep at a time, so gas is for the one that was signed after it, or that is still waited for. */
+/** An address has one sweep at a time, so gas belongs to the sweep signed after it, or to the one still waiting. */
 async function sweepFor({ executor, payments }: Lost, { toAddress, journal }: SignedPayment): Promise<string | null> {
   const signed = payments.find(
     (each) => each.kind === 'sweep' && each.fromAddress === toAddress && each.journal.seq > journal.seq,

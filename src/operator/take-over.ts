@@ -10,8 +10,8 @@ import { prepare, type TakeOverParts } from './take-over-plan.ts';
 import { must } from '../domain/must.ts';
 
 /**
- * What the signer signed and a restored ledger lost: who wants it written into the ledger again names it, and two
- * approvers agree.
+ * Payments that the signer signed and a restored event log lost: somebody names the payment to be recorded again, and
+ * two approvers agree.
  */
 export function takeOverCommands(parts: TakeOverParts): AdminCommands {
   return {

@@ -20,7 +20,7 @@ import type { MerchantHandler } from '../features/shared/handlers/merchant-handl
 import type { SessionHandler } from '../features/shared/handlers/session-handler.ts';
 import type { Treasury } from '../features/treasury/treasury.ts';
 
-/* What commands about the treasury have in common. */
+/* Shared by the treasury commands. */
 
 export interface CommandParts {
   /** Throws `CommandRefused` where another process pays. */
@@ -32,14 +32,14 @@ export interface CommandParts {
     readonly sessionHandler: SessionHandler;
     readonly senders: Senders;
     readonly addressIndexes: ReadonlyMap<string, AddressIndex>;
-    /** Resolves once every address given out before the call is in the indexes. */
+    /** Resolves once every address assigned before the call is in the indexes. */
     addressesComplete(): Promise<void>;
   };
-  /** An operator's address in the form that chain and signer use; null when the network has no such address. */
+  /** An operator's address in the form that chain and signer use; null for an address invalid on the network. */
   readonly givenAddress: (network: Network, text: string) => string | null;
   readonly clock: Clock;
   readonly random: Random;
-  /** Approves and rejects refunds, whose ids these commands take as well. */
+  /** Approves and rejects refunds, whose ids these commands accept as well. */
   readonly ofRefunds: AdminCommands;
 }
 

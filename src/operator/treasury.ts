@@ -35,10 +35,10 @@ import { agree } from './approvals.ts';
 import { resumeCommands } from './resume.ts';
 import { must } from '../domain/must.ts';
 
-/** Those that settle at once; nothing of them is kept afterwards. */
+/** Mailboxes kept for merchants that settle at the same time; idle ones hold no state. */
 const MERCHANTS_IN_TURN = 2;
 
-/** The operator's side of sweeps, withdrawals and settlements. */
+/** The operator's commands for sweeps, withdrawals and settlements. */
 export function treasuryCommands(parts: CommandParts): AdminCommands {
   return {
     ...sweepCommands(parts),
@@ -125,7 +125,7 @@ async function acknowledge({ treasury, payouts, clock }: CommandParts, args: Adm
     nowSec: toSec(clock.nowMs()),
   };
   for (const executor of treasury().moves.executors) {
-    // A transaction that took several coins is explained as one.
+    // A transaction that moved several coins is explained as a whole.
     const reported = Object.values((await executor.context()).unknownOutflows);
     const meant = reported.filter((found) => found.outflowKey === outflow || found.txHash === outflow);
     if (meant.length === 0) continue;
@@ -197,7 +197,7 @@ async function balancesOf({ chain, treasury }: MoveExecutor): Promise<JsonValue>
 
 function outwardCommands(parts: CommandParts): AdminCommands {
   const { treasury, payouts, ofRefunds } = parts;
-  /** By merchant, one after another: of two at once, each would find the money that both take. */
+  /** One settlement at a time per merchant: two at once would both count the same money. */
   const settlements = new Mailboxes<null>(MERCHANTS_IN_TURN);
   const executorOf = async (id: string): Promise<MoveExecutor> => {
     for (const executor of treasury().moves.executors) if ((await executor.context()).moves[id]) return executor;
@@ -224,7 +224,7 @@ function outwardCommands(parts: CommandParts): AdminCommands {
       if (!isOutwardMoveId(id)) return must(ofRefunds['treasury.approve'])({ ...args, refund_id: id });
       const executor = await executorOf(id);
       const move = must((await executor.context()).moves[id]);
-      // Refunds and reorganisations since the proposal may have taken what it was to be paid from.
+      // Refunds and reorganisations since the proposal may have used up the money.
       if (isOwed(move.kind)) {
         const verdict = await payouts.signer.check(orderOf(move));
         if (!verdict.ok && isOfLedger(verdict.code)) refused(verdict.message);
@@ -268,7 +268,7 @@ function outwardCommands(parts: CommandParts): AdminCommands {
   };
 }
 
-/** Nothing is written when the signer would never sign it. */
+/** Writes nothing when the signer would never sign it. */
 async function propose(
   { payouts, clock, random }: CommandParts,
   args: AdminArguments,
@@ -305,7 +305,8 @@ async function propose(
 }
 
 /**
- * Said of the merchant's account, or of what unknown senders are owed, which the signer makes of the event log itself.
+ * Concerns the merchant's account, or what is owed to unknown senders; the signer computes both from the event log
+ * itself.
  */
 const isOfLedger = (code: string): boolean =>
   code === 'exceeds_account' || code === 'ledger_behind' || code === 'ledger_disagrees';

@@ -31,7 +31,7 @@ const DAY_SEC = 86_400;
 const MAX_LIMIT = 500;
 const MAX_WORDS = 500;
 
-/** The operator's inbox over HTTP; each path is the command of the same name. */
+/** The operator's inbox over HTTP; each path runs the command of the same name. */
 export const INBOX_ROUTES: readonly AdminRoute[] = [
   {
     ...{ method: 'GET', path: '/admin/inbox', command: 'inbox.list' },
@@ -82,7 +82,7 @@ export function inboxCommands(parts: InboxCommandParts): AdminCommands {
   };
 }
 
-/** The transfer by its id, wherever it stands. Throws `CommandRefused`. */
+/** Finds the transfer by its id, whatever its state. Throws `CommandRefused`. */
 async function findIn(
   { inbox, list, servedRows }: InboxCommandParts,
   args: AdminArguments,
