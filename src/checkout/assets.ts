@@ -4,9 +4,9 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { Request, Response } from 'express';
 import { encoded, encodingFor, type Encoded } from '../runtime/util/encoded.ts';
 
-/** Of files, which are compressed once. */
+/** For files, which are compressed only once. */
 const BEST_QUALITY = 11;
-/** Pages are rebuilt for every request: this quality costs well under a millisecond. */
+/** Pages are rendered for every request: this quality costs well under a millisecond. */
 const QUICK = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
 
 interface Assets {
@@ -14,14 +14,14 @@ interface Assets {
   readonly version: string;
 }
 
-/** The files of a page, each compressed by the first who asks for it. `version` changes with their contents. */
+/** The files of a page, each compressed on first use. `version` changes with their contents. */
 export function loadAssets(names: readonly string[], folder = new URL('assets/', import.meta.url)): Assets {
   const files = new Map(names.map((name) => [name, encoded(readFileSync(new URL(name, folder)), BEST_QUALITY)]));
   const all = Buffer.concat([...files.values()].map(({ identity }) => identity));
   return { files, version: hash('sha256', all, 'hex').slice(0, 12) };
 }
 
-/** Answers with the shortest form that the browser takes. Headers are set before. */
+/** Sends the smallest encoding that the browser accepts. Headers must be set before. */
 export function sendEncoded(request: Request, response: Response, file: Encoded): void {
   const encoding = encodingFor(request);
   response.vary('Accept-Encoding');
@@ -29,7 +29,7 @@ export function sendEncoded(request: Request, response: Response, file: Encoded)
   response.set('Content-Length', String(file[encoding].length)).end(file[encoding]);
 }
 
-/** Like `sendEncoded` for a text that is made for this one request. */
+/** Like `sendEncoded`, for a text rendered for this one request. */
 export function sendCompressed(request: Request, response: Response, text: string): void {
   const encoding = encodingFor(request);
   const body = Buffer.from(text);

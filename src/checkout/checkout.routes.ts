@@ -36,52 +36,51 @@ export interface CheckoutDeps {
   readonly publicUrl: string;
   readonly settingsOf: (session: SessionView, network: Network) => NetworkSettings | undefined;
   readonly chainsOf: (session: SessionView) => Pick<PageFacts, 'confirmationsOf' | 'outageSince'>;
-  /** Hosts that the merchant registered: only their pages may show the payment page in a frame. */
+  /** Hosts that the merchant registered: only their pages may frame the payment page. */
   readonly hostsOf: (session: SessionView) => readonly string[];
   /** Null where the session's mode has no Solana. */
   readonly payerTransactions: (session: SessionView) => PayerTransactions | null;
   /**
-   * What proves that the payment is in the ledger, for whoever holds the session's id; null before a checkpoint covers
-   * it.
+   * Proof that the payment is in the event log, for whoever has the session's id; null before a checkpoint covers it.
    */
   readonly proofOf: (session: SessionView) => Promise<object | null>;
-  /** What was observed and decided, in order; null while the ledger cannot be read. */
+  /** Observations and decisions, in order; null while the event log cannot be read. */
   readonly recordOf: (session: SessionView) => Promise<Timeline | null>;
   /** Pays a session from the test wallet; null outside the sandbox. */
   readonly sandboxPay: ((id: SessionId, network: Network, coin: Coin) => Promise<void>) | null;
   /**
-   * Refunds to another address than the one that paid, and how often one payment may ask for them; null where there are
-   * none.
+   * Refunds to an address other than the payer's, and the rate limit of such requests per payment; null where they are
+   * not offered.
    */
   readonly claims: ClaimPages | null;
-  /** Links for many; null where there are none. */
+  /** Payment links; null where there are none. */
   readonly links: LinkPages | null;
 }
 
 const SCRIPTS = ['checkout.js', 'wallets.js', 'embed.js'] as const;
 const SCRIPT_TYPE = { 'Content-Type': 'text/javascript; charset=utf-8', 'X-Content-Type-Options': 'nosniff' };
 
-/** What the routes share. */
+/** Shared by the routes. */
 interface Pages {
   readonly deps: CheckoutDeps;
   readonly headers: Readonly<Record<string, string>>;
   readonly version: string;
   readonly languageOf: (request: Request) => Language;
   readonly notFound: (request: Request, response: Response) => void;
-  /** The session of the path; without one the answer is given already. */
+  /** Finds the session of the path; sends the answer itself when there is none. */
   readonly found: Finder;
   readonly inputOf: (session: SessionView, request: Request) => PageInput;
 }
 
 type Finder = (request: Request, response: Response) => Promise<SessionView | null>;
 
-/** The coin that the payer looks at. */
+/** The coin that the payer has selected. */
 function coinOf({ query: { coin } }: Request): Coin | null {
   const name = typeof coin === 'string' ? coin.toUpperCase() : '';
   return isCoin(name) ? name : null;
 }
 
-/** The payer's page under `/pay`. */
+/** The payment page under `/pay`. */
 export function checkoutRoutes(deps: CheckoutDeps): Router {
   const router = express.Router();
   const assets = loadAssets(SCRIPTS);
@@ -195,7 +194,7 @@ function pageRoutes(router: Router, { deps, headers, found, notFound, inputOf }:
     const { logo } = deps.api.shopOf(session);
     if (logo === null) return notFound(request, response);
     response.set({ ...headers, 'Content-Type': 'image/png', 'Content-Length': String(logo.png.length) });
-    // The address names the picture, so that a copy never goes stale.
+    // The URL includes the logo's version, so that a cached copy never goes stale.
     if (request.url.endsWith(`?${logo.version}`)) response.set('Cache-Control', 'private, max-age=31536000, immutable');
     response.end(logo.png);
   });
@@ -247,7 +246,7 @@ function liveRoutes(router: Router, { deps, headers, version, found, languageOf,
 }
 
 /**
- * The asking shop's origin when its merchant registered it (https; plain http for localhost in test mode), else null.
+ * The requesting shop's origin if its merchant registered it (https; plain http for localhost in test mode), else null.
  */
 function registeredOrigin(asked: unknown, hosts: readonly string[], testMode: boolean): string | null {
   if (typeof asked !== 'string' || !URL.canParse(asked)) return null;
@@ -257,7 +256,7 @@ function registeredOrigin(asked: unknown, hosts: readonly string[], testMode: bo
   return origin === asked && known && (protocol === 'https:' || local) ? origin : null;
 }
 
-/** The button of the sandbox: answers the script without a body, and a browser without script with the page again. */
+/** The sandbox button: answers the script without a body, and a browser without script with the page again. */
 function testPayment(found: Finder, pay: NonNullable<CheckoutDeps['sandboxPay']>) {
   return async (request: Request, response: Response): Promise<void> => {
     const session = await found(request, response);
@@ -270,7 +269,7 @@ function testPayment(found: Finder, pay: NonNullable<CheckoutDeps['sandboxPay']>
   };
 }
 
-/** What the address of the page chooses, beside the session. */
+/** Choices in the page's URL, other than the session. */
 interface Asked {
   readonly coin: Coin | null;
   readonly language: Language;
@@ -311,7 +310,7 @@ function pageInput(deps: CheckoutDeps, session: SessionView, { coin, language, v
   };
 }
 
-/** What the script shows; it loads the rest of the page anew when `version` differs from its own. */
+/** What the script shows; it reloads the rest of the page when `version` differs from its own. */
 function liveUpdate(input: PageInput): LiveUpdate {
   const { state, headline, expiresAtSec, network, toSend, moving } = input.status;
   const words = statusWords(input);

@@ -15,7 +15,7 @@ import type { PageInput } from './page-input.ts';
 
 export interface ClaimPages {
   readonly api: PayerClaims;
-  /** By payment: each attempt asks the network about the payee. */
+  /** Per payment: each attempt asks the network about the payee. */
   readonly limiter: LocalRateLimiter;
 }
 
@@ -38,7 +38,7 @@ const STATUS: Readonly<Record<ClaimProblem, number>> = {
   claim_busy: 503,
 };
 
-/** `/pay/<id>/claim`: the payer names another address for a refund, and proves the payment. Works without a script. */
+/** `/pay/<id>/claim`: the payer names another address for a refund and proves the payment. Works without a script. */
 export function claimRoutes(
   router: Router,
   { api, limiter }: ClaimPages,
@@ -52,7 +52,7 @@ export function claimRoutes(
     sendCompressed(request, response, page);
   };
 
-  /** Null where the shop takes no claims; then the answer is given already. */
+  /** Null where the shop accepts no claims; the answer has then been sent. */
   const opened = async (
     request: Request,
     response: Response,
@@ -107,16 +107,19 @@ export function claimRoutes(
         .set(headers)
         .redirect(303, `/pay/${input.session.sessionId}/claim?lang=${input.speech.language.code}`);
     const problem = problemOf(filed);
-    // What was signed stays, so that it can be sent again.
+    // The signature is kept in the form, so that it can be sent again.
     return problem === 'claim_bad_signature' || problem === 'claim_busy' ? toSend(problem) : refused(problem);
   });
 }
 
-/** What a payer types, within what a test payment may be; the page shows what it comes to before anything is sent. */
+/**
+ * The payer's input, limited to the size of a test payment; the page shows the resulting amount before anything is
+ * sent.
+ */
 const wholeCoins = (text: string): number =>
   Math.min(MAX_TEST_COINS, Math.max(1, Math.ceil(Number(text.replace(',', '.'))) || 1));
 
-/** What the payer typed, as far as it is text of a sensible length. */
+/** The payer's input, provided that it is text of a reasonable length. */
 function formOf(body: Readonly<Record<string, unknown>> | undefined): ClaimForm {
   const text = (name: string, max = MAX_FIELD): string => {
     const value = body?.[name];
@@ -153,7 +156,7 @@ function claimOf({ transactionId, evidence, payee, number, signature, reason, at
   };
 }
 
-/** The same words for every payee that cannot be: a stranger learns nothing about whose address it is. */
+/** The same words for every impossible payee: a stranger learns nothing about whose address it is. */
 function problemOf({ refusal }: Extract<Outcome<never>, { ok: false }>): ClaimProblem {
   const { code, param }: Refusal = refusal;
   if (code === 'service_unavailable') return 'claim_busy';

@@ -15,7 +15,7 @@ export type ClaimProblem = Extract<
   'claim_bad_payee' | 'claim_bad_signature' | 'claim_gone' | 'claim_limited' | 'claim_busy'
 >;
 
-/** What the payer typed; empty where nothing was. */
+/** The payer's input; empty where there was none. */
 export interface ClaimForm {
   readonly step: string;
   readonly transactionId: string;
@@ -46,7 +46,7 @@ const EVIDENCE_TEXTS = {
   no_sender: 'claim_by_nobody',
 } as const satisfies Record<EvidenceKind, TextKey>;
 
-/** What can be claimed of the payment, and what became of the claims there are. */
+/** What can be claimed of the payment, and the state of existing claims. */
 export function renderClaimPage(
   input: PageInput,
   { claimable, claims }: PayersClaims,
@@ -71,7 +71,7 @@ export function renderClaimPage(
   );
 }
 
-/** Nothing is filed before the payer saw it once more: to whom, and by which proof. */
+/** Nothing is filed before the payer has reviewed it: the payee and the kind of proof. */
 export function renderClaimToSend(
   input: PageInput,
   prepared: PreparedClaim,
@@ -108,7 +108,7 @@ export function renderClaimToSend(
   );
 }
 
-/** Where money will go, to be compared by eye. */
+/** The address that will receive the money, for comparison by eye. */
 const addressToCheck = (address: string): Html =>
   html`<code class="address value" dir="ltr" translate="no">${grouped(address)}</code>`;
 
@@ -191,13 +191,13 @@ const testToCome = (speech: Speech, coin: string, from: number): Html =>
   html`<input type="hidden" name="at_least" value="${from}" />
     <p>${speech.text('claim_test_later', { coin, from, to: from + 1 })}</p>`;
 
-/** Addresses and signatures are no words. */
+/** For addresses and signatures, which are not words. */
 const TYPED = html`dir="ltr" autocomplete="off" autocapitalize="none" spellcheck="false"`;
 
 const field = (label: string, control: Html, hint?: string): Html =>
   html`<p class="field"><label>${label}${control}</label>${hint !== undefined && html`<small>${hint}</small>`}</p>`;
 
-/** The exact text, for a wallet in this browser or any other; what that one answers is pasted. */
+/** The exact text, to be signed by a wallet in this browser or any other, whose signature is pasted. */
 function toSign(speech: Speech, { claimable, text }: PreparedClaim, signature: string): Html {
   const { network, fromAddress } = claimable;
   return html`<p>${sentenceHtml(speech.sentence('claim_sign', { address: strong(must(fromAddress)) }))}</p>
@@ -215,7 +215,7 @@ function toSign(speech: Speech, { claimable, text }: PreparedClaim, signature: s
     ${field(speech.text('claim_signature'), html`<textarea name="signature" rows="3" maxlength="400" ${TYPED} required>${signature}</textarea>`)}`;
 }
 
-/** A key signs alike on every network of its family. */
+/** A key signs the same way on every network of its family. */
 const signingNetwork = (network: Network): Network => (addressFamilyOf(network) === 'evm' ? 'ethereum' : network);
 
 function claimList(speech: Speech, claims: readonly ClaimView[]): Html {
@@ -231,7 +231,7 @@ function claimList(speech: Speech, claims: readonly ClaimView[]): Html {
     </ul>`;
 }
 
-/** The merchant's own reason is for its staff: the payer hears the outcome, and whom to ask. */
+/** The merchant's own reason is for its staff: the payer learns the outcome and whom to ask. */
 function standing(
   speech: Speech,
   { status, testPayment, isProven, payableFromSec, coin, network, toAddress, fromAddress }: ClaimView,

@@ -1,13 +1,15 @@
 import { decimalsOf } from '../domain/money.ts';
 import type { PaymentOption } from '../domain/events/session-events.ts';
 
-/** Where the links of one payment option may lead. */
+/** Settings for the links of one payment option. */
 export interface DeepLinkSettings {
   /** The payment page of the session. */
   readonly pageUrl: string;
-  /** False on test networks and local chains: links that name no chain are left out, so that none moves real money. */
+  /**
+   * False on test networks and local chains: links that name no chain are omitted there, so that none moves real money.
+   */
   readonly mainNetwork: boolean;
-  /** Shown by wallets beside the amount. */
+  /** Shown by wallets next to the amount. */
   readonly label?: string;
   readonly message?: string;
 }
@@ -61,7 +63,7 @@ function tronLinks(option: PaymentOption, amount: string, settings: DeepLinkSett
     links.tokenpocket = tokenPocketLink(option, amount, settings);
   }
   if (opensOnAPhone(settings.pageUrl)) {
-    // A TronLink transfer link needs the payer's address first, so the page is opened instead.
+    // A TronLink transfer link needs the payer's address first, so the link opens the page instead.
     const request = JSON.stringify({ url: settings.pageUrl, action: 'open', protocol: 'TronLink', version: '1.0' });
     links.tronlink = `tronlinkoutside://pull.activity?param=${encodeURIComponent(request)}`;
     links.imtoken = imTokenLink(settings.pageUrl);
@@ -82,7 +84,7 @@ function solanaLinks(option: PaymentOption, amount: string, settings: DeepLinkSe
   return links;
 }
 
-/** Solana Pay 1.0: the recipient is the owner, not its token account; the amount is decimal; blanks are %20. */
+/** Solana Pay 1.0: the recipient is the owner, not its token account; the amount is decimal; spaces are %20. */
 function solanaPayLink(option: PaymentOption, amount: string, settings: DeepLinkSettings): string {
   const parts = [`amount=${plainDecimal(amount)}`, `spl-token=${option.tokenAddress}`];
   if (option.reference !== undefined) parts.push(`reference=${option.reference}`);
@@ -118,7 +120,7 @@ function tokenPocketLink(option: PaymentOption, amount: string, settings: DeepLi
 
 const imTokenLink = (pageUrl: string): string => `imtokenv2://navigate/DappView?url=${encodeURIComponent(pageUrl)}`;
 
-/** Wallets open pages over https only, and a loopback address names the phone itself. */
+/** Wallets open only https pages, and a loopback address would refer to the phone itself. */
 const opensOnAPhone = (pageUrl: string): boolean => pageUrl.startsWith('https://');
 
 /** Without trailing zeros: `12.34` rather than `12.340000`. */

@@ -3,8 +3,8 @@ import express, { type RequestHandler } from 'express';
 const MAX_FIELDS = 20;
 
 /**
- * Reads a form of at most so many bytes. One that is too large or is none leaves an empty body: whoever sent it gets
- * the page, and no alarm is raised.
+ * Reads a form of limited size. A form that is too large or malformed leaves an empty body: the sender gets the page,
+ * and no alarm is raised.
  */
 export function readForm(maxBytes: number): RequestHandler {
   const parse = express.urlencoded({ extended: false, limit: maxBytes, parameterLimit: MAX_FIELDS });
@@ -12,7 +12,7 @@ export function readForm(maxBytes: number): RequestHandler {
     parse(request, response, (error?: unknown) => {
       if (error) {
         request.body = {};
-        // What was not read of it is no next request.
+        // The unread rest must not be parsed as the next request.
         response.set('Connection', 'close');
       }
       next();

@@ -10,12 +10,10 @@ import { scriptTexts } from './page.ts';
 import { refunds, transferFacts } from './receipt.ts';
 import { renderSheet } from './sheet.ts';
 
-/** What a payer is told of the record: the session's own money, not what the merchant was told about it. */
+/** Left out of what the payer sees: the deliveries to the merchant. The rest concerns the session's own money. */
 const OF_OTHERS = /^(?:Delivery|Redelivery)/;
 
-/**
- * Everything that was seen of a payment, for the payer to send to the shop: words first, and the evidence behind them.
- */
+/** Everything that was observed of a payment, for the payer to send to the shop: words first, then the evidence. */
 export function renderHelp(input: PageInput, record: Timeline | null): string {
   const { session, speech } = input;
   const here = `/pay/${session.sessionId}`;
@@ -42,7 +40,7 @@ export function renderHelp(input: PageInput, record: Timeline | null): string {
   );
 }
 
-/** Wherever it went since: the refunds are told beside it. */
+/** Wherever the money went since: refunds are shown separately. */
 const arrivedInTime = ({ deposits }: SessionView): string =>
   formatAmount(
     sumOf(

@@ -13,10 +13,10 @@ import { vietnamese } from './texts/vi.ts';
 import { chinese } from './texts/zh.ts';
 import { must } from '../domain/must.ts';
 
-/** One language of the page. `locale` forms numbers and times; Latin digits everywhere, as wallets show them. */
+/** One language of the page. `locale` formats numbers and times; always Latin digits, as wallets show them. */
 export interface Language {
   readonly code: string;
-  /** In its own words, for the switch. */
+  /** Its own name for itself, for the language switch. */
   readonly name: string;
   readonly locale: string;
   readonly direction: 'ltr' | 'rtl';
@@ -41,10 +41,10 @@ export const LANGUAGES: readonly Language[] = [
   { code: 'he', name: 'עברית', locale: 'he', direction: 'rtl', texts: hebrew },
 ];
 
-/** Longer headers are cut: a browser sends a dozen languages at most. */
+/** Longer headers are truncated: a browser sends a dozen languages at most. */
 const MAX_HEADER_LENGTH = 500;
 
-/** The language asked for by `?lang=`, else the browser's favourite among ours, else English. */
+/** The language requested by `?lang=`, else the browser's preferred one of ours, else English. */
 export function chooseLanguage(asked: unknown, acceptLanguage: string | undefined): Language {
   const wanted = [...(typeof asked === 'string' ? [asked] : []), ...favourites(acceptLanguage ?? '')];
   for (const tag of wanted) {
@@ -55,7 +55,7 @@ export function chooseLanguage(asked: unknown, acceptLanguage: string | undefine
   return ENGLISH;
 }
 
-/** Language tags of an Accept-Language header, best first; those with q=0 left out (RFC 9110, 12.5.4). */
+/** Language tags of an Accept-Language header, best first, without those with q=0 (RFC 9110, 12.5.4). */
 function favourites(header: string): string[] {
   return header
     .slice(0, MAX_HEADER_LENGTH)

@@ -11,7 +11,7 @@ interface LinkPage {
   readonly link: ShownLink;
   readonly shop: ShopFacts;
   readonly speech: Speech;
-  /** Names this page: pressed twice, it makes one payment. */
+  /** Identifies this page: pressing its button twice creates one payment. */
   readonly press: string;
   readonly problem: LinkProblem | null;
   readonly sandbox: boolean;
@@ -25,7 +25,7 @@ const CLOSED: Readonly<Record<Exclude<ShownLink['status'], 'on'>, TextKey>> = {
   paused: 'link_paused',
 };
 
-/** Who asks for how much, and the one button that makes the payment. */
+/** Who requests how much, and the one button that creates the payment. */
 export function renderLinkPage({ link, shop, speech, press, problem, sandbox }: LinkPage): string {
   const { code, direction } = speech.language;
   const path = `/l/${link.linkId}`;
@@ -63,8 +63,8 @@ function shopHtml(path: string, shop: ShopFacts, speech: Speech): Html {
 }
 
 /**
- * The address that is posted to is that of no page: a browser forgets what it was shown there, which going back must
- * find.
+ * The form posts to a URL that is never a page: otherwise the browser would drop the page shown there from its history,
+ * and going back must find it.
  */
 const payForm = (action: string, press: string, speech: Speech): Html =>
   html`<form method="post" action="${action}">

@@ -19,7 +19,7 @@ export interface LinkPages {
   readonly api: PayerLinks;
   readonly clock: Clock;
   readonly random: Random;
-  /** By visitor and link, and by link: each press that is new makes a payment. */
+  /** Per visitor and link, and per link: each new press creates a payment. */
   readonly limiter: { readonly visitors: LocalRateLimiter; readonly links: LocalRateLimiter };
   readonly clientAddress: ClientAddress;
   readonly sandbox: boolean;
@@ -45,7 +45,7 @@ const PRESS = /^[0-9a-f-]{36}$/;
 const RETRY_AFTER_SEC = 60;
 const STATUS: Readonly<Record<LinkProblem, number>> = { claim_limited: 429, link_paused: 429, link_unavailable: 503 };
 
-/** `/l/<id>`: whoever opens it may make one payment of their own. Looking makes none. Works without a script. */
+/** `/l/<id>`: every visitor may create one payment of their own. Viewing creates none. Works without a script. */
 export function linkRoutes(router: Router, deps: LinkPages, { languageOf, notFound }: Tools): void {
   const headers = pageHeaders({ forms: true, frameAncestors: [] });
 
@@ -59,7 +59,7 @@ export function linkRoutes(router: Router, deps: LinkPages, { languageOf, notFou
     const id = linkIdOf(request);
     const shown = id && (await deps.api.linkFor(id));
     if (!shown) return notFound(request, response);
-    // A link that makes no payments says why.
+    // A link that creates no payments says why.
     const said = problem === 'link_unavailable' && shown.link.status !== 'on' ? null : problem;
     if (said) response.set('Retry-After', String(retryAfterSec));
     send(request, response, shown, press, said);
@@ -75,7 +75,7 @@ export function linkRoutes(router: Router, deps: LinkPages, { languageOf, notFou
     const speech = new Speech(languageOf(request));
     const isOver = shown.link.status === 'off' || shown.link.status === 'over' || shown.link.status === 'used_up';
     response.status(problem ? STATUS[problem] : isOver ? 410 : 200).set(headers);
-    // Whoever goes back sees the page that they pressed, which leads to their payment: a new page would make another.
+    // Going back shows the page that was pressed, which leads to the same payment: a new page would create another.
     if (request.method === 'GET') response.set('Cache-Control', 'private, no-cache');
     response.set('Content-Language', speech.language.code).type('html').vary('Accept-Language');
     sendCompressed(request, response, renderLinkPage({ ...shown, speech, press, problem, sandbox: deps.sandbox }));
@@ -90,10 +90,10 @@ export function linkRoutes(router: Router, deps: LinkPages, { languageOf, notFou
     response.set({ ...headers, 'Content-Type': 'image/png', 'Content-Length': String(logo.png.length) }).end(logo.png);
   });
 
-  /** Where the press leads, or why nowhere. */
+  /** Where the press leads, or why it fails. */
   const lead = async (id: PaymentLinkId, address: string, press: string): Promise<SessionId | Problem> => {
     const visitor = addressGroup(address);
-    // Bound to the visitor, so that nobody is led to the payment of somebody else by a page that was passed on.
+    // Bound to the visitor, so that a shared page leads nobody to somebody else's payment.
     const own = hash('sha256', `${visitor} ${press}`, 'hex');
     const known = await deps.api.paymentOf(id, own);
     if (!known || known.sessionId) return known?.sessionId ?? UNAVAILABLE;
@@ -112,7 +112,7 @@ export function linkRoutes(router: Router, deps: LinkPages, { languageOf, notFou
     if (!id) return notFound(request, response);
     const given = (request.body as { press?: unknown } | undefined)?.press;
     const press = typeof given === 'string' && PRESS.test(given) ? given : deps.random.uuid();
-    // The page of another site must not make payments in the name of whoever looks at it.
+    // A page of another site must not create payments on behalf of its visitors.
     const site = request.get('Sec-Fetch-Site');
     if (site !== undefined && site !== 'same-origin' && site !== 'none') return show(request, response, press, null);
     const led = await lead(id, deps.clientAddress(request), press).catch(unavailable);
@@ -123,7 +123,7 @@ export function linkRoutes(router: Router, deps: LinkPages, { languageOf, notFou
 
 const linkIdOf = ({ params }: Request): PaymentLinkId | null => parsePaymentLinkId(String(params.link));
 
-/** Twelve bits: enough to tell the visitors of one link apart, too few to find an address by trying all of them. */
+/** Twelve bits: enough to distinguish the visitors of one link, too few to find an address by trying them all. */
 const networkOf = (id: PaymentLinkId, address: string): string =>
   hash('sha256', `${id} ${addressGroup(address, 48)}`, 'hex').slice(0, 3);
 

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import type { Response } from 'express';
 
-/** What an open page is told. */
+/** An update for an open page. */
 export interface LiveUpdate {
   /** Everything the page shows; sent only when it differs from what the page has. */
   readonly shown: object;
-  /** True while something moves that no event of the session tells of (confirmations, the deadline). */
+  /** True while something changes without an event of the session (confirmations, the deadline). */
   readonly moving: boolean;
 }
 
@@ -20,15 +20,15 @@ interface LivePage {
 }
 
 const TICK_MS = 1_000;
-/** A quiet page is looked at, and its connection kept open through proxies, every 15 s. */
+/** A quiet page is checked, and its connection kept open through proxies, every 15 s. */
 const QUIET_TICKS = 15;
-/** A slow reader is dropped rather than buffered for; its browser connects again. */
+/** A slow reader is disconnected rather than buffered for; its browser reconnects. */
 const MAX_BUFFERED_BYTES = 64 * 1024;
-/** Beyond these a page polls instead. */
+/** Beyond this number a page polls instead. */
 const MAX_PAGES = 20_000;
 const MAX_PAGES_PER_SESSION = 32;
 
-/** Open pages, told over server-sent events what changed. One timer serves them all. */
+/** Open pages, updated over server-sent events. One timer serves them all. */
 export class LivePages {
   readonly #pages = new Set<LivePage>();
   readonly #perSession = new Map<string, number>();
@@ -48,8 +48,8 @@ export class LivePages {
   }
 
   /**
-   * Sends the update now unless the page has it already (`lastEventId`), after every change, and when a later look
-   * shows a difference.
+   * Sends the update now unless the page already has it (`lastEventId`), after every change, and when a later check
+   * finds a difference.
    */
   open(
     response: Response,
@@ -57,7 +57,7 @@ export class LivePages {
     update: () => Promise<LiveUpdate | null>,
     subscribe: (listener: () => void) => () => void,
   ): void {
-    // Whoever left while the session was looked up will not be heard leaving again: its page would stay forever.
+    // A client that left during the session look-up emits no second close event, so its page would never be removed.
     if (response.destroyed) return;
     response.set({
       'Content-Type': 'text/event-stream; charset=utf-8',
@@ -108,7 +108,10 @@ export class LivePages {
     }
   }
 
-  /** One look at a time a page; changes meanwhile cause one more, so that an older view never overtakes a newer one. */
+  /**
+   * One check at a time per page; changes in the meantime cause one more, so that an older view never overtakes a newer
+   * one.
+   */
   async #look(page: LivePage): Promise<void> {
     if (page.busy) {
       page.again = true;

@@ -1,15 +1,15 @@
 import { firstViewSource, styleSource } from './style.ts';
 
 export interface PageHeaderOptions {
-  /** The sandbox's button posts a form where there is no script. */
+  /** Without script, the sandbox button posts a form. */
   readonly forms: boolean;
   /** Origins that may frame the page; none for the page itself. */
   readonly frameAncestors: readonly string[];
 }
 
 /**
- * No script but our own, nothing inline but what is named by its hash, no frame: an injected address would be theft
- * (OWASP CSP cheat sheet).
+ * Only our own script, no inline code except by hash, and no frames: an injected address would be theft (OWASP CSP
+ * cheat sheet).
  */
 export function pageHeaders({ forms, frameAncestors }: PageHeaderOptions): Readonly<Record<string, string>> {
   const ancestors = frameAncestors.length > 0 ? frameAncestors.join(' ') : `'none'`;

@@ -1,7 +1,7 @@
 import { amountOf, COINS, formatAmount } from '../domain/money.ts';
 import type { DepositView, SessionView } from '../features/shared/views.ts';
 
-/** What the first line of the page says. Each kind has a text of its own (`<kind>_title`). */
+/** Kinds of headline. Each has its own text (`<kind>_title`). */
 export type HeadlineKind =
   /* Money is still to be sent. */
   | 'awaiting'
@@ -9,7 +9,7 @@ export type HeadlineKind =
   | 'wrong_coin'
   | 'wrong_network'
   | 'lost'
-  /* Nothing is to be sent, and something still moves. */
+  /* Nothing needs to be sent, but something is still in progress. */
   | 'seen'
   | 'closing'
   | 'returning'
@@ -35,9 +35,9 @@ export type Tone = 'pay' | 'wait' | 'good' | 'back' | 'warn' | 'bad';
 export interface Headline {
   readonly kind: HeadlineKind;
   readonly tone: Tone;
-  /** What is still to be sent, with its coin; present exactly while money may be sent. */
+  /** The amount still to be sent, with its coin; present exactly while money may be sent. */
   readonly due: string | null;
-  /** The money that the line is about, with its coin: what came wrongly, beyond what was due, or went back. */
+  /** The amount that the line is about, with its coin: sent wrongly, in excess, or returned. */
   readonly amount: string | null;
 }
 
@@ -67,7 +67,7 @@ const TONES: Readonly<Record<HeadlineKind, Tone>> = {
 };
 
 /**
- * What is due now while anything may be sent, and else what became of the money; never an amount that nobody should
+ * The amount due while anything may be sent, otherwise what happened to the money; never an amount that nobody should
  * send.
  */
 export function headlineOf(session: SessionView, toSend: string | null, isOver: boolean): Headline {
@@ -97,7 +97,7 @@ function outcome(session: SessionView, isOver: boolean): Found {
   return (ended ? returned(session, isPaid) : null) ?? ending(session, isOver);
 }
 
-/** Null where nothing went back, nor is going. */
+/** Null where nothing was returned or is being returned. */
 function returned(session: SessionView, isPaid: boolean): Found | null {
   const moving = session.refunds.filter(({ status }) => status === 'PENDING' || status === 'PROCESSING');
   if (moving.length > 0) return { kind: isPaid ? 'paid_returning' : 'returning', amount: sumByCoin(moving) };

@@ -9,24 +9,24 @@ import type { Speech } from './speech.ts';
 
 /** Everything one rendering of the page needs. */
 export interface PageInput {
-  /** In the coin that the payer looks at, as long as it can be chosen. */
+  /** In the coin that the payer has selected, as long as it can be chosen. */
   readonly session: SessionView;
-  /** The coin that the page's address names, whether it can still be chosen or not; null when it names none. */
+  /** The coin named in the page's URL, whether or not it can still be chosen; null when it names none. */
   readonly coin: Coin | null;
   readonly status: PageStatus;
   readonly speech: Speech;
   readonly shop: ShopFacts;
   /** Wallet links by wallet name for an amount (decimal string), per option. */
   readonly linksOf: (option: PaymentOption, amount: string) => Readonly<Record<string, string>>;
-  /** Networks whose chain is a stand-in. */
+  /** Networks with a simulated chain. */
   readonly simulated: ReadonlySet<Network>;
   /** Shows the test wallet. */
   readonly sandbox: boolean;
   readonly testMode: boolean;
   readonly nowMs: number;
-  /** The shop's origin that shows the page in a frame or a popup of its own; null for the page by itself. */
+  /** The origin of the shop that shows the page in a frame or popup; null for the standalone page. */
   readonly embeddedBy: string | null;
-  /** Address of an asset, its version included. */
+  /** URL of an asset, including its version. */
   readonly asset: (name: 'checkout.js' | 'wallets.js') => string;
   readonly finalityOf: (network: Network) => UsualFinality;
   /** The payment that the shop opened for the same order after this one. */
@@ -47,13 +47,13 @@ export const TOKEN_STANDARD: Readonly<Record<Network, string>> = {
   solana: 'SPL',
 };
 
-/** One line of a page at most, whatever a merchant calls itself. */
+/** One line of a page at most, however long the merchant's name. */
 export const SHOP_NAME_LENGTH = 80;
 
-/** What keeps the coin that the payer looks at in an address of the page. */
+/** Preserves the payer's coin in a URL of the page. */
 export const coinQuery = ({ coin }: Pick<PageInput, 'coin'>): string => (coin === null ? '' : `coin=${coin}&`);
 
-/** Where the page lives, up to its coin and its language. */
+/** The page's path, up to its coin and its language. */
 export function pagePath({ session, embeddedBy }: PageInput): string {
   const here = `/pay/${session.sessionId}`;
   return embeddedBy === null ? `${here}?` : `${here}/embed?origin=${encodeURIComponent(embeddedBy)}&`;

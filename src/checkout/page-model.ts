@@ -9,9 +9,9 @@ import { headlineOf, isSome, isThere, nothingCame, type Headline } from './page-
 import { must } from '../domain/must.ts';
 
 /**
- * What the page tells the payer. Derived from the session and the facts of the moment alone, so that the first answer,
- * the live updates and a reload always agree. `closing`: the deadline has passed and the networks are still searched
- * for transfers made in time.
+ * What the page tells the payer. Derived only from the session and the current facts, so that the first response, live
+ * updates and a reload always agree. `closing`: the deadline has passed, and the networks are still being searched for
+ * transfers made in time.
  */
 export type PageState =
   | 'awaiting'
@@ -29,37 +29,38 @@ export type PageState =
 /** What the payer can do next. */
 export type PageAction = 'pay' | 'back' | 'pay_again' | 'new_attempt' | 'receipt' | 'claim' | 'help';
 
-/** Amounts are decimal strings in units of the session's coin, unless a coin stands beside them. */
+/** Amounts are decimal strings in units of the session's coin, unless a coin is given. */
 export interface PageStatus {
   readonly state: PageState;
   readonly headline: Headline;
   readonly actions: readonly PageAction[];
   /**
-   * The network that the payer's money is on, chosen for the rest; null while none is, or while it cannot be paid on.
+   * The network that the payer's money is on, preselected for the rest; null while there is none, or while it cannot be
+   * used to pay.
    */
   readonly network: Network | null;
   /** Unix seconds. */
   readonly expiresAtSec: number;
   readonly due: string;
   readonly coin: string;
-  /** Final and not yet final money of the session's coin; after a cancel also what came later. */
+  /** Final and not yet final money in the session's coin; after a cancellation also what arrived later. */
   readonly received: string;
   readonly pending: string;
   /**
-   * What is still to be sent, money on its way counted as arrived; null when nothing is, or when nothing may be sent
+   * What is still to be sent, counting money on its way as arrived; null when nothing is, or when nothing may be sent
    * any more.
    */
   readonly toSend: string | null;
   readonly excess: string;
-  /** What happened beside the order's own payment. */
+  /** Events besides the order's own payment. */
   readonly notes: readonly PageNote[];
   readonly transfers: readonly PageTransfer[];
   readonly refunds: readonly PageRefund[];
   /** Networks of the session that cannot be read, and since when (Unix seconds). */
   readonly outages: readonly { readonly network: Network; readonly sinceSec: number }[];
-  /** A transfer is in the chain and not final yet: its confirmations move although nothing else happens. */
+  /** A transfer is in the chain but not final yet: its confirmations change although nothing else happens. */
   readonly moving: boolean;
-  /** Whether the payer can have money of the payment refunded to another address than the one that paid. */
+  /** Whether the payer can have money refunded to an address other than the paying one. */
   readonly claimable: boolean;
 }
 
@@ -78,11 +79,11 @@ export interface PageTransfer {
   readonly amount: string;
   readonly txHash: string;
   readonly status: 'detected' | 'final' | 'reverted' | 'failed';
-  /** Blocks so far, and blocks that the payment needs; where the chain's own finality decides, about so many. */
+  /** Blocks so far, and blocks that the payment needs; an estimate where the chain's own finality decides. */
   readonly have: number;
   readonly need: number;
   readonly counted: boolean;
-  /** What the blocks that are needed take. */
+  /** How long the required blocks take. */
   readonly seconds: number;
 }
 
@@ -103,17 +104,17 @@ export interface PageRefund {
   }[];
 }
 
-/** What the session itself does not know. */
+/** Facts that the session itself does not know. */
 export interface PageFacts {
   readonly nowSec: number;
   /** Confirmations of a transfer in a block, counting the block itself; from the chain watchers. */
   readonly confirmationsOf: (network: Network, blockNumber: number) => number;
   readonly finalityOf: (network: Network) => UsualFinality;
-  /** Since when a network could not be read (Unix seconds); null in health. */
+  /** Since when a network has been unreadable (Unix seconds); null when healthy. */
   readonly outageSince: (network: Network) => number | null;
   /** The payment that the shop opened for the same order after this one; null when there is none. */
   readonly newAttempt: SessionId | null;
-  /** What the shop takes as evidence for a refund to another address. */
+  /** The evidence that the shop accepts for a refund to another address. */
   readonly claims: readonly EvidenceKind[];
 }
 
@@ -154,7 +155,7 @@ export function pageStatus(session: SessionView, facts: PageFacts): PageStatus {
 
 function arrived(session: SessionView, deposits: readonly DepositView[]): Pick<PageStatus, 'received' | 'pending'> {
   const { status, dueCoin, pending, received, refundable, paidWith } = session;
-  // A refund is told beside it; who paid is still told what paid the order.
+  // A refund is shown separately; the payer still sees what paid the order.
   if (status === 'paid') return { received: isSome(session.excess) ? received : must(paidWith), pending };
   if (status !== 'cancelled') return { received, pending };
   const ofCoin = deposits.filter(({ coin }) => coin === dueCoin);
@@ -179,7 +180,7 @@ function stateOf(session: SessionView, { kind }: Headline, isOver: boolean): Pag
   }
 }
 
-/** What a payer could claim; what a refund takes of money without a sender the session's view does not say. */
+/** What a payer could claim; the session's view does not tell how much of the money without a sender is in a refund. */
 function claimableOf(session: SessionView, accepted: readonly EvidenceKind[]): DepositView[] {
   if (session.status === 'open' || session.status === 'processing') return [];
   const isClaimPaid = session.refunds.some(({ claimId, status }) => claimId !== undefined && status !== 'FAILED');
@@ -192,7 +193,7 @@ function claimableOf(session: SessionView, accepted: readonly EvidenceKind[]): D
 }
 
 /**
- * A refund to who paid is not possible, would be lost, or was tried in vain; what paid the order is the shop's until it
+ * A refund to the payer is impossible, would be lost, or has failed. What paid the order belongs to the shop until it
  * refunds.
  */
 const cannotGoBack =
@@ -225,25 +226,25 @@ function actionsOf(
     if (isLink(successUrl)) actions.push('back');
     actions.push('receipt');
   } else if (isSuperseded) actions.push('new_attempt');
-  // Leaving by the shop's "cancel" address would mislead while everything is on its way.
+  // Going back by the shop's "cancel" URL would mislead while everything is on its way.
   else if (state !== 'seen' && isLink(cancelUrl))
     actions.push(rest === null && state !== 'closing' ? 'pay_again' : 'back');
   return [...actions, ...(needsClaim ? (['claim'] as const) : []), 'help'];
 }
 
-/** Wherever the merchant wants its payer back; never anywhere that a link to this page could name. */
+/** Only the URL that the merchant set, never one that a link to this page could name. */
 const isLink = (url: string | undefined): url is string => url !== undefined && /^https?:\/\//.test(url);
 
 const missing = (session: SessionView): bigint =>
   amountOf(session.dueAmount) - amountOf(session.received) - amountOf(session.pending);
 
-/** What is still to be sent at the moment; null when nothing is, or when nothing may be sent any more. */
+/** The amount still to be sent right now; null when nothing is, or when nothing may be sent any more. */
 export function toSend(session: SessionView, nowSec: number): string | null {
   if (nowSec > session.expiresAtSec) return null;
   if (session.status !== 'open' && session.status !== 'processing') return null;
-  // What went back to the payer, or is on its way there, is to be sent again.
+  // What was returned to the payer, or is being returned, has to be sent again.
   const left = missing(session);
-  // Once what is on its way is enough, asking for the rest would be asking for a gift.
+  // Once the money on its way suffices, asking for the rest would be asking for a gift.
   const moneyCame = left < amountOf(session.dueAmount);
   // Transfers on other networks may have had decimals that the payer's network lacks.
   return left > (moneyCame ? amountOf(session.tolerance) : 0n)
@@ -254,7 +255,7 @@ export function toSend(session: SessionView, nowSec: number): string | null {
 export const sumOf = (deposits: readonly DepositView[], status: DepositView['status']): bigint =>
   deposits.filter((deposit) => deposit.status === status).reduce((sum, { amount }) => sum + amountOf(amount), 0n);
 
-/** Whether refunds took all of it; what names no payer is never taken by one. */
+/** Whether refunds took all of it; money without a known payer is never refunded automatically. */
 const wentBack = ({ refunds }: SessionView, { status, fromAddress, refundable }: DepositView): boolean =>
   status === 'final' &&
   fromAddress !== null &&
@@ -263,13 +264,13 @@ const wentBack = ({ refunds }: SessionView, { status, fromAddress, refundable }:
 
 function notes(session: SessionView, deposits: readonly DepositView[]): PageNote[] {
   const found: PageNote[] = [];
-  // Where nothing else came, the failure itself is told as what was lost.
+  // When nothing else arrived, the headline already reports the failure itself.
   const isFailureTold = session.status === 'failed' && nothingCame(session.deposits);
   for (const deposit of deposits) {
     const { kind, amount, coin, network } = deposit;
     const about = { amount, coin, network };
     const gone = !isThere(deposit);
-    // The refund beside it says what became of it.
+    // The refund shown with it says what happened.
     if (wentBack(session, deposit)) continue;
     if (gone && session.status !== 'paid' && !isFailureTold) found.push({ kind: 'lost', ...about });
     if (!gone && (kind === 'wrong_coin' || kind === 'wrong_network')) found.push({ kind, ...about });

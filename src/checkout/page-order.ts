@@ -13,7 +13,7 @@ interface ShownItem {
   readonly quantity?: number;
 }
 
-/** What is bought and what it costs; beneath what is due now, or what became of the money. */
+/** What is bought and its price; below it what is due now, or what happened to the money. */
 export function orderHtml(input: PageInput): Html {
   const { session } = input;
   return html`<section class="order" aria-label="${input.speech.text('order')}">
@@ -23,7 +23,7 @@ export function orderHtml(input: PageInput): Html {
   </section>`;
 }
 
-/** The order's total in the shop's currency and the rate that it was converted at. */
+/** The order's total in the shop's currency and its conversion rate. */
 function rateHtml({ session, status, speech }: PageInput): Html | null {
   if (session.rateLock === null) return null;
   const rate = shownRate(session.amount, session.dueAmount);
@@ -38,10 +38,10 @@ function rateHtml({ session, status, speech }: PageInput): Html | null {
   return html`<p class="rate">${sentenceHtml(sentence)}</p>`;
 }
 
-/** More items than this would push the outcome out of a phone's sight. */
+/** More items than this would push the outcome off a phone's screen. */
 const SHORT_ORDER = 5;
 
-/** Closed while the payer is to pay, so that the address stays near the top, and when it is long. */
+/** Collapsed while payment is due, so that the address stays near the top, and when it is long. */
 function itemsHtml({ session, status, speech }: PageInput): Html | null {
   const items = (session.personal?.lineItems ?? []) as readonly ShownItem[];
   if (items.length === 0 && session.taxAmount === null && session.shippingAmount === null) return null;
@@ -84,7 +84,7 @@ function itemRow({ price_data: price, quantity = 1 }: ShownItem, speech: PageInp
 }
 
 /**
- * Exact, with the decimals of the unit price or more; null for quantities that have no exact decimal form (such as
+ * Exact, with at least the decimals of the unit price; null for quantities without an exact decimal form (such as
  * 1e-7).
  */
 function timesQuantity(unitAmount: string, quantity: number): string | null {

@@ -10,7 +10,7 @@ import { walletChainOf } from './solana-transfer.ts';
 import { amountHtml, strong, sentenceHtml } from './speech.ts';
 import { must } from '../domain/must.ts';
 
-/** Cheapest first by what payers paid in network fees lately (docs/checkout.md, "Networks"). */
+/** Cheapest first, by recent network fees for payers (docs/checkout.md, "Networks"). */
 const CHEAPEST_FIRST: readonly Network[] = ['solana', 'bsc', 'tron', 'ethereum'];
 
 /** Links are offered under the wallets' own names; anything not listed here is not offered. */
@@ -23,19 +23,19 @@ const WALLET_NAMES: Readonly<Record<string, string>> = {
   tronlink: 'TronLink',
   phantom: 'Phantom',
 };
-/** Links that name address, token, chain and amount, and so also make sense as a code to scan. */
+/** Links that name address, token, chain and amount, so that they also work as a QR code. */
 const PAYMENT_LINKS = ['eip681', 'solana_pay'];
 /** No other scheme is ever put into a link, whatever a link builder returns. */
 const LINK_SCHEMES = /^(?:https|ethereum|solana|tpoutside|tronlinkoutside|imtokenv2):/;
-/** Characters of the address that stand together. */
+/** Characters of the address per group. */
 const GROUP = /.{1,4}/g;
 
 const cheapestFirst = (options: readonly PaymentOption[]): PaymentOption[] =>
   [...options].sort((left, right) => CHEAPEST_FIRST.indexOf(left.network) - CHEAPEST_FIRST.indexOf(right.network));
 
 /**
- * How to pay what is still to be sent, by default on the network that the payer has used already: one choice and one
- * panel a network, switched by style alone.
+ * How to pay the remaining amount, by default on the network that the payer has already used: one choice and one panel
+ * per network, switched by CSS alone.
  */
 export function paymentHtml(input: PageInput, amount: string): Html {
   const { session, speech } = input;
@@ -54,7 +54,7 @@ export function paymentHtml(input: PageInput, amount: string): Html {
   </section>`;
 }
 
-/** Links, so that it works without script; in the order of their names, whichever is looked at. */
+/** Links, so that it works without script; always in the order of their names. */
 function coinSwitch(input: PageInput): Html | null {
   const { session, speech } = input;
   if (session.alternative === null) return null;
@@ -143,7 +143,7 @@ function outageWarning({ speech, status, session }: PageInput, { network }: Paym
   </p>`;
 }
 
-/** On a touch screen the code is folded away: nobody scans the screen that is in the hand. */
+/** Collapsed on a touch screen: nobody scans the screen in their own hand. */
 function addressCode({ speech }: PageInput, option: PaymentOption): Html {
   const { path, size } = qrCode(option.address);
   const label = speech.text('qr_label', { address: option.address, network: NETWORK_NAMES[option.network] });
@@ -157,7 +157,7 @@ function addressCode({ speech }: PageInput, option: PaymentOption): Html {
     <p class="caption">${speech.text('qr_caption')}</p>`;
 }
 
-/** The script shows the buttons of wallets that are really there; the facts they need stand here. */
+/** The script shows the buttons of installed wallets; the data they need is in attributes here. */
 function browserWallet({ session, speech }: PageInput, option: PaymentOption, amount: string): Html {
   const solana = option.network === 'solana';
   return html`<div
@@ -190,7 +190,7 @@ function walletLinks({ speech }: PageInput, links: Readonly<Record<string, strin
   </details>`;
 }
 
-/** Fetched only when it is opened: few wallets read it, and some read it wrongly. */
+/** Fetched only when opened: few wallets read it, and some read it wrongly. */
 function paymentCode(
   { session, speech }: PageInput,
   option: PaymentOption,
@@ -213,12 +213,12 @@ function paymentCode(
   </details>`;
 }
 
-/** The link that the second code holds; null when the network has none. */
+/** The link in the second code; null when the network has none. */
 export const paymentLink = (links: Readonly<Record<string, string>>): string | null => {
   const name = PAYMENT_LINKS.find((candidate) => links[candidate] !== undefined);
   return name === undefined ? null : must(links[name]);
 };
 
-/** Groups of four to compare by eye; one text for screen readers, copying and searching. */
+/** Groups of four for comparison by eye; one text for screen readers, copying and searching. */
 export const grouped = (address: string): Html =>
   html`${(address.match(GROUP) ?? []).map((group) => html`<span>${group}</span>`)}`;

@@ -5,9 +5,9 @@ import { isSome, nothingCame, type HeadlineKind } from './page-headline.ts';
 import type { TextKey } from './texts/en.ts';
 import { sentenceHtml, strong, type Piece, type Sentence, type Speech } from './speech.ts';
 
-/** The state in words. The server renders them, for the first answer and for every live update alike. */
+/** The state in words, rendered by the server for the first response and for every live update. */
 export interface StatusWords {
-  /** The headline without markup, for the tab. */
+  /** The headline without markup, for the tab's title. */
   readonly title: string;
   readonly headline: Sentence;
   readonly lines: readonly Sentence[];
@@ -17,7 +17,7 @@ export interface StatusWords {
 export interface TransferWords {
   readonly what: Sentence;
   readonly progress: string;
-  /** Blocks so far of those needed; null when nothing is waited for. */
+  /** Blocks so far out of those needed; null when the page waits for none. */
   readonly bar: { readonly have: number; readonly need: number } | null;
   /** Null before it was sent. */
   readonly hash: string | null;
@@ -37,7 +37,7 @@ export function statusWords(input: PageInput): StatusWords {
     headline: speech.sentence(key, { due: strong(values.due), amount: strong(values.amount) }),
     lines: [
       ...outageLines(input),
-      // Where money went astray, the payer reads so before being asked to send any.
+      // When money was sent wrongly, the payer must read so before being asked to send any.
       ...(GONE_ASTRAY.has(kind) ? [...notes, ...explanation(input)] : [...explanation(input), ...notes]),
       ...refundSentences(input),
       ...(status.actions.includes('new_attempt') ? [speech.sentence('superseded')] : []),
@@ -48,7 +48,7 @@ export function statusWords(input: PageInput): StatusWords {
 
 const GONE_ASTRAY: ReadonlySet<HeadlineKind> = new Set(['wrong_coin', 'wrong_network', 'lost']);
 
-/** Only where money is on its way already: before that the network's own panel says it. */
+/** Only when money is already on its way: before that the network's own panel reports it. */
 function outageLines({ status, speech }: PageInput): Sentence[] {
   const used = new Set(
     status.transfers.filter((transfer) => transfer.status === 'detected').map(({ network }) => network),
@@ -67,7 +67,7 @@ function explanation({ session, status, speech }: PageInput): Sentence[] {
   const received = coins(status.received);
   const pending = coins(status.pending);
   const missing = coins(status.toSend ?? '0');
-  // What is left of money that went back in part is not what arrived.
+  // The remainder of a partial refund is not the amount that arrived.
   const wentBack = status.refunds.some((refund) => refund.status !== 'failed');
   const came = isSome(status.received)
     ? [speech.sentence(wentBack ? 'still_held' : 'cancelled_arrived', { received })]
@@ -130,7 +130,7 @@ function transferWords(input: PageInput, transfer: PageTransfer): TransferWords 
   };
 }
 
-/** How far it is and how long it takes; a goal that is behind would say nothing. */
+/** Progress and duration; a target that has been passed would say nothing. */
 function waiting(speech: Speech, { have, need, counted, seconds }: PageTransfer): string {
   if (!counted && have > need) return speech.text('progress_longer', { have });
   return speech.text(counted ? 'progress_counting' : 'progress_waiting', {
@@ -140,7 +140,7 @@ function waiting(speech: Speech, { have, need, counted, seconds }: PageTransfer)
   });
 }
 
-/** Every transaction of every refund, and to whom it goes. */
+/** Every transaction of every refund, and its recipient. */
 export function refundTransfers({
   status,
   speech,

@@ -10,7 +10,7 @@ import type { Speech } from './speech.ts';
 import { firstViewHtml, styleHtml } from './style.ts';
 import type { TextKey } from './texts/en.ts';
 
-/** What the scripts say by themselves; placeholders are theirs to fill. */
+/** Texts that the scripts use; they fill in the placeholders. */
 const SCRIPT_TEXTS = [
   'copied',
   'check_copied',
@@ -31,9 +31,7 @@ const SCRIPT_TEXTS = [
   'test_failed',
 ] as const;
 
-/**
- * The whole payment page. Reads and pays by hand without any script; the script adds live updates, copying and wallets.
- */
+/** The whole payment page. Works without any script; the script adds live updates, copying and wallets. */
 export function renderPage(input: PageInput): string {
   const { session, status, speech } = input;
   const words = statusWords(input);
@@ -89,7 +87,7 @@ export function renderPage(input: PageInput): string {
     </html>`.text;
 }
 
-/** Hidden until the script counts; what it will say stands there before, so that it finds its room. */
+/** Hidden until the script starts counting; its text is present from the start, so that it has its space. */
 function timerHtml({ speech, status, nowMs }: PageInput): Html {
   const left = Math.max(0, Math.ceil(status.expiresAtSec - nowMs / 1000));
   const [hours, minutes, seconds] = [Math.floor(left / 3600), Math.floor(left / 60) % 60, left % 60];
@@ -102,7 +100,7 @@ function timerHtml({ speech, status, nowMs }: PageInput): Html {
 
 export const pageTitle = (input: PageInput, { title }: StatusWords): string => `${title} · ${shopName(input)}`;
 
-/** Who is paid for what, and how to reach them; small, so that what is due stands first. */
+/** Who is paid for what, and how to reach them; small, so that the amount due comes first. */
 export function shopHtml(input: Pick<PageInput, 'shop' | 'session' | 'speech'>): Html {
   const { shop, session, speech } = input;
   return html`<div class="shop">
@@ -116,14 +114,14 @@ export function shopHtml(input: Pick<PageInput, 'shop' | 'session' | 'speech'>):
   </div>`;
 }
 
-/** Beside the shop's name, which says the same in words. */
+/** Next to the shop's name, which says the same in words. */
 function logoHtml({ logo }: ShopFacts, sessionId: string): Html | null {
   if (logo === null) return null;
   const { version, width, height } = logo;
   return html`<img src="/pay/${sessionId}/logo.png?${version}" alt="" width="${width}" height="${height}" />`;
 }
 
-/** Longer order numbers are cut; the receipt has them whole. */
+/** Longer order numbers are truncated; the receipt shows them in full. */
 const ORDER_ID_LENGTH = 40;
 
 /** Changes whenever more than the status block of the page does. */
@@ -138,7 +136,7 @@ export const pageVersion = ({ session, status: { state, toSend, network, outages
     ...actions,
   ].join(' ');
 
-/** Whether anything may still happen that the payer waits for. */
+/** Whether anything that the payer waits for may still happen. */
 const isLive = ({ status }: PageInput): boolean =>
   status.state !== 'paid' && status.state !== 'overpaid' && status.state !== 'refunded';
 
@@ -153,10 +151,10 @@ export function headHtml(title: string): Html {
     ${styleHtml}`;
 }
 
-/** The shop's name, short enough for a title whatever the merchant calls itself. */
+/** The shop's name, shortened for a title. */
 export const shopName = ({ shop }: Pick<PageInput, 'shop'>): string => clip(shop.name, SHOP_NAME_LENGTH);
 
-/** Says on every page of a session, the receipt included, that its money is not real. */
+/** States on every page of a session, including the receipt, that its money is not real. */
 export function testBand({
   sandbox,
   testMode,
@@ -166,7 +164,7 @@ export function testBand({
   return html`<header class="band">${speech.text(sandbox ? 'sandbox_band' : 'test_band')}</header>`;
 }
 
-/** Links for everything that can be done next, in the order of `PageStatus.actions`. */
+/** Links for every possible next step, in the order of `PageStatus.actions`. */
 function nextSteps(input: PageInput): Html {
   const { session, speech, status, newAttempt } = input;
   const { successUrl = '', cancelUrl = '' } = session.personal ?? {};
@@ -192,9 +190,9 @@ function nextSteps(input: PageInput): Html {
 }
 
 /**
- * Links, so that it works without script. `address` ends where the language is to be added. Folded: the browser has
- * asked for the reader's language already, and the names in eight scripts cost a slow phone more to lay out than all
- * the rest of the page.
+ * Links, so that it works without script. `address` ends where the language is appended. Collapsed: the browser has
+ * already asked for the reader's language, and laying out the names in eight scripts takes a slow phone longer than the
+ * rest of the page.
  */
 export function languageSwitch(address: string, speech: Speech): Html | null {
   if (LANGUAGES.length < 2) return null;

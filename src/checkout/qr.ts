@@ -2,19 +2,19 @@ import QRCode from 'qrcode';
 import { must } from '../domain/must.ts';
 
 export interface QrCode {
-  /** SVG path of one stroke a run of dark modules, in modules; the quiet zone lies around it. */
+  /** SVG path with one stroke per run of dark modules, in modules, surrounded by the quiet zone. */
   readonly path: string;
-  /** Modules across, quiet zone included. */
+  /** Modules across, including the quiet zone. */
   readonly size: number;
 }
 
 /** Light modules around the code that readers need (ISO/IEC 18004, 5.3.8). */
 const QUIET_ZONE = 4;
-/** Codes of open sessions are drawn again for every reader of the page. */
+/** Codes of open sessions are needed again for every view of the page. */
 const CACHED = 1_000;
 const cache = new Map<string, QrCode>();
 
-/** The text as a QR code. Level M: a scratch on a screen is rare, and a smaller code is read from further away. */
+/** The text as a QR code. Level M: screens are rarely scratched, and a smaller code can be read from further away. */
 export function qrCode(text: string): QrCode {
   const known = cache.get(text);
   if (known) return known;

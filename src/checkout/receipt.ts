@@ -7,7 +7,7 @@ import { sentenceHtml } from './speech.ts';
 import { renderSheet } from './sheet.ts';
 
 /**
- * The receipt of a paid session, to be printed or kept; before that a page that says so. `proven`: a checkpoint covers
+ * The receipt of a paid session, to print or keep; before payment, a page that says so. `proven`: a checkpoint covers
  * the payment.
  */
 export function renderReceipt(input: PageInput, proven: boolean): string {
@@ -54,7 +54,7 @@ function facts(input: PageInput, paidAtSec: number): Html {
     ${counted.map((deposit) => transferFacts(speech, deposit, explorerUrl(deposit.network, deposit.txHash)))}`;
 }
 
-/** What went back, by which transaction and to whom. */
+/** What was returned, in which transaction and to whom. */
 export function refunds(input: Pick<PageInput, 'status' | 'speech' | 'explorerUrl'>): Html | null {
   if (input.status.refunds.length === 0) return null;
   return html`<h2>${input.speech.text('refunds')}</h2>

@@ -8,7 +8,7 @@ import { pageHeaders } from './page-headers.ts';
 import { NETWORK_NAMES } from './page-input.ts';
 import { headHtml } from './page.ts';
 
-/** What a sandbox runs, for whoever has just started it. */
+/** What a sandbox runs, for somebody who has just started it. */
 export interface SandboxHome {
   readonly merchantId: string;
   readonly networks: readonly { readonly network: Network; readonly simulated: boolean }[];
@@ -18,7 +18,7 @@ export interface SandboxHome {
   readonly statusUrl: string;
   /** Null where the console is switched off. */
   readonly consoleUrl: string | null;
-  /** Where base address, key and secret of the demo shop stand. */
+  /** The file with base URL, key and secret of the demo shop. */
   readonly factsFile: string;
   /** Creates an order of the demo shop. */
   readonly order: () => Promise<Outcome<{ readonly sessionId: SessionId }>>;

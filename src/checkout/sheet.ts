@@ -6,16 +6,16 @@ import { firstViewHtml } from './style.ts';
 export interface Sheet {
   readonly title: string;
   readonly headline: string;
-  /** Its address, up to its language. */
+  /** Its URL, up to the language. */
   readonly path: string;
-  /** What scripts need to know, as attributes of the body. */
+  /** Data for scripts, as attributes of the body. */
   readonly attributes?: Html;
   readonly scripts?: readonly Parameters<PageInput['asset']>[0][];
-  /** How it went: what the style goes by. */
+  /** The outcome, which selects the style. */
   readonly tone?: string;
 }
 
-/** A page beside the payment page, to read, to print or to fill in. */
+/** A secondary page, to read, print or fill in. */
 export function renderSheet(
   input: PageInput,
   { title, headline, path, attributes, scripts = ['checkout.js'], tone }: Sheet,

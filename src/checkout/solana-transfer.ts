@@ -5,7 +5,7 @@ import type { SessionView } from '../features/shared/views.ts';
 import { baseUnits } from './deep-links.ts';
 import { toSend as toSendAt } from './page-model.ts';
 
-/** Names of Solana's public networks in the Wallet Standard, by genesis hash; every other chain is a local one. */
+/** Wallet Standard names of Solana's public networks by genesis hash; every other chain is local. */
 const WALLET_CHAINS: Readonly<Record<string, string>> = {
   '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d': 'solana:mainnet',
   EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG: 'solana:devnet',
@@ -15,8 +15,8 @@ const WALLET_CHAINS: Readonly<Record<string, string>> = {
 export const walletChainOf = (genesisHash: string): string => WALLET_CHAINS[genesisHash] ?? 'solana:localnet';
 
 /**
- * The transfer that a Solana wallet in the browser signs, for the payer named in the query. `units` must be what is due
- * now, and `coin` the coin that is, so that a page that stood open never has another amount signed than it shows.
+ * The transfer for a Solana wallet in the browser to sign, for the payer named in the query. `units` and `coin` must
+ * match what is due now, so that a stale page never gets an amount signed other than the one it shows.
  */
 export async function answerSolanaTransfer(
   request: Request,

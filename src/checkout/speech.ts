@@ -3,8 +3,8 @@ import { html, type Html } from '../runtime/util/html.ts';
 import type { TextKey } from './texts/en.ts';
 
 /**
- * A run of text; `value` is filled in, `strong` stands out as well, `time` is a moment (Unix seconds) that the script
- * shows in the reader's time zone.
+ * A run of text. `value` is a filled-in value, `strong` is also emphasised, and `time` is a moment (Unix seconds) that
+ * the script shows in the reader's time zone.
  */
 export interface Piece {
   readonly text: string;
@@ -17,14 +17,14 @@ export type Sentence = readonly Piece[];
 
 const PLACEHOLDER = /\{(\w+)\}/;
 
-/** An hour of one digit. */
+/** A single-digit hour. */
 const MORNING = 9;
 
 export const strong = (text: string): Piece => ({ text, kind: 'strong' });
 
 const timeFormats = new Map<string, Intl.DateTimeFormat>();
 
-/** Kept, since every page needs it and making one takes a tenth of a millisecond. */
+/** Cached, since every page needs it and creating one takes a tenth of a millisecond. */
 function timeFormatOf({ locale }: Language): Intl.DateTimeFormat {
   const known = timeFormats.get(locale);
   if (known) return known;
@@ -33,7 +33,7 @@ function timeFormatOf({ locale }: Language): Intl.DateTimeFormat {
   return made;
 }
 
-/** What the page says in one language. */
+/** The page's texts in one language. */
 export class Speech {
   readonly language: Language;
 
@@ -41,7 +41,7 @@ export class Speech {
     this.language = language;
   }
 
-  /** The text alone, for attributes and titles. */
+  /** Plain text, for attributes and titles. */
   text(key: TextKey, values: Readonly<Record<string, string | number>> = {}): string {
     return this.language.texts[key].replace(/\{(\w+)\}/g, (_, name: string) => String(values[name]));
   }
@@ -63,8 +63,8 @@ export class Speech {
   }
 
   /**
-   * How the language writes a time of day, for the script: `{hh}:{mm}`, or where hours count to twelve one pattern for
-   * the morning and one for the afternoon, `{h}:{mm} AM|{h}:{mm} PM`.
+   * The language's time format, for the script: `{hh}:{mm}`, or for a 12-hour clock one pattern for the morning and one
+   * for the afternoon, `{h}:{mm} AM|{h}:{mm} PM`.
    */
   clock(): string {
     const format = timeFormatOf(this.language);
@@ -85,7 +85,7 @@ export class Speech {
   }
 
   /**
-   * Money in the shop's currency, exact whatever its length. Coins stay as wallets write them, to be compared digit by
+   * Money in the shop's currency, exact at any length. Coin amounts stay as wallets write them, for comparison digit by
    * digit.
    */
   money(amount: string, currency: string): string {
@@ -97,14 +97,14 @@ export class Speech {
     );
   }
 
-  /** Seconds, or minutes from one on, in a short form that needs no plural. */
+  /** Seconds, or minutes from one minute on, in a short form that needs no plural. */
   duration(seconds: number): string {
     const inMinutes = seconds >= 60;
     const options = { style: 'unit', unit: inMinutes ? 'minute' : 'second', unitDisplay: 'short' } as const;
     return new Intl.NumberFormat(this.language.locale, options).format(inMinutes ? Math.round(seconds / 60) : seconds);
   }
 
-  /** A plain decimal string by the customs of the language. */
+  /** Formats a plain decimal string for the language. */
   number(decimal: string): string {
     return new Intl.NumberFormat(this.language.locale, { maximumFractionDigits: 20 }).format(
       decimal as Intl.StringNumericLiteral,
@@ -123,12 +123,12 @@ export function sentenceHtml(sentence: Sentence): Html {
 }
 
 const AMOUNT = /\d+(?:\.\d+)?/;
-/** Shorter numbers are read at a glance. */
+/** Shorter numbers are readable at a glance. */
 const UNGROUPED_DIGITS = 4;
 
 /**
- * The digits in groups of three that stand apart for the eye alone: what is read out, selected and copied stays the
- * plain number.
+ * Separates groups of three digits visually only: the text that is read aloud, selected and copied stays the plain
+ * number.
  */
 export function amountHtml(text: string): Html {
   const number = AMOUNT.exec(text)?.[0];

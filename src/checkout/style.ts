@@ -2,9 +2,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Html } from '../runtime/util/html.ts';
 
-/**
- * What is sent inside the page, so that address and amount are readable, and nothing moves any more, after one request.
- */
+/** Inlined into the page, so that address and amount are readable, and the layout is stable, after a single request. */
 function inside(file: string): string {
   return readFileSync(new URL(`assets/${file}`, import.meta.url), 'utf8')
     .replace(/\/\*.*?\*\//gs, '')
@@ -18,9 +16,9 @@ const firstView = inside('first-view.js');
 
 export const styleHtml = new Html(`<style>${style}</style>`);
 
-/** For pages that show moments or a choice of networks; stands before them. */
+/** For pages that show times or a choice of networks; precedes them. */
 export const firstViewHtml = new Html(`<script>${firstView}</script>`);
 
-/** The only style and the only script within the page that the content security policy lets through. */
+/** The only inline style and the only inline script that the content security policy allows. */
 export const styleSource = sourceOf(style);
 export const firstViewSource = sourceOf(firstView);

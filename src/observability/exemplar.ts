@@ -1,20 +1,17 @@
-/**
- * What leads from a bucket of a histogram to one trace in it, by the name that Grafana follows; nothing where there is
- * no trace.
- */
+/** Links a histogram bucket to one of its traces, under the label that Grafana follows; empty without a trace. */
 export type Exemplar = Readonly<Record<string, string>>;
 
-/** The trace of a W3C trace context. */
+/** The trace id of a W3C trace context. */
 export const traceIdOf = (traceParent: string): string => traceParent.slice(3, 35);
 
 export const exemplarOf = (traceParent: string | undefined): Exemplar =>
   traceParent === undefined ? {} : { trace_id: traceIdOf(traceParent) };
 
-/** Where figures find the traces that they are of. */
+/** Supplies metrics with the traces they belong to. */
 export interface TraceSource {
-  /** The trace context of this moment. */
+  /** The current trace context. */
   current(): string | undefined;
-  /** That of the last attempt of a delivery. */
+  /** The trace context of a delivery's last attempt. */
   ofAttempt(notificationId: string): string | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * One thing the service depends on. `down` takes the node out of the load balancer; `refusing` does, too, unless it is
- * asked whether it may be sent reads; `degraded` only tells.
+ * One dependency of the service. `down` takes the node out of the load balancer; so does `refusing`, except for the
+ * check of whether it may receive reads; `degraded` is informative.
  */
 export interface HealthFact {
   readonly name: string;
@@ -10,14 +10,14 @@ export interface HealthFact {
 
 export interface Health {
   readonly ready: boolean;
-  /** What exists can be read, though nothing new is taken. */
+  /** Existing data can be read, although nothing new is accepted. */
   readonly readable: boolean;
   readonly facts: readonly HealthFact[];
 }
 
 type Check = () => HealthFact | readonly HealthFact[];
 
-/** Collects what the parts of the service say about themselves. */
+/** Collects what the parts of the service report about themselves. */
 export class HealthChecks {
   readonly #checks: Check[] = [];
   #starting = true;
@@ -36,7 +36,7 @@ export class HealthChecks {
     return !this.#starting;
   }
 
-  /** Load balancers shall send nothing new. */
+  /** Load balancers must send no new requests. */
   stopping(): void {
     this.#stopping = true;
   }

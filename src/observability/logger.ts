@@ -3,11 +3,11 @@ import { RepeatedLines } from './repeated-lines.ts';
 
 export type { Logger };
 
-/** Told of every line from `warn` upwards, with its constant message alone. */
+/** Called for every line from `warn` upwards, with its constant message only. */
 export type LogListener = (line: { readonly level: string; readonly message: string; readonly atMs: number }) => void;
 
 const WARN = 40;
-/** Names that carry a secret or say something of a person, wherever they stand in a line. */
+/** Fields that contain a secret or personal data, at any depth of a line. */
 const SECRET_NAMES = [
   'authorization',
   'api_key',
@@ -36,8 +36,8 @@ const SECRET_NAMES = [
   'cancel_url',
 ];
 /**
- * Shapes of secrets in free text, such as the message of an error: API keys, secrets, extended private keys,
- * credentials in URLs.
+ * Patterns of secrets in free text, such as error messages: API keys, secrets, extended private keys, credentials in
+ * URLs.
  */
 const SECRET_SHAPES: readonly [RegExp, string][] = [
   [/\b((?:sks?|whs)_(?:test|live)_)[A-Za-z0-9_-]{6,}/g, '$1[redacted]'],
@@ -50,7 +50,7 @@ const SECRET_SHAPES: readonly [RegExp, string][] = [
 const listeners = new WeakMap<object, LogListener[]>();
 const contexts = new WeakMap<object, () => object>();
 
-/** Adds what the function says to every line of this logger: the trace that a line belongs to. */
+/** Adds the function's result to every line of this logger, such as the trace a line belongs to. */
 export function addLogContext(log: object, context: () => object): void {
   contexts.set(log, context);
 }
@@ -61,9 +61,9 @@ export function onLogLine(log: object, listener: LogListener): void {
 }
 
 /**
- * JSON logs on standard output. Anything that could carry a secret or a person's data is replaced, by construction:
- * whole headers and bodies are never given to the logger, fields with such names are censored, and the text of errors
- * is freed of what looks like a secret and of the paths of URLs.
+ * JSON logs on standard output. Anything that could contain a secret or personal data is replaced by construction:
+ * whole headers and bodies are never passed to the logger, fields with such names are censored, and error texts lose
+ * whatever looks like a secret as well as the paths of URLs.
  */
 export function createLogger(level: string, destination?: { write(line: string): void }): Logger {
   const own: LogListener[] = [];
@@ -113,8 +113,7 @@ const messageOf = (args: readonly unknown[]): string => {
 };
 
 /**
- * The text with everything that looks like a secret replaced, and URLs cut to their host: keys of providers live in
- * paths.
+ * Replaces everything that looks like a secret and cuts URLs to their host, because paths can contain provider keys.
  */
 export function withoutSecrets(text: string): string {
   return SECRET_SHAPES.reduce((clean, [shape, instead]) => clean.replace(shape, instead), text);
@@ -130,7 +129,7 @@ interface PlainError {
 
 const MAX_CAUSES = 4;
 
-/** Name, message, stack and causes alone: the fields that libraries hang on errors hold requests, and so secrets. */
+/** Only name, message, stack and causes: other fields that libraries add to errors contain requests, and so secrets. */
 export function plainError(error: unknown, depth = 0): PlainError | string {
   if (!(error instanceof Error)) return withoutSecrets(String(error)).slice(0, 500);
   const { code } = error as { code?: unknown };

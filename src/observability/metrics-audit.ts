@@ -2,13 +2,16 @@ import { Gauge, type Registry } from 'prom-client';
 import type { AuditState } from '../ports/audit.ts';
 import type { Clock } from '../ports/clock.ts';
 
-/** What the audit of the ledger says of itself. */
+/** The state of the event log's audit. */
 export interface AuditFacts {
-  /** Null where no tree over the ledger is kept. */
+  /** Null where no Merkle tree over the event log is kept. */
   readonly state: () => AuditState | null;
-  /** When the newest checkpoint was signed, Unix milliseconds; null where another process signs, or nobody yet. */
+  /**
+   * When the newest checkpoint was signed, Unix milliseconds; null where another process signs, or before the first
+   * one.
+   */
   readonly signedAtMs: () => number | null;
-  /** Why nothing is written; null in health. */
+  /** Why the node is read-only; null when healthy. */
   readonly readOnly: () => string | null;
 }
 
@@ -50,7 +53,7 @@ export function reportAudit(registry: Registry, audit: AuditFacts, clock: Clock)
   });
 }
 
-/** Rows that differ from a replay, by projection, as last compared. */
+/** Rows that differ from a replay, by projection, at the last comparison. */
 export function reportDrift(registry: Registry, drift: () => readonly ProjectionDrift[]): void {
   new Gauge({
     name: 'quittance_projection_drift_rows',

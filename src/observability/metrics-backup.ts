@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { Gauge, type Registry } from 'prom-client';
 import type { Clock } from '../ports/clock.ts';
 
-/** In the data directory: when it was backed up last. */
+/** A file in the data directory that records the last backup. */
 export const LAST_BACKUP = 'last-backup.json';
 
 /**
- * Until there is a backup the age counts from the start of the process, so that one that is never made is noticed, too.
+ * Without a backup the age counts from the start of the process, so that a backup that is never made is noticed too.
  */
 export function reportBackup(registry: Registry, dataDir: string, clock: Clock): void {
   const startedMs = clock.nowMs();
@@ -33,7 +33,7 @@ export function reportBackup(registry: Registry, dataDir: string, clock: Clock):
   });
 }
 
-/** How much would be lost with this machine. */
+/** How much data would be lost with this machine. */
 export function reportShipping(registry: Registry, ageSec: () => Promise<number>): void {
   new Gauge({
     name: 'quittance_log_shipping_age_seconds',
@@ -45,7 +45,7 @@ export function reportShipping(registry: Registry, ageSec: () => Promise<number>
   });
 }
 
-/** Null where there was none, or the note cannot be read. */
+/** Null where there was none, or the file cannot be read. */
 function madeAtMs(file: string): number | null {
   try {
     const { made_at: madeAt } = JSON.parse(readFileSync(file, 'utf8')) as { made_at?: unknown };

@@ -3,7 +3,7 @@ import { canaryPromiseSec, CANARY_STEPS, type CanaryStep } from '../domain/canar
 import type { Mode } from '../domain/ids.ts';
 import type { CanaryStatus } from '../features/canary/canaries.process.ts';
 
-/** In each process that is set up to make them, so that it is seen when none of them does. */
+/** In each process configured to make canary payments, so that it shows when none of them does. */
 export function reportCanaryLease(registry: Registry, mode: Mode, isHeld: () => boolean): void {
   new Gauge({
     name: 'quittance_canary_paying',
@@ -16,7 +16,7 @@ export function reportCanaryLease(registry: Registry, mode: Mode, isHeld: () => 
   });
 }
 
-/** Payments of our own to ourselves; nothing where another process makes them. */
+/** Canary payments; reports nothing where another process makes them. */
 export function reportCanaries(registry: Registry, status: () => readonly CanaryStatus[], everySec: number): void {
   const report = <Label extends 'step' | 'reason'>(
     name: string,

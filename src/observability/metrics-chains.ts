@@ -11,12 +11,12 @@ export interface WatchedChain {
   readonly watcher: { status(): WatchStatus };
 }
 
-/** The providers of a network, as one pool asks them. */
+/** The providers of a network, as one pool uses them. */
 export interface NetworkProviders {
   readonly mode: Mode;
   readonly network: Network;
   readonly pool: Pick<RpcPool, 'sources' | 'status'>;
-  /** Payments from some amount on wait for a second source. */
+  /** Payments above a threshold wait for a second source. */
   readonly needsSecond: () => boolean;
 }
 
@@ -37,7 +37,7 @@ const ANOMALIES: readonly Anomaly['kind'][] = [
 ];
 const RPC_BUCKETS_SEC = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** How the chains are read: heads, gaps, reorganisations, and the providers behind them. */
+/** How the chains are read: heads, gaps, reorganisations, and their providers. */
 export class ChainMetrics {
   readonly #clock: Clock;
   readonly #watched: WatchedChain[] = [];
@@ -101,7 +101,7 @@ export class ChainMetrics {
     this.#registerSources(registry);
   }
 
-  /** Reports the chain from now on. */
+  /** Adds the chain to the metrics. */
   add(watched: WatchedChain): void {
     const { mode, network } = watched.settings;
     this.#watched.push(watched);
@@ -111,7 +111,7 @@ export class ChainMetrics {
     this.#troubles.inc({ mode, network }, 0);
   }
 
-  /** Reports the providers from now on. */
+  /** Adds the providers to the metrics. */
   addProviders(providers: NetworkProviders): void {
     const { mode, network, pool } = providers;
     this.#providers.push(providers);
@@ -211,18 +211,18 @@ export class ChainMetrics {
   }
 }
 
-/** Independent providers that can be asked now. */
+/** The number of independent providers available now. */
 export const usableSources = (pool: NetworkProviders['pool']): number =>
   new Set(pool.status().flatMap((status) => (isUsable(status) ? [sourceOf(status.provider)] : []))).size;
 
-/** One whose last answer was a fault is asked again and again, and counts once it gave a good one. */
+/** A provider whose last answer was a fault is retried, and counts again after a good answer. */
 const isUsable = ({ healthy, consecutiveFaults, excluded }: ProviderStatus): boolean =>
   healthy && consecutiveFaults === 0 && excluded === null;
 
 const gap = (to: number | null, from: number | null): number | null =>
   to === null || from === null ? null : Math.max(0, to - from);
 
-/** A gauge that is read when it is asked for; what is null is left as it was. */
+/** A gauge that is read on collection; null values leave it unchanged. */
 function gaugeOfNetworks(
   registry: Registry,
   named: { readonly name: string; readonly help: string },

@@ -15,7 +15,7 @@ const FAULTS: readonly AuthenticationFault[] = [
 ];
 const BUCKETS_SEC = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Rate, errors and duration of every route, and why callers were not believed. */
+/** Rate, errors and duration of every route, and why authentication failed. */
 export class HttpMetrics implements HttpObserver {
   readonly #requests: Counter<'operation' | 'status'>;
   readonly #duration: Histogram<'operation'>;
@@ -52,7 +52,7 @@ export class HttpMetrics implements HttpObserver {
       help: "Requests to the operator's API without a valid token.",
       registers,
     });
-    // A counter that appears with its first failure hides that failure from increase().
+    // A counter that first appears with its first failure hides that failure from increase().
     for (const fault of FAULTS) this.#failures.inc({ fault }, 0);
   }
 
@@ -65,7 +65,7 @@ export class HttpMetrics implements HttpObserver {
     });
   }
 
-  /** A response that stays open on purpose: its length says nothing about speed. */
+  /** A response that stays open on purpose: its duration says nothing about speed. */
   streamEnded(operation: string, status: number): void {
     this.#requests.inc({ operation, status });
   }

@@ -2,7 +2,7 @@ import { Gauge, type Registry } from 'prom-client';
 import type { Mode } from '../domain/ids.ts';
 import type { Clock } from '../ports/clock.ts';
 
-/** Transfers that wait for a decision, or for it to be carried out. */
+/** Transfers that wait for a decision, or for the decision to be carried out. */
 export interface InboxCount {
   readonly mode: Mode;
   readonly network: string;
@@ -11,7 +11,7 @@ export interface InboxCount {
   readonly oldestSec: number;
 }
 
-/** Whether money that pays no order is looked after. */
+/** Shows whether transfers that pay no order are being handled. */
 export function reportInbox(registry: Registry, counts: () => readonly InboxCount[], clock: Clock): void {
   const registers = [registry];
   const labelNames = ['mode', 'network'] as const;

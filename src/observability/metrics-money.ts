@@ -11,7 +11,7 @@ const REFUND_OUTCOMES = ['requested', 'completed', 'failed', 'reverted'] as cons
 const BLOCK_TO_PAID_SEC = [1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 3600];
 const REFUND_SEC = [5, 15, 30, 60, 120, 300, 600, 1800, 3600, 14_400, 86_400];
 
-/** What is under way at this moment. */
+/** What is in progress now. */
 export interface MoneyUnderWay {
   /** Sessions that can still be paid. */
   openSessions(): Iterable<{ readonly mode: Mode; readonly status: (typeof OPEN_STATUSES)[number] }>;
@@ -102,14 +102,14 @@ export class MoneyMetrics {
     }
   }
 
-  /** Starts the counters of a network that is being read. */
+  /** Starts the counters of a network. */
   addNetwork(mode: Mode, network: Network): void {
     for (const outcome of DEPOSIT_OUTCOMES) this.deposits.inc({ mode, network, outcome }, 0);
     this.depositKinds.inc({ mode, network, kind: 'on_time' }, 0);
     this.blockToPaid.zero({ mode, network });
   }
 
-  /** Reports what is under way from now on. */
+  /** Adds what is in progress to the metrics. */
   addUnderWay(registry: Registry, underWay: MoneyUnderWay, clock: Clock): void {
     const registers = [registry];
     new Gauge({

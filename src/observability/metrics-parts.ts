@@ -6,7 +6,7 @@ import type { SourceOwnership } from '../features/addresses/confirmation.process
 import type { ClockVerdict } from '../runtime/util/clock-check.ts';
 import type { AddressStock } from '../features/addresses/pool.ts';
 
-/** A provider of rates as it stands. */
+/** The state of a rate provider. */
 export interface RateProviderStatus {
   readonly provider: string;
   /** Null before the first answer. */
@@ -19,13 +19,13 @@ export interface TreasuryBalance {
   readonly mode: Mode;
   readonly network: Network;
   readonly kind: 'coin' | 'gas';
-  /** Such as USDT or ETH. */
+  /** The coin, such as USDT or ETH. */
   readonly coin: string;
-  /** Units of the coin; only for eyes and alarms, so a float will do. */
+  /** Units of the coin; only for display and alarms, so a float suffices. */
   readonly amount: number;
 }
 
-/** What the books say of themselves. */
+/** The state of the books. */
 export interface LedgerState {
   /** Debits less credits by mode and coin, in units: anything but zero is an alarm. */
   imbalances(): readonly { readonly mode: Mode; readonly coin: string; readonly amount: number }[];
@@ -76,7 +76,7 @@ export function reportAddresses(registry: Registry, stocks: () => readonly Addre
   );
 }
 
-/** Whose the addresses are that are given out: `ConfirmAddresses`. */
+/** Who owns the addresses that are assigned: see `ConfirmAddresses`. */
 export function reportOwnership(registry: Registry, status: () => readonly SourceOwnership[]): void {
   new Gauge({
     name: 'quittance_addresses_withheld',
@@ -122,7 +122,7 @@ export function reportSigner(registry: Registry, isAlive: () => boolean): void {
   });
 }
 
-/** Balances are read elsewhere at their own pace; this only shows what was read last. */
+/** Balances are read elsewhere at their own pace; this only reports the latest values. */
 export function reportTreasury(registry: Registry, balances: () => readonly TreasuryBalance[]): void {
   const report = (kind: TreasuryBalance['kind'], name: string, help: string): void => {
     new Gauge({
@@ -151,11 +151,11 @@ export function reportTreasury(registry: Registry, balances: () => readonly Trea
   );
 }
 
-/** A treasury as the payouts see it. */
+/** The state of a treasury for payouts. */
 export interface TreasuryState {
   readonly mode: Mode;
   readonly network: Network;
-  /** Why nothing is paid at all; null when payouts go on. */
+  /** Why no payouts are made at all; null while they are. */
   readonly alarm: string | null;
   readonly waiting: readonly { readonly reason: WaitReason }[];
 }
@@ -183,7 +183,7 @@ export function reportPayouts(registry: Registry, status: () => readonly Treasur
     labelNames: ['mode', 'network', 'reason'],
     registers,
     collect() {
-      // Another process may pay by now: what was true here is no alarm any more.
+      // Another process may pay by now: a former value here would be a false alarm.
       this.reset();
       for (const { mode, network, waiting } of status()) {
         for (const reason of WAIT_REASONS)
@@ -203,7 +203,7 @@ export function reportPayouts(registry: Registry, status: () => readonly Treasur
   });
 }
 
-/** `missing`: days of coins in the books without a rate, though sources should have had one by then. */
+/** `missing`: days of coins in the books without a rate, although sources should have one by then. */
 export function reportBookRates(registry: Registry, missing: () => readonly { readonly coin: string }[]): void {
   new Gauge({
     name: 'quittance_book_rates_missing',

@@ -4,7 +4,7 @@ import type { ProjectionStatus } from '../runtime/projections/runner.ts';
 
 const BATCH_BUCKETS_SEC = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
-/** How far the read side is behind the ledger, and what it could not take. */
+/** How far the read side lags behind the event log, and which events it could not apply. */
 export class ProjectionMetrics {
   readonly #duration: Histogram;
   readonly #latency: Histogram;
@@ -57,7 +57,7 @@ export class ProjectionMetrics {
     };
   }
 
-  /** Reports where another process made something else of the same events. */
+  /** Reports projections for which another process derived something else from the same events. */
   addAgreement(registry: Registry, agreement: { differing(): readonly string[] }): void {
     new Gauge({
       name: 'quittance_projection_differs',
@@ -71,7 +71,7 @@ export class ProjectionMetrics {
     });
   }
 
-  /** Reports these projections from now on. */
+  /** Adds these projections to the metrics. */
   add(registry: Registry, runner: { status(): readonly ProjectionStatus[] }): void {
     for (const { projection } of runner.status()) {
       this.#parked.inc({ projection }, 0);
@@ -84,7 +84,7 @@ export class ProjectionMetrics {
         labelNames: ['projection'],
         registers: [registry],
         collect() {
-          // Another process may run them by now: a lag that was true here would stay forever.
+          // Another process may run them by now: a former lag would stay forever.
           this.reset();
           for (const status of runner.status()) this.set({ projection: status.projection }, of(status));
         },

@@ -12,7 +12,7 @@ interface Followed {
   lastAtMs: number;
 }
 
-/** What the ledger is asked and how quickly it answers; who follows it and how far behind. */
+/** Requests to the event log and their latency; subscriptions and their lag. */
 export class StoreMetrics {
   readonly #append: Histogram;
   readonly #appendEvents: Histogram;
@@ -45,7 +45,7 @@ export class StoreMetrics {
     this.#registerLag(registers);
   }
 
-  /** The same store, seen at work. */
+  /** Wraps the store so that its calls are measured. */
   observe(store: EventStore): EventStore {
     return storeWith(store, {
       append: (request) => this.#timed(store, request),
@@ -76,7 +76,7 @@ export class StoreMetrics {
         if (followed) followed.lastAtMs = must(events.at(-1)).atMs;
       },
     });
-    // A follower that hangs on its very first event is as old as its subscription.
+    // A subscriber that is stuck on its very first event is as old as its subscription.
     this.#subscriptions.set(options.name, { subscription, lastAtMs: this.#clock.nowMs() });
     return {
       get position() {
@@ -105,7 +105,7 @@ export class StoreMetrics {
         registers,
         collect() {
           this.reset();
-          // Projections name their subscriptions by number and have lags of their own.
+          // Projections number their subscriptions and report their own lag.
           for (const [subscription, followed] of subscriptions)
             if (!subscription.startsWith('projections')) this.set({ subscription }, of(followed));
         },

@@ -26,18 +26,15 @@ const ALARMS = ['exhausted', 'rejected', 'blocked', 'suspended', 'parked'] as co
 const ATTEMPT_BUCKETS_SEC = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const DELIVERED_BUCKETS_SEC = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200, 43_200];
 
-/** What waits to be delivered. */
+/** Deliveries that are waiting. */
 export interface WebhookQueue {
-  /**
-   * When the oldest delivery that is not settled was scheduled, of merchants that have an endpoint; null when there is
-   * none.
-   */
+  /** When the oldest unsettled delivery was scheduled, among merchants with an endpoint; null when there is none. */
   oldestPendingAtMs(): number | null;
   pending(): number;
   suspendedEndpoints(): number;
 }
 
-/** The deliveries at work, as their process sees them. */
+/** The deliveries of this process. */
 export interface WebhookStats {
   readonly inFlight: number;
   readonly inMemory: number;
@@ -45,7 +42,7 @@ export interface WebhookStats {
   readonly lag: number;
 }
 
-/** What merchants are told, how quickly, and what does not get through. */
+/** What merchants are sent, how quickly, and what does not get through. */
 export class WebhookMetrics {
   readonly #attempts: Counter<'mode' | 'result' | 'trigger'>;
   readonly #duration: Histogram;
@@ -120,7 +117,7 @@ export class WebhookMetrics {
     });
   }
 
-  /** Reports the queue from now on. */
+  /** Adds the queue to the metrics. */
   add(registry: Registry, stats: () => WebhookStats, queue: WebhookQueue, clock: Clock): void {
     const gauge = (name: string, help: string, of: () => number): void => {
       new Gauge({

@@ -10,14 +10,14 @@ import { StoreMetrics } from './metrics-store.ts';
 import { WebhookMetrics } from './metrics-webhooks.ts';
 import type { HealthChecks } from './health.ts';
 
-/** Gauges of the runtime whose names break Prometheus' rules for names; their labelled siblings stay. */
+/** Runtime gauges whose names violate the Prometheus naming rules; their labelled counterparts stay. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 const STATES = ['ok', 'degraded', 'down', 'refusing'] as const;
 
-/** Everything the service counts. No label ever holds the name of a merchant, a session or a person. */
+/** All metrics of the service. No label ever contains the name of a merchant, a session or a person. */
 export class Metrics {
   readonly registry = new Registry();
-  /** Set once traces are recorded: buckets then name one of theirs. */
+  /** Set once traces are recorded: buckets then link to one of their traces. */
   traces: TraceSource = NO_TRACES;
   readonly http: HttpMetrics;
   readonly chains: ChainMetrics;
@@ -29,8 +29,7 @@ export class Metrics {
 
   constructor(options: { readonly clock: Clock; readonly version: string; readonly dataDir: string }) {
     const { registry } = this;
-    // Exemplars are taken by a registry of this format alone; which one is written is said by who asks
-    // (`ops-server.ts`).
+    // Only a registry of this format accepts exemplars; the request decides which format is written (`ops-server.ts`).
     registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE as string as typeof Registry.PROMETHEUS_CONTENT_TYPE);
     collectDefaultMetrics({ register: registry });
     for (const name of MISNAMED) registry.removeSingleMetric(name);
@@ -57,7 +56,7 @@ export class Metrics {
     registry.setContentType(Registry.PROMETHEUS_CONTENT_TYPE);
   }
 
-  /** Reports health from now on: one series for each check, and whether the node wants traffic. */
+  /** Adds the health checks: one series per check, and whether the node accepts traffic. */
   addHealth(health: HealthChecks): void {
     const registers = [this.registry];
     new Gauge({

@@ -17,7 +17,7 @@ import type { MoneyMetrics, MoneyUnderWay } from './metrics-money.ts';
 import { NONE_PENDING, nothingUnderWay, readUnderWay, type OpenRefund, type OpenSession } from './under-way.ts';
 import type { WebhookMetrics } from './metrics-webhooks.ts';
 
-/** The newest payment, for people. */
+/** The newest payment, for display. */
 export interface LastPayment {
   readonly atSec: number;
   readonly mode: Mode;
@@ -32,18 +32,18 @@ export interface MoneyFollowerDeps {
   readonly money: MoneyMetrics;
   readonly webhooks: WebhookMetrics;
   readonly merchants: () => readonly { readonly merchantId: MerchantId; readonly mode: Mode }[];
-  /** Whether there is anywhere to send to: what waits for an endpoint to be set is not late. */
+  /** Whether the merchant has an endpoint: a delivery waiting for one to be configured is not late. */
   readonly hasEndpoint: (merchantId: MerchantId) => boolean;
-  /** Events from this moment on are counted; older ones only say what is under way. */
+  /** Events from this moment on are counted; older ones only show what is in progress. */
   readonly sinceMs: number;
   readonly onError: (error: unknown) => void;
-  /** What is under way could not be read at the start; it is read again. */
+  /** What is in progress could not be read at the start; it is retried. */
   readonly onStartError: (error: unknown) => void;
-  /** Between two tries to start. Default 1,000. */
+  /** Between two attempts to start. Default 1,000. */
   readonly retryMs?: number;
 }
 
-/** When an event was written, and which trace it belongs to. */
+/** When an event was written, and its trace. */
 interface Moment {
   readonly atMs: number;
   readonly exemplarLabels: Exemplar;
@@ -63,14 +63,11 @@ const SETTLED = {
   DeliveryBlocked: 'blocked',
 } as const;
 
-/**
- * Follows the ledger for the figures that only events tell. Everything it holds is what is under way, and so bounded by
- * that.
- */
+/** Follows the event log for the metrics that only events provide. Its memory is bounded by what is in progress. */
 export class MoneyFollower implements MoneyUnderWay {
   readonly #deps: MoneyFollowerDeps;
   #underWay = nothingUnderWay();
-  /** Modes of sessions that ended: money may still come, and go. */
+  /** Modes of sessions that ended: money may still arrive or leave. */
   readonly #ended = new RecentMap<SessionId, Mode>(MAX_ENDED);
   #subscription: Subscription | null = null;
   readonly #closing = new AbortController();
@@ -81,8 +78,8 @@ export class MoneyFollower implements MoneyUnderWay {
   }
 
   /**
-   * Resolves once what was under way at the start is known; events are followed from then on. Tries until it is, or
-   * until the close.
+   * Resolves once what was in progress at the start is known; events are followed from then on. Retries until it
+   * succeeds or is closed.
    */
   async start(): Promise<void> {
     const { signal } = this.#closing;
@@ -99,7 +96,7 @@ export class MoneyFollower implements MoneyUnderWay {
   async #follow(): Promise<void> {
     const { store, readModel } = this.#deps;
     const after = await seedFrom(readModel, sessionView, async () => {
-      // What an earlier try found may have ended since.
+      // What an earlier attempt found may have ended since.
       this.#underWay = await readUnderWay(readModel, this.#deps.merchants());
     });
     if (this.#closing.signal.aborted) return;
@@ -141,7 +138,7 @@ export class MoneyFollower implements MoneyUnderWay {
   }
 
   /**
-   * A figure that cannot be kept must not hold up the others. Null when nothing has to be waited for, as with nearly
+   * A metric that cannot be updated must not hold up the others. Null when there is nothing to wait for, as with nearly
    * every event.
    */
   #take(recorded: RecordedEvent): Promise<void> | null {
@@ -338,7 +335,7 @@ const ENDS: ReadonlySet<SessionEvent['type']> = new Set([
   'SessionCancelled',
 ]);
 
-/** The session once a deposit is no longer waited for: confirmed without paying it, or gone. */
+/** The session once a deposit is no longer pending: confirmed without paying it, or gone. */
 function settled(session: OpenSession, depositKey: string): OpenSession {
   const pending = new Set([...session.pending].filter((key) => key !== depositKey));
   return { ...session, pending, status: pending.size === 0 ? 'open' : 'processing' };
@@ -348,5 +345,5 @@ const networkOf = (depositKey: string): Network => depositKey.slice(0, depositKe
 
 const MERCHANT_FIELD = /"merchantId":"([^"]+)"/;
 
-/** Told without reading the whole event: inside a JSON text this pattern is a field. */
+/** Found without parsing the whole event: inside JSON text this pattern is always a field. */
 const merchantIn = (deliveryJson: string): MerchantId => (MERCHANT_FIELD.exec(deliveryJson)?.[1] ?? '') as MerchantId;

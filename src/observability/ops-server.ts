@@ -11,9 +11,9 @@ export interface OpsServerDeps {
   readonly port: number;
   readonly registry: Registry;
   readonly health: HealthChecks;
-  /** The page for people at `/`. */
+  /** The status page at `/`. */
   readonly status: ServiceStatus;
-  /** Why a request is refused for where it comes from; null for one that is not. Absent: none is. */
+  /** Why a request is refused because of its origin; null for one that is allowed. Absent: all are allowed. */
   readonly foreign?: (request: IncomingMessage) => string | null;
 }
 
@@ -21,9 +21,9 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 const TEXT_TYPE = 'text/plain; charset=utf-8';
 
 /**
- * Apart from the public port: `/` (a page for people), `/metrics`, `/healthz` (the process lives), `/startupz` (it has
- * started), `/readyz` (it may be sent traffic, and what is degraded) and `/readyz/reads` (the same for what changes
- * nothing).
+ * Separate from the public port: `/` (a page for people), `/metrics`, `/healthz` (the process is alive), `/startupz`
+ * (it has started), `/readyz` (it may receive traffic, and what is degraded) and `/readyz/reads` (the same for requests
+ * that change nothing).
  */
 export async function startOpsServer(deps: OpsServerDeps): Promise<Server> {
   const server = createServer((request, response) => {
@@ -41,17 +41,17 @@ export async function startOpsServer(deps: OpsServerDeps): Promise<Server> {
   return server;
 }
 
-/** One format at a time: the registry has it as a setting. */
+/** One format at a time: it is a setting of the registry. */
 const formatting = new InTurn();
 
-/** Prometheus asks for OpenMetrics, which alone knows exemplars; everybody else gets the older text. */
+/** Prometheus requests OpenMetrics, which alone supports exemplars; everybody else gets the older text format. */
 function figures(registry: Registry, accept = ''): Promise<{ readonly type: string; readonly text: string }> {
   return formatting.run(async () => {
     const type = accept.includes('application/openmetrics-text')
       ? Registry.OPENMETRICS_CONTENT_TYPE
       : Registry.PROMETHEUS_CONTENT_TYPE;
     registry.setContentType(type as typeof Registry.PROMETHEUS_CONTENT_TYPE);
-    // Written as OpenMetrics, counters lose their `_total`, for the other format, too.
+    // Writing OpenMetrics strips `_total` from the counters' names, for the other format too.
     const names = registry.getMetricsAsArray().map((metric) => [metric, metric.name] as const);
     try {
       return { type, text: await registry.metrics() };

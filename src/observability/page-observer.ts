@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import type { HttpMetrics } from './metrics-http.ts';
 
-/** Names of the payment page's routes: bounded, unlike its paths. */
+/** Names of the payment page's routes: a bounded set, unlike its paths. */
 const PAGES: readonly { readonly path: RegExp; readonly operation: string; readonly isStream?: true }[] = [
   { path: /^\/pay\/assets\//, operation: 'payPageAsset' },
   { path: /^\/pay\/[^/]+$/, operation: 'payPage' },
@@ -11,7 +11,7 @@ const PAGES: readonly { readonly path: RegExp; readonly operation: string; reado
   { path: /^\/pay\/[^/]+\/sandbox-pay$/, operation: 'payPageTestPayment' },
 ];
 
-/** Counts the answers of the payment page. */
+/** Counts the payment page's responses. */
 export function observePages(metrics: HttpMetrics): RequestHandler {
   return (request, response, next) => {
     const page = PAGES.find(({ path }) => path.test(request.path));

@@ -15,7 +15,7 @@ small { opacity: .8; }
 b { font-weight: 600; }
 `;
 
-/** Plain script of the page: it may be served from anywhere, beside its one file. */
+/** Plain script of the page, which can be served from anywhere together with its one file. */
 const SCRIPT = `
 const words = { operational: 'Operational', degraded: 'Degraded', down: 'Down' };
 const headings = { operational: 'All systems operational', degraded: 'Some things are slow', down: 'Something is down' };
@@ -60,7 +60,7 @@ setInterval(read, 30000);
 const sha = (text: string): string => `'sha256-${hash('sha256', text, 'base64')}'`;
 const POLICY = `default-src 'none'; style-src ${sha(STYLE)}; script-src ${sha(SCRIPT)}; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'`;
 
-/** A page that needs nothing but `status.json` beside it, so that it can be hosted where the service is not. */
+/** A page that needs only `status.json` next to it, so that it can be hosted elsewhere than the service. */
 export const PUBLIC_STATUS_PAGE = `<!doctype html>
 <html lang="en">
 <head>

@@ -1,7 +1,7 @@
 import { NETWORKS } from '../domain/networks.ts';
 import type { Status } from './service-status.ts';
 
-/** What anybody may know: words, and since when. No figure, no name of a provider, no version. */
+/** Public information: words, and since when. No figures, no provider names, no version. */
 export type PublicState = 'operational' | 'degraded' | 'down';
 
 export interface PublicComponent {
@@ -24,13 +24,13 @@ export interface PublicIncident {
 /** The one file that the public page reads. */
 export interface PublicStatus {
   readonly format: 1;
-  /** Unix seconds: a page that finds it old says so. */
+  /** Unix seconds: a page that finds it outdated says so. */
   readonly generated: number;
-  /** Seconds until the next one. */
+  /** Seconds until the next update. */
   readonly interval: number;
   readonly state: PublicState;
   readonly components: readonly PublicComponent[];
-  /** The newest first. */
+  /** Newest first. */
   readonly incidents: readonly PublicIncident[];
 }
 
@@ -41,7 +41,7 @@ const WEBHOOKS_LATE_SEC = 300;
 const NAMES = { ethereum: 'Ethereum', bsc: 'BNB Smart Chain', tron: 'TRON', solana: 'Solana' } as const;
 const RANK: readonly PublicState[] = ['operational', 'degraded', 'down'];
 
-/** What is told now, given what was told before: moments in which nothing was told are no change. */
+/** The current status, given the previous one: times without an update count as no change. */
 export function publicStatus(status: Status, before: PublicStatus | null, interval: number): PublicStatus {
   const nowSec = Math.floor(status.atMs / 1000);
   const components = statesOf(status).map(({ id, name, state }): PublicComponent => {
@@ -61,7 +61,7 @@ export function publicStatus(status: Status, before: PublicStatus | null, interv
 
 function statesOf(status: Status): Omit<PublicComponent, 'since'>[] {
   const { networks, facts, refunds, webhooks } = status;
-  // Test networks are for trying: they are told where there are no others.
+  // Test networks are for testing: they are shown only where there are no others.
   const live = networks.filter(({ mode }) => mode === 'live');
   const shown = live.length > 0 ? live : networks;
   return [

@@ -2,9 +2,9 @@ import { RecentMap } from '../runtime/util/recent-map.ts';
 
 const WINDOW_MS = 60_000;
 const FREE = 5;
-/** What an outage may name, at least; beyond it the oldest begin anew. */
+/** The number of distinct lines remembered in an outage; beyond it the oldest start over. */
 const MAX_KEYS = 1_000;
-/** Facts that differ each time although the line says the same again. */
+/** Fields that differ each time although the line reports the same thing. */
 const CHANGING: ReadonlySet<string> = new Set(['err', 'error', 'attempt', 'consecutiveFailures', 'sinceMs']);
 
 interface Seen {
@@ -14,8 +14,8 @@ interface Seen {
 }
 
 /**
- * Bounds what an outage writes: a line that says the same of the same things is told five times a minute, then once
- * with how often it was left out.
+ * Bounds the log output of an outage: a repeated line is written five times a minute, then once with the number of
+ * omitted repetitions.
  */
 export class RepeatedLines {
   readonly #seen = new RecentMap<string, Seen>(MAX_KEYS);
@@ -25,7 +25,7 @@ export class RepeatedLines {
     this.#nowMs = nowMs;
   }
 
-  /** Null when it is left out; otherwise how many of its kind were since the last one. */
+  /** Null when it is omitted; otherwise how many of its kind were omitted since the last one. */
   take(message: string, facts: unknown): number | null {
     const key = keyOf(message, facts);
     if (key === null) return 0;
@@ -39,14 +39,14 @@ export class RepeatedLines {
       seen.told += 1;
       return 0;
     }
-    // Whatever goes on is told once a minute; what began anew after a pause has its five again.
+    // A continuing problem is logged once a minute; one that starts again after a pause gets its five lines again.
     const goesOn = seen !== undefined && seen.withheld > 0;
     this.#seen.set(key, { sinceMs: nowMs, told: goesOn ? FREE : 1, withheld: 0 });
     return seen?.withheld ?? 0;
   }
 }
 
-/** Null for facts that cannot be recorded: those are left to the logger. */
+/** Null for values that cannot be serialised: those are left to the logger. */
 function keyOf(message: string, facts: unknown): string | null {
   try {
     return `${message} ${JSON.stringify(facts, (name, value: unknown) => {

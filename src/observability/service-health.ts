@@ -5,15 +5,15 @@ import type { WebhookQueue } from './metrics-webhooks.ts';
 import type { ClockVerdict } from '../runtime/util/clock-check.ts';
 import type { ProjectionStatus } from '../runtime/projections/runner.ts';
 
-/** Failed rounds of reading in a row before a chain counts as degraded. */
+/** Consecutive failed reads before a chain counts as degraded. */
 const CHAIN_FAILURES = 2;
-/** Chain time not read for this long: payers wait. Several blocks of the slowest chain, and noticed within a minute. */
+/** Unread chain time: payers wait. Several blocks of the slowest chain, and noticed within a minute. */
 const CHAIN_LAG_SEC = 50;
 /** A webhook that waits longer has used up its quick retries. */
 const WEBHOOK_AGE_SEC = 120;
 const PROJECTION_LAG_SEC = 10;
 
-/** A chain that cannot be read stops payments on that network only, so it never takes the node out of traffic. */
+/** An unreadable chain stops payments on that network only, so it never takes the node out of traffic. */
 export function chainFacts(watched: readonly WatchedChain[], nowMs: number): HealthFact[] {
   return watched.map(({ settings, watcher }) => {
     const { consecutiveFailures, scannedToSec } = watcher.status();
@@ -30,7 +30,7 @@ export function chainFacts(watched: readonly WatchedChain[], nowMs: number): Hea
   });
 }
 
-/** Whom a network's payments are believed from. */
+/** The providers that a network's payments rely on. */
 export function providerFacts(providers: readonly NetworkProviders[]): HealthFact[] {
   return providers.map(({ mode, network, pool, needsSecond }) => {
     const excluded = pool.status().filter((provider) => provider.excluded !== null);
@@ -46,7 +46,7 @@ export function providerFacts(providers: readonly NetworkProviders[]): HealthFac
   });
 }
 
-/** A wrong clock would set deadlines that make payments late which are not. */
+/** A wrong clock would set deadlines that make timely payments late. */
 export function clockFacts({ isInDoubt, offsetMs, witnesses }: ClockVerdict): HealthFact[] {
   const against = witnesses.filter(({ agrees }) => !agrees);
   const named = against.map(
@@ -74,7 +74,7 @@ export function projectionFacts(status: readonly ProjectionStatus[]): HealthFact
   });
 }
 
-/** Without a usable rate orders in coins still work; others are refused with 503. */
+/** Without a usable rate, orders in coins still work; others are refused with 503. */
 export function rateFacts(status: readonly RateProviderStatus[], maxAgeSec: number): HealthFact[] {
   const usable = status.filter(({ ageMs }) => ageMs !== null && ageMs <= maxAgeSec * 1000);
   const reasons =
@@ -82,7 +82,7 @@ export function rateFacts(status: readonly RateProviderStatus[], maxAgeSec: numb
   return [{ name: 'rates', ...judged(reasons, `${usable.length} of ${status.length} providers usable`) }];
 }
 
-/** Payments go on without; values of the books are made of older rates, or refused. */
+/** Payments continue without them; valuations of the books use older rates, or are refused. */
 export function bookRateFacts(
   missing: readonly { readonly coin: string; readonly day: string }[],
   currency: string,

@@ -21,7 +21,7 @@ export interface ServiceStatusDeps {
   readonly queue: WebhookQueue;
   readonly projections: { status(): readonly ProjectionStatus[] };
   readonly webhooks: () => WebhookStats;
-  /** Why nothing is written; null in health. */
+  /** Why the node is read-only; null when healthy. */
   readonly readOnly: () => string | null;
 }
 
@@ -29,7 +29,7 @@ export interface NetworkLine {
   readonly mode: string;
   readonly network: string;
   readonly headBlock: number | null;
-  /** Seconds of chain time that are not read yet; null before anything was. */
+  /** Seconds of chain time not read yet; null before the first read. */
   readonly lagSec: number | null;
   readonly gapBlocks: number | null;
   readonly failures: number;
@@ -58,7 +58,7 @@ export interface Status {
   readonly lastError: LogLine | null;
 }
 
-/** What people look at first: the same facts as the metrics, for one glance. */
+/** The first page people look at: the same facts as the metrics, at a glance. */
 export class ServiceStatus {
   readonly #deps: ServiceStatusDeps;
   #lastError: LogLine | null = null;

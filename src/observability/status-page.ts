@@ -29,7 +29,7 @@ li { padding: 2px 0; overflow-wrap: anywhere; }
 small { opacity: .75; }
 `;
 
-/** Nothing but this page's own style and script, named by their hashes. */
+/** Only this page's own style and script, named by their hashes. */
 export const STATUS_PAGE_POLICY = `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; ${LIVE.policy}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 /** The state of the service on one screen. */

@@ -29,13 +29,13 @@ interface DepositCalls<Facts, Confirmed, Reverted> {
 
 type Serve = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** The newest attempts, whose recording and figures may be still to come. */
+/** The newest attempts, which may not be recorded and measured yet. */
 const MAX_ATTEMPTS = 10_000;
 
 /**
- * Hangs spans into the parts of the service: request, command, append, projection, webhook attempt, and the reading of
- * chains. What waits for its cause is its child; what happens later on its own is a trace of its own with a link to its
- * cause, found through the trace context in the metadata of events. Exists only when traces are wanted.
+ * Adds spans to the parts of the service: request, command, append, projection, webhook attempt, and reading of chains.
+ * Work that its cause waits for is a child span; work that happens later is a separate trace with a link to its cause,
+ * found through the trace context in the metadata of events. Only created when tracing is enabled.
  */
 export class Tracing implements TraceSource {
   readonly #tracer: Tracer;
@@ -52,7 +52,7 @@ export class Tracing implements TraceSource {
     return this.#tracer.close();
   }
 
-  /** Which trace this moment belongs to, for log lines. */
+  /** The current trace, for log lines. */
   logContext(): { readonly traceId?: string } {
     const traceParent = this.current();
     return traceParent === undefined ? {} : { traceId: traceIdOf(traceParent) };
@@ -66,7 +66,7 @@ export class Tracing implements TraceSource {
     return this.#attempts.get(notificationId);
   }
 
-  /** Every request in a span; the app reads the span as the caller's trace context. */
+  /** Wraps every request in a span; the app reads the span as the caller's trace context. */
   requests(serve: Serve): Serve {
     return (request, response) => {
       const parent = headerOf(request.rawHeaders, 'traceparent');
@@ -85,7 +85,7 @@ export class Tracing implements TraceSource {
     };
   }
 
-  /** Names the span of the request by its operation. */
+  /** Names the request's span after its operation. */
   observer(inner: HttpObserver): HttpObserver {
     return {
       requestEnded: (operation, method, status, durationSec) => {
@@ -101,12 +101,12 @@ export class Tracing implements TraceSource {
     };
   }
 
-  /** Appends as children of the command whose events they write. */
+  /** Appends are children of the command whose events they write. */
   store(): EventStore {
     return storeWith(this.#store, { append: (request) => this.#append(request) });
   }
 
-  /** Commands in spans of their own, which the metadata of their events names. */
+  /** Gives each command a span, which the metadata of its events names. */
   commands<Command extends { readonly type: string }, Result>(handler: Commands<Command, Result>): void {
     const execute = handler.execute.bind(handler);
     handler.execute = async (stream, command, context, options) => {
@@ -121,7 +121,7 @@ export class Tracing implements TraceSource {
     };
   }
 
-  /** What chains say of a session: traces of their own, linked to the request that created it. */
+  /** Chain observations about a session: separate traces, linked to the request that created it. */
   deposits<Facts, Confirmed, Reverted>(deposits: DepositCalls<Facts, Confirmed, Reverted>): void {
     const record = deposits.record.bind(deposits);
     const confirm = deposits.confirm.bind(deposits);
@@ -131,7 +131,7 @@ export class Tracing implements TraceSource {
     deposits.revert = (id, data, network) => this.#ofSession('deposit reverted', id, () => revert(id, data, network));
   }
 
-  /** Attempts in spans linked to what scheduled them; the receiver gets the span's context. */
+  /** Gives each attempt a span linked to what scheduled it; the receiver gets the span's context. */
   sender(inner: WebhookSender, headerPrefix: string): WebhookSender {
     return {
       send: async (request) => {
@@ -157,7 +157,7 @@ export class Tracing implements TraceSource {
     };
   }
 
-  /** What scheduled a notification; before its first attempt is recorded, that is the event it tells of. */
+  /** What scheduled a notification; before its first attempt is recorded, the event that it reports. */
   async #scheduledBy(eventId: string, body: string): Promise<string | undefined> {
     const [scheduled] = await this.#store.readStream(deliveryStream(eventId as NotificationId), { limit: 1 });
     if (scheduled) return parentIn(scheduled);
@@ -166,7 +166,7 @@ export class Tracing implements TraceSource {
     return parentIn(told.find((event) => event.metadata.includes(`"${eventId}"`)));
   }
 
-  /** A span for each traced event from its commit until readers see it. */
+  /** A span for each traced event, from its commit until readers see it. */
   async projections(caughtUpTo: (position: string) => Promise<boolean>): Promise<Subscription> {
     return this.#store.subscribe({
       name: 'projection-traces',
@@ -206,7 +206,7 @@ export class Tracing implements TraceSource {
     );
   }
 
-  /** A delivery is scheduled long after, and without, what it tells of. */
+  /** A delivery is scheduled long after, and independently of, the event it reports. */
   async #causeOf(
     stream: string,
     command: { readonly type: string },

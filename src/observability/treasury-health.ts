@@ -2,7 +2,7 @@ import type { TreasuryStatus } from '../features/payouts/refunds/refunds.process
 import { needsLook } from '../ports/outgoing.ts';
 import type { HealthFact } from './health.ts';
 
-/** Treasuries that cannot pay, for the board and for `/readyz`. */
+/** Treasuries that cannot pay, for the status page and for `/readyz`. */
 export function treasuryHealth(treasuries: readonly TreasuryStatus[]): readonly HealthFact[] {
   return treasuries.map(({ mode, network, alarm, waiting }) => {
     const first = waiting.find(({ reason }) => needsLook(reason)) ?? waiting[0];

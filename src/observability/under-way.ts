@@ -12,7 +12,7 @@ import { must } from '../domain/must.ts';
 export interface OpenSession {
   readonly mode: Mode;
   readonly status: 'open' | 'processing';
-  /** Deposits that count and are not final yet. */
+  /** Deposits that count but are not final yet. */
   readonly pending: ReadonlySet<string>;
   readonly lastDeposit: { readonly network: Network; readonly blockTimeSec: number } | null;
 }
@@ -41,12 +41,12 @@ type Rows = Pick<ReadModel, 'getMany' | 'scan' | 'before'>;
 export const NONE_PENDING: ReadonlySet<string> = new Set();
 
 const PAGE = 1_000;
-/** How many deliveries of one merchant are looked at. */
+/** The number of deliveries read per merchant. */
 const MAX_PENDING = 20_000;
 
 export const nothingUnderWay = (): UnderWay => ({ sessions: new Map(), refunds: new Map(), deliveries: new Map() });
 
-/** What the look-ups say is under way, with pauses for whoever shares the thread. */
+/** Reads from the look-ups what is in progress, pausing for other users of the thread. */
 export async function readUnderWay(
   readModel: Rows,
   merchants: readonly { readonly merchantId: MerchantId; readonly mode: Mode }[],

@@ -1,7 +1,6 @@
 /**
- * Every text of the payment page in English, the language the others are translated from. `{name}` is filled in;
- * a translation must use the same names. Counts stand beside their noun ("Confirmations: 3 of 12"), so that no
- * language needs plural forms.
+ * Every text of the payment page in English, the source for all translations. `{name}` is a placeholder; a translation
+ * must use the same names. Counts follow their noun ("Confirmations: 3 of 12"), so that no language needs plural forms.
  */
 export const english = {
   awaiting_title: 'Pay {due}',
