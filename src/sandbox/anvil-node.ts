@@ -11,14 +11,13 @@ export interface AnvilSettings {
   readonly genesisTimeSec: number;
 }
 
-/** States kept for reorganisations; nobody asks a sandbox about older ones. */
+/** States kept for reorganisations; a sandbox needs no older ones. */
 const STATES_KEPT = 64;
 const START_TIMEOUT_MS = 15_000;
 const LISTENING = /^Listening on 127\.0\.0\.1:(\d+)/;
 
 /**
- * One run of the anvil binary. It makes blocks only when told to and knows no keys: every transaction is signed
- * outside.
+ * One run of the anvil binary. It makes blocks only on request and knows no keys: every transaction is signed outside.
  */
 export class AnvilNode {
   readonly port: number;
@@ -33,7 +32,7 @@ export class AnvilNode {
     this.rpc = createRpc(this.url);
   }
 
-  /** `port` 0 takes a free one; `stateFile` continues the chain saved there. Rejects when the node does not come up. */
+  /** `port` 0 picks a free one; `stateFile` continues the chain saved there. Rejects when the node does not start. */
   static async start(settings: AnvilSettings, port: number, stateFile: string | null): Promise<AnvilNode> {
     const process = startGuarded(settings.binary, [
       ...['--host', '127.0.0.1', '--port', String(port), '--no-cors'],

@@ -10,7 +10,7 @@ export interface AttachedChain {
   readonly genesis: string;
 }
 
-/** Chains that outlive this process, for tests that kill it: they are paid on and ended by whoever runs them. */
+/** Chains that outlive this process, for tests that kill it: whoever runs them also stops them. */
 export function attachedStarters(file: string): SandboxStarters {
   const chains = JSON.parse(readFileSync(file, 'utf8')) as readonly AttachedChain[];
   const foreign = chains.find(({ rpcUrl }) => new URL(rpcUrl).hostname !== '127.0.0.1');
@@ -23,7 +23,7 @@ function sandboxOf({ settings, rpcUrl, genesis }: AttachedChain): SandboxChain &
     settings,
     rpcUrl,
     genesis,
-    // A chain that goes on while we end is the same at every start.
+    // A chain that keeps running when we stop is the same at every start.
     previousGenesis: null,
     faults: null,
     pay: () => Promise.reject(new SandboxPaymentFailed(`who runs the ${settings.network} chain pays on it`)),

@@ -6,17 +6,15 @@ import type { ChainStore, JournaledBlock } from './chain-store.ts';
 import { RpcRefused, type Rpc } from './json-rpc.ts';
 import { must } from '../domain/must.ts';
 
-/** How fast a chain moves. Empty blocks cost memory, so an idle chain slows down and a transaction wakes it. */
+/** The pace of a chain. Empty blocks cost memory, so an idle chain slows down and a transaction wakes it. */
 export interface Cadence {
-  /** Between blocks while something happens, and between looks into the transaction pool. */
+  /** Between blocks under traffic, and between checks of the transaction pool. */
   readonly busyMs: number;
-  /** Between blocks while nothing does: payment deadlines are judged by block time, so time goes on. */
+  /** Between blocks without traffic: payment deadlines are judged by block time, so time must advance. */
   readonly idleMs: number;
   /** Blocks at the busy pace after one with transactions: enough to make it final. */
   readonly busyBlocks: number;
-  /**
-   * The node keeps about 18 KB for each block it ever made, so after this many it is restarted with a compacted chain.
-   */
+  /** The node keeps about 18 KB per block, so after this many blocks it is restarted with a compacted chain. */
   readonly blocksPerRun: number;
 }
 
@@ -39,15 +37,15 @@ export interface ExclusiveChain {
   /** Makes one block of everything in the pool. */
   mine(): Promise<JournaledBlock>;
   /**
-   * Replaces the newest block by an empty one and empties the pool. Answers the signed transactions (hex) that were in
-   * either, in an order in which they can be sent again.
+   * Replaces the newest block with an empty one and empties the pool. Returns the signed transactions (hex) of both, in
+   * an order in which they can be sent again.
    */
   dropNewestBlock(): Promise<string[]>;
 }
 
 /** The longest replay after a kill. */
 const SNAPSHOT_EVERY_BLOCKS = 200;
-/** Block 0 is somewhere in the past, so that a chain begun anew never equals the one before. */
+/** Block 0 is at a random time in the past, so that a new chain never equals the previous one. */
 const GENESIS_SPREAD_SEC = 1_000_000;
 const RESTART_ATTEMPTS = 20;
 const RESTART_PAUSE_MS = 100;
@@ -62,9 +60,8 @@ const nowSec = (): number => Math.floor(Date.now() / 1000);
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
- * Makes every block of one chain, writes it down, and keeps the node behind it running. Nothing else makes blocks, so
- * the journal is complete: after any end, SIGKILL of everything included, the same chain comes back with the same
- * hashes.
+ * Makes every block of one chain, records it, and keeps its node running. Nothing else makes blocks, so the journal is
+ * complete: after any termination, including SIGKILL, the same chain comes back with the same hashes.
  */
 export class BlockProducer {
   readonly #settings: AnvilSettings;
@@ -73,7 +70,7 @@ export class BlockProducer {
   readonly #log: Log;
   readonly #inclusions = new Map<string, () => void>();
   #node: AnvilNode;
-  /** Everything that changes the chain happens in here, one after another. */
+  /** Every change of the chain runs in here, one after another. */
   readonly #work = new InTurn();
   #headTimeSec = 0;
   #blocksSinceTransaction = 0;
@@ -91,9 +88,7 @@ export class BlockProducer {
     this.#log = log;
   }
 
-  /**
-   * Starts the node, continues the chain in the store or begins a new one (`prepare` then runs once, before block 1).
-   */
+  /** Starts the node and continues the stored chain or creates a new one (`prepare` then runs once, before block 1). */
   static async start(
     settings: Omit<AnvilSettings, 'genesisTimeSec'>,
     store: ChainStore,
@@ -128,12 +123,12 @@ export class BlockProducer {
     return this.#node.rpc;
   }
 
-  /** Begins to make blocks by itself. */
+  /** Starts making blocks on its own. */
   run(): void {
     this.#schedule(0);
   }
 
-  /** Runs `action` while nobody else changes the chain, and saves the chain it leaves behind. */
+  /** Runs `action` while nothing else changes the chain, and saves the resulting chain. */
   exclusive<Result>(action: (chain: ExclusiveChain) => Promise<Result>): Promise<Result> {
     return this.#work.run(async () => {
       const chain: ExclusiveChain = {
@@ -149,7 +144,7 @@ export class BlockProducer {
     });
   }
 
-  /** Resolves when a block holds the transaction. Register before it can be mined. */
+  /** Resolves when a block contains the transaction. Register before it can be mined. */
   inclusionOf(txHash: string, timeoutMs: number): Promise<void> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
@@ -232,8 +227,8 @@ export class BlockProducer {
     const pool = await this.rpc<PoolContent>('txpool_content');
     const hashes = [...dropped.transactions, ...[pool.pending, pool.queued].flatMap(inNonceOrder)];
     const raw = await Promise.all(hashes.map((hash) => this.rpc<string>('eth_getRawTransactionByHash', [hash])));
-    // What waits in the pool was judged by nonces that the reorganisation takes back, so the node would mine it out of
-    // turn.
+    // Pooled transactions were accepted under nonces that the reorganisation reverts, so the node would mine them out
+    // of order.
     await this.rpc('anvil_dropAllTransactions');
     await this.rpc('anvil_reorg', [1, []]);
     const head = await this.rpc<MinedBlock>('eth_getBlockByNumber', ['latest', false]);
@@ -242,7 +237,7 @@ export class BlockProducer {
     return raw;
   }
 
-  /** Makes the blocks that the snapshot does not hold yet once more. */
+  /** Makes the blocks again that the snapshot does not contain yet. */
   async #replay(): Promise<void> {
     const saved = Number(await this.rpc<string>('eth_blockNumber'));
     const blocks = this.#store.blocksAfter(saved);
@@ -272,7 +267,7 @@ export class BlockProducer {
     this.#blocksSinceSnapshot = 0;
   }
 
-  /** Same chain, same port, a tenth of a second away: clients see a refused connection and try again. */
+  /** Same chain, same port, within a tenth of a second: clients see a refused connection and retry. */
   async #restart(): Promise<void> {
     await this.#snapshot();
     await this.#node.end();

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { gunzip } from 'node:zlib';
 import { promisify } from 'node:util';
 
-/** What makes a block again: the same transactions at the same time after the same block give the same hash. */
+/** The inputs of a block: the same transactions at the same time after the same block give the same hash. */
 export interface JournaledBlock {
   readonly number: number;
   readonly hash: string;
@@ -23,22 +23,22 @@ export interface JournaledBlock {
   readonly raw: readonly string[];
 }
 
-/** The part of anvil's saved state that compaction looks at. */
+/** The part of anvil's saved state that compaction uses. */
 interface SavedState {
   best_block_number: string | number;
   blocks: { header: { number: string }; transactions: unknown[] }[];
   transactions: { block_number: number | string }[];
 }
 
-/** Blocks without transactions that stay in a compacted state: far more than anyone reads back. */
+/** Blocks without transactions kept in a compacted state: far more than anyone reads back. */
 const RECENT_BLOCKS_KEPT = 1_000;
-/** Newest blocks with transactions that stay: every receipt that a watcher could still ask for. */
+/** Newest blocks with transactions that are kept: every receipt that a watcher could still request. */
 const BUSY_BLOCKS_KEPT = 10_000;
 
 const unzip = promisify(gunzip);
 
 /**
- * A chain's files: `state.json` is a snapshot in the node's own format, `blocks.jsonl` names every block since. Blocks
+ * A chain's files: `state.json` is a snapshot in the node's own format, `blocks.jsonl` lists every block since. Blocks
  * are written one by one as they are made, so a killed sandbox loses none; snapshots keep the replay short.
  */
 export class ChainStore {
@@ -54,8 +54,8 @@ export class ChainStore {
   }
 
   /**
-   * The time of block 0 (Unix seconds) of the chain kept here, with the snapshot compacted; null when there is none, or
-   * none that can be continued. No node may have the file open.
+   * The time of block 0 (Unix seconds) of the stored chain, whose snapshot is compacted; null when there is no chain
+   * that can be continued. No node may have the file open.
    */
   open(): number | null {
     if (!existsSync(this.stateFile)) return null;
@@ -68,7 +68,7 @@ export class ChainStore {
     }
   }
 
-  /** Forgets whatever was here and names a new chain. */
+  /** Deletes the stored chain and starts a new one. */
   begin(genesisTimeSec: number): void {
     rmSync(this.stateFile, { force: true });
     rmSync(this.#journalFile, { force: true });
@@ -89,13 +89,13 @@ export class ChainStore {
     appendFileSync(this.#journalFile, `${JSON.stringify(block)}\n`);
   }
 
-  /** Replaces the snapshot by what `anvil_dumpState` gave; the journal begins anew behind it. */
+  /** Replaces the snapshot with the output of `anvil_dumpState`; the journal starts anew after it. */
   async writeSnapshot(dump: string): Promise<void> {
     this.#replaceState(await unzip(Buffer.from(dump.slice(2), 'hex')));
     rmSync(this.#journalFile, { force: true });
   }
 
-  /** Drops old blocks that hold nothing. */
+  /** Drops old blocks without transactions. */
   #compact(): void {
     const state = JSON.parse(readFileSync(this.stateFile, 'utf8')) as SavedState;
     const head = Number(state.best_block_number);
@@ -124,7 +124,7 @@ export class ChainStore {
   }
 }
 
-/** Null for a line that a kill cut short. */
+/** Null for a line truncated by a kill. */
 function parseLine(line: string): JournaledBlock | null {
   try {
     return JSON.parse(line) as JournaledBlock;

@@ -1,18 +1,18 @@
 import type { Coin } from '../domain/money.ts';
 import type { NetworkSettings } from '../domain/networks.ts';
 
-/** The test wallets with a key of their own. */
+/** Test wallets with their own key. */
 export const KEY_PAYERS = [
   'first',
   'second',
-  /** Its address is listed as one of an exchange. */
+  /** Its address is listed as belonging to an exchange. */
   'exchange',
-  /** Cannot receive the coin after it paid: the coin's issuer froze it. */
+  /** Cannot receive the coin after paying, because the coin's issuer freezes it. */
   'frozen',
 ] as const;
 export type KeyPayer = (typeof KEY_PAYERS)[number];
 
-/** What pays on a sandbox chain; `contract` is an address that no key signs for. */
+/** The payers of a sandbox chain; `contract` is an address that no key signs for. */
 export type SandboxPayer = KeyPayer | 'contract';
 
 export interface SandboxPayment {
@@ -31,7 +31,7 @@ export interface SandboxPaid {
   readonly fromAddress: string;
 }
 
-/** Ways a payment can go wrong on a chain, each a real transaction on the real node. */
+/** Ways in which a payment can go wrong, each a real transaction on the real node. */
 export interface SandboxFaults {
   /** Mined, replaced by a reorganisation, and mined again in a later block with the same hash. */
   payThenReorg(payment: SandboxPayment): Promise<SandboxPaid>;
@@ -46,31 +46,31 @@ export interface SandboxChain {
   readonly settings: NetworkSettings;
   readonly rpcUrl: string;
   /**
-   * Names this very chain: the hash of its first block that no other chain can have. Another value than at the last
-   * start means the old chain is gone ("previous chain"), never a reorganisation.
+   * Identifies this chain: the hash of the first block that no other chain can share. A different value than at the
+   * last start means that the old chain is gone ("previous chain"), never a reorganisation.
    */
   readonly genesis: string;
   /**
    * Pays from a funded test wallet and resolves once the transaction is in a block. Payments of one payer never race.
    */
   pay(payment: SandboxPayment): Promise<SandboxPaid>;
-  /** Null where the chain cannot be made to fail. */
+  /** Null where the chain cannot simulate faults. */
   readonly faults: SandboxFaults | null;
-  /** Of the payer `exchange`; absent where somebody else pays. */
+  /** Address of the payer `exchange`; absent where another account pays. */
   readonly exchangeAddress?: string;
-  /** Gives an account coins and gas money, as much as it lacks; absent where the chain cannot. */
+  /** Tops up an account with coins and gas money; absent where the chain cannot. */
   fundTreasury?(address: string): Promise<void>;
-  /** Ends the node after it wrote its state. Repeated calls are harmless. */
+  /** Stops the node after it has written its state. Repeated calls are harmless. */
   close(): Promise<void>;
 }
 
-/** A chain that could not be started, and why, in words for the operator. */
+/** A chain that could not be started, and the reason in words for the operator. */
 export interface SandboxChainUnavailable {
   readonly network: NetworkSettings['network'];
   readonly reason: string;
 }
 
-/** A payment the test wallet refuses or the chain rejected. */
+/** A payment that the test wallet refused or the chain rejected. */
 export class SandboxPaymentFailed extends Error {
   override readonly name = 'SandboxPaymentFailed';
 }

@@ -20,27 +20,27 @@ export interface SandboxChainContext {
   readonly log: Log;
 }
 
-/** Starts one network's chain, or says why it cannot be had. A rejection counts as "cannot be had", too. */
+/** Starts one network's chain, or says why it is unavailable. A rejection counts as unavailable, too. */
 export type SandboxChainStarter = (context: SandboxChainContext) => Promise<SandboxChain | SandboxChainUnavailable>;
 
 export type SandboxStarters = { readonly [network in Network]?: SandboxChainStarter };
 
-/** The chains that are there without anything else installed; further networks are added by the caller. */
+/** The chains that need nothing else installed; the caller adds further networks. */
 export const EVM_STARTERS: SandboxStarters = {
   ethereum: (context) => startEvmSandboxChain('ethereum', context),
   bsc: (context) => startEvmSandboxChain('bsc', context),
 };
 
-/** How a payment shall go wrong; null pays properly. */
+/** How a payment is made to go wrong; null pays normally. */
 export type SandboxFault = keyof SandboxFaults;
 
 export interface SandboxChains {
-  /** The chains that run. */
+  /** The running chains. */
   readonly chains: readonly SandboxChain[];
   readonly unavailable: readonly SandboxChainUnavailable[];
   /** Whether payments on the network can be made to go wrong. */
   canFault(network: Network): boolean;
-  /** Rejects with `SandboxPaymentFailed`, also when the network does not run or knows no such fault. */
+  /** Rejects with `SandboxPaymentFailed`, also when the network does not run or does not support the fault. */
   pay(network: Network, payment: SandboxPayment, fault?: SandboxFault): Promise<SandboxPaid>;
   close(): Promise<void>;
 }
@@ -52,8 +52,7 @@ export interface SandboxChainsOptions {
 }
 
 /**
- * Starts every chain at once. One that cannot be had leaves the others alone: it is named in `unavailable`, never
- * faked.
+ * Starts all chains at once. An unavailable one does not affect the others: it is listed in `unavailable`, never faked.
  */
 export async function startSandboxChains({
   dataDir,

@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What the sandbox needs of a compiled contract; committed beside its source (`contracts/compile.ts` makes it). */
+/**
+ * The parts of a compiled contract that the sandbox needs; committed next to its source (`contracts/compile.ts`
+ * generates it).
+ */
 export interface ContractArtifact {
   readonly contractName: string;
   readonly compiler: string;

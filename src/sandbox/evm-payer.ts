@@ -9,16 +9,14 @@ import { SandboxPaymentFailed, type SandboxPaid, type SandboxPayment } from './c
 import { messageOf } from '../runtime/util/message-of.ts';
 
 const TRANSFER_GAS = 120_000n;
-/** Enough to be accepted, too little to finish a transfer. */
+/** Enough to be accepted, too little to complete a transfer. */
 const STARVED_GAS = 25_000n;
 const CANCEL_GAS = 21_000n;
 const INCLUSION_TIMEOUT_MS = 20_000;
 
 type Call = Omit<EvmTransaction, 'chainId' | 'nonce'>;
 
-/**
- * One test wallet on one chain. Its transactions are signed and handed over one after another, then awaited together.
- */
+/** One test wallet on one chain. Its transactions are signed and submitted one after another, then awaited together. */
 export class EvmPayer {
   readonly #wallet: Wallet;
   readonly #producer: BlockProducer;
@@ -26,7 +24,7 @@ export class EvmPayer {
   readonly #contract: string | null;
   readonly #turns = new InTurn();
 
-  /** With a contract it is the contract that pays, at the wallet's call. */
+  /** With a contract, the contract pays when the wallet calls it. */
   constructor(wallet: Wallet, producer: BlockProducer, settings: NetworkSettings, contract: string | null = null) {
     this.#wallet = wallet;
     this.#producer = producer;
@@ -42,7 +40,7 @@ export class EvmPayer {
     return this.#carryOut(this.#transferOf(payment, TRANSFER_GAS));
   }
 
-  /** Any call of a token, such as those that only its issuer may make. */
+  /** Any call of a token, such as those reserved for its issuer. */
   async call(token: string, data: string): Promise<void> {
     await this.#carryOut({ to: token, data, gasLimit: TRANSFER_GAS });
   }
@@ -61,7 +59,7 @@ export class EvmPayer {
     return paid;
   }
 
-  /** `seenMs`: how long the block with the payment stays before it is replaced. */
+  /** `seenMs`: how long the payment's block stays before it is replaced. */
   payThenReorg(payment: SandboxPayment, seenMs: number): Promise<SandboxPaid> {
     return this.#thenReplaceBlock(payment, seenMs, async (chain, own) => {
       await chain.mine();
@@ -76,7 +74,7 @@ export class EvmPayer {
     });
   }
 
-  /** Signs and sends under the lock of this wallet, then waits for the block outside of it. */
+  /** Signs and sends under this wallet's lock, then waits for the block outside it. */
   async #submit(call: Call): Promise<SandboxPaid> {
     const { txHash, included } = await this.#turns.run(async () => {
       const raw = await this.#sign({ ...call, nonce: await this.#nextNonce() });

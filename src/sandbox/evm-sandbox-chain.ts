@@ -33,11 +33,9 @@ const PROFILES = {
 } as const satisfies Partial<Record<Network, EvmProfile>>;
 export type EvmNetwork = keyof typeof PROFILES;
 
-/**
- * 12 confirmations, Ethereum's rule for everyday amounts, take under 4 s; the busy pace covers them with room to spare.
- */
+/** 12 confirmations, Ethereum's rule for everyday amounts, take under 4 s; the busy pace covers them with a margin. */
 const CADENCE: Cadence = { busyMs: 300, idleMs: 1_000, busyBlocks: 24, blocksPerRun: 4_000 };
-/** How long a block that will be replaced stays: a watcher must have seen it for the case to mean anything. */
+/** How long a block stays before it is replaced: a watcher must have seen it for the case to be meaningful. */
 const SEEN_MS = 2_000;
 /** Gas money in wei: a billion whole coins. */
 const GAS_FUNDS = 10n ** 27n;
@@ -92,7 +90,7 @@ export async function startEvmSandboxChain(
   );
   try {
     await ensureTokens(producer, deployer, chainId, settings.tokens, [...payerAddresses, contract]);
-    // Block 0 of two sandboxes can be the same; block 1 holds transactions of keys that only this one has.
+    // Block 0 of two sandboxes can be equal; block 1 contains transactions by keys that only this sandbox has.
     const { hash: genesis } = await producer.rpc<{ hash: string }>('eth_getBlockByNumber', ['0x1', false]);
     producer.run();
     const payerOf = (wallet: Wallet, paying: string | null = null): EvmPayer =>
@@ -140,7 +138,7 @@ function chainOf(
   };
 }
 
-/** Whole units of each coin: above what any refund of a test can take. */
+/** Whole units of each coin: more than any refund of a test can use. */
 const TREASURY_FUNDS = '999999999999';
 
 async function fundTreasury(
@@ -150,8 +148,8 @@ async function fundTreasury(
   payer: EvmPayer,
 ): Promise<void> {
   const native = BigInt(await producer.rpc<string>('eth_getBalance', [address, 'latest']));
-  // A balance set by hand leaves no transaction, so only a snapshot behind it lets the chain be made again after a
-  // kill.
+  // Setting a balance leaves no transaction, so only a snapshot taken afterwards allows the chain to be restored after
+  // a kill.
   if (native < GAS_FUNDS / 2n)
     await producer.exclusive(({ rpc }) => rpc('anvil_setBalance', [address, quantity(GAS_FUNDS)]));
   for (const { coin, address: token, decimals } of tokens) {

@@ -7,29 +7,26 @@ import { signTransaction } from './evm-transaction.ts';
 import { must } from '../domain/must.ts';
 
 const SOURCE = { USDT: 'sandbox-usdt', USDC: 'sandbox-usdc' } as const satisfies Record<Coin, string>;
-/** Whole units that each payer gets: above any amount the service accepts, many times over. */
+/** Whole units that each payer gets: many times any amount the service accepts. */
 const PAYER_FUNDS = 10n ** 15n;
 const DEPLOY_GAS = 3_000_000n;
 const TRANSFER_GAS = 120_000n;
 
-/**
- * `transfer(address,uint256)` without a return value: whether it worked is judged by receipt and log, as for the real
- * USDT.
- */
+/** `transfer(address,uint256)` without a return value: receipt and log show whether it worked, as for the real USDT. */
 export const TRANSFER = new Interface(['function transfer(address to, uint256 value)']);
 
-/** The tokens of a chain. The deployer's first transactions make them, so their addresses follow from its own. */
+/** The tokens of a chain. The deployer's first transactions create them, so their addresses follow from its address. */
 export function sandboxTokens(deployer: string, decimals: number): readonly Token[] {
   return COINS.map((coin, nonce) => ({ coin, address: getCreateAddress({ from: deployer, nonce }), decimals }));
 }
 
-/** The contract that pays; made by the deployer right after the tokens. */
+/** The paying contract; created by the deployer right after the tokens. */
 export const contractWallet = (deployer: string): string => getCreateAddress({ from: deployer, nonce: COINS.length });
 
 /** `pay` of that contract. */
 export const CONTRACT_WALLET = new Interface(['function pay(address token, address to, uint256 value)']);
 
-/** A coin's issuer freezes an account, or frees it; Tether and Circle spell it differently. */
+/** A call by a coin's issuer that freezes or unfreezes an account; Tether and Circle name it differently. */
 export function freezeCall(coin: Coin, account: string, frozen: boolean): string {
   const name = coin === 'USDT' ? (frozen ? 'addBlackList' : 'removeBlackList') : frozen ? 'blacklist' : 'unBlacklist';
   return ISSUER.encodeFunctionData(name, [account]);
@@ -39,8 +36,8 @@ const ISSUER = new Interface(
 );
 
 /**
- * Makes sure the tokens and the contract that pays exist and the payers have money. The steps are the deployer's
- * transactions in a fixed order, so a chain that lost its newest blocks continues where it stands and gets the same
+ * Ensures that the tokens and the paying contract exist and the payers have money. The steps are the deployer's
+ * transactions in a fixed order, so a chain that lost its newest blocks continues where it is and gets the same
  * addresses.
  */
 export async function ensureTokens(
@@ -81,7 +78,7 @@ interface Step {
   readonly gasLimit: bigint;
 }
 
-/** The transaction that makes a token; its sender becomes the owner and holds the whole supply. */
+/** The transaction that creates a token; its sender becomes the owner and holds the whole supply. */
 export function deploymentOf({ coin, decimals }: Token): Step {
   const supply = PAYER_FUNDS * 10n ** BigInt(decimals + 3);
   const parameters = AbiCoder.defaultAbiCoder().encode(['uint256', 'uint8'], [supply, decimals]);

@@ -9,7 +9,7 @@ export interface EvmTransaction {
   readonly gasLimit: bigint;
 }
 
-/** Fees that no congestion of a local chain reaches; the payers have gas without end. */
+/** Fees that no congestion of a local chain reaches; the payers have practically unlimited gas. */
 const MAX_FEE_PER_GAS = 10n ** 12n;
 const MAX_PRIORITY_FEE_PER_GAS = 10n ** 9n;
 

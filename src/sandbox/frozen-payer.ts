@@ -3,8 +3,8 @@ import { InTurn } from '../runtime/util/in-turn.ts';
 import type { SandboxPaid, SandboxPayment } from './chain.ts';
 
 /**
- * Lets any payer pay; the frozen one is freed before and frozen again by the coin's issuer after it, so what it paid
- * cannot go back.
+ * Lets any payer pay. The coin's issuer unfreezes the frozen one before and freezes it again afterwards, so its money
+ * cannot be returned.
  */
 export function withFrozenPayer(
   freeze: (coin: Coin, frozen: boolean) => Promise<void>,

@@ -4,8 +4,9 @@ import type { Readable } from 'node:stream';
 import { must } from '../domain/must.ts';
 
 /**
- * Runs `"$@"` and watches the pipe from our process on descriptor 3. The pipe ends however our process ended, SIGKILL
- * included; then the program is told to end, and is killed when it does not. Ends with the program's own exit code.
+ * Runs `"$@"` and watches the pipe from our process on descriptor 3. The pipe closes however our process ends,
+ * including by SIGKILL; the program is then told to stop, and killed if it does not. Exits with the program's own exit
+ * code.
  */
 const GUARD = `
 exec 3<&0 </dev/null
@@ -23,15 +24,15 @@ kill "$watch" 2>/dev/null
 exit "$code"
 `;
 
-/** Longer than the guard itself gives the program. */
+/** Longer than the guard itself allows the program. */
 const END_TIMEOUT_MS = 8_000;
 
 export interface GuardedProcess {
   readonly stdout: Readable;
-  /** Resolves when the program has ended, however it did. */
+  /** Resolves when the program has ended, for whatever reason. */
   readonly ended: Promise<void>;
   readonly hasEnded: () => boolean;
-  /** Tells the program to end and waits for it. Repeated calls are harmless. */
+  /** Tells the program to stop and waits for it. Repeated calls are harmless. */
   end(): Promise<void>;
 }
 
@@ -41,7 +42,7 @@ export function startGuarded(
   args: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
 ): GuardedProcess {
-  // A session of its own keeps a Ctrl-C in the terminal from ending the program before our own orderly stop asks it.
+  // Its own process session keeps Ctrl-C in the terminal from ending the program before our own orderly shutdown does.
   const shell = spawn('/bin/sh', ['-c', GUARD, 'guard', binary, ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
     detached: true,

@@ -10,8 +10,8 @@ const TIMEOUT_MS = 20_000;
 export type Rpc = <Result>(method: string, params?: readonly unknown[]) => Promise<Result>;
 
 /**
- * JSON-RPC calls to a local node. A node that is started again needs calls of its own. Rejects with `RpcRefused`, or
- * with the connection's own error.
+ * JSON-RPC calls to a local node. A restarted node needs a new instance. Rejects with `RpcRefused`, or with the
+ * connection's own error.
  */
 export function createRpc(url: string): Rpc {
   const agent = new Agent({ keepAlive: true });
@@ -25,7 +25,7 @@ export function createRpc(url: string): Rpc {
 }
 
 /**
- * A node may close an idle connection while a call is on its way over it: the call is made once more, over a new one.
+ * A node may close an idle connection while a call is in flight: the call is then repeated once over a new connection.
  */
 async function post(agent: Agent, url: string, body: string): Promise<string> {
   try {

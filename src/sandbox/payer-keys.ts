@@ -11,12 +11,12 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Gives each purpose (such as `ethereum-first`) its own 32 bytes, the same at every start. */
+/** Derives 32 bytes for each purpose (such as `ethereum-first`), the same at every start. */
 export type PayerKeys = (purpose: string) => Buffer;
 
 /**
  * Keys of the test payers, from a seed that is random per file: a payer of one sandbox owns nothing anywhere else. They
- * have nothing to do with the wallet that receives, whose keys only the signer holds.
+ * are unrelated to the receiving wallet, whose keys only the signer holds.
  */
 export function loadPayerKeys(file: string): PayerKeys {
   if (!existsSync(file)) {

@@ -43,7 +43,7 @@ const VERDICTS: Readonly<Record<InboxVerdict, string>> = {
   signature_wrong: 'Refused: signature wrong',
 };
 
-/** The inbox as a page that needs no script. The opened body is part of its address, and so stays open. */
+/** The inbox as a page that needs no script. The opened body is part of the URL, and so stays open. */
 export function inboxPage(deliveries: readonly InboxDelivery[], opened: string | null): string {
   const entries = deliveries.map((delivery) => entry(delivery, opened)).join('');
   const list = deliveries.length === 0 ? '<p>Nothing has arrived yet.</p>' : `<ol>${entries}</ol>`;
@@ -98,7 +98,7 @@ function orderOf(body: string): string | null {
   }
 }
 
-/** Readable where the body is JSON, as it came where it is not. */
+/** Indented if the body is JSON, otherwise unchanged. */
 function indented(body: string): string {
   try {
     return JSON.stringify(JSON.parse(body), null, 2);

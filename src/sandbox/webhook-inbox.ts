@@ -13,23 +13,23 @@ import type { InboxVerdict, InboxDelivery } from './inbox-delivery.ts';
 import { must } from '../domain/must.ts';
 
 /*
- * The demo merchant's webhook receiver. It checks signatures with code of its own, written from the interface
- * specification alone: a mistake in the sender cannot hide here.
+ * The demo merchant's webhook receiver. It checks signatures with its own code, written from the interface
+ * specification alone, so that a mistake in the sender cannot hide here.
  */
 
 export interface WebhookInboxOptions {
   readonly headerPrefix: string;
-  /** 0 takes a free port; when the wanted one is taken, a free one is used instead. */
+  /** 0 picks a free port; when the requested one is in use, a free one is used instead. */
   readonly port?: number;
   readonly nowMs?: () => number;
 }
 
 export interface WebhookInbox {
-  /** What the merchant registers as webhook URL. */
+  /** The webhook URL for the merchant to register. */
   readonly webhookUrl: string;
   readonly pageUrl: string;
   readonly port: number;
-  /** Accepts deliveries signed with this secret from now on, beside earlier ones. */
+  /** Accepts deliveries signed with this secret from now on, in addition to earlier ones. */
   trust(secret: string): void;
   /** Newest first. */
   deliveries(): readonly InboxDelivery[];

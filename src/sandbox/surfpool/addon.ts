@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module';
 
-/** A running Surfpool: a Solana runtime with RPC on ports of its own choice. The package ships without typings. */
+/** A running Surfpool: a Solana runtime with RPC on ports it chooses. The package ships without typings. */
 export interface Surfnet {
   readonly rpcUrl: string;
   readonly wsUrl: string;
-  /** Empties the event buffer. The whole node stops when 1,024 events wait, so this must be called all the time. */
+  /** Empties the event buffer. The node stops when 1,024 events are waiting, so this must be called continuously. */
   drainEvents(): readonly unknown[];
   fundSol(address: string, lamports: number): void;
   setAccount(address: string, lamports: number, data: number[], owner: string): void;
@@ -15,7 +15,7 @@ export interface Surfnet {
 
 export interface SurfnetConfig {
   readonly offline: boolean;
-  /** `clock`: slots pass by themselves; in `transaction` mode nothing becomes final without traffic. */
+  /** `clock`: slots advance by themselves; in `transaction` mode nothing becomes final without traffic. */
   readonly blockProductionMode: 'clock' | 'transaction';
   readonly slotTimeMs: number;
   readonly airdropSol?: number;
@@ -32,7 +32,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
 
 const require = createRequire(import.meta.url);
 
-/** Path of the native addon for this platform; null when upstream makes none or it is not installed. */
+/** Path of the native addon for this platform; null when upstream provides none or it is not installed. */
 export function findSurfpoolAddon(platform: string = process.platform, arch: string = process.arch): string | null {
   const name = PACKAGES[`${platform}-${arch}`];
   if (name === undefined) return null;

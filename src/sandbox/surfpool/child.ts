@@ -4,7 +4,7 @@ import { serveSurfpool } from './proxy.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 import { must } from '../../domain/must.ts';
 
-/** Handed over as JSON in the first argument. */
+/** Passed as JSON in the first argument. */
 export interface SurfpoolChildConfig {
   readonly addonPath: string;
   readonly directory: string;
@@ -12,12 +12,12 @@ export interface SurfpoolChildConfig {
   readonly slotTimeMs: number;
 }
 
-/** The one line on standard output. */
+/** The only line on standard output. */
 export type SurfpoolChildReport = { readonly url: string } | { readonly failure: string };
 
 const DRAIN_MS = 200;
 
-/** Runs Surfpool in a process of its own: its event buffer must be emptied whatever else the service does. */
+/** Runs Surfpool in a separate process: its event buffer must be emptied whatever else the service does. */
 async function main(config: SurfpoolChildConfig): Promise<SurfpoolChildReport> {
   const net = loadSurfpoolAddon(config.addonPath).Surfnet.startWithConfig({
     offline: true,

@@ -7,7 +7,7 @@ import { TOKEN_PROGRAM } from '../../runtime/util/spl-token.ts';
 import type { Surfnet } from './addon.ts';
 import { must } from '../../domain/must.ts';
 
-/** What every chain of one sandbox directory has in common, although each start makes a new chain. */
+/** What all chains of one sandbox directory share, although each start creates a new chain. */
 export interface SolanaGenesis {
   /** Ed25519 seeds of the test payers in the order of `KEY_PAYERS`, hex. Worth nothing outside the sandbox. */
   readonly payerSeeds: readonly [string, string, string, string];
@@ -17,8 +17,8 @@ export interface SolanaGenesis {
 
 export const TOKEN_DECIMALS = 6;
 /**
- * Off the curve, as all addresses that a program signs for: nobody has its key (a program address of the Token program,
- * from `sandbox-contract-payer`).
+ * Off the curve, like all addresses that a program signs for, so nobody has its key (a program address of the Token
+ * program, from `sandbox-contract-payer`).
  */
 export const CONTRACT_PAYER = 'EoZg6NbrFtdMNNuSNEdrCr7PYbTk3oQeArixQDqaW7vK';
 const MINT_LAMPORTS = 1_461_600;
@@ -42,7 +42,7 @@ export function loadSolanaGenesis(directory: string): SolanaGenesis {
   return genesis;
 }
 
-/** Puts the two mints and the funded payers into a chain that was just started. */
+/** Adds the two mints and the funded payers to a newly started chain. */
 export function foundSolanaChain(net: Surfnet, genesis: SolanaGenesis): void {
   const authority = publicKeyOfSeed(genesis.payerSeeds[0]);
   const holders = BigInt(genesis.payerSeeds.length + 1);
@@ -87,7 +87,7 @@ function mintData(authority: Uint8Array, supply: bigint): Uint8Array {
   return data;
 }
 
-/** Where the contract holds a mint. */
+/** The contract's account for a mint. */
 export const contractTokenAccount = (mint: string): string =>
   base58(createHash('sha256').update(`${CONTRACT_PAYER}/${mint}`).digest());
 
@@ -107,7 +107,7 @@ function contractAccountData(mint: string, delegate: Uint8Array): Uint8Array {
   return data;
 }
 
-/** 64 bytes: the seed and its public key, as Solana libraries take a secret key. */
+/** 64 bytes: the seed and its public key, the secret key format of Solana libraries. */
 export const secretKeyOfSeed = (seedHex: string): Uint8Array =>
   Buffer.concat([Buffer.from(seedHex, 'hex'), publicKeyOfSeed(seedHex)]);
 

@@ -30,7 +30,7 @@ export async function serveSurfpool(rpcUrl: string, wsUrl: string, port: number)
     );
   });
   server.on('upgrade', (request, socket, head) => {
-    // A WebSocket begins as a GET, and any page may read one.
+    // A WebSocket starts as a GET request, and any web page may read from one.
     if (foreignRequest(request.headers, 'POST') !== null) socket.destroy();
     else forward(request, socket, head, new URL(wsUrl));
   });
@@ -53,7 +53,7 @@ function upstreamOf(rpcUrl: string): Upstream {
   return Object.assign(forwarded, { genesis: base58(randomBytes(32)) });
 }
 
-/** Surfpool refuses batches, so each is taken apart. */
+/** Surfpool refuses batches, so each one is split. */
 async function answer(request: IncomingMessage, upstream: Upstream): Promise<unknown> {
   const body = JSON.parse(await readBody(request)) as JsonRpcRequest | readonly JsonRpcRequest[];
   if (!Array.isArray(body)) return answerCorrected(body as JsonRpcRequest, upstream);
@@ -79,7 +79,7 @@ function send(response: ServerResponse, status: number, body: unknown): void {
     .end(text);
 }
 
-/** Hands a WebSocket through byte by byte, its handshake included. */
+/** Forwards a WebSocket byte by byte, including its handshake. */
 function forward(request: IncomingMessage, socket: Duplex, head: Buffer, target: URL): void {
   const through = connect(Number(target.port), target.hostname, () => {
     const headers = request.rawHeaders.reduce(

@@ -4,8 +4,8 @@ import { advancedBy, withNonce } from '../../runtime/util/solana-nonce.ts';
 import { must } from '../../domain/must.ts';
 
 /**
- * Surfpool answers some calls otherwise than Agave, the validator of the real network. These corrections stand between
- * it and everyone else, so that code that works here works there.
+ * Surfpool answers some calls differently from Agave, the validator of the real network. These corrections sit in front
+ * of it, so that code that works here also works there.
  */
 
 export interface JsonRpcRequest {
@@ -27,8 +27,8 @@ interface RpcFault {
 }
 
 /**
- * Sends one request to Surfpool itself. `genesis` names the chain: Surfpool's own hash repeats when it starts twice in
- * a second.
+ * Sends one request to Surfpool itself. `genesis` identifies the chain: Surfpool's own hash repeats when it starts
+ * twice within a second.
  */
 export interface Upstream {
   (request: JsonRpcRequest): Promise<JsonRpcAnswer>;
@@ -38,7 +38,7 @@ export interface Upstream {
 type Config = Readonly<Record<string, unknown>>;
 type Commitment = 'processed' | 'confirmed' | 'finalized';
 
-/** Thrown inside a correction to answer with an error of Agave's (`rpc-client-api/src/custom_error.rs`). */
+/** Thrown inside a correction to return one of Agave's errors (`rpc-client-api/src/custom_error.rs`). */
 class Refusal extends Error {
   readonly fault: RpcFault;
   constructor(code: number, message: string, data?: unknown) {
@@ -62,14 +62,12 @@ export async function answerCorrected(request: JsonRpcRequest, upstream: Upstrea
 }
 
 /**
- * Surfpool begins at slot 31 but calls slots 0 and on finalized, of which it has no blocks; nothing can have happened
- * in the first slot, so it counts as finalized from the start.
+ * Surfpool starts at slot 31 but reports slots 0 and up as finalized, without blocks for them. Nothing can have
+ * happened in the first slot, so it counts as finalized from the start.
  */
 const FIRST_SLOT = 31;
 
-/**
- * Surfpool leaves the nonce of a transaction that failed as it was; Agave advances it, so that nothing else can use it.
- */
+/** Surfpool does not advance the nonce of a failed transaction; Agave does, so that nothing else can use it. */
 const NONCE_LOOKS = 40;
 const NONCE_LOOK_MS = 25;
 
@@ -125,7 +123,7 @@ async function correctTransaction(request: JsonRpcRequest, upstream: Upstream): 
   return { ...transaction, blockTime: await blockTimeOf(upstream, transaction.slot) };
 }
 
-/** Zeros in base58, which no key signs with: Surfpool lists a transaction that it refused under it. */
+/** Zeros in base58, which are never a signature: Surfpool lists a refused transaction under it. */
 const NO_SIGNATURE = '1'.repeat(64);
 
 async function correctSignatures(request: JsonRpcRequest, upstream: Upstream): Promise<unknown> {
@@ -150,9 +148,7 @@ async function correctBlock(request: JsonRpcRequest, upstream: Upstream): Promis
   return { ...block, blockTime: await blockTimeOf(upstream, slot) };
 }
 
-/**
- * State is always the newest, and says so in its context; nobody may see a slot there that `getSlot` does not show yet.
- */
+/** State is always the newest, as its context says; it must not show a slot that `getSlot` does not show yet. */
 async function correctContext(
   request: JsonRpcRequest,
   answer: JsonRpcAnswer,
@@ -166,7 +162,7 @@ async function correctContext(
   return { jsonrpc: '2.0', id: answer.id, result: { ...result, context: { ...context, slot } } };
 }
 
-/** Any call may ask for a node that has come far enough. */
+/** Any call may require a node to have reached a minimum slot. */
 async function checkContextSlot(request: JsonRpcRequest, upstream: Upstream): Promise<void> {
   const wanted = configOf(request)['minContextSlot'];
   if (typeof wanted !== 'number') return;
@@ -183,7 +179,7 @@ function refuseVersion(version: unknown, config: Config): void {
   );
 }
 
-/** Surfpool takes the slot for a filter and leaves older transactions out. */
+/** Surfpool treats the slot as a filter and omits older transactions. */
 function withoutContextSlot(request: JsonRpcRequest): JsonRpcRequest {
   const { minContextSlot, ...config } = configOf(request);
   return minContextSlot === undefined
@@ -191,7 +187,7 @@ function withoutContextSlot(request: JsonRpcRequest): JsonRpcRequest {
     : { ...request, params: [...must(request.params).slice(0, -1), config] };
 }
 
-/** Config is the last object among the parameters; some calls take a bare encoding instead. */
+/** The config is the last object among the parameters; some calls take a bare encoding instead. */
 function configOf(request: JsonRpcRequest): Config {
   const last = request.params?.at(-1);
   return typeof last === 'object' && last !== null && !Array.isArray(last) ? (last as Config) : {};
@@ -212,7 +208,7 @@ async function slotOf(upstream: Upstream, commitment: Commitment): Promise<numbe
   return Math.max(FIRST_SLOT, (await ask(upstream, { method: 'getSlot', params: [{ commitment }] })) as number);
 }
 
-/** Surfpool's own answers divide the time by a thousand too often. */
+/** Surfpool's own answers divide the time by a thousand once too often. */
 async function blockTimeOf(upstream: Upstream, slot: number): Promise<unknown> {
   return ask(upstream, { method: 'getBlockTime', params: [slot] });
 }

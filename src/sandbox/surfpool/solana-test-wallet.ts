@@ -12,9 +12,7 @@ import { CONTRACT_PAYER, contractTokenAccount, isPublicKey, publicKeyOfSeed, sec
 import { InTurn } from '../../runtime/util/in-turn.ts';
 import { must } from '../../domain/must.ts';
 
-/**
- * A transfer as wallets make it: the receiver's token account is created in the same transaction when it is missing.
- */
+/** A transfer as wallets make it: the same transaction creates the receiver's token account when it is missing. */
 export interface SolanaTransfer {
   readonly to: string;
   readonly coin: SandboxPayment['coin'];
@@ -26,7 +24,7 @@ const OVERDRAFT_UNITS = 10n ** 18n;
 const LANDING_TIMEOUT_MS = 20_000;
 const POLL_MS = 50;
 
-/** Places in the Token program, and of an account's state in its bytes. */
+/** Instruction numbers of the Token program, and the offset of the state in an account's bytes. */
 const FREEZE_ACCOUNT = 10;
 const THAW_ACCOUNT = 11;
 const STATE_AT = 108;
@@ -63,7 +61,7 @@ export class SolanaTestWallet {
     return { ...paid, fromAddress: CONTRACT_PAYER };
   }
 
-  /** Asks for more than the payer has and skips the check beforehand: the transaction lands as failed. */
+  /** Sends more than the payer has and skips the preflight check: the transaction lands as failed. */
   async payAndFail(payment: SandboxPayment): Promise<SandboxPaid> {
     return this.transfer('first', [{ to: payment.to, coin: payment.coin, units: OVERDRAFT_UNITS }], { mayFail: true });
   }
@@ -89,7 +87,7 @@ export class SolanaTestWallet {
     ]);
   }
 
-  /** The issuer, which is the first payer here, freezes the payer's account of a coin or frees it. */
+  /** The issuer, here the first payer, freezes or unfreezes the payer's account of a coin. */
   async freeze(payer: KeyPayer, coin: SolanaTransfer['coin'], frozen: boolean): Promise<void> {
     const mint = this.#tokenOf(coin).address;
     const account = associatedTokenAccount(this.addressOf(payer), mint);
@@ -143,14 +141,14 @@ export class SolanaTestWallet {
       decimals,
       rentPayer: payer,
     });
-    // The payer spends as the delegate of the contract, whose account the money comes from.
+    // The payer spends as the delegate of the contract, whose account holds the money.
     if (byContract) must(must(instructions[1]).keys[0]).pubkey = new web3.PublicKey(contractTokenAccount(address));
     return instructions;
   }
 
   /**
-   * A random memo keeps equal payments apart: Surfpool's block hashes repeat over restarts, and with them signatures
-   * would.
+   * A random memo distinguishes equal payments: Surfpool's block hashes repeat across restarts, and so would
+   * signatures.
    */
   async #send(
     web3: typeof Web3,

@@ -15,26 +15,26 @@ import { TOKEN_DECIMALS, loadSolanaGenesis } from './genesis.ts';
 import type { SolanaGenesis } from './genesis.ts';
 
 export interface SurfpoolOptions {
-  /** Keeps keys and mints; the chain itself is new after each start. */
+  /** Stores keys and mints; the chain itself is new after each start. */
   readonly directory: string;
   /** Default: a free port. */
   readonly port?: number;
-  /** 32 slots later a transaction is final. */
+  /** A transaction is final 32 slots later. */
   readonly slotTimeMs?: number;
   /** Default: the addon for this platform. */
   readonly addonPath?: string | null;
 }
 
-/** The Solana chain of the sandbox, with what only tests ask of it. */
+/** The sandbox's Solana chain, with extras for tests. */
 export interface SolanaSandbox extends SandboxChain {
-  /** The first block's hash of the chain that ran here before; it is gone. Null on the first start. */
+  /** First block hash of the chain that ran here before and is gone. Null on the first start. */
   readonly previousGenesis: string | null;
   addressOf(payer: KeyPayer): string;
   /** 64 bytes: seed and public key. */
   secretKeyOf(payer: KeyPayer): Uint8Array;
   /** Several transfers in one transaction. */
   transfer(payer: KeyPayer, transfers: readonly SolanaTransfer[]): Promise<SandboxPaid>;
-  /** Lands with an error and without effect. Reorganisations cannot be had from Surfpool. */
+  /** Lands with an error and without effect. Surfpool does not support reorganisations. */
   payAndFail(payment: SandboxPayment): Promise<SandboxPaid>;
   sendNative(to: string, lamports: number): Promise<SandboxPaid>;
   fundTreasury(address: string): Promise<void>;
@@ -45,7 +45,7 @@ export interface SolanaSandbox extends SandboxChain {
 const SLOT_TIME_MS = 100;
 const START_TIMEOUT_MS = 20_000;
 
-/** Starts Surfpool in a process of its own: a real SVM with the real token programs, but no consensus and no forks. */
+/** Starts Surfpool in a separate process: a real SVM with the real token programs, but no consensus and no forks. */
 export async function startSurfpool(options: SurfpoolOptions): Promise<SolanaSandbox | SandboxChainUnavailable> {
   const addonPath = options.addonPath === undefined ? findSurfpoolAddon() : options.addonPath;
   if (addonPath === null) return unavailable(`there is no Surfpool for ${process.platform} ${process.arch} here`);
@@ -125,7 +125,7 @@ const TREASURY_LAMPORTS = 100_000_000_000;
 const TREASURY_UNITS = 1_000_000n * 10n ** BigInt(TOKEN_DECIMALS);
 
 async function fundTreasury(address: string, wallet: SolanaTestWallet, rpc: Rpc): Promise<void> {
-  // Gas money and tokens come together, so the one tells of the other.
+  // Gas money and tokens are added together, so one implies the other.
   if ((await rpc<{ value: number }>('getBalance', [address])).value > TREASURY_LAMPORTS / 2) return;
   await wallet.transfer('second', [
     { to: address, coin: 'USDT', units: TREASURY_UNITS },
@@ -134,7 +134,7 @@ async function fundTreasury(address: string, wallet: SolanaTestWallet, rpc: Rpc)
   await wallet.sendNative(address, TREASURY_LAMPORTS);
 }
 
-/** Remembers the chain that runs now and answers the one before. */
+/** Records the running chain and returns the previous one. */
 function replaceChainName(directory: string, genesisHash: string): string | null {
   const file = join(directory, 'chain');
   const previous = existsSync(file) ? readFileSync(file, 'utf8') : null;

@@ -8,35 +8,35 @@ export interface BlockClock {
   /** Number of the newest block. */
   head(): number;
   timeMsOf(number: number): number;
-  /** A transaction came: blocks follow one another quickly until it is final. */
+  /** A transaction arrived: blocks follow quickly until it is final. */
   hurry(): void;
-  /** True for a clock that stands still until `mine` makes blocks. */
+  /** True for a clock that only advances when `mine` makes blocks. */
   readonly manual: boolean;
   mine(count: number): void;
 }
 
-/** How fast a chain moves. Watchers read every block, so an idle chain slows down and a transaction wakes it. */
+/** The pace of a chain. Watchers read every block, so an idle chain slows down and a transaction wakes it. */
 export interface BlockPace {
   readonly busyMs: number;
-  /** Payment deadlines are judged by block time, so time goes on. */
+  /** Payment deadlines are judged by block time, so time must advance. */
   readonly idleMs: number;
   /** Blocks at the busy pace after a transaction. */
   readonly busyBlocks: number;
 }
 
-/** Equally spaced blocks, as far as the run behind it begins. */
+/** Equally spaced blocks, until the next run starts. */
 interface Run {
   readonly fromNumber: number;
   readonly startMs: number;
   readonly stepMs: number;
 }
 
-/** Blocks reserved ahead of time, so that no number is ever used for two blocks, also after a kill. */
+/** Blocks reserved ahead of time, so that no number is ever used for two blocks, even after a kill. */
 const RESERVE_MS = 2_000;
 
 /**
- * Blocks at the given pace while the process runs. Runs are written to `directory`, and numbers reserved there, before
- * anyone sees them; after a restart counting goes on behind the reservation.
+ * Makes blocks at the given pace while the process runs. Runs are written to `directory`, and numbers reserved there,
+ * before anyone sees them; after a restart, counting continues after the reservation.
  */
 export function createIntervalClock(
   directory: string,
@@ -52,7 +52,7 @@ export function createIntervalClock(
     while ((runs.at(-1)?.fromNumber ?? -1) >= run.fromNumber) runs.pop();
     runs.push(run);
   };
-  /** Busy from this block on, then idle. Replaces what was to come. */
+  /** Busy from this block on, then idle. Replaces the planned runs. */
   const begin = (fromNumber: number, startMs: number): void => {
     const idleFrom = {
       fromNumber: fromNumber + busyBlocks,
@@ -99,8 +99,8 @@ export function createIntervalClock(
 }
 
 /**
- * Blocks only when asked for: for tests. As with the other clock, block 1 is there from the start: tronweb cannot refer
- * to block 0.
+ * Makes blocks on request only, for tests. Like the other clock it starts with block 1: tronweb cannot refer to block
+ * 0.
  */
 export function createManualClock(nowMs: () => number): BlockClock {
   const times = [nowMs(), nowMs()];

@@ -25,14 +25,14 @@ export interface Broadcast {
 const SOLIDIFIED_LAG = 19;
 const SNAPSHOT_EVERY = 100;
 /**
- * So many blocks are built on a transaction before a fork replaces them, enough for any watcher to see it; so much
- * later the fork includes it.
+ * Blocks built on a transaction before a fork replaces them, enough for any watcher to see it, and blocks until the
+ * fork includes it.
  */
 const FORK_SHOWN_BLOCKS = 12;
 const FORK_MOVED_BLOCKS = 2;
 const POLL_MS = 20;
 
-/** The chain behind the facade: blocks by the clock, transactions through a real EVM, one at a time. */
+/** The chain behind the facade: blocks by the clock, transactions executed by a real EVM, one at a time. */
 export class FacadeChain {
   readonly contracts: FacadeContracts;
   readonly clock: BlockClock;
@@ -61,7 +61,7 @@ export class FacadeChain {
     this.contracts = parts.contracts;
   }
 
-  /** Founds the chain, or brings the EVM to where the journal ends. */
+  /** Creates the chain, or brings the EVM to the end of the journal. */
   static async open(parts: {
     evm: EvmNode;
     clock: BlockClock;
@@ -90,13 +90,13 @@ export class FacadeChain {
     return { number, id: this.#idOf(number), parentId, timeMs: this.clock.timeMsOf(number), transactions };
   }
 
-  /** Null while it is in no block yet. */
+  /** Null while it is not in a block. */
   transaction(txId: string): SealedTransaction | null {
     const sealed = this.#byId.get(txId);
     return sealed !== undefined && sealed.blockNumber <= this.clock.head() ? sealed : null;
   }
 
-  /** Checks and executes signed bytes; they are part of the next block. */
+  /** Checks and executes signed bytes; they become part of the next block. */
   async broadcast(rawHex: string, signatures: readonly string[]): Promise<Broadcast> {
     return this.#turns.run(async () => {
       const answer = await this.#broadcastNow(rawHex, signatures);
@@ -105,7 +105,7 @@ export class FacadeChain {
     });
   }
 
-  /** Calls a token in its issuer's name: freezing, pausing. */
+  /** Calls a token on behalf of its issuer: freezing, pausing. */
   async issue(to: string, data: string): Promise<void> {
     await this.#turns.run(async () => {
       await asIssuer(this.evm, to, data);
@@ -113,7 +113,7 @@ export class FacadeChain {
     });
   }
 
-  /** Resolves once the block of that number exists; makes blocks where the clock is advanced by hand. */
+  /** Resolves once the block with that number exists; makes blocks when the clock is manual. */
   async reached(number: number): Promise<void> {
     while (this.clock.head() < number) {
       if (this.clock.manual) this.clock.mine(1);
@@ -129,8 +129,8 @@ export class FacadeChain {
   }
 
   /**
-   * Executes the bytes, lets some blocks be seen on top, then replaces all of those by others without the transaction.
-   * With `again` the new ones hold it, in a later block under the same id.
+   * Executes the transaction, shows some blocks on top of it, then replaces them all with blocks without it. With
+   * `again` the new chain includes it in a later block under the same id.
    */
   async broadcastAndFork(rawHex: string, signatures: readonly string[], again: boolean): Promise<Broadcast> {
     return this.#turns.run(async () => {
@@ -156,7 +156,7 @@ export class FacadeChain {
     await this.evm.close();
   }
 
-  /** The bytes of the block's number, then a digest of what is in it; the first block ends with the chain id. */
+  /** The bytes of the block's number, then a digest of its contents; the first block ends with the chain id. */
   #idOf(number: number): string {
     const salts = this.#forks.filter((fork) => fork.fromNumber <= number).map((fork) => fork.salt);
     const content = [

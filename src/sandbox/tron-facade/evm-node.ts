@@ -2,10 +2,10 @@ import { createInterface } from 'node:readline';
 import { startGuarded } from '../guarded-process.ts';
 import type { GuardedProcess } from '../guarded-process.ts';
 
-/** One transaction as the EVM ran it. */
+/** A transaction as executed by the EVM. */
 export interface EvmOutcome {
   readonly ok: boolean;
-  /** The gas of the execution itself, without what every transaction costs. */
+  /** Gas of the execution itself, without the intrinsic cost of a transaction. */
   readonly executionGas: bigint;
   readonly ranOutOfGas: boolean;
   /** Return data, or the revert data, in hex without prefix. */
@@ -25,7 +25,7 @@ export interface EvmCall {
 
 const START_TIMEOUT_MS = 10_000;
 const RPC_TIMEOUT_MS = 20_000;
-/** Free gas and no mining by itself, so that the facade alone decides what is in which block. */
+/** Free gas and no automatic mining, so that the facade alone decides which block contains what. */
 const NODE_ARGUMENTS = [
   ...[
     '--host',
@@ -58,7 +58,7 @@ class EvmRefused extends Error {
   override readonly name = 'EvmRefused';
 }
 
-/** An anvil of the facade's own: a real EVM in which every account may send. */
+/** The facade's own anvil: a real EVM in which every account may send. */
 export class EvmNode {
   readonly #process: GuardedProcess;
   readonly #url: string;
@@ -119,7 +119,7 @@ export class EvmNode {
     };
   }
 
-  /** Runs a call without a transaction: what it returns, or the data it reverts with, in hex without prefix. */
+  /** Runs a call without a transaction and returns its return or revert data, in hex without prefix. */
   async outputOf(request: Readonly<Record<string, unknown>>): Promise<string> {
     try {
       return (await this.rpc<string>('eth_call', request, 'latest')).slice(2);
@@ -141,7 +141,7 @@ export class EvmNode {
     return (await this.rpc<string>('eth_getCode', address, 'latest')) !== '0x';
   }
 
-  /** Ends the node; resolves when it is gone. */
+  /** Stops the node; resolves when it is gone. */
   async close(): Promise<void> {
     await this.#process.end();
   }
@@ -156,7 +156,7 @@ interface EvmReceipt {
 
 export const quantity = (value: bigint): string => `0x${value.toString(16)}`;
 
-/** What a transaction costs before its first instruction (EIP-2028, EIP-3860). */
+/** The cost of a transaction before its first instruction (EIP-2028, EIP-3860). */
 export function intrinsicGas(call: Pick<EvmCall, 'to' | 'data'>): bigint {
   const bytes = Buffer.from(call.data.slice(2), 'hex');
   const zeros = bytes.filter((byte) => byte === 0).length;

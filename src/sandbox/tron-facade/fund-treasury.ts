@@ -6,13 +6,13 @@ import { encodeRaw, transactionId } from './tron-transaction.ts';
 import { must } from '../../domain/must.ts';
 
 const TREASURY_SUN = 100_000_000_000n;
-/** Base units of each coin: above what any refund of a test can take. */
+/** Base units of each coin: more than any refund of a test can use. */
 const TREASURY_TOKEN_UNITS = 10n ** 13n;
 const LIFETIME_MS = 60_000;
 
 const word = (value: bigint): string => value.toString(16).padStart(64, '0');
 
-/** Mints tokens to the account and sends it TRX, as much as it lacks. */
+/** Tops up the account with minted tokens and TRX. */
 export async function fundTreasury(chain: FacadeChain, address: string, payerKey: string): Promise<void> {
   const account = addressHexOf(address);
   if (account === null) throw new Error(`${address} is no TRON address`);

@@ -8,7 +8,7 @@ import { readArtifact } from '../contract-artifact.ts';
 import type { EvmNode } from './evm-node.ts';
 import { base58Of, tronAddressOf } from './tron-codec.ts';
 
-/** What makes this chain this chain; written once and kept. */
+/** What defines this chain; written once and kept. */
 export interface FacadeGenesis {
   readonly seed: string;
   /** Private keys of the test payers in the order of `KEY_PAYERS`, hex. Worth nothing outside the sandbox. */
@@ -19,11 +19,11 @@ export interface FacadeContracts {
   /** 41-hex addresses. */
   readonly tokens: Readonly<Record<Coin, string>>;
   readonly batchSender: string;
-  /** The contract that pays. */
+  /** The paying contract. */
   readonly wallet: string;
 }
 
-/** Owns the tokens; nobody holds its key, the facade sends in its name. */
+/** Owns the tokens; nobody holds its key, and the facade sends on its behalf. */
 const ISSUER = '0x00000000000000000000000000000000155e4001';
 const CREATION_GAS = 10_000_000n;
 const PAYER_SUN = 1_000_000_000_000n;
@@ -40,7 +40,7 @@ export function loadGenesis(directory: string): FacadeGenesis {
   return genesis;
 }
 
-/** Puts tokens and funded payers into an empty EVM. The same genesis always gives the same addresses. */
+/** Adds tokens and funded payers to an empty EVM. The same genesis always gives the same addresses. */
 export async function foundChain(evm: EvmNode, genesis: FacadeGenesis): Promise<FacadeContracts> {
   const tether = await create(evm, artefacts.contracts.SandboxTrc20.bytecode + word(1n));
   const circle = await create(evm, artefacts.contracts.SandboxTrc20.bytecode + word(0n));
@@ -62,7 +62,7 @@ export const payerAddress = (privateKeyHex: string): string => computeAddress(ne
 
 export const payerBase58 = (privateKeyHex: string): string => base58Of(tronAddressOf(payerAddress(privateKeyHex)));
 
-/** `mint(address,uint256)` in the issuer's name. */
+/** `mint(address,uint256)` on behalf of the issuer. */
 async function mint(evm: EvmNode, token: string, to: string, units: bigint): Promise<void> {
   await asIssuer(evm, token, `0x40c10f19${to.slice(2).toLowerCase().padStart(64, '0')}${word(units)}`);
 }
@@ -74,7 +74,7 @@ export const freezeCall = (account: string, frozen: boolean): string =>
 /** Calldata of `setPaused(bool)`: nobody can send. */
 export const pauseCall = (paused: boolean): string => `0x16c38b3c${word(paused ? 1n : 0n)}`;
 
-/** Calls a token in its issuer's name. */
+/** Calls a token on behalf of its issuer. */
 export async function asIssuer(evm: EvmNode, token: string, data: string): Promise<void> {
   const outcome = await evm.execute({ from: ISSUER, to: token, data, value: 0n, executionGas: CREATION_GAS });
   if (!outcome.ok) throw new Error('the sandbox token refused its issuer');

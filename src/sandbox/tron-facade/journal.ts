@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What the journal keeps of one executed transaction. `info` is its receipt without the block's time. */
+/** The journal's record of one executed transaction. `info` is its receipt without the block's time. */
 export interface SealedTransaction {
   readonly blockNumber: number;
   readonly txId: string;
@@ -26,18 +26,18 @@ export type JournalEntry =
   | ({ readonly kind: 'transaction' } & SealedTransaction)
   /** The blocks from here on were replaced; their transactions are gone. */
   | { readonly kind: 'fork'; readonly fromNumber: number; readonly salt: string }
-  /** A call in the name of the tokens' issuer, outside any block: freezing an account, pausing a token. */
+  /** A call on behalf of the tokens' issuer, outside any block: freezing an account, pausing a token. */
   | { readonly kind: 'issuer'; readonly to: string; readonly data: string };
 
 interface EvmSnapshot {
-  /** Journal entries whose effect is in `state`. */
+  /** Journal entries whose effect is included in `state`. */
   readonly entries: number;
   readonly state: string;
 }
 
 /**
- * The chain of the facade on disk: every executed transaction as one line, written before anyone can see it, so that a
- * killed process loses nothing. The EVM's state is kept beside it now and then, only to make starting quick.
+ * The facade's chain on disk: one line per executed transaction, written before anyone can see it, so that a killed
+ * process loses nothing. The EVM's state is saved occasionally, only to speed up the start.
  */
 export class FacadeJournal {
   readonly #file: string;
@@ -79,7 +79,7 @@ export class FacadeJournal {
   }
 }
 
-/** A last line without its end was cut off by a kill: nobody was told of it, so it is dropped. */
+/** A last line without a line end was truncated by a kill: nobody has seen it, so it is dropped. */
 export function readLines<Line>(file: string): Line[] {
   if (!existsSync(file)) return [];
   const bytes = readFileSync(file);

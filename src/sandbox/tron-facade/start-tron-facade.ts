@@ -15,18 +15,18 @@ import { TronTestWallet } from './tron-test-wallet.ts';
 import { must } from '../../domain/must.ts';
 
 export interface TronFacadeOptions {
-  /** Where the chain lives; the same directory gives the same chain again. */
+  /** Location of the chain; the same directory gives the same chain again. */
   readonly directory: string;
   /** Default: a free port. */
   readonly port?: number;
-  /** 19 blocks after its own a transaction is final. */
+  /** A transaction is final 19 blocks after its own. */
   readonly pace?: BlockPace;
-  /** Blocks only through `mine`, and none kept over a restart: for tests. */
+  /** Blocks only through `mine`, and none kept across restarts: for tests. */
   readonly manual?: boolean;
   readonly nowMs?: () => number;
 }
 
-/** The TRON chain of the sandbox, with what only tests ask of it. */
+/** The sandbox's TRON chain, with extras for tests. */
 export interface TronSandbox extends SandboxChain {
   addressOf(payer: KeyPayer): string;
   privateKeyOf(payer: KeyPayer): string;
@@ -39,14 +39,14 @@ export interface TronSandbox extends SandboxChain {
   pause(coin: Coin, paused: boolean): Promise<void>;
 }
 
-/** No TRON network has this id, so a transaction of the sandbox names a block that exists nowhere else. */
+/** No TRON network has this id, so a sandbox transaction references a block that exists nowhere else. */
 const CHAIN_ID = 31_339;
-/** The busy pace covers finality with room to spare. */
+/** The busy pace covers finality with a margin. */
 const PACE: BlockPace = { busyMs: 150, idleMs: 1_000, busyBlocks: 40 };
 
 /**
- * Starts the `/wallet` API over an anvil of its own: real TRON transactions and signatures on a real EVM, but neither
- * java-tron nor the TVM, so the network is labelled simulated.
+ * Starts the `/wallet` API on top of its own anvil: real TRON transactions and signatures on a real EVM, but neither
+ * java-tron nor the TVM, so the network is labelled as simulated.
  */
 export async function startTronFacade(options: TronFacadeOptions): Promise<TronSandbox | SandboxChainUnavailable> {
   const binary = findAnvil();

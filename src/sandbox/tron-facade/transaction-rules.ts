@@ -43,7 +43,7 @@ const REFERENCE_WINDOW = 65_536;
 
 export const bandwidthFee = (sizeBytes: number): bigint => BigInt(sizeBytes + RESULT_BYTES) * SUN_PER_BYTE;
 
-/** Why a node would not take the transaction; null when it would. */
+/** Why a node would reject the transaction; null when it would accept it. */
 export async function refusalOf(candidate: Candidate): Promise<Refusal | null> {
   const { raw, txId, signatures } = candidate;
   if (signatures.length !== 1 || signerOf(txId, must(signatures[0])) !== raw.contract.owner) {

@@ -23,8 +23,8 @@ export function addressHexOf(text: unknown): string | null {
     : null;
 }
 
-/** Account `41‖X` of TRON is account `0xX` of the EVM beneath. */
+/** TRON's account `41‖X` is the account `0xX` of the underlying EVM. */
 export const evmAddressOf = (addressHex: string): string => `0x${addressHex.slice(2)}`;
 export const tronAddressOf = (evmAddress: string): string => `41${evmAddress.slice(2).toLowerCase()}`;
-/** Messages of the API are hex of their text. */
+/** The API encodes messages as the hex of their text. */
 export const hexText = (text: string): string => Buffer.from(text, 'utf8').toString('hex');

@@ -9,7 +9,7 @@ import { base58Of } from './tron-codec.ts';
 import { InTurn } from '../../runtime/util/in-turn.ts';
 import { must } from '../../domain/must.ts';
 
-/** A transaction built and signed by tronweb, as any wallet would. */
+/** A transaction built and signed by tronweb, as wallets do. */
 interface SignedTransaction {
   readonly txID: string;
   readonly raw_data_hex: string;
@@ -26,7 +26,7 @@ export class TronTestWallet {
   readonly #url: string;
   readonly #keys: readonly string[];
   #web: Promise<TronWeb> | null = null;
-  /** Equal payments in the same millisecond would be one transaction on TRON. */
+  /** Equal payments in the same millisecond would be the same transaction on TRON. */
   readonly #turns = new InTurn();
 
   constructor(parts: { chain: FacadeChain; settings: NetworkSettings; url: string; keys: readonly string[] }) {
@@ -60,7 +60,7 @@ export class TronTestWallet {
     );
   }
 
-  /** Asks for more than the payer has: the contract reverts, the transaction stays in its block as failed. */
+  /** Sends more than the payer has: the contract reverts and the transaction stays in its block as failed. */
   async payAndFail(payment: SandboxPayment): Promise<SandboxPaid> {
     return this.#send(payment, OVERDRAFT_UNITS, (signed) =>
       this.#chain.broadcast(signed.raw_data_hex, signed.signature),
@@ -93,7 +93,7 @@ export class TronTestWallet {
       { type: 'uint256', value: units.toString() },
     ];
     const contract = base58Of(this.#chain.contracts.wallet);
-    // Whoever calls the contract that pays is nobody to the payment.
+    // The caller of the paying contract is irrelevant to the payment.
     const key = this.privateKeyOf(payer === 'contract' ? 'first' : payer);
     const { from, to, method, parameters } =
       payer === 'contract'

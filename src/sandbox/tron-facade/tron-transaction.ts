@@ -107,7 +107,7 @@ export function encodeRaw(raw: RawTransaction): string {
 
 export const transactionId = (rawHex: string): string => hexOf(sha256(bytesOfHex(rawHex)));
 
-/** The 41-hex account that signed; null when the signature is none. */
+/** The 41-hex account that signed; null for an invalid signature. */
 export function signerOf(txId: string, signature: string): string | null {
   const bytes = bytesOfHex(signature);
   if (bytes.length !== 65) return null;

@@ -13,7 +13,7 @@ import { must } from '../../domain/must.ts';
 type Body = Readonly<Record<string, unknown>>;
 type Answer = Readonly<Record<string, unknown>> | readonly unknown[];
 
-/** A request the API cannot make sense of: answered with 200 and `Error`, as java-tron does. */
+/** A request that the API does not understand: answered with 200 and `Error`, as java-tron does. */
 export class BadRequest extends Error {
   override readonly name = 'BadRequest';
 }
@@ -25,7 +25,7 @@ const CALL_GAS = 30_000_000n;
 
 /**
  * The calls of `/wallet` and `/walletsolidity` that wallets and services make (developers.tron.network), answered from
- * the facade's chain. `limit` is the newest block the caller may see.
+ * the facade's chain. `limit` is the newest block that the caller may see.
  */
 export async function answerCall(chain: FacadeChain, solid: boolean, call: string, body: Body): Promise<Answer | null> {
   const limit = solid ? chain.solidified : chain.clock.head();
