@@ -159,9 +159,10 @@ function logging(log: Logger, mode: Mode, network: Network): WatchObserver {
   return {
     onReorg: (reorg) =>
       log[reorg.beyondFinality ? 'error' : 'warn']({ ...where, ...reorg }, 'the chain was reorganised'),
-    onReverted: (reverted) =>
-      log[reverted.afterFinal ? 'error' : 'warn']({ ...where, ...reverted }, 'a deposit was reverted'),
-    onAnomaly: (anomaly) => log.warn({ ...where, ...anomaly }, 'the chain gave an unexpected answer'),
+    onReverted: ({ sessionId: session, ...reverted }) =>
+      log[reverted.afterFinal ? 'error' : 'warn']({ ...where, session, ...reverted }, 'a deposit was reverted'),
+    onAnomaly: ({ sessionId: session, ...anomaly }) =>
+      log.warn({ ...where, session, ...anomaly }, 'the chain gave an unexpected answer'),
     onTrouble: ({ error, consecutiveFailures }) =>
       log.warn({ ...where, err: error, consecutiveFailures }, 'the chain cannot be read'),
   };

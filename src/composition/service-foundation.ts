@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplyChanges } from '../features/merchants/apply-changes.process.ts';
 import { NoteKeyUse } from '../features/merchants/note-key-use.process.ts';
 import type { Logger } from '../observability/logger.ts';
+import { logRecordedEvents } from '../observability/recorded-events.ts';
 import { createRates } from '../adapters/rates/create-rates.ts';
 import { withTokenAccounts } from '../adapters/solana/token-account-pool.ts';
 import { vetWebhookUrl } from '../adapters/webhook-http/url.ts';
@@ -56,7 +57,7 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
   const startedAtMs = clock.nowMs();
   const tracing = await createTracing(config, storage.store, log);
   if (tracing) metrics.traces = tracing;
-  const store = metrics.store.observe(tracing?.store() ?? storage.store);
+  const store = metrics.store.observe(logRecordedEvents(tracing?.store() ?? storage.store, log));
   const clockCheck = parts.clockCheck ?? new ClockCheck(clock);
   const onRateFailure = (provider: string, message: string): void =>
     log.warn({ provider, message }, 'a rate provider failed');

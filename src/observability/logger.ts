@@ -1,4 +1,5 @@
 import { pino, type Logger } from 'pino';
+import { logContext } from '../runtime/util/log-context.ts';
 import { RepeatedLines } from './repeated-lines.ts';
 
 export type { Logger };
@@ -72,7 +73,7 @@ export function createLogger(level: string, destination?: { write(line: string):
     level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
-    mixin: (): object => contexts.get(log)?.() ?? {},
+    mixin: (): object => ({ ...logContext(), ...contexts.get(log)?.() }),
     formatters: { level: (label: string) => ({ level: label }) },
     redact: { paths: SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[redacted]' },
     serializers: { err: plainError, error: plainError },

@@ -10,6 +10,7 @@ import { storeWith } from '../ports/store-with.ts';
 import type { Span, SpanOptions, TraceParent, Tracer } from '../ports/tracing.ts';
 import type { WebhookAnswer, WebhookRequest, WebhookSender } from '../ports/webhook-sender.ts';
 import type { CommandContext } from '../runtime/commands/handler.ts';
+import { addToLogContext } from '../runtime/util/log-context.ts';
 import { must } from '../domain/must.ts';
 
 interface Commands<Command extends { readonly type: string }, Result> {
@@ -23,6 +24,7 @@ interface Commands<Command extends { readonly type: string }, Result> {
 
 interface DepositCalls<Facts, Confirmed, Reverted> {
   record(id: SessionId, facts: Facts): Promise<void>;
+  move(id: SessionId, facts: Facts, headNumber: number): Promise<void>;
   confirm(id: SessionId, data: Confirmed, network: string): Promise<void>;
   revert(id: SessionId, revert: Reverted, network: string): Promise<void>;
 }
@@ -124,9 +126,11 @@ export class Tracing implements TraceSource {
   /** Chain observations about a session: separate traces, linked to the request that created it. */
   deposits<Facts, Confirmed, Reverted>(deposits: DepositCalls<Facts, Confirmed, Reverted>): void {
     const record = deposits.record.bind(deposits);
+    const move = deposits.move.bind(deposits);
     const confirm = deposits.confirm.bind(deposits);
     const revert = deposits.revert.bind(deposits);
     deposits.record = (id, facts) => this.#ofSession('deposit seen', id, () => record(id, facts));
+    deposits.move = (id, facts, head) => this.#ofSession('deposit moved', id, () => move(id, facts, head));
     deposits.confirm = (id, data, network) => this.#ofSession('deposit final', id, () => confirm(id, data, network));
     deposits.revert = (id, data, network) => this.#ofSession('deposit reverted', id, () => revert(id, data, network));
   }
@@ -230,6 +234,7 @@ export class Tracing implements TraceSource {
 
   async #within<Result>(name: string, options: SpanOptions, work: (span: Span) => Promise<Result>): Promise<Result> {
     const span = this.#tracer.start(name, options);
+    addToLogContext({ traceId: traceIdOf(span.traceParent) });
     try {
       return await this.#current.run(span, () => work(span));
     } catch (error) {

@@ -7,6 +7,7 @@ import type { Log } from '../../ports/log.ts';
 import { type LandedTransaction, TransferImpossible, treasuryOf, validityOf } from '../../ports/outgoing.ts';
 import type { OutgoingChain } from '../../ports/outgoing-chain.ts';
 import type { OutgoingSigner, SignedPayment, SignerRefusal } from '../../ports/outgoing-signer.ts';
+import { withLogContext } from '../../runtime/util/log-context.ts';
 import { InTurn } from '../../runtime/util/in-turn.ts';
 import type { TreasuryCommand } from '../../../state-machines/treasury/treasury.decider.ts';
 import type { TreasuryContext } from '../../../state-machines/treasury/treasury.state.ts';
@@ -223,7 +224,7 @@ export class OutgoingExecutor<Item extends Outgoing> {
     this.#isReserved = reserved !== null;
     if (reserved === null || !this.#retries.turns.isDue(reserved.ref.id)) return false;
     try {
-      await this.#finish(reserved.ref, reserved.sequence);
+      await withLogContext(reserved.ref.logged, () => this.#finish(reserved.ref, reserved.sequence));
       this.#retries.setAlarm('reservation', null);
     } catch (error) {
       if (isTransient(error) || error instanceof StoreUnavailable) throw error;
@@ -248,7 +249,9 @@ export class OutgoingExecutor<Item extends Outgoing> {
       owner: (one) => this.#records.ownerOf(one),
     })) {
       try {
-        await this.#start(item, inFlight, faults).catch((error: unknown) => this.#endIfImpossible(item, error));
+        await withLogContext(item.ref.logged, () =>
+          this.#start(item, inFlight, faults).catch((error: unknown) => this.#endIfImpossible(item, error)),
+        );
       } catch (error) {
         faults.judge(error, () => this.#blame(item.ref, error));
       }

@@ -10,6 +10,7 @@ import {
 import type { OutgoingChain } from '../../ports/outgoing-chain.ts';
 import type { OutgoingSigner } from '../../ports/outgoing-signer.ts';
 import { crashPoint } from '../../runtime/util/crash-point.ts';
+import { withLogContext } from '../../runtime/util/log-context.ts';
 import type { RoundFaults } from './faults.ts';
 import type { Failure, Missing, Outgoing, OutgoingRecords } from './records.ts';
 import { type RetryState, WAIT_REASONS } from './retry-state.ts';
@@ -45,7 +46,7 @@ export class SentTransactions<Item extends Outgoing> {
         const fate = await chain.fate(item.order, item.signed);
         faults.answered('chain');
         retries.turns.clear(item.ref.id);
-        await this.#act(item, fate);
+        await withLogContext(item.ref.logged, () => this.#act(item, fate));
       } catch (error) {
         faults.judge(error, () => blame(item.ref, error));
       }

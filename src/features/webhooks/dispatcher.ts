@@ -10,6 +10,7 @@ import {
   type DeliveryState,
   type RecordAttempt,
 } from '../../../state-machines/webhook-delivery/delivery.decider.ts';
+import { withLogContext } from '../../runtime/util/log-context.ts';
 import { insistently } from './attempts.ts';
 import type { Backlog, BacklogEntry } from './backlog.ts';
 import { isReachable } from './endpoints.ts';
@@ -180,6 +181,7 @@ export class Dispatcher {
 
   async #run(job: Job): Promise<void> {
     const { timers, log } = this.#deps;
+    const about = { session: job.sessionId, notification: job.id };
     let dueAtMs: number | null;
     let isAnswered = false;
     const answered = (): void => {
@@ -190,15 +192,16 @@ export class Dispatcher {
       let state = job.state ?? this.#deps.stateOf(job.id) ?? (await this.#read(job.id));
       const due = state && dueAttempt(state);
       if (state && due && due.dueAtMs <= timers.nowMs()) {
-        const attempt = await this.#deps.attempt(state, due.trigger);
+        const before = state;
+        const attempt = await withLogContext(about, () => this.#deps.attempt(before, due.trigger));
         answered();
         this.pump();
-        state = await this.#deps.record(state, attempt);
+        state = await withLogContext(about, () => this.#deps.record(before, attempt));
       }
       job.state = state;
       dueAtMs = state ? (dueAttempt(state)?.dueAtMs ?? null) : null;
     } catch (error) {
-      log.error({ err: error, notificationId: job.id }, 'a webhook attempt could not be made or recorded');
+      log.error({ err: error, ...about }, 'a webhook attempt could not be made or recorded');
       job.state = null;
       dueAtMs = timers.nowMs() + AGAIN_MS;
     }

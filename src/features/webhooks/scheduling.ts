@@ -3,6 +3,7 @@ import { deliveryStream } from '../../domain/streams.ts';
 import type { Position } from '../../ports/event-store.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Timers } from '../../ports/timers.ts';
+import { withLogContext } from '../../runtime/util/log-context.ts';
 import { deliveryTable, type DeliveryHandler } from '../shared/handlers/delivery-handler.ts';
 import type {
   DeliveryState,
@@ -225,19 +226,24 @@ export class Scheduling {
     const late = entries.filter((entry) => this.#unsettled.get(entry.delivery.notificationId) === entry);
     const writeOne = async (entry: Unsettled): Promise<void> => {
       if (entry.before !== null) await entry.before;
-      await insistently(this.#deps, () => this.#schedule(entry));
-      this.#settle(entry);
+      try {
+        await insistently(this.#deps, () => this.#schedule(entry));
+        this.#settle(entry);
+      } catch (error) {
+        const { sessionId: session, notificationId: notification } = entry.delivery;
+        if (!this.#deps.isStopping())
+          this.#deps.log.error({ err: error, session, notification }, 'a webhook delivery could not be scheduled');
+      }
     };
-    const results = await Promise.allSettled(late.map(writeOne));
-    for (const result of results) {
-      if (result.status === 'rejected' && !this.#deps.isStopping())
-        this.#deps.log.error({ err: result.reason as unknown }, 'a webhook delivery could not be scheduled');
-    }
+    await Promise.all(late.map(writeOne));
   }
 
   #schedule({ delivery, context }: PendingNotification): ReturnType<DeliveryHandler['execute']> {
     const command: ScheduleDelivery = { type: 'ScheduleDelivery', delivery };
-    return this.#deps.handler.execute(deliveryStream(delivery.notificationId), command, context, { expectNew: true });
+    const { sessionId: session, notificationId: notification } = delivery;
+    return withLogContext({ session, notification }, () =>
+      this.#deps.handler.execute(deliveryStream(notification), command, context, { expectNew: true }),
+    );
   }
 }
 

@@ -120,8 +120,7 @@ export class TrackedDeposits {
         this.#parked.delete(facts.depositKey);
       } catch (error) {
         if (error instanceof StoreUnavailable) throw error;
-        if (!this.#parked.has(facts.depositKey))
-          this.#deps.observer?.onAnomaly?.({ kind: 'parked', depositKey: facts.depositKey, error });
+        if (!this.#parked.has(facts.depositKey)) this.#tellParked(facts, error);
         this.#parked.set(facts.depositKey, transfer);
       }
     });
@@ -203,7 +202,8 @@ export class TrackedDeposits {
         if (error instanceof StoreUnavailable) throw error;
         deposit.notBeforeMs = performance.now() + DISPUTE_PAUSE_MS;
         const kind = error instanceof ChainUnavailable ? 'disputed' : 'parked';
-        this.#deps.observer?.onAnomaly?.({ kind, depositKey: deposit.facts.depositKey, error });
+        const { sessionId, facts } = deposit;
+        this.#deps.observer?.onAnomaly?.({ kind, sessionId, depositKey: facts.depositKey, error });
       }
     });
   }
@@ -251,6 +251,7 @@ export class TrackedDeposits {
   }
 
   async #examineAbsent(deposit: Tracked, view: ChainView): Promise<void> {
+    const { sessionId } = deposit;
     const { depositKey, blockNumber } = deposit.facts;
     // Blocks that do not exist yet or were not read may contain it. So may blocks of a chain that is not as deep as
     // when the transfer was last judged.
@@ -268,7 +269,7 @@ export class TrackedDeposits {
       deposit.notBeforeMs =
         performance.now() + Math.min(LONGEST_DOUBT_PAUSE_MS, DISPUTE_PAUSE_MS * 2 ** Math.min(deposit.doubts, 8));
       deposit.doubts += 1;
-      this.#deps.observer?.onAnomaly?.({ kind: 'withheld', depositKey });
+      this.#deps.observer?.onAnomaly?.({ kind: 'withheld', sessionId, depositKey });
       return;
     }
     deposit.disproofs += 1;
@@ -276,7 +277,7 @@ export class TrackedDeposits {
     if (deposit.disproofs < DISPROOFS_NEEDED) return;
     if (deposit.rewound && deposit.status === 'final') {
       this.#tracked.delete(depositKey);
-      this.#deps.observer?.onAnomaly?.({ kind: 'kept-final', depositKey });
+      this.#deps.observer?.onAnomaly?.({ kind: 'kept-final', sessionId, depositKey });
       return;
     }
     await this.#revert(deposit, reason, view.headNumber);
@@ -297,13 +298,19 @@ export class TrackedDeposits {
   /** Restores a reverted deposit. If its session refuses, nothing waits for it; it is tried again later. */
   async #takeBack(transfer: Transfer): Promise<void> {
     const facts = depositFactsOf(transfer, this.#deps.chain.settings);
-    const { depositKey } = facts;
+    const { depositKey, toAddress } = facts;
+    const sessionId = this.#deps.addresses.sessionOf(toAddress);
     try {
-      if (await this.#observeOne(facts)) this.#deps.observer?.onAnomaly?.({ kind: 'returned', depositKey });
+      if (await this.#observeOne(facts)) this.#deps.observer?.onAnomaly?.({ kind: 'returned', sessionId, depositKey });
     } catch (error) {
       if (error instanceof StoreUnavailable) throw error;
-      this.#deps.observer?.onAnomaly?.({ kind: 'parked', depositKey, error });
+      this.#tellParked(facts, error);
     }
+  }
+
+  #tellParked({ depositKey, toAddress }: DepositFacts, error: unknown): void {
+    const sessionId = this.#deps.addresses.sessionOf(toAddress);
+    this.#deps.observer?.onAnomaly?.({ kind: 'parked', sessionId, depositKey, error });
   }
 }
 

@@ -130,7 +130,10 @@ export interface Reorg {
   readonly beyondFinality: boolean;
 }
 
-export type Anomaly =
+/** The session is named where the anomaly concerns one. */
+export type Anomaly = AnomalyFacts & { readonly sessionId?: string | null };
+
+type AnomalyFacts =
   /** The second reading of final blocks found a transfer that the first one missed. */
   | { readonly kind: 'found-late'; readonly depositKey: string }
   /** A range was returned without a transfer known to be in it. It is read again. */
