@@ -1,17 +1,22 @@
+import { Worker } from 'node:worker_threads';
 import { endWithNpm } from './end-with-npm.ts';
 
-/** How long an orderly shutdown may take before the process exits anyway; written data is safe at any moment. */
-const SHUTDOWN_MS = 10_000;
+/** How long an orderly shutdown may take before the process is killed; written data is safe at any moment. */
+const SHUTDOWN_MS = 9_500;
+/** After that, for the first process of a container, which cannot kill itself. */
+const EXIT_AFTER_KILL_MS = 500;
 
 /** The process as this part sees it. */
 export interface SignalledProcess {
   once(signal: 'SIGTERM' | 'SIGINT' | 'SIGHUP', listener: () => void): unknown;
+  on(event: 'worker', listener: (thread: Worker) => void): unknown;
   exit(code: number): void;
 }
 
 export interface UntilSignalOptions {
   readonly host?: SignalledProcess;
   readonly shutdownMs?: number;
+  readonly killAfter?: (ms: number) => void;
   readonly orphaned?: (end: () => void) => void;
   /** Log lines about the shutdown. */
   readonly tell?: (message: string, facts: object) => void;
@@ -24,11 +29,26 @@ export interface UntilSignalOptions {
  */
 export async function runUntilSignal(
   start: () => Promise<{ close(): Promise<void> }>,
-  { host = process, shutdownMs = SHUTDOWN_MS, orphaned = endWithNpm, tell = () => undefined }: UntilSignalOptions = {},
+  {
+    host = process,
+    shutdownMs = SHUTDOWN_MS,
+    killAfter = killFromThread,
+    orphaned = endWithNpm,
+    tell = () => undefined,
+  }: UntilSignalOptions = {},
 ): Promise<void> {
+  const threads = new Set<Worker>();
+  let isEnding = false;
+  host.on('worker', (thread) => {
+    if (isEnding) return;
+    threads.add(thread);
+    thread.once('exit', () => threads.delete(thread));
+  });
   const signalled = new Promise<string>((resolve) => {
     const end = (reason: string): void => {
-      setTimeout(() => host.exit(1), shutdownMs).unref();
+      isEnding = true;
+      killAfter(shutdownMs);
+      setTimeout(() => host.exit(1), shutdownMs + EXIT_AFTER_KILL_MS).unref();
       resolve(reason);
     };
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) host.once(signal, () => end(signal));
@@ -39,6 +59,15 @@ export async function runUntilSignal(
   const reason = await signalled;
   tell('the service ends', { reason, upSec: Math.round((performance.now() - startedMs) / 1000) });
   await running.close();
+  // The exit itself would wait for a thread in the middle of a query, and nothing could cut that short.
+  await Promise.all([...threads].map((thread) => thread.terminate()));
   tell('the service has ended', {});
   host.exit(0);
+}
+
+const KILL = `setTimeout(() => process.kill(process.pid, 'SIGKILL'), require('node:worker_threads').workerData)`;
+
+/** Kills this process, also while its main thread is busy. */
+function killFromThread(ms: number): void {
+  new Worker(KILL, { eval: true, name: 'end', workerData: ms, execArgv: [], env: {} }).unref();
 }

@@ -16,6 +16,7 @@ import { silentLog } from '../../src/ports/log.ts';
 import type { TreasuryAddresses } from '../../src/ports/outgoing-signer.ts';
 import { startSandboxChains, type SandboxChains } from '../../src/sandbox/chains.ts';
 import { STARTERS } from '../../src/sandbox/starters.ts';
+import { ENDS_WITH_PARENT } from '../support/ends-with-parent.ts';
 import type { RestartRequest } from '../support/esdb-double/main.ts';
 import { RedisServer } from '../support/redis-server.ts';
 import { freePort } from '../support/free-port.ts';
@@ -93,7 +94,7 @@ export class ClusterNode {
     const log = openSync(this.logFile, 'a');
     this.#child = spawn(process.execPath, ['bin/quittance.mjs', 'sandbox', 'node', this.#file], {
       cwd: ROOT,
-      env: { ...process.env, ...this.#env },
+      env: { ...process.env, ...ENDS_WITH_PARENT, ...this.#env },
       stdio: ['ignore', log, log],
     });
     closeSync(log);

@@ -4,6 +4,7 @@ import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync } from 
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient, type Quittance } from '../../packages/client/src/client.ts';
+import { ENDS_WITH_PARENT } from '../support/ends-with-parent.ts';
 
 const ENTRY = join(import.meta.dirname, '../../bin/quittance.mjs');
 const START_MS = 120_000;
@@ -79,6 +80,7 @@ export class RunningService {
     const out = openSync(logFile, 'a');
     const given = {
       ...process.env,
+      ...ENDS_WITH_PARENT,
       HOST: '127.0.0.1',
       PORT: '0',
       OPS_PORT: '0',

@@ -74,10 +74,12 @@ beforeAll(async () => {
       ROLES: role,
       NODE_NUMBER: String(index + 1),
       ...own,
+    }).then((node) => {
+      running.push(node);
+      return node;
     }),
   );
-  running.push(...(await Promise.all(nodes)));
-  api = running[0]!;
+  api = (await Promise.all(nodes))[0]!;
   shop = (await api.cli('merchant', 'create', '--name', 'Shop', '--mode', 'test')) as typeof shop;
 });
 afterAll(async () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { callAdmin } from '../../src/cli/admin-client.ts';
 import { createClient, type Quittance } from '../../packages/client/src/client.ts';
 import { until } from '../crash/running-service.ts';
+import { ENDS_WITH_PARENT } from './ends-with-parent.ts';
 import type { TokenChain } from './tokens.ts';
 import { freePort } from './free-port.ts';
 
@@ -64,7 +65,7 @@ export class RunningProduction {
         PAYOUT_LIMITS: JSON.stringify({ USDT: limits }),
       },
     };
-    const given = { PATH: process.env['PATH'], HOME: process.env['HOME'], ...settings, ...env };
+    const given = { ...ENDS_WITH_PARENT, PATH: process.env['PATH'], HOME: process.env['HOME'], ...settings, ...env };
     const child = spawn(process.execPath, [ENTRY, 'serve'], { env: given, stdio: ['ignore', out, out] });
     closeSync(out);
     try {

@@ -4,6 +4,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { ENDS_WITH_PARENT } from './ends-with-parent.ts';
 import { eventually } from './running-sandbox.ts';
 import { freePort } from './free-port.ts';
 
@@ -32,6 +33,7 @@ export async function startRunningProduction(env: Readonly<Record<string, string
   const child = spawn(process.execPath, [entry, 'serve'], {
     env: {
       ...process.env,
+      ...ENDS_WITH_PARENT,
       PORT: String(port),
       OPS_PORT: String(opsPort),
       DATA_DIR: dataDir,
