@@ -13,7 +13,7 @@ import { type Position, type ReadAllOptions, type RecordedEvent, StoreUnavailabl
 import type { EsdbConnection } from './connection.ts';
 import { fromClientEvent } from './event-format.ts';
 import { isFault, NoAnswer } from './faults.ts';
-import { isSet, type LogPosition, parsePosition, positionText } from './position.ts';
+import { isAfter, isSet, type LogPosition, parsePosition, positionText } from './position.ts';
 import type { StreamNames } from './stream-names.ts';
 import { must } from '../../domain/must.ts';
 
@@ -37,6 +37,8 @@ interface Page {
 export class EsdbReader {
   readonly #connection: EsdbConnection;
   readonly #names: StreamNames;
+  /** How far the last look at the head went, and what it found: what others wrote before is not read again. */
+  #looked: { readonly upTo: LogPosition; readonly newest: LogPosition | null } | null = null;
 
   constructor(connection: EsdbConnection, names: StreamNames) {
     this.#connection = connection;
@@ -117,6 +119,8 @@ export class EsdbReader {
 
   async head(): Promise<Position | null> {
     const isOurs = this.#names.matcher(undefined);
+    const before = this.#looked;
+    let upTo: LogPosition | null = null;
     let fromPosition: LogPosition | typeof END = END;
     let maxCount = HEAD_PAGE;
     for (;;) {
@@ -127,13 +131,21 @@ export class EsdbReader {
           client.readAll({ direction: BACKWARDS, fromPosition: at, maxCount: count, requiresLeader: true }),
         ),
       );
+      const last = read[0]?.event?.position;
+      if (isSet(last)) upTo ??= last;
       const newest = read.find(({ event }) => event && isOurs(event.streamId))?.event?.position;
-      if (isSet(newest)) return positionText(newest);
+      if (isSet(newest)) return this.#found(upTo, newest);
       const oldest = read.at(-1)?.event?.position;
-      if (read.length < count || !isSet(oldest)) return null;
+      if (read.length < count || !isSet(oldest)) return this.#found(upTo, null);
+      if (before && !isAfter(oldest, before.upTo)) return this.#found(upTo, before.newest);
       fromPosition = oldest;
       maxCount = PAGE;
     }
+  }
+
+  #found(upTo: LogPosition | null, newest: LogPosition | null): Position | null {
+    if (upTo) this.#looked = { upTo, newest };
+    return newest && positionText(newest);
   }
 
   /** An attempt has no time limit of its own; `#collect` ends it when the server falls silent. */

@@ -107,6 +107,7 @@ export class EsdbDouble {
   /** Appends that reached the log's door, faults included. */
   appendCalls = 0;
   subscribeCalls = 0;
+  readCalls = 0;
 
   private constructor({ rules = '23.10', log = new DoubleLog(rules), batchAppend = true, secured }: EsdbDoubleOptions) {
     this.log = log;
@@ -259,6 +260,7 @@ export class EsdbDouble {
     );
     if (refusal) return void call.emit('error', refusal);
     if (options.hasSubscription()) return this.#subscribe(call);
+    this.readCalls += 1;
     const fault = this.#faultOf('read', call.metadata.get('requires-leader').length > 0);
     if (fault && fault.kind !== 'slow') return void (fault.kind === 'silent' || call.emit('error', errorOf(fault)));
     const stream = options.getStream();
