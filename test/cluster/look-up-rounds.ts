@@ -14,7 +14,8 @@ import type { Load } from './load.ts';
 
 export interface Round {
   readonly name: string;
-  readonly hurt: (cluster: Cluster, load: Load) => Promise<void>;
+  /** Resolves to why, where the fault cannot be caused: the round then says nothing. */
+  readonly hurt: (cluster: Cluster, load: Load) => Promise<string | void>;
 }
 
 const NOTICED_MS = 180_000;

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   cpSync,
@@ -21,6 +21,7 @@ import { openSqliteEventStoreReader } from '../../src/adapters/sqlite/event-log/
 import { openSqliteEventStore, type SqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
 import { DataDirInUse } from '../../src/adapters/sqlite/writer-lock.ts';
 import { StoreUnavailable } from '../../src/ports/event-store.ts';
+import { CAN_MOUNT, onSmallDisk } from '../support/small-disk.ts';
 import { appendOf, afterAppend, FIRST, grow, idsOf, readWholeLog, until } from './event-store-samples.ts';
 
 const CHILD = join(import.meta.dirname, 'event-store-sqlite.child.ts');
@@ -318,18 +319,11 @@ describe('a disk that fails', () => {
     expect(await readWholeLog(await open())).toHaveLength(2);
   });
 
-  const mount = mkdtempSync(join(tmpdir(), 'quittance-mount-'));
-  const canMount =
-    process.getuid?.() === 0 && spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'tmpfs', mount]).status === 0;
-  if (canMount) spawnSync('umount', [mount]);
-  rmSync(mount, { recursive: true, force: true });
-
-  test.skipIf(!canMount)(
+  test.skipIf(!CAN_MOUNT)(
     'that is full refuses appends, keeps what it has, and goes on when there is room',
     async () => {
       mkdirSync(dataDir);
-      expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'tmpfs', dataDir]).status).toBe(0);
-      try {
+      await onSmallDisk(dataDir, async () => {
         writeFileSync(join(dataDir, 'filler'), Buffer.alloc(1_500_000));
         const store = await openSqliteEventStore({ dataDir });
         let place = FIRST;
@@ -355,9 +349,7 @@ describe('a disk that fails', () => {
         expect(await store.append(refused)).toMatchObject({ ok: true, revision: stored + 19 });
         expect(store.verifyTail(stored + 20)).toMatchObject({ ok: true });
         await store.close();
-      } finally {
-        spawnSync('umount', ['-l', dataDir]);
-      }
+      });
     },
   );
 });

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -10,6 +10,9 @@ import { openSqliteEventStore, type SqliteEventStore } from '../../src/adapters/
 import { openSqliteNonces } from '../../src/adapters/sqlite/nonces/nonces.ts';
 import { StoreUnavailable } from '../../src/ports/event-store.ts';
 import type { Nonces } from '../../src/ports/nonces.ts';
+import { FAKE_DESKS } from '../support/fake-executors.ts';
+import { startTestServer } from '../support/http-api.ts';
+import { CAN_MOUNT, onSmallDisk } from '../support/small-disk.ts';
 import { appendOf, FIRST, until } from './event-store-samples.ts';
 import { noncesContract } from './nonces.contract.ts';
 
@@ -112,6 +115,37 @@ test('nonces that were answered survive kill -9', async () => {
   nonces = openSqliteNonces({ dataDir, store, clock: { nowMs: () => NOW * 1000 } });
   const answers = await Promise.all(said.map((nonce) => nonces.burn('key_a', nonce, NOW, 'now')));
   expect(answers.filter(({ accepted }) => accepted)).toEqual([]);
+});
+
+test.skipIf(!CAN_MOUNT)('a full disk refuses a request at its nonce: 503, and nothing is done', async () => {
+  const disk = join(dataDir, 'disk');
+  const filler = join(disk, 'filler');
+  mkdirSync(disk);
+  await onSmallDisk(disk, async () => {
+    const storeOnDisk = await openSqliteEventStore({ dataDir: disk });
+    const noncesOnDisk = openSqliteNonces({ dataDir: disk, store: storeOnDisk });
+    let changes = 0;
+    const setPolicy: typeof FAKE_DESKS.settings.setPolicy = (...args) => {
+      changes += 1;
+      return FAKE_DESKS.settings.setPolicy(...args);
+    };
+    const settings = { ...FAKE_DESKS.settings, setPolicy };
+    const service = await startTestServer({ ...FAKE_DESKS, settings, nonces: noncesOnDisk });
+    const change = () => service.call('PATCH', '/v1/merchant', { tolerance: '1.00' });
+    try {
+      expect(() => writeFileSync(filler, Buffer.alloc(4_000_000))).toThrow(/ENOSPC/);
+      const refused = await change();
+      expect([refused.status, refused.json.error.code]).toEqual([503, 'service_unavailable']);
+      expect(changes).toBe(0);
+      rmSync(filler);
+      expect((await change()).status).toBe(200);
+      expect(changes).toBe(1);
+    } finally {
+      await service.close();
+      await noncesOnDisk.close();
+      await storeOnDisk.close();
+    }
+  });
 });
 
 async function killed(child: ChildProcess): Promise<void> {
