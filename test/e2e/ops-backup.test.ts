@@ -4,14 +4,15 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { callAdmin } from '../../src/cli/admin-client.ts';
 import { demoApprove } from '../support/approvers.ts';
 import { eventually, signedCall, startRunningSandbox, type RunningSandbox } from '../support/running-sandbox.ts';
 
 const repository = resolve(import.meta.dirname, '../..');
-const folder = mkdtempSync(join(tmpdir(), 'quittance-backup-'));
-const copy = join(folder, 'copy');
+let folder: string;
+let copy: string;
+let dataDir: string;
 
 interface Payment {
   readonly id: string;
@@ -20,7 +21,6 @@ interface Payment {
 
 let sandbox: RunningSandbox;
 let merchant: RunningSandbox['facts']['merchant'];
-const dataDir = join(folder, 'data');
 const call = (method: string, path: string, body?: unknown) =>
   signedCall(sandbox.facts.base_url, merchant, method, path, body);
 const run = promisify(execFile);
@@ -48,9 +48,9 @@ const paid = (id: string) =>
     async () => (await call('GET', `/api/v1/checkout/sessions/${id}`)).json.payment_status === 'paid',
   );
 
-async function payFor(orderId: string): Promise<Payment> {
+async function payFor(orderId: string, network = 'bsc'): Promise<Payment> {
   const made = await order(orderId);
-  await pay(made.id, 'bsc');
+  await pay(made.id, network);
   await paid(made.id);
   return made;
 }
@@ -74,18 +74,26 @@ function indexesOf(sessionId: string): number[] {
   }
 }
 
-beforeAll(async () => {
+/** Names what failed; the steps build on one another. */
+const step = (what: string, run: () => Promise<void>): Promise<void> =>
+  run().catch((error: unknown) => {
+    throw new Error(`${what}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  });
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'quittance-backup-'));
+  [copy, dataDir] = [join(folder, 'copy'), join(folder, 'data')];
   mkdirSync(dataDir);
   sandbox = await startRunningSandbox({ dataDir });
   merchant = sandbox.facts.merchant;
-}, 60_000);
+}, 120_000);
 
-afterAll(async () => {
+afterEach(async () => {
   await sandbox?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
-describe('the backup of a running service', () => {
+it('the backup of a running service brings it back: no payment is lost, and none is made twice', async () => {
   const known: Payment[] = [];
   let openBefore: Payment;
   let lost: readonly Payment[];
@@ -97,11 +105,10 @@ describe('the backup of a running service', () => {
   /** Every refund that the backup does not know, with its transaction. */
   const lostRefunds: [string, string][] = [];
 
-  it('is made while orders arrive, is whole, and says so itself', async () => {
-    known.push(await payFor('one'), await payFor('two'));
-    refunded = await order('refunded after the backup');
-    await pay(refunded.id, 'tron');
-    await paid(refunded.id);
+  await step('is made while orders arrive, is whole, and says so itself', async () => {
+    const [one, two, onTron] = [payFor('one'), payFor('two'), payFor('refunded after the backup', 'tron')];
+    known.push(await one, await two);
+    refunded = await onTron;
     openBefore = await order('open before');
     let busy = true;
     const load = (async () => {
@@ -126,10 +133,10 @@ describe('the backup of a running service', () => {
     expect(verified).toMatchObject({ ok: true, events: made.events, secrets: 'open', faults: [] });
     const metrics = await (await fetch(`${sandbox.facts.ops_url}/metrics`)).text();
     expect(Number(/^quittance_backup_age_seconds\{kind="data"\} (\S+)/m.exec(metrics)?.[1])).toBeLessThan(60);
-  }, 120_000);
+  });
 
-  it('brings a killed service back with one command, which says what was lost since', async () => {
-    lost = [await payFor('lost one'), await payFor('lost two')];
+  await step('brings a killed service back with one command, which says what was lost since', async () => {
+    lost = await Promise.all([payFor('lost one'), payFor('lost two')]);
     await pay(openBefore.id, 'bsc');
     await paid(openBefore.id);
     const refund = await call('POST', '/v1/refunds', { session_id: refunded.id });
@@ -183,113 +190,122 @@ describe('the backup of a running service', () => {
     await paid(openBefore.id);
     for (const { id } of lost) expect((await call('GET', `/api/v1/checkout/sessions/${id}`)).status).toBe(404);
     expect(existsSync(join(dataDir, 'backup.json'))).toBe(false);
-  }, 120_000);
+  });
 
-  it('never pays again what the signer paid and the restored ledger does not know, and says so before it is asked', async () => {
-    const treasury = async (): Promise<string> => {
-      const { checks } = (await (await fetch(`${sandbox.facts.ops_url}/readyz`)).json()) as {
-        checks: { name: string; detail?: string }[];
+  await step(
+    'never pays again what the signer paid and the restored ledger does not know, and says so before it is asked',
+    async () => {
+      const treasury = async (): Promise<string> => {
+        const { checks } = (await (await fetch(`${sandbox.facts.ops_url}/readyz`)).json()) as {
+          checks: { name: string; detail?: string }[];
+        };
+        return checks.find(({ name }) => name === 'treasury:test:tron')?.detail ?? '';
       };
-      return checks.find(({ name }) => name === 'treasury:test:tron')?.detail ?? '';
-    };
-    await eventually('the alarm of a journal that is ahead', async () =>
-      (await treasury()).includes('it signed transactions that this event log does not know'),
-    );
-    const again = await call('POST', '/v1/refunds', { session_id: refunded.id });
-    expect(again.status).toBe(200);
-    for (let look = 0; look < 10; look += 1) {
-      const { json } = await call('GET', `/v1/refunds/${String(again.json.id)}`);
-      expect([json.status, json.tx_hash]).toEqual(['PENDING', null]);
-      await new Promise((resolve) => setTimeout(resolve, 200));
-    }
-    askedAgain = String(again.json.id);
-  }, 60_000);
+      await eventually('the alarm of a journal that is ahead', async () =>
+        (await treasury()).includes('it signed transactions that this event log does not know'),
+      );
+      const again = await call('POST', '/v1/refunds', { session_id: refunded.id });
+      expect(again.status).toBe(200);
+      for (let look = 0; look < 10; look += 1) {
+        const { json } = await call('GET', `/v1/refunds/${String(again.json.id)}`);
+        expect([json.status, json.tx_hash]).toEqual(['PENDING', null]);
+        await new Promise((resolve) => setTimeout(resolve, 200));
+      }
+      askedAgain = String(again.json.id);
+    },
+  );
 
-  it('takes what was lost over into the ledger under two signatures, after which the books have it once and payouts go on', async () => {
-    const statusOf = async (id: string) => (await call('GET', `/v1/refunds/${id}`)).json;
-    const { lost: found } = await quittance(dataDir, 'treasury', 'lost');
-    expect((found as { network: string; tx: string }[]).map(({ network, tx }) => [network, tx])).toEqual(
-      expect.arrayContaining([['tron', sent], ...evmSent]),
-    );
-    const said = { operator: 'olga', reason: 'restored' };
-    const takeOver = (tx: string, session: string) =>
-      demoApprove(dataDir, 'treasury.take-over', { tx, session, ...said });
-    // What the merchant asked for again would be a second payment of the same money.
-    await expect(takeOver(sent, refunded.id)).rejects.toThrow(/treasury reject/);
-    await callAdmin(dataDir, 'treasury.reject', { id: askedAgain, operator: 'olga' });
-    await expect(takeOver(sent, known[1]!.id)).rejects.toThrow(/session: /);
-    const [[, first], [, second]] = evmSent as [[string, string], [string, string]];
-    await expect(takeOver(second, known[1]!.id)).rejects.toThrow(`${first} was signed before it on bsc`);
+  await step(
+    'takes what was lost over into the ledger under two signatures, after which the books have it once and payouts go on',
+    async () => {
+      const statusOf = async (id: string) => (await call('GET', `/v1/refunds/${id}`)).json;
+      const { lost: found } = await quittance(dataDir, 'treasury', 'lost');
+      expect((found as { network: string; tx: string }[]).map(({ network, tx }) => [network, tx])).toEqual(
+        expect.arrayContaining([['tron', sent], ...evmSent]),
+      );
+      const said = { operator: 'olga', reason: 'restored' };
+      const takeOver = (tx: string, session: string) =>
+        demoApprove(dataDir, 'treasury.take-over', { tx, session, ...said });
+      // What the merchant asked for again would be a second payment of the same money.
+      await expect(takeOver(sent, refunded.id)).rejects.toThrow(/treasury reject/);
+      await callAdmin(dataDir, 'treasury.reject', { id: askedAgain, operator: 'olga' });
+      await expect(takeOver(sent, known[1]!.id)).rejects.toThrow(/session: /);
+      const [[, first], [, second]] = evmSent as [[string, string], [string, string]];
+      await expect(takeOver(second, known[1]!.id)).rejects.toThrow(`${first} was signed before it on bsc`);
 
-    expect(await takeOver(sent, refunded.id)).toMatchObject({
-      status: 'taken_over',
-      on_chain: 'landed',
-      approved_by: ['demo-1', 'demo-2'],
-    });
-    expect(await takeOver(first, known[1]!.id)).toMatchObject({ status: 'taken_over' });
-    expect(await takeOver(second, known[1]!.id)).toMatchObject({ status: 'taken_over' });
-    for (const [id, tx] of lostRefunds)
-      await eventually('a refund that was taken over', async () => {
-        const { status, tx_hash: hash } = await statusOf(id);
-        return status === 'COMPLETED' && hash === tx;
+      expect(await takeOver(sent, refunded.id)).toMatchObject({
+        status: 'taken_over',
+        on_chain: 'landed',
+        approved_by: ['demo-1', 'demo-2'],
       });
-    expect((await quittance(dataDir, 'treasury', 'lost')).lost).toEqual([]);
-    await expect(takeOver(sent, refunded.id)).rejects.toThrow(/no payment lost by this event log/);
-    // The first one books what the sandbox made the treasury with.
-    await quittance(dataDir, 'treasury', 'reconcile');
-    const { treasuries } = await quittance(dataDir, 'treasury', 'reconcile');
-    for (const { unknown, accounts } of treasuries as {
-      unknown: unknown[];
-      accounts: { account: string; coin: string; difference: string }[];
-    }[]) {
-      expect(unknown).toEqual([]);
-      expect(
-        accounts.filter(
-          ({ account, coin, difference }) => account === 'treasury' && coin === 'USDT' && Number(difference) !== 0,
-        ),
-      ).toEqual([]);
-    }
-    // Nothing is left to give back, so it can never be paid a second time.
-    expect((await call('POST', '/v1/refunds', { session_id: refunded.id })).status).toBe(400);
-  }, 120_000);
+      expect(await takeOver(first, known[1]!.id)).toMatchObject({ status: 'taken_over' });
+      expect(await takeOver(second, known[1]!.id)).toMatchObject({ status: 'taken_over' });
+      for (const [id, tx] of lostRefunds)
+        await eventually('a refund that was taken over', async () => {
+          const { status, tx_hash: hash } = await statusOf(id);
+          return status === 'COMPLETED' && hash === tx;
+        });
+      expect((await quittance(dataDir, 'treasury', 'lost')).lost).toEqual([]);
+      await expect(takeOver(sent, refunded.id)).rejects.toThrow(/no payment lost by this event log/);
+      // The first one books what the sandbox made the treasury with.
+      await quittance(dataDir, 'treasury', 'reconcile');
+      const { treasuries } = await quittance(dataDir, 'treasury', 'reconcile');
+      for (const { unknown, accounts } of treasuries as {
+        unknown: unknown[];
+        accounts: { account: string; coin: string; difference: string }[];
+      }[]) {
+        expect(unknown).toEqual([]);
+        expect(
+          accounts.filter(
+            ({ account, coin, difference }) => account === 'treasury' && coin === 'USDT' && Number(difference) !== 0,
+          ),
+        ).toEqual([]);
+      }
+      // Nothing is left to give back, so it can never be paid a second time.
+      expect((await call('POST', '/v1/refunds', { session_id: refunded.id })).status).toBe(400);
+    },
+  );
 
-  it('loses no money that was paid to addresses given out since: one command finds all of it, and its order can have it', async () => {
-    let found: { id: string; amount: string; state: string }[] = [];
-    await eventually(
-      'the money at lost addresses in the inbox',
-      async () => {
-        const answer = await quittance(
-          dataDir,
-          'inbox',
-          'search',
-          '--record',
-          '--actor',
-          'olga',
-          '--reason',
-          'restored',
-        );
-        expect((answer.searched as { fault: string | null }[]).filter(({ fault }) => fault !== null)).toEqual([]);
-        found = answer.transfers as typeof found;
-        return found.length === lost.length && found.every(({ state }) => state === 'it is already in the inbox');
-      },
-      60_000,
-    );
-    expect(found.map(({ amount }) => Number(amount))).toEqual([7.25, 7.25]);
-    const again = await order('lost one');
-    // By itself it leaves out what may have been given out since the copy was made.
-    expect(indexesOf(again.id).every((index) => index >= 100_000)).toBe(true);
-    await callAdmin(dataDir, 'inbox.attach', {
-      transfer: found[0]!.id,
-      session: again.id,
-      actor: 'olga',
-      reason: 'restored',
-    });
-    await paid(again.id);
-    // What was paid before is still ours to give back: the keys follow from the seed, the debt from the ledger.
-    const refund = await call('POST', '/v1/refunds', { session_id: known[0]!.id });
-    expect(refund.status).toBe(200);
-    const completed = async (): Promise<boolean> =>
-      (await call('GET', `/v1/refunds/${String(refund.json.id)}`)).json.status === 'COMPLETED';
-    await eventually('the refund of a restored payment', completed, 60_000);
-  }, 120_000);
-});
+  await step(
+    'loses no money that was paid to addresses given out since: one command finds all of it, and its order can have it',
+    async () => {
+      let found: { id: string; amount: string; state: string }[] = [];
+      await eventually(
+        'the money at lost addresses in the inbox',
+        async () => {
+          const answer = await quittance(
+            dataDir,
+            'inbox',
+            'search',
+            '--record',
+            '--actor',
+            'olga',
+            '--reason',
+            'restored',
+          );
+          expect((answer.searched as { fault: string | null }[]).filter(({ fault }) => fault !== null)).toEqual([]);
+          found = answer.transfers as typeof found;
+          return found.length === lost.length && found.every(({ state }) => state === 'it is already in the inbox');
+        },
+        60_000,
+      );
+      expect(found.map(({ amount }) => Number(amount))).toEqual([7.25, 7.25]);
+      const again = await order('lost one');
+      // By itself it leaves out what may have been given out since the copy was made.
+      expect(indexesOf(again.id).every((index) => index >= 100_000)).toBe(true);
+      await callAdmin(dataDir, 'inbox.attach', {
+        transfer: found[0]!.id,
+        session: again.id,
+        actor: 'olga',
+        reason: 'restored',
+      });
+      await paid(again.id);
+      // What was paid before is still ours to give back: the keys follow from the seed, the debt from the ledger.
+      const refund = await call('POST', '/v1/refunds', { session_id: known[0]!.id });
+      expect(refund.status).toBe(200);
+      const completed = async (): Promise<boolean> =>
+        (await call('GET', `/v1/refunds/${String(refund.json.id)}`)).json.status === 'COMPLETED';
+      await eventually('the refund of a restored payment', completed, 60_000);
+    },
+  );
+}, 600_000);
