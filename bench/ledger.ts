@@ -15,11 +15,14 @@ import { dayOf, dayBefore } from '../src/domain/calendar.ts';
 import type { SessionEvent } from '../src/domain/events/session-events.ts';
 import { base32, type MerchantId, type SessionId } from '../src/domain/ids.ts';
 import type { Network } from '../src/domain/networks.ts';
+import { NOTIFYING_EVENTS } from '../src/features/shared/handlers/session-handler.ts';
 import { sessionStream } from '../src/domain/streams.ts';
 import type { EncodedEvent } from '../src/ports/event-store.ts';
 import type { Projection } from '../src/ports/projection.ts';
 import type { ReadModel } from '../src/ports/read-model.ts';
+import { systemClock } from '../src/ports/clock.ts';
 import { decodeData, encodeEvent } from '../src/runtime/commands/codec.ts';
+import { NotificationIds } from '../src/runtime/commands/notification-ids.ts';
 import { ProjectionRunner } from '../src/runtime/projections/runner.ts';
 import { LedgerBalances, type TrialBalance } from '../src/features/ledger/balances.ts';
 import { journalTable } from '../src/features/ledger/documents/journal.ts';
@@ -135,6 +138,8 @@ export function sessionOf(index: number): { id: SessionId; atSec: number; events
   };
 }
 
+const notificationIds = new NotificationIds(systemClock);
+
 export function encoded(
   stream: string,
   atSec: number,
@@ -143,7 +148,8 @@ export function encoded(
 ): EncodedEvent[] {
   let prev = '';
   return events.map((event, revision) => {
-    const metadata = { correlationId: hex(8), actor: 'bench', prev };
+    const notificationId = NOTIFYING_EVENTS.has(event.type) ? notificationIds.next() : undefined;
+    const metadata = { correlationId: hex(8), actor: 'bench', prev, notificationId };
     const one = encodeEvent({
       id: idOf(revision),
       stream,

@@ -7,7 +7,10 @@ import { openSqliteEventStore } from '../../src/adapters/sqlite/event-log/event-
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { MerchantId, SessionId } from '../../src/domain/ids.ts';
 import { sessionStream } from '../../src/domain/streams.ts';
+import { NOTIFYING_EVENTS } from '../../src/features/shared/handlers/session-handler.ts';
+import { systemClock } from '../../src/ports/clock.ts';
 import { encodeEvent } from '../../src/runtime/commands/codec.ts';
+import { NotificationIds } from '../../src/runtime/commands/notification-ids.ts';
 import { eventually, signedCall } from '../support/running-sandbox.ts';
 import { startServiceInProcess, type ServiceInProcess } from '../support/service-in-process.ts';
 import { createdFacts } from '../support/session-facts.ts';
@@ -19,6 +22,7 @@ const SETTINGS = { LOOK_UP_ARCHIVE_AFTER_DAYS: '30' };
 const NOW_SEC = Math.floor(Date.now() / 1_000);
 const FIRST_SEC = NOW_SEC - OLD_DAYS * DAY_SEC;
 
+const notificationIds = new NotificationIds(systemClock);
 const folder = mkdtempSync(join(tmpdir(), 'quittance-archives-'));
 const dataDir = join(folder, 'data');
 let merchant: { readonly id: MerchantId; readonly api_key: string; readonly api_secret: string };
@@ -44,7 +48,8 @@ async function appendOrders(): Promise<void> {
     const stream = sessionStream(sessionId);
     let prev = '';
     const encoded = events.map((event, revision) => {
-      const metadata = { correlationId: 'test', actor: 'test', prev };
+      const notificationId = NOTIFYING_EVENTS.has(event.type) ? notificationIds.next() : undefined;
+      const metadata = { correlationId: 'test', actor: 'test', prev, notificationId };
       const one = encodeEvent({ id: randomUUID(), stream, revision, atMs: createdAtSec * 1_000, event, metadata });
       prev = one.hash;
       return one;
