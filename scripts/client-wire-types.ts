@@ -24,15 +24,8 @@ import {
 import { loggedRequest } from '../src/http/schemas/request.schema.ts';
 import { cancelledSession, createSessionBody, paymentSession } from '../src/http/schemas/session.schema.ts';
 import { timelineOf } from '../src/http/schemas/timeline.schema.ts';
-import {
-  delivery,
-  deliveryDetail,
-  eventFeed,
-  replayBody,
-  replayed,
-  testWebhookBody,
-  webhookEvent,
-} from '../src/http/schemas/webhook.schema.ts';
+import { delivery, deliveryDetail, eventFeed, replayBody, replayed, testWebhookBody } from '../src/http/schemas/webhook.schema.ts';
+import { webhookEvent } from '../src/http/schemas/event-bodies.schema.ts';
 
 /*
  * Writes the types of the client from the schemas of the service, so that the client needs nothing but itself:

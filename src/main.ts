@@ -48,6 +48,25 @@ const FOR_OPERATORS: ReadonlySet<string> = new Set([
   'WrongChain',
 ]);
 
+/** What the programs of a merchant are tried with. */
+const OF_MERCHANTS: Pick<CliHost, 'listen' | 'requests' | 'trigger'> = {
+  listen: async ({ credentials, ...options }) => {
+    const { readAccess, startListening } = await import('./composition/listen.ts');
+    const access = readAccess(credentials, process.env);
+    await runUntilSignal(() =>
+      startListening(access, { ...options, say: (line) => void process.stdout.write(`${line}\n`) }),
+    );
+  },
+  requests: async (id, filters, credentials) => {
+    const { latestRequests, readAccess } = await import('./composition/listen.ts');
+    return latestRequests(readAccess(credentials, process.env), id, filters);
+  },
+  trigger: async (kind, network, credentials) => {
+    const { readAccess, trigger } = await import('./composition/listen.ts');
+    return { ...(await trigger(readAccess(credentials, process.env), kind, network)) };
+  },
+};
+
 function host(): CliHost {
   return {
     startSandbox: async () => {
@@ -83,21 +102,7 @@ function host(): CliHost {
       const log = createLogger('info');
       await runUntilSignal(() => startSignerService(file, log), endsTold(log));
     },
-    listen: async ({ credentials, ...options }) => {
-      const { readAccess, startListening } = await import('./composition/listen.ts');
-      const access = readAccess(credentials, process.env);
-      await runUntilSignal(() =>
-        startListening(access, { ...options, say: (line) => void process.stdout.write(`${line}\n`) }),
-      );
-    },
-    requests: async (id, filters, credentials) => {
-      const { latestRequests, readAccess } = await import('./composition/listen.ts');
-      return latestRequests(readAccess(credentials, process.env), id, filters);
-    },
-    trigger: async (kind, network, credentials) => {
-      const { readAccess, trigger } = await import('./composition/listen.ts');
-      return { ...(await trigger(readAccess(credentials, process.env), kind, network)) };
-    },
+    ...OF_MERCHANTS,
     admin,
     openApproverKey: async (args) => {
       const { openKeyFile } = await import('./composition/approver-tools.ts');

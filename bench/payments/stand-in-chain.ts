@@ -164,6 +164,7 @@ export class StandInChain {
     this.#places.set(transactionHash, { block: Number(place.blockNumber), index });
     const gas = {
       cumulativeGasUsed: quantity((index + 1) * 52_000),
+      from: log.address,
       gasUsed: quantity(52_000),
       effectiveGasPrice: '0x3b9aca00',
     };

@@ -1,5 +1,5 @@
 import { isCurrency, shownDecimals } from '../../src/domain/currencies.ts';
-import type { Valuation } from '../../src/domain/events/session-events.ts';
+import type { Valuation } from '../../src/domain/events/coin-events.ts';
 import type { FiatValue } from '../../src/domain/ledger.ts';
 import { absolute, formatAmount, isCoin, parseAmount, SCALE } from '../../src/domain/money.ts';
 import type { SessionBooks } from './session-books.ts';

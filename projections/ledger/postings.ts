@@ -1,5 +1,6 @@
 import type { EventOf } from '../../src/domain/events/domain-event.ts';
-import type { RefundLeg, SessionEvent } from '../../src/domain/events/session-events.ts';
+import type { SessionEvent } from '../../src/domain/events/session-events.ts';
+import type { RefundLeg } from '../../src/domain/events/refund-events.ts';
 import {
   DEPOSIT_WALLETS,
   NETWORK_FEES,

@@ -1,5 +1,6 @@
 import type { RefundFailureReason } from '../../src/domain/events/refund-failures.ts';
-import type { RefundLeg, RefundRequested, SessionEvent } from '../../src/domain/events/session-events.ts';
+import type { SessionEvent } from '../../src/domain/events/session-events.ts';
+import type { RefundLeg, RefundRequested } from '../../src/domain/events/refund-events.ts';
 import type { MerchantId, Mode, RefundId, SessionId } from '../../src/domain/ids.ts';
 import type { Coin } from '../../src/domain/money.ts';
 import type { Network } from '../../src/domain/networks.ts';

@@ -1,4 +1,5 @@
-import type { DepositDetected, RefundPayoutSigned, SessionEvent } from '../../src/domain/events/session-events.ts';
+import type { DepositDetected, SessionEvent } from '../../src/domain/events/session-events.ts';
+import type { RefundPayoutSigned } from '../../src/domain/events/refund-events.ts';
 import type { SessionId, TransactionId } from '../../src/domain/ids.ts';
 import { amountOf, formatAmount } from '../../src/domain/money.ts';
 import type { RowReader } from '../../src/ports/projection.ts';

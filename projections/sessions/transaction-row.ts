@@ -1,9 +1,5 @@
-import type {
-  DepositConfirmed,
-  DepositDetected,
-  DepositKind,
-  RefundPayoutSigned,
-} from '../../src/domain/events/session-events.ts';
+import type { DepositConfirmed, DepositDetected, DepositKind } from '../../src/domain/events/session-events.ts';
+import type { RefundPayoutSigned } from '../../src/domain/events/refund-events.ts';
 import type { MerchantId, Mode, RefundId, SessionId, TransactionId } from '../../src/domain/ids.ts';
 import { NATIVE_COIN, type Network } from '../../src/domain/networks.ts';
 import type { PayoutRow, RefundRow } from './refund-row.ts';

@@ -1,4 +1,4 @@
-import type { SessionEvent } from '../../src/domain/events/session-events.ts';
+import type { DepositDetected, SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { InboxDeposit, InboxFacts, InboxKind, InboxSessionRow } from './row.ts';
 
 /* The state of a session's deposits that tells which of them pay nothing. */
@@ -9,34 +9,13 @@ export const EMPTY_SESSION: InboxSessionRow = { closed: false, deposits: {} };
 export function foldSession(session: InboxSessionRow, event: SessionEvent): InboxSessionRow {
   switch (event.type) {
     case 'DepositDetected': {
-      const {
-        depositKey,
-        network,
-        coin,
-        amount,
-        fromAddress,
-        toAddress,
-        txHash,
-        logIndex,
-        blockNumber,
-        blockTimeSec,
-        kind,
-      } = event.data;
-      const facts: InboxFacts = {
-        depositKey,
-        network,
-        coin,
-        amount,
-        fromAddress,
-        toAddress,
-        txHash,
-        logIndex,
-        blockNumber,
-        blockTimeSec,
-      };
-      // A refund that named it before a reorganisation still does.
+      const { depositKey, kind } = event.data;
+      // A refund that named it before a reorganisation took it away still does.
       const legs = session.deposits[depositKey]?.legs ?? [];
-      return { ...session, deposits: { ...session.deposits, [depositKey]: { facts, kind, final: false, legs } } };
+      return {
+        ...session,
+        deposits: { ...session.deposits, [depositKey]: { facts: factsOf(event.data), kind, final: false, legs } },
+      };
     }
     case 'DepositConfirmed': {
       const { depositKey, blockNumber, blockTimeSec, kind } = event.data;
@@ -82,6 +61,12 @@ export function foldSession(session: InboxSessionRow, event: SessionEvent): Inbo
     default:
       return session;
   }
+}
+
+function factsOf(data: DepositDetected['data']): InboxFacts {
+  const { depositKey, network, coin, amount, fromAddress, toAddress, txHash, logIndex, blockNumber } = data;
+  const money = { network, coin, amount, fromAddress, toAddress };
+  return { depositKey, ...money, txHash, logIndex, blockNumber, blockTimeSec: data.blockTimeSec };
 }
 
 function changed(

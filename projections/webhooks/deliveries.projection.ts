@@ -1,5 +1,5 @@
 import { furtherEndpointOf } from '../../src/domain/delivery-ids.ts';
-import type { DeliveryEvent, DeliveryScheduled } from '../../src/domain/events/delivery-events.ts';
+import type { AttemptFailure, DeliveryEvent, DeliveryScheduled } from '../../src/domain/events/delivery-events.ts';
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
 import type { MerchantId, Mode, NotificationId } from '../../src/domain/ids.ts';
@@ -28,7 +28,7 @@ export type DeliveryRow = {
   readonly status: DeliveryStatus;
   readonly attempts: number;
   readonly lastStatus: number | null;
-  readonly lastFailure: string | null;
+  readonly lastFailure: AttemptFailure | null;
   readonly nextAttemptAtMs: number | null;
   readonly createdSec: number;
   /** Place in the merchant's lists, gapless from 0. */

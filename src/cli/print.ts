@@ -10,18 +10,15 @@ export function print(value: JsonValue, json: boolean): void {
 export const inert = (text: string): string => text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '\ufffd');
 
 function lines(value: JsonValue, indent: string): string[] {
-  if (Array.isArray(value))
+  if (isList(value))
     return value.length === 0
       ? [`${indent}(none)`]
-      : (value as readonly JsonValue[]).flatMap((item, index) => [
-          ...(index > 0 && isObject(item) ? [''] : []),
-          ...lines(item, indent),
-        ]);
+      : value.flatMap((item, index) => [...(index > 0 && isObject(item) ? [''] : []), ...lines(item, indent)]);
   if (!isObject(value)) return [`${indent}${text(value)}`];
   const entries = Object.entries(value);
   const width = Math.max(...entries.map(([key]) => key.length), 0);
   return entries.flatMap(([key, field]) =>
-    isObject(field) || Array.isArray(field)
+    isObject(field) || isList(field)
       ? [`${indent}${inert(key)}:`, ...lines(field, `${indent}  `)]
       : [`${indent}${inert(key).padEnd(width)}  ${timeText(key, field) ?? text(field)}`],
   );
@@ -43,6 +40,8 @@ function timeText(key: string, value: JsonValue): string | null {
   return `${new Date((value * 1000) / perSecond).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
-function isObject(value: JsonValue): value is { readonly [key: string]: JsonValue } {
+export const isList = (value: JsonValue): value is readonly JsonValue[] => Array.isArray(value);
+
+export function isObject(value: JsonValue): value is { readonly [key: string]: JsonValue } {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { JsonValue } from '../ports/read-model.ts';
 import { CommandRefused, optionalText, type AdminArguments } from '../operator/commands.ts';
-import { inert, print } from './print.ts';
+import { inert, isList, print } from './print.ts';
+import { cellsIn } from './table.ts';
 import { admin } from './admin-command.ts';
 import type { CliHost } from './host.ts';
 
@@ -23,8 +24,7 @@ const KEY = [
 const PROPOSER = ['--operator <name>', 'the proposer, the same for both approvers (default: operator)'] as const;
 const MODE = ['--mode <mode>', 'test or live', true] as const;
 
-/** `quittance approver ...`, and the commands that two approvers run. */
-export function addApprovals(program: Command, treasury: Command, merchant: Command, host: CliHost): void {
+function addApprover(program: Command, host: CliHost): void {
   const approver = program
     .command('approver')
     .description('keys of the people who approve actions that need two approvals');
@@ -49,6 +49,11 @@ export function addApprovals(program: Command, treasury: Command, merchant: Comm
     .action(async ({ terms, ...key }: { terms: string; key: string; passphraseFile?: string }) =>
       print(await signAll(termsOf(parsed(terms, 'terms')), key, host), true),
     );
+}
+
+/** `quittance approver ...`, and the commands that two approvers run. */
+export function addApprovals(program: Command, treasury: Command, merchant: Command, host: CliHost): void {
+  addApprover(program, host);
   const id = 'approve <id>';
   declareApproved(
     treasury,
@@ -157,12 +162,17 @@ async function signAll(
  * `CommandRefused`.
  */
 function termsOf(answer: JsonValue): readonly (Terms | null)[] | null {
-  const asked = (answer as { to_sign?: JsonValue } | null)?.to_sign;
-  if (!Array.isArray(asked)) return null;
-  return (asked as unknown as readonly (Terms | null)[]).map((one) => {
+  const asked = cellsIn(answer).to_sign;
+  if (asked === undefined || !isList(asked)) return null;
+  return asked.map((one) => {
     if (one === null) return null;
-    const { text, number } = one;
-    if (typeof text !== 'string' || !text.startsWith(`${TITLE}\n`) || !text.endsWith(`\nnumber: ${number}`))
+    const { text, number } = cellsIn(one);
+    if (
+      typeof text !== 'string' ||
+      typeof number !== 'string' ||
+      !text.startsWith(`${TITLE}\n`) ||
+      !text.endsWith(`\nnumber: ${number}`)
+    )
       throw new CommandRefused('what the service asks to sign is not an approval');
     if (text.split('\n').some((line) => !/^[\p{L}\p{N}\p{P}\p{S}\p{M} ]+$/u.test(line)))
       throw new CommandRefused('what the service asks to sign contains characters that cannot be shown');

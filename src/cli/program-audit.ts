@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { JsonValue } from '../ports/read-model.ts';
 import type { VerifyOptions } from './audit.ts';
 import { print } from './print.ts';
+import { cellsIn } from './table.ts';
 import { admin } from './admin-command.ts';
 import type { CliHost } from './host.ts';
 
@@ -62,8 +62,9 @@ export function addAudit(program: Command, host: CliHost): void {
 /** A command that prints a single text as it is, so that it can be redirected to a file. */
 function addText(command: Command, host: CliHost, name: string, field: string): void {
   command.option('--json', 'print JSON').action(async ({ json, ...args }: { json?: boolean; now?: boolean }) => {
-    const answer = (await host.admin(name, args)) as { readonly [key: string]: JsonValue };
-    if (json) print(answer, true);
-    else process.stdout.write(`${(answer[field] as string).trimEnd()}\n`);
+    const answer = await host.admin(name, args);
+    const shown = cellsIn(answer)[field];
+    if (json || typeof shown !== 'string') print(answer, true);
+    else process.stdout.write(`${shown.trimEnd()}\n`);
   });
 }

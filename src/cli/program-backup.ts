@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { JsonValue } from '../ports/read-model.ts';
 import type { CliHost } from './host.ts';
 import { print } from './print.ts';
+import { cellsIn } from './table.ts';
 
 type Options = Readonly<Record<string, string | boolean | undefined>>;
 
@@ -29,7 +30,7 @@ export function addBackup(program: Command, host: CliHost): void {
     .option('--json', 'print JSON')
     .action(async (folder: string, _options: Options, command: Command) => {
       const report = await run(host, 'backup.verify', { ...command.optsWithGlobals<Options>(), folder });
-      if (!(report as { readonly ok: boolean }).ok) process.exitCode = 1;
+      if (cellsIn(report).ok !== true) process.exitCode = 1;
     });
   program
     .command('restore')
@@ -45,10 +46,8 @@ export function addBackup(program: Command, host: CliHost): void {
 }
 
 async function run(host: CliHost, command: string, { json, ...options }: Options): Promise<JsonValue> {
-  const args = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Record<
-    string,
-    JsonValue
-  >;
+  const args: Record<string, JsonValue> = {};
+  for (const [name, value] of Object.entries(options)) if (value !== undefined) args[name] = value;
   const answer = await host.admin(command, args);
   print(answer, json === true);
   return answer;

@@ -7,6 +7,7 @@ import type { JsonValue } from '../ports/read-model.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
 import type { CliHost } from './host.ts';
 import { createProgress, type Progress } from './progress.ts';
+import { cellsIn, textOf } from './table.ts';
 import { codeOf } from '../runtime/util/code-of.ts';
 
 interface ExportFlags extends AdminArguments {
@@ -95,7 +96,7 @@ async function modeOf(host: CliHost, { mode, merchant }: AdminArguments): Promis
     merchant === undefined
       ? await host.admin('ledger.periods', {})
       : await host.admin('ledger.settlement', { merchant_id: merchant, limit: '1' });
-  return (answer as { readonly mode: string }).mode;
+  return textOf(cellsIn(answer).mode);
 }
 
 /** The first column of a line in either format is the number of its entry. */

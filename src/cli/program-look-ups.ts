@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { admin, WHO } from './admin-command.ts';
 import type { CliHost } from './host.ts';
 import { print } from './print.ts';
+import { cellsIn } from './table.ts';
 
 /** `quittance projection ...`. */
 export function addLookUps(program: Command, host: CliHost): void {
@@ -14,9 +15,7 @@ export function addLookUps(program: Command, host: CliHost): void {
     'projection.compare',
     'replay the event log beside the running projections and compare; exits with 1 if a row differs',
     [],
-    {
-      isFault: (answer) => (answer as { readonly drifted: number }).drifted > 0,
-    },
+    { isFault: (answer) => cellsIn(answer).drifted !== 0 },
   );
   admin(
     projection,

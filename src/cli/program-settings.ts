@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { CommandRefused } from '../operator/commands.ts';
 import type { CliHost } from './host.ts';
 import { print } from './print.ts';
+import { cellsIn, rowsIn, textOf } from './table.ts';
 
 interface SetOptions {
   readonly from?: string;
@@ -41,7 +42,7 @@ export function addSettings(program: Command, host: CliHost): void {
 
 /** The lines of an environment file that can be changed while the service runs. */
 async function linesIn(file: string, host: CliHost): Promise<string[]> {
-  const { settings } = (await host.admin('settings.show', {})) as { settings: readonly { readonly name: string }[] };
+  const names = rowsIn(cellsIn(await host.admin('settings.show', {})).settings).map(({ name }) => textOf(name));
   const given = parseEnv(readFileSync(file === '-' ? 0 : file, 'utf8'));
-  return settings.flatMap(({ name }) => (given[name] ? [`${name}=${given[name]}`] : []));
+  return names.flatMap((name) => (given[name] ? [`${name}=${given[name]}`] : []));
 }

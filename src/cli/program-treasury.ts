@@ -45,6 +45,13 @@ export function addTreasury(program: Command, host: CliHost): Command {
     ['--min <amount>', 'skip addresses with less than this'],
     ['--most <number>', 'at most this many addresses per treasury'],
   ]);
+  addProposals(treasury, host);
+  admin(treasury, host, 'reject <id>', 'treasury.reject', 'give up a refund or move for which nothing was signed');
+  return treasury;
+}
+
+/** What needs two approvals. */
+function addProposals(treasury: Command, host: CliHost): void {
   admin(
     treasury,
     host,
@@ -90,6 +97,4 @@ export function addTreasury(program: Command, host: CliHost): Command {
       ['--mode <mode>', 'test or live, if the network is used in both'],
     ],
   );
-  admin(treasury, host, 'reject <id>', 'treasury.reject', 'give up a refund or move for which nothing was signed');
-  return treasury;
 }

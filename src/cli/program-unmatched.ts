@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { JsonValue } from '../ports/read-model.ts';
 import { admin } from './admin-command.ts';
 import type { CliHost } from './host.ts';
-import { tableOf, textOf, type Cells } from './table.ts';
+import { cellsIn, rowsIn, tableOf, textOf, type Cells } from './table.ts';
 
 const DECISION = [
   ['--actor <name>', 'your name, for the record', true],
@@ -62,6 +62,10 @@ export function addInbox(program: Command, host: CliHost): void {
       ...DECISION,
     ],
   );
+  addSearch(inbox, host);
+}
+
+function addSearch(inbox: Command, host: CliHost): void {
   admin(
     inbox,
     host,
@@ -82,17 +86,16 @@ export function addInbox(program: Command, host: CliHost): void {
       ['--since <seconds>', 'Unix seconds: time of the last event in the event log'],
     ],
     {
-      isFault: (answer) =>
-        (answer as { searched: { fault: string | null }[] }).searched.some(({ fault }) => fault !== null),
+      isFault: (answer) => rowsIn(cellsIn(answer).searched).some(({ fault }) => fault !== null),
     },
   );
 }
 
 function showInbox(value: JsonValue): string {
-  const { transfers, next_cursor: next } = value as Cells;
-  const rows = (transfers as readonly Cells[]).map((row): Cells => {
-    const decision = row.decision as Cells | null;
-    return { ...row, by: decision?.actor ?? null, target: decision?.target ?? null };
+  const { transfers, next_cursor: next } = cellsIn(value);
+  const rows = rowsIn(transfers).map((row): Cells => {
+    const { actor = null, target = null } = cellsIn(row.decision);
+    return { ...row, by: actor, target };
   });
   const columns = ['id', 'state', 'kind', 'network', 'coin'].map((field) => ({ title: field, field }));
   const amounts = [

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../ports/read-model.ts';
-import { tableOf, textOf, type Cells, type Column } from './table.ts';
+import { cellsIn, rowsIn, tableOf, textOf, type Cells, type Column } from './table.ts';
 import { must } from '../domain/must.ts';
 
 /* Formats the answers of `quittance ledger ...` for people. */
@@ -15,9 +15,6 @@ const AMOUNTS: readonly Column[] = [
   right('total'),
 ];
 const DAYS: readonly Column[] = [left('recorded', 'recorded_day'), left('chain', 'chain_day')];
-
-const cellsIn = (value: JsonValue | undefined): Cells => value as Cells;
-const rowsIn = (value: JsonValue | undefined): readonly Cells[] => value as readonly Cells[];
 
 function left(title: string, field = title): Column {
   return { title, field };

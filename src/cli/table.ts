@@ -1,5 +1,5 @@
 import type { JsonValue } from '../ports/read-model.ts';
-import { inert } from './print.ts';
+import { inert, isList, isObject } from './print.ts';
 import { must } from '../domain/must.ts';
 
 export interface Column {
@@ -9,6 +9,12 @@ export interface Column {
 }
 
 export type Cells = { readonly [key: string]: JsonValue };
+
+/** What an answer holds under names; nothing for any other value. */
+export const cellsIn = (value: JsonValue | undefined): Cells => (value !== undefined && isObject(value) ? value : {});
+
+export const rowsIn = (value: JsonValue | undefined): readonly Cells[] =>
+  value !== undefined && isList(value) ? value.map(cellsIn) : [];
 
 /** Rows as aligned columns, for people. */
 export function tableOf(columns: readonly Column[], rows: readonly Cells[]): string {

@@ -12,6 +12,14 @@ import type { SigningWallet } from '../signer/signing-wallet.ts';
 
 const POLL_MS = 1_000;
 
+/** The draft at the higher fee of the two; null where they do not have the same number. */
+function atDearestFee(draft: TransactionDraft, before: TransactionDraft): TransactionDraft | null {
+  if (!('maxFeePerGas' in draft) || !('maxFeePerGas' in before) || draft.nonce !== before.nonce) return null;
+  const { maxFeePerGas, maxPriorityFeePerGas } =
+    BigInt(before.maxFeePerGas) > BigInt(draft.maxFeePerGas) ? before : draft;
+  return { ...draft, maxFeePerGas, maxPriorityFeePerGas };
+}
+
 /**
  * Pays from the canary's own wallet in the same way as refunds. It has no journal: a payment that it loses track of
  * goes to the address of a session, which refunds it, and the outstanding amount is limited.
@@ -55,18 +63,8 @@ export function canaryPayer(
   /** Uses the nonce of a pending transaction at a fee that replaces it, so only one of the two can land. */
   async function draftOf(order: OutgoingTransaction): Promise<TransactionDraft | null> {
     const draft = await chain.draft(order, await chain.nextNonce(own), usedNonces);
-    const before = stuck;
-    if (
-      draft === null ||
-      before === null ||
-      !('maxFeePerGas' in draft) ||
-      !('maxFeePerGas' in before) ||
-      draft.nonce !== before.nonce
-    )
-      return draft;
-    const { maxFeePerGas, maxPriorityFeePerGas } =
-      BigInt(before.maxFeePerGas) > BigInt(draft.maxFeePerGas) ? before : draft;
-    return (await chain.bump({ ...draft, maxFeePerGas, maxPriorityFeePerGas })) ?? draft;
+    const dearest = draft && stuck && atDearestFee(draft, stuck);
+    return dearest ? ((await chain.bump(dearest)) ?? draft) : draft;
   }
 
   /** Solana needs nonce accounts to distinguish transactions; these must be created first. */

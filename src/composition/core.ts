@@ -2,7 +2,7 @@ import type { Config } from '../config.ts';
 import type { DepositFacts } from '../domain/events/session-events.ts';
 import type { Mode, RefundId, SessionId } from '../domain/ids.ts';
 import { addressFamilyOf, type AddressFamily, type NetworkSettings } from '../domain/networks.ts';
-import { type SecretPurpose, sessionOfStream } from '../domain/streams.ts';
+import type { SecretPurpose } from '../domain/streams.ts';
 import type { AddressPool } from '../ports/addresses.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventStore, Subscription } from '../ports/event-store.ts';
@@ -11,19 +11,16 @@ import type { PersonalKeys } from '../ports/personal-keys.ts';
 import type { Random } from '../ports/random.ts';
 import type { Rates } from '../ports/rates.ts';
 import type { Senders } from '../ports/senders.ts';
-import { rowPages } from '../ports/row-pages.ts';
-import type { ReadModel, Table } from '../ports/read-model.ts';
+import type { ReadModel } from '../ports/read-model.ts';
 import type { WebhookUrlVetting } from '../ports/webhook-sender.ts';
 import { indexKey } from '../features/addresses/address-index.ts';
 import { GivenAddresses } from '../features/addresses/given-addresses.ts';
-import { decodeEvent } from '../runtime/commands/codec.ts';
 import { DueSessions } from '../features/sessions/due.ts';
 import { NotificationIds } from '../runtime/commands/notification-ids.ts';
 import type { RunningProjections } from '../runtime/projections/runner.ts';
 import type { ClockCheck } from '../runtime/util/clock-check.ts';
 import type { PersonalSealer, Sealer } from '../runtime/util/sealing.ts';
 import { SessionChanges } from '../features/sessions/changes.ts';
-import { seedFrom } from '../runtime/projections/whole-rows.ts';
 import { Deposits } from '../features/deposits/deposits.ts';
 import { Idempotency } from '../features/shared/idempotency.ts';
 import { MerchantDirectory } from '../features/merchants/directory.ts';
@@ -31,7 +28,7 @@ import { createMerchantHandler } from '../features/shared/handlers/merchant-hand
 import { Merchants } from '../features/merchants/merchants.ts';
 import { PersonalData } from '../features/shared/personal-data.ts';
 import { createSessionHandler, type SessionHandler } from '../features/shared/handlers/session-handler.ts';
-import type { IsOurs } from '../features/sessions/claims.ts';
+import type { IsOurs } from '../features/sessions/claim-evidence.ts';
 import { SessionIds } from '../features/sessions/ids.ts';
 import { createSessionOfRefund } from '../features/sessions/session-of-refund.ts';
 import { Sessions } from '../features/sessions/sessions.ts';
@@ -42,9 +39,8 @@ import { PeopleDirectory } from '../features/people/directory.ts';
 import { createAdjustmentsHandler, type AdjustmentsHandler } from '../features/shared/handlers/adjustments-handler.ts';
 import { createPaymentLinkHandler, type PaymentLinkHandler } from '../features/shared/handlers/payment-link-handler.ts';
 import { createTransferHandler, type TransferHandler } from '../features/shared/handlers/transfer-handler.ts';
-import { DUE_SESSIONS_TABLE } from '../../projections/sessions/due-sessions.ts';
-import { sessionView as sessionProjection } from '../../projections/sessions/session-view.projection.ts';
 import { givenAddress } from './given-address.ts';
+import { caughtUpWith, followLedger } from './ledger-followers.ts';
 import type { Logger } from '../observability/logger.ts';
 import { must } from '../domain/must.ts';
 
@@ -134,21 +130,8 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
   const followers = await followLedger(ports, { due, changes, given, notificationIds });
   const sessionOfRefund = createSessionOfRefund(ports);
   const sessions = new Sessions({
-    sessions: sessionHandler,
-    ids,
-    merchants: directory,
-    rates: ports.rates,
-    senders: ports.senders,
-    addresses: ports.addresses,
-    personal,
-    idempotency,
-    clock,
-    isClockInDoubt: () => ports.clockCheck?.isInDoubt ?? false,
-    random,
-    networks: ports.networks,
-    ...sessionSettingsOf(config),
-    ...{ sessionOfRefund, changes },
-    isOurs: isOursOf(ports, addressIndexes),
+    ...{ sessions: sessionHandler, ids, merchants: directory, personal, idempotency, sessionOfRefund, changes },
+    ...sessionPorts(config, ports, addressIndexes),
     onAddressesGiven: (mode, id, addresses) =>
       addresses.forEach(({ family, address }) => given.add(mode, family, address, id)),
   });
@@ -186,7 +169,19 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
   };
 }
 
-/** Handlers of decisions by people. */
+const sessionPorts = (config: Config, ports: CorePorts, addressIndexes: Core['addressIndexes']) => ({
+  rates: ports.rates,
+  senders: ports.senders,
+  addresses: ports.addresses,
+  clock: ports.clock,
+  isClockInDoubt: () => ports.clockCheck?.isInDoubt ?? false,
+  random: ports.random,
+  networks: ports.networks,
+  ...sessionSettingsOf(config),
+  isOurs: isOursOf(ports, addressIndexes),
+});
+
+/** What people decide about. */
 const peoplesHandlers = (
   deps: Parameters<typeof createTransferHandler>[0],
 ): Pick<Core, 'transferHandler' | 'adjustmentsHandler' | 'paymentLinkHandler'> => ({
@@ -260,83 +255,4 @@ async function startPeople(deps: Parameters<typeof createPersonHandler>[0]): Pro
   const directory = new PeopleDirectory(deps.store);
   await directory.start();
   return new People({ handler: createPersonHandler(deps), directory, clock: deps.clock, random: deps.random });
-}
-
-const SCAN_PAGE = 5_000;
-
-interface Followers {
-  readonly due: DueSessions;
-  readonly changes: SessionChanges;
-  readonly given: GivenAddresses;
-  readonly notificationIds: NotificationIds;
-}
-
-/**
- * Fills the in-memory look-ups from the read model and follows the event log from there, so that nothing in between is
- * missed.
- */
-async function followLedger(
-  { store, readModel }: CorePorts,
-  { due, changes, given, notificationIds }: Followers,
-): Promise<Subscription[]> {
-  const addressesAfter = await given.start();
-  const dueAfter = await seedFrom(readModel, sessionProjection, () =>
-    scanAll(readModel, DUE_SESSIONS_TABLE, (_, row) =>
-      due.add({
-        sessionId: row.sessionId,
-        mode: row.mode,
-        networks: row.networks,
-        expiresAtSec: row.expiresAtSec,
-      }),
-    ),
-  );
-  const addresses = await subscribed(store, 'address-index-in-memory', addressesAfter, (stored) => {
-    if (stored.event.type !== 'SessionCreated') return;
-    const { mode, sessionId, paymentOptions } = stored.event.data;
-    for (const { network, address } of paymentOptions) given.add(mode, addressFamilyOf(network), address, sessionId);
-  });
-  const sessions = await subscribed(store, 'due-sessions-in-memory', dueAfter, (stored) => {
-    due.apply(stored);
-    if (stored.metadata.notificationId !== undefined) notificationIds.seen(stored.metadata.notificationId);
-    const id = sessionOfStream(stored.stream);
-    if (id !== null) changes.emit(id);
-    // Its page leads to the new attempt from now on.
-    if (stored.event.type === 'SessionCreated' && stored.event.data.supersedes !== undefined)
-      changes.emit(stored.event.data.supersedes);
-  });
-  return [addresses, sessions];
-}
-
-/** If no other process appends, everything this process wrote is already known here. */
-async function caughtUpWith({ store, soleWriter }: CorePorts, subscription: Subscription): Promise<void> {
-  if (soleWriter) return;
-  const head = await store.head();
-  if (head !== null) await subscription.reached(head);
-}
-
-async function scanAll<Kept extends object>(
-  readModel: ReadModel,
-  table: Table<Kept>,
-  take: (key: string, row: Kept) => void,
-): Promise<void> {
-  for await (const page of rowPages(readModel, table, { limit: SCAN_PAGE }))
-    for (const { key, row } of page) take(key, row);
-}
-
-/** Resolves once everything there is was delivered. */
-function subscribed(
-  store: EventStore,
-  name: string,
-  after: string | null,
-  take: (stored: ReturnType<typeof decodeEvent>) => void,
-): Promise<Subscription> {
-  return new Promise((resolve) => {
-    const subscription = store.subscribe({
-      name,
-      after,
-      streamPrefixes: ['session-'],
-      onEvents: (events) => events.forEach((event) => take(decodeEvent(event))),
-      onCaughtUp: () => setImmediate(() => resolve(subscription)),
-    });
-  });
 }

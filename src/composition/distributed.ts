@@ -57,11 +57,7 @@ export async function openDistributed(
   const closeAll = async (): Promise<void> => {
     for (const part of opened) await part.close();
   };
-  const redis = {
-    url: redisUrl,
-    prefix: namespace === '' ? 'quittance' : `quittance-${namespace}`,
-    onError: (error: Error) => log.warn({ err: error }, 'the connection to Redis has a fault'),
-  };
+  const redis = redisOptions(redisUrl, namespace, log);
   const esdb = { connectionString: eventStoreUrl, namespace };
   const source = { kind: 'servers', ...esdb } as const;
   const isAfter: SharedLog['isAfter'] = (one, other) => isLater(source, one, other);
@@ -117,7 +113,13 @@ export async function openDistributed(
   }
 }
 
-/** Makes this process the only writer of its look-ups. */
+const redisOptions = (url: string, namespace: string, log: Logger) => ({
+  url,
+  prefix: namespace === '' ? 'quittance' : `quittance-${namespace}`,
+  onError: (error: Error) => log.warn({ err: error }, 'the connection to Redis has a fault'),
+});
+
+/** Makes this process the only one that writes its look-ups. */
 function ownerOf(dataDir: string): { close(): Promise<void> } {
   createDataDir(dataDir);
   const lock = acquireWriterLock(dataDir);

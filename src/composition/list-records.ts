@@ -6,7 +6,8 @@ import { createSessionPresenter, explorerUrl, type PresenterSettings } from '../
 import { asked } from '../http/schemas/expand.schema.ts';
 import type { SessionView } from '../features/shared/views.ts';
 import type { TransactionBody } from '../http/schemas/list.schema.ts';
-import type { Listing, Lists, Paging } from '../features/sessions/lists.ts';
+import type { Lists } from '../features/sessions/lists.ts';
+import type { Listing, Paging } from '../features/shared/list-page.ts';
 import type { Caller, MerchantApi, Outcome } from '../features/shared/merchant-api.ts';
 import { IllegalHistory } from '../runtime/commands/machine-table.ts';
 import type { ServedRows } from '../runtime/projections/served-rows.ts';

@@ -21,7 +21,7 @@ import type { EventStore } from '../ports/event-store.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import { CheckProjections, type CheckProjectionsDeps } from '../features/audit/check-projections.process.ts';
 import type { AddressStock } from '../features/addresses/pool.ts';
-import type { ProjectionStatus } from '../runtime/projections/runner.ts';
+import type { ProjectionStatus } from '../runtime/projections/status.ts';
 import type { Core } from './core.ts';
 import type { WatchedNetwork } from '../features/deposits/network-watcher.ts';
 

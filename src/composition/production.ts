@@ -68,14 +68,7 @@ export async function startProduction(
   const sealingKeys = sealingKeysOrFault(config);
   for (const needless of needlessKeys(config)) log.warn({}, needless);
   const access = productionAccess(config);
-  const networks = new Map(
-    MODES.map((mode) => [mode, access.map(({ settings }) => settings).filter((settings) => settings.mode === mode)]),
-  );
-  if (access.length === 0)
-    log.warn(
-      {},
-      'no network is configured: set ETHEREUM_RPC_URLS, BSC_RPC_URLS, TRON_API_URLS or SOLANA_RPC_URLS (TEST_ in front for test mode)',
-    );
+  const networks = networksByMode(access, log);
   const onFatal = (error: Error): void => endWith(log, error);
   const storage = await openStorage(config, { clock, random, log, roles, namespace: '', onFatal, readDamaged: true });
   warnOfSingleSources(access, log);
@@ -124,7 +117,18 @@ export async function startProduction(
   };
 }
 
-/** The holder of the keys, for which modes, and whether it may pay. */
+function networksByMode(access: readonly NetworkAccess[], log: Logger): ReadonlyMap<Mode, readonly NetworkSettings[]> {
+  if (access.length === 0)
+    log.warn(
+      {},
+      'no network is configured: set ETHEREUM_RPC_URLS, BSC_RPC_URLS, TRON_API_URLS or SOLANA_RPC_URLS (TEST_ in front for test mode)',
+    );
+  return new Map(
+    MODES.map((mode) => [mode, access.map(({ settings }) => settings).filter((settings) => settings.mode === mode)]),
+  );
+}
+
+/** Who holds the keys, for which modes, and whether it may pay. */
 interface Keys {
   readonly signer: Signer;
   readonly modes: readonly Mode[];

@@ -78,10 +78,8 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
   const chains = await startChains(config, log);
   const access = chains.chains.map((chain) => ({ settings: chain.settings, urls: [chain.rpcUrl] }));
   const signer = await startSandboxSigner(config, access, log, crashAt);
-  const [watchOnly, treasury] = await Promise.all([
-    signer.exportWatchOnly('test', 0),
-    signer.treasuryAddresses('test'),
-  ]);
+  const watchOnly = await signer.exportWatchOnly('test', 0);
+  const treasury = await signer.treasuryAddresses('test');
   const canary = await openCanary(config, [treasury]);
   const payoutChains = () => access.map((network) => payoutChain(network, payoutOptions(config, metrics)));
   const derivation = startHdDerivation();
@@ -89,11 +87,7 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
   const readers = chainReaders(access, metrics);
   let home: SandboxHome | null = null;
   const service = await startService({
-    config: {
-      ...config,
-      WEBHOOK_ALLOW_INSECURE: config.WEBHOOK_ALLOW_INSECURE ?? true,
-      REFUND_CLAIMS: config.REFUND_CLAIMS ?? [...EVIDENCE_KINDS],
-    },
+    config: withSandboxDefaults(config),
     roles,
     storage,
     sealingKeys: parseMasterKeys(masterKey),
@@ -102,8 +96,7 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
     log,
     metrics,
     derivers: [
-      derivation.deriver('test', 'evm', watchOnly.evmXpub),
-      derivation.deriver('test', 'tron', watchOnly.tronXpub),
+      ...(['evm', 'tron'] as const).map((family) => derivation.deriver('test', family, watchOnly[`${family}Xpub`])),
       signerSolanaDeriver('test', signer),
     ],
     chains: readers.byBlocks,
@@ -145,7 +138,13 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
   };
 }
 
-/** Next to the data, with a wallet that it creates itself. */
+const withSandboxDefaults = (config: Config): Config => ({
+  ...config,
+  WEBHOOK_ALLOW_INSECURE: config.WEBHOOK_ALLOW_INSECURE ?? true,
+  REFUND_CLAIMS: config.REFUND_CLAIMS ?? [...EVIDENCE_KINDS],
+});
+
+/** Beside the data, with a wallet that it makes itself. */
 const startSandboxSigner = (
   config: Config,
   access: Parameters<typeof sandboxPayoutRules>[1],

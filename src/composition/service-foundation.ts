@@ -16,7 +16,8 @@ import { createSenders } from '../features/deposits/sender-check.ts';
 import { ClockCheck } from '../runtime/util/clock-check.ts';
 import { projectionId } from '../runtime/projections/batch.ts';
 import type { BatchReport } from '../runtime/projections/group.ts';
-import type { ProjectionStatus } from '../runtime/projections/runner.ts';
+import type { ProjectionHooks } from '../runtime/projections/hooks.ts';
+import type { ProjectionStatus } from '../runtime/projections/status.ts';
 import { createServedRows, type ServedRows } from '../runtime/projections/served-rows.ts';
 import { createPersonalSealer, createSealer } from '../runtime/util/sealing.ts';
 import type { LogShipping } from './backup/ship-log.ts';
@@ -75,19 +76,7 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
   });
   const { projections } = storage;
   const progress = new Progress();
-  await projections.start(storage.store, {
-    ...metrics.projections.hooks,
-    onBatch: (report) => {
-      metrics.projections.hooks.onBatch?.(report);
-      progress.take(report);
-    },
-    onParked: (event) => {
-      metrics.projections.hooks.onParked?.(event);
-      log.error({ ...event }, 'a projection parked an event');
-    },
-    onSwitched: (projection) => log.info({ projection }, 'a projection was rebuilt and is served'),
-    onError: (error) => log.error({ err: error }, 'a projection failed'),
-  });
+  await projections.start(storage.store, projectionHooks(metrics, progress, log));
   if (!storage.soleWriter) await wholeLookUps(projections, progress, log);
   await addresses.ready();
   // With a read-only log nothing was reconciled.
@@ -129,7 +118,21 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
   };
 }
 
-/** Rows that this process does not have must not look as if there were none. */
+const projectionHooks = ({ projections: { hooks } }: Metrics, progress: Progress, log: Logger): ProjectionHooks => ({
+  ...hooks,
+  onBatch: (report) => {
+    hooks.onBatch?.(report);
+    progress.take(report);
+  },
+  onParked: (event) => {
+    hooks.onParked?.(event);
+    log.error({ ...event }, 'a projection parked an event');
+  },
+  onSwitched: (projection) => log.info({ projection }, 'a projection was rebuilt and is served'),
+  onError: (error) => log.error({ err: error }, 'a projection failed'),
+});
+
+/** Rows that this process does not keep are not shown as if there were none. */
 function servedRows(storage: Storage, store: EventStore, shown: readonly Projection[]): ServedRows {
   const { projections, readModel } = storage;
   const elsewhere = shown.find((projection) => !projections.follows.projections.includes(projectionId(projection)));

@@ -11,21 +11,11 @@ import type { Network } from '../domain/networks.ts';
 import { reportBackup } from '../observability/metrics-backup.ts';
 import { HealthChecks } from '../observability/health.ts';
 import { reportAudit, reportDrift } from '../observability/metrics-audit.ts';
-import {
-  reportClock,
-  reportOwnership,
-  reportPayouts,
-  reportSigner,
-  reportTreasury,
-} from '../observability/metrics-parts.ts';
-import { clockFacts } from '../observability/service-health.ts';
-import type { Metrics } from '../observability/metrics.ts';
 import { startOpsServer } from '../observability/ops-server.ts';
 import { sessionView } from '../../projections/sessions/session-view.projection.ts';
 import { createClientAddress } from '../runtime/util/client-address.ts';
 import { foreignRequest } from '../runtime/util/loopback-request.ts';
 import { AuditRecords } from '../features/audit/records.ts';
-import { ownershipFacts } from './address-ownership.ts';
 import { recordDailyRates } from './daily-rates.ts';
 import { addressHealth } from './address-safety.ts';
 import { auditHealth } from './audit.ts';
@@ -38,18 +28,16 @@ import { startInbox } from './unmatched.ts';
 import { closeServer, listen, urlOf } from './listening.ts';
 import { startObservability, watchProjections } from './observability.ts';
 import { linkCommands, linkPages, openPaymentLinks } from './payment-links.ts';
-import { startSignerHeartbeat, type SignerHeartbeat } from './signer-heartbeat.ts';
-import { treasuryHealth } from '../observability/treasury-health.ts';
 import { startPeopleSide } from './console.ts';
 import { operatorCommands } from './operator-commands.ts';
 import { startPublicStatus } from './public-status.ts';
 import type { Foundation } from './service-foundation.ts';
 import type { MovingMoney } from './service-money.ts';
 import type { ServiceParts } from './service-parts.ts';
-import type { Storage } from './storage-parts.ts';
 import { startMetadataIndex } from './metadata-index.ts';
 import { RequestLog } from '../features/shared/request-log.ts';
 import { startLiveSettings } from './live-settings.ts';
+import { watchPayoutsAndStorage, watchSurroundings } from './watched-parts.ts';
 import { createWebApp } from './web.ts';
 
 /** The ports through which others reach the service. */
@@ -80,9 +68,7 @@ export async function startOutside(
   const health = new HealthChecks();
   const apiParts = await startApiParts(parts, foundation, audit);
   const { ledger } = apiParts;
-  const foreign = parts.sandbox
-    ? ({ headers, method }: IncomingMessage) => foreignRequest(headers, method, config.PUBLIC_URL)
-    : undefined;
+  const foreign = foreignOf(parts);
   const web = roles.api
     ? await listen(config, log, foreign, (publicUrl) => webApp(parts, foundation, money, apiParts, publicUrl))
     : null;
@@ -100,23 +86,14 @@ export async function startOutside(
   if (storage.ownLog) reportBackup(metrics.registry, config.DATA_DIR, clock);
   const heartbeat = watchSurroundings(parts, foundation, health);
   const { HOST: host, OPS_PORT: port } = config;
-  const ops = await startOpsServer({
-    host,
-    port,
-    registry: metrics.registry,
-    health,
-    status: observability.status,
-    ...(foreign && { foreign }),
-  });
+  const opsParts = { host, port, registry: metrics.registry, health, status: observability.status };
+  const ops = await startOpsServer({ ...opsParts, ...(foreign && { foreign }) });
   const inbox = startInbox(parts, foundation, money);
   const publicUrl = web?.publicUrl ?? config.PUBLIC_URL ?? '';
   const ofLinks = linkCommands(apiParts.paymentLinks, parts, foundation, publicUrl);
   const ofService = { ...operatorCommands(parts, foundation, money, apiParts), ...ofLinks, ...inbox.commands };
-  const { console, commands } = await peopleSide(parts, foundation, money, {
-    ...apiParts,
-    publicUrl,
-    commands: ofService,
-  });
+  const forPeople = { ...apiParts, publicUrl, commands: ofService };
+  const { console, commands } = await peopleSide(parts, foundation, money, forPeople);
   const admin = await serveAdmin(config.DATA_DIR, commands, ledger.streams);
   const adminHttp = await startAdminHttp(config, commands, ledger.streams, { log, metrics });
   const projectionCheck = roles.worker ? startProjectionCheck(parts, foundation) : null;
@@ -149,22 +126,14 @@ export async function startOutside(
   };
 }
 
+/** A sandbox answers no page of somebody else's that a browser on this machine shows. */
+const foreignOf = ({ sandbox, config }: ServiceParts) =>
+  sandbox ? ({ headers, method }: IncomingMessage) => foreignRequest(headers, method, config.PUBLIC_URL) : undefined;
+
 const startProjectionCheck = ({ storage, log }: ServiceParts, { metrics, store, caughtUp }: Foundation) =>
   watchProjections(metrics, log, { store, readModel: storage.readModel, caughtUp }, () => storage.comparison.drift());
 
-function watchPayoutsAndStorage(
-  { storage }: ServiceParts,
-  { metrics }: Foundation,
-  { lookUps, payouts }: MovingMoney,
-  health: HealthChecks,
-): void {
-  if (lookUps) health.add(lookUps.health);
-  if (payouts) watchPayouts(payouts, health, metrics);
-  health.add(() => storage.health());
-  if (storage.agreement) watchAgreement(storage.agreement, storage.snapshots, health, metrics);
-}
-
-/** The parts that serve pages, the API and commands. */
+/** What pages, the API and commands are answered from. */
 async function startApiParts(parts: ServiceParts, foundation: Foundation, audit: RunningAudit) {
   const { config, roles, storage, clock, random, log } = parts;
   const { core, store, projections } = foundation;
@@ -188,50 +157,6 @@ function watchBooks(
   const check = watchLedger({ readModel: parts.storage.readModel, metrics: foundation.metrics, log: parts.log });
   const dailyRates = recordDailyRates(parts, foundation, ledger, health);
   return { close: () => Promise.all([check.close(), dailyRates?.close()]) };
-}
-
-/**
- * Monitors what the service relies on and does not control: the signer, the shipping place, the clock, and the
- * ownership of addresses.
- */
-function watchSurroundings(
-  { checkpointSigner: signer, log }: ServiceParts,
-  { metrics: { registry }, clockCheck, ownership, shipping }: Foundation,
-  health: HealthChecks,
-): SignerHeartbeat | null {
-  const heartbeat = signer ? startSignerHeartbeat({ signer, log }) : null;
-  if (heartbeat) {
-    health.add(() => heartbeat.health());
-    reportSigner(registry, () => heartbeat.isAlive());
-  }
-  if (shipping) health.add(() => shipping.health());
-  health.add(() => clockFacts(clockCheck.verdict()));
-  reportClock(registry, () => clockCheck.verdict());
-  health.add(() => ownershipFacts(ownership.status()));
-  reportOwnership(registry, () => ownership.status());
-  return heartbeat;
-}
-
-function watchAgreement(
-  agreement: NonNullable<Storage['agreement']>,
-  snapshots: Storage['snapshots'],
-  health: HealthChecks,
-  { registry, projections }: Metrics,
-): void {
-  health.add(() => agreement.health());
-  projections.addAgreement(registry, agreement);
-  agreement.start();
-  snapshots?.start();
-}
-
-function watchPayouts(
-  payouts: NonNullable<MovingMoney['payouts']>,
-  health: HealthChecks,
-  { registry }: Foundation['metrics'],
-): void {
-  health.add(() => treasuryHealth(payouts.status()));
-  reportPayouts(registry, () => payouts.status());
-  reportTreasury(registry, () => payouts.balances());
 }
 
 function webApp(

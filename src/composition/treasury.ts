@@ -39,12 +39,7 @@ export function startTreasury(
 ): Treasury {
   const { config, core, readModel, wholeBooks, proveBooks, clock, random, log, treasuries, mayPay, onUnbooked } = deps;
   const pace = parts.sandbox ? 'sandbox' : 'production';
-  const watch = new WatchTreasuries({
-    treasuries: treasuriesOf(chains, parts),
-    everyMs: BALANCES_EVERY_MS[pace],
-    onError: (error, { mode, network }) =>
-      log.debug({ err: error, mode, network }, 'the balances of a treasury could not be read'),
-  });
+  const watch = watchBalances(parts, chains, log);
   const moves = new MoveMoney({
     chains,
     addresses: parts.addresses,
@@ -107,6 +102,14 @@ export function startTreasury(
     },
   };
 }
+
+const watchBalances = (parts: PayoutParts, chains: readonly OutgoingChain[], log: Logger): WatchTreasuries =>
+  new WatchTreasuries({
+    treasuries: treasuriesOf(chains, parts),
+    everyMs: BALANCES_EVERY_MS[parts.sandbox ? 'sandbox' : 'production'],
+    onError: (error, { mode, network }) =>
+      log.debug({ err: error, mode, network }, 'the balances of a treasury could not be read'),
+  });
 
 async function returnedDeposit(
   { addressIndexes, sessionHandler }: Core,

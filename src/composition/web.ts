@@ -83,22 +83,6 @@ const CLAIM_ATTEMPTS = { ratePerSec: 1 / 6, burst: 10 };
 /** The merchant API and the payment page as one Express app. */
 export function createWebApp(parts: WebParts): Express {
   const { core, clock, log, publicUrl, networks, testWallet } = parts;
-  const checkout = checkoutRoutes({
-    ...{ api: core.sessions, clock, publicUrl, links: parts.links },
-    settingsOf: (session, network) => networks(session.mode).find((settings) => settings.network === network),
-    chainsOf: ({ mode }) => ({
-      confirmationsOf: (network, block) => parts.confirmationsOf(mode, network, block),
-      outageSince: (network) => parts.outageSince(mode, network),
-    }),
-    hostsOf: (session) => core.directory.settings(session.merchantId)?.domains.map(({ host }) => host) ?? [],
-    proofOf: (session) => payersProof(parts.audit, session.sessionId),
-    recordOf: (session) =>
-      sessionTimeline(parts.storage.store, session.sessionId, toSec(clock.nowMs())).catch(() => null),
-    payerTransactions: (session) => parts.payerTransactions(session.mode),
-    claims: { api: core.sessions, limiter: createTokenBucketLimiter(CLAIM_ATTEMPTS) },
-    sandboxPay:
-      testWallet && (async (id, network, coin) => void (await testWallet.pay(id, { network, coin, case: 'exact' }))),
-  });
   return createHttpApp({
     api: core.sessions,
     claims: core.sessions,
@@ -149,12 +133,32 @@ export function createWebApp(parts: WebParts): Express {
     positions: parts.storage.positions,
     mounts: [
       (app) => app.use(observePages(parts.metrics.http)),
-      (app) => app.use(checkout),
+      (app) => app.use(payersPages(parts)),
       ...(parts.canary
         ? [(app: Express) => app.use(canaryWebhooks(must(parts.canary), parts.config.HEADER_PREFIX))]
         : []),
       ...(parts.sandboxHome ? [(app: Express) => app.use(sandboxHomeRoutes(must(parts.sandboxHome)))] : []),
     ],
+  });
+}
+
+function payersPages(parts: WebParts): ReturnType<typeof checkoutRoutes> {
+  const { core, clock, publicUrl, networks, testWallet } = parts;
+  return checkoutRoutes({
+    ...{ api: core.sessions, clock, publicUrl, links: parts.links },
+    settingsOf: (session, network) => networks(session.mode).find((settings) => settings.network === network),
+    chainsOf: ({ mode }) => ({
+      confirmationsOf: (network, block) => parts.confirmationsOf(mode, network, block),
+      outageSince: (network) => parts.outageSince(mode, network),
+    }),
+    hostsOf: (session) => core.directory.settings(session.merchantId)?.domains.map(({ host }) => host) ?? [],
+    proofOf: (session) => payersProof(parts.audit, session.sessionId),
+    recordOf: (session) =>
+      sessionTimeline(parts.storage.store, session.sessionId, toSec(clock.nowMs())).catch(() => null),
+    payerTransactions: (session) => parts.payerTransactions(session.mode),
+    claims: { api: core.sessions, limiter: createTokenBucketLimiter(CLAIM_ATTEMPTS) },
+    sandboxPay:
+      testWallet && (async (id, network, coin) => void (await testWallet.pay(id, { network, coin, case: 'exact' }))),
   });
 }
 

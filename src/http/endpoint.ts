@@ -5,24 +5,32 @@ import { StoreUnavailable } from '../ports/event-store.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { Burnt, Nonces } from '../ports/nonces.ts';
 import type { Positions } from '../ports/positions.ts';
-import type { RateDecision, RateLimiter } from '../ports/rate-limiter.ts';
+import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { AuthenticatedKey, Caller, KeyDirectory } from '../features/shared/merchant-api.ts';
 import type { ClientAddress } from '../runtime/util/client-address.ts';
 import type { AddressLimit } from './address-limit.ts';
-import { POSITION_HEADER, UNAUTHENTICATED, type Answer, type Responder } from './answer.ts';
+import { UNAUTHENTICATED, type Answer, type Responder } from './answer.ts';
 import { testKeyOf, type AuthenticationFault, type createAuthenticator } from './authentication.ts';
+import {
+  BEHIND,
+  BODY_TOO_LARGE,
+  CONTENT_TYPE_MISSING,
+  IDEMPOTENCY_KEY_MALFORMED,
+  INTERNAL_ERROR,
+  MAX_BODY_BYTES,
+  POSITION_MALFORMED,
+  rateLimited,
+  READ_ONLY,
+  SERVICE_UNAVAILABLE,
+} from './fixed-answers.ts';
 import type { Route } from './operation.ts';
 import { orderedError } from './ordered-error.ts';
 import type { LoggedRequest, RequestLog } from '../features/shared/request-log.ts';
 import { heldBackBy, scopeMissing, scopesOfFields } from './restrictions.ts';
 import { refuseBeforeReading } from './preconditions.ts';
 import { readBody } from './request-body.ts';
+import { bodyOf, NOTHING, queryOf, WITHIN } from './request-input.ts';
 import type { createHeaderReader, RequestHeaders } from './request-headers.ts';
-import { parseStrictJson } from './strict-json.ts';
-import { refusedField, validate, type Validated } from './validation.ts';
-
-/** Largest request body (not in the specification; design, "limits"). */
-export const MAX_BODY_BYTES = 256 * 1024;
 
 export interface HttpObserver {
   /** Called after every response of the API. `operation` is one of a bounded set of names. */
@@ -58,10 +66,7 @@ export interface EndpointTools {
   readonly takesOrderedErrors: boolean;
 }
 
-/** A person has to look, so nothing changes within seconds. */
-const READ_ONLY_RETRY_SEC = 60;
-
-/** Answers a request without a route, after the same checks. */
+/** What answers a request that no route takes: the same checks run, then this. */
 export type LastResort = (request: Request) => Answer;
 
 /**
@@ -115,6 +120,7 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
     if (!burnt.accepted) return unauthenticated(tools, exchange, 'nonce_used');
     tools.keys.used?.(key, nowSec);
 
+    const served = { requestId, request, operation: operationId, key, atMs: nowMs };
     let settled = !ridesWithCommand;
     try {
       const rate = await beforeCommand(tools.rateLimiter.take(key.keyId, nowMs));
@@ -126,20 +132,12 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
         settled = true;
         await tools.nonces.settle(key.keyId, nonce, nowSec);
       }
-      const about = { requestId, request, operation: operationId, key, atMs: nowMs, given };
       const position = tools.positions && (await tools.positions.told());
-      return answered(tools, about, responder.send(response, requestId, given, { rate, position }));
+      return answered(tools, { ...served, given }, responder.send(response, requestId, given, { rate, position }));
     } catch (error) {
       // The outcome of the command is unknown, so the nonce must not depend on it.
       if (!settled) await tools.nonces.settle(key.keyId, nonce, nowSec);
-      noteCrash(tools, {
-        requestId,
-        request,
-        operation: operationId,
-        key,
-        atMs: nowMs,
-        given: answerToCrash(request.method, error),
-      });
+      noteCrash(tools, { ...served, given: answerToCrash(request.method, error) });
       throw error;
     }
   }
@@ -309,52 +307,6 @@ function withoutMetadata(target: string): string {
     .join('&')}`;
 }
 
-const BODY_TOO_LARGE: Answer = {
-  ok: false,
-  refusal: { code: 'body_too_large', message: `The body must be at most ${MAX_BODY_BYTES} bytes.`, param: 'body' },
-};
-const CONTENT_TYPE_MISSING: Answer = {
-  ok: false,
-  refusal: { code: 'unsupported_media_type', message: 'Content-Type must be application/json.', param: 'Content-Type' },
-};
-const IDEMPOTENCY_KEY_MALFORMED: Answer = refusedField(
-  'Idempotency-Key',
-  'must be sent once, with 1 to 255 printable ASCII characters',
-);
-const READ_ONLY: Answer = {
-  ok: false,
-  refusal: {
-    code: 'read_only',
-    message: 'The service is read-only while its records are checked. Nothing was stored.',
-  },
-  retryAfterSec: READ_ONLY_RETRY_SEC,
-};
-const SERVICE_UNAVAILABLE: Answer = {
-  ok: false,
-  refusal: { code: 'service_unavailable', message: 'The service cannot handle the request now.' },
-};
-const POSITION_MALFORMED: Answer = refusedField(POSITION_HEADER, 'must be sent once, unchanged from an earlier answer');
-const BEHIND: Answer = {
-  ok: false,
-  refusal: {
-    code: 'service_unavailable',
-    message: 'This node has not yet read everything that another node showed you.',
-  },
-  retryAfterSec: 1,
-};
-const INTERNAL_ERROR: Answer = {
-  ok: false,
-  refusal: { code: 'internal_error', message: 'The service failed. Whether the request took effect is unknown.' },
-};
-
-const NOTHING: Validated<unknown> = { ok: true, value: undefined };
-
-const rateLimited = (rate: RateDecision): Answer => ({
-  ok: false,
-  refusal: { code: 'rate_limited', message: `This key may send at most ${rate.limit} requests in a burst.` },
-  retryAfterSec: rate.retryAfterSec,
-});
-
 function malformedHeader({ contentType, idempotencyKey }: RequestHeaders, bodyBytes: number): Answer | null {
   if (bodyBytes > 0 && contentType === undefined) return CONTENT_TYPE_MISSING;
   return idempotencyKey !== undefined && !isIdempotencyKey(idempotencyKey) ? IDEMPOTENCY_KEY_MALFORMED : null;
@@ -382,30 +334,3 @@ function callerOf(
     ...(typeof traceParent === 'string' && TRACE_PARENT.test(traceParent) ? { traceParent } : undefined),
   };
 }
-
-function bodyOf(operation: Route['operation'], bytes: Buffer): Validated<unknown> {
-  if (operation.method === 'get') return NOTHING;
-  if (bytes.length === 0 && operation.bodyRequired !== true) return { ok: true, value: {} };
-  if (bytes.length === 0) return refusedField('body', 'must be a JSON object');
-  const parsed = parseStrictJson(bytes);
-  if (!parsed.ok) return parsed;
-  return operation.body === undefined ? parsed : validate(operation.body, parsed.value, 'body');
-}
-
-function queryOf(schema: NonNullable<Route['operation']['query']>, url: string): Validated<unknown> {
-  const mark = url.indexOf('?');
-  const values = Object.create(null) as Record<string, string | Record<string, string>>;
-  for (const [name, value] of new URLSearchParams(mark < 0 ? '' : url.slice(mark))) {
-    if (!value.isWellFormed() || value.includes('\uFFFD')) return refusedField(name, 'must be valid UTF-8');
-    const [, outer, key] = WITHIN.exec(name) ?? [];
-    if (outer !== undefined && key === '__proto__') return refusedField(name, 'is not an allowed key');
-    const within = outer === undefined ? values : (values[outer] ??= {});
-    if (typeof within === 'string' || Object.hasOwn(within, key ?? name))
-      return refusedField(name, 'must be given once');
-    within[key ?? name] = value;
-  }
-  return validate(schema, { ...values }, 'query');
-}
-
-/** A parameter with a key of the caller's: `metadata[customer]`. */
-const WITHIN = /^(\w+)\[(.*)\]$/s;

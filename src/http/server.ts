@@ -2,7 +2,8 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { Socket } from 'node:net';
 import { ERRORS, type ErrorCode } from '../domain/errors.ts';
 import { HSTS, createResponder } from './answer.ts';
-import { MAX_BODY_BYTES, type HttpLogger } from './endpoint.ts';
+import { type HttpLogger } from './endpoint.ts';
+import { MAX_BODY_BYTES } from './fixed-answers.ts';
 import { createRequestIds } from './request-id.ts';
 
 export interface HttpServerLimits {

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { ProjectionHooks } from '../runtime/projections/hooks.ts';
-import type { ProjectionStatus } from '../runtime/projections/runner.ts';
+import type { ProjectionStatus } from '../runtime/projections/status.ts';
 
 const BATCH_BUCKETS_SEC = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 

@@ -3,7 +3,7 @@ import { usableSources, type NetworkProviders, type WatchedChain } from './metri
 import type { RateProviderStatus } from './metrics-parts.ts';
 import type { WebhookQueue } from './metrics-webhooks.ts';
 import type { ClockVerdict } from '../runtime/util/clock-check.ts';
-import type { ProjectionStatus } from '../runtime/projections/runner.ts';
+import type { ProjectionStatus } from '../runtime/projections/status.ts';
 
 /** Consecutive failed reads before a chain counts as degraded. */
 const CHAIN_FAILURES = 2;

@@ -3,7 +3,7 @@ import type { WatchedChain } from './metrics-chains.ts';
 import type { WebhookQueue, WebhookStats } from './metrics-webhooks.ts';
 import type { LastPayment, MoneyFollower } from './money-follower.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { ProjectionStatus } from '../runtime/projections/runner.ts';
+import type { ProjectionStatus } from '../runtime/projections/status.ts';
 
 interface LogLine {
   readonly level: string;

@@ -38,7 +38,7 @@ export interface LedgerParts {
 
 /** `quittance ledger ...`, and the same under `/admin/ledger/`. */
 export function ledgerCommands(parts: LedgerParts): AdminCommands {
-  const { balances, journal, periods, servedRows } = parts;
+  const { balances, journal, servedRows } = parts;
   return {
     'ledger.trial-balance': async (args) => {
       await servedRows();
@@ -96,21 +96,22 @@ export function ledgerCommands(parts: LedgerParts): AdminCommands {
         })),
       });
     },
-    'ledger.close': async (args) => {
-      const month = monthIn(args);
-      const mode = await modeOf(parts, args);
-      if (args['dryRun'] === true)
-        return json({ mode, period: month, not_final: await notFinalOf(parts, mode, month) });
-      // Read before the closing, whose entry includes everything final by then, so this never lists too few.
-      const notFinal = await notFinalOf(parts, mode, month);
-      const closed = await periods.close(mode, month, actorOf(args));
-      if (!closed.ok) return refused(closed.refusal.message);
-      const { period, closedAtSec, actor, entry, balances: figures } = closed.value;
-      const statements = (await parts.statements.issue(mode, period, actor)) ?? [];
-      const counts = { figures: Object.keys(figures).length, statements: statements.length };
-      return json({ mode, period, closed_at: closedAtSec, actor, entry, ...counts, not_final: notFinal });
-    },
+    'ledger.close': (args) => closeMonth(parts, args),
   };
+}
+
+async function closeMonth(parts: LedgerParts, args: AdminArguments): Promise<JsonValue> {
+  const month = monthIn(args);
+  const mode = await modeOf(parts, args);
+  if (args['dryRun'] === true) return json({ mode, period: month, not_final: await notFinalOf(parts, mode, month) });
+  // What is final by the time of the closing is in it, so this names none too few.
+  const notFinal = await notFinalOf(parts, mode, month);
+  const closed = await parts.periods.close(mode, month, actorOf(args));
+  if (!closed.ok) return refused(closed.refusal.message);
+  const { period, closedAtSec, actor, entry, balances: figures } = closed.value;
+  const statements = (await parts.statements.issue(mode, period, actor)) ?? [];
+  const counts = { figures: Object.keys(figures).length, statements: statements.length };
+  return json({ mode, period, closed_at: closedAtSec, actor, entry, ...counts, not_final: notFinal });
 }
 
 const notFinalOf = async ({ notFinal }: LedgerParts, mode: Mode, month: string) =>

@@ -16,7 +16,8 @@ import type { Outcome } from '../features/shared/merchant-api.ts';
 import type { Merchants } from '../features/merchants/merchants.ts';
 import type { MerchantOverview, WebhookOverview } from '../features/merchants/overview.ts';
 import { sessionTimeline } from '../features/sessions/timeline.ts';
-import { RebuildRunning, type RunningProjections } from '../runtime/projections/runner.ts';
+import { type RunningProjections } from '../runtime/projections/runner.ts';
+import { RebuildRunning } from '../runtime/projections/status.ts';
 import type { PersonalData } from '../features/shared/personal-data.ts';
 import { actorOf, withRecordedActs } from './acts.ts';
 import {

@@ -55,6 +55,11 @@ export async function prepare(parts: TakeOverParts, lost: Lost, payment: SignedP
     : prepareMove(parts, lost, payment, wanted);
 }
 
+/** The merchant's own words were lost with the refund. */
+const UNKNOWN_REQUEST = {
+  ...{ asked: null, reason: null, idempotencyStream: null, acknowledgedSender: true, claim: null, senders: {} },
+};
+
 async function prepareRefund(
   parts: TakeOverParts,
   { chain, treasury }: MoveExecutor,
@@ -108,15 +113,7 @@ async function prepareRefund(
     must(leg).toAddress === payment.toAddress;
   if (!isSame) return refused('session: it did not receive this money from this payer');
   return async () => {
-    const asked = {
-      asked: null,
-      reason: null,
-      idempotencyStream: null,
-      acknowledgedSender: true,
-      claim: null,
-      senders: {},
-      nowSec: payment.signedAtSec,
-    };
+    const asked = { ...UNKNOWN_REQUEST, nowSec: payment.signedAtSec };
     const why = { correlationId: random.uuid(), actor: proposedBy };
     const requested = await core.sessionHandler.execute(
       sessionStream(must(sessionId)),
@@ -153,7 +150,7 @@ async function prepareMove(parts: TakeOverParts, lost: Lost, payment: SignedPaym
     const nowSec = toSec(parts.clock.nowMs());
     if (needsApproval(kind))
       for (const approver of approvers) await tell({ type: 'ApproveMove', moveId: id, approver, nowSec }, approver);
-    await executor.takeOver(refOf(id), payment);
+    await executor.interventions.takeOver(refOf(id), payment);
     parts.treasury().moves.wake(executor);
   };
   const requestedBy = known?.terms.requestedBy ?? ended?.requested.requestedBy ?? null;
@@ -164,7 +161,8 @@ async function prepareMove(parts: TakeOverParts, lost: Lost, payment: SignedPaym
 async function giveWay(executor: MoveExecutor, moveId: string, payment: SignedPayment): Promise<void> {
   const { moves } = await executor.context();
   const gas = Object.values(moves).filter(({ terms, signed }) => terms.forMoveId === moveId && signed.length === 0);
-  for (const each of [moveId, ...gas.map(({ terms }) => terms.moveId)]) await executor.giveWay(refOf(each), payment);
+  for (const each of [moveId, ...gas.map(({ terms }) => terms.moveId)])
+    await executor.interventions.giveWay(refOf(each), payment);
 }
 
 /** Another transaction of the move ended it, so this one can never land: only the journal position remains. */
@@ -185,7 +183,7 @@ async function passOver(
   return {
     requestedBy: null,
     write: (approvers) =>
-      executor.passOver(payment, {
+      executor.interventions.passOver(payment, {
         ...{ mode, network, why: 'excluded', from, to: payment.journal, passed, proposedBy, approvers },
         movedAtSec: toSec(clock.nowMs()),
       }),

@@ -259,7 +259,7 @@ function outwardCommands(parts: CommandParts): AdminCommands {
       } as const;
       const move = must((await executor.context()).moves[id]);
       if (move.kind === 'return') refused('a return is cancelled with `quittance inbox undo`');
-      const lost = await executor.lostSignature(id);
+      const lost = await executor.interventions.lostSignature(id);
       if (lost !== null) refused(lost);
       const fault = await executor.tell({ type: 'FailMove', moveId: id, ...facts }, actorOf(args));
       if (fault !== null) refused(fault);

@@ -1,4 +1,5 @@
 import { Agent, request } from 'undici';
+import { z } from 'zod';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
 import type { DepositProof, NativeTransfer } from '../domain/deposit-proof.ts';
 import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
@@ -144,7 +145,13 @@ export async function unanimous(network: PayoutNetwork, holds: (url: string) => 
   return true;
 }
 
-export async function postJson(network: PayoutNetwork, url: string, body: unknown): Promise<unknown> {
+/** `form`: what is read of the answer; a provider that answers anything else is not believed. */
+export async function postJson<Value>(
+  network: PayoutNetwork,
+  url: string,
+  body: unknown,
+  form: z.ZodType<Value>,
+): Promise<Value> {
   const headers = { ...network.headers, 'content-type': 'application/json' };
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const answer = await request(url, {
@@ -158,16 +165,26 @@ export async function postJson(network: PayoutNetwork, url: string, body: unknow
     await answer.body.dump();
     throw new ViewUnavailable(`a provider answered with status ${answer.statusCode}`);
   }
-  return answer.body.json();
+  return inForm(await answer.body.json(), form);
 }
 
+const rpcAnswer = z.object({ result: z.unknown(), error: z.object({ code: z.number() }).nullish() });
+
 /** JSON-RPC 2.0. */
-export async function rpc(network: PayoutNetwork, url: string, method: string, params: unknown): Promise<unknown> {
-  const answer = (await postJson(network, url, { jsonrpc: '2.0', id: 1, method, params })) as {
-    result?: unknown;
-    error?: { code: number };
-  };
-  if (answer.error || answer.result === undefined)
-    throw new ViewUnavailable(`a provider refused ${method} (${answer.error?.code ?? 'no result'})`);
-  return answer.result;
+export async function rpc<Value>(
+  network: PayoutNetwork,
+  url: string,
+  { method, params }: { readonly method: string; readonly params: readonly unknown[] },
+  form: z.ZodType<Value>,
+): Promise<Value> {
+  const { result, error } = await postJson(network, url, { jsonrpc: '2.0', id: 1, method, params }, rpcAnswer);
+  if (error || result === undefined)
+    throw new ViewUnavailable(`a provider refused ${method} (${error?.code ?? 'no result'})`);
+  return inForm(result, form);
+}
+
+function inForm<Value>(answer: unknown, form: z.ZodType<Value>): Value {
+  const read = form.safeParse(answer);
+  if (!read.success) throw new ViewUnavailable('a provider answered in an unknown form');
+  return read.data;
 }

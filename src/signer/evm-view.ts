@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { fromTokenUnits, amountOf, least, most } from '../domain/money.ts';
 import { gwei, type NativeLimits } from '../domain/native-limits.ts';
 import { NATIVE_COIN } from '../domain/networks.ts';
@@ -12,7 +13,6 @@ import {
   isExactly,
   opinions,
   rpc,
-  ViewUnavailable,
   type ChainView,
   type FoundDeposit,
   type FoundNativeTransfer,
@@ -20,29 +20,32 @@ import {
   type SweepGas,
 } from './chain-view.ts';
 import { excludeEachOther, isEvm } from './exclusive.ts';
-import { must } from '../domain/must.ts';
 
-interface RawLog {
-  readonly address: string;
-  readonly topics: readonly string[];
-  readonly data: string;
-  readonly logIndex: string;
-}
-interface RawReceipt {
-  readonly transactionHash: string;
-  readonly status: string;
-  readonly blockNumber: string;
-  readonly blockHash: string;
-  readonly logs: readonly RawLog[];
-}
-
-interface RawTransaction {
-  readonly hash: string;
-  readonly blockHash: string | null;
-  readonly from: string;
-  readonly to: string | null;
-  readonly value: string;
-}
+const quantity = z
+  .string()
+  .regex(/^0x[0-9a-f]{1,64}$/i)
+  .transform(BigInt);
+const log = z.object({ address: z.string(), topics: z.array(z.string()), data: z.string(), logIndex: z.string() });
+const receipt = z
+  .object({
+    transactionHash: z.string(),
+    status: z.string(),
+    blockNumber: z.string(),
+    blockHash: z.string(),
+    logs: z.array(log),
+  })
+  .nullable();
+type Receipt = NonNullable<z.infer<typeof receipt>>;
+const transaction = z
+  .object({
+    hash: z.string(),
+    blockHash: z.string().nullish(),
+    from: z.string(),
+    to: z.string().nullish(),
+    value: quantity,
+  })
+  .nullable();
+const block = z.object({ number: z.string(), hash: z.string(), baseFeePerGas: quantity.nullish() }).nullable();
 
 /** Keccak-256 of `Transfer(address,address,uint256)`. */
 const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
@@ -76,20 +79,21 @@ export class EvmView implements ChainView {
 
   async findDeposit(proof: DepositProof): Promise<FoundDeposit | null> {
     return agreed(this.#network, async (url) => {
-      const receipt = (await this.#call(url, 'eth_getTransactionReceipt', [proof.txHash])) as RawReceipt | null;
-      if (receipt?.status !== '0x1' || !(await this.#isCanonical(url, receipt))) return null;
-      const log = receipt.logs.find((candidate) => Number(candidate.logIndex) === proof.logIndex);
-      const token = this.#network.tokens.find(({ address }) => address.toLowerCase() === log?.address.toLowerCase());
-      if (!log || !token || log.topics.length !== 3 || log.topics[0] !== TRANSFER_TOPIC || !WORD.test(log.data))
-        return null;
-      if (addressOf(must(log.topics[2])) !== proof.toAddress) return null;
+      const found = await this.#receipt(url, proof.txHash);
+      if (found?.status !== '0x1' || !(await this.#isCanonical(url, found))) return null;
+      const moved = found.logs.find(({ logIndex }) => Number(logIndex) === proof.logIndex);
+      const token = this.#network.tokens.find(({ address }) => address.toLowerCase() === moved?.address.toLowerCase());
+      if (!moved || !token || !WORD.test(moved.data)) return null;
+      const [topic, from, to, ...others] = moved.topics;
+      if (topic !== TRANSFER_TOPIC || from === undefined || to === undefined || others.length > 0) return null;
+      if (addressOf(to) !== proof.toAddress) return null;
       return {
-        depositKey: `${this.#network.network}:${receipt.transactionHash.toLowerCase()}:${Number(log.logIndex)}`,
+        depositKey: `${this.#network.network}:${found.transactionHash.toLowerCase()}:${Number(moved.logIndex)}`,
         coin: token.coin,
-        units: fromTokenUnits(BigInt(log.data), token.decimals),
+        units: fromTokenUnits(BigInt(moved.data), token.decimals),
         // Minted money has no payer.
-        payer: /^0x0+$/.test(must(log.topics[1])) ? null : addressOf(must(log.topics[1])),
-        final: await this.#isFinal(url, Number(receipt.blockNumber)),
+        payer: /^0x0+$/.test(from) ? null : addressOf(from),
+        final: await this.#isFinal(url, Number(found.blockNumber)),
       };
     });
   }
@@ -100,16 +104,15 @@ export class EvmView implements ChainView {
     toAddress,
   }: Pick<NativeTransfer, 'txHash' | 'toAddress'>): Promise<FoundNativeTransfer | null> {
     return agreed(this.#network, async (url) => {
-      const receipt = (await this.#call(url, 'eth_getTransactionReceipt', [txHash])) as RawReceipt | null;
-      if (receipt?.status !== '0x1' || !(await this.#isCanonical(url, receipt))) return null;
-      const transaction = (await this.#call(url, 'eth_getTransactionByHash', [txHash])) as RawTransaction | null;
-      if (transaction?.hash !== txHash || transaction.blockHash !== receipt.blockHash) return null;
-      const units = quantity(transaction.value);
-      if (transaction.to === null || accountOf(transaction.to) !== toAddress || units === 0n) return null;
+      const found = await this.#receipt(url, txHash);
+      if (found?.status !== '0x1' || !(await this.#isCanonical(url, found))) return null;
+      const sent = await this.#call(url, transaction, 'eth_getTransactionByHash', txHash);
+      if (sent?.hash !== txHash || sent.blockHash !== found.blockHash) return null;
+      if (!sent.to || accountOf(sent.to) !== toAddress || sent.value === 0n) return null;
       return {
-        fromAddress: accountOf(transaction.from),
-        units,
-        final: await this.#isFinal(url, Number(receipt.blockNumber)),
+        fromAddress: accountOf(sent.from),
+        units: sent.value,
+        final: await this.#isFinal(url, Number(found.blockNumber)),
       };
     });
   }
@@ -143,12 +146,12 @@ export class EvmView implements ChainView {
   async hadNoEffect(entries: readonly JournaledBytes[]): Promise<boolean> {
     for (const entry of entries) {
       const failed = await agreed(this.#network, async (url) => {
-        const receipt = (await this.#call(url, 'eth_getTransactionReceipt', [entry.txHash])) as RawReceipt | null;
+        const found = await this.#receipt(url, entry.txHash);
         return (
-          receipt !== null &&
-          (receipt.status === '0x0' || entry.draft.kind === 'evm-cancel') &&
-          (await this.#isCanonical(url, receipt)) &&
-          Number(receipt.blockNumber) <= (await this.#blockNumber(url, 'finalized'))
+          found !== null &&
+          (found.status === '0x0' || entry.draft.kind === 'evm-cancel') &&
+          (await this.#isCanonical(url, found)) &&
+          Number(found.blockNumber) <= (await this.#blockNumber(url, 'finalized'))
         );
       });
       if (failed) return true;
@@ -158,8 +161,8 @@ export class EvmView implements ChainView {
 
   hasLanded(txHash: string): Promise<boolean> {
     return agreed(this.#network, async (url) => {
-      const receipt = (await this.#call(url, 'eth_getTransactionReceipt', [txHash])) as RawReceipt | null;
-      return receipt !== null && this.#isCanonical(url, receipt);
+      const found = await this.#receipt(url, txHash);
+      return found !== null && this.#isCanonical(url, found);
     });
   }
 
@@ -168,7 +171,7 @@ export class EvmView implements ChainView {
       await opinions(this.#network, async (url) => ({
         needed:
           ((await this.#dearestSweep(url, address, treasury)) * (await this.#gasPrice(url)) * SWEEP_MARGIN) / HUNDRED,
-        held: quantity(await this.#call(url, 'eth_getBalance', [address, 'latest'])),
+        held: await this.#call(url, quantity, 'eth_getBalance', address, 'latest'),
       })),
     );
   }
@@ -177,11 +180,11 @@ export class EvmView implements ChainView {
   async #dearestSweep(url: string, address: string, treasury: string): Promise<bigint> {
     let dearest = 0n;
     for (const { address: to } of this.#network.tokens) {
-      const units = quantity(await this.#call(url, 'eth_call', [{ to, data: BALANCE_CALL + word(address) }, 'latest']));
+      const balanceOf = { to, data: BALANCE_CALL + word(address) };
+      const units = await this.#call(url, quantity, 'eth_call', balanceOf, 'latest');
       if (units === 0n) continue;
-      const gas = quantity(
-        await this.#call(url, 'eth_estimateGas', [{ from: address, to, data: transferCall(treasury, units) }]),
-      );
+      const transfer = { from: address, to, data: transferCall(treasury, units) };
+      const gas = await this.#call(url, quantity, 'eth_estimateGas', transfer);
       dearest = most(dearest, least(gas, MAX_GAS));
     }
     return dearest;
@@ -189,11 +192,9 @@ export class EvmView implements ChainView {
 
   async #gasPrice(url: string): Promise<bigint> {
     const { maxGasPriceGwei, maxPriorityFeeGwei } = this.#limits;
-    const block = (await this.#call(url, 'eth_getBlockByNumber', ['latest', false])) as {
-      baseFeePerGas?: string;
-    } | null;
-    const tip = least(quantity(await this.#call(url, 'eth_maxPriorityFeePerGas', [])), gwei(maxPriorityFeeGwei));
-    return least(quantity(block?.baseFeePerGas ?? '0x0') * 2n + tip, gwei(maxGasPriceGwei));
+    const baseFee = (await this.#block(url, 'latest'))?.baseFeePerGas ?? 0n;
+    const tip = least(await this.#call(url, quantity, 'eth_maxPriorityFeePerGas'), gwei(maxPriorityFeeGwei));
+    return least(baseFee * 2n + tip, gwei(maxGasPriceGwei));
   }
 
   async #isFinal(url: string, block: number): Promise<boolean> {
@@ -203,20 +204,25 @@ export class EvmView implements ChainView {
     );
   }
 
-  async #isCanonical(url: string, receipt: RawReceipt): Promise<boolean> {
-    const block = (await this.#call(url, 'eth_getBlockByNumber', [receipt.blockNumber, false])) as {
-      hash: string;
-    } | null;
-    return block?.hash === receipt.blockHash;
+  async #isCanonical(url: string, { blockNumber, blockHash }: Receipt): Promise<boolean> {
+    return (await this.#block(url, blockNumber))?.hash === blockHash;
   }
 
   async #blockNumber(url: string, tag: 'finalized' | 'latest'): Promise<number> {
-    const block = (await this.#call(url, 'eth_getBlockByNumber', [tag, false])) as { number: string } | null;
-    return block ? Number(block.number) : -1;
+    const found = await this.#block(url, tag);
+    return found ? Number(found.number) : -1;
   }
 
-  #call(url: string, method: string, params: readonly unknown[]): Promise<unknown> {
-    return rpc(this.#network, url, method, params);
+  #block(url: string, at: string): Promise<z.infer<typeof block>> {
+    return this.#call(url, block, 'eth_getBlockByNumber', at, false);
+  }
+
+  #receipt(url: string, txHash: string): Promise<Receipt | null> {
+    return this.#call(url, receipt, 'eth_getTransactionReceipt', txHash);
+  }
+
+  #call<Value>(url: string, form: z.ZodType<Value>, method: string, ...params: unknown[]): Promise<Value> {
+    return rpc(this.#network, url, { method, params }, form);
   }
 }
 
@@ -225,12 +231,6 @@ export const transferCall = (toAddress: string, units: bigint): string =>
   TRANSFER_CALL + word(toAddress) + units.toString(16).padStart(64, '0');
 
 const word = (address: string): string => address.slice(2).toLowerCase().padStart(64, '0');
-
-function quantity(value: unknown): bigint {
-  if (typeof value !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(value))
-    throw new ViewUnavailable('a provider answered with something that is not a number');
-  return BigInt(value);
-}
 
 const accountOf = (address: string): string => evmAddressOf(Buffer.from(address.slice(2), 'hex'));
 const addressOf = (topic: string): string => accountOf(`0x${topic.slice(26)}`);

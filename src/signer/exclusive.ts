@@ -1,5 +1,7 @@
 import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
-import type { SignerRefusal } from '../ports/outgoing-signer.ts';
+import { amountOf } from '../domain/money.ts';
+import type { OutgoingTransaction } from '../ports/outgoing.ts';
+import type { SignerRefusal, SigningRequest } from '../ports/outgoing-signer.ts';
 import type { JournalEntry, SignedEntry } from './journal.ts';
 
 /*
@@ -64,3 +66,16 @@ export function sequenceRefusal(
     ? refusal('stopped', 'sequence_taken', 'the nonce belongs to another transaction')
     : refusal('later', 'sequence_taken', 'the nonce belongs to another sweep');
 }
+
+export const isReleased = (entries: readonly JournalEntry[], id: string): boolean =>
+  entries.some((entry) => entry.kind === 'released' && entry.id === id);
+
+export const sameTerms = (
+  entry: SignedEntry,
+  { kind, fromAddress, toAddress, coin, amount }: OutgoingTransaction,
+): boolean =>
+  JSON.stringify([entry.purpose, entry.fromAddress, entry.toAddress, entry.coin, entry.units]) ===
+  JSON.stringify([kind, fromAddress, toAddress, coin, amountOf(amount).toString()]);
+
+export const sameRequest = (entry: SignedEntry, { order, draft }: SigningRequest): boolean =>
+  sameTerms(entry, order) && JSON.stringify(entry.draft) === JSON.stringify(draft);

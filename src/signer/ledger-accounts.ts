@@ -1,17 +1,12 @@
 import type { AdjustmentEvent } from '../domain/events/adjustment-events.ts';
+import { isOfAdjustments, isOfSession, isOfTreasury } from '../domain/events/of-streams.ts';
 import type { SessionEvent } from '../domain/events/session-events.ts';
-import {
-  isOwed,
-  MOVE_NAMES,
-  OWED_MOVES,
-  type MoveCompleted,
-  type MoveRequested,
-} from '../domain/events/treasury-move-events.ts';
+import { isOwed, isStep, OWED_MOVES, type MoveRequested } from '../domain/events/treasury-move-events.ts';
 import type { TreasuryEvent } from '../domain/events/treasury-events.ts';
 import { DEPOSIT_WALLETS, merchantAccountOf, SUSPENSE, type Posting } from '../domain/ledger.ts';
 import { amountOf, formatAmount, isCoin } from '../domain/money.ts';
 import type { Mode } from '../domain/ids.ts';
-import { ADJUSTMENTS_PREFIX, sessionOfStream } from '../domain/streams.ts';
+import { ADJUSTMENTS_PREFIX, SESSION_PREFIX, TREASURY_PREFIX } from '../domain/streams.ts';
 import type { AuditAnchor } from '../ports/audit.ts';
 import type { OutgoingTransaction } from '../ports/outgoing.ts';
 import type { LedgerEvent, LedgerTaken, SignerRefusal } from '../ports/outgoing-signer.ts';
@@ -28,7 +23,12 @@ import { refusal, standing } from './exclusive.ts';
 import type { JournalEntry } from './journal.ts';
 import { must } from '../domain/must.ts';
 
-/** An open settlement, or return of native coin, in the event log. */
+/** Other streams book nothing. */
+const BOOKED = [SESSION_PREFIX, ADJUSTMENTS_PREFIX, TREASURY_PREFIX];
+const isAsked = isStep(OWED_MOVES, 'Requested');
+const isEnded = isStep(OWED_MOVES, 'Completed', 'Failed');
+
+/** A settlement, or a return of native coin, that the event log asks for and that has not ended. */
 interface OpenMove {
   readonly account: string;
   readonly units: bigint;
@@ -133,17 +133,16 @@ export class LedgerAccounts {
   }
 
   #book(recorded: LedgerEvent): void {
-    const sessionId = sessionOfStream(recorded.stream);
-    if (sessionId !== null) return this.#bookSession(sessionId, recorded);
-    if (recorded.stream.startsWith(ADJUSTMENTS_PREFIX))
-      return this.#bookAdjustment(this.#read(recorded) as AdjustmentEvent);
-    if (!recorded.stream.startsWith('treasury-')) return;
-    const event = this.#read(recorded) as TreasuryEvent;
-    for (const name of OWED_MOVES.map((kind) => MOVE_NAMES[kind])) {
-      if (event.type === `${name}Requested`) this.#ask(event.data as MoveRequested);
-      if (event.type === `${name}Completed` || event.type === `${name}Failed`)
-        this.#moves.delete((event.data as MoveCompleted).moveId);
-    }
+    if (!BOOKED.some((prefix) => recorded.stream.startsWith(prefix))) return;
+    const stored = decodeData({ ...recorded, position: '', hash: '' });
+    if (isOfSession(stored)) this.#bookSession(stored.stream, stored.event, stored.id);
+    else if (isOfAdjustments(stored)) this.#bookAdjustment(stored.event);
+    else if (isOfTreasury(stored)) this.#bookTreasury(stored.event);
+  }
+
+  #bookTreasury(event: TreasuryEvent): void {
+    if (isAsked(event)) this.#ask(event.data);
+    if (isEnded(event)) this.#moves.delete(event.data.moveId);
     const booking = bookTreasuryEvent(
       event,
       (place) => this.#held.get(accountKey(place.mode, place.address, place)) ?? null,
@@ -175,11 +174,11 @@ export class LedgerAccounts {
     }
   }
 
-  #bookSession(sessionId: string, recorded: LedgerEvent): void {
-    const known = this.#sessions.get(sessionId);
+  #bookSession(stream: string, event: SessionEvent, eventId: string): void {
+    const known = this.#sessions.get(stream);
     const before = known === undefined ? null : (JSON.parse(known) as SessionBooks);
-    const { books, draft, further = [] } = bookSessionEvent(before, this.#read(recorded) as SessionEvent, recorded.id);
-    if (books !== before) this.#sessions.set(sessionId, JSON.stringify(books));
+    const { books, draft, further = [] } = bookSessionEvent(before, event, eventId);
+    if (books !== before) this.#sessions.set(stream, JSON.stringify(books));
     for (const each of [...(draft ? [draft] : []), ...further]) this.#post(books.mode, each.postings);
   }
 
@@ -191,10 +190,6 @@ export class LedgerAccounts {
       const owned = ownedAccountOf(mode, posting);
       if (owned !== null) add(this.#owed, owned, -units);
     }
-  }
-
-  #read(recorded: LedgerEvent) {
-    return decodeData({ ...recorded, position: '', hash: '' }).event;
   }
 
   /**

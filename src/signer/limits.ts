@@ -87,7 +87,7 @@ export function takenByDeposit(entries: readonly JournalEntry[]): Map<string, bi
   return taken;
 }
 
-export const signatureOf = (entry: SignedEntry): Signature => ({
+export const signatureOf = (entry: Pick<SignedEntry, 'txHash' | 'signedBytes' | 'seq' | 'hash'>): Signature => ({
   ok: true,
   txHash: entry.txHash,
   signedBytes: entry.signedBytes,

@@ -1,9 +1,7 @@
-import { hash } from 'node:crypto';
-import { join } from 'node:path';
 import type { JournalPlace } from '../domain/events/transaction-draft.ts';
 import type { Mode } from '../domain/ids.ts';
 import { amountOf, formatAmount } from '../domain/money.ts';
-import { nativeLimitsOf, type NativeLimits } from '../domain/native-limits.ts';
+import { nativeLimitsOf } from '../domain/native-limits.ts';
 import { addressFamilyOf, NETWORKS, type Network } from '../domain/networks.ts';
 import type { OutgoingTransaction } from '../ports/outgoing.ts';
 import type {
@@ -15,17 +13,16 @@ import type {
   SignerVerdict,
   SigningRequest,
 } from '../ports/outgoing-signer.ts';
-import type { PayoutNetwork, PayoutRules } from '../ports/signer-protocol.ts';
+import type { PayoutRules } from '../ports/signer-protocol.ts';
 import { crashPoint } from '../runtime/util/crash-point.ts';
 import { InTurn } from '../runtime/util/in-turn.ts';
 import { openOutflows } from './approval-text.ts';
 import { Approvals } from './approvals.ts';
 import { ViewUnavailable, type ChainView } from './chain-view.ts';
-import { EvmView } from './evm-view.ts';
-import { bytesOf, refusal, sequenceRefusal, without } from './exclusive.ts';
-import { Journal, JournalBroken, placeOf, type JournalEntry, type SignedEntry } from './journal.ts';
+import { bytesOf, isReleased, refusal, sameRequest, sameTerms, sequenceRefusal, without } from './exclusive.ts';
+import { JournalBroken, placeOf, type JournalEntry, type SignedEntry } from './journal.ts';
 import { isIdTaken, isStopped, signatureOf, stopRefusal, usedCaps } from './limits.ts';
-import { changesOf, limitsOf, stricter, withLimits, type Limits } from './limits-in-force.ts';
+import { changesOf } from './limits-in-force.ts';
 import { LedgerAccounts } from './ledger-accounts.ts';
 import { holdsPlace, newestPlaces, placesOn } from './ledger-places.ts';
 import { feeRefusal, isPaidByTreasury, nativeRefusal, nativeRoomRefusal, type NativeParts } from './native-rules.ts';
@@ -33,11 +30,10 @@ import { feeOfReturnRefusal } from './native-return-rules.ts';
 import { signedBytesOf } from './outgoing-bytes.ts';
 import { POLICIES } from './policies.ts';
 import type { Judged } from './policy.ts';
-import type { SignerAccount } from './signer-account.ts';
+import { openAccount, type SignerAccount } from './signer-account.ts';
 import type { SigningWallet } from './signing-wallet.ts';
 import { signedAfter } from './signed-after.ts';
-import { SolanaView } from './solana-view.ts';
-import { TronView } from './tron-view.ts';
+import { viewOf } from './views.ts';
 import { must } from '../domain/must.ts';
 
 /**
@@ -64,7 +60,7 @@ export class Outgoing {
   ) {
     this.ledger = ledger;
     this.#nowMs = nowMs;
-    this.#accounts = new Map([...wallets].map(([mode, wallet]) => [mode, accountOf(rules, mode, wallet, nowMs())]));
+    this.#accounts = new Map([...wallets].map(([mode, wallet]) => [mode, openAccount(rules, mode, wallet, nowMs())]));
     this.#views = new Map(
       rules.networks.map((network) => [
         `${network.mode}/${network.network}`,
@@ -213,7 +209,7 @@ export class Outgoing {
     } as const;
     const entry = journal.append(fact, this.#nowMs());
     crashPoint('signer-after-journal');
-    return signatureOf(entry as SignedEntry);
+    return signatureOf({ ...signed, seq: entry.seq, hash: entry.hash });
   }
 
   async #first(
@@ -348,53 +344,3 @@ function asRefusal(error: unknown): SignerRefusal {
   if (error instanceof JournalBroken) return refusal('stopped', 'journal_broken', error.message);
   throw error;
 }
-
-function viewOf(network: PayoutNetwork, limits: NativeLimits): ChainView {
-  switch (network.network) {
-    case 'ethereum':
-    case 'bsc':
-      return new EvmView(network, limits);
-    case 'tron':
-      return new TronView(network);
-    case 'solana':
-      return new SolanaView(network);
-  }
-}
-
-/** A limit that is new to the journal or stricter than before applies at once. */
-function accountOf(rules: PayoutRules, mode: Mode, wallet: SigningWallet, nowMs: number): SignerAccount {
-  const journal = Journal.open(journalPath(rules, mode, wallet));
-  const wanted = limitsOf(rules, mode);
-  const approved = (): Limits | undefined => journal.entries.findLast((entry) => entry.kind === 'limits')?.limits;
-  const before = approved();
-  const inForce = before ? stricter(before, wanted) : wanted;
-  if (JSON.stringify(before) !== JSON.stringify(inForce))
-    journal.append({ kind: 'limits', limits: inForce, approvers: [] }, nowMs);
-  return {
-    ...{ wallet, journal, wanted },
-    get limits() {
-      return stricter(must(approved()), wanted);
-    },
-    get rules() {
-      return withLimits(rules, mode, this.limits);
-    },
-  };
-}
-
-/** One journal per wallet, whichever data directory is used with it. */
-function journalPath(rules: PayoutRules, mode: Mode, wallet: SigningWallet): string {
-  return join(
-    rules.journalDirectory,
-    `payouts-${mode}-${hash('sha256', wallet.treasury.evm, 'hex').slice(0, 16)}.jsonl`,
-  );
-}
-
-const isReleased = (entries: readonly JournalEntry[], id: string): boolean =>
-  entries.some((entry) => entry.kind === 'released' && entry.id === id);
-
-const sameTerms = (entry: SignedEntry, { kind, fromAddress, toAddress, coin, amount }: OutgoingTransaction): boolean =>
-  JSON.stringify([entry.purpose, entry.fromAddress, entry.toAddress, entry.coin, entry.units]) ===
-  JSON.stringify([kind, fromAddress, toAddress, coin, amountOf(amount).toString()]);
-
-const sameRequest = (entry: SignedEntry, { order, draft }: SigningRequest): boolean =>
-  sameTerms(entry, order) && JSON.stringify(entry.draft) === JSON.stringify(draft);

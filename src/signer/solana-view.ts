@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { fromTokenUnits } from '../domain/money.ts';
 import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
 import { NATIVE_COIN, NATIVE_DECIMALS } from '../domain/networks.ts';
@@ -17,40 +18,40 @@ import {
 import { excludeEachOther } from './exclusive.ts';
 import { must } from '../domain/must.ts';
 
-interface TokenBalance {
-  readonly accountIndex: number;
-  readonly mint: string;
-  readonly owner?: string;
-  readonly programId?: string;
-  readonly uiTokenAmount: { readonly amount: string };
-}
-interface RawTransaction {
-  readonly transaction: {
-    readonly signatures: readonly string[];
-    readonly message: {
-      readonly accountKeys: readonly string[];
-      readonly header: { readonly numRequiredSignatures: number };
-    };
-  };
-  readonly meta: {
-    readonly err: unknown;
-    readonly fee: number;
-    readonly preBalances: readonly number[];
-    readonly postBalances: readonly number[];
-    readonly loadedAddresses?: { readonly writable: readonly string[]; readonly readonly: readonly string[] };
-    readonly preTokenBalances?: readonly TokenBalance[];
-    readonly postTokenBalances?: readonly TokenBalance[];
-  } | null;
-}
+const tokenBalance = z.object({
+  accountIndex: z.number(),
+  mint: z.string(),
+  owner: z.string().nullish(),
+  programId: z.string().nullish(),
+  uiTokenAmount: z.object({ amount: z.string() }),
+});
+const message = z.object({
+  accountKeys: z.array(z.string()),
+  header: z.object({ numRequiredSignatures: z.number() }),
+});
+const meta = z.object({
+  err: z.unknown(),
+  fee: z.number(),
+  preBalances: z.array(z.number()),
+  postBalances: z.array(z.number()),
+  loadedAddresses: z.object({ writable: z.array(z.string()), readonly: z.array(z.string()) }).nullish(),
+  preTokenBalances: z.array(tokenBalance).nullish(),
+  postTokenBalances: z.array(tokenBalance).nullish(),
+});
+type Meta = z.infer<typeof meta>;
+const transaction = z
+  .object({ transaction: z.object({ signatures: z.array(z.string()), message }), meta: meta.nullable() })
+  .nullable();
+const account = z.object({
+  value: z.object({ owner: z.string(), data: z.tuple([z.string(), z.string()]) }).nullable(),
+});
+const statuses = z.object({
+  value: z.array(z.object({ err: z.unknown(), confirmationStatus: z.string().nullish() }).nullable()),
+});
 
 const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 
-interface RawAccount {
-  readonly owner: string;
-  readonly data: readonly [string, string];
-}
-
-/** The signer's view of Solana; only what is finalised counts. */
+/** Solana as the signer sees it; only what is finalized counts. */
 export class SolanaView implements ChainView {
   readonly #network: PayoutNetwork;
 
@@ -61,14 +62,14 @@ export class SolanaView implements ChainView {
   async findDeposit(proof: DepositProof): Promise<FoundDeposit | null> {
     return agreed(this.#network, async (url) => {
       const finalized = await this.#transaction(url, proof.txHash, 'finalized');
-      const transaction = finalized ?? (await this.#transaction(url, proof.txHash, 'confirmed'));
-      if (!transaction?.meta || transaction.meta.err !== null) return null;
-      const deltas = deltasOf(transaction.meta);
+      const found = finalized ?? (await this.#transaction(url, proof.txHash, 'confirmed'));
+      if (!found?.meta || found.meta.err !== null) return null;
+      const deltas = deltasOf(found.meta);
       const own = deltas.find(({ accountIndex }) => accountIndex === proof.logIndex);
       const token = this.#network.tokens.find(({ address }) => address === own?.mint);
       if (!own || !token || own.owner !== proof.toAddress || own.units <= 0n) return null;
       return {
-        depositKey: `solana:${transaction.transaction.signatures[0]}:${own.accountIndex}`,
+        depositKey: `solana:${found.transaction.signatures[0]}:${own.accountIndex}`,
         coin: token.coin,
         units: fromTokenUnits(own.units, token.decimals),
         payer: payerOf(deltas, own.mint),
@@ -84,10 +85,9 @@ export class SolanaView implements ChainView {
   }: Pick<NativeTransfer, 'txHash' | 'toAddress'>): Promise<FoundNativeTransfer | null> {
     return agreed(this.#network, async (url) => {
       const finalized = await this.#transaction(url, txHash, 'finalized');
-      const transaction = finalized ?? (await this.#transaction(url, txHash, 'confirmed'));
-      if (!transaction?.meta || transaction.meta.err !== null || transaction.transaction.signatures[0] !== txHash)
-        return null;
-      const { lamports, senders } = lamportsMoved(transaction.transaction.message, transaction.meta, toAddress);
+      const found = finalized ?? (await this.#transaction(url, txHash, 'confirmed'));
+      if (!found?.meta || found.meta.err !== null || found.transaction.signatures[0] !== txHash) return null;
+      const { lamports, senders } = lamportsMoved(found.transaction.message, found.meta, toAddress);
       if (lamports <= 0n) return null;
       return {
         fromAddress: senders.length === 1 ? must(senders[0]) : null,
@@ -132,9 +132,7 @@ export class SolanaView implements ChainView {
     const stored = await agreed(this.#network, async (url) => {
       const options = { encoding: 'base64', commitment: 'finalized' };
       const address = nonceAccountOf(treasury, draft.nonceIndex);
-      const { value } = (await rpc(this.#network, url, 'getAccountInfo', [address, options])) as {
-        value: RawAccount | null;
-      };
+      const { value } = await this.#call(url, account, 'getAccountInfo', address, options);
       return value && storedNonce({ owner: value.owner, data: Buffer.from(value.data[0], 'base64') }, treasury);
     });
     return stored === draft.nonce ? null : `the nonce is not the one in account ${draft.nonceIndex} of the treasury`;
@@ -150,13 +148,9 @@ export class SolanaView implements ChainView {
     if (!entries.every(({ draft }) => excludeEachOther(draft, must(entries[0]).draft))) return false;
     for (const { txHash } of entries) {
       const failed = await agreed(this.#network, async (url) => {
-        const answer = (await rpc(this.#network, url, 'getSignatureStatuses', [
-          [txHash],
-          { searchTransactionHistory: true },
-        ])) as {
-          value: readonly ({ err: unknown; confirmationStatus: string } | null)[];
-        };
-        const status = answer.value[0];
+        const options = { searchTransactionHistory: true };
+        const { value } = await this.#call(url, statuses, 'getSignatureStatuses', [txHash], options);
+        const status = value[0];
         return status?.confirmationStatus === 'finalized' && status.err !== null;
       });
       if (failed) return true;
@@ -164,11 +158,13 @@ export class SolanaView implements ChainView {
     return false;
   }
 
-  #transaction(url: string, txHash: string, commitment: string): Promise<RawTransaction | null> {
-    return rpc(this.#network, url, 'getTransaction', [
-      txHash,
-      { commitment, encoding: 'json', maxSupportedTransactionVersion: 1 },
-    ]) as Promise<RawTransaction | null>;
+  #transaction(url: string, txHash: string, commitment: string): Promise<z.infer<typeof transaction>> {
+    const options = { commitment, encoding: 'json', maxSupportedTransactionVersion: 1 };
+    return this.#call(url, transaction, 'getTransaction', txHash, options);
+  }
+
+  #call<Value>(url: string, form: z.ZodType<Value>, method: string, ...params: unknown[]): Promise<Value> {
+    return rpc(this.#network, url, { method, params }, form);
   }
 }
 
@@ -179,9 +175,9 @@ interface Delta {
   readonly units: bigint;
 }
 
-function deltasOf({ preTokenBalances, postTokenBalances }: NonNullable<RawTransaction['meta']>): Delta[] {
+function deltasOf({ preTokenBalances, postTokenBalances }: Meta): Delta[] {
   const deltas = new Map<number, Delta>();
-  const add = (balance: TokenBalance, sign: bigint): void => {
+  const add = (balance: z.infer<typeof tokenBalance>, sign: bigint): void => {
     if (balance.programId !== TOKEN_PROGRAM) return;
     const known = deltas.get(balance.accountIndex);
     const units = (known?.units ?? 0n) + sign * BigInt(balance.uiTokenAmount.amount);
@@ -197,17 +193,19 @@ function deltasOf({ preTokenBalances, postTokenBalances }: NonNullable<RawTransa
   return [...deltas.values()];
 }
 
-type Message = RawTransaction['transaction']['message'];
-
 /**
  * The address's gain, and the signer among those that lost lamports other than the fee; null if one of them did not
  * sign.
  */
-function lamportsMoved({ accountKeys, header }: Message, meta: NonNullable<RawTransaction['meta']>, toAddress: string) {
-  const keys = [...accountKeys, ...(meta.loadedAddresses?.writable ?? []), ...(meta.loadedAddresses?.readonly ?? [])];
+function lamportsMoved(
+  { accountKeys, header }: z.infer<typeof message>,
+  { loadedAddresses, postBalances, preBalances, fee }: Meta,
+  toAddress: string,
+) {
+  const keys = [...accountKeys, ...(loadedAddresses?.writable ?? []), ...(loadedAddresses?.readonly ?? [])];
   const changes = keys.map((_, index) => {
-    const gained = BigInt(meta.postBalances[index] ?? 0) - BigInt(meta.preBalances[index] ?? 0);
-    return index === 0 ? gained + BigInt(meta.fee) : gained;
+    const gained = BigInt(postBalances[index] ?? 0) - BigInt(preBalances[index] ?? 0);
+    return index === 0 ? gained + BigInt(fee) : gained;
   });
   const place = keys.indexOf(toAddress);
   const losers = [...keys.keys()].filter((index) => must(changes[index]) < 0n);

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { fromTokenUnits, least, most } from '../domain/money.ts';
 import { NATIVE_COIN, NATIVE_DECIMALS } from '../domain/networks.ts';
 import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
@@ -19,33 +20,51 @@ import {
   type SweepGas,
 } from './chain-view.ts';
 import { accountOf, signedExpirationMs } from './tron-bytes.ts';
-import { must } from '../domain/must.ts';
 
-interface Info {
-  readonly id?: string;
-  readonly result?: string;
-  readonly receipt?: { readonly result?: string };
-  readonly log?: readonly { readonly address?: string; readonly topics?: readonly string[]; readonly data?: string }[];
-}
-interface RawTransaction {
-  readonly txID?: string;
-  readonly ret?: readonly { readonly contractRet?: string }[];
-  readonly raw_data?: {
-    readonly contract?: readonly {
-      readonly type?: string;
-      readonly parameter?: {
-        readonly value?: { readonly owner_address?: string; readonly to_address?: string; readonly amount?: number };
-      };
-    }[];
-  };
-}
-interface ChainParameters {
-  readonly chainParameter?: readonly { readonly key: string; readonly value?: number }[];
-}
-interface ConstantAnswer {
-  readonly constant_result?: readonly string[];
-  readonly energy_used?: number;
-}
+/** Nodes answer `Error` with status 200; that is not the empty answer for what they do not have. */
+const answer = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
+  z.object({ ...shape, Error: z.undefined().optional() });
+const info = answer({
+  id: z.string().optional(),
+  result: z.string().optional(),
+  receipt: z.object({ result: z.string().optional() }).optional(),
+  log: z
+    .array(
+      z.object({
+        address: z.string().default(''),
+        topics: z.array(z.string()).default([]),
+        data: z.string().default(''),
+      }),
+    )
+    .default([]),
+});
+type Info = z.infer<typeof info>;
+/** A transfer of TRX has all three; other contracts have fields of their own. */
+const value = z.object({
+  owner_address: z.string().default(''),
+  to_address: z.string().default(''),
+  amount: z.unknown(),
+});
+const transaction = answer({
+  txID: z.string().optional(),
+  ret: z.array(z.object({ contractRet: z.string().optional() })).default([]),
+  raw_data: z
+    .object({
+      contract: z
+        .array(z.object({ type: z.string().optional(), parameter: z.object({ value }).optional() }))
+        .default([]),
+    })
+    .optional(),
+});
+const chainParameters = answer({
+  chainParameter: z.array(z.object({ key: z.string(), value: z.number().default(0) })).default([]),
+});
+const account = answer({ balance: z.number().default(0) });
+const constantAnswer = answer({
+  constant_result: z.array(z.string()).default([]),
+  energy_used: z.number().default(0),
+});
+const newestBlock = answer({ block_header: z.object({ raw_data: z.object({ timestamp: z.number().default(0) }) }) });
 type View = 'wallet' | 'walletsolidity';
 
 /** Keccak-256 of `Transfer(address,address,uint256)`. */
@@ -59,7 +78,10 @@ const MAX_LIFETIME_MS = 24 * 3_600_000;
 const SWEEP_ENERGY_FACTOR = 2n;
 const SWEEP_BANDWIDTH_SUN = 500_000n;
 const SUN = 10n ** 12n;
-/** Receipt and block may come from different machines of a provider, which are assumed to lag less than this. */
+const NOTHING = { owner_address: '', to_address: '', amount: 0 };
+/**
+ * A provider may ask another machine for the receipt than for the block; that one is believed to lag less than this.
+ */
 const BALANCER_LAG_MS = 60_000;
 
 /** The signer's view of TRON; only what is solidified counts. */
@@ -76,18 +98,19 @@ export class TronView implements ChainView {
         await this.#info(url, 'walletsolidity', proof.txHash),
         await this.#info(url, 'wallet', proof.txHash),
       ];
-      const info = solid ?? newest;
-      const log = info && succeeded(info) ? info.log?.[proof.logIndex] : undefined;
+      const found = solid ?? newest;
+      const log = found && succeeded(found) ? found.log[proof.logIndex] : undefined;
       const token = this.#network.tokens.find(({ address }) => address === addressOf(log?.address ?? ''));
-      if (!log || !token || log.topics?.length !== 3 || log.topics[0] !== TRANSFER_TOPIC || !WORD.test(log.data ?? ''))
-        return null;
-      if (addressOf(must(log.topics[2])) !== proof.toAddress) return null;
+      if (!log || !token || !WORD.test(log.data)) return null;
+      const [topic, from, to, ...others] = log.topics;
+      if (topic !== TRANSFER_TOPIC || from === undefined || to === undefined || others.length > 0) return null;
+      if (addressOf(to) !== proof.toAddress) return null;
       return {
-        depositKey: `tron:${must(must(info).id).toLowerCase()}:${proof.logIndex}`,
+        depositKey: `tron:${proof.txHash.toLowerCase()}:${proof.logIndex}`,
         coin: token.coin,
         units: fromTokenUnits(BigInt(`0x${log.data}`), token.decimals),
         // Minted money has no payer.
-        payer: /^0+$/.test(must(log.topics[1])) ? null : addressOf(must(log.topics[1])),
+        payer: /^0+$/.test(from) ? null : addressOf(from),
         final: solid !== null,
       };
     });
@@ -103,18 +126,17 @@ export class TronView implements ChainView {
         await this.#transfer(url, 'walletsolidity', txHash),
         await this.#transfer(url, 'wallet', txHash),
       ];
-      const { owner_address: from = '', to_address: to = '', amount = 0 } = solid ?? newest ?? {};
-      if (addressOf(to) !== toAddress || !Number.isSafeInteger(amount) || amount <= 0) return null;
+      const { owner_address: from, to_address: to, amount } = solid ?? newest ?? NOTHING;
+      if (addressOf(to) !== toAddress || typeof amount !== 'number' || !Number.isSafeInteger(amount) || amount <= 0)
+        return null;
       return { fromAddress: addressOf(from), units: BigInt(amount) * SUN, final: solid !== null };
     });
   }
 
-  async #transfer(url: string, view: View, txHash: string) {
-    const { txID, ret, raw_data } = (await this.#ask(url, view, 'gettransactionbyid', {
-      value: txHash,
-    })) as RawTransaction;
-    const contract = raw_data?.contract?.[0];
-    return txID === txHash && ret?.[0]?.contractRet === 'SUCCESS' && contract?.type === 'TransferContract'
+  async #transfer(url: string, view: View, txHash: string): Promise<z.infer<typeof value> | null> {
+    const { txID, ret, raw_data } = await this.#ask(url, `${view}/gettransactionbyid`, { value: txHash }, transaction);
+    const contract = raw_data?.contract[0];
+    return txID === txHash && ret[0]?.contractRet === 'SUCCESS' && contract?.type === 'TransferContract'
       ? (contract.parameter?.value ?? null)
       : null;
   }
@@ -141,9 +163,7 @@ export class TronView implements ChainView {
     return cautiousGas(
       await opinions(this.#network, async (url) => {
         const energySun = await this.#dearestSweep(url, address, treasury);
-        const { balance = 0 } = (await this.#ask(url, 'wallet', 'getaccount', { address: hexOf(address) })) as {
-          balance?: number;
-        };
+        const { balance } = await this.#ask(url, 'wallet/getaccount', { address: hexOf(address) }, account);
         const needed =
           energySun === null ? 0n : least(energySun * SWEEP_ENERGY_FACTOR, BigInt(MAX_FEE_LIMIT)) + SWEEP_BANDWIDTH_SUN;
         return { needed: needed * SUN, held: BigInt(balance) * SUN };
@@ -154,39 +174,27 @@ export class TronView implements ChainView {
   /** Sun for the energy of the address's token that needs the most; null if it holds none. */
   async #dearestSweep(url: string, address: string, treasury: string): Promise<bigint | null> {
     let dearest: bigint | null = null;
-    const { chainParameter = [] } = (await this.#ask(url, 'wallet', 'getchainparameters', {})) as ChainParameters;
+    const { chainParameter } = await this.#ask(url, 'wallet/getchainparameters', {}, chainParameters);
     const price = chainParameter.find(({ key }) => key === 'getEnergyFee')?.value ?? 0;
     for (const token of this.#network.tokens) {
       const held = await this.#constant(url, address, token.address, 'balanceOf(address)', wordOf(address));
-      const units = BigInt(`0x${held.constant_result?.[0] ?? '0'}`);
+      const units = BigInt(`0x${held.constant_result[0] ?? '0'}`);
       if (units === 0n) continue;
       const parameter = wordOf(treasury) + units.toString(16).padStart(64, '0');
-      const { energy_used = 0 } = await this.#constant(
-        url,
-        address,
-        token.address,
-        'transfer(address,uint256)',
-        parameter,
-      );
-      dearest = most(dearest ?? 0n, BigInt(energy_used) * BigInt(price));
+      const sent = await this.#constant(url, address, token.address, 'transfer(address,uint256)', parameter);
+      dearest = most(dearest ?? 0n, BigInt(sent.energy_used) * BigInt(price));
     }
     return dearest;
   }
 
-  #constant(
-    url: string,
-    owner: string,
-    contract: string,
-    selector: string,
-    parameter: string,
-  ): Promise<ConstantAnswer> {
+  #constant(url: string, owner: string, contract: string, selector: string, parameter: string) {
     const call = {
       owner_address: hexOf(owner),
       contract_address: hexOf(contract),
       function_selector: selector,
       parameter,
     };
-    return this.#ask(url, 'wallet', 'triggerconstantcontract', call) as Promise<ConstantAnswer>;
+    return this.#ask(url, 'wallet/triggerconstantcontract', call, constantAnswer);
   }
 
   /** The bytes themselves make two transactions unique. */
@@ -214,21 +222,19 @@ export class TronView implements ChainView {
    * solidified block; or, with `failedCounts`, in one without effect.
    */
   async #isDead(url: string, { txHash, signedBytes }: JournaledBytes, failedCounts: boolean): Promise<boolean> {
-    const block = (await this.#ask(url, 'walletsolidity', 'getnowblock', {})) as {
-      block_header?: { raw_data?: { timestamp?: number } };
-    };
-    const info = await this.#info(url, 'walletsolidity', txHash);
-    if (info !== null) return failedCounts && !succeeded(info);
-    return (block.block_header?.raw_data?.timestamp ?? 0) >= signedExpirationMs(signedBytes, txHash) + BALANCER_LAG_MS;
+    const { block_header: newest } = await this.#ask(url, 'walletsolidity/getnowblock', {}, newestBlock);
+    const found = await this.#info(url, 'walletsolidity', txHash);
+    if (found !== null) return failedCounts && !succeeded(found);
+    return newest.raw_data.timestamp >= signedExpirationMs(signedBytes, txHash) + BALANCER_LAG_MS;
   }
 
   async #info(url: string, view: View, txHash: string): Promise<Info | null> {
-    const info = (await this.#ask(url, view, 'gettransactioninfobyid', { value: txHash })) as Info;
-    return info.id === txHash ? info : null;
+    const found = await this.#ask(url, `${view}/gettransactioninfobyid`, { value: txHash }, info);
+    return found.id === txHash ? found : null;
   }
 
-  #ask(url: string, view: View, call: string, body: object): Promise<unknown> {
-    return postJson(this.#network, `${url.replace(/\/$/, '')}/${view}/${call}`, body);
+  #ask<Value>(url: string, path: `${View}/${string}`, body: object, form: z.ZodType<Value>): Promise<Value> {
+    return postJson(this.#network, `${url.replace(/\/$/, '')}/${path}`, body, form);
   }
 }
 
@@ -236,7 +242,7 @@ export class TronView implements ChainView {
 const hexOf = (address: string): string => accountOf(address).toString('hex');
 const wordOf = (address: string): string => accountOf(address).subarray(1).toString('hex').padStart(64, '0');
 
-const succeeded = (info: Info): boolean => info.receipt?.result === 'SUCCESS' && info.result !== 'FAILED';
+const succeeded = ({ receipt, result }: Info): boolean => receipt?.result === 'SUCCESS' && result !== 'FAILED';
 
 /** From the hex notations of nodes: 20 bytes, 21 bytes with `41`, or a 32-byte log word. */
 function addressOf(hex: string): string | null {

@@ -1,6 +1,7 @@
 import type { EvidenceKind } from '../../src/domain/claims.ts';
 import type { ClaimFiled, RefundClaim } from '../../src/domain/events/claim-events.ts';
-import type { SessionEvent, Valuation } from '../../src/domain/events/session-events.ts';
+import type { SessionEvent } from '../../src/domain/events/session-events.ts';
+import type { Valuation } from '../../src/domain/events/coin-events.ts';
 import { formatAmount } from '../../src/domain/money.ts';
 import { accept, refuse, type Decision, type Refusal } from '../../src/domain/result.ts';
 import { depositsOfClaim, person } from './claims.ts';

@@ -1,5 +1,5 @@
 import type { ClaimFiled, ClaimRejected } from '../../src/domain/events/claim-events.ts';
-import type { RefundRequested } from '../../src/domain/events/session-events.ts';
+import type { RefundRequested } from '../../src/domain/events/refund-events.ts';
 import { amountOf } from '../../src/domain/money.ts';
 import { addressFamilyOf, comparableAddress, type Network } from '../../src/domain/networks.ts';
 import {

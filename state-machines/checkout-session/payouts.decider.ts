@@ -1,13 +1,13 @@
 import type { RefundFailureReason } from '../../src/domain/events/refund-failures.ts';
+import type { SessionEvent } from '../../src/domain/events/session-events.ts';
+import type { Valuation } from '../../src/domain/events/coin-events.ts';
 import type {
   RefundPayoutFailed,
   RefundPayoutLanded,
   RefundPayoutReplaced,
   RefundPayoutReverted,
   RefundPayoutSigned,
-  SessionEvent,
-  Valuation,
-} from '../../src/domain/events/session-events.ts';
+} from '../../src/domain/events/refund-events.ts';
 import { formatAmount } from '../../src/domain/money.ts';
 import { accept, refuse, type Decision } from '../../src/domain/result.ts';
 import { foldPayoutFailed } from './refunds.ts';

@@ -1,4 +1,4 @@
-import type { RefundLeg, RefundRequested } from '../../src/domain/events/session-events.ts';
+import type { RefundLeg, RefundRequested } from '../../src/domain/events/refund-events.ts';
 import { formatAmount, fromTokenUnits, least, amountOf, type Coin } from '../../src/domain/money.ts';
 import type { Network } from '../../src/domain/networks.ts';
 import { refundableOf } from '../../src/domain/refundable.ts';

@@ -1,5 +1,6 @@
 import type { EventOf } from '../../src/domain/events/domain-event.ts';
-import type { RefundPayoutSigned, SessionEvent } from '../../src/domain/events/session-events.ts';
+import type { SessionEvent } from '../../src/domain/events/session-events.ts';
+import type { RefundPayoutSigned } from '../../src/domain/events/refund-events.ts';
 import { isCancelling } from '../../src/domain/events/transaction-draft.ts';
 import { amountOf } from '../../src/domain/money.ts';
 import { foldClaimApproved, paysItsClaim } from './claims.ts';

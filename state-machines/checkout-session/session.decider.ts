@@ -2,12 +2,12 @@ import type {
   DepositFacts,
   DepositConfirmed,
   DepositReverted,
-  RefundLeg,
   SessionCreated,
   SessionEvent,
   SessionExpired,
-  Valuation,
 } from '../../src/domain/events/session-events.ts';
+import type { Valuation } from '../../src/domain/events/coin-events.ts';
+import type { RefundLeg } from '../../src/domain/events/refund-events.ts';
 import type { RefundId } from '../../src/domain/ids.ts';
 import { COINS, formatAmount, type Coin } from '../../src/domain/money.ts';
 import type { Network } from '../../src/domain/networks.ts';

@@ -5,9 +5,6 @@ import type {
   DepositDetected,
   DepositKind,
   PaymentOption,
-  RefundLeg,
-  RefundPayoutSigned,
-  RefundRequested,
   SessionCancelled,
   SessionCreated,
   SessionExpired,
@@ -15,6 +12,7 @@ import type {
   SessionPaid,
   TransferCredited,
 } from '../../src/domain/events/session-events.ts';
+import type { RefundLeg, RefundPayoutSigned, RefundRequested } from '../../src/domain/events/refund-events.ts';
 import { amountOf, type Coin, most } from '../../src/domain/money.ts';
 import { refundableOf } from '../../src/domain/refundable.ts';
 import type { Sender } from '../../src/domain/senders.ts';

@@ -1,9 +1,5 @@
-import type {
-  DepositPutBack,
-  SessionEvent,
-  TransferCredited,
-  Valuation,
-} from '../../src/domain/events/session-events.ts';
+import type { DepositPutBack, SessionEvent, TransferCredited } from '../../src/domain/events/session-events.ts';
+import type { Valuation } from '../../src/domain/events/coin-events.ts';
 import type { MerchantId, Mode } from '../../src/domain/ids.ts';
 import { accept, refuse, type Decision } from '../../src/domain/result.ts';
 import { paymentOf } from './payment.ts';

@@ -25,7 +25,7 @@ import { Merchants } from '../../src/features/merchants/merchants.ts';
 import { createSession } from '../../src/features/sessions/create.ts';
 import { merchantRoutes } from '../../src/http/routes/merchant.routes.ts';
 import { changeMerchantBody } from '../../src/http/schemas/merchant.schema.ts';
-import type { NewMerchant } from '../../src/features/merchants/merchants.ts';
+import type { NewMerchant } from '../../src/features/merchants/new-key.ts';
 import { ManualClock } from '../support/price-feed.ts';
 import { caller, order, sessionWorld } from '../support/session-world.ts';
 

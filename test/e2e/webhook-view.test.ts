@@ -5,11 +5,13 @@ import type { NotificationId } from '../../src/domain/ids.ts';
 import { NOTIFICATION_TYPES } from '../../src/domain/notification-types.ts';
 import { webhookRoutes, type WebhookApi } from '../../src/http/routes/webhooks.routes.ts';
 import { presentDeliveryDetail } from '../../src/http/presenters/delivery.presenter.ts';
-import { deliveryDetail, webhookEvent } from '../../src/http/schemas/webhook.schema.ts';
+import { deliveryDetail } from '../../src/http/schemas/webhook.schema.ts';
+import { webhookEvent } from '../../src/http/schemas/event-bodies.schema.ts';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
 import type { Caller } from '../../src/features/shared/merchant-api.ts';
 import { Idempotency } from '../../src/features/shared/idempotency.ts';
-import type { DeliveryListing } from '../../src/features/webhooks/lists.ts';
+import type { Listing } from '../../src/features/shared/list-page.ts';
+import type { DeliverySummary } from '../../src/features/webhooks/views.ts';
 import { MerchantWebhooks } from '../../src/features/webhooks/webhooks.ts';
 import { ProjectionRunner } from '../../src/runtime/projections/runner.ts';
 import { webhookDeliveries } from '../../projections/webhooks/deliveries.projection.ts';
@@ -172,7 +174,7 @@ describe('the list of deliveries', () => {
     ).toHaveLength(3);
     const walked: string[] = [];
     for (let cursor: string | null = ''; cursor !== null;) {
-      const page: DeliveryListing = valueOf(await webhooks.list(mine, { page: 1, pageSize: 3, cursor }));
+      const page: Listing<DeliverySummary> = valueOf(await webhooks.list(mine, { page: 1, pageSize: 3, cursor }));
       walked.push(...page.rows.map((row) => row.notificationId));
       cursor = page.pagination.next_cursor;
       if (walked.length === 3) await world.cancelled(99);

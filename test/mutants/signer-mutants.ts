@@ -18,7 +18,7 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
     without: 'one writing of the name of a deposit',
     changes: [
       change('network-fields.ts', 'regex(/^0x[0-9a-f]{64}$/)', 'regex(/^\\s*(0x|0X)?[0-9a-fA-F]{64}$/)'),
-      change('evm-view.ts', '${receipt.transactionHash.toLowerCase()}', '${proof.txHash}'),
+      change('evm-view.ts', '${found.transactionHash.toLowerCase()}', '${proof.txHash}'),
     ],
     foundBy: ['gets one refund of a deposit'],
   },

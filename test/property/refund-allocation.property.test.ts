@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { RefundLeg, SessionEvent } from '../../src/domain/events/session-events.ts';
+import type { SessionEvent } from '../../src/domain/events/session-events.ts';
+import type { RefundLeg } from '../../src/domain/events/refund-events.ts';
 import type { RefundId } from '../../src/domain/ids.ts';
 import { amountOf, formatAmount, fromTokenUnits, toTokenUnits } from '../../src/domain/money.ts';
 import { sessionTable } from '../../src/features/shared/handlers/session-handler.ts';

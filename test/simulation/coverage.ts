@@ -1,4 +1,4 @@
-import { EVENT_TYPES } from '../../src/runtime/commands/codec.ts';
+import { EVENT_TYPES } from '../../src/runtime/commands/event-versions.ts';
 import { SOUND } from './chain/simulated-provider.ts';
 import { RECEIVER_BEHAVIOURS } from './edges/receiver.ts';
 import { FAULT_KINDS, OPERATOR_ACTS, type Step } from './plan/plan.ts';

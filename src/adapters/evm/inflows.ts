@@ -4,19 +4,12 @@ import type { SeenInflow, SoughtInflows, StrangersAmong } from '../../ports/outg
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { blocksOfChange } from './balance-changes.ts';
 import { strangeLogs, topicOf, transferOf } from './outflows.ts';
-import { readReceipt, toQuantity } from './rpc.ts';
+import { readReceipt, readTransactions } from './rpc.ts';
 import { must } from '../../domain/must.ts';
 
 /** Limit of blocks read with all transactions; each has a few hundred kilobytes on the main networks. */
 const MOST_BLOCKS = 2_000;
 const AT_A_TIME = 8;
-
-interface ListedTransaction {
-  readonly hash: string;
-  readonly from: string;
-  readonly to: string | null;
-  readonly value: string;
-}
 
 /**
  * Incoming transfers from others: our tokens by their logs, and native coin by transactions to the address. Native coin
@@ -83,11 +76,7 @@ async function paidIn(
   address: string,
   blockNumber: number,
 ): Promise<Omit<SeenInflow, 'coin'>[]> {
-  const block = (await provider.call('eth_getBlockByNumber', [toQuantity(blockNumber), true])) as {
-    transactions?: readonly ListedTransaction[];
-  } | null;
-  if (!Array.isArray(block?.transactions)) throw new ProviderFault('behind', `does not have block ${blockNumber}`);
-  const meant = (block.transactions as readonly ListedTransaction[]).filter(
+  const meant = (await readTransactions(provider, blockNumber)).filter(
     ({ from, to, value }) =>
       to?.toLowerCase() === address.toLowerCase() && from.toLowerCase() !== address.toLowerCase() && BigInt(value) > 0n,
   );

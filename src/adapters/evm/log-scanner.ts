@@ -2,13 +2,13 @@ import type { Block, IsOurs, Transfer } from '../../ports/chain.ts';
 import { ProviderFault, RpcError } from '../../ports/rpc-pool.ts';
 import type { RpcProvider } from '../../ports/rpc-pool.ts';
 import { provenReceipts } from './disproof.ts';
-import { fromQuantity, isLog, mustReadHeader, readBlockReceipts, toQuantity } from './rpc.ts';
+import { fromQuantity, mustReadHeader, readBlockReceipts, toQuantity } from './rpc.ts';
 import type { Header, RawLog, RawReceipt } from './rpc.ts';
 import { adviceOf } from './limit-hints.ts';
 import { createTransferBloom } from './logs-bloom.ts';
 import { createRangeWindow } from './range-window.ts';
 import type { RangeWindow } from './range-window.ts';
-import { isOurTransfer, toTransfer, TRANSFER_TOPIC } from './transfer-log.ts';
+import { isOurTransfer, readTransferLogs, toTransfer, TRANSFER_TOPIC } from './transfer-log.ts';
 import type { TokensByAddress } from './transfer-log.ts';
 import { must } from '../../domain/must.ts';
 
@@ -104,7 +104,7 @@ export class LogScanner {
     const receipts = await provenReceipts(provider, header);
     const logs = receipts
       ? this.#transferLogsOf(receipts)
-      : await getLogs(provider, { address: this.#tokenAddresses, blockHash: block.hash });
+      : await readTransferLogs(provider, { address: this.#tokenAddresses, blockHash: block.hash });
     refuseForeignBlocks(logs, [header]);
     return matchLogs(logs, this.#options.tokens, isOurs)
       .map((log) => toTransfer(log, this.#options.tokens, block))
@@ -159,7 +159,7 @@ export class LogScanner {
     for (let refusals = 0; refusals < MAX_REFUSALS; refusals += 1) {
       const asked = endBlock - fromBlock + 1;
       try {
-        const logs = await getLogs(provider, {
+        const logs = await readTransferLogs(provider, {
           address: this.#tokenAddresses,
           fromBlock: toQuantity(fromBlock),
           toBlock: toQuantity(endBlock),
@@ -226,7 +226,7 @@ export class LogScanner {
    */
   async #hasTransfers(provider: RpcProvider, block: Block, tokenAddress: string): Promise<boolean> {
     try {
-      return (await getLogs(provider, { address: tokenAddress, blockHash: block.hash })).length > 0;
+      return (await readTransferLogs(provider, { address: tokenAddress, blockHash: block.hash })).length > 0;
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
       const logs = await this.#logsFromReceipts(provider, block.number);
@@ -241,14 +241,6 @@ export function matchLogs(logs: readonly RawLog[], tokens: TokensByAddress, isOu
     ? isOurs.sift(logs.map((log) => log.topics[2] ?? '')).map((position) => must(logs[position]))
     : logs;
   return candidates.filter((log) => isOurTransfer(log, tokens, isOurs));
-}
-
-async function getLogs(provider: RpcProvider, filter: Record<string, unknown>): Promise<RawLog[]> {
-  const logs = await provider.call('eth_getLogs', [{ ...filter, topics: [TRANSFER_TOPIC] }]);
-  if (!Array.isArray(logs)) throw new ProviderFault('inconsistent', 'eth_getLogs did not answer a list');
-  if (!logs.every(isLog))
-    throw new ProviderFault('inconsistent', 'the answer of eth_getLogs holds something that is no log');
-  return logs;
 }
 
 function headerNumbers(fromBlock: number, endBlock: number, ours: readonly RawLog[]): number[] {

@@ -4,21 +4,12 @@ import { fromTokenUnits } from '../../domain/money.ts';
 import { NATIVE_COIN, type NetworkSettings } from '../../domain/networks.ts';
 import type { SeenOutflow, StrangersAmong } from '../../ports/outgoing-chain.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
-import { toQuantity } from './rpc.ts';
-import { TRANSFER_TOPIC } from './transfer-log.ts';
+import { feeOf, readReceipt, readTransaction, toQuantity, type RawLog } from './rpc.ts';
+import { readTransferLogs } from './transfer-log.ts';
 import { must } from '../../domain/must.ts';
 
 /** Providers truncate wider ranges. */
 const RANGE = 2_000;
-
-interface FoundLog {
-  readonly address: string;
-  readonly topics: readonly string[];
-  readonly data: string;
-  readonly transactionHash: string;
-  readonly logIndex: string;
-  readonly blockNumber: string;
-}
 
 /**
  * Transfers of our tokens out of an address that others made, with the native coin spent by the same transactions. A
@@ -40,7 +31,7 @@ export async function evmOutflows(
 
 export const topicOf = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
 
-const hashesOf = (logs: readonly FoundLog[]): string[] => [
+const hashesOf = (logs: readonly RawLog[]): string[] => [
   ...new Set(logs.map(({ transactionHash }) => transactionHash.toLowerCase())),
 ];
 
@@ -51,7 +42,7 @@ export async function strangeLogs(
   parties: readonly (string | null)[],
   range: BlockRange,
   strangersAmong: StrangersAmong,
-): Promise<FoundLog[]> {
+): Promise<RawLog[]> {
   const logs = await transferLogs(provider, settings, parties, range);
   if (logs.length === 0) return [];
   const strangers = await strangersAmong(hashesOf(logs));
@@ -63,21 +54,17 @@ async function transferLogs(
   settings: NetworkSettings,
   parties: readonly (string | null)[],
   { fromBlock, toBlock }: BlockRange,
-): Promise<FoundLog[]> {
-  const found: FoundLog[] = [];
+): Promise<RawLog[]> {
+  const found: RawLog[] = [];
   for (let first = fromBlock; first <= toBlock; first += RANGE) {
     const range = { fromBlock: toQuantity(first), toBlock: toQuantity(Math.min(toBlock, first + RANGE - 1)) };
-    const filter = {
-      ...range,
-      address: settings.tokens.map((token) => token.address),
-      topics: [TRANSFER_TOPIC, ...parties],
-    };
-    found.push(...((await provider.call('eth_getLogs', [filter])) as readonly FoundLog[]));
+    const filter = { ...range, address: settings.tokens.map((token) => token.address) };
+    found.push(...(await readTransferLogs(provider, filter, parties)));
   }
   return found;
 }
 
-export function transferOf({ tokens }: NetworkSettings, log: FoundLog) {
+export function transferOf({ tokens }: NetworkSettings, log: RawLog) {
   const token = tokens.find((candidate) => candidate.address.toLowerCase() === log.address.toLowerCase());
   if (!token || log.topics.length !== 3) return null;
   return {
@@ -97,17 +84,12 @@ async function nativeOutflow(
   address: string,
   txHash: string,
 ): Promise<SeenOutflow[]> {
-  const transaction = (await provider.call('eth_getTransactionByHash', [txHash])) as { readonly value: string } | null;
-  const receipt = (await provider.call('eth_getTransactionReceipt', [txHash])) as {
-    readonly from: string;
-    readonly blockNumber: string;
-    readonly gasUsed: string;
-    readonly effectiveGasPrice: string;
-  } | null;
+  const transaction = await readTransaction(provider, txHash);
+  const receipt = await readReceipt(provider, txHash);
   if (transaction === null || receipt === null)
     throw new ProviderFault('behind', `does not show ${txHash}, whose log it gave`);
   if (receipt.from.toLowerCase() !== address.toLowerCase()) return [];
-  const units = BigInt(transaction.value) + BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice);
+  const units = BigInt(transaction.value) + feeOf(receipt);
   if (units === 0n) return [];
   return [
     {

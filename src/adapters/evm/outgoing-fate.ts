@@ -2,14 +2,9 @@ import { isCancelling } from '../../domain/events/transaction-draft.ts';
 import { formatAmount } from '../../domain/money.ts';
 import type { Fate, LandedCheck, LandedTransaction, SentTransaction } from '../../ports/outgoing.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
-import { fromQuantity, mustReadHeader, readHeader, readReceipt, type RawLog, type RawReceipt } from './rpc.ts';
+import { feeOf, fromQuantity, mustReadHeader, readHeader, readReceipt, type RawLog, type RawReceipt } from './rpc.ts';
 import { TRANSFER_TOPIC } from './transfer-log.ts';
 import { must } from '../../domain/must.ts';
-
-interface PricedReceipt extends RawReceipt {
-  readonly gasUsed: string;
-  readonly effectiveGasPrice?: string;
-}
 
 interface Expected {
   readonly tokenAddress: string;
@@ -27,9 +22,9 @@ interface Asked {
   readonly depth: number | null;
 }
 
-async function receiptsOf(provider: RpcProvider, sent: readonly SentTransaction[]): Promise<PricedReceipt[]> {
+async function receiptsOf(provider: RpcProvider, sent: readonly SentTransaction[]): Promise<RawReceipt[]> {
   const receipts = await Promise.all(sent.map(({ txHash }) => readReceipt(provider, txHash)));
-  return receipts.filter((receipt): receipt is PricedReceipt => receipt !== null);
+  return receipts.filter((receipt) => receipt !== null);
 }
 
 /** One provider's view of everything signed for one nonce. */
@@ -46,7 +41,7 @@ export async function fateAt(provider: RpcProvider, asked: Asked): Promise<Fate>
   ]);
   const final = number <= finalized.block.number;
   const txHash = receipt.transactionHash.toLowerCase();
-  const networkFee = formatAmount(BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice ?? '0x0'));
+  const networkFee = formatAmount(feeOf(receipt));
   const isWithoutEffect =
     receipt.status !== '0x1' || asked.sent.some((sent) => sent.txHash === txHash && isCancelling(sent));
   // A result that releases the money must be as final as the chain allows.

@@ -23,12 +23,13 @@ import type {
   SoughtInflows,
   StrangersAmong,
 } from '../../ports/outgoing-chain.ts';
-import { mustReach, ProviderFault, RpcError, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { mustReach, ProviderFault, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { crashPoint } from '../../runtime/util/crash-point.ts';
 import { AdmittedProviders } from '../rpc/admitted-providers.ts';
 import { agreedFate } from '../rpc/agreed-fate.ts';
 import { evmNativeUnits, evmTokenUnits } from './balances.ts';
 import { fateAt, vanishedAt } from './outgoing-fate.ts';
+import { feesNow, GAS_FLOOR, gasLimitOf, NATIVE_GAS, nativeGasOf, textOf, type Fees, type TipLimits } from './gas.ts';
 import { evmInflows } from './inflows.ts';
 import { evmOutflows } from './outflows.ts';
 import { verifyProvider } from './provider-check.ts';
@@ -36,44 +37,25 @@ import { fromQuantity, mustReadHeader } from './rpc.ts';
 import { gasOfTransfer, isFrozen, isPaused, view } from './token-calls.ts';
 import { must } from '../../domain/must.ts';
 
-export interface EvmOutgoingOptions {
+export interface EvmOutgoingOptions extends TipLimits {
   readonly settings: NetworkSettings;
   readonly pool: RpcPool;
   /** Number of blocks, including its own, after which a transaction is complete; null: the chain's own finality. */
   readonly depth: number | null;
   /** Maximum fee in wei per gas. Above it, transactions wait. */
   readonly maxFeePerGas: bigint;
-  /** Maximum part of the fee for the block producer. */
-  readonly maxPriorityFeePerGas: bigint;
-  /** Tip in wei if the network suggests none. */
-  readonly fallbackTip: bigint;
   readonly bumpAfterMs: number;
 }
 
-/** More than token transfers need, including first-time receivers and fee-on-transfer code. */
-const GAS_FLOOR = 90_000n;
-/** A plain transfer to an account without code. */
-const NATIVE_GAS = 21_000n;
 const HUNDRED = 100n;
-/** Margin for token code that behaves differently in another block. */
-const GAS_MARGIN = 150n;
-/** A sweep pays with its top-up, so its margin is smaller. */
-const SWEEP_GAS_MARGIN = 125n;
-/** A top-up must suffice until the sweep is in a block, even if fees rise. */
+/** A top-up must last until the sweep is in a block, whatever the fee does meanwhile. */
 const TOP_UP_MARGIN = 150n;
 /** Fees may double while a return waits for two people. */
 const RETURN_FEE_MARGIN = 2n;
 /** Nodes replace a pending transaction only if both fees rise by at least 10 % (geth, PriceBump). */
 const BUMP_PERCENT = 125n;
 
-/** Current fees of the network in wei per gas; with `least` a transaction gets into one of the next blocks. */
-interface Fees {
-  readonly maxFeePerGas: bigint;
-  readonly least: bigint;
-  readonly tip: bigint;
-}
-
-/** Outgoing transactions on EVM chains over JSON-RPC. */
+/** Outgoing money on EVM chains over JSON-RPC. */
 export class EvmOutgoing implements OutgoingChain {
   readonly settings: NetworkSettings;
   readonly bumpAfterMs: number;
@@ -132,7 +114,7 @@ export class EvmOutgoing implements OutgoingChain {
     return this.#providers.on(async (provider): Promise<PreCheck> => {
       const fault = token && (await this.#tokenFault(provider, token, order, reserved));
       if (fault) return fault;
-      const fees = await this.#fees(provider);
+      const fees = await feesNow(provider, this.#options);
       const limit = this.#options.maxFeePerGas;
       if (fees.maxFeePerGas > limit)
         return {
@@ -163,7 +145,7 @@ export class EvmOutgoing implements OutgoingChain {
   draft(order: OutgoingTransaction, nonce: number | null): Promise<TransactionDraft> {
     const token = isNative(order) ? null : tokenToMove(this.settings, order);
     return this.#providers.on(async (provider): Promise<TransactionDraft> => {
-      const fees = await this.#fees(provider);
+      const fees = await feesNow(provider, this.#options);
       const shared = { chainId: this.settings.chainId, nonce: nonce ?? 0 };
       if (!token) {
         const gasLimit = String(await nativeGasOf(provider, order));
@@ -194,7 +176,7 @@ export class EvmOutgoing implements OutgoingChain {
   sweepFee(order: OutgoingTransaction): Promise<bigint> {
     const token = tokenToMove(this.settings, order);
     return this.#providers.on(async (provider) => {
-      const { least: price } = await this.#fees(provider);
+      const { least: price } = await feesNow(provider, this.#options);
       const gas = await gasOfTransfer(provider, token, {
         ...{ from: order.fromAddress, to: order.toAddress },
         units: toTokenUnits(amountOf(order.amount), token.decimals),
@@ -210,7 +192,7 @@ export class EvmOutgoing implements OutgoingChain {
 
   async bump(old: TransactionDraft): Promise<TransactionDraft | null> {
     if (!('maxFeePerGas' in old)) throw new Error('not a draft of this chain');
-    const now = await this.#providers.on((provider) => this.#fees(provider));
+    const now = await this.#providers.on((provider) => feesNow(provider, this.#options));
     const raised = (fee: string): bigint => (BigInt(fee) * BUMP_PERCENT) / HUNDRED + 1n;
     const maxFeePerGas = most(raised(old.maxFeePerGas), now.maxFeePerGas);
     const tip = most(raised(old.maxPriorityFeePerGas), now.tip);
@@ -303,54 +285,6 @@ export class EvmOutgoing implements OutgoingChain {
     // The signer grants no more before the last top-up was spent, so a risen fee is paid as far as the gas suffices.
     if (held >= gasLimit * fees.least) return { kind: 'ready' };
     return { kind: 'needs_gas', amount: (gasLimit * fees.maxFeePerGas * TOP_UP_MARGIN) / HUNDRED - held };
-  }
-
-  async #fees(provider: RpcProvider): Promise<Fees> {
-    const block = (await provider.call('eth_getBlockByNumber', ['latest', false])) as { baseFeePerGas?: string } | null;
-    const base = BigInt(block?.baseFeePerGas ?? '0x0');
-    const tip = least(await suggestedTip(provider, this.#options.fallbackTip), this.#options.maxPriorityFeePerGas);
-    return { maxFeePerGas: base * 2n + tip, least: (base * 5n) / 4n + tip, tip };
-  }
-}
-
-const textOf = ({ maxFeePerGas, tip }: Omit<Fees, 'least'>) => ({
-  maxFeePerGas: maxFeePerGas.toString(),
-  maxPriorityFeePerGas: tip.toString(),
-});
-
-async function gasLimitOf(
-  provider: RpcProvider,
-  token: Token,
-  { kind, amount, fromAddress: from, toAddress: to }: OutgoingTransaction,
-): Promise<bigint> {
-  const gas = await gasOfTransfer(provider, token, { from, to, units: toTokenUnits(amountOf(amount), token.decimals) });
-  return kind === 'sweep' ? (gas * SWEEP_GAS_MARGIN) / HUNDRED : most((gas * GAS_MARGIN) / HUNDRED, GAS_FLOOR);
-}
-
-/** Our own addresses have no code. The payee of a return may have some, which then runs. */
-async function nativeGasOf(
-  provider: RpcProvider,
-  { kind, amount, fromAddress: from, toAddress: to }: OutgoingTransaction,
-): Promise<bigint> {
-  if (kind !== 'native_return') return NATIVE_GAS;
-  try {
-    const gas = BigInt(
-      String(await provider.call('eth_estimateGas', [{ from, to, value: `0x${amountOf(amount).toString(16)}` }])),
-    );
-    return gas <= NATIVE_GAS ? NATIVE_GAS : (gas * GAS_MARGIN) / HUNDRED;
-  } catch (error) {
-    // The sender lacks the money; the caller reports that in the right words.
-    if (error instanceof RpcError) return NATIVE_GAS;
-    throw error;
-  }
-}
-
-async function suggestedTip(provider: RpcProvider, fallback: bigint): Promise<bigint> {
-  try {
-    return BigInt(String(await provider.call('eth_maxPriorityFeePerGas', [])));
-  } catch (error) {
-    if (error instanceof RpcError) return fallback;
-    throw error;
   }
 }
 

@@ -21,9 +21,20 @@ export interface RawReceipt {
   readonly blockHash: string;
   readonly status: string;
   readonly logs: readonly RawLog[];
+  readonly from: string;
+  readonly gasUsed: string;
+  readonly effectiveGasPrice?: string;
   readonly type?: string;
   readonly cumulativeGasUsed?: string;
   readonly logsBloom?: string;
+}
+
+export interface RawTransaction {
+  readonly hash: string;
+  readonly from: string;
+  /** Absent where it makes a contract. */
+  readonly to?: string | null;
+  readonly value: string;
 }
 
 export interface Header {
@@ -96,10 +107,45 @@ export async function readReceipt(provider: RpcProvider, txHash: string): Promis
 export async function readBlockReceipts(provider: RpcProvider, number: number): Promise<readonly RawReceipt[]> {
   const raw = await provider.call('eth_getBlockReceipts', [toQuantity(number)]);
   if (!Array.isArray(raw)) throw new ProviderFault('behind', `no receipts of block ${number}`);
-  for (const receipt of raw as unknown[])
-    if (!isReceipt(receipt))
-      throw new ProviderFault('inconsistent', `an entry of the receipts of block ${number} is not a receipt`);
-  return raw as RawReceipt[];
+  if (!raw.every(isReceipt))
+    throw new ProviderFault('inconsistent', `an entry of the receipts of block ${number} is not a receipt`);
+  return raw;
+}
+
+/** What its sender paid, in wei. */
+export const feeOf = ({ gasUsed, effectiveGasPrice = '0x0' }: RawReceipt): bigint =>
+  BigInt(gasUsed) * BigInt(effectiveGasPrice);
+
+/** Every transaction of a block that the provider must have. */
+export async function readTransactions(provider: RpcProvider, number: number): Promise<readonly RawTransaction[]> {
+  const raw = await provider.call('eth_getBlockByNumber', [toQuantity(number), true]);
+  if (!isObject(raw) || !Array.isArray(raw['transactions']))
+    throw new ProviderFault('behind', `does not have block ${number}`);
+  const transactions: readonly unknown[] = raw['transactions'];
+  if (!transactions.every(isTransaction))
+    throw new ProviderFault('inconsistent', `an entry of block ${number} is not a transaction`);
+  return transactions;
+}
+
+export async function readTransaction(provider: RpcProvider, txHash: string): Promise<RawTransaction | null> {
+  const raw = await provider.call('eth_getTransactionByHash', [txHash]);
+  if (raw !== null && !isTransaction(raw)) throw new ProviderFault('inconsistent', `${txHash} is not a transaction`);
+  return raw;
+}
+
+/** Wei for a unit of gas in the newest block; 0 where the network has no base fee. */
+export async function readBaseFee(provider: RpcProvider): Promise<bigint> {
+  const raw = await provider.call('eth_getBlockByNumber', ['latest', false]);
+  const fee = isObject(raw) ? raw['baseFeePerGas'] : undefined;
+  return typeof fee === 'string' ? BigInt(fee) : 0n;
+}
+
+export async function readLogs(provider: RpcProvider, filter: Record<string, unknown>): Promise<RawLog[]> {
+  const logs = await provider.call('eth_getLogs', [filter]);
+  if (!Array.isArray(logs)) throw new ProviderFault('inconsistent', 'eth_getLogs did not answer a list');
+  if (!logs.every(isLog))
+    throw new ProviderFault('inconsistent', 'the answer of eth_getLogs holds something that is no log');
+  return logs;
 }
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -111,8 +157,13 @@ function isReceipt(value: unknown): value is RawReceipt {
   return Array.isArray(value['logs']) && value['logs'].every(isLog);
 }
 
-/** Checks only the shape; quantities and hashes are validated where they are read. */
-export const isLog = (value: unknown): value is RawLog =>
+const isTransaction = (value: unknown): value is RawTransaction =>
+  isObject(value) &&
+  ['hash', 'from', 'value'].every((field) => typeof value[field] === 'string') &&
+  ['string', 'undefined'].includes(typeof (value['to'] ?? undefined));
+
+/** Its quantities and hashes are checked where they are read. */
+const isLog = (value: unknown): value is RawLog =>
   isObject(value) &&
   typeof value['address'] === 'string' &&
   typeof value['data'] === 'string' &&

@@ -2,12 +2,19 @@ import { getAddress, id } from 'ethers';
 import { memoized } from '../../domain/memoized.ts';
 import type { Token } from '../../domain/networks.ts';
 import type { Block, Transfer } from '../../ports/chain.ts';
-import { fromQuantity } from './rpc.ts';
-import type { RawLog } from './rpc.ts';
+import type { RpcProvider } from '../../ports/rpc-pool.ts';
+import { fromQuantity, readLogs, type RawLog } from './rpc.ts';
 import { must } from '../../domain/must.ts';
 
 /** ERC-20: `Transfer(address indexed from, address indexed to, uint256 value)`. */
 export const TRANSFER_TOPIC = id('Transfer(address,address,uint256)');
+
+/** `parties`: sender and receiver as topics; null for any. */
+export const readTransferLogs = (
+  provider: RpcProvider,
+  filter: Record<string, unknown>,
+  parties: readonly (string | null)[] = [],
+): Promise<RawLog[]> => readLogs(provider, { ...filter, topics: [TRANSFER_TOPIC, ...parties] });
 
 /** Allow-listed contracts by lower-case address. */
 export type TokensByAddress = ReadonlyMap<string, Token>;

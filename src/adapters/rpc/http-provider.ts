@@ -39,12 +39,8 @@ const isRateLimit = (error: RpcError): boolean => error.code === 429 || RATE_LIM
  */
 export function createHttpProvider(options: HttpProviderOptions): HttpProvider {
   const base = options.url.replace(/\/$/, '');
-  const agent = new Agent({
-    connections: options.maxConcurrency,
-    pipelining: 1,
-    connectTimeout: options.timeoutMs,
-    keepAliveTimeout: 30_000,
-  });
+  const { maxConcurrency: connections, timeoutMs: connectTimeout } = options;
+  const agent = new Agent({ connections, pipelining: 1, connectTimeout, keepAliveTimeout: 30_000 });
   const limit = createConcurrencyLimit({ initial: Math.min(8, options.maxConcurrency), max: options.maxConcurrency });
   const withoutSecrets = withoutSecretsOf(options.url, options.headers);
   let nextId = 0;

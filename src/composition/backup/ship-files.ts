@@ -46,7 +46,8 @@ export class SignerFiles {
   /** False if the directory belongs to another user, who backs it up. */
   isReadable(): boolean {
     try {
-      return !existsSync(this.#directory) || readdirSync(this.#directory) !== null;
+      if (existsSync(this.#directory)) readdirSync(this.#directory);
+      return true;
     } catch {
       return false;
     }

@@ -1,7 +1,7 @@
 import type { Position } from '../../ports/event-store.ts';
 import type { ParkedEvent } from '../../runtime/projections/batch.ts';
 import type { BatchReport } from '../../runtime/projections/group.ts';
-import type { ProjectionStatus } from '../../runtime/projections/runner.ts';
+import type { ProjectionStatus } from '../../runtime/projections/status.ts';
 import type { LogSource } from './followed-log.ts';
 
 /** What a projection thread follows and maintains. */

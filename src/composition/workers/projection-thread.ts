@@ -4,12 +4,8 @@ import { type EventStore, type Position, type Subscription, StoreUnavailable } f
 import type { ReadModel } from '../../ports/read-model.ts';
 import type { ParkedEvent } from '../../runtime/projections/batch.ts';
 import type { ProjectionHooks } from '../../runtime/projections/hooks.ts';
-import {
-  CATCH_UP_TIMEOUT_MS,
-  RebuildRunning,
-  type ProjectionStatus,
-  type RunningProjections,
-} from '../../runtime/projections/runner.ts';
+import { CATCH_UP_TIMEOUT_MS, type RunningProjections } from '../../runtime/projections/runner.ts';
+import { RebuildRunning, type ProjectionStatus } from '../../runtime/projections/status.ts';
 import { projectionId } from '../../runtime/projections/batch.ts';
 import { PROJECTIONS, projectionsNamed } from '../projections.ts';
 import { isLater } from './followed-log.ts';

@@ -67,28 +67,7 @@ export function chainRoutes(deps: ConsoleDeps): ConsoleRoutes {
       {
         path: '/chains',
         action: 'chains.read',
-        show: async (visit) => {
-          const [chains, coverage] = await Promise.all([chainsOf(deps, visit), coverageOf(deps, visit)]);
-          return {
-            page: {
-              title: 'Chains',
-              isLive: true,
-              body: html`<p>${csvLink(visit)}</p>
-                ${table('Chains', chainColumns(visit), chains, NOT_WATCHED)}
-                <h2>Providers</h2>
-                <p>
-                  The last answer of each provider and its age. Providers are asked in the order of the settings, so one
-                  that was not asked stands by. ${csvLink(visit, '/chains/providers')}
-                </p>
-                ${table('Providers', PROVIDER_COLUMNS, providerRows(chains), NOT_WATCHED)}
-                <h2>Recorded as read</h2>
-                <p>${csvLink(visit, '/chains/coverage')}</p>
-                ${table('Recorded as read', coverageColumns(visit), coverage, NOT_WATCHED)}
-                ${coverage.flatMap((covered) => covered.gaps.map((gap) => gapPart(visit, covered, gap)))}
-                ${visit.can('chains.rescan') && rescanForm(visit, chains)}`,
-            },
-          };
-        },
+        show: async (visit) => ({ page: { title: 'Chains', isLive: true, body: await chainsPage(deps, visit) } }),
       },
       csvRoute('/chains', 'chains.read', async (visit) => ({
         columns: chainColumns(visit),
@@ -142,6 +121,23 @@ export function chainRoutes(deps: ConsoleDeps): ConsoleRoutes {
       },
     ],
   };
+}
+
+async function chainsPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
+  const [chains, coverage] = await Promise.all([chainsOf(deps, visit), coverageOf(deps, visit)]);
+  return html`<p>${csvLink(visit)}</p>
+    ${table('Chains', chainColumns(visit), chains, NOT_WATCHED)}
+    <h2>Providers</h2>
+    <p>
+      The last answer of each provider and its age. Providers are asked in the order of the settings, so one that was
+      not asked stands by. ${csvLink(visit, '/chains/providers')}
+    </p>
+    ${table('Providers', PROVIDER_COLUMNS, providerRows(chains), NOT_WATCHED)}
+    <h2>Recorded as read</h2>
+    <p>${csvLink(visit, '/chains/coverage')}</p>
+    ${table('Recorded as read', coverageColumns(visit), coverage, NOT_WATCHED)}
+    ${coverage.flatMap((covered) => covered.gaps.map((gap) => gapPart(visit, covered, gap)))}
+    ${visit.can('chains.rescan') && rescanForm(visit, chains)}`;
 }
 
 const chainsOf = async (deps: ConsoleDeps, { mode }: Visit): Promise<ChainStatus[]> =>

@@ -17,12 +17,10 @@ export function meRoutes({ people, address }: ConsoleDeps): ConsoleRoutes {
       {
         path: '/me',
         action: null,
-        show: async (visit) => ({
-          page: {
-            title: visit.person.name,
-            body: mePage(visit, own(visit), (signIn) => people.isOpen(signIn), address),
-          },
-        }),
+        show: async (visit) => {
+          const body = mePage(visit, own(visit), (signIn) => people.isOpen(signIn), address);
+          return { page: { title: visit.person.name, body } };
+        },
       },
       // A preference of the browser, not a fact about the person: no event tells of it.
       {

@@ -132,85 +132,78 @@ export function paymentLinkRoutes(deps: ConsoleDeps): ConsoleRoutes {
 const ofMerchant = ({ merchant }: Visit): { readonly merchant_id: string } => ({ merchant_id: must(merchant).id });
 const linksPath = (visit: Visit): string => `${merchantPath(merchantOf(visit))}/links`;
 
+const ASKED = [
+  field({ name: 'amount', label: 'Amount', required: true, max: 40 }),
+  field({
+    name: 'currency',
+    label: 'Currency',
+    required: true,
+    value: 'USD',
+    max: 5,
+    hint: 'Such as USD, EUR, USDT',
+  }),
+  field({ name: 'description', label: 'Description', max: 1000, hint: 'Everybody who has the link can read it.' }),
+];
+const FOR_ONE = [
+  ...ASKED,
+  field({
+    name: 'order',
+    label: 'Order',
+    required: true,
+    max: 128,
+    hint: 'Your order number. Each payment needs its own.',
+  }),
+  field({
+    name: 'supersedes',
+    label: 'Replaces',
+    max: 60,
+    hint: 'The ended payment of this order, if there is one: cs_…',
+  }),
+];
+const FOR_MANY = [
+  ...ASKED,
+  field({
+    name: 'uses',
+    label: 'Maximum payments',
+    type: 'number',
+    value: '100',
+    required: true,
+    hint: 'Paid or in progress, up to 10,000.',
+  }),
+  field({
+    name: 'open',
+    label: 'Maximum waiting at once',
+    type: 'number',
+    value: '20',
+    required: true,
+    hint: 'Payments waiting for money, up to 100. One visitor can hold half of them.',
+  }),
+  field({
+    name: 'unpaid',
+    label: 'Maximum unpaid in 24 hours',
+    type: 'number',
+    value: '100',
+    required: true,
+    hint: 'The link pauses at this many, up to 1,000. One visitor can cause a tenth of them.',
+  }),
+  field({
+    name: 'ends',
+    label: 'Last day (UTC)',
+    type: 'date',
+    hint: 'Leave empty to keep it on until you switch it off.',
+  }),
+];
+
 function newPage(visit: Visit): Html {
-  const asked = [
-    field({ name: 'amount', label: 'Amount', required: true, max: 40 }),
-    field({
-      name: 'currency',
-      label: 'Currency',
-      required: true,
-      value: 'USD',
-      max: 5,
-      hint: 'Such as USD, EUR, USDT',
-    }),
-    field({ name: 'description', label: 'Description', max: 1000, hint: 'Everybody who has the link can read it.' }),
-  ];
   return html`<h2>For one payment</h2>
     <p>Creates one payment right away. Send its link to the payer, or print its QR code.</p>
-    ${changeForm(
-      visit,
-      `${linksPath(visit)}/new`,
-      [
-        ...asked,
-        field({
-          name: 'order',
-          label: 'Order',
-          required: true,
-          max: 128,
-          hint: 'Your order number. Each payment needs its own.',
-        }),
-        field({
-          name: 'supersedes',
-          label: 'Replaces',
-          max: 60,
-          hint: 'The ended payment of this order, if there is one: cs_…',
-        }),
-      ],
-      'Create the link',
-    )}
+    ${changeForm(visit, `${linksPath(visit)}/new`, FOR_ONE, 'Create the link')}
     <h2>For many payments</h2>
     <p>
       Each visitor who presses the button of the link gets a payment of their own. Its order number is the ID of the
       link with a number after it.
     </p>
-    ${changeForm(
-      visit,
-      linksPath(visit),
-      [
-        ...asked,
-        field({
-          name: 'uses',
-          label: 'Maximum payments',
-          type: 'number',
-          value: '100',
-          required: true,
-          hint: 'Paid or in progress, up to 10,000.',
-        }),
-        field({
-          name: 'open',
-          label: 'Maximum waiting at once',
-          type: 'number',
-          value: '20',
-          required: true,
-          hint: 'Payments waiting for money, up to 100. One visitor can hold half of them.',
-        }),
-        field({
-          name: 'unpaid',
-          label: 'Maximum unpaid in 24 hours',
-          type: 'number',
-          value: '100',
-          required: true,
-          hint: 'The link pauses at this many, up to 1,000. One visitor can cause a tenth of them.',
-        }),
-        field({
-          name: 'ends',
-          label: 'Last day (UTC)',
-          type: 'date',
-          hint: 'Leave empty to keep it on until you switch it off.',
-        }),
-      ],
-      'Create the link for many payments',
-    )}`;
+    ${changeForm(visit, linksPath(visit), FOR_MANY, 'Create the link for many payments')}`;
 }
 
 const listed = (deps: ConsoleDeps, visit: Visit, cursor: string | null): Promise<Listed> =>

@@ -35,6 +35,7 @@ type Answer = (
   status: number,
 ) => void;
 
+const NO_ANSWER = 'Single sign-on does not answer just now. Try again in a moment, or sign in with a passkey.';
 /** Characters of the page to go on to afterwards: the cookie that keeps it may have 4,096 bytes. */
 const LONGEST_PATH = 1_500;
 
@@ -71,23 +72,11 @@ export function ssoRoutes(app: Express, deps: SsoDeps, { provider, rules }: Cons
     const to = pathOf(new URL(request.originalUrl, address.origin).searchParams.get('to'));
     try {
       const url = await provider.authorizationUrl(requestOf(seed));
-      response.append(
-        'Set-Cookie',
-        ssoCookie(
-          address,
-          `${seed}.${Buffer.from(to.length > LONGEST_PATH ? '/' : to).toString('base64url')}`,
-          VALID_SEC,
-        ),
-      );
+      const kept = Buffer.from(to.length > LONGEST_PATH ? '/' : to).toString('base64url');
+      response.append('Set-Cookie', ssoCookie(address, `${seed}.${kept}`, VALID_SEC));
       response.redirect(303, url.href);
     } catch (error) {
-      refuse(
-        request,
-        response,
-        error,
-        'Single sign-on does not answer just now. Try again in a moment, or sign in with a passkey.',
-        503,
-      );
+      refuse(request, response, error, NO_ANSWER, 503);
     }
   });
 

@@ -18,6 +18,14 @@ export interface RateLock {
   readonly quotes: readonly QuoteEvidence[];
 }
 
+/** The quote of the moment, for the books; null when none was to be had. */
+export interface Valuation {
+  readonly currency: string;
+  readonly coin: Coin;
+  readonly rate: string;
+  readonly quotedAtMs: number;
+}
+
 /** What the order costs in one coin. */
 export interface CoinTerms {
   readonly coin: Coin;

@@ -1,4 +1,6 @@
-/** What every event carries in addition to its data. */
+import type { NotificationId } from '../ids.ts';
+
+/** What every event carries beside its data. */
 export interface EventMetadata {
   /** Shared by everything that one request or one chain observation caused. */
   readonly correlationId: string;
@@ -11,7 +13,7 @@ export interface EventMetadata {
   /** SHA-256 (hex) of the stream's previous event, empty for the first; guarded by the expected revision. */
   readonly prev: string;
   /** `evt_...`, for events that notify a merchant. */
-  readonly notificationId?: string | undefined;
+  readonly notificationId?: NotificationId | undefined;
 }
 
 /** An event as the core sees it, after decoding and upcasting. */

@@ -26,7 +26,7 @@ interface InStream<Event extends DomainEvent> {
 
 const within =
   <Event extends DomainEvent>(prefix: string) =>
-  (stored: InStream<DomainEvent>): stored is InStream<Event> =>
+  <Stored extends InStream<DomainEvent>>(stored: Stored): stored is Stored & InStream<Event> =>
     stored.stream.startsWith(prefix);
 
 export const isOfSession = within<SessionEvent>(SESSION_PREFIX);

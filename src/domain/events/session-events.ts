@@ -1,11 +1,10 @@
-import type { MerchantId, Mode, RefundId, SessionId } from '../ids.ts';
+import type { MerchantId, Mode, SessionId } from '../ids.ts';
 import type { Coin } from '../money.ts';
 import type { Network } from '../networks.ts';
 import type { Sender } from '../senders.ts';
-import type { ClaimEvent, RefundClaim } from './claim-events.ts';
-import type { CoinChosen, CoinTerms, RateLock } from './coin-events.ts';
-import type { RefundFailureReason } from './refund-failures.ts';
-import type { TransactionValidity, ReplacementReason } from './transaction-draft.ts';
+import type { ClaimEvent } from './claim-events.ts';
+import type { CoinChosen, CoinTerms, RateLock, Valuation } from './coin-events.ts';
+import type { RefundEvent } from './refund-events.ts';
 
 /*
  * These types are the storage format of the `session-<id>` streams. A change needs a new version and an upcaster.
@@ -34,14 +33,6 @@ export interface PaymentOption {
 export type FinalityRule =
   | { readonly kind: 'finalized' }
   | { readonly kind: 'confirmations'; readonly confirmations: number };
-
-/** The quote at that moment, for the books; null when none was available. */
-export interface Valuation {
-  readonly currency: string;
-  readonly coin: Coin;
-  readonly rate: string;
-  readonly quotedAtMs: number;
-}
 
 export interface SessionPolicy {
   /** Units of the coin by which the payment may fall short. */
@@ -257,127 +248,6 @@ export interface SessionDeadlineMoved {
   readonly data: { readonly expiresAtSec: number; readonly movedAtSec: number };
 }
 
-/** One payout of a refund: to one payer on one network. */
-export interface RefundLeg {
-  readonly legId: string;
-  readonly network: Network;
-  readonly coin: Coin;
-  readonly toAddress: string;
-  readonly amount: string;
-  /** The deposits it returns; their amounts add up to the leg's. */
-  readonly takenFrom: readonly { readonly depositKey: string; readonly amount: string }[];
-}
-
-export interface RefundRequested {
-  readonly type: 'RefundRequested';
-  readonly data: {
-    readonly refundId: RefundId;
-    readonly coin: Coin;
-    readonly amount: string;
-    /** What the merchant asked for, in its own terms; null when it asked for the whole remainder. */
-    readonly asked: { readonly value: string; readonly currency: string } | null;
-    /** The deposit that the merchant named; null when it left the choice to the service. */
-    readonly namedDeposit: string | null;
-    readonly refundType: 'full' | 'partial';
-    readonly legs: readonly RefundLeg[];
-    readonly requestedAtSec: number;
-    /** The merchant's reason, sealed with the session's key; null when it gave none. */
-    readonly reason: string | null;
-    readonly idempotencyStream: string | null;
-    readonly acknowledgedSender: boolean;
-    /** Present when the refund goes to an address that the payer named, not to the paying one. */
-    readonly claim?: RefundClaim;
-  };
-}
-
-/**
- * Written before the bytes are broadcast (EIP-155 raw transaction, TRON `raw_data` and signature, Solana wire format).
- */
-export interface RefundPayoutSigned {
-  readonly type: 'RefundPayoutSigned';
-  readonly data: {
-    readonly refundId: RefundId;
-    readonly legId: string;
-    readonly attempt: number;
-    readonly txHash: string;
-    readonly signedBytes: string;
-    readonly fromAddress: string;
-    /** EVM: the nonce. TRON: expiration in ms. Solana: last valid block height. */
-    readonly validity: TransactionValidity;
-    readonly signedAtSec: number;
-  };
-}
-
-/**
- * The same payout at a higher fee on the same nonce (EVM), or signed anew once the previous one provably can never
- * land.
- */
-export interface RefundPayoutReplaced {
-  readonly type: 'RefundPayoutReplaced';
-  readonly data: RefundPayoutSigned['data'] & { readonly replaces: string; readonly why: ReplacementReason };
-}
-
-export interface RefundPayoutLanded {
-  readonly type: 'RefundPayoutLanded';
-  readonly data: {
-    readonly refundId: RefundId;
-    readonly legId: string;
-    readonly txHash: string;
-    readonly blockNumber: number;
-    readonly blockHash: string;
-    readonly blockTimeSec: number;
-    /** In the network's native coin, measured from the receipt. */
-    readonly networkFee: string;
-    readonly landedAtSec: number;
-  };
-}
-
-/** A landed payout left the chain: the same bytes are broadcast again while the deposits they return are final. */
-export interface RefundPayoutReverted {
-  readonly type: 'RefundPayoutReverted';
-  readonly data: {
-    readonly refundId: RefundId;
-    readonly legId: string;
-    readonly txHash: string;
-    readonly headNumber: number;
-  };
-}
-
-export interface RefundPayoutFailed {
-  readonly type: 'RefundPayoutFailed';
-  readonly data: {
-    readonly refundId: RefundId;
-    readonly legId: string;
-    readonly reason: RefundFailureReason;
-    readonly networkFee: string | null;
-    readonly failedAtSec: number;
-  };
-}
-
-export interface RefundCompleted {
-  readonly type: 'RefundCompleted';
-  readonly data: {
-    readonly refundId: RefundId;
-    readonly coin: Coin;
-    readonly amount: string;
-    readonly completedAtSec: number;
-    readonly valuation: Valuation | null;
-  };
-}
-
-export interface RefundFailed {
-  readonly type: 'RefundFailed';
-  readonly data: {
-    readonly refundId: RefundId;
-    readonly coin: Coin;
-    readonly amount: string;
-    /** What reached the payers; only the rest is released. */
-    readonly amountReturned: string;
-    readonly reason: RefundFailureReason;
-    readonly failedAtSec: number;
-  };
-}
-
 export type SessionEvent =
   | SessionCreated
   | DepositDetected
@@ -395,11 +265,4 @@ export type SessionEvent =
   | SessionCancelled
   | SessionDeadlineMoved
   | ClaimEvent
-  | RefundRequested
-  | RefundPayoutSigned
-  | RefundPayoutReplaced
-  | RefundPayoutLanded
-  | RefundPayoutReverted
-  | RefundPayoutFailed
-  | RefundCompleted
-  | RefundFailed;
+  | RefundEvent;

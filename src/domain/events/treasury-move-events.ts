@@ -125,7 +125,17 @@ type MoveEventOf<Name extends MoveName> =
   | { readonly type: `${Name}Completed`; readonly data: MoveCompleted }
   | { readonly type: `${Name}Failed`; readonly data: MoveFailed };
 
-/** Somebody other than the proposer approved; the signer counts its own approvals. */
+type MoveStep = 'Requested' | 'Signed' | 'Completed' | 'Failed';
+
+/** Guard of the events by which moves of these kinds take one of these steps. */
+export function isStep<Step extends MoveStep>(kinds: readonly MoveKind[], ...steps: readonly Step[]) {
+  const types = new Set<string>(kinds.flatMap((kind) => steps.map((step) => `${MOVE_NAMES[kind]}${step}`)));
+  return (event: {
+    readonly type: string;
+  }): event is Extract<MoveEventOf<MoveName>, { readonly type: `${MoveName}${Step}` }> => types.has(event.type);
+}
+
+/** Somebody other than who proposed it agreed; the signer counts its own approvals. */
 interface MoveApproved<Name extends 'Withdrawal' | 'Settlement' | 'Return' | 'NativeReturn'> {
   readonly type: `${Name}Approved`;
   readonly data: { readonly moveId: string; readonly approver: string; readonly approvedAtSec: number };

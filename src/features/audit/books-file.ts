@@ -1,4 +1,5 @@
 import type { CheckpointSigned } from '../../domain/events/operations-events.ts';
+import { isOfSession } from '../../domain/events/of-streams.ts';
 import type { SessionEvent } from '../../domain/events/session-events.ts';
 import { sessionOfStream } from '../../domain/streams.ts';
 import { MODES } from '../../domain/ids.ts';
@@ -48,8 +49,7 @@ export async function writeBooksFile({
         const stored = decodeEvent(recorded);
         const fault = await books.take(stored);
         if (fault !== null) throw new BooksRefused(`event ${taken + 1} of the log, in ${recorded.stream}: ${fault}`);
-        const sessionId = sessionOfStream(recorded.stream);
-        if (sessionId !== null) writer.session(sessionId, stored.event as SessionEvent);
+        if (isOfSession(stored)) writer.session(must(sessionOfStream(recorded.stream)), stored.event);
         if (stored.event.type === 'CheckpointSigned') end.signed = stored.event.data;
         taken += 1;
         end.last = recorded;
@@ -148,8 +148,12 @@ class BooksWriter {
     this.#put('balances', { mode, account, network, coin, ...money('balance', formatAmount(units)) });
   }
 
-  /** Applies an event to a payment, its transfers and its refunds. Other session events change none of them. */
-  session(sessionId: string, { type, data }: SessionEvent): void {
+  /**
+   * What an event changes of a payment, its transfers and its refunds; every other event of a session changes none of
+   * them.
+   */
+  session(sessionId: string, event: SessionEvent): void {
+    const { type, data } = event;
     const ofSession = (columns: Record<string, Cell>): void => this.#file.change('payments', [sessionId], columns);
     switch (type) {
       case 'SessionCreated':
@@ -189,7 +193,7 @@ class BooksWriter {
       case 'SessionDeadlineMoved':
         return ofSession({ expires_at: data.expiresAtSec });
       default:
-        return this.#money(sessionId, { type, data } as SessionEvent);
+        return this.#money(sessionId, event);
     }
   }
 

@@ -2,7 +2,16 @@ import type { DomainEvent } from '../../domain/events/domain-event.ts';
 import type { SessionCreated } from '../../domain/events/session-events.ts';
 import { addressFamilyOf } from '../../domain/networks.ts';
 import { addressKey } from '../../../projections/addresses/address-index.projection.ts';
-import { ADJUSTMENTS_PREFIX, PAYMENT_LINK_PREFIX, PERSON_PREFIX, TRANSFER_PREFIX } from '../../domain/streams.ts';
+import {
+  ADJUSTMENTS_PREFIX,
+  DELIVERY_PREFIX,
+  MERCHANT_PREFIX,
+  PAYMENT_LINK_PREFIX,
+  PERSON_PREFIX,
+  SESSION_PREFIX,
+  TRANSFER_PREFIX,
+  TREASURY_PREFIX,
+} from '../../domain/streams.ts';
 import { decodeEvent } from '../../runtime/commands/codec.ts';
 import type { RecordedEvent } from '../../ports/event-store.ts';
 import { KeyedMemoryFailed, type KeyedMemory, type MakeKeyedMemory } from '../../ports/keyed-memory.ts';
@@ -21,16 +30,19 @@ import { messageOf } from '../../runtime/util/message-of.ts';
 type AnyTable = MachineTable<string, unknown, DomainEvent>;
 type AnyState = MachineState<string, unknown>;
 
-/** The machines by stream prefix. Other streams have no life cycle. */
+/** For one who gives a table only the states and events of its own streams. */
+const anyTable = (table: unknown): AnyTable => table as AnyTable;
+
+/** The machines by the prefix of their streams; other streams have no life cycle. */
 const TABLES: readonly (readonly [prefix: string, table: AnyTable])[] = [
-  ['session-', sessionTable as unknown as AnyTable],
-  ['merchant-', merchantTable as unknown as AnyTable],
-  ['delivery-', deliveryTable as unknown as AnyTable],
-  ['treasury-', treasuryTable as unknown as AnyTable],
-  [TRANSFER_PREFIX, transferTable as unknown as AnyTable],
-  [PERSON_PREFIX, personTable as unknown as AnyTable],
-  [ADJUSTMENTS_PREFIX, adjustmentsTable as unknown as AnyTable],
-  [PAYMENT_LINK_PREFIX, paymentLinkTable as unknown as AnyTable],
+  [SESSION_PREFIX, anyTable(sessionTable)],
+  [MERCHANT_PREFIX, anyTable(merchantTable)],
+  [DELIVERY_PREFIX, anyTable(deliveryTable)],
+  [TREASURY_PREFIX, anyTable(treasuryTable)],
+  [TRANSFER_PREFIX, anyTable(transferTable)],
+  [PERSON_PREFIX, anyTable(personTable)],
+  [ADJUSTMENTS_PREFIX, anyTable(adjustmentsTable)],
+  [PAYMENT_LINK_PREFIX, anyTable(paymentLinkTable)],
 ];
 
 /**

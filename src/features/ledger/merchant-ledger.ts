@@ -1,20 +1,14 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { dayBefore } from '../../domain/calendar.ts';
-import type { MerchantId, Mode } from '../../domain/ids.ts';
 import { merchantAccounts, type LedgerClock } from '../../domain/ledger.ts';
 import type { ServedRows } from '../../runtime/projections/served-rows.ts';
 import type { EntryRow } from '../../../projections/ledger/rows.ts';
 import type { AsOf, LedgerBalances } from './balances.ts';
 import type { LedgerJournal, PlacedEntry } from './journal.ts';
 import { owedOf, settlementLinesOf, type OwedBalance, type SettlementLine } from './settlement.ts';
-import { decodeCursor, encodeCursor, type CursorScope } from '../shared/list-cursor.ts';
-import type { CursorPagination } from '../sessions/lists.ts';
-import type { Outcome } from '../shared/merchant-api.ts';
-
-export interface LedgerOwner {
-  readonly merchantId: MerchantId;
-  readonly mode: Mode;
-}
+import { encodeCursor, type CursorScope } from '../shared/list-cursor.ts';
+import { placeOf, type CursorPagination } from '../shared/list-page.ts';
+import type { Outcome, Reader } from '../shared/merchant-api.ts';
 
 /** Days of the books by a clock, inclusive; null for no bound. */
 export interface LedgerRange {
@@ -62,16 +56,16 @@ export class MerchantLedger {
     this.#cursorKey = createSecretKey(deps.cursorKey);
   }
 
-  async balances({ merchantId, mode }: LedgerOwner, asOf: AsOf): Promise<OwedBalance[]> {
+  async balances({ merchantId, mode }: Reader, asOf: AsOf): Promise<OwedBalance[]> {
     await this.#deps.servedRows();
     return owedOf(await this.#deps.balances.balances(mode, asOf, merchantAccounts(merchantId)), merchantId);
   }
 
-  /** Entries that touch the merchant, in recording order. */
-  async entries(owner: LedgerOwner, range: LedgerRange, paging: CursorPaging): Promise<Outcome<EntriesPage>> {
+  /** Entries that touch the merchant, in the order of recording. */
+  async entries(owner: Reader, range: LedgerRange, paging: CursorPaging): Promise<Outcome<EntriesPage>> {
     await this.#deps.servedRows();
     const scope = cursorScope('ledger-entries', owner, range);
-    const after = this.#place(scope, paging);
+    const after = placeOf(this.#cursorKey, scope, paging.cursor);
     if (!after.ok) return after;
     const { entries, next } = await this.#deps.journal.page(
       { mode: owner.mode, book: owner.merchantId, ...range },
@@ -81,27 +75,14 @@ export class MerchantLedger {
     return { ok: true, value: { entries, pagination: this.#pagination(scope, paging.pageSize, next) } };
   }
 
-  async settlement(owner: LedgerOwner, range: LedgerRange, paging: CursorPaging): Promise<Outcome<SettlementPage>> {
+  async settlement(owner: Reader, range: LedgerRange, paging: CursorPaging): Promise<Outcome<SettlementPage>> {
     const { pageSize } = paging;
     await this.#deps.servedRows();
     const scope = cursorScope('ledger-settlement', owner, range);
-    const after = this.#place(scope, paging);
+    const after = placeOf(this.#cursorKey, scope, paging.cursor);
     if (!after.ok) return after;
     const { page, next } = await settlementOf(this.#deps, owner, range, after.value, pageSize);
     return { ok: true, value: { ...page, pagination: this.#pagination(scope, pageSize, next) } };
-  }
-
-  #place(scope: CursorScope, { cursor }: CursorPaging): Outcome<number | null> {
-    const place = cursor === '' ? null : decodeCursor(this.#cursorKey, scope, cursor);
-    if (cursor === '' || place !== null) return { ok: true, value: place };
-    return {
-      ok: false,
-      refusal: {
-        code: 'invalid_request',
-        message: 'The cursor does not belong to this list and its filters.',
-        param: 'cursor',
-      },
-    };
   }
 
   #pagination(scope: CursorScope, pageSize: number, next: number | null): CursorPagination {
@@ -116,7 +97,7 @@ export class MerchantLedger {
 /** A page of the settlement report after a place in the merchant's book, with the place of the next page. */
 export async function settlementOf(
   { balances, journal }: Pick<MerchantLedgerDeps, 'balances' | 'journal'>,
-  { merchantId, mode }: LedgerOwner,
+  { merchantId, mode }: Reader,
   range: LedgerRange,
   after: number | null,
   limit: number,
@@ -140,7 +121,7 @@ export async function settlementOf(
 
 const cursorScope = (
   list: CursorScope['list'],
-  { merchantId, mode }: LedgerOwner,
+  { merchantId, mode }: Reader,
   { clock, from, to }: LedgerRange,
 ): CursorScope => ({
   list,

@@ -2,12 +2,14 @@ import { createSecretKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import type { KeyRestrictions } from '../../domain/api-keys.ts';
 import type { MerchantChangeScheduled, MerchantEvent } from '../../domain/events/merchant-events.ts';
+import { isOfMerchant } from '../../domain/events/of-streams.ts';
 import type { MerchantId } from '../../domain/ids.ts';
 import { merchantOf, queueOfEndpoint, type QueueId } from '../../domain/delivery-ids.ts';
 import { OUTCOME_TYPES } from '../../domain/notification-types.ts';
 import type { Subscription as Told, WebhookEndpoint } from '../../ports/endpoint-directory.ts';
 import type { EventStore, RecordedEvent, Subscription } from '../../ports/event-store.ts';
-import { decodeEvent, isEventType } from '../../runtime/commands/codec.ts';
+import { decodeEvent } from '../../runtime/commands/codec.ts';
+import { isEventType } from '../../runtime/commands/event-versions.ts';
 import { parseAddressList } from '../../runtime/util/address-list.ts';
 import { InvalidMasterKey, KEY_SETTINGS, type Sealer, type SecretKind } from '../../runtime/util/sealing.ts';
 import type { MerchantState } from '../../../state-machines/merchant/merchant.decider.ts';
@@ -199,12 +201,13 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
    */
   #next(recorded: RecordedEvent, merchantId: string, known: MerchantState | undefined): [MerchantEvent, MerchantState] {
     try {
-      const { event: decoded, metadata } = decodeEvent(recorded);
-      const event = decoded as MerchantEvent;
+      const stored = decodeEvent(recorded);
+      if (!isOfMerchant(stored)) throw new Error(`${recorded.stream} is not the stream of a merchant`);
+      const { event, metadata } = stored;
       if (metadata.notificationId !== undefined) this.#onNotification(metadata.notificationId);
-      const next = [event, merchantTable.replay([event], known)] as [MerchantEvent, MerchantState];
+      const state = merchantTable.replay([event], known);
       if (this.#doubtful.get(merchantId) === recorded.revision) this.#doubtful.delete(merchantId);
-      return next;
+      return [event, state];
     } catch (error) {
       if (mayNarrow(recorded.type)) this.#doubtful.set(merchantId, recorded.revision);
       throw error;

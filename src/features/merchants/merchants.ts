@@ -1,75 +1,24 @@
 import { UNRESTRICTED, type KeyRestrictions } from '../../domain/api-keys.ts';
 import type { MerchantChangeScheduled, MerchantPolicy } from '../../domain/events/merchant-events.ts';
-import type { FinalityFloor } from '../../domain/finality-floor.ts';
 import type { ApiKeyId, MerchantId, Mode } from '../../domain/ids.ts';
 import { merchantStream } from '../../domain/streams.ts';
 import { toSec } from '../../ports/clock.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Random } from '../../ports/random.ts';
 import type { Network } from '../../domain/networks.ts';
-import type { WebhookUrlVetting } from '../../ports/webhook-sender.ts';
-import type { Sealer } from '../../runtime/util/sealing.ts';
 import type { Waiting } from '../../../state-machines/merchant/endpoints.decider.ts';
 import type { MerchantState } from '../../../state-machines/merchant/merchant.decider.ts';
 import type { MerchantCommand, PolicyBounds } from '../../../state-machines/merchant/merchant.commands.ts';
 import { endpointIn, nextSecretVersion, type KeyState } from '../../../state-machines/merchant/merchant.state.ts';
 import type { Outcome } from '../shared/merchant-api.ts';
-import {
-  newChangeId,
-  newDomainId,
-  newEndpointId,
-  newMerchantId,
-  newWebhookSecret,
-  webhookSecretContext,
-} from './credentials.ts';
-import type { MerchantDirectory } from './directory.ts';
+import { newChangeId, newDomainId, newEndpointId, newMerchantId, newWebhookSecret } from './credentials.ts';
+import { keepNothing, keptParts, openWebhookSecret, sealWebhookSecret, type Keep } from './webhook-secrets.ts';
 import { readLogo } from './logo.ts';
-import { newKey, type NewKey } from './new-key.ts';
+import type { ChangedBy, MerchantsDeps } from './merchants-deps.ts';
+import { newKey, type NewKey, type NewMerchant, type NewWebhookSecret } from './new-key.ts';
 import { overviewOf, type MerchantOverview, type WebhookOverview } from './overview.ts';
 import { addressFault, invalidHost, normalHost, noSuchMerchant, type Refused } from './refused.ts';
-import type { MerchantHandler } from '../shared/handlers/merchant-handler.ts';
 import { must } from '../../domain/must.ts';
 
-export interface MerchantsDeps {
-  readonly handler: MerchantHandler;
-  readonly directory: MerchantDirectory;
-  readonly sealer: Sealer;
-  readonly random: Random;
-  readonly clock: Clock;
-  readonly vetWebhookUrl: WebhookUrlVetting;
-  readonly finalityFloor: FinalityFloor;
-  /** Largest tolerance that a merchant may set, as a percentage of what is due. */
-  readonly toleranceMaxPercent: number;
-  /** For live merchants without a delay of their own. */
-  readonly changeDelayMinutes: number;
-}
-
-/** Who changes a merchant, as recorded in the events' metadata. Default: the operator. */
-export interface ChangedBy {
-  readonly actor: string;
-  readonly correlationId: string;
-}
-
-/** Shown once: only a hash of the key and sealed secrets are stored. */
-export interface NewMerchant {
-  readonly id: MerchantId;
-  readonly mode: Mode;
-  readonly key_id: ApiKeyId;
-  readonly api_key: string;
-  readonly api_secret: string;
-  readonly webhook_secret: string;
-}
-
-export interface NewWebhookSecret {
-  readonly webhook_secret: string;
-  /** Unix seconds. */
-  readonly activates_at: number;
-}
-
-/**
- * How long the old webhook secret keeps signing the main header after a new one was issued, unless that is activated
- * earlier.
- */
+/** How long the old webhook secret signs the main header after a new one was issued, unless it is activated before. */
 const ROTATION_SEC = 86_400;
 
 /**
@@ -95,11 +44,7 @@ export class Merchants {
     const { issued, shown } = newKey(this.#deps, merchantId, mode);
     const endpointId = newEndpointId(random);
     const webhookSecret = newWebhookSecret(mode, random);
-    const sealedSecret = sealer.seal(
-      'webhook-secrets',
-      Buffer.from(webhookSecret),
-      webhookSecretContext(merchantId, endpointId, 1),
-    );
+    const sealedSecret = sealWebhookSecret(sealer, { merchantId, endpointId, version: 1 }, webhookSecret);
     const endpoint = { endpointId, url: url.value, sealedSecret };
     const done = await this.#execute(
       merchantId,
@@ -174,33 +119,23 @@ export class Merchants {
     if (!endpoint || !mode) return noSuchMerchant;
     const { endpointId } = endpoint;
     const newest = nextSecretVersion(endpoint);
-    const fresh = sealer.seal(
-      'webhook-secrets',
-      Buffer.from(newWebhookSecret(mode, random)),
-      webhookSecretContext(merchantId, endpointId, newest),
-    );
-    const kept = await keep(`${newest}:${fresh}`);
+    const of = { merchantId, endpointId, version: newest };
+    const kept = await keep(`${newest}:${sealWebhookSecret(sealer, of, newWebhookSecret(mode, random))}`);
     if (!kept.ok) return kept;
-    const [, digits, sealedSecret] = must(/^(\d+):(.*)$/s.exec(kept.value));
+    const [digits, sealedSecret] = keptParts(kept.value);
     const version = Number(digits);
     const nowSec = toSec(clock.nowMs());
     const times = { activatesAtSec: nowSec + ROTATION_SEC, nowSec };
-    const command = {
-      type: 'IssueWebhookSecret',
-      endpointId,
-      sealedSecret: must(sealedSecret),
-      version,
-      ...times,
-    } as const;
+    const command = { type: 'IssueWebhookSecret', endpointId, sealedSecret, version, ...times } as const;
     const done = await this.#execute(merchantId, command, by);
     if (!done.ok) return done;
     const { next } = must(endpointIn(done.value.context, endpointId));
-    const secret = sealer
-      .open('webhook-secrets', must(sealedSecret), webhookSecretContext(merchantId, endpointId, version))
-      .toString();
     return {
       ok: true,
-      value: { webhook_secret: secret, activates_at: next?.version === version ? next.activatesAtSec : nowSec },
+      value: {
+        webhook_secret: openWebhookSecret(sealer, { ...of, version }, sealedSecret),
+        activates_at: next?.version === version ? next.activatesAtSec : nowSec,
+      },
     };
   }
 
@@ -234,12 +169,10 @@ export class Merchants {
     const url = this.#vet(input.url, 'url');
     if (!url.ok) return url;
     const fresh = newEndpointId(random);
-    const secret = Buffer.from(newWebhookSecret(mode, random));
-    const kept = await keep(
-      `${fresh}:${sealer.seal('webhook-secrets', secret, webhookSecretContext(merchantId, fresh, 1))}`,
-    );
+    const of = { merchantId, endpointId: fresh, version: 1 };
+    const kept = await keep(`${fresh}:${sealWebhookSecret(sealer, of, newWebhookSecret(mode, random))}`);
     if (!kept.ok) return kept;
-    const [, endpointId, sealedSecret] = /^(\w+):(.*)$/s.exec(kept.value) as unknown as [string, string, string];
+    const [endpointId, sealedSecret] = keptParts(kept.value);
     const done = await this.#change(
       merchantId,
       { type: 'AddEndpoint', ...input, url: must(url.value), endpointId, sealedSecret },
@@ -249,12 +182,7 @@ export class Merchants {
     const endpoint = must(done.value.further_webhooks.find(({ endpoint_id: id }) => id === endpointId));
     return {
       ok: true,
-      value: {
-        endpoint,
-        webhook_secret: sealer
-          .open('webhook-secrets', sealedSecret, webhookSecretContext(merchantId, endpointId, 1))
-          .toString(),
-      },
+      value: { endpoint, webhook_secret: openWebhookSecret(sealer, { ...of, endpointId }, sealedSecret) },
     };
   }
 
@@ -407,7 +335,3 @@ const GUARDED: ReadonlySet<MerchantCommand['type']> = new Set<MerchantCommand['t
   'SetSettlementAddress',
   'SetChangeDelay',
 ]);
-
-/** Stores the result of the first request with an idempotency key and returns it to repetitions. */
-type Keep = (made: string) => Promise<Outcome<string>>;
-const keepNothing: Keep = async (made) => ({ ok: true, value: made });

@@ -11,7 +11,23 @@ export interface NewKey {
   readonly api_secret: string;
 }
 
-/** An API key with its secret: the event to store, and what the merchant is shown. */
+/** Shown once, never again: only a hash of the key and sealed secrets are kept. */
+export interface NewMerchant {
+  readonly id: MerchantId;
+  readonly mode: Mode;
+  readonly key_id: ApiKeyId;
+  readonly api_key: string;
+  readonly api_secret: string;
+  readonly webhook_secret: string;
+}
+
+export interface NewWebhookSecret {
+  readonly webhook_secret: string;
+  /** Unix seconds. */
+  readonly activates_at: number;
+}
+
+/** An API key with its secret: what its event keeps, and what its merchant is shown. */
 export function newKey(
   { random, sealer }: { readonly random: Random; readonly sealer: Sealer },
   merchantId: MerchantId,

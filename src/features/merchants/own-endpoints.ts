@@ -1,7 +1,9 @@
 import type { MerchantId } from '../../domain/ids.ts';
 import type { Idempotency } from '../shared/idempotency.ts';
 import type { Caller, Outcome } from '../shared/merchant-api.ts';
-import type { ChangedBy, Merchants, NewWebhookSecret } from './merchants.ts';
+import type { Merchants } from './merchants.ts';
+import type { ChangedBy } from './merchants-deps.ts';
+import type { NewWebhookSecret } from './new-key.ts';
 import type { MerchantOverview, WebhookOverview } from './overview.ts';
 import { must } from '../../domain/must.ts';
 

@@ -1,4 +1,3 @@
-import type { JournalPlaceMoved } from '../../domain/events/treasury-events.ts';
 import type { ReplacementReason, TransactionDraft } from '../../domain/events/transaction-draft.ts';
 import type { MoveFailureReason } from '../../domain/events/treasury-move-events.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
@@ -6,8 +5,7 @@ import { StoreUnavailable } from '../../ports/event-store.ts';
 import type { Log } from '../../ports/log.ts';
 import { type LandedTransaction, TransferImpossible, treasuryOf, validityOf } from '../../ports/outgoing.ts';
 import type { OutgoingChain } from '../../ports/outgoing-chain.ts';
-import type { OutgoingSigner, SignedPayment, SignerRefusal } from '../../ports/outgoing-signer.ts';
-import { withLogContext } from '../../runtime/util/log-context.ts';
+import type { OutgoingSigner, SignerRefusal } from '../../ports/outgoing-signer.ts';
 import { InTurn } from '../../runtime/util/in-turn.ts';
 import type { TreasuryCommand } from '../../../state-machines/treasury/treasury.decider.ts';
 import type { TreasuryContext } from '../../../state-machines/treasury/treasury.state.ts';
@@ -15,9 +13,9 @@ import type { TreasuryAccount } from './account.ts';
 import type { JournalCheck } from './journal-check.ts';
 import { helperGone, isTransient, OUTAGE_REASON, RoundFaults, textOf } from './faults.ts';
 import { type Failure, isSigned, type Missing, type Outgoing, type OutgoingRecords, type Sequence } from './records.ts';
+import { Interventions } from './interventions.ts';
 import { RetryState, SEQUENCE_BUSY, WAIT_REASONS, type WaitFacts } from './retry-state.ts';
 import { SentTransactions } from './sent.ts';
-import { releaseUnsigned, takeOver } from './take-over.ts';
 import { WAIT_LOOKS } from './turns.ts';
 import { must } from '../../domain/must.ts';
 
@@ -48,7 +46,8 @@ export class OutgoingExecutor<Item extends Outgoing> {
   readonly #retries: RetryState<Item['ref']>;
   readonly #sent: SentTransactions<Item>;
   readonly #turns = new InTurn();
-  /** Orders that were not done in the last round. */
+  readonly interventions: Interventions<Item>;
+  /** What was not done at the last look. */
   #open: readonly Item['ref'][] = [];
   /** In the last round, an order of this executor was between reservation and signature. */
   #isReserved = false;
@@ -61,6 +60,11 @@ export class OutgoingExecutor<Item extends Outgoing> {
     this.#retries = new RetryState({
       ...deps,
       ...{ treasury: account.stream, words: records.words, graceAfterStart: records.graceAfterStart, nowMs },
+    });
+    this.interventions = new Interventions<Item>({
+      ...{ account, records, signer: deps.signer, turns: this.#turns, nowSec: () => this.#nowSec() },
+      forget: (ref) => this.#retries.forget(ref),
+      giveUp: (item) => this.#fail(item, failure('rejected_by_operator')),
     });
     this.#sent = new SentTransactions<Item>({
       ...{ chain: account.chain, signer: deps.signer, records, retries: this.#retries, nowMs },
@@ -118,63 +122,6 @@ export class OutgoingExecutor<Item extends Outgoing> {
         if (helper) this.#retries.setOutage(OUTAGE_REASON[helper], textOf(error));
         throw error;
       }
-    });
-  }
-
-  /** Gives up an order between two rounds, so that it cannot be signed at the same moment. */
-  async reject(ref: Item['ref']): Promise<void> {
-    await this.#turns.run(async () => {
-      if (this.#records.reservation(await this.context())?.ref.id === ref.id)
-        throw new Error(`${ref.id} is being signed`);
-      const item = await this.#records.find(ref);
-      const lost = await this.lostSignature(ref.id);
-      if (lost !== null) throw new Error(lost);
-      if (item) await this.#fail(item, failure('rejected_by_operator'));
-    });
-  }
-
-  /**
-   * Why an order must not be given up: a restored event log has lost its signature, which the signer still has.
-   * Otherwise null.
-   */
-  async lostSignature(id: string): Promise<string | null> {
-    const { mode, network } = this.chain;
-    const since = await this.#deps.signer.signedAfter(mode, network, (await this.context()).journal);
-    return 'payments' in since && since.payments.some((payment) => payment.id === id)
-      ? `${id} was signed, but this event log has lost it: take it over (quittance treasury lost)`
-      : null;
-  }
-
-  /**
-   * Between two rounds, records a signature that the signer's journal has and this event log lost. Throws when it does
-   * not fit.
-   */
-  async takeOver(ref: Item['ref'], payment: SignedPayment): Promise<void> {
-    await this.#turns.run(async () => {
-      await takeOver({ ref, payment, records: this.#records, account: this.#account, nowSec: this.#nowSec() });
-      this.#retries.forget(ref);
-    });
-  }
-
-  /**
-   * Between two rounds, gives up an order that was requested again in place of a payment taken over from the journal.
-   * Throws when it was signed.
-   */
-  async giveWay(ref: Item['ref'], payment: SignedPayment): Promise<void> {
-    await this.#turns.run(async () => {
-      await releaseUnsigned(payment, this.#account, this.#nowSec());
-      const item = await this.#records.find(ref);
-      if (item && isSigned(item)) throw new Error(`${ref.id} was signed`);
-      if (item) await this.#fail(item, failure('rejected_by_operator'));
-    });
-  }
-
-  /** Between two rounds, skips a transaction of the journal that can never land. Throws when this is refused. */
-  async passOver(payment: SignedPayment, data: JournalPlaceMoved['data']): Promise<void> {
-    await this.#turns.run(async () => {
-      await releaseUnsigned(payment, this.#account, this.#nowSec());
-      const refused = await this.#account.tell({ type: 'MoveJournalPlace', data }, data.proposedBy);
-      if (refused !== null) throw new Error(refused);
     });
   }
 
@@ -287,12 +234,8 @@ export class OutgoingExecutor<Item extends Outgoing> {
     // Read again, because another transaction may have taken a place in the meantime.
     const { nextNonce, usedNonces } = await this.context();
     const known = order.fromAddress === treasuryOf(order) ? nextNonce : null;
-    await this.#reserve(
-      item,
-      await this.chain.draft(order, known ?? (await this.chain.nextNonce(order.fromAddress)), usedNonces),
-      1,
-      null,
-    );
+    const nonce = known ?? (await this.chain.nextNonce(order.fromAddress));
+    await this.#reserve(item, await this.chain.draft(order, nonce, usedNonces), 1, null);
   }
 
   async #endIfImpossible(item: Item, error: unknown): Promise<void> {

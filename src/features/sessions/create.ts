@@ -7,7 +7,6 @@ import { addressFamilyOf } from '../../domain/networks.ts';
 import { sessionStream } from '../../domain/streams.ts';
 import { toleranceOf } from '../../domain/tolerance.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
-import type { CoCommit } from '../../ports/event-store.ts';
 import { canonicalJson } from '../shared/canonical-json.ts';
 import type { Idempotency } from '../shared/idempotency.ts';
 import { actorOf, type Caller, type CreateSessionInput, type Outcome } from '../shared/merchant-api.ts';
@@ -97,9 +96,7 @@ export async function createSession(
     domain: domain.value,
     personal: sealed?.sealed ?? null,
   });
-  const coCommits = [caller.nonceCoCommit, sealed?.coCommit].filter(
-    (coCommit): coCommit is CoCommit => coCommit !== undefined,
-  );
+  const coCommits = [caller.nonceCoCommit, sealed?.coCommit].filter((coCommit) => coCommit !== undefined);
   const context = {
     correlationId: caller.requestId,
     actor: actorOf(caller),

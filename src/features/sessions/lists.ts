@@ -5,13 +5,13 @@ import { orderKey, ORDERS_TABLE, sessionList } from '../../../projections/sessio
 import { SESSIONS_TABLE, type SessionRow } from '../../../projections/sessions/session-row.ts';
 import { transactionList, transactionsOfSession } from '../../../projections/sessions/transaction-list.ts';
 import { TRANSACTIONS_TABLE, type TransactionRow } from '../../../projections/sessions/transaction-row.ts';
-import type { MerchantId, Mode, SessionId } from '../../domain/ids.ts';
+import type { SessionId } from '../../domain/ids.ts';
 import { StoreUnavailable } from '../../ports/event-store.ts';
-import type { ListMember, ListRange, ReadModel, Row, Table } from '../../ports/read-model.ts';
+import type { ReadModel, Row, Table } from '../../ports/read-model.ts';
 import { InTurnByKey } from '../../runtime/util/in-turn.ts';
-import { decodeCursor, encodeCursor, type CursorScope } from '../shared/list-cursor.ts';
-import { entriesOf, inMemory, withOldest, type Entry, type Source } from '../shared/list-source.ts';
-import type { Outcome } from '../shared/merchant-api.ts';
+import type { CursorScope } from '../shared/list-cursor.ts';
+import { inMemory, storedList, withOldest, type Entry, type Source } from '../shared/list-source.ts';
+import type { Outcome, Reader } from '../shared/merchant-api.ts';
 import {
   isWithin,
   meet,
@@ -21,47 +21,14 @@ import {
   type SessionFilters,
   type TransactionFilters,
 } from './list-filters.ts';
+import { pageOf, refused, type Listing, type ListQuery } from '../shared/list-page.ts';
 import type { MetadataIndex } from './metadata-index.ts';
 import { MAX_EXAMINED, metadataSource, TooManyMatches } from './metadata-search.ts';
 import { must } from '../../domain/must.ts';
 
 const MAX_PAGE_SIZE = 100;
 
-/** Page mode, or cursor mode with an empty cursor for the first page. */
-export type Paging =
-  | { readonly page: number; readonly pageSize: number }
-  | { readonly cursor: string; readonly pageSize: number };
-
-export interface ListQuery<Filters> {
-  readonly merchantId: MerchantId;
-  readonly mode: Mode;
-  readonly filters: Filters;
-  readonly paging: Paging;
-}
-
-/** In the form of the specification, "List endpoints and pagination". */
-export interface PagePagination {
-  readonly page: number;
-  readonly page_size: number;
-  readonly total: number;
-  readonly total_pages: number;
-  readonly has_more: boolean;
-  /** The next page in cursor mode; null at the end. */
-  readonly next_cursor: string | null;
-}
-
-export interface CursorPagination {
-  readonly page_size: number;
-  readonly has_more: boolean;
-  readonly next_cursor: string | null;
-}
-
-export interface Listing<ListedRow> {
-  readonly rows: readonly ListedRow[];
-  readonly pagination: PagePagination | CursorPagination;
-}
-
-/** Access to the records of one kind within a session. */
+/** The records of one kind that a session has. */
 interface OwnRecords<ListedRow extends object> {
   readonly count: number;
   /** The first record, which is not on the list. */
@@ -120,7 +87,7 @@ export class Lists {
       return this.#answer(
         'sessions',
         query,
-        this.#list<SessionRow>(sessionList(mode, merchantId, filters), SESSIONS_TABLE, filters),
+        this.#list(sessionList(mode, merchantId, filters), SESSIONS_TABLE, filters),
       );
     const rows = (await this.#attemptsOf(query, orderId)).filter(
       (row) => meetsFilters(row, filters) && isWithin(row.listedSec, filters),
@@ -240,8 +207,8 @@ export class Lists {
     return row && (sessionId === undefined || row.sessionId === sessionId) ? row : null;
   }
 
-  /** Newest first. */
-  async #attemptsOf(owner: Owner, orderId: string): Promise<SessionRow[]> {
+  /** The newest first. */
+  async #attemptsOf(owner: Reader, orderId: string): Promise<SessionRow[]> {
     const rows: SessionRow[] = [];
     let row = await this.#sessionOfOrder(owner, orderId);
     while (row !== null) {
@@ -254,13 +221,13 @@ export class Lists {
     return rows;
   }
 
-  /** The newest attempt. */
-  async #sessionOfOrder(owner: Owner, orderId: string): Promise<SessionRow | null> {
+  /** Of several attempts the newest. */
+  async #sessionOfOrder(owner: Reader, orderId: string): Promise<SessionRow | null> {
     const found = await this.#readModel.get(ORDERS_TABLE, orderKey(owner.mode, owner.merchantId, orderId));
     return found && this.#ownSession(owner, found.sessionId);
   }
 
-  async #ownSession(owner: Owner, id: SessionId): Promise<SessionRow | null> {
+  async #ownSession(owner: Reader, id: SessionId): Promise<SessionRow | null> {
     const row = await this.#readModel.get(SESSIONS_TABLE, id);
     return row && row.merchantId === owner.merchantId && row.mode === owner.mode ? row : null;
   }
@@ -270,19 +237,7 @@ export class Lists {
     table: Table<ListedRow>,
     { createdFrom, createdTo }: CreatedRange,
   ): Source<ListedRow> {
-    const range: ListRange = {
-      ...(createdFrom !== undefined && { fromSec: createdFrom }),
-      ...(createdTo !== undefined && { toSec: createdTo }),
-    };
-    const withRows = (members: readonly ListMember[]): Promise<Entry<ListedRow>[]> =>
-      entriesOf(this.#readModel, table, members);
-    return {
-      page: async (offset, limit) => {
-        const { members, total } = await this.#readModel.page(list, { offset, limit, ...range });
-        return { entries: await withRows(members), total };
-      },
-      before: async (before, limit) => withRows(await this.#readModel.before(list, { before, limit, ...range })),
-    };
+    return storedList(this.#readModel, table, list, createdFrom, createdTo);
   }
 
   /** A session has few records, so further filters are applied in memory. */
@@ -321,47 +276,12 @@ export class Lists {
     const scope: CursorScope = { list, merchantId, mode, filters: plainFilters(query.filters) };
     if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > MAX_PAGE_SIZE)
       return refused('page_size', `page_size must be a whole number from 1 to ${MAX_PAGE_SIZE}`);
-    if ('cursor' in paging) return this.#walk(scope, paging.cursor, pageSize, source);
-    const { page } = paging;
-    const offset = (page - 1) * pageSize;
-    if (!Number.isInteger(page) || page < 1 || !Number.isSafeInteger(offset))
+    if (
+      'page' in paging &&
+      (!Number.isInteger(paging.page) || !Number.isSafeInteger((paging.page - 1) * pageSize) || paging.page < 1)
+    )
       return refused('page', 'page must be a whole number from 1');
-    const { entries, total } = await source.page(offset, pageSize);
-    const hasMore = offset + pageSize < total;
-    const pagination: PagePagination = {
-      page,
-      page_size: pageSize,
-      total,
-      total_pages: Math.ceil(total / pageSize),
-      has_more: hasMore,
-      next_cursor: this.#cursorAfter(scope, entries, hasMore),
-    };
-    return { ok: true, value: { rows: entries.map((entry) => entry.row), pagination } };
-  }
-
-  async #walk<ListedRow>(
-    scope: CursorScope,
-    cursor: string,
-    pageSize: number,
-    source: Source<ListedRow>,
-  ): Promise<Outcome<Listing<ListedRow>>> {
-    const before = cursor === '' ? null : decodeCursor(this.#cursorKey, scope, cursor);
-    if (before === null && cursor !== '')
-      return refused('cursor', 'the cursor does not belong to this list with these filters');
-    const found = await source.before(before, pageSize + 1);
-    const entries = found.slice(0, pageSize);
-    const hasMore = found.length > pageSize;
-    const pagination: CursorPagination = {
-      page_size: pageSize,
-      has_more: hasMore,
-      next_cursor: this.#cursorAfter(scope, entries, hasMore),
-    };
-    return { ok: true, value: { rows: entries.map((entry) => entry.row), pagination } };
-  }
-
-  #cursorAfter(scope: CursorScope, entries: readonly { readonly order: number }[], hasMore: boolean): string | null {
-    const last = entries.at(-1);
-    return hasMore && last ? encodeCursor(this.#cursorKey, scope, last.order) : null;
+    return pageOf(this.#cursorKey, scope, paging, source);
   }
 }
 
@@ -376,11 +296,4 @@ const plainFilters = ({
   ...(metadata && {
     metadata: JSON.stringify(Object.entries(metadata).sort(([one], [other]) => (one < other ? -1 : 1))),
   }),
-});
-
-type Owner = { readonly merchantId: MerchantId; readonly mode: Mode };
-
-const refused = (param: string, message: string): Outcome<never> => ({
-  ok: false,
-  refusal: { code: 'invalid_request', message, param },
 });

@@ -1,6 +1,6 @@
 import { contactLink } from '../../domain/contact.ts';
 import { addressFamilyOf } from '../../domain/networks.ts';
-import { base32, parseSessionId, type Mode, type MerchantId, type RefundId, type SessionId } from '../../domain/ids.ts';
+import { base32, parseSessionId, type Mode, type RefundId, type SessionId } from '../../domain/ids.ts';
 import { sessionStream } from '../../domain/streams.ts';
 import { toSec } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
@@ -17,6 +17,7 @@ import {
   type PayerApi,
   type RefundInput,
   type ShopFacts,
+  type Reader,
 } from '../shared/merchant-api.ts';
 import {
   acceptedFor,
@@ -27,8 +28,8 @@ import {
   rejectAsMerchant,
   rejectClaim,
   type ClaimSettings,
-  type IsOurs,
 } from './claims.ts';
+import type { IsOurs } from './claim-evidence.ts';
 import { previewRefund, type RefundPreview } from './preview-refund.ts';
 import { requestRefund } from './request-refund.ts';
 import { refundView, sessionView } from './view.ts';
@@ -62,9 +63,7 @@ export interface SessionsDeps extends CreateSessionDeps {
   ) => void;
 }
 
-type Reader = { readonly merchantId: MerchantId; readonly mode: Mode };
-
-/** Sessions and their refunds, for the merchant who owns them and the payer who has the link. */
+/** Sessions and their refunds, for the merchant who owns them and the payer who holds the link. */
 export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerClaims {
   readonly #deps: SessionsDeps;
 

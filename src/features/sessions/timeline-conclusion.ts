@@ -1,4 +1,3 @@
-import type { DomainEvent } from '../../domain/events/domain-event.ts';
 import type { SessionEvent } from '../../domain/events/session-events.ts';
 import { formatAmount } from '../../domain/money.ts';
 import {
@@ -14,11 +13,11 @@ import type { CoveredRange } from './timeline-types.ts';
 
 /** Explains the session's status in one paragraph, from its events and the evidence of what was read. */
 export function conclusionOf(
-  events: readonly DomainEvent[],
+  events: readonly SessionEvent[],
   coverage: readonly CoveredRange[],
   nowSec: number,
 ): string {
-  const { value, context } = sessionTable.replay(events as SessionEvent[]);
+  const { value, context } = sessionTable.replay(events);
   const created = createdOf(context);
   const coin = created.dueCoin;
   const has = `${formatAmount(arrived(context))} of ${created.dueAmount} ${coin}`;

@@ -1,8 +1,9 @@
 import type { DomainEvent } from '../../domain/events/domain-event.ts';
 import type { StoredEvent } from '../../domain/events/envelope.ts';
+import { isOfSession } from '../../domain/events/of-streams.ts';
 import type { RangeScanned } from '../../domain/events/operations-events.ts';
 import type { SessionCreated } from '../../domain/events/session-events.ts';
-import type { NotificationId, SessionId } from '../../domain/ids.ts';
+import type { SessionId } from '../../domain/ids.ts';
 import { coverageStream, deliveryStream, rescansStream, sessionStream } from '../../domain/streams.ts';
 import { RECENT_SEC, turnOf } from '../../domain/sweep-turns.ts';
 import { toSec } from '../../ports/clock.ts';
@@ -23,12 +24,10 @@ const PAGE = 500;
  * Every observation and decision about a session in order, from the event log alone; null if there is no such session.
  */
 export async function sessionTimeline(store: EventStore, id: SessionId, nowSec: number): Promise<Timeline | null> {
-  const session = (await store.readStream(sessionStream(id))).map(decodeEvent);
+  const session = (await store.readStream(sessionStream(id))).map(decodeEvent).filter(isOfSession);
   const created = session[0]?.event;
   if (created?.type !== 'SessionCreated') return null;
-  const notifications = session.flatMap(({ metadata }) =>
-    metadata.notificationId === undefined ? [] : [metadata.notificationId as NotificationId],
-  );
+  const notifications = session.flatMap(({ metadata }) => metadata.notificationId ?? []);
   const deliveries = await Promise.all(
     notifications.map(async (notification) => (await store.readStream(deliveryStream(notification))).map(decodeEvent)),
   );

@@ -1,4 +1,4 @@
-import type { ListMember, ReadModel, Table } from '../../ports/read-model.ts';
+import type { ListMember, ListRange, ReadModel, Table } from '../../ports/read-model.ts';
 
 /** A record with its place in a list. */
 export interface Entry<ListedRow> {
@@ -25,7 +25,26 @@ export async function entriesOf<ListedRow extends object>(
   return members.flatMap(({ order }, index) => (rows[index] ? [{ order, row: rows[index] }] : []));
 }
 
-/** Entries must be newest first. */
+/** A list as it is stored, of records that were made between two seconds, both included. */
+export function storedList<ListedRow extends object>(
+  readModel: Pick<ReadModel, 'getMany' | 'page' | 'before'>,
+  table: Table<ListedRow>,
+  list: string,
+  fromSec: number | undefined,
+  toSec: number | undefined,
+): Source<ListedRow> {
+  const range: ListRange = { ...(fromSec !== undefined && { fromSec }), ...(toSec !== undefined && { toSec }) };
+  return {
+    page: async (offset, limit) => {
+      const { members, total } = await readModel.page(list, { offset, limit, ...range });
+      return { entries: await entriesOf(readModel, table, members), total };
+    },
+    before: async (before, limit) =>
+      entriesOf(readModel, table, await readModel.before(list, { before, limit, ...range })),
+  };
+}
+
+/** Of entries given newest first. */
 export function inMemory<ListedRow>(entries: readonly Entry<ListedRow>[]): Source<ListedRow> {
   return {
     page: async (offset, limit) => ({ entries: entries.slice(offset, offset + limit), total: entries.length }),

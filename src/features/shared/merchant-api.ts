@@ -6,10 +6,14 @@ import type { Refusal } from '../../domain/result.ts';
 import type { CoCommit } from '../../ports/event-store.ts';
 import type { RefundView, SessionView } from './views.ts';
 
-/** The authenticated caller. */
-export interface Caller {
+/** Whose records are read. */
+export interface Reader {
   readonly merchantId: MerchantId;
   readonly mode: Mode;
+}
+
+/** Who asks, after authentication. */
+export interface Caller extends Reader {
   readonly keyId: ApiKeyId;
   readonly requestId: string;
   /** The person of the merchant or the operator behind the request; absent for the merchant's own program. */

@@ -1,6 +1,7 @@
 import type { Mode } from '../../domain/ids.ts';
 import type { Network } from '../../domain/networks.ts';
 import type { Log } from '../../ports/log.ts';
+import { InTurn } from '../../runtime/util/in-turn.ts';
 import type { MoveExecutor } from '../payouts/moves/records.ts';
 import type { MoveMoney } from '../payouts/moves/moves.process.ts';
 import type { UnbookedLook, UnbookedMoney } from './reconcile-unbooked.ts';
@@ -25,7 +26,7 @@ export class TreasuryLook {
   /** By treasury: the last address of the previous batch. */
   readonly #lookedTo = new Map<string, string | null>();
   #timer: NodeJS.Timeout | null = null;
-  #task: Promise<void> = Promise.resolve();
+  readonly #looks = new InTurn();
   #stopped = false;
 
   constructor(deps: LookDeps) {
@@ -34,13 +35,13 @@ export class TreasuryLook {
 
   start(): void {
     const { everyMs } = this.#deps;
-    if (everyMs > 0) this.#timer = setInterval(() => void (this.#task = this.#task.then(() => this.#all())), everyMs);
+    if (everyMs > 0) this.#timer = setInterval(() => void this.#looks.run(() => this.#all()), everyMs);
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
     if (this.#timer) clearInterval(this.#timer);
-    await this.#task;
+    await this.#looks.ended();
   }
 
   async #all(): Promise<void> {

@@ -36,7 +36,7 @@ export function returnsOf(moves: MoveMoney, signer: Pick<OutgoingSigner, 'check'
         data: data satisfies MoveRequested,
         nowSec: toSec(clock.nowMs()),
       } as const;
-      return (await executor.lostSignature(data.moveId)) ?? executor.tell(command, data.requestedBy);
+      return (await executor.interventions.lostSignature(data.moveId)) ?? executor.tell(command, data.requestedBy);
     },
     forecast: (request) => forecast(needed(request.mode, request.network), signer, request),
   };

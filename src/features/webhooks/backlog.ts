@@ -4,6 +4,7 @@ import type { Position } from '../../ports/event-store.ts';
 import { rowPages } from '../../ports/row-pages.ts';
 import type { EndpointFailuresRow } from '../../../projections/webhooks/work.projection.ts';
 import { putRow, type Change, type ReadModel, type Row, type Table } from '../../ports/read-model.ts';
+import { InTurn } from '../../runtime/util/in-turn.ts';
 
 /** Name of the checkpoint. It is written together with the tables below. */
 const DELIVERIES_CHECKPOINT = 'deliver-webhooks';
@@ -55,7 +56,7 @@ export class Backlog {
   readonly #readModel: ReadModel;
   readonly #onDirty: () => void;
   #dirty = new Map<string, Change>();
-  #flushing: Promise<void> = Promise.resolve();
+  readonly #flushes = new InTurn();
   #flushed: Position | null = null;
   #seq = 0;
 
@@ -181,9 +182,7 @@ export class Backlog {
    * yet, so that nothing could be written.
    */
   async flush(position: Position | null): Promise<boolean> {
-    const write = (): Promise<void> => this.#write(position);
-    this.#flushing = this.#flushing.then(write, write);
-    await this.#flushing;
+    await this.#flushes.run(() => this.#write(position));
     return position !== null || this.#dirty.size === 0;
   }
 

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
-import type { MerchantId, Mode, SessionId } from '../../domain/ids.ts';
+import type { SessionId } from '../../domain/ids.ts';
 import type { WebhookType } from '../../domain/notification-types.ts';
-import type { ListMember, ListRange, ReadModel } from '../../ports/read-model.ts';
+import type { ReadModel } from '../../ports/read-model.ts';
 import {
   DELIVERIES_TABLE,
   deliveriesOfSession,
@@ -9,13 +9,11 @@ import {
   type DeliveryRow,
   type DeliveryStatus,
 } from '../../../projections/webhooks/deliveries.projection.ts';
-import type { AttemptFailure } from '../../domain/events/delivery-events.ts';
-import { decodeCursor, encodeCursor, type CursorScope } from '../shared/list-cursor.ts';
-import type { CursorPagination, PagePagination } from '../sessions/lists.ts';
-import type { Outcome } from '../shared/merchant-api.ts';
+import type { CursorScope } from '../shared/list-cursor.ts';
+import { pageOf, type Listing } from '../shared/list-page.ts';
+import { inMemory, storedList, type Source } from '../shared/list-source.ts';
+import type { Outcome, Reader } from '../shared/merchant-api.ts';
 import type { DeliverySummary } from './views.ts';
-
-type Reader = { readonly merchantId: MerchantId; readonly mode: Mode };
 
 export interface DeliveryListRequest {
   readonly page: number;
@@ -30,18 +28,8 @@ export interface DeliveryListRequest {
   readonly createdToSec?: number;
 }
 
-export interface DeliveryListing {
-  readonly rows: readonly DeliverySummary[];
-  readonly pagination: PagePagination | CursorPagination;
-}
-
-/** A session has few deliveries, so further filters are applied in memory. */
+/** One session has few deliveries: further filters are applied in memory. */
 const MAX_OF_SESSION = 1_000;
-
-interface Source {
-  page(offset: number, limit: number): Promise<{ members: readonly ListMember[]; total: number }>;
-  before(before: number | null, limit: number): Promise<readonly ListMember[]>;
-}
 
 /** A merchant's deliveries, newest first. */
 export class WebhookLists {
@@ -53,136 +41,41 @@ export class WebhookLists {
     this.#cursorKey = cursorKey;
   }
 
-  async list(reader: Reader, request: DeliveryListRequest): Promise<Outcome<DeliveryListing>> {
-    const source = await this.#source(reader, request);
-    return request.cursor === undefined
-      ? this.#page(reader, request, source)
-      : this.#walk(reader, request, request.cursor, source);
-  }
-
-  async #page(reader: Reader, request: DeliveryListRequest, source: Source): Promise<Outcome<DeliveryListing>> {
-    const { page, pageSize } = request;
-    const { members, total } = await source.page((page - 1) * pageSize, pageSize);
-    const hasMore = page * pageSize < total;
-    const pagination: PagePagination = {
-      page,
-      page_size: pageSize,
-      total,
-      total_pages: Math.ceil(total / pageSize),
-      has_more: hasMore,
-      next_cursor: this.#cursorAfter(reader, request, members, hasMore),
-    };
-    return { ok: true, value: { rows: await this.#rows(members), pagination } };
-  }
-
-  async #walk(
-    reader: Reader,
-    request: DeliveryListRequest,
-    cursor: string,
-    source: Source,
-  ): Promise<Outcome<DeliveryListing>> {
-    const before = cursor === '' ? null : decodeCursor(this.#cursorKey, scopeOf(reader, request), cursor);
-    if (before === null && cursor !== '') {
-      return {
-        ok: false,
-        refusal: {
-          code: 'invalid_request',
-          message: 'the cursor does not belong to this list with these filters',
-          param: 'cursor',
-        },
-      };
-    }
-    const found = await source.before(before, request.pageSize + 1);
-    const members = found.slice(0, request.pageSize);
-    const hasMore = found.length > members.length;
-    const pagination: CursorPagination = {
-      page_size: request.pageSize,
-      has_more: hasMore,
-      next_cursor: this.#cursorAfter(reader, request, members, hasMore),
-    };
-    return { ok: true, value: { rows: await this.#rows(members), pagination } };
+  async list(reader: Reader, request: DeliveryListRequest): Promise<Outcome<Listing<DeliverySummary>>> {
+    const { page, pageSize, cursor } = request;
+    const paging = cursor === undefined ? { page, pageSize } : { cursor, pageSize };
+    const found = await pageOf(this.#cursorKey, scopeOf(reader, request), paging, await this.#source(reader, request));
+    return found.ok ? { ...found, value: { ...found.value, rows: found.value.rows.map(summaryOf) } } : found;
   }
 
   async #source(
     reader: Reader,
     { status, eventType, sessionId, createdFromSec, createdToSec }: DeliveryListRequest,
-  ): Promise<Source> {
-    const range: ListRange = {
-      ...(createdFromSec !== undefined && { fromSec: createdFromSec }),
-      ...(createdToSec !== undefined && { toSec: createdToSec }),
-    };
-    if (sessionId === undefined) {
-      const list = deliveryList(reader, {
-        ...(status !== undefined && { status }),
-        ...(eventType !== undefined && { eventType }),
-      });
-      return {
-        page: (offset, limit) => this.#readModel.page(list, { offset, limit, ...range }),
-        before: (before, limit) => this.#readModel.before(list, { before, limit, ...range }),
-      };
-    }
-    const members = await this.#readModel.before(deliveriesOfSession(reader, sessionId), {
-      before: null,
-      limit: MAX_OF_SESSION,
-      ...range,
-    });
-    const rows = await this.#read(members);
-    const met = rows.filter(
-      (row) =>
-        (status === undefined || row.status === status) && (eventType === undefined || row.eventType === eventType),
-    );
-    const all = met.map(({ notificationId, order }) => ({ member: notificationId, order }));
-    return {
-      page: async (offset, limit) => ({ members: all.slice(offset, offset + limit), total: all.length }),
-      before: async (before, limit) => all.filter(({ order }) => before === null || order < before).slice(0, limit),
-    };
-  }
-
-  async #rows(members: readonly ListMember[]): Promise<DeliverySummary[]> {
-    return (await this.#read(members)).map(
-      ({
-        notificationId,
-        eventType,
-        sessionId,
-        endpointId,
-        status,
-        sample,
-        attempts,
-        lastStatus,
-        lastFailure,
-        nextAttemptAtMs,
-        createdSec,
-      }) => ({
-        notificationId,
-        eventType,
-        sessionId,
-        endpointId,
-        status,
-        sample,
-        attempts,
-        lastStatus,
-        lastFailure: lastFailure as AttemptFailure | null,
-        nextAttemptAtMs,
-        createdSec,
-      }),
+  ): Promise<Source<DeliveryRow>> {
+    const stored = (list: string): Source<DeliveryRow> =>
+      storedList(this.#readModel, DELIVERIES_TABLE, list, createdFromSec, createdToSec);
+    if (sessionId === undefined)
+      return stored(
+        deliveryList(reader, {
+          ...(status !== undefined && { status }),
+          ...(eventType !== undefined && { eventType }),
+        }),
+      );
+    const ofSession = await stored(deliveriesOfSession(reader, sessionId)).before(null, MAX_OF_SESSION);
+    return inMemory(
+      ofSession.filter(
+        ({ row }) =>
+          (status === undefined || row.status === status) && (eventType === undefined || row.eventType === eventType),
+      ),
     );
   }
+}
 
-  async #read(members: readonly ListMember[]): Promise<DeliveryRow[]> {
-    const keys = members.map(({ member }) => member);
-    const rows = await this.#readModel.getMany(DELIVERIES_TABLE, keys);
-    return rows.filter((row) => row !== null);
-  }
-
-  #cursorAfter(
-    reader: Reader,
-    request: DeliveryListRequest,
-    members: readonly ListMember[],
-    hasMore: boolean,
-  ): string | null {
-    const last = members.at(-1);
-    return hasMore && last ? encodeCursor(this.#cursorKey, scopeOf(reader, request), last.order) : null;
-  }
+function summaryOf(row: DeliveryRow): DeliverySummary {
+  const { notificationId, eventType, sessionId, endpointId, status, sample } = row;
+  const { attempts, lastStatus, lastFailure, nextAttemptAtMs, createdSec } = row;
+  const of = { notificationId, eventType, sessionId, endpointId, status, sample };
+  return { ...of, attempts, lastStatus, lastFailure, nextAttemptAtMs, createdSec };
 }
 
 function scopeOf(

@@ -1,7 +1,7 @@
 import { deliveryIdOf } from '../../domain/delivery-ids.ts';
 import type { DomainEvent } from '../../domain/events/domain-event.ts';
 import type { StoredEvent } from '../../domain/events/envelope.ts';
-import type { NotificationId } from '../../domain/ids.ts';
+import { isOfSession } from '../../domain/events/of-streams.ts';
 import {
   isNoticedType,
   isNotifyingType,
@@ -15,7 +15,6 @@ import {
   type SessionFacts,
 } from '../../domain/notifications.ts';
 import { isOptionalType, type NotificationType } from '../../domain/notification-types.ts';
-import type { SessionEvent } from '../../domain/events/session-events.ts';
 import { sessionTable } from '../shared/handlers/session-handler.ts';
 import { detailsOf, noticeOf } from '../../../state-machines/checkout-session/notices.ts';
 import type { EndpointDirectory, Subscription } from '../../ports/endpoint-directory.ts';
@@ -98,7 +97,7 @@ export class NotificationReader {
     if (isNotice && !needsSession) return [];
     const stored = decodeOrNull(recorded);
     const facts = stored && this.#facts.get(recorded.stream);
-    const notificationId = stored?.metadata.notificationId as NotificationId | undefined;
+    const notificationId = stored?.metadata.notificationId;
     if (!facts || notificationId === undefined) return 'unreadable';
     const moment = this.#moments.get(recorded.id);
     if (needsSession && moment === undefined) return 'unreadable';
@@ -147,7 +146,7 @@ export class NotificationReader {
    */
   async #momentOf({ stream, revision }: RecordedEvent): Promise<Moment | null> {
     const history = (await this.#store.readStream(stream, { from: 0, limit: revision + 1 })).map(decodeOrNull);
-    const events = history.filter((stored) => stored !== null).map(({ event }) => event as SessionEvent);
+    const events = history.filter((stored) => stored !== null && isOfSession(stored)).map(({ event }) => event);
     if (events.length <= revision) return null;
     const before = sessionTable.replay(events.slice(0, -1));
     const event = must(events.at(-1));

@@ -1,5 +1,5 @@
 import { deliveryIdOf } from '../../domain/delivery-ids.ts';
-import type { MerchantEvent } from '../../domain/events/merchant-events.ts';
+import { isOfMerchant } from '../../domain/events/of-streams.ts';
 import type { NotificationId } from '../../domain/ids.ts';
 import { settingsBody } from '../../domain/settings-notices.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -34,14 +34,14 @@ export class SettingsNotifications {
 
   async read({ stream, revision }: RecordedEvent): Promise<Reading> {
     const history = (await this.#store.readStream(stream, { from: 0, limit: revision + 1 })).map(decodeOrNull);
-    const stored = history.at(-1);
-    const readable = history.filter((one) => one !== null);
+    const readable = history.filter((one) => one !== null && isOfMerchant(one));
+    const stored = readable.at(-1);
     if (!stored || readable.length <= revision) return 'unreadable';
-    const before = merchantTable.replay(readable.slice(0, -1).map(({ event }) => event as MerchantEvent)).context;
+    const before = merchantTable.replay(readable.slice(0, -1).map(({ event }) => event)).context;
     const { atMs, metadata, event } = stored;
-    const addressed = settingsNoticeOf(event as MerchantEvent, before, { atSec: toSec(atMs), actor: metadata.actor });
+    const addressed = settingsNoticeOf(event, before, { atSec: toSec(atMs), actor: metadata.actor });
     if (!addressed) return [];
-    const eventId = metadata.notificationId as NotificationId | undefined;
+    const eventId = metadata.notificationId;
     if (eventId === undefined || !before.registered) return 'unreadable';
     const { merchantId, mode } = before.registered;
     const { notice, formerDefault, further } = addressed;

@@ -1,12 +1,11 @@
 import type { KeyObject } from 'node:crypto';
-import type { DeliveryEvent } from '../../domain/events/delivery-events.ts';
-import type { MerchantId, Mode, NotificationId, SessionId } from '../../domain/ids.ts';
+import { isOfDelivery } from '../../domain/events/of-streams.ts';
+import type { NotificationId, SessionId } from '../../domain/ids.ts';
 import { sampleNotification } from '../../domain/notification-samples.ts';
-import { decidedAtMs } from '../../domain/notifications.ts';
 import type { WebhookType } from '../../domain/notification-types.ts';
 import { deliveryIdOf, queueOfEndpoint } from '../../domain/delivery-ids.ts';
 import { deliveryStream, sessionStream } from '../../domain/streams.ts';
-import { toSec, type Clock } from '../../ports/clock.ts';
+import type { Clock } from '../../ports/clock.ts';
 import type { DeliveryAnswers } from '../../ports/delivery-answers.ts';
 import type { EndpointDirectory } from '../../ports/endpoint-directory.ts';
 import { type EventStore, StoreUnavailable } from '../../ports/event-store.ts';
@@ -15,27 +14,16 @@ import { decodeEvent } from '../../runtime/commands/codec.ts';
 import { ConcurrencyExhausted } from '../../runtime/commands/handler.ts';
 import type { NotificationIds } from '../../runtime/commands/notification-ids.ts';
 import type { ServedRows } from '../../runtime/projections/served-rows.ts';
-import {
-  DELIVERIES_TABLE,
-  deliveryList,
-  EVENT_FEED_TABLE,
-  feedKey,
-  feedOrder,
-  feedPrefix,
-  type DeliveryRow,
-  type DeliveryStatus,
-} from '../../../projections/webhooks/deliveries.projection.ts';
 import type { DeliveryState } from '../../../state-machines/webhook-delivery/delivery.decider.ts';
 import type { Idempotency } from '../shared/idempotency.ts';
-import { decodeCursor, encodeCursor, type CursorScope } from '../shared/list-cursor.ts';
-import type { CursorPagination, PagePagination } from '../sessions/lists.ts';
-import { actorOf, type Caller, type Outcome } from '../shared/merchant-api.ts';
+import type { Listing } from '../shared/list-page.ts';
+import { actorOf, type Caller, type Outcome, type Reader } from '../shared/merchant-api.ts';
 import { deliveryTable, type DeliveryHandler } from '../shared/handlers/delivery-handler.ts';
+import { feedPage, type FeedPage, type FeedRequest } from './event-feed.ts';
 import { WebhookLists, type DeliveryListRequest } from './lists.ts';
+import { MAX_REPLAY, rowsToReplay, type ReplayRange } from './replay-range.ts';
 import { inertText, type DeliverySummary, type DeliveryView } from './views.ts';
 import { must } from '../../domain/must.ts';
-
-type Reader = { readonly merchantId: MerchantId; readonly mode: Mode };
 
 export interface MerchantWebhooksDeps {
   readonly store: EventStore;
@@ -52,29 +40,6 @@ export interface MerchantWebhooksDeps {
   readonly servedRows: ServedRows;
 }
 
-export interface ReplayRange {
-  /** Unix seconds, inclusive; up to now if `toSec` is absent. */
-  readonly fromSec: number;
-  readonly toSec?: number;
-  readonly onlyUndelivered: boolean;
-}
-
-export interface FeedRequest {
-  readonly cursor?: string;
-  readonly pageSize: number;
-  /** All types if absent. */
-  readonly types?: readonly WebhookType[];
-  /** Unix seconds, inclusive. */
-  readonly createdFromSec?: number;
-  readonly createdToSec?: number;
-}
-
-/** Events examined per page of a filtered feed; the next page continues after them. */
-const MAX_LOOKED_AT = 1_000;
-/** Maximum number of deliveries replayed by one request. */
-const MAX_REPLAY = 10_000;
-const PAGE = 500;
-const UNDELIVERED: readonly DeliveryStatus[] = ['exhausted', 'rejected', 'blocked'];
 const notFound: Outcome<never> = { ok: false, refusal: { code: 'not_found', message: 'no such delivery' } };
 
 /** A merchant's view of its webhooks. Anything that is not the caller's is `not_found` or null. */
@@ -88,19 +53,17 @@ export class MerchantWebhooks {
   }
 
   /** Newest first. */
-  async list(
-    reader: Reader,
-    request: DeliveryListRequest,
-  ): Promise<
-    Outcome<{ readonly rows: readonly DeliverySummary[]; readonly pagination: PagePagination | CursorPagination }>
-  > {
+  async list(reader: Reader, request: DeliveryListRequest): Promise<Outcome<Listing<DeliverySummary>>> {
     await this.#deps.servedRows();
     return this.#lists.list(reader, request);
   }
 
   async get(reader: Reader, id: NotificationId): Promise<DeliveryView | null> {
     const recorded = await this.#deps.store.readStream(deliveryStream(id));
-    const events = recorded.map((one) => decodeEvent(one).event as DeliveryEvent);
+    const events = recorded
+      .map(decodeEvent)
+      .filter(isOfDelivery)
+      .map(({ event }) => event);
     const state = deliveryTable.replay(events);
     if (!isOwn(reader, state)) return null;
     const answers = await this.#deps.answers.of(id);
@@ -162,7 +125,7 @@ export class MerchantWebhooks {
   }
 
   async #replay(caller: Caller, range: ReplayRange): Promise<Outcome<{ readonly requested: number }>> {
-    const rows = await this.#rowsIn(caller, range);
+    const rows = await rowsToReplay(this.#deps.readModel, caller, range);
     if (rows === null) {
       const message = `more than ${MAX_REPLAY} deliveries; choose a shorter range`;
       return { ok: false, refusal: { code: 'invalid_request', message, param: 'created_from' } };
@@ -217,64 +180,9 @@ export class MerchantWebhooks {
     return result.ok ? { ok: true, value: summaryOf(result.state) } : result;
   }
 
-  /** The same events to fetch instead of receive, oldest first, exactly as sent. Samples are left out. */
-  async events(
-    reader: Reader,
-    request: FeedRequest,
-  ): Promise<Outcome<{ readonly bodies: readonly string[]; readonly hasMore: boolean; readonly nextCursor: string }>> {
-    const { cursorKey, readModel, servedRows } = this.#deps;
-    const scope: CursorScope = { list: 'events', merchantId: reader.merchantId, mode: reader.mode, filters: {} };
-    const from = request.cursor ? decodeCursor(cursorKey, scope, request.cursor) : 0;
-    if (from === null)
-      return {
-        ok: false,
-        refusal: { code: 'invalid_request', message: 'the cursor does not belong to this feed', param: 'cursor' },
-      };
-    await servedRows();
-    const prefix = feedPrefix(reader);
-    const isFiltered =
-      request.types !== undefined || request.createdFromSec !== undefined || request.createdToSec !== undefined;
-    const looked = isFiltered ? MAX_LOOKED_AT : request.pageSize;
-    const scanned = await readModel.scan(EVENT_FEED_TABLE, {
-      afterKey: from === 0 ? prefix : feedKey(reader, from - 1),
-      limit: looked + 1,
-    });
-    const own = scanned
-      .filter(({ key }) => key.startsWith(prefix))
-      .map(({ key, row }) => ({ key, id: row.notificationId }));
-    const isWanted = isFiltered ? await this.#wantedOf(own, request) : () => true;
-    const page: NotificationId[] = [];
-    let next = from;
-    let seen = 0;
-    for (const { key, id } of own.slice(0, looked)) {
-      if (page.length === request.pageSize) break;
-      if (isWanted(id)) page.push(id);
-      next = feedOrder(key) + 1;
-      seen += 1;
-    }
-    const bodies = await Promise.all(page.map((id) => this.#bodyOf(id)));
-    return {
-      ok: true,
-      value: { bodies, hasMore: own.length > seen, nextCursor: encodeCursor(cursorKey, scope, next) },
-    };
-  }
-
-  /** Filters by the deliveries' rows, so that only the bodies of returned events are read. */
-  async #wantedOf(
-    listed: readonly { readonly id: NotificationId }[],
-    request: FeedRequest,
-  ): Promise<(id: NotificationId) => boolean> {
-    const { types, createdFromSec = -Infinity, createdToSec = Infinity } = request;
-    const ids = listed.map(({ id }) => id);
-    const rows = await this.#deps.readModel.getMany(DELIVERIES_TABLE, ids);
-    const isOfType = ({ eventType }: DeliveryRow): boolean =>
-      types === undefined || types.includes(eventType as WebhookType);
-    const isInTime = (id: NotificationId): boolean => {
-      const createdSec = toSec(decidedAtMs(id));
-      return createdSec >= createdFromSec && createdSec <= createdToSec;
-    };
-    const wanted = new Set(ids.filter((id, index) => rows[index] && isOfType(rows[index]) && isInTime(id)));
-    return (id) => wanted.has(id);
+  /** The same events to be fetched instead of received, oldest first, as they were sent. Samples are left out. */
+  events(reader: Reader, request: FeedRequest): Promise<Outcome<FeedPage>> {
+    return feedPage(this.#deps, reader, request);
   }
 
   /** One event exactly as it was, or would have been, sent; null if it is not the caller's. */
@@ -291,18 +199,9 @@ export class MerchantWebhooks {
   /** The newest notifications of a session's events, sent or not, oldest first. */
   async eventsOf(reader: Reader, id: SessionId, limit: number): Promise<string[]> {
     const recorded = await this.#deps.store.readStream(sessionStream(id));
-    const ids = recorded.flatMap(
-      (event) => (decodeEvent(event).metadata.notificationId as NotificationId | undefined) ?? [],
-    );
+    const ids = recorded.flatMap((event) => decodeEvent(event).metadata.notificationId ?? []);
     const bodies = await Promise.all(ids.slice(-limit).map((notification) => this.event(reader, notification)));
     return bodies.filter((body) => body !== null);
-  }
-
-  async #bodyOf(id: NotificationId): Promise<string> {
-    const [first] = await this.#deps.store.readStream(deliveryStream(id), { from: 0, limit: 1 });
-    const event = first && decodeEvent(first).event;
-    if (event?.type !== 'DeliveryScheduled') throw new Error(`delivery ${id} is listed but was never scheduled`);
-    return event.data.body;
   }
 
   async #request(caller: Caller, id: NotificationId, bulk: boolean): Promise<Outcome<DeliveryState>> {
@@ -323,34 +222,6 @@ export class MerchantWebhooks {
         };
       throw error;
     }
-  }
-
-  /** The deliveries in the range, oldest first; null if there are too many. */
-  async #rowsIn(reader: Reader, range: ReplayRange): Promise<DeliveryRow[] | null> {
-    const statuses = range.onlyUndelivered ? UNDELIVERED : [undefined];
-    const rows: DeliveryRow[] = [];
-    for (const status of statuses) {
-      const list = deliveryList(reader, status === undefined ? {} : { status });
-      for (let before: number | null = null; ;) {
-        const options = {
-          before,
-          limit: PAGE,
-          fromSec: range.fromSec,
-          ...(range.toSec !== undefined && { toSec: range.toSec }),
-        };
-        const members = await this.#deps.readModel.before(list, options);
-        const found = await this.#deps.readModel.getMany(
-          DELIVERIES_TABLE,
-          members.map(({ member }) => member),
-        );
-        rows.push(...found.filter((row) => row !== null).filter((row) => !row.sample));
-        if (rows.length > MAX_REPLAY) return null;
-        const last = members.at(-1);
-        if (!last || members.length < PAGE) break;
-        before = last.order;
-      }
-    }
-    return rows.sort((one, other) => one.order - other.order);
   }
 }
 

@@ -9,7 +9,7 @@ import {
 import { SCOPE_MEANINGS, SCOPES } from '../../domain/api-keys.ts';
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
 import { POSITION_HEADER } from '../answer.ts';
-import { MAX_BODY_BYTES } from '../endpoint.ts';
+import { MAX_BODY_BYTES } from '../fixed-answers.ts';
 import type { Operation } from '../operation.ts';
 import { errorBody } from '../schemas/error.schema.ts';
 import type { MerchantId, NotificationId } from '../../domain/ids.ts';
@@ -17,7 +17,7 @@ import { sampleNotification } from '../../domain/notification-samples.ts';
 import { isOptionalType, isSettingsType, WEBHOOK_TYPES, type WebhookType } from '../../domain/notification-types.ts';
 import { EVENT_MEANINGS } from '../schemas/event-types.schema.ts';
 import { settingsEvent } from '../schemas/settings.schema.ts';
-import { claimEvent, paymentEvent, paymentNoticeEvent, refundEvent } from '../schemas/webhook.schema.ts';
+import { claimEvent, paymentEvent, paymentNoticeEvent, refundEvent } from '../schemas/event-bodies.schema.ts';
 import { codeSamples } from './code-samples.ts';
 import { errorUrl } from '../error-url.ts';
 import { receiverSamples } from './receiver-samples.ts';

@@ -2,7 +2,8 @@ import { eventIdOf } from '../../domain/delivery-ids.ts';
 import { toSec } from '../../ports/clock.ts';
 import type { DeliveryAttemptView, DeliverySummary, DeliveryView } from '../../features/webhooks/views.ts';
 import { isSettingsType, type WebhookType } from '../../domain/notification-types.ts';
-import type { DeliveryBody, DeliveryDetailBody, WebhookEventBody } from '../schemas/webhook.schema.ts';
+import type { DeliveryBody, DeliveryDetailBody } from '../schemas/webhook.schema.ts';
+import type { WebhookEventBody } from '../schemas/event-bodies.schema.ts';
 
 export function presentDelivery(delivery: DeliverySummary): DeliveryBody {
   return {

@@ -23,8 +23,8 @@ import {
   replayBody,
   replayed,
   testWebhookBody,
-  webhookEvent,
 } from '../schemas/webhook.schema.ts';
+import { webhookEvent } from '../schemas/event-bodies.schema.ts';
 import { refusedField } from '../validation.ts';
 import { must } from '../../domain/must.ts';
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { refund } from './refund.schema.ts';
 import { paymentSession } from './session.schema.ts';
 import { timelineOf } from './timeline.schema.ts';
-import { webhookEvent } from './webhook.schema.ts';
+import { webhookEvent } from './event-bodies.schema.ts';
 import { oneOf } from '../../domain/one-of.ts';
 
 /** Maximum number of events per session; the newest are included. */

@@ -1,10 +1,5 @@
-import type {
-  DeliveryBody,
-  DeliveryDetailBody,
-  EventFeedBody,
-  PaymentEventBody,
-  ReplayBody,
-} from './webhook.schema.ts';
+import type { DeliveryBody, DeliveryDetailBody, EventFeedBody, ReplayBody } from './webhook.schema.ts';
+import type { PaymentEventBody } from './event-bodies.schema.ts';
 
 export const PAYMENT_EVENT_EXAMPLE = {
   id: 'evt_1767225660123456789',

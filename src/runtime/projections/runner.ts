@@ -1,50 +1,24 @@
-import type { DomainEvent } from '../../domain/events/domain-event.ts';
-import type { StoredEvent } from '../../domain/events/envelope.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { EventStore, Position, RecordedEvent } from '../../ports/event-store.ts';
+import type { Position } from '../../ports/event-store.ts';
 import type { Projection } from '../../ports/projection.ts';
-import type { ReadModel } from '../../ports/read-model.ts';
 import { decodeEvent } from '../commands/codec.ts';
-import type { ProjectionHooks } from './hooks.ts';
 import { ownedRows, parkedTable, projectionId, type ParkedEvent } from './batch.ts';
 import { ProjectionGroup, type GroupContext } from './group.ts';
+import type { ProjectionRunnerOptions } from './runner-options.ts';
+import { RebuildRunning, type ProjectionStatus } from './status.ts';
 import { takePlace, whileTheyStand } from './switch.ts';
 import { nextWork, servedWork, type ProjectionWork } from './work.ts';
 import { must } from '../../domain/must.ts';
-
-export interface ProjectionRunnerOptions {
-  readonly store: Pick<EventStore, 'subscribe'>;
-  readonly readModel: ReadModel;
-  readonly projections: readonly Projection[];
-  readonly clock: Clock;
-  readonly hooks?: ProjectionHooks;
-  /** Events whose rows are written at once, which limits memory and how long the writer is blocked. */
-  readonly maxBatch?: number;
-  /** Cached rows per projection. */
-  readonly cacheRows?: number;
-  readonly decode?: (recorded: RecordedEvent) => StoredEvent<DomainEvent>;
-  /** Maintains digests for comparison with other processes. */
-  readonly isChained?: boolean;
-}
-
-export interface ProjectionStatus {
-  readonly projection: string;
-  readonly position: Position | null;
-  readonly hasCaughtUp: boolean;
-  readonly lagEvents: number;
-  readonly lagSec: number;
-}
-
-/** A rebuild is running; a second one of the same projection would undo it. */
-export class RebuildRunning extends Error {
-  override readonly name = 'RebuildRunning';
-}
 
 /** Running projections, in this thread or another. */
 export type RunningProjections = Pick<
   ProjectionRunner,
   'ready' | 'caughtUpTo' | 'rebuild' | 'status' | 'parked' | 'stop'
 >;
+
+interface BegunWork {
+  readonly work: ProjectionWork;
+  readonly checkpoint: Position | null;
+}
 
 const MAX_BATCH = 128;
 const CACHE_ROWS = 20_000;
@@ -92,20 +66,26 @@ export class ProjectionRunner {
    * rebuild: its rows are served once they are complete. Resolves when all are running.
    */
   async start(): Promise<void> {
-    const served = new Groups();
-    const built = new Groups();
+    const served: BegunWork[] = [];
+    const built: BegunWork[] = [];
     for (const projection of this.#options.projections) {
       const work = this.#served(projection);
       const checkpoint = await work.rows.begin();
-      if (checkpoint !== null) served.add(work, checkpoint);
+      if (checkpoint !== null) served.push({ work, checkpoint });
       const next = this.#next(projection);
       const isBegun = await next.next.isBegun();
       if (checkpoint !== null && !isBegun) continue;
       this.#rebuilding.add(projection);
       if (isBegun) this.#options.hooks?.onRebuild?.(projectionId(projection), 'resumed');
-      built.add(next, await next.rows.begin());
+      built.push({ work: next, checkpoint: await next.rows.begin() });
     }
-    for (const [checkpoint, works] of [...served.works, ...built.works]) await this.#open(works, checkpoint);
+    // Those that stand at the same position share a group.
+    for (const begun of [served, built])
+      for (const [checkpoint, group] of Map.groupBy(begun, (one) => one.checkpoint))
+        await this.#open(
+          group.map(({ work }) => work),
+          checkpoint,
+        );
   }
 
   async stop(): Promise<void> {
@@ -377,14 +357,5 @@ export class ProjectionRunner {
 
   #changed(): void {
     for (const resolve of this.#onChange.splice(0)) resolve();
-  }
-}
-
-/** Groups projections by start position. */
-class Groups {
-  readonly works = new Map<Position | null, ProjectionWork[]>();
-
-  add(work: ProjectionWork, checkpoint: Position | null): void {
-    this.works.set(checkpoint, [...(this.works.get(checkpoint) ?? []), work]);
   }
 }

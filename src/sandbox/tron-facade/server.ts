@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { foreignRequest } from '../../runtime/util/loopback-request.ts';
 import { ProtoError } from './protobuf.ts';
 import type { FacadeChain } from './chain.ts';
-import { BadRequest, answerCall } from './wallet-api.ts';
+import { answerCall } from './wallet-api.ts';
+import { BadRequest } from './wallet-body.ts';
 import { must } from '../../domain/must.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;

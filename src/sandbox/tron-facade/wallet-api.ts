@@ -2,21 +2,16 @@ import artefacts from './contracts/sandbox-trc20.json' with { type: 'json' };
 import { intrinsicGas, quantity } from './evm-node.ts';
 import type { FacadeChain } from './chain.ts';
 import type { FacadeBlock } from './block.ts';
-import type { FacadeReceipt, SealedTransaction } from './journal.ts';
 import { SUN_PER_BYTE, SUN_PER_ENERGY } from './transaction-rules.ts';
-import { addressHexOf, base58Of, evmAddressOf, hexText } from './tron-codec.ts';
-import { decodeRaw, encodeRaw, rawFromJson, rawToJson, transactionId } from './tron-transaction.ts';
+import { evmAddressOf, hexText } from './tron-codec.ts';
+import { encodeRaw, rawFromJson, rawToJson, transactionId } from './tron-transaction.ts';
 import type { RawTransaction, TronContract } from './tron-transaction.ts';
+import { addressIn, isVisible, numberIn, stringIn, textIn, type Body } from './wallet-body.ts';
+import { blockJson, infoJson, transactionJson, tronAbiEntry, shown } from './wallet-json.ts';
 import { id } from 'ethers';
 import { must } from '../../domain/must.ts';
 
-type Body = Readonly<Record<string, unknown>>;
 type Answer = Readonly<Record<string, unknown>> | readonly unknown[];
-
-/** A request that the API does not understand: answered with 200 and `Error`, as java-tron does. */
-export class BadRequest extends Error {
-  override readonly name = 'BadRequest';
-}
 
 const LIFETIME_MS = 60_000;
 const DEFAULT_FEE_LIMIT_SUN = 0;
@@ -180,45 +175,6 @@ function findBlock(chain: FacadeChain, idOrNumber: string, limit: number): Facad
   return block !== null && idOrNumber.length === 64 && block.id !== idOrNumber.toLowerCase() ? null : block;
 }
 
-function blockJson(block: FacadeBlock, withTransactions: boolean, visible: boolean): Record<string, unknown> {
-  const raw = {
-    ...(block.number === 0 ? {} : { number: block.number }),
-    txTrieRoot: '00'.repeat(32),
-    witness_address: shown(`41${'00'.repeat(20)}`, visible),
-    parentHash: block.parentId,
-    timestamp: block.timeMs,
-  };
-  const transactions =
-    withTransactions && block.transactions.length > 0
-      ? { transactions: block.transactions.map((sealed) => transactionJson(sealed, visible)) }
-      : {};
-  return { blockID: block.id, block_header: { raw_data: raw, witness_signature: '' }, ...transactions };
-}
-
-function infoJson(sealed: SealedTransaction, timeMs: number, visible: boolean): Record<string, unknown> {
-  const { contract_address: contract, log, ...rest }: FacadeReceipt = sealed.info;
-  return {
-    ...rest,
-    blockNumber: sealed.blockNumber,
-    blockTimeStamp: timeMs,
-    ...(contract === undefined ? {} : { contract_address: shown(contract, visible) }),
-    ...(log === undefined
-      ? {}
-      : { log: visible ? log.map((entry) => ({ ...entry, address: base58Of(`41${entry.address}`) })) : log }),
-  };
-}
-
-function transactionJson(sealed: SealedTransaction, visible: boolean): Record<string, unknown> {
-  const contractRet = sealed.info.receipt['result'] ?? 'SUCCESS';
-  return {
-    ret: [{ contractRet }],
-    signature: sealed.signatures,
-    txID: sealed.txId,
-    raw_data: rawToJson(decodeRaw(sealed.rawHex), visible),
-    raw_data_hex: sealed.rawHex,
-  };
-}
-
 /** A transaction for the caller to sign, valid for a minute as java-tron builds it. */
 function unsigned(
   chain: FacadeChain,
@@ -293,50 +249,4 @@ async function energyOf(chain: FacadeChain, request: CallRequest): Promise<bigin
   const gas = BigInt(await chain.evm.rpc<string>('eth_estimateGas', request).catch(() => '0x0'));
   const intrinsic = intrinsicGas(request);
   return gas > intrinsic ? gas - intrinsic : 0n;
-}
-
-interface AbiEntry {
-  readonly type: string;
-  readonly name?: string;
-  readonly stateMutability?: string;
-  readonly anonymous?: boolean;
-  readonly inputs?: readonly object[];
-  readonly outputs?: readonly object[];
-}
-
-const capitalised = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
-
-/** The ABI with the capitalised enum names of TRON's API. */
-function tronAbiEntry({ type, name, stateMutability, inputs, outputs }: AbiEntry): Record<string, unknown> {
-  return {
-    type: capitalised(type),
-    ...(name === undefined ? {} : { name }),
-    ...(stateMutability === undefined ? {} : { stateMutability: capitalised(stateMutability) }),
-    inputs,
-    outputs,
-  };
-}
-
-const isVisible = (body: Body): boolean => body['visible'] === true || body['visible'] === 'true';
-const shown = (address: string, visible: boolean): string => (visible ? base58Of(address) : address);
-
-const stringIn = (value: unknown): string =>
-  typeof value === 'string' || typeof value === 'number' ? String(value) : '';
-
-function textIn(body: Body, name: string): string {
-  const value = body[name];
-  if (typeof value !== 'string' || value === '') throw new BadRequest(`${name} is missing`);
-  return value;
-}
-
-function numberIn(body: Body, name: string): number {
-  const value = Number(body[name] ?? 0);
-  if (!Number.isSafeInteger(value) || value < 0) throw new BadRequest(`${name} is no number`);
-  return value;
-}
-
-function addressIn(body: Body, name: string): string {
-  const address = addressHexOf(body[name]);
-  if (address === null) throw new BadRequest(`INVALID hex String, ${name}`);
-  return address;
 }

@@ -10,7 +10,7 @@ import {
 } from '../../../src/domain/notifications.ts';
 import { NOTIFICATION_TYPES, OUTCOME_TYPES } from '../../../src/domain/notification-types.ts';
 import { sampleNotification } from '../../../src/domain/notification-samples.ts';
-import { EVENT_TYPES } from '../../../src/runtime/commands/codec.ts';
+import { EVENT_TYPES } from '../../../src/runtime/commands/event-versions.ts';
 import { NOTIFYING_EVENTS } from '../../../src/features/shared/handlers/session-handler.ts';
 import { createdFacts, MERCHANT_ID, SESSION_ID } from '../../support/session-facts.ts';
 

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { tronNativeBytes } from '../../../src/signer/tron-bytes.ts';
 import { TronView } from '../../../src/signer/tron-view.ts';
 import { Wallet } from '../../../src/signer/wallet.ts';
 
@@ -15,10 +16,12 @@ const SUN = 10n ** 12n;
 let server: Server;
 let held: { tokenUnits: bigint; sun: number };
 let landed: ReadonlySet<string>;
+let isBroken: boolean;
 
 beforeEach(async () => {
   held = { tokenUnits: 0n, sun: 0 };
   landed = new Set();
+  isBroken = false;
   server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -35,6 +38,8 @@ afterEach(() => new Promise<void>((done) => server.close(() => done())));
 function answerOf(path: string, body: Readonly<Record<string, string>>): object {
   if (path.endsWith('/getchainparameters')) return { chainParameter: [{ key: 'getEnergyFee', value: PRICE_SUN }] };
   if (path.endsWith('/getaccount')) return held.sun === 0 ? {} : { balance: held.sun };
+  if (path.endsWith('/getnowblock')) return { block_header: { raw_data: { timestamp: 10_000_000 } } };
+  if (isBroken) return { Error: 'class java.lang.NullPointerException : null' };
   if (path.endsWith('/gettransactioninfobyid')) return landed.has(body['value']!) ? { id: body['value'] } : {};
   if (body['function_selector'] === 'balanceOf(address)')
     return { constant_result: [held.tokenUnits.toString(16).padStart(64, '0')] };
@@ -62,5 +67,25 @@ describe('gas that a sweep on TRON needs', () => {
   it('was spent when the sweep is in a block', async () => {
     landed = new Set(['ab'.repeat(32)]);
     expect([await view().hasLanded('ab'.repeat(32)), await view().hasLanded('cd'.repeat(32))]).toEqual([true, false]);
+  });
+});
+
+describe('an error that a node of TRON answers with status 200', () => {
+  const draft = {
+    kind: 'tron-native',
+    sun: '1',
+    refBlockBytes: '0000',
+    refBlockHash: '00'.repeat(8),
+    timestampMs: 0,
+    expirationMs: 1_000,
+  } as const;
+
+  it('does not say that an expired payout is in no block', async () => {
+    const { rawHex, txId } = tronNativeBytes(draft, wallet.treasury.tron, ADDRESS);
+    const earlier = [{ draft, txHash: txId, signedBytes: JSON.stringify({ raw_data_hex: rawHex }) }];
+    expect(await view().mayFollow(earlier, draft)).toBe(true);
+    isBroken = true;
+    await expect(view().mayFollow(earlier, draft)).rejects.toThrow(/not every provider/);
+    await expect(view().hasLanded(txId)).rejects.toThrow(/unknown form/);
   });
 });

@@ -2,6 +2,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Tail } from './append-job.ts';
+import { InTurn } from '../../../runtime/util/in-turn.ts';
 import { must } from '../../../domain/must.ts';
 
 const WRITE_INTERVAL_MS = 1_000;
@@ -16,7 +17,7 @@ export class Anchor {
   readonly #path: string;
   #latest: Tail | null = null;
   #timer: NodeJS.Timeout | null = null;
-  #writing: Promise<void> = Promise.resolve();
+  readonly #writes = new InTurn();
 
   constructor(dataDir: string) {
     this.#path = join(dataDir, 'events.anchor.json');
@@ -42,15 +43,15 @@ export class Anchor {
     if (this.#timer !== null) return;
     this.#timer = setTimeout(() => {
       this.#timer = null;
-      // Sequential, because both writes would use the same new file.
-      this.#writing = this.#writing.then(() => this.#write());
+      // One after the other: both would write the same new file.
+      void this.#writes.run(() => this.#write());
     }, WRITE_INTERVAL_MS);
     this.#timer.unref();
   }
 
   async close(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
-    await this.#writing;
+    await this.#writes.ended();
     if (this.#latest === null) return;
     writeFileSync(`${this.#path}.new`, textOf(this.#latest), { mode: 0o600 });
     renameSync(`${this.#path}.new`, this.#path);

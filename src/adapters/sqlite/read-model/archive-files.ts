@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
+import { must } from '../../../domain/must.ts';
 import type { Row } from '../../../ports/read-model.ts';
 import { syncPath } from '../../../runtime/util/sync-path.ts';
-import { arrays, createDataDir, createPrivately, inTransaction } from '../database.ts';
+import { createDataDir, createPrivately, inTransaction, query, type Query } from '../database.ts';
 
 /*
  * Rows that are unlikely to change are moved to one file per month beside the read model. The read model's own file
@@ -27,8 +28,10 @@ const BUSY_TIMEOUT_MS = 5_000;
 
 const folderOf = (readModelFile: string): string => join(dirname(readModelFile), 'read-model.archive');
 
-const archivesIn = (db: DatabaseSync): Archive[] =>
-  db.prepare('SELECT id, file, through FROM archives').all() as unknown as Archive[];
+const archivesIn = (db: DatabaseSync): Archive[] => query<Archive>(db, 'SELECT id, file, through FROM archives').all();
+
+const fileOf = (db: DatabaseSync, archive: number): string =>
+  must(query<{ file: string }>(db, 'SELECT file FROM archives WHERE id = ?').get(archive)).file;
 
 /** Distinguishes references to archived rows from rows, which are objects. */
 export const isArchived = (stored: unknown): stored is ArchivedAt => Array.isArray(stored);
@@ -38,7 +41,7 @@ export class ArchivedRows {
   readonly #db: DatabaseSync;
   readonly #folder: string;
   readonly #files = new Map<number, DatabaseSync>();
-  readonly #statements = new Map<number, StatementSync>();
+  readonly #statements = new Map<number, Query<{ row: string }>>();
 
   constructor(db: DatabaseSync, readModelFile: string) {
     this.#db = db;
@@ -67,17 +70,17 @@ export class ArchivedRows {
   }
 
   #find([archive, id]: ArchivedAt): string {
-    const found = this.#statement(archive).get(id) as { row: string } | undefined;
-    // A snapshot of the read model may be too late: the row is back in the read model's own file.
+    const found = this.#statement(archive).get(id);
+    // Whoever reads one moment of the read model may come late: the row lies in its own file again.
     if (!found) throw new Error(`row ${id} left archive ${archive} of the look-ups`);
     return found.row;
   }
 
-  /** Preparing a statement costs several times as much as running it. */
-  #statement(archive: number): StatementSync {
+  /** Making a statement costs several times as much as running it. */
+  #statement(archive: number): Query<{ row: string }> {
     const known = this.#statements.get(archive);
     if (known) return known;
-    const made = this.#open(archive).prepare('SELECT row FROM rows WHERE id = ?');
+    const made = query<{ row: string }>(this.#open(archive), 'SELECT row FROM rows WHERE id = ?');
     this.#statements.set(archive, made);
     return made;
   }
@@ -85,8 +88,10 @@ export class ArchivedRows {
   #open(id: number): DatabaseSync {
     const known = this.#files.get(id);
     if (known) return known;
-    const { file } = this.#db.prepare('SELECT file FROM archives WHERE id = ?').get(id) as { file: string };
-    const opened = new DatabaseSync(join(this.#folder, file), { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+    const opened = new DatabaseSync(join(this.#folder, fileOf(this.#db, id)), {
+      readOnly: true,
+      timeout: BUSY_TIMEOUT_MS,
+    });
     this.#files.set(id, opened);
     return opened;
   }
@@ -166,8 +171,7 @@ export class ArchiveWriter {
   #open(id: number): DatabaseSync {
     const known = this.#files.get(id);
     if (known) return known;
-    const [file] = arrays(this.#db.prepare('SELECT file FROM archives WHERE id = ?')).get(id) as unknown as [string];
-    const opened = new DatabaseSync(join(this.#folder, file), { timeout: BUSY_TIMEOUT_MS });
+    const opened = new DatabaseSync(join(this.#folder, fileOf(this.#db, id)), { timeout: BUSY_TIMEOUT_MS });
     opened.exec('PRAGMA synchronous = FULL; PRAGMA secure_delete = ON');
     this.#files.set(id, opened);
     return opened;

@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { must } from '../../../domain/must.ts';
 import type { TimeOfRow } from '../../../ports/projection.ts';
 import type { Row } from '../../../ports/read-model.ts';
-import { inTransaction } from '../database.ts';
+import { inTransaction, query } from '../database.ts';
 import { ArchiveWriter, isArchived, type ArchivedAt } from './archive-files.ts';
 import { ARCHIVED_VERSION } from './schema.ts';
 
@@ -31,9 +31,10 @@ export class Archiver {
    * continue from; null once the rest is too recent.
    */
   archive(table: string, timeOf: TimeOfRow, beforeSec: number, after: number): number | null {
-    const rows = this.#db
-      .prepare(`SELECT id, key, row FROM ${table} WHERE id > ? ORDER BY id LIMIT ${ROWS_AT_A_TIME}`)
-      .all(after) as unknown as StoredRow[];
+    const rows = query<StoredRow>(
+      this.#db,
+      `SELECT id, key, row FROM ${table} WHERE id > ? ORDER BY id LIMIT ${ROWS_AT_A_TIME}`,
+    ).all(after);
     const months = new Map<string, StoredRow[]>();
     let next = rows.at(-1)?.id ?? null;
     for (const stored of rows) {
@@ -56,9 +57,10 @@ export class Archiver {
 
   /** Removes some of the copies without references; false if there are none. */
   sweep(): boolean {
-    const returned = this.#db
-      .prepare(`SELECT id, row FROM returned ORDER BY id LIMIT ${ROWS_AT_A_TIME}`)
-      .all() as unknown as Omit<StoredRow, 'key'>[];
+    const returned = query<Omit<StoredRow, 'key'>>(
+      this.#db,
+      `SELECT id, row FROM returned ORDER BY id LIMIT ${ROWS_AT_A_TIME}`,
+    ).all();
     if (returned.length === 0) return false;
     this.#files.remove(returned.map(({ row }) => JSON.parse(row) as ArchivedAt));
     this.#db.prepare('DELETE FROM returned WHERE id <= ?').run(must(returned.at(-1)).id);

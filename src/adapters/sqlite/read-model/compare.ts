@@ -2,10 +2,10 @@ import { createHash, type Hash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Position } from '../../../ports/event-store.ts';
 import type { OwnedRows } from '../../../ports/read-model.ts';
-import { hasTable } from '../database.ts';
+import { hasTable, query } from '../database.ts';
 import { ArchivedRows } from './archive-files.ts';
 import { ListReader } from './list-reader.ts';
-import { openForReading, readModelFile, rowTable } from './schema.ts';
+import { openForReading, readModelFile, rowTable, rowTableId } from './schema.ts';
 import { must } from '../../../domain/must.ts';
 
 export interface Drift {
@@ -45,26 +45,20 @@ export class ReadModelSnapshot {
   }
 
   checkpoint(projection: string): Position | null {
-    const row = this.#db.prepare('SELECT position FROM checkpoints WHERE projection = ?').get(projection) as
-      | { position: string }
-      | undefined;
-    return row?.position ?? null;
+    const checkpoint = query<{ position: Position }>(
+      this.#db,
+      'SELECT position FROM checkpoints WHERE projection = ?',
+    ).get(projection);
+    return checkpoint?.position ?? null;
   }
 
   /** All data of a projection, ordered by key. */
   *entries({ tables, lists }: OwnedRows): Generator<Entry, void> {
     for (const table of [...tables].sort()) {
-      const known = this.#db.prepare('SELECT id FROM row_tables WHERE name = ?').get(table) as
-        | { id: number }
-        | undefined;
-      if (!known || !hasTable(this.#db, rowTable(known.id))) continue;
-      const rows = this.#db
-        .prepare(`SELECT key, row FROM ${rowTable(known.id)} ORDER BY key`)
-        .iterate() as Iterable<unknown> as Iterable<{
-        key: string;
-        row: string;
-      }>;
-      for (const { key, row } of rows) yield { key: `${table}\0${key}`, value: this.#archived.text(row) };
+      const id = rowTableId(this.#db, table);
+      if (id === undefined || !hasTable(this.#db, rowTable(id))) continue;
+      const rows = query<{ key: string; row: string }>(this.#db, `SELECT key, row FROM ${rowTable(id)} ORDER BY key`);
+      for (const { key, row } of rows.iterate()) yield { key: `${table}\0${key}`, value: this.#archived.text(row) };
     }
     for (const prefix of [...lists].sort()) {
       for (const name of this.#lists.names(prefix)) {

@@ -1,5 +1,6 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import type { ListMember, ListRange } from '../../../ports/read-model.ts';
+import { arrayQuery, type Query } from '../database.ts';
 import { NO_BITS, onesBelow, placeOfRank, placesDown } from './bits.ts';
 import { lastLineOf, LeafWalk, linesOf, readLine, secondOfLine, type LeafMember } from './leaf.ts';
 import { LIST_COLUMNS, listTables, type StoredList } from './list-set.ts';
@@ -19,10 +20,14 @@ import {
 import { ordinalListOf, splitList } from './schema.ts';
 import { must } from '../../../domain/must.ts';
 
-/** Queries on one set of lists. */
-type SetQueries = Record<'list' | 'ordinalList' | 'chunk' | 'leaf' | 'upwards', StatementSync>;
-
-type StoredOrdinals = [id: number, tail: number, last: string];
+/** What is read of one set of lists. */
+interface SetQueries {
+  readonly list: Query<StoredList>;
+  readonly ordinalList: Query<[id: number, tail: number, last: string]>;
+  readonly chunk: Query<[bits: Uint8Array]>;
+  readonly leaf: Query<[members: string]>;
+  readonly upwards: Query<[id: number, members: string]>;
+}
 
 /** A stored list: bits of its members' orders. */
 interface Bits {
@@ -68,12 +73,12 @@ export class ListReader {
   /** Row locations of recently read members; to be checked against the key. */
   readonly rowHints = new Map<string, number>();
   readonly #db: DatabaseSync;
-  readonly #findSet: StatementSync;
+  readonly #findSet: Query<[id: number]>;
   readonly #sets = new Map<number, SetQueries>();
 
   constructor(db: DatabaseSync) {
     this.#db = db;
-    this.#findSet = arrays(db, 'SELECT id FROM list_sets WHERE prefix = ?');
+    this.#findSet = arrayQuery(db, 'SELECT id FROM list_sets WHERE prefix = ?');
   }
 
   page(name: string, offset: number, limit: number, range: ListRange): { members: ListMember[]; total: number } {
@@ -100,10 +105,10 @@ export class ListReader {
 
   /** Names of the lists of a set in order, without the set's own name. */
   *names(prefix: string): Generator<string, void> {
-    const set = this.#findSet.get(prefix) as unknown as [number] | undefined;
+    const set = this.#findSet.get(prefix);
     if (!set) return;
-    const names = arrays(this.#db, `SELECT name FROM ${listTables(set[0]).lists} ORDER BY name`);
-    for (const [name] of names.iterate() as Iterable<unknown> as Iterable<[string]>) yield name;
+    const names = arrayQuery<[string]>(this.#db, `SELECT name FROM ${listTables(set[0]).lists} ORDER BY name`);
+    for (const [name] of names.iterate()) yield name;
   }
 
   /** Every member of a list, lowest order first. A member missing from the ordinal list has no name. */
@@ -122,15 +127,15 @@ export class ListReader {
 
   #find(name: string): Found | null {
     const [prefix, rest] = splitList(name);
-    const set = this.#findSet.get(prefix) as unknown as [number] | undefined;
+    const set = this.#findSet.get(prefix);
     if (!set) return null;
     const queries = this.#queries(set[0]);
-    const row = queries.list.get(rest) as unknown as StoredList | undefined;
+    const row = queries.list.get(rest);
     if (!row) return null;
     const [id, , , number, counted, counts, last] = row;
     const ordinalListName = ordinalListOf(rest);
     const [ordinalListId, tail, members] =
-      ordinalListName === rest ? row : (queries.ordinalList.get(ordinalListName) as unknown as StoredOrdinals);
+      ordinalListName === rest ? row : must(queries.ordinalList.get(ordinalListName));
     return {
       bits: { id, queries, number, last, counts: countsFromBytes(counts), counted },
       ordinalList: { id: ordinalListId, queries, tail, last: members },
@@ -157,12 +162,12 @@ export class ListReader {
     const known = this.#sets.get(set);
     if (known) return known;
     const { lists, leaves, chunks } = listTables(set);
-    const queries = {
-      list: arrays(this.#db, `SELECT ${LIST_COLUMNS} FROM ${lists} WHERE name = ?`),
-      ordinalList: arrays(this.#db, `SELECT id, tail, last FROM ${lists} WHERE name = ?`),
-      chunk: arrays(this.#db, `SELECT bits FROM ${chunks} WHERE id = ?`),
-      leaf: arrays(this.#db, `SELECT members FROM ${leaves} WHERE id = ?`),
-      upwards: arrays(this.#db, `SELECT id, members FROM ${leaves} WHERE id >= ? AND id <= ? ORDER BY id LIMIT 1`),
+    const queries: SetQueries = {
+      list: arrayQuery(this.#db, `SELECT ${LIST_COLUMNS} FROM ${lists} WHERE name = ?`),
+      ordinalList: arrayQuery(this.#db, `SELECT id, tail, last FROM ${lists} WHERE name = ?`),
+      chunk: arrayQuery(this.#db, `SELECT bits FROM ${chunks} WHERE id = ?`),
+      leaf: arrayQuery(this.#db, `SELECT members FROM ${leaves} WHERE id = ?`),
+      upwards: arrayQuery(this.#db, `SELECT id, members FROM ${leaves} WHERE id >= ? AND id <= ? ORDER BY id LIMIT 1`),
     };
     this.#sets.set(set, queries);
     return queries;
@@ -189,13 +194,7 @@ class OrdinalWalk {
   }
 }
 
-function arrays(db: DatabaseSync, sql: string): StatementSync {
-  const statement = db.prepare(sql);
-  statement.setReturnArrays(true);
-  return statement;
-}
-
-/** Time never decreases within an ordinal list, so a time range is an order range. */
+/** Time never falls within a ordinalList, so a range of time is a range of orders. */
 function ordersIn(ordinalList: OrdinalList, { fromSec, toSec }: ListRange): Orders {
   return {
     from: fromSec === undefined ? 0 : firstAt(ordinalList, fromSec),
@@ -208,10 +207,7 @@ function firstAt(ordinalList: OrdinalList, sec: number): number {
   let [number, text] = [ordinalList.tail, ordinalList.last];
   for (let [low, high] = [0, ordinalList.tail]; low < high;) {
     const middle = Math.floor((low + high) / 2);
-    const row = ordinalList.queries.upwards.get(
-      leafKey(ordinalList.id, middle),
-      leafKey(ordinalList.id, high - 1),
-    ) as unknown as [number, string] | undefined;
+    const row = ordinalList.queries.upwards.get(leafKey(ordinalList.id, middle), leafKey(ordinalList.id, high - 1));
     if (row && secondOfLine(lastLineOf(row[1])) < sec) low = leafOfKey(row[0]) + 1;
     else {
       if (row) [number, text] = [leafOfKey(row[0]), row[1]];
@@ -262,7 +258,7 @@ function chunk(bits: Bits, number: number): Uint8Array {
   if (number === bits.number) return bits.last;
   if (!bits.counts[number]) return NO_BITS;
   if (bits.read?.number !== number) {
-    const row = bits.queries.chunk.get(chunkKey(bits.id, number)) as unknown as [Uint8Array] | undefined;
+    const row = bits.queries.chunk.get(chunkKey(bits.id, number));
     if (!row) throw new Error(`list ${bits.id} has no chunk ${number}`);
     bits.read = { number, bits: row[0] };
   }
@@ -271,5 +267,5 @@ function chunk(bits: Bits, number: number): Uint8Array {
 
 function leaf(ordinalList: OrdinalList, number: number): string {
   if (number === ordinalList.tail) return ordinalList.last;
-  return (ordinalList.queries.leaf.get(leafKey(ordinalList.id, number)) as unknown as [string] | undefined)?.[0] ?? '';
+  return ordinalList.queries.leaf.get(leafKey(ordinalList.id, number))?.[0] ?? '';
 }

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { must } from '../../../domain/must.ts';
+import { arrayQuery, type Query } from '../database.ts';
 
 /** The row of a list as `find` returns it. `tail` and `last` belong to its leaves, the rest to its bits. */
 export type StoredList = [
@@ -25,11 +25,11 @@ export const listTables = (set: number): { lists: string; leaves: string; chunks
 export class ListSet {
   readonly #db: DatabaseSync;
   readonly #id: number;
-  readonly sql: Record<
-    'findById' | 'make' | 'save' | 'findLeaf' | 'saveLeaf' | 'findChunk' | 'saveChunk' | 'dropChunk',
-    StatementSync
-  >;
-  #find: StatementSync | null = null;
+  readonly sql: Record<'make' | 'save' | 'saveLeaf' | 'saveChunk' | 'dropChunk', StatementSync>;
+  readonly #findById: Query<StoredList>;
+  readonly #findLeaf: Query<[members: string]>;
+  readonly #findChunk: Query<[bits: Uint8Array]>;
+  #find: Query<StoredList> | null = null;
 
   constructor(db: DatabaseSync, id: number) {
     this.#db = db;
@@ -42,24 +42,19 @@ export class ListSet {
       );
       CREATE TABLE IF NOT EXISTS ${leaves} (id INTEGER PRIMARY KEY, members TEXT NOT NULL);
       CREATE TABLE IF NOT EXISTS ${chunks} (id INTEGER PRIMARY KEY, bits BLOB NOT NULL);`);
-    const arrays = (sql: string): StatementSync => {
-      const statement = db.prepare(sql);
-      statement.setReturnArrays(true);
-      return statement;
-    };
+    this.#findById = arrayQuery(db, `SELECT ${LIST_COLUMNS} FROM ${lists} WHERE id = ? AND name = ?`);
+    this.#findLeaf = arrayQuery(db, `SELECT members FROM ${leaves} WHERE id = ?`);
+    this.#findChunk = arrayQuery(db, `SELECT bits FROM ${chunks} WHERE id = ?`);
     this.sql = {
-      findById: arrays(`SELECT ${LIST_COLUMNS} FROM ${lists} WHERE id = ? AND name = ?`),
       make: db.prepare(
         `INSERT INTO ${lists} (name, tail, last, chunk, counted, counts, bits) VALUES (?, ?, ?, ?, ?, ?, ?)`,
       ),
       save: db.prepare(
         `UPDATE ${lists} SET tail = ?, last = ?, chunk = ?, counted = ?, counts = ?, bits = ? WHERE id = ?`,
       ),
-      findLeaf: arrays(`SELECT members FROM ${leaves} WHERE id = ?`),
       saveLeaf: db.prepare(
         `INSERT INTO ${leaves} (id, members) VALUES (?, ?) ON CONFLICT DO UPDATE SET members = excluded.members`,
       ),
-      findChunk: arrays(`SELECT bits FROM ${chunks} WHERE id = ?`),
       saveChunk: db.prepare(
         `INSERT INTO ${chunks} (id, bits) VALUES (?, ?) ON CONFLICT DO UPDATE SET bits = excluded.bits`,
       ),
@@ -71,20 +66,27 @@ export class ListSet {
    * From now on lists are found by name on disk. Built once after many lists, the index costs a fraction of what it
    * would per list.
    */
-  index(): void {
-    if (this.#find) return;
+  index(): Query<StoredList> {
+    if (this.#find) return this.#find;
     const { lists } = listTables(this.#id);
     this.#db.exec(`CREATE UNIQUE INDEX IF NOT EXISTS list_names_${this.#id} ON ${lists} (name)`);
-    this.#find = this.#db.prepare(`SELECT ${LIST_COLUMNS} FROM ${lists} WHERE name = ?`);
-    this.#find.setReturnArrays(true);
+    this.#find = arrayQuery(this.#db, `SELECT ${LIST_COLUMNS} FROM ${lists} WHERE name = ?`);
+    return this.#find;
   }
 
   find(name: string): StoredList | undefined {
-    this.index();
-    return must(this.#find).get(name) as unknown as StoredList | undefined;
+    return this.index().get(name);
   }
 
   findById(id: number, name: string): StoredList | undefined {
-    return this.sql.findById.get(id, name) as unknown as StoredList | undefined;
+    return this.#findById.get(id, name);
+  }
+
+  leaf(key: number): string | undefined {
+    return this.#findLeaf.get(key)?.[0];
+  }
+
+  chunk(key: number): Uint8Array | undefined {
+    return this.#findChunk.get(key)?.[0];
   }
 }

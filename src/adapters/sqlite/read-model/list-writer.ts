@@ -100,10 +100,9 @@ export class ListWriter {
   delist(name: string, member: string, order: number): void {
     const list = this.#list(name);
     if (!list || !Number.isInteger(order) || order < 0 || chunkNumber(order) > list.chunk.number) return;
-    const line =
-      leafNumber(order) > list.ordinalList.leaf.number
-        ? undefined
-        : lineAt(this.#leaf(list.ordinalList, leafNumber(order)).lines, order);
+    const { ordinalList } = list;
+    const number = leafNumber(order);
+    const line = number > ordinalList.leaf.number ? undefined : lineAt(this.#leaf(ordinalList, number).lines, order);
     if (line === undefined || memberOfLine(line) !== member) return;
     const chunk = this.#chunk(list, chunkNumber(order));
     if (hasBit(chunk.bits, order % CHUNK_ORDERS)) this.#flip(list, chunk, order % CHUNK_ORDERS, -1);
@@ -345,8 +344,8 @@ export class ListWriter {
     const key = leafKey(this.#idOf(ordinalList), number);
     const cached = ordinalList.set.leaves.get(key);
     if (cached) return cached;
-    const row = ordinalList.set.tables.sql.findLeaf.get(key) as unknown as [string] | undefined;
-    const leaf: Leaf = { number, lines: row ? linesOf(row[0]) : [] };
+    const members = ordinalList.set.tables.leaf(key);
+    const leaf: Leaf = { number, lines: members === undefined ? [] : linesOf(members) };
     ordinalList.set.leaves.set(key, leaf);
     return leaf;
   }
@@ -356,11 +355,8 @@ export class ListWriter {
     const key = chunkKey(this.#idOf(list), number);
     const cached = list.set.chunks.get(key);
     if (cached) return cached;
-    const row =
-      (list.counts[number] ?? 0) > 0
-        ? (list.set.tables.sql.findChunk.get(key) as unknown as [Uint8Array] | undefined)
-        : undefined;
-    const chunk: Chunk = { number, bits: row?.[0] ?? NO_BITS, count: list.counts[number] ?? 0 };
+    const count = list.counts[number] ?? 0;
+    const chunk: Chunk = { number, bits: (count > 0 ? list.set.tables.chunk(key) : undefined) ?? NO_BITS, count };
     list.set.chunks.set(key, chunk);
     return chunk;
   }

@@ -11,7 +11,7 @@ import type {
   Row,
   Table,
 } from '../../../ports/read-model.ts';
-import { createDataDir } from '../database.ts';
+import { arrayQuery, createDataDir, query, type Query } from '../database.ts';
 import { ArchivedRows } from './archive-files.ts';
 import { ListReader } from './list-reader.ts';
 import { NEXT, openForReading, readModelFile, rowTable } from './schema.ts';
@@ -19,6 +19,7 @@ import { archiveOn, serveWriter, type ArchiveOptions } from './server.ts';
 import { WriterThread, type AsyncWriter } from './thread.ts';
 import { LocalWriter } from './local-writer.ts';
 import { ReadModelWriter } from './writer.ts';
+import { must } from '../../../domain/must.ts';
 
 /**
  * The read model in `DATA_DIR/read-model.db`. Queries run on the caller's thread (tens of microseconds each), applies
@@ -59,12 +60,12 @@ export function openWithWriter(dataDir: string): { readonly model: ReadModel; re
 }
 
 interface RowQueries {
-  /* Both take and return a JSON array, a third faster than a look-up and a parse per row. */
-  readonly byKeys: StatementSync;
-  readonly byIds: StatementSync;
-  readonly scan: StatementSync;
-  readonly byKey: StatementSync;
-  readonly since: StatementSync;
+  /* Both take a JSON array and give one: a third faster than a look-up and a parse for each row. */
+  readonly byKeys: Query<[rows: string]>;
+  readonly byIds: Query<[keysAndRows: string]>;
+  readonly scan: Query<[key: string, row: string]>;
+  readonly byKey: Query<[row: string]>;
+  readonly since: Query<[id: number, key: string]>;
 }
 
 class SqliteReadModel implements ReadModel {
@@ -73,8 +74,8 @@ class SqliteReadModel implements ReadModel {
   readonly #lists: ListReader;
   readonly #archived: ArchivedRows;
   readonly #tables = new Map<string, RowQueries>();
-  readonly #tableId: StatementSync;
-  readonly #checkpoint: StatementSync;
+  readonly #tableId: Query<{ id: number }>;
+  readonly #checkpoint: Query<{ position: Position; generation: number }>;
   readonly #begin: StatementSync;
   readonly #end: StatementSync;
 
@@ -84,17 +85,17 @@ class SqliteReadModel implements ReadModel {
     this.#archived = new ArchivedRows(db, file);
     this.#writer = writer;
     this.#lists = new ListReader(db);
-    this.#tableId = db.prepare(
+    this.#tableId = query(
+      db,
       "SELECT t.id FROM row_tables AS t JOIN sqlite_schema AS s ON s.type = 'table' AND s.name = ? || t.id WHERE t.name = ?",
     );
-    this.#checkpoint = db.prepare('SELECT position, generation FROM checkpoints WHERE projection = ?');
+    this.#checkpoint = query(db, 'SELECT position, generation FROM checkpoints WHERE projection = ?');
     this.#begin = db.prepare('BEGIN');
     this.#end = db.prepare('COMMIT');
   }
 
   async checkpoint(projection: string): Promise<Position | null> {
-    const row = this.#checkpoint.get(projection) as { position: string } | undefined;
-    return row?.position ?? null;
+    return this.#checkpoint.get(projection)?.position ?? null;
   }
 
   async generation(projection: string): Promise<string | null> {
@@ -102,7 +103,7 @@ class SqliteReadModel implements ReadModel {
   }
 
   #generation(projection: string): string | null {
-    const row = this.#checkpoint.get(projection) as { generation: number } | undefined;
+    const row = this.#checkpoint.get(projection);
     return row ? String(row.generation) : null;
   }
 
@@ -123,7 +124,7 @@ class SqliteReadModel implements ReadModel {
     { afterKey, limit }: { afterKey?: string; limit: number },
   ): Promise<{ key: string; row: Kept }[]> {
     return this.#read(() => {
-      const rows = (this.#table(table)?.scan.all(afterKey ?? '', limit) ?? []) as unknown as [string, string][];
+      const rows = this.#table(table)?.scan.all(afterKey ?? '', limit) ?? [];
       return rows.map(([key, row]) => ({ key, row: JSON.parse(this.#archived.text(row)) as Kept }));
     });
   }
@@ -134,7 +135,7 @@ class SqliteReadModel implements ReadModel {
     key: string,
   ): { row: Kept | null; generation: string | null } {
     return this.#read(() => {
-      const found = this.#table(table)?.byKey.get(key) as unknown as [string] | undefined;
+      const found = this.#table(table)?.byKey.get(key);
       return {
         row: found ? (JSON.parse(this.#archived.text(found[0])) as Kept) : null,
         generation: this.#generation(projection),
@@ -149,7 +150,7 @@ class SqliteReadModel implements ReadModel {
     limit: number,
   ): Promise<{ generation: string | null; keys: string[]; place: number }> {
     return this.#read(() => {
-      const found = (this.#table(table)?.since.all(place, limit) ?? []) as unknown as [id: number, key: string][];
+      const found = this.#table(table)?.since.all(place, limit) ?? [];
       return {
         generation: this.#generation(projection),
         keys: found.map(([, key]) => key),
@@ -179,8 +180,7 @@ class SqliteReadModel implements ReadModel {
 
   next(owned: OwnedRows): NextRows {
     const name = NEXT + owned.projection;
-    const checkpoint = (): string | undefined =>
-      (this.#checkpoint.get(name) as { position: string } | undefined)?.position;
+    const checkpoint = (): Position | undefined => this.#checkpoint.get(name)?.position;
     return {
       isBegun: async () => checkpoint() !== undefined,
       begin: async () => {
@@ -207,8 +207,8 @@ class SqliteReadModel implements ReadModel {
     return this.#retrying(() => {
       const queries = this.#table(table);
       if (!queries) return keys.map(() => null);
-      // Either way a single statement, which sees one commit without an explicit transaction.
-      const rows = this.#rowsByHints(queries, keys) ?? rowsIn(queries.byKeys.get(JSON.stringify(keys)));
+      // Either way one statement, which sees one commit without a transaction around it.
+      const rows = this.#rowsByHints(queries, keys) ?? arrayIn<Row | null>(queries.byKeys.get(JSON.stringify(keys)));
       return rows.map((row) => this.#archived.row(row));
     });
   }
@@ -246,34 +246,36 @@ class SqliteReadModel implements ReadModel {
       if (id === undefined) return null;
       ids.push(id);
     }
-    const found = rowsIn(queries.byIds.get(JSON.stringify(ids))) as unknown as readonly (string | Row)[];
+    const found = arrayIn<string | Row>(queries.byIds.get(JSON.stringify(ids)));
     const isRight = keys.every((key, index) => found[2 * index] === key);
-    return isRight ? keys.map((_, index) => found[2 * index + 1] as Row) : null;
+    return isRight ? found.filter((part): part is Row => typeof part === 'object') : null;
   }
 
   /** Null if nothing was ever written to the table. */
   #table(name: string): RowQueries | null {
     const known = this.#tables.get(name);
     if (known) return known;
-    const row = this.#tableId.get(rowTable(''), name) as { id: number } | undefined;
+    const row = this.#tableId.get(rowTable(''), name);
     if (!row) return null;
     const table = rowTable(row.id);
-    const queries = {
-      // The left join preserves the order of the keys.
-      byKeys: this.#db.prepare(
+    const queries: RowQueries = {
+      // The left join keeps the order of what was asked for.
+      byKeys: arrayQuery(
+        this.#db,
         `SELECT '[' || group_concat(coalesce(r.row, 'null')) || ']' FROM json_each(?) AS k LEFT JOIN ${table} AS r ON r.key = k.value`,
       ),
-      byIds: this.#db.prepare(
+      byIds: arrayQuery(
+        this.#db,
         `SELECT '[' || group_concat(coalesce(json_quote(r.key) || ',' || r.row, 'null,null')) || ']' FROM json_each(?) AS k LEFT JOIN ${table} AS r ON r.id = k.value`,
       ),
-      scan: this.#db.prepare(`SELECT key, row FROM ${table} WHERE key > ? ORDER BY key LIMIT ?`),
-      byKey: this.#db.prepare(`SELECT row FROM ${table} WHERE key = ?`),
-      since: this.#db.prepare(`SELECT id, key FROM ${table} WHERE id > ? ORDER BY id LIMIT ?`),
+      scan: arrayQuery(this.#db, `SELECT key, row FROM ${table} WHERE key > ? ORDER BY key LIMIT ?`),
+      byKey: arrayQuery(this.#db, `SELECT row FROM ${table} WHERE key = ?`),
+      since: arrayQuery(this.#db, `SELECT id, key FROM ${table} WHERE id > ? ORDER BY id LIMIT ?`),
     };
-    for (const query of Object.values(queries)) query.setReturnArrays(true);
     this.#tables.set(name, queries);
     return queries;
   }
 }
 
-const rowsIn = (found: unknown): (Row | null)[] => JSON.parse((found as [string])[0]) as (Row | null)[];
+const arrayIn = <Item>(found: readonly [json: string] | undefined): readonly Item[] =>
+  JSON.parse(must(found)[0]) as readonly Item[];

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { arrayQuery, type Query } from '../database.ts';
 import { KeyIndex } from './key-index.ts';
 import { must } from '../../../domain/must.ts';
 
@@ -13,21 +14,20 @@ export interface RowTable {
 /** Served rows, which can be found by key on disk at any time. */
 export class ServedTable implements RowTable {
   readonly #insert: StatementSync;
-  readonly #update: StatementSync;
+  readonly #update: Query<[id: number]>;
   readonly #remove: StatementSync;
 
   constructor(db: DatabaseSync, name: string) {
     db.exec(`CREATE TABLE IF NOT EXISTS ${name} (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, row TEXT NOT NULL)`);
     this.#insert = db.prepare(`INSERT INTO ${name} (key, row) VALUES (?, ?) ON CONFLICT (key) DO NOTHING`);
-    this.#update = db.prepare(`UPDATE ${name} SET row = ? WHERE key = ? RETURNING id`);
-    this.#update.setReturnArrays(true);
+    this.#update = arrayQuery(db, `UPDATE ${name} SET row = ? WHERE key = ? RETURNING id`);
     this.#remove = db.prepare(`DELETE FROM ${name} WHERE key = ?`);
   }
 
   /** Most rows are new, and an insert that returns its row costs twice as much as one that does not. */
   put(key: string, json: string): number {
     const { changes, lastInsertRowid } = this.#insert.run(key, json);
-    return changes === 1 ? Number(lastInsertRowid) : (this.#update.get(json, key) as unknown as [number])[0];
+    return changes === 1 ? Number(lastInsertRowid) : must(this.#update.get(json, key))[0];
   }
 
   remove(key: string): void {
@@ -46,9 +46,10 @@ export class NextTable implements RowTable {
   readonly #db: DatabaseSync;
   readonly #name: string;
   readonly #maxKeys: number;
-  readonly #sql: Record<'insert' | 'update' | 'remove' | 'byId', StatementSync>;
+  readonly #sql: Record<'insert' | 'update' | 'remove', StatementSync>;
+  readonly #byId: Query<[key: string, json: string]>;
   #keys: KeyIndex | null = new KeyIndex();
-  #idOf: StatementSync | null = null;
+  #idOf: Query<[id: number]> | null = null;
 
   constructor(db: DatabaseSync, name: string, maxKeys = MAX_KEYS) {
     this.#db = db;
@@ -59,9 +60,8 @@ export class NextTable implements RowTable {
       insert: db.prepare(`INSERT INTO ${name} (key, row) VALUES (?, ?)`),
       update: db.prepare(`UPDATE ${name} SET row = ? WHERE id = ?`),
       remove: db.prepare(`DELETE FROM ${name} WHERE id = ?`),
-      byId: db.prepare(`SELECT key, row FROM ${name} WHERE id = ?`),
     };
-    this.#sql.byId.setReturnArrays(true);
+    this.#byId = arrayQuery(db, `SELECT key, row FROM ${name} WHERE id = ?`);
   }
 
   put(key: string, json: string): number {
@@ -83,24 +83,19 @@ export class NextTable implements RowTable {
 
   get(key: string): string | null {
     const id = this.#find(key);
-    return id === 0 ? null : must(this.#row(id))[1];
+    return id === 0 ? null : must(this.#byId.get(id))[1];
   }
 
   /** From now on rows are found by key on disk, like served ones. */
   index(): void {
     if (this.#idOf) return;
     this.#db.exec(`CREATE UNIQUE INDEX keys_${randomBytes(8).toString('hex')} ON ${this.#name} (key)`);
-    this.#idOf = this.#db.prepare(`SELECT id FROM ${this.#name} WHERE key = ?`);
-    this.#idOf.setReturnArrays(true);
+    this.#idOf = arrayQuery(this.#db, `SELECT id FROM ${this.#name} WHERE key = ?`);
     this.#keys = null;
   }
 
   #find(key: string): number {
-    if (this.#keys) return this.#keys.find(key, (id) => this.#row(id)?.[0] === key);
-    return (must(this.#idOf).get(key) as unknown as [number] | undefined)?.[0] ?? 0;
-  }
-
-  #row(id: number): [key: string, json: string] | undefined {
-    return this.#sql.byId.get(id) as unknown as [string, string] | undefined;
+    if (this.#keys) return this.#keys.find(key, (id) => this.#byId.get(id)?.[0] === key);
+    return must(this.#idOf).get(key)?.[0] ?? 0;
   }
 }

@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { VIEW_MARK } from '../../../ports/read-model.ts';
-import { createPrivately, removeDatabase } from '../database.ts';
+import { createPrivately, query, removeDatabase } from '../database.ts';
 import { isUnreadable } from '../fault.ts';
 import { ArchiveWriter } from './archive-files.ts';
+import { must } from '../../../domain/must.ts';
 
 /** A file of another version is dropped and replayed from the event log. */
 export const SCHEMA_VERSION = 4;
@@ -48,7 +49,19 @@ export const nextRowTable = (id: number): string => `next_${id}`;
 /** Prefix of the numbers of tables that nobody reads any more. */
 export const DROPPED_TABLES = 'dropped_';
 
-/** The set of a list, and its name within the set. */
+export const droppedTablesIn = (db: DatabaseSync): string[] =>
+  query<{ name: string }>(db, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ?")
+    .all(`${DROPPED_TABLES}[0-9]*`)
+    .map(({ name }) => name);
+
+export const userVersionOf = (db: DatabaseSync): number =>
+  must(query<{ user_version: number }>(db, 'PRAGMA user_version').get()).user_version;
+
+/** Undefined while nothing was put into a table of the name. */
+export const rowTableId = (db: DatabaseSync, name: string): number | undefined =>
+  query<{ id: number }>(db, 'SELECT id FROM row_tables WHERE name = ?').get(name)?.id;
+
+/** The set of a list, and its name within it. */
 export function splitList(name: string): [set: string, rest: string] {
   const end = name.indexOf('/') + 1;
   return end === 0 ? [name, ''] : [name.slice(0, end), name.slice(end)];
@@ -88,7 +101,7 @@ function prepareFile(file: string): DatabaseSync {
     );
     // Overwrites removed rows of forgotten sessions with zeros; measurements show no cost for applies.
     db.exec('PRAGMA secure_delete = ON');
-    const { user_version: version } = db.prepare('PRAGMA user_version').get() as { user_version: number };
+    const version = userVersionOf(db);
     if (version !== 0 && !isReadable(version)) throw new UnusableFile(`${file} has schema ${version}`);
     db.exec(`${SCHEMA} PRAGMA user_version = ${version || SCHEMA_VERSION};`);
     if (!new ArchiveWriter(db, file).settle()) throw new UnusableFile(`an archive of ${file} is missing`);

@@ -3,9 +3,9 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Position } from '../../../ports/event-store.ts';
 import type { OwnedRows } from '../../../ports/read-model.ts';
 import { listTables } from './list-set.ts';
-import { hasTable } from '../database.ts';
+import { hasTable, query } from '../database.ts';
 import { ArchivedRows } from './archive-files.ts';
-import { nextRowTable, rowTable, isReadable, SCHEMA_VERSION, DROPPED_TABLES } from './schema.ts';
+import { droppedTablesIn, nextRowTable, rowTable, isReadable, SCHEMA_VERSION, userVersionOf } from './schema.ts';
 
 /** Contents of a read model file that nobody has open: the checkpoint of each projection whose rows are served. */
 export interface CopyContents {
@@ -17,11 +17,11 @@ export interface CopyContents {
 export function contentsOf(file: string): CopyContents | null {
   const db = new DatabaseSync(file, { readOnly: true });
   try {
-    const { user_version: schema } = db.prepare('PRAGMA user_version').get() as { user_version: number };
-    const rows = db.prepare('SELECT projection, position FROM checkpoints').all() as {
-      projection: string;
-      position: string;
-    }[];
+    const schema = userVersionOf(db);
+    const rows = query<{ projection: string; position: Position }>(
+      db,
+      'SELECT projection, position FROM checkpoints',
+    ).all();
     return { schema, checkpoints: Object.fromEntries(rows.map(({ projection, position }) => [projection, position])) };
   } catch {
     return null;
@@ -59,25 +59,19 @@ export function keepOnly(file: string, kept: readonly OwnedRows[]): void {
   try {
     db.exec('PRAGMA synchronous = OFF; BEGIN IMMEDIATE');
     const drop = (table: string): void => db.exec(`DROP TABLE IF EXISTS ${table}`);
-    for (const { id, name } of db.prepare('SELECT id, name FROM row_tables').all() as { id: number; name: string }[]) {
+    for (const { id, name } of query<{ id: number; name: string }>(db, 'SELECT id, name FROM row_tables').all()) {
       drop(nextRowTable(id));
       if (tables.has(name)) continue;
       drop(rowTable(id));
       db.prepare('DELETE FROM row_tables WHERE id = ?').run(id);
     }
-    for (const { id, prefix } of db.prepare('SELECT id, prefix FROM list_sets').all() as {
-      id: number;
-      prefix: string;
-    }[]) {
+    for (const { id, prefix } of query<{ id: number; prefix: string }>(db, 'SELECT id, prefix FROM list_sets').all()) {
       if (lists.has(prefix)) continue;
       Object.values(listTables(id)).forEach(drop);
       db.prepare('DELETE FROM list_sets WHERE id = ?').run(id);
     }
-    const dropped = db
-      .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ?")
-      .all(`${DROPPED_TABLES}[0-9]*`);
-    for (const { name } of dropped as { name: string }[]) drop(name);
-    for (const { projection } of db.prepare('SELECT projection FROM checkpoints').all() as { projection: string }[])
+    droppedTablesIn(db).forEach(drop);
+    for (const { projection } of query<{ projection: string }>(db, 'SELECT projection FROM checkpoints').all())
       if (!ids.has(projection)) db.prepare('DELETE FROM checkpoints WHERE projection = ?').run(projection);
     db.exec('COMMIT');
   } finally {
@@ -94,14 +88,16 @@ export function takeIn(copy: string, file: string): void {
   const archived = new ArchivedRows(db, file);
   try {
     db.exec('PRAGMA synchronous = OFF; BEGIN IMMEDIATE');
-    const triggers = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all() as { name: string }[];
+    const triggers = query<{ name: string }>(db, "SELECT name FROM sqlite_schema WHERE type = 'trigger'").all();
     for (const { name } of triggers) db.exec(`DROP TRIGGER ${name}`);
-    for (const { id } of db.prepare('SELECT id FROM row_tables').all() as { id: number }[]) {
+    for (const { id } of query<{ id: number }>(db, 'SELECT id FROM row_tables').all()) {
       if (!hasTable(db, rowTable(id))) continue;
-      const next = db.prepare(`SELECT id, row FROM ${rowTable(id)} WHERE id > ? AND row < '{' ORDER BY id LIMIT 1`);
+      const next = query<{ id: number; row: string }>(
+        db,
+        `SELECT id, row FROM ${rowTable(id)} WHERE id > ? AND row < '{' ORDER BY id LIMIT 1`,
+      );
       const write = db.prepare(`UPDATE ${rowTable(id)} SET row = ? WHERE id = ?`);
-      for (let at = 0, found; (found = next.get(at) as { id: number; row: string } | undefined); at = found.id)
-        write.run(archived.text(found.row), found.id);
+      for (let at = 0, found; (found = next.get(at)); at = found.id) write.run(archived.text(found.row), found.id);
     }
     db.exec(`DELETE FROM archives; DELETE FROM returned; PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
   } finally {

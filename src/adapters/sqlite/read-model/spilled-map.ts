@@ -1,5 +1,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { must } from '../../../domain/must.ts';
 import { KeyedMemoryFailed, type KeyedMemory } from '../../../ports/keyed-memory.ts';
+import { arrayQuery, type Query } from '../database.ts';
 import { KeyIndex } from './key-index.ts';
 
 /** Values in memory: the most recent ones; twice as many just before the older half is written. */
@@ -18,7 +20,7 @@ export class SpilledMap<Value> implements KeyedMemory<Value> {
   readonly #ids = new KeyIndex();
   readonly #insert: StatementSync;
   readonly #update: StatementSync;
-  readonly #byId: StatementSync;
+  readonly #byId: Query<[key: string, value: string]>;
   #size = 0;
 
   constructor(live = LIVE) {
@@ -29,8 +31,7 @@ export class SpilledMap<Value> implements KeyedMemory<Value> {
     );
     this.#insert = this.#database.prepare('INSERT INTO spilled (key, value) VALUES (?, ?)');
     this.#update = this.#database.prepare('UPDATE spilled SET value = ? WHERE id = ?');
-    this.#byId = this.#database.prepare('SELECT key, value FROM spilled WHERE id = ?');
-    this.#byId.setReturnArrays(true);
+    this.#byId = arrayQuery(this.#database, 'SELECT key, value FROM spilled WHERE id = ?');
   }
 
   get size(): number {
@@ -89,7 +90,7 @@ export class SpilledMap<Value> implements KeyedMemory<Value> {
   }
 
   #row(id: number): [key: string, value: string] {
-    return orFailed(() => this.#byId.get(id) as unknown as [string, string]);
+    return orFailed(() => must(this.#byId.get(id)));
   }
 }
 

@@ -1,13 +1,13 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { TimeOfRow } from '../../../ports/projection.ts';
 import type { OwnedRows } from '../../../ports/read-model.ts';
-import { hasTable, inTransaction } from '../database.ts';
+import { hasTable, inTransaction, query } from '../database.ts';
 import { Archiver } from './archiver.ts';
 import type { Apply, ChangeTarget } from './changes.ts';
 import { ListWriter, type ListWriterOptions } from './list-writer.ts';
 import { listTables } from './list-set.ts';
 import { NextTable, ServedTable, type RowTable } from './row-table.ts';
-import { DROPPED_TABLES, NEXT, nextRowTable, openForWriting, rowTable } from './schema.ts';
+import { DROPPED_TABLES, droppedTablesIn, NEXT, nextRowTable, openForWriting, rowTable, rowTableId } from './schema.ts';
 import { messageOf } from '../../../runtime/util/message-of.ts';
 import { must } from '../../../domain/must.ts';
 
@@ -100,7 +100,7 @@ export class ReadModelWriter {
       this.#drop(owned, '', rowTable);
       this.#db.prepare('UPDATE checkpoints SET projection = ? WHERE projection = ?').run(projection, NEXT + projection);
       for (const name of tables) {
-        const id = this.#tableId(name);
+        const id = rowTableId(this.#db, name);
         if (this.#next.opened(name))
           this.#db.exec(`ALTER TABLE ${nextRowTable(must(id))} RENAME TO ${rowTable(must(id))}`);
       }
@@ -118,8 +118,8 @@ export class ReadModelWriter {
 
   /** Like `Archiver.archive`. */
   archive(table: string, timeOf: TimeOfRow, beforeSec: number, after: number): number | null {
-    const id = this.#db.isOpen ? this.#tableId(table) : null;
-    return id !== null && hasTable(this.#db, rowTable(id))
+    const id = this.#db.isOpen ? rowTableId(this.#db, table) : undefined;
+    return id !== undefined && hasTable(this.#db, rowTable(id))
       ? this.#archiver.archive(rowTable(id), timeOf, beforeSec, after)
       : null;
   }
@@ -187,13 +187,12 @@ export class ReadModelWriter {
   #drop({ projection, tables, lists }: OwnedRows, mark: string, tableOf: (id: number) => string): void {
     this.#db.prepare('DELETE FROM checkpoints WHERE projection = ?').run(mark + projection);
     for (const name of tables) {
-      const id = this.#tableId(name);
-      if (id !== null) this.#dropTable(tableOf(id));
+      const id = rowTableId(this.#db, name);
+      if (id !== undefined) this.#dropTable(tableOf(id));
     }
     for (const prefix of lists) {
-      const set = this.#db.prepare('DELETE FROM list_sets WHERE prefix = ? RETURNING id').get(mark + prefix) as
-        | { id: number }
-        | undefined;
+      const removeSet = query<{ id: number }>(this.#db, 'DELETE FROM list_sets WHERE prefix = ? RETURNING id');
+      const set = removeSet.get(mark + prefix);
       if (set) Object.values(listTables(set.id)).forEach((table) => this.#dropTable(table));
     }
     this.#served.forget();
@@ -205,7 +204,7 @@ export class ReadModelWriter {
   }
 
   #sweepTable(): boolean {
-    const table = this.#droppedTables()[0];
+    const table = droppedTablesIn(this.#db)[0];
     if (table === undefined) return false;
     inTransaction(this.#db, () => {
       const { changes } = this.#db
@@ -217,20 +216,7 @@ export class ReadModelWriter {
   }
 
   #freeNumber(): number {
-    return 1 + Math.max(0, ...this.#droppedTables().map((name) => Number(name.slice(DROPPED_TABLES.length))));
-  }
-
-  #droppedTables(): string[] {
-    const found = this.#db
-      .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ?")
-      .all(`${DROPPED_TABLES}[0-9]*`);
-    return (found as { name: string }[]).map(({ name }) => name);
-  }
-
-  #tableId(name: string): number | null {
-    return (
-      (this.#db.prepare('SELECT id FROM row_tables WHERE name = ?').get(name) as { id: number } | undefined)?.id ?? null
-    );
+    return 1 + Math.max(0, ...droppedTablesIn(this.#db).map((name) => Number(name.slice(DROPPED_TABLES.length))));
   }
 }
 
@@ -287,8 +273,7 @@ class Target<Table extends RowTable> implements ChangeTarget {
     const known = this.#tables.get(name);
     if (known) return known;
     this.#db.prepare('INSERT OR IGNORE INTO row_tables (name) VALUES (?)').run(name);
-    const { id } = this.#db.prepare('SELECT id FROM row_tables WHERE name = ?').get(name) as { id: number };
-    const table = this.#open(id);
+    const table = this.#open(must(rowTableId(this.#db, name)));
     this.#tables.set(name, table);
     return table;
   }

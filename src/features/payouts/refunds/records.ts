@@ -1,4 +1,4 @@
-import type { Valuation } from '../../../domain/events/session-events.ts';
+import type { Valuation } from '../../../domain/events/coin-events.ts';
 import type { MoveFailureReason } from '../../../domain/events/treasury-move-events.ts';
 import type { TransactionDraft } from '../../../domain/events/transaction-draft.ts';
 import type { RefundFailureReason } from '../../../domain/events/refund-failures.ts';

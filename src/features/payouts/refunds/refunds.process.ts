@@ -121,7 +121,7 @@ export class PayRefunds {
   async reject(legId: string): Promise<void> {
     for (const { records, executor } of this.#treasuries) {
       const ref = records.openRefs().find(({ id }) => id === legId);
-      if (ref) await executor.reject(ref);
+      if (ref) await executor.interventions.reject(ref);
     }
   }
 
@@ -136,7 +136,7 @@ export class PayRefunds {
   ): Promise<void> {
     const treasury = this.#treasuries.find(({ chain }) => chain.mode === mode && chain.network === payment.network);
     if (!treasury) throw new Error(`there is no treasury on ${payment.network}`);
-    await treasury.executor.takeOver(refOf({ ...leg, legId: payment.id }), payment);
+    await treasury.executor.interventions.takeOver(refOf({ ...leg, legId: payment.id }), payment);
     this.#loops.wake(mode, payment.network);
   }
 

@@ -1,6 +1,6 @@
 import { eventIdOf } from '../../../domain/delivery-ids.ts';
 import type { NotificationId, SessionId } from '../../../domain/ids.ts';
-import { sessionOfStream } from '../../../domain/streams.ts';
+import { deliveryOfStream, sessionOfStream } from '../../../domain/streams.ts';
 import type { EventStore, RecordedEvent } from '../../../ports/event-store.ts';
 import { decodeEvent } from '../../../runtime/commands/codec.ts';
 import { pagesOf } from '../../../runtime/event-log/log-copy.ts';
@@ -51,9 +51,7 @@ export async function collectIncident(store: Pick<EventStore, 'readAll'>, option
   ];
   for await (const page of pagesOf(store)) {
     for (const recorded of page) {
-      const delivery = recorded.stream.startsWith(DELIVERY_PREFIX)
-        ? (recorded.stream.slice(DELIVERY_PREFIX.length) as NotificationId)
-        : null;
+      const delivery = deliveryOfStream(recorded.stream);
       if (delivery !== null) notified.get(eventIdOf(delivery))?.push(entryOf(recorded));
       else if (recorded.type === 'RangeScanned' && recorded.atMs >= from && recorded.atMs <= to)
         coverage.push(coverageOf(recorded));
@@ -75,12 +73,8 @@ export async function collectIncident(store: Pick<EventStore, 'readAll'>, option
   };
 }
 
-const DELIVERY_PREFIX = 'delivery-';
-
-const notificationOf = (recorded: RecordedEvent): NotificationId[] => {
-  const { notificationId } = decodeEvent(recorded).metadata;
-  return notificationId === undefined ? [] : [notificationId as NotificationId];
-};
+const notificationOf = (recorded: RecordedEvent): NotificationId | [] =>
+  decodeEvent(recorded).metadata.notificationId ?? [];
 
 async function eventsOf(
   store: Pick<EventStore, 'readAll'>,

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { StoredEvent } from '../../../domain/events/envelope.ts';
+import { isOfSession } from '../../../domain/events/of-streams.ts';
 import type { SessionEvent } from '../../../domain/events/session-events.ts';
 import { formatAmount } from '../../../domain/money.ts';
 import { toSec } from '../../../ports/clock.ts';
@@ -57,7 +57,7 @@ export interface Replay {
 
 /** The events of a session as the commands that led to them, in order. */
 export function turnsOf({ events }: IncidentSession): Turn[] {
-  const stored = events.map((event) => decodeEvent(event) as StoredEvent<SessionEvent>);
+  const stored = events.map(decodeEvent).filter(isOfSession);
   const turns: Turn[] = [];
   for (let at = 0; at < stored.length;) {
     const first = must(stored[at]);
@@ -127,7 +127,7 @@ function commandOf(recorded: readonly SessionEvent[], atMs: number): SessionComm
  * Throws `NoIncident`.
  */
 export function replay(turns: readonly Turn[], isOther = false): Replay {
-  let state = sessionTable.initial as SessionState;
+  let state: SessionState = sessionTable.initial;
   let paidAtSec: number | null = null;
   const steps: Step[] = [];
   for (const turn of turns) {

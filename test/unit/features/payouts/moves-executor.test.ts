@@ -486,7 +486,7 @@ describe('a payment that a restored ledger lost', () => {
   });
 
   it('is written down as the journal has it, and complete once the chain shows it, with nothing signed again', async () => {
-    await stage.executor.takeOver(ref, payment);
+    await stage.executor.interventions.takeOver(ref, payment);
     expect((await stage.executor.context()).moves['wd']!.signed).toMatchObject([
       { txHash: '0xlost', signedBytes: 'lost bytes', signedAtSec: 5 },
     ]);
@@ -497,8 +497,8 @@ describe('a payment that a restored ledger lost', () => {
   });
 
   it('is written down once, however often it is asked for', async () => {
-    await stage.executor.takeOver(ref, payment);
-    await stage.executor.takeOver(ref, payment);
+    await stage.executor.interventions.takeOver(ref, payment);
+    await stage.executor.interventions.takeOver(ref, payment);
     expect((await stage.executor.context()).moves['wd']!.signed).toHaveLength(1);
   });
 
@@ -506,7 +506,7 @@ describe('a payment that a restored ledger lost', () => {
     stage.sign = () => stopped;
     await stage.executor.round();
     expect((await stage.executor.context()).open).toMatchObject({ moveId: 'wd', attempt: 1 });
-    await stage.executor.takeOver(ref, { ...payment, draft: { ...draft, maxFeePerGas: '77' } });
+    await stage.executor.interventions.takeOver(ref, { ...payment, draft: { ...draft, maxFeePerGas: '77' } });
     expect((await stage.executor.context()).moves['wd']!.signed[0]!.draft).toMatchObject({ maxFeePerGas: '77' });
   });
 
@@ -516,7 +516,7 @@ describe('a payment that a restored ledger lost', () => {
     ['another coin', { coin: 'USDC' }, /other terms/],
     ['a replacement of nothing', { attempt: 2 }, /does not follow/],
   ] as const)('is refused with %s', async (_, change, words) => {
-    await expect(stage.executor.takeOver(ref, { ...payment, ...change })).rejects.toThrow(words);
+    await expect(stage.executor.interventions.takeOver(ref, { ...payment, ...change })).rejects.toThrow(words);
     expect((await stage.executor.context()).moves['wd']!.signed).toEqual([]);
   });
 });

@@ -78,7 +78,7 @@ describe('a replacement that a restored ledger lost', () => {
   const takeOver = async (): Promise<void> => {
     const { toAddress, amount } = (await stage.leg('re_a-1')).leg;
     const ref = refOf({ sessionId: SESSION_ID, refundId, legId: 're_a-1' });
-    await stage.executor.takeOver(ref, { ...lost, toAddress, amount });
+    await stage.executor.interventions.takeOver(ref, { ...lost, toAddress, amount });
   };
 
   it.each([
@@ -116,9 +116,11 @@ describe('a payout that a restored ledger has as never signed', () => {
     await stage.requestRefund('re_b', 1);
     stage.lost = [{ id: 're_b-1' } as SignedPayment];
     const ref = refOf({ sessionId: SESSION_ID, refundId: 're_b', legId: 're_b-1' });
-    await expect(stage.executor.reject(ref)).rejects.toThrow('re_b-1 was signed, but this event log has lost it');
+    await expect(stage.executor.interventions.reject(ref)).rejects.toThrow(
+      're_b-1 was signed, but this event log has lost it',
+    );
     stage.lost = [];
-    await stage.executor.reject(ref);
+    await stage.executor.interventions.reject(ref);
     expect(await stage.leg('re_b-1')).toMatchObject({ status: 'FAILED' });
   });
 });

@@ -28,7 +28,7 @@ class Night {
   readonly store = new MemoryEventStore();
   #state = sessionTable.initial as SessionState;
 
-  async say(atSec: number, command: SessionCommand, notificationId?: string): Promise<this> {
+  async say(atSec: number, command: SessionCommand, notificationId?: NotificationId): Promise<this> {
     const decision = decideSession(command, this.#state);
     if (!decision.ok) throw new Error(decision.refusal.message);
     this.#state = sessionTable.replay(decision.events, this.#state);
@@ -37,7 +37,7 @@ class Night {
     return this;
   }
 
-  async note(stream: string, atSec: number, event: DomainEvent, notificationId?: string): Promise<this> {
+  async note(stream: string, atSec: number, event: DomainEvent, notificationId?: NotificationId): Promise<this> {
     const last = await this.store.lastOfStream(stream);
     const revision = (last?.revision ?? -1) + 1;
     const metadata = {

@@ -7,7 +7,8 @@ import type { TransactionRow } from '../../../../projections/sessions/transactio
 import type { PaymentOption } from '../../../../src/domain/events/session-events.ts';
 import type { SessionId } from '../../../../src/domain/ids.ts';
 import { ProjectionRunner } from '../../../../src/runtime/projections/runner.ts';
-import { Lists, type Listing, type PagePagination, type Paging } from '../../../../src/features/sessions/lists.ts';
+import { Lists } from '../../../../src/features/sessions/lists.ts';
+import type { Listing, PagePagination, Paging } from '../../../../src/features/shared/list-page.ts';
 import type { SessionFilters, TransactionFilters } from '../../../../src/features/sessions/list-filters.ts';
 import type { Outcome } from '../../../../src/features/shared/merchant-api.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';

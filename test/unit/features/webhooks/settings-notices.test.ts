@@ -2,7 +2,7 @@ import { createHmac, createSecretKey } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import { nodeRandom } from '../../../../src/adapters/node/random.ts';
 import type { MerchantId } from '../../../../src/domain/ids.ts';
-import { webhookEvent } from '../../../../src/http/schemas/webhook.schema.ts';
+import { webhookEvent } from '../../../../src/http/schemas/event-bodies.schema.ts';
 import { presentDeliveryDetail } from '../../../../src/http/presenters/delivery.presenter.ts';
 import { ApplyChanges } from '../../../../src/features/merchants/apply-changes.process.ts';
 import { MerchantDirectory } from '../../../../src/features/merchants/directory.ts';

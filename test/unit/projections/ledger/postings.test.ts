@@ -8,7 +8,7 @@ import type { MoveCompleted, MoveFailed, OutflowFacts } from '../../../../src/do
 import type { TreasuryEvent } from '../../../../src/domain/events/treasury-events.ts';
 import { imbalanceOf, type Posting } from '../../../../src/domain/ledger.ts';
 import { formatAmount } from '../../../../src/domain/money.ts';
-import { EVENT_TYPES } from '../../../../src/runtime/commands/codec.ts';
+import { EVENT_TYPES } from '../../../../src/runtime/commands/event-versions.ts';
 import { MemoryBooks } from '../../../support/books.ts';
 import { createdFacts, depositFacts, CREATED_AT, MERCHANT_ID } from '../../../support/session-facts.ts';
 import { sessionIdOf } from '../../../support/random-ledger.ts';

@@ -5,14 +5,8 @@ import { describe, expect, test } from 'vitest';
 import type { DomainEvent, DomainEventType } from '../../../../src/domain/events/domain-event.ts';
 import type { EventMetadata } from '../../../../src/domain/events/envelope.ts';
 import type { RecordedEvent } from '../../../../src/ports/event-store.ts';
-import {
-  CURRENT_VERSION,
-  decodeEvent,
-  encodeEvent,
-  EVENT_TYPES,
-  hashRecorded,
-  UnknownEvent,
-} from '../../../../src/runtime/commands/codec.ts';
+import { decodeEvent, encodeEvent, hashRecorded, UnknownEvent } from '../../../../src/runtime/commands/codec.ts';
+import { CURRENT_VERSION, EVENT_TYPES } from '../../../../src/runtime/commands/event-versions.ts';
 import { SAMPLES } from '../../../fixtures/events/samples.ts';
 import { REPOSITORY } from '../../../support/repository.ts';
 

@@ -6,11 +6,9 @@ import type { Projection } from '../../../../src/ports/projection.ts';
 import type { Change, NextRows, OwnedRows, ReadModel } from '../../../../src/ports/read-model.ts';
 import type { BatchReport } from '../../../../src/runtime/projections/group.ts';
 import type { ParkedEvent } from '../../../../src/runtime/projections/batch.ts';
-import {
-  ProjectionRunner,
-  RebuildRunning,
-  type ProjectionRunnerOptions,
-} from '../../../../src/runtime/projections/runner.ts';
+import { ProjectionRunner } from '../../../../src/runtime/projections/runner.ts';
+import type { ProjectionRunnerOptions } from '../../../../src/runtime/projections/runner-options.ts';
+import { RebuildRunning } from '../../../../src/runtime/projections/status.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 import { MemoryReadModel } from '../../../support/memory-read-model.ts';
 import { appendLedger, sessionIdOf, type LedgerEntry } from '../../../support/random-ledger.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { DepositFacts, RefundPayoutSigned, SessionEvent } from '../../../../src/domain/events/session-events.ts';
+import type { DepositFacts, SessionEvent } from '../../../../src/domain/events/session-events.ts';
+import type { RefundPayoutSigned } from '../../../../src/domain/events/refund-events.ts';
 import type { PayoutSequenceReserved, TreasuryEvent } from '../../../../src/domain/events/treasury-events.ts';
 import type { RefundId } from '../../../../src/domain/ids.ts';
 import { IllegalHistory } from '../../../../src/runtime/commands/machine-table.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { DepositFacts, RefundLeg, SessionEvent } from '../../../../src/domain/events/session-events.ts';
+import type { DepositFacts, SessionEvent } from '../../../../src/domain/events/session-events.ts';
+import type { RefundLeg } from '../../../../src/domain/events/refund-events.ts';
 import type { RefundId } from '../../../../src/domain/ids.ts';
 import { amountOf, formatAmount } from '../../../../src/domain/money.ts';
 import { sessionTable } from '../../../../src/features/shared/handlers/session-handler.ts';

@@ -1,0 +1,79 @@
+import { amountOf, least, most, toTokenUnits } from '../../domain/money.ts';
+import type { Token } from '../../domain/networks.ts';
+import type { OutgoingTransaction } from '../../ports/outgoing.ts';
+import { RpcError, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { readBaseFee } from './rpc.ts';
+import { gasOfTransfer } from './token-calls.ts';
+
+/* What a transaction takes of gas, and what gas costs. */
+
+/** More than token transfers take, including first-time receivers and fee-on-transfer code. */
+export const GAS_FLOOR = 90_000n;
+/** A plain transfer to an account without code. */
+export const NATIVE_GAS = 21_000n;
+const HUNDRED = 100n;
+/** Margin for token code that behaves differently in another block. */
+const GAS_MARGIN = 150n;
+/** A sweep pays with its top-up, so it gets a smaller margin. */
+const SWEEP_GAS_MARGIN = 125n;
+
+/** Wei for a unit of gas, as the network has it now; `least` gets into one of the next blocks. */
+export interface Fees {
+  readonly maxFeePerGas: bigint;
+  readonly least: bigint;
+  readonly tip: bigint;
+}
+
+export interface TipLimits {
+  /** The most of the fee that goes to the block's producer. */
+  readonly maxPriorityFeePerGas: bigint;
+  /** Tip in wei where the network does not suggest one. */
+  readonly fallbackTip: bigint;
+}
+
+export async function feesNow(provider: RpcProvider, { fallbackTip, maxPriorityFeePerGas }: TipLimits): Promise<Fees> {
+  const base = await readBaseFee(provider);
+  const tip = least(await suggestedTip(provider, fallbackTip), maxPriorityFeePerGas);
+  return { maxFeePerGas: base * 2n + tip, least: (base * 5n) / 4n + tip, tip };
+}
+
+export const textOf = ({ maxFeePerGas, tip }: Omit<Fees, 'least'>) => ({
+  maxFeePerGas: maxFeePerGas.toString(),
+  maxPriorityFeePerGas: tip.toString(),
+});
+
+export async function gasLimitOf(
+  provider: RpcProvider,
+  token: Token,
+  { kind, amount, fromAddress: from, toAddress: to }: OutgoingTransaction,
+): Promise<bigint> {
+  const gas = await gasOfTransfer(provider, token, { from, to, units: toTokenUnits(amountOf(amount), token.decimals) });
+  return kind === 'sweep' ? (gas * SWEEP_GAS_MARGIN) / HUNDRED : most((gas * GAS_MARGIN) / HUNDRED, GAS_FLOOR);
+}
+
+/** Our own addresses have no code; an account that is paid back may have some, which runs then. */
+export async function nativeGasOf(
+  provider: RpcProvider,
+  { kind, amount, fromAddress: from, toAddress: to }: OutgoingTransaction,
+): Promise<bigint> {
+  if (kind !== 'native_return') return NATIVE_GAS;
+  try {
+    const gas = BigInt(
+      String(await provider.call('eth_estimateGas', [{ from, to, value: `0x${amountOf(amount).toString(16)}` }])),
+    );
+    return gas <= NATIVE_GAS ? NATIVE_GAS : (gas * GAS_MARGIN) / HUNDRED;
+  } catch (error) {
+    // It lacks the money, which is said in the right words by whoever asked.
+    if (error instanceof RpcError) return NATIVE_GAS;
+    throw error;
+  }
+}
+
+async function suggestedTip(provider: RpcProvider, fallback: bigint): Promise<bigint> {
+  try {
+    return BigInt(String(await provider.call('eth_maxPriorityFeePerGas', [])));
+  } catch (error) {
+    if (error instanceof RpcError) return fallback;
+    throw error;
+  }
+}

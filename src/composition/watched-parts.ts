@@ -1,0 +1,75 @@
+import type { HealthChecks } from '../observability/health.ts';
+import {
+  reportClock,
+  reportOwnership,
+  reportPayouts,
+  reportSigner,
+  reportTreasury,
+} from '../observability/metrics-parts.ts';
+import { clockFacts } from '../observability/service-health.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { ownershipFacts } from './address-ownership.ts';
+import { startSignerHeartbeat, type SignerHeartbeat } from './signer-heartbeat.ts';
+import { treasuryHealth } from '../observability/treasury-health.ts';
+import type { Foundation } from './service-foundation.ts';
+import type { MovingMoney } from './service-money.ts';
+import type { ServiceParts } from './service-parts.ts';
+import type { Storage } from './storage-parts.ts';
+
+/* Which parts report their health and their metrics. */
+
+export function watchPayoutsAndStorage(
+  { storage }: ServiceParts,
+  { metrics }: Foundation,
+  { lookUps, payouts }: MovingMoney,
+  health: HealthChecks,
+): void {
+  if (lookUps) health.add(lookUps.health);
+  if (payouts) watchPayouts(payouts, health, metrics);
+  health.add(() => storage.health());
+  if (storage.agreement) watchAgreement(storage.agreement, storage.snapshots, health, metrics);
+}
+
+/**
+ * What the service relies on and does not make itself: the signer, the place that the log is shipped to, the clock, and
+ * whose the addresses are.
+ */
+export function watchSurroundings(
+  { checkpointSigner: signer, log }: ServiceParts,
+  { metrics: { registry }, clockCheck, ownership, shipping }: Foundation,
+  health: HealthChecks,
+): SignerHeartbeat | null {
+  const heartbeat = signer ? startSignerHeartbeat({ signer, log }) : null;
+  if (heartbeat) {
+    health.add(() => heartbeat.health());
+    reportSigner(registry, () => heartbeat.isAlive());
+  }
+  if (shipping) health.add(() => shipping.health());
+  health.add(() => clockFacts(clockCheck.verdict()));
+  reportClock(registry, () => clockCheck.verdict());
+  health.add(() => ownershipFacts(ownership.status()));
+  reportOwnership(registry, () => ownership.status());
+  return heartbeat;
+}
+
+function watchAgreement(
+  agreement: NonNullable<Storage['agreement']>,
+  snapshots: Storage['snapshots'],
+  health: HealthChecks,
+  { registry, projections }: Metrics,
+): void {
+  health.add(() => agreement.health());
+  projections.addAgreement(registry, agreement);
+  agreement.start();
+  snapshots?.start();
+}
+
+function watchPayouts(
+  payouts: NonNullable<MovingMoney['payouts']>,
+  health: HealthChecks,
+  { registry }: Foundation['metrics'],
+): void {
+  health.add(() => treasuryHealth(payouts.status()));
+  reportPayouts(registry, () => payouts.status());
+  reportTreasury(registry, () => payouts.balances());
+}

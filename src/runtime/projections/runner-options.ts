@@ -1,0 +1,22 @@
+import type { DomainEvent } from '../../domain/events/domain-event.ts';
+import type { StoredEvent } from '../../domain/events/envelope.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
+import type { Projection } from '../../ports/projection.ts';
+import type { ReadModel } from '../../ports/read-model.ts';
+import type { ProjectionHooks } from './hooks.ts';
+
+export interface ProjectionRunnerOptions {
+  readonly store: Pick<EventStore, 'subscribe'>;
+  readonly readModel: ReadModel;
+  readonly projections: readonly Projection[];
+  readonly clock: Clock;
+  readonly hooks?: ProjectionHooks;
+  /** Events whose rows are written in one go: bounds how long the writer is held, and memory. */
+  readonly maxBatch?: number;
+  /** Rows kept in memory for each projection. */
+  readonly cacheRows?: number;
+  readonly decode?: (recorded: RecordedEvent) => StoredEvent<DomainEvent>;
+  /** Keeps digests that other processes' can be compared with. */
+  readonly isChained?: boolean;
+}

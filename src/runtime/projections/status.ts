@@ -1,0 +1,14 @@
+import type { Position } from '../../ports/event-store.ts';
+
+export interface ProjectionStatus {
+  readonly projection: string;
+  readonly position: Position | null;
+  readonly hasCaughtUp: boolean;
+  readonly lagEvents: number;
+  readonly lagSec: number;
+}
+
+/** A rebuild is under way; a second one of the same projection would undo it. */
+export class RebuildRunning extends Error {
+  override readonly name = 'RebuildRunning';
+}
