@@ -10,7 +10,7 @@ export function foldSession(session: InboxSessionRow, event: SessionEvent): Inbo
   switch (event.type) {
     case 'DepositDetected': {
       const { depositKey, kind } = event.data;
-      // A refund that named it before a reorganisation took it away still does.
+      // A refund that named it before a reorganisation still does.
       const legs = session.deposits[depositKey]?.legs ?? [];
       return {
         ...session,

@@ -181,7 +181,7 @@ const sessionPorts = (config: Config, ports: CorePorts, addressIndexes: Core['ad
   isOurs: isOursOf(ports, addressIndexes),
 });
 
-/** What people decide about. */
+/** Handlers of decisions by people. */
 const peoplesHandlers = (
   deps: Parameters<typeof createTransferHandler>[0],
 ): Pick<Core, 'transferHandler' | 'adjustmentsHandler' | 'paymentLinkHandler'> => ({

@@ -119,7 +119,7 @@ const redisOptions = (url: string, namespace: string, log: Logger) => ({
   onError: (error: Error) => log.warn({ err: error }, 'the connection to Redis has a fault'),
 });
 
-/** Makes this process the only one that writes its look-ups. */
+/** Makes this process the only writer of its look-ups. */
 function ownerOf(dataDir: string): { close(): Promise<void> } {
   createDataDir(dataDir);
   const lock = acquireWriterLock(dataDir);

@@ -28,8 +28,8 @@ interface Followers {
 }
 
 /**
- * Fills the in-memory look-ups from the read side and then follows the ledger from there, so that nothing is missed in
- * between.
+ * Fills the in-memory look-ups from the read model and follows the event log from there, so that nothing in between is
+ * missed.
  */
 export async function followLedger(
   { store, readModel }: FollowedPorts,
@@ -60,14 +60,14 @@ export async function followLedger(
   return [addresses, sessions];
 }
 
-/** Where nobody else appends, what this process wrote is known here already. */
+/** If no other process appends, everything this process wrote is already known here. */
 export async function caughtUpWith({ store, soleWriter }: FollowedPorts, subscription: Subscription): Promise<void> {
   if (soleWriter) return;
   const head = await store.head();
   if (head !== null) await subscription.reached(head);
 }
 
-/** Resolves once everything there is was handed over. */
+/** Resolves once everything there is was delivered. */
 function subscribed(
   store: EventStore,
   name: string,

@@ -128,7 +128,7 @@ function networksByMode(access: readonly NetworkAccess[], log: Logger): Readonly
   );
 }
 
-/** Who holds the keys, for which modes, and whether it may pay. */
+/** The holder of the keys, for which modes, and whether it may pay. */
 interface Keys {
   readonly signer: Signer;
   readonly modes: readonly Mode[];

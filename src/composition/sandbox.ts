@@ -144,7 +144,7 @@ const withSandboxDefaults = (config: Config): Config => ({
   REFUND_CLAIMS: config.REFUND_CLAIMS ?? [...EVIDENCE_KINDS],
 });
 
-/** Beside the data, with a wallet that it makes itself. */
+/** Next to the data, with a wallet that it creates itself. */
 const startSandboxSigner = (
   config: Config,
   access: Parameters<typeof sandboxPayoutRules>[1],

@@ -132,7 +132,7 @@ const projectionHooks = ({ projections: { hooks } }: Metrics, progress: Progress
   onError: (error) => log.error({ err: error }, 'a projection failed'),
 });
 
-/** Rows that this process does not keep are not shown as if there were none. */
+/** Rows that this process does not have must not look as if there were none. */
 function servedRows(storage: Storage, store: EventStore, shown: readonly Projection[]): ServedRows {
   const { projections, readModel } = storage;
   const elsewhere = shown.find((projection) => !projections.follows.projections.includes(projectionId(projection)));

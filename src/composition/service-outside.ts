@@ -133,7 +133,7 @@ const foreignOf = ({ sandbox, config }: ServiceParts) =>
 const startProjectionCheck = ({ storage, log }: ServiceParts, { metrics, store, caughtUp }: Foundation) =>
   watchProjections(metrics, log, { store, readModel: storage.readModel, caughtUp }, () => storage.comparison.drift());
 
-/** What pages, the API and commands are answered from. */
+/** The parts that serve pages, the API and commands. */
 async function startApiParts(parts: ServiceParts, foundation: Foundation, audit: RunningAudit) {
   const { config, roles, storage, clock, random, log } = parts;
   const { core, store, projections } = foundation;

@@ -31,8 +31,8 @@ export function watchPayoutsAndStorage(
 }
 
 /**
- * What the service relies on and does not make itself: the signer, the place that the log is shipped to, the clock, and
- * whose the addresses are.
+ * Monitors what the service relies on and does not control: the signer, the shipping place, the clock, and the
+ * ownership of addresses.
  */
 export function watchSurroundings(
   { checkpointSigner: signer, log }: ServiceParts,

@@ -66,7 +66,7 @@ export interface EndpointTools {
   readonly takesOrderedErrors: boolean;
 }
 
-/** What answers a request that no route takes: the same checks run, then this. */
+/** Answers a request without a route, after the same checks. */
 export type LastResort = (request: Request) => Answer;
 
 /**

@@ -4,10 +4,10 @@ import { refusedField } from './validation.ts';
 
 /* What is answered the same to every request. */
 
-/** Largest request body (specification's silence, design "limits"). */
+/** Largest request body (not in the specification; design, "limits"). */
 export const MAX_BODY_BYTES = 256 * 1024;
 
-/** A person has to look: nothing changes within seconds. */
+/** A person has to look, so nothing changes within seconds. */
 const READ_ONLY_RETRY_SEC = 60;
 
 export const BODY_TOO_LARGE: Answer = {

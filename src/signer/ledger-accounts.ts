@@ -28,7 +28,7 @@ const BOOKED = [SESSION_PREFIX, ADJUSTMENTS_PREFIX, TREASURY_PREFIX];
 const isAsked = isStep(OWED_MOVES, 'Requested');
 const isEnded = isStep(OWED_MOVES, 'Completed', 'Failed');
 
-/** A settlement, or a return of native coin, that the event log asks for and that has not ended. */
+/** An open settlement, or return of native coin, in the event log. */
 interface OpenMove {
   readonly account: string;
   readonly units: bigint;

@@ -18,7 +18,7 @@ export interface SignerAccount {
   readonly rules: PayoutRules;
 }
 
-/** A limit that is new to the journal or lower than before applies at once. */
+/** A limit that is new to the journal or stricter than before applies at once. */
 export function openAccount(rules: PayoutRules, mode: Mode, wallet: SigningWallet, nowMs: number): SignerAccount {
   const journal = Journal.open(journalPath(rules, mode, wallet));
   const wanted = limitsOf(rules, mode);
@@ -38,7 +38,7 @@ export function openAccount(rules: PayoutRules, mode: Mode, wallet: SigningWalle
   };
 }
 
-/** One journal for a wallet, whatever data directory is used with it. */
+/** One journal per wallet, whichever data directory is used with it. */
 function journalPath(rules: PayoutRules, mode: Mode, wallet: SigningWallet): string {
   return join(
     rules.journalDirectory,

@@ -51,7 +51,7 @@ const statuses = z.object({
 
 const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 
-/** Solana as the signer sees it; only what is finalized counts. */
+/** The signer's view of Solana; only what is finalised counts. */
 export class SolanaView implements ChainView {
   readonly #network: PayoutNetwork;
 

@@ -79,9 +79,7 @@ const SWEEP_ENERGY_FACTOR = 2n;
 const SWEEP_BANDWIDTH_SUN = 500_000n;
 const SUN = 10n ** 12n;
 const NOTHING = { owner_address: '', to_address: '', amount: 0 };
-/**
- * A provider may ask another machine for the receipt than for the block; that one is believed to lag less than this.
- */
+/** Receipt and block may come from different machines of a provider, which are assumed to lag less than this. */
 const BALANCER_LAG_MS = 60_000;
 
 /** The signer's view of TRON; only what is solidified counts. */

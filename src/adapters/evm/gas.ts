@@ -7,17 +7,17 @@ import { gasOfTransfer } from './token-calls.ts';
 
 /* What a transaction takes of gas, and what gas costs. */
 
-/** More than token transfers take, including first-time receivers and fee-on-transfer code. */
+/** More than token transfers need, including first-time receivers and fee-on-transfer code. */
 export const GAS_FLOOR = 90_000n;
 /** A plain transfer to an account without code. */
 export const NATIVE_GAS = 21_000n;
 const HUNDRED = 100n;
 /** Margin for token code that behaves differently in another block. */
 const GAS_MARGIN = 150n;
-/** A sweep pays with its top-up, so it gets a smaller margin. */
+/** A sweep pays with its top-up, so its margin is smaller. */
 const SWEEP_GAS_MARGIN = 125n;
 
-/** Wei for a unit of gas, as the network has it now; `least` gets into one of the next blocks. */
+/** Current fees of the network in wei per gas; with `least` a transaction gets into one of the next blocks. */
 export interface Fees {
   readonly maxFeePerGas: bigint;
   readonly least: bigint;
@@ -27,7 +27,7 @@ export interface Fees {
 export interface TipLimits {
   /** The most of the fee that goes to the block's producer. */
   readonly maxPriorityFeePerGas: bigint;
-  /** Tip in wei where the network does not suggest one. */
+  /** Tip in wei if the network suggests none. */
   readonly fallbackTip: bigint;
 }
 
@@ -51,7 +51,7 @@ export async function gasLimitOf(
   return kind === 'sweep' ? (gas * SWEEP_GAS_MARGIN) / HUNDRED : most((gas * GAS_MARGIN) / HUNDRED, GAS_FLOOR);
 }
 
-/** Our own addresses have no code; an account that is paid back may have some, which runs then. */
+/** Our own addresses have no code. The payee of a return may have some, which then runs. */
 export async function nativeGasOf(
   provider: RpcProvider,
   { kind, amount, fromAddress: from, toAddress: to }: OutgoingTransaction,
@@ -63,7 +63,7 @@ export async function nativeGasOf(
     );
     return gas <= NATIVE_GAS ? NATIVE_GAS : (gas * GAS_MARGIN) / HUNDRED;
   } catch (error) {
-    // It lacks the money, which is said in the right words by whoever asked.
+    // The sender lacks the money; the caller reports that in the right words.
     if (error instanceof RpcError) return NATIVE_GAS;
     throw error;
   }

@@ -48,14 +48,14 @@ export interface EvmOutgoingOptions extends TipLimits {
 }
 
 const HUNDRED = 100n;
-/** A top-up must last until the sweep is in a block, whatever the fee does meanwhile. */
+/** A top-up must suffice until the sweep is in a block, even if fees rise. */
 const TOP_UP_MARGIN = 150n;
 /** Fees may double while a return waits for two people. */
 const RETURN_FEE_MARGIN = 2n;
 /** Nodes replace a pending transaction only if both fees rise by at least 10 % (geth, PriceBump). */
 const BUMP_PERCENT = 125n;
 
-/** Outgoing money on EVM chains over JSON-RPC. */
+/** Outgoing transactions on EVM chains over JSON-RPC. */
 export class EvmOutgoing implements OutgoingChain {
   readonly settings: NetworkSettings;
   readonly bumpAfterMs: number;

@@ -162,7 +162,7 @@ const isTransaction = (value: unknown): value is RawTransaction =>
   ['hash', 'from', 'value'].every((field) => typeof value[field] === 'string') &&
   ['string', 'undefined'].includes(typeof (value['to'] ?? undefined));
 
-/** Its quantities and hashes are checked where they are read. */
+/** Checks only the shape; quantities and hashes are validated where they are read. */
 const isLog = (value: unknown): value is RawLog =>
   isObject(value) &&
   typeof value['address'] === 'string' &&

@@ -52,7 +52,7 @@ export function pragma(database: DatabaseSync, name: string): unknown {
   return Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0];
 }
 
-/** The statement, whose rows are now arrays: cheaper to make than objects. */
+/** Makes the statement return rows as arrays, which are cheaper to create than objects. */
 function arrays(statement: StatementSync): StatementSync {
   statement.setReturnArrays(true);
   return statement;

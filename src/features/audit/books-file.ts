@@ -148,10 +148,7 @@ class BooksWriter {
     this.#put('balances', { mode, account, network, coin, ...money('balance', formatAmount(units)) });
   }
 
-  /**
-   * What an event changes of a payment, its transfers and its refunds; every other event of a session changes none of
-   * them.
-   */
+  /** Applies an event to a payment, its transfers and its refunds. Other session events change none of them. */
   session(sessionId: string, event: SessionEvent): void {
     const { type, data } = event;
     const ofSession = (columns: Record<string, Cell>): void => this.#file.change('payments', [sessionId], columns);

@@ -33,7 +33,7 @@ type AnyState = MachineState<string, unknown>;
 /** For one who gives a table only the states and events of its own streams. */
 const anyTable = (table: unknown): AnyTable => table as AnyTable;
 
-/** The machines by the prefix of their streams; other streams have no life cycle. */
+/** The machines by stream prefix. Other streams have no life cycle. */
 const TABLES: readonly (readonly [prefix: string, table: AnyTable])[] = [
   [SESSION_PREFIX, anyTable(sessionTable)],
   [MERCHANT_PREFIX, anyTable(merchantTable)],

@@ -61,7 +61,7 @@ export class MerchantLedger {
     return owedOf(await this.#deps.balances.balances(mode, asOf, merchantAccounts(merchantId)), merchantId);
   }
 
-  /** Entries that touch the merchant, in the order of recording. */
+  /** Entries that touch the merchant, in recording order. */
   async entries(owner: Reader, range: LedgerRange, paging: CursorPaging): Promise<Outcome<EntriesPage>> {
     await this.#deps.servedRows();
     const scope = cursorScope('ledger-entries', owner, range);

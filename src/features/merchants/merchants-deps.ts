@@ -14,13 +14,13 @@ export interface MerchantsDeps {
   readonly clock: Clock;
   readonly vetWebhookUrl: WebhookUrlVetting;
   readonly finalityFloor: FinalityFloor;
-  /** Of what is due, the most that a merchant may let be missing. */
+  /** Largest tolerance that a merchant may set, as a percentage of what is due. */
   readonly toleranceMaxPercent: number;
-  /** Of live merchants who have no delay of their own. */
+  /** For live merchants without a delay of their own. */
   readonly changeDelayMinutes: number;
 }
 
-/** Who changes a merchant: ends up in the events' metadata. Default: the operator. */
+/** Who changes a merchant, as recorded in the events' metadata. Default: the operator. */
 export interface ChangedBy {
   readonly actor: string;
   readonly correlationId: string;

@@ -18,7 +18,10 @@ import { overviewOf, type MerchantOverview, type WebhookOverview } from './overv
 import { addressFault, invalidHost, normalHost, noSuchMerchant, type Refused } from './refused.ts';
 import { must } from '../../domain/must.ts';
 
-/** How long the old webhook secret signs the main header after a new one was issued, unless it is activated before. */
+/**
+ * How long the old webhook secret keeps signing the main header after a new one was issued, unless that is activated
+ * earlier.
+ */
 const ROTATION_SEC = 86_400;
 
 /**

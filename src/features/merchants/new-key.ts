@@ -11,7 +11,7 @@ export interface NewKey {
   readonly api_secret: string;
 }
 
-/** Shown once, never again: only a hash of the key and sealed secrets are kept. */
+/** Shown once: only a hash of the key and sealed secrets are stored. */
 export interface NewMerchant {
   readonly id: MerchantId;
   readonly mode: Mode;
@@ -27,7 +27,7 @@ export interface NewWebhookSecret {
   readonly activates_at: number;
 }
 
-/** An API key with its secret: what its event keeps, and what its merchant is shown. */
+/** An API key with its secret: the event to store, and what the merchant is shown. */
 export function newKey(
   { random, sealer }: { readonly random: Random; readonly sealer: Sealer },
   merchantId: MerchantId,

@@ -21,7 +21,7 @@ export const sealWebhookSecret = (sealer: Sealer, of: SecretOf, secret: string):
 export const openWebhookSecret = (sealer: Sealer, of: SecretOf, sealed: string): string =>
   sealer.open('webhook-secrets', sealed, contextOf(of)).toString();
 
-/** Stores what the first request with a key made, and gives it back to those that repeat it. */
+/** Stores the result of the first request with an idempotency key and returns it to repetitions. */
 export type Keep = (made: string) => Promise<Outcome<string>>;
 export const keepNothing: Keep = async (made) => ({ ok: true, value: made });
 

@@ -47,7 +47,7 @@ export class OutgoingExecutor<Item extends Outgoing> {
   readonly #sent: SentTransactions<Item>;
   readonly #turns = new InTurn();
   readonly interventions: Interventions<Item>;
-  /** What was not done at the last look. */
+  /** Orders that were not done in the last round. */
   #open: readonly Item['ref'][] = [];
   /** In the last round, an order of this executor was between reservation and signature. */
   #isReserved = false;

@@ -39,7 +39,10 @@ export class Interventions<Item extends Outgoing> {
     });
   }
 
-  /** Why one must not be given up: a restored ledger has lost that it was signed, the signer has not. Null otherwise. */
+  /**
+   * Why an order must not be given up: a restored event log has lost its signature, which the signer still has.
+   * Otherwise null.
+   */
   async lostSignature(id: string): Promise<string | null> {
     const { signer, account } = this.#parts;
     const { mode, network } = account.chain;
@@ -50,8 +53,8 @@ export class Interventions<Item extends Outgoing> {
   }
 
   /**
-   * Writes down what the signer's journal says was signed for one of them and this ledger lost, between two rounds.
-   * Throws when it does not fit.
+   * Between two rounds, records a signature that the signer's journal has and this event log lost. Throws when it does
+   * not fit.
    */
   async takeOver(ref: Item['ref'], payment: SignedPayment): Promise<void> {
     const { turns, records, account, nowSec, forget } = this.#parts;
@@ -62,8 +65,8 @@ export class Interventions<Item extends Outgoing> {
   }
 
   /**
-   * Gives up, between two rounds, what was asked for anew in the place of a payment that is taken over. Throws when it
-   * was signed.
+   * Between two rounds, gives up an order that was requested again in place of a payment taken over from the journal.
+   * Throws when it was signed.
    */
   async giveWay(ref: Item['ref'], payment: SignedPayment): Promise<void> {
     const { turns, records, account, nowSec, giveUp } = this.#parts;
@@ -75,7 +78,7 @@ export class Interventions<Item extends Outgoing> {
     });
   }
 
-  /** Passes over, between two rounds, a transaction of the journal that can never land. Throws when it is refused. */
+  /** Between two rounds, skips a transaction of the journal that can never land. Throws when this is refused. */
   async passOver(payment: SignedPayment, data: JournalPlaceMoved['data']): Promise<void> {
     const { turns, account, nowSec } = this.#parts;
     await turns.run(async () => {

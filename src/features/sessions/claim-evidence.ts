@@ -16,11 +16,11 @@ import type { Outcome } from '../shared/merchant-api.ts';
 /* What proves that a deposit is the payer's, and what speaks against the address that a claim names. */
 
 const RETRY_AFTER_SEC = 10;
-/** A test payment is so many whole coins and up to 9,999 of a ten-thousandth more. */
+/** A test payment is some whole coins plus up to 9,999 ten-thousandths of a coin. */
 const COIN_UNITS = 10n ** 18n;
 const TEST_PAYMENT_STEPS = 9_999;
 
-/** Whether the address is one to pay at, or the treasury. */
+/** Whether the address is one of our collection addresses or the treasury. */
 export type IsOurs = (mode: Mode, network: Network, address: string) => boolean;
 
 export async function evidenceOf(
@@ -49,14 +49,14 @@ export async function evidenceOf(
   }
 }
 
-/** Hex with `0x` in lower case; wallets of Solana write base58. Null for anything else. */
+/** Hex with `0x` in lower case; Solana wallets use base58. Null for anything else. */
 function signatureIn(network: Network, text: string): string | null {
   const bytes = addressFamilyOf(network) === 'solana' ? fromBase58(text) : null;
   if (bytes?.length === 64 && base58(bytes) === text) return `0x${Buffer.from(bytes).toString('hex')}`;
   return /^(0x)?[0-9a-fA-F]+$/.test(text) ? `0x${text.replace(/^0x/, '').toLowerCase()}` : null;
 }
 
-/** Money that somebody else's code or customers would have is no refund, and an address of ours is nobody's wallet. */
+/** Money sent to a contract or an exchange may be lost, and an address of ours is nobody's wallet. */
 export async function payeeDoubt(
   { senders, isOurs }: { readonly senders: Senders; readonly isOurs: IsOurs },
   { context }: SessionState,
@@ -85,7 +85,7 @@ export async function payeeDoubt(
   return invalid('payee', `payee is ${what}: use a wallet of your own`);
 }
 
-/** Zeros but for the last bytes: where tokens are burnt, and what networks keep for themselves. */
+/** All zeros but for the last bytes: burn addresses, and addresses that networks reserve. */
 function isNobodys(network: Network, payee: string): boolean {
   switch (addressFamilyOf(network)) {
     case 'evm':

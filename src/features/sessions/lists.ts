@@ -28,7 +28,7 @@ import { must } from '../../domain/must.ts';
 
 const MAX_PAGE_SIZE = 100;
 
-/** The records of one kind that a session has. */
+/** Access to the records of one kind within a session. */
 interface OwnRecords<ListedRow extends object> {
   readonly count: number;
   /** The first record, which is not on the list. */
@@ -207,7 +207,7 @@ export class Lists {
     return row && (sessionId === undefined || row.sessionId === sessionId) ? row : null;
   }
 
-  /** The newest first. */
+  /** Newest first. */
   async #attemptsOf(owner: Reader, orderId: string): Promise<SessionRow[]> {
     const rows: SessionRow[] = [];
     let row = await this.#sessionOfOrder(owner, orderId);
@@ -221,7 +221,7 @@ export class Lists {
     return rows;
   }
 
-  /** Of several attempts the newest. */
+  /** The newest attempt. */
   async #sessionOfOrder(owner: Reader, orderId: string): Promise<SessionRow | null> {
     const found = await this.#readModel.get(ORDERS_TABLE, orderKey(owner.mode, owner.merchantId, orderId));
     return found && this.#ownSession(owner, found.sessionId);

@@ -63,7 +63,7 @@ export interface SessionsDeps extends CreateSessionDeps {
   ) => void;
 }
 
-/** Sessions and their refunds, for the merchant who owns them and the payer who holds the link. */
+/** Sessions and their refunds, for the merchant who owns them and the payer who has the link. */
 export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerClaims {
   readonly #deps: SessionsDeps;
 

@@ -23,7 +23,7 @@ export interface PagePagination {
   readonly total: number;
   readonly total_pages: number;
   readonly has_more: boolean;
-  /** Goes on after this page in cursor mode; null at the end. */
+  /** The next page in cursor mode; null at the end. */
   readonly next_cursor: string | null;
 }
 

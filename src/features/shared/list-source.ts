@@ -44,7 +44,7 @@ export function storedList<ListedRow extends object>(
   };
 }
 
-/** Of entries given newest first. */
+/** Entries must be newest first. */
 export function inMemory<ListedRow>(entries: readonly Entry<ListedRow>[]): Source<ListedRow> {
   return {
     page: async (offset, limit) => ({ entries: entries.slice(offset, offset + limit), total: entries.length }),

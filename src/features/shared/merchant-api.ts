@@ -12,7 +12,7 @@ export interface Reader {
   readonly mode: Mode;
 }
 
-/** Who asks, after authentication. */
+/** The authenticated caller. */
 export interface Caller extends Reader {
   readonly keyId: ApiKeyId;
   readonly requestId: string;

@@ -24,9 +24,9 @@ import type { Outcome, Reader } from '../shared/merchant-api.ts';
 export interface FeedRequest {
   readonly cursor?: string;
   readonly pageSize: number;
-  /** All when absent. */
+  /** All types if absent. */
   readonly types?: readonly WebhookType[];
-  /** Unix seconds, both included. */
+  /** Unix seconds, inclusive. */
   readonly createdFromSec?: number;
   readonly createdToSec?: number;
 }
@@ -44,7 +44,7 @@ interface FeedDeps {
   readonly servedRows: ServedRows;
 }
 
-/** So many events are looked at for one page of a filtered feed; the next page goes on behind them. */
+/** Events examined per page of a filtered feed; the next page continues after them. */
 const MAX_LOOKED_AT = 1_000;
 
 export async function feedPage(
@@ -88,7 +88,7 @@ export async function feedPage(
   };
 }
 
-/** Judged by the rows of the deliveries, so that bodies are read of what is shown alone. */
+/** Filters by the deliveries' rows, so that only the bodies of returned events are read. */
 async function wantedOf(
   readModel: ReadModel,
   listed: readonly { readonly id: NotificationId }[],

@@ -28,7 +28,7 @@ export interface DeliveryListRequest {
   readonly createdToSec?: number;
 }
 
-/** One session has few deliveries: further filters are applied in memory. */
+/** A session has few deliveries, so further filters are applied in memory. */
 const MAX_OF_SESSION = 1_000;
 
 /** A merchant's deliveries, newest first. */

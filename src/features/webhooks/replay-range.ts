@@ -8,18 +8,18 @@ import {
 import type { Reader } from '../shared/merchant-api.ts';
 
 export interface ReplayRange {
-  /** Unix seconds, both included; up to now when `toSec` is absent. */
+  /** Unix seconds, inclusive; up to now if `toSec` is absent. */
   readonly fromSec: number;
   readonly toSec?: number;
   readonly onlyUndelivered: boolean;
 }
 
-/** More than this many deliveries are not replayed with one request. */
+/** Maximum number of deliveries replayed by one request. */
 export const MAX_REPLAY = 10_000;
 const PAGE = 500;
 const UNDELIVERED: readonly DeliveryStatus[] = ['exhausted', 'rejected', 'blocked'];
 
-/** What the range names, oldest first; null when it is too much. */
+/** The deliveries in the range, oldest first; null if there are too many. */
 export async function rowsToReplay(
   readModel: ReadModel,
   reader: Reader,

@@ -180,7 +180,7 @@ export class MerchantWebhooks {
     return result.ok ? { ok: true, value: summaryOf(result.state) } : result;
   }
 
-  /** The same events to be fetched instead of received, oldest first, as they were sent. Samples are left out. */
+  /** The same events to fetch instead of receive, oldest first, exactly as sent. Samples are left out. */
   events(reader: Reader, request: FeedRequest): Promise<Outcome<FeedPage>> {
     return feedPage(this.#deps, reader, request);
   }

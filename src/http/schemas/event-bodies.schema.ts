@@ -81,7 +81,7 @@ const noticedTransfer = z.object({
 });
 const PAYMENT_NOTICE_TYPES = OPTIONAL_TYPES.filter((type) => type.startsWith('payment.')) as PaymentNoticeType[];
 
-/** Body of a webhook about what happens to a payment beside its outcome, for endpoints that ask for it. */
+/** Body of a webhook about what happens to a payment apart from its outcome, for endpoints that subscribe to it. */
 export const paymentNoticeEvent = z
   .object({
     id: eventId,
@@ -150,8 +150,8 @@ export const refundEvent = z
   .meta({ id: 'RefundEvent' });
 
 /**
- * Body of a webhook about a payer's claim, for endpoints that ask for it. Approving one is a refund: `refund.created`
- * names it.
+ * Body of a webhook about a payer's claim, for endpoints that subscribe to it. Approving a claim is a refund, so
+ * `refund.created` names it.
  */
 export const claimEvent = z
   .object({

@@ -1,6 +1,6 @@
 import type { DomainEventType } from '../../domain/events/domain-event.ts';
 
-/** The version in which each event type is written now. The compiler keeps it exhaustive in both directions. */
+/** The current version of each event type. The compiler keeps the table complete. */
 export const CURRENT_VERSION = {
   SessionCreated: 1,
   DepositDetected: 1,
@@ -142,7 +142,7 @@ export const CURRENT_VERSION = {
   BookRatesRecorded: 1,
 } as const satisfies Record<DomainEventType, number>;
 
-/** Every event type the ledger may hold. */
+/** Every event type that the event log may contain. */
 export const EVENT_TYPES = Object.keys(CURRENT_VERSION) as readonly DomainEventType[];
 
 export const isEventType = (type: string): type is DomainEventType => Object.hasOwn(CURRENT_VERSION, type);

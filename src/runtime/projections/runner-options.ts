@@ -12,11 +12,11 @@ export interface ProjectionRunnerOptions {
   readonly projections: readonly Projection[];
   readonly clock: Clock;
   readonly hooks?: ProjectionHooks;
-  /** Events whose rows are written in one go: bounds how long the writer is held, and memory. */
+  /** Events whose rows are written at once, which limits memory and how long the writer is blocked. */
   readonly maxBatch?: number;
-  /** Rows kept in memory for each projection. */
+  /** Cached rows per projection. */
   readonly cacheRows?: number;
   readonly decode?: (recorded: RecordedEvent) => StoredEvent<DomainEvent>;
-  /** Keeps digests that other processes' can be compared with. */
+  /** Maintains digests for comparison with other processes. */
   readonly isChained?: boolean;
 }

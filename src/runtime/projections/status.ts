@@ -8,7 +8,7 @@ export interface ProjectionStatus {
   readonly lagSec: number;
 }
 
-/** A rebuild is under way; a second one of the same projection would undo it. */
+/** A rebuild is running; a second one of the same projection would undo it. */
 export class RebuildRunning extends Error {
   override readonly name = 'RebuildRunning';
 }

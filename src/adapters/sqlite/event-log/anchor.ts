@@ -43,7 +43,7 @@ export class Anchor {
     if (this.#timer !== null) return;
     this.#timer = setTimeout(() => {
       this.#timer = null;
-      // One after the other: both would write the same new file.
+      // Sequential, because both writes would use the same new file.
       void this.#writes.run(() => this.#write());
     }, WRITE_INTERVAL_MS);
     this.#timer.unref();

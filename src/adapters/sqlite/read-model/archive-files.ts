@@ -71,12 +71,12 @@ export class ArchivedRows {
 
   #find([archive, id]: ArchivedAt): string {
     const found = this.#statement(archive).get(id);
-    // Whoever reads one moment of the read model may come late: the row lies in its own file again.
+    // A snapshot of the read model may be too late: the row is back in the read model's own file.
     if (!found) throw new Error(`row ${id} left archive ${archive} of the look-ups`);
     return found.row;
   }
 
-  /** Making a statement costs several times as much as running it. */
+  /** Preparing a statement costs several times as much as running it. */
   #statement(archive: number): Query<{ row: string }> {
     const known = this.#statements.get(archive);
     if (known) return known;

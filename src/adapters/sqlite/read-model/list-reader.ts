@@ -20,7 +20,7 @@ import {
 import { ordinalListOf, splitList } from './schema.ts';
 import { must } from '../../../domain/must.ts';
 
-/** What is read of one set of lists. */
+/** Queries on one set of lists. */
 interface SetQueries {
   readonly list: Query<StoredList>;
   readonly ordinalList: Query<[id: number, tail: number, last: string]>;
@@ -194,7 +194,7 @@ class OrdinalWalk {
   }
 }
 
-/** Time never falls within a ordinalList, so a range of time is a range of orders. */
+/** Time never decreases within an ordinal list, so a time range is an order range. */
 function ordersIn(ordinalList: OrdinalList, { fromSec, toSec }: ListRange): Orders {
   return {
     from: fromSec === undefined ? 0 : firstAt(ordinalList, fromSec),

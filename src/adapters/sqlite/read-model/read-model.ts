@@ -60,7 +60,7 @@ export function openWithWriter(dataDir: string): { readonly model: ReadModel; re
 }
 
 interface RowQueries {
-  /* Both take a JSON array and give one: a third faster than a look-up and a parse for each row. */
+  /* Both take and return a JSON array, a third faster than a look-up and a parse per row. */
   readonly byKeys: Query<[rows: string]>;
   readonly byIds: Query<[keysAndRows: string]>;
   readonly scan: Query<[key: string, row: string]>;
@@ -207,7 +207,7 @@ class SqliteReadModel implements ReadModel {
     return this.#retrying(() => {
       const queries = this.#table(table);
       if (!queries) return keys.map(() => null);
-      // Either way one statement, which sees one commit without a transaction around it.
+      // Either way a single statement, which sees one commit without an explicit transaction.
       const rows = this.#rowsByHints(queries, keys) ?? arrayIn<Row | null>(queries.byKeys.get(JSON.stringify(keys)));
       return rows.map((row) => this.#archived.row(row));
     });
@@ -259,7 +259,7 @@ class SqliteReadModel implements ReadModel {
     if (!row) return null;
     const table = rowTable(row.id);
     const queries: RowQueries = {
-      // The left join keeps the order of what was asked for.
+      // The left join preserves the order of the keys.
       byKeys: arrayQuery(
         this.#db,
         `SELECT '[' || group_concat(coalesce(r.row, 'null')) || ']' FROM json_each(?) AS k LEFT JOIN ${table} AS r ON r.key = k.value`,

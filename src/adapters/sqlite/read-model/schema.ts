@@ -61,7 +61,7 @@ export const userVersionOf = (db: DatabaseSync): number =>
 export const rowTableId = (db: DatabaseSync, name: string): number | undefined =>
   query<{ id: number }>(db, 'SELECT id FROM row_tables WHERE name = ?').get(name)?.id;
 
-/** The set of a list, and its name within it. */
+/** The set of a list, and its name within the set. */
 export function splitList(name: string): [set: string, rest: string] {
   const end = name.indexOf('/') + 1;
   return end === 0 ? [name, ''] : [name.slice(0, end), name.slice(end)];
