@@ -57,7 +57,7 @@ export async function openDistributed(
   const closeAll = async (): Promise<void> => {
     for (const part of opened) await part.close();
   };
-  const redis = redisOptions(redisUrl, namespace, log);
+  const redis = redisOptions(redisUrl, deps);
   const esdb = { connectionString: eventStoreUrl, namespace };
   const source = { kind: 'servers', ...esdb } as const;
   const isAfter: SharedLog['isAfter'] = (one, other) => isLater(source, one, other);
@@ -113,7 +113,7 @@ export async function openDistributed(
   }
 }
 
-const redisOptions = (url: string, namespace: string, log: Logger) => ({
+const redisOptions = (url: string, { namespace, log }: Pick<StorageDeps, 'namespace' | 'log'>) => ({
   url,
   prefix: namespace === '' ? 'quittance' : `quittance-${namespace}`,
   onError: (error: Error) => log.warn({ err: error }, 'the connection to Redis has a fault'),

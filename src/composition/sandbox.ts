@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startSignerProcess, type SignerProcess } from '../adapters/signer/process.ts';
-import { startHdDerivation } from '../adapters/wallet/hd-derivation.ts';
+import { startHdDerivation, type HdDerivation } from '../adapters/wallet/hd-derivation.ts';
 import { nodeRandom as random } from '../adapters/node/random.ts';
 import type { SandboxHome } from '../checkout/sandbox-home.ts';
 import type { ExchangeWallets } from '../features/deposits/exchange-wallets.ts';
@@ -12,6 +12,7 @@ import { addressFamilyOf, type NetworkSettings } from '../domain/networks.ts';
 import { systemClock as clock } from '../ports/clock.ts';
 import type { TreasuryAddresses } from '../ports/outgoing-signer.ts';
 import type { Random } from '../ports/random.ts';
+import type { Signer, WatchOnlyExport } from '../ports/signer.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { parseMasterKeys } from '../runtime/util/sealing.ts';
@@ -72,8 +73,7 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
   const metrics = createMetrics(config, clock, log);
   const roles = rolesOf(config);
   const masterKey = config.MASTER_KEY ?? sandboxMasterKey(dataDir);
-  const namespace = sandboxNamespace(masterKey);
-  const onFatal = endWith(log);
+  const [namespace, onFatal] = [sandboxNamespace(masterKey), endWith(log)];
   const storage = await openStorage(config, { clock, random, log, roles, namespace, onFatal, readDamaged: true });
   const chains = await startChains(config, log);
   const access = chains.chains.map((chain) => ({ settings: chain.settings, urls: [chain.rpcUrl] }));
@@ -95,10 +95,7 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
     random,
     log,
     metrics,
-    derivers: [
-      ...(['evm', 'tron'] as const).map((family) => derivation.deriver('test', family, watchOnly[`${family}Xpub`])),
-      signerSolanaDeriver('test', signer),
-    ],
+    derivers: deriversOf(derivation, watchOnly, signer),
     chains: readers.byBlocks,
     solana: readers.byAccounts.map((chain) => ({ chain, replaced: replacedChain(chains) })),
     networks: (mode) => (mode === 'test' ? settings : []),
@@ -137,6 +134,12 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
     },
   };
 }
+
+const deriversOf = (derivation: HdDerivation, { evmXpub, tronXpub }: WatchOnlyExport, signer: Signer) => [
+  derivation.deriver('test', 'evm', evmXpub),
+  derivation.deriver('test', 'tron', tronXpub),
+  signerSolanaDeriver('test', signer),
+];
 
 const withSandboxDefaults = (config: Config): Config => ({
   ...config,

@@ -39,7 +39,7 @@ export function startTreasury(
 ): Treasury {
   const { config, core, readModel, wholeBooks, proveBooks, clock, random, log, treasuries, mayPay, onUnbooked } = deps;
   const pace = parts.sandbox ? 'sandbox' : 'production';
-  const watch = watchBalances(parts, chains, log);
+  const watch = watchBalances(parts, chains, deps);
   const moves = new MoveMoney({
     chains,
     addresses: parts.addresses,
@@ -103,7 +103,11 @@ export function startTreasury(
   };
 }
 
-const watchBalances = (parts: PayoutParts, chains: readonly OutgoingChain[], log: Logger): WatchTreasuries =>
+const watchBalances = (
+  parts: PayoutParts,
+  chains: readonly OutgoingChain[],
+  { log }: Pick<PayoutDeps, 'log'>,
+): WatchTreasuries =>
   new WatchTreasuries({
     treasuries: treasuriesOf(chains, parts),
     everyMs: BALANCES_EVERY_MS[parts.sandbox ? 'sandbox' : 'production'],

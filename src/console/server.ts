@@ -1,6 +1,4 @@
 import express, { type Express, type Request, type Response } from 'express';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { randomUUID } from 'node:crypto';
 import { StoreUnavailable } from '../ports/event-store.ts';
 import { CommandRefused } from '../operator/commands.ts';
@@ -14,15 +12,16 @@ import type { OnceNumbers, PasskeyProof } from '../features/people/passkeys.ts';
 import { credentialIdIn } from '../features/people/passkeys.ts';
 import type { People } from '../features/people/people.ts';
 import { allows, type Action } from './access.ts';
-import { cookieIn, csrfOf, headersOf, isCsrf, tokenIn, whyRefused, type ConsoleAddress } from './guard.ts';
+import { csrfOf, headersOf, isCsrf, tokenIn, whyRefused, type ConsoleAddress } from './guard.ts';
 import { renderPage, type Frame } from './layout.ts';
 import type { LiveReaders } from './live.ts';
 import { firstMode, inMode, isModeAsked, modeOfVisit } from './modes.ts';
-import { isZone } from './parts.ts';
+import { formOf, zoneOf } from './request-input.ts';
+import { sendFile } from './send-file.ts';
 import type { ConsoleSso } from './pages/sso.ts';
 import { NOTICES } from './notices.ts';
 import { backOf, isSigned, signaturesIn, signedTerms, signPage, type SignedTerms } from './step-up.ts';
-import { outsideRoutes, ZONE_COOKIE } from './pages/outside.ts';
+import { outsideRoutes } from './pages/outside.ts';
 import {
   NO_SUCH,
   Refused,
@@ -283,18 +282,7 @@ class Pipeline {
       if (shown.cookie !== undefined) response.append('Set-Cookie', shown.cookie);
       return response.redirect(303, this.#staysIn(visit, shown.to));
     }
-    if ('file' in shown) {
-      const { name, contentType, chunks } = shown.file;
-      const whole = filled(chunks);
-      const first = await whole.next();
-      response
-        .type(contentType)
-        .set('Content-Disposition', `attachment; filename="${name.replaceAll(/[^\w.-]/g, '_')}"`);
-      await pipeline(Readable.from(after(first, whole), { objectMode: false }), response).catch(() =>
-        response.destroy(),
-      );
-      return;
-    }
+    if ('file' in shown) return sendFile(response, shown.file);
     const notice = NOTICES[visit.query.get('done') ?? ''] ?? null;
     response.status(shown.page.status ?? 200).type('html');
     sendCompressed(request, response, renderPage(this.#frame, visit, shown.page, notice));
@@ -311,9 +299,7 @@ class Pipeline {
       { ...visit, merchant: visit.merchant && visit.can('payments.read', visit.merchant.id) ? visit.merchant : null },
       request,
       response,
-      {
-        page: { title, body, status },
-      },
+      { page: { title, body, status } },
     );
   }
 
@@ -335,22 +321,6 @@ class Pipeline {
   }
 }
 
-/** A stream that is handed an empty text waits forever. */
-async function* filled(
-  chunks: AsyncIterable<string | Uint8Array> | Iterable<string>,
-): AsyncGenerator<string | Uint8Array> {
-  for await (const chunk of chunks) if (chunk.length > 0) yield chunk;
-}
-
-/** Nothing is sent before there is a first part: until then a refusal can be said. */
-async function* after(
-  first: IteratorResult<string | Uint8Array>,
-  rest: AsyncIterable<string | Uint8Array>,
-): AsyncGenerator<string | Uint8Array> {
-  if (first.done !== true) yield first.value;
-  yield* rest;
-}
-
 /** What was refused may name nothing that there is. */
 function targetOf(route: ChangeRoute, visit: Visit): string {
   try {
@@ -361,17 +331,3 @@ function targetOf(route: ChangeRoute, visit: Visit): string {
 }
 
 const isRefusal = (error: unknown): error is Error => error instanceof Refused || error instanceof CommandRefused;
-
-/** Each field once: a form of ours sends none twice. */
-function formOf(body: unknown): Readonly<Record<string, string>> {
-  const given = body !== null && typeof body === 'object' ? (body as Record<string, unknown>) : {};
-  return Object.fromEntries(
-    Object.entries(given).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value.trim()]] : [])),
-  );
-}
-
-function zoneOf(request: Request): string {
-  const given = cookieIn(request.headers, ZONE_COOKIE, /^[\w%+-]{1,100}$/);
-  const zone = given === null ? 'UTC' : decodeURIComponent(given);
-  return isZone(zone) ? zone : 'UTC';
-}

@@ -114,9 +114,8 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
     const heldBack = heldBackBy(key, identity.version, () => tools.clientAddress(request));
     // Before anything is spent: the holder of a useless key must not use up the nonces and the rate of its owner.
     if (heldBack) return unauthenticated(tools, exchange, heldBack.fault, heldBack.answer);
-    const burnt = await beforeCommand(
-      tools.nonces.burn(key.keyId, nonce, nowSec, durability, mayRepeat(request, headers)),
-    );
+    const repeats = mayRepeat(request, headers);
+    const burnt = await beforeCommand(tools.nonces.burn(key.keyId, nonce, nowSec, durability, repeats));
     if (!burnt.accepted) return unauthenticated(tools, exchange, 'nonce_used');
     tools.keys.used?.(key, nowSec);
 

@@ -300,13 +300,8 @@ export class MoneyFollower implements MoneyUnderWay {
     if (event.type === 'SessionPaid') {
       const { coin, received, paidAtSec } = event.data;
       if (paidAtSec >= (this.lastPayment?.atSec ?? 0)) {
-        this.lastPayment = {
-          atSec: paidAtSec,
-          mode,
-          network: session?.lastDeposit?.network ?? null,
-          coin,
-          amount: received,
-        };
+        const network = session?.lastDeposit?.network ?? null;
+        this.lastPayment = { atSec: paidAtSec, mode, network, coin, amount: received };
         money.lastPaid.set({ mode }, paidAtSec);
       }
       if (!isNew) return;

@@ -192,7 +192,6 @@ export class Outgoing {
       return refusal('later', 'equal_bytes', 'another transfer has exactly this transaction');
     crashPoint('signer-before-journal');
     const money = { coin, units: amountOf(order.amount).toString(), fromAddress, toAddress };
-    const { takenFrom } = judged;
     const proof = order.refund?.claim?.evidence;
     const evidence = proof?.kind === 'signature' && { evidence: proof.number };
     const fact = {
@@ -203,7 +202,7 @@ export class Outgoing {
       attempt,
       ...money,
       draft,
-      takenFrom,
+      takenFrom: judged.takenFrom,
       ...signed,
       ...evidence,
     } as const;

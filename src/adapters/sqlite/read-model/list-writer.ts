@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { query } from '../database.ts';
 import { KeyIndex } from './key-index.ts';
 import { countOnes, flipped, hasBit, NO_BITS, withoutZeros } from './bits.ts';
 import { lineAt, lineOf, linesOf, memberOfLine, textOf } from './leaf.ts';
@@ -318,9 +319,7 @@ export class ListWriter {
   #set(prefix: string): OpenSet | null {
     const known = this.#sets.get(prefix);
     if (known) return known;
-    const row = this.#db.prepare('SELECT id FROM list_sets WHERE prefix = ?').get(this.#mark + prefix) as
-      | { id: number }
-      | undefined;
+    const row = query<{ id: number }>(this.#db, 'SELECT id FROM list_sets WHERE prefix = ?').get(this.#mark + prefix);
     return row ? this.#open(prefix, row.id) : null;
   }
 

@@ -1,0 +1,18 @@
+import type { Request } from 'express';
+import { cookieIn } from './guard.ts';
+import { ZONE_COOKIE } from './pages/outside.ts';
+import { isZone } from './parts.ts';
+
+/** Each field once: a form of ours sends none twice. */
+export function formOf(body: unknown): Readonly<Record<string, string>> {
+  const given = body !== null && typeof body === 'object' ? (body as Record<string, unknown>) : {};
+  return Object.fromEntries(
+    Object.entries(given).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value.trim()]] : [])),
+  );
+}
+
+export function zoneOf(request: Request): string {
+  const given = cookieIn(request.headers, ZONE_COOKIE, /^[\w%+-]{1,100}$/);
+  const zone = given === null ? 'UTC' : decodeURIComponent(given);
+  return isZone(zone) ? zone : 'UTC';
+}
