@@ -104,7 +104,7 @@ async function closeMonth(parts: LedgerParts, args: AdminArguments): Promise<Jso
   const month = monthIn(args);
   const mode = await modeOf(parts, args);
   if (args['dryRun'] === true) return json({ mode, period: month, not_final: await notFinalOf(parts, mode, month) });
-  // What is final by the time of the closing is in it, so this names none too few.
+  // Read before the closing, whose entry includes everything final by then, so this never lists too few.
   const notFinal = await notFinalOf(parts, mode, month);
   const closed = await parts.periods.close(mode, month, actorOf(args));
   if (!closed.ok) return refused(closed.refusal.message);

@@ -15,12 +15,12 @@ import { must } from '../domain/must.ts';
 
 /* Money that leaves the treasury: proposed by one, approved by others. */
 
-/** Those that settle at once; nothing of them is kept afterwards. */
+/** Mailboxes kept for merchants that settle at the same time; idle ones hold no state. */
 const MERCHANTS_IN_TURN = 2;
 
 export function outwardCommands(parts: CommandParts): AdminCommands {
   const { treasury, payouts, ofRefunds } = parts;
-  /** By merchant, one after another: of two at once, each would find the money that both take. */
+  /** One settlement at a time per merchant: two at once would both count the same money. */
   const settlements = new Mailboxes<null>(MERCHANTS_IN_TURN);
   const executorOf = async (id: string): Promise<MoveExecutor> => {
     for (const executor of treasury().moves.executors) if ((await executor.context()).moves[id]) return executor;
@@ -47,7 +47,7 @@ export function outwardCommands(parts: CommandParts): AdminCommands {
       if (!isOutwardMoveId(id)) return must(ofRefunds['treasury.approve'])({ ...args, refund_id: id });
       const executor = await executorOf(id);
       const move = must((await executor.context()).moves[id]);
-      // Refunds and reorganisations since the proposal may have taken what it was to be paid from.
+      // Refunds and reorganisations since the proposal may have used up the money.
       if (isOwed(move.kind)) {
         const verdict = await payouts.signer.check(orderOf(move));
         if (!verdict.ok && isOfLedger(verdict.code)) refused(verdict.message);
@@ -91,7 +91,7 @@ export function outwardCommands(parts: CommandParts): AdminCommands {
   };
 }
 
-/** Nothing is written when the signer would never sign it. */
+/** Writes nothing when the signer would never sign it. */
 async function propose(
   { payouts, clock, random }: CommandParts,
   args: AdminArguments,
@@ -128,7 +128,8 @@ async function propose(
 }
 
 /**
- * Said of the merchant's account, or of what unknown senders are owed, which the signer makes of the event log itself.
+ * Concerns the merchant's account, or what is owed to unknown senders; the signer computes both from the event log
+ * itself.
  */
 const isOfLedger = (code: string): boolean =>
   code === 'exceeds_account' || code === 'ledger_behind' || code === 'ledger_disagrees';

@@ -22,7 +22,7 @@ import { resumeCommands } from './resume.ts';
 import { destinationCommands, outwardCommands } from './treasury-proposals.ts';
 import { must } from '../domain/must.ts';
 
-/** The operator's side of sweeps, withdrawals and settlements. */
+/** The operator's commands for sweeps, withdrawals and settlements. */
 export function treasuryCommands(parts: CommandParts): AdminCommands {
   return {
     ...sweepCommands(parts),

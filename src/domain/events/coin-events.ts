@@ -18,7 +18,7 @@ export interface RateLock {
   readonly quotes: readonly QuoteEvidence[];
 }
 
-/** The quote of the moment, for the books; null when none was to be had. */
+/** The quote at that moment, for the books; null when none was available. */
 export interface Valuation {
   readonly currency: string;
   readonly coin: Coin;

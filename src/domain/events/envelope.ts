@@ -1,6 +1,6 @@
 import type { NotificationId } from '../ids.ts';
 
-/** What every event carries beside its data. */
+/** What every event carries in addition to its data. */
 export interface EventMetadata {
   /** Shared by everything that one request or one chain observation caused. */
   readonly correlationId: string;

@@ -8,14 +8,14 @@ import type { ReplacementReason, TransactionValidity } from './transaction-draft
 
 /* Refunds in the `session-<id>` streams, from the request to the last payout. */
 
-/** One payout of a refund: one payer on one network. */
+/** One payout of a refund: to one payer on one network. */
 export interface RefundLeg {
   readonly legId: string;
   readonly network: Network;
   readonly coin: Coin;
   readonly toAddress: string;
   readonly amount: string;
-  /** The deposits whose money this is; their amounts add up to the leg's. */
+  /** The deposits it returns; their amounts add up to the leg's. */
   readonly takenFrom: readonly { readonly depositKey: string; readonly amount: string }[];
 }
 
@@ -25,7 +25,7 @@ export interface RefundRequested {
     readonly refundId: RefundId;
     readonly coin: Coin;
     readonly amount: string;
-    /** What the merchant asked for, in its own words; null when it asked for all that is left. */
+    /** What the merchant asked for, in its own terms; null when it asked for the whole remainder. */
     readonly asked: { readonly value: string; readonly currency: string } | null;
     /** The deposit that the merchant named; null when it left the choice to the service. */
     readonly namedDeposit: string | null;
@@ -36,7 +36,7 @@ export interface RefundRequested {
     readonly reason: string | null;
     readonly idempotencyStream: string | null;
     readonly acknowledgedSender: boolean;
-    /** Present when it goes to whom a payer named instead of to who paid. */
+    /** Present when the refund goes to an address that the payer named, not to the paying one. */
     readonly claim?: RefundClaim;
   };
 }
@@ -59,7 +59,10 @@ export interface RefundPayoutSigned {
   };
 }
 
-/** The same payout at a higher fee on the same nonce (EVM), or anew after the last one provably can never land. */
+/**
+ * The same payout at a higher fee on the same nonce (EVM), or signed anew once the previous one provably can never
+ * land.
+ */
 export interface RefundPayoutReplaced {
   readonly type: 'RefundPayoutReplaced';
   readonly data: RefundPayoutSigned['data'] & { readonly replaces: string; readonly why: ReplacementReason };
@@ -80,7 +83,7 @@ export interface RefundPayoutLanded {
   };
 }
 
-/** A landed payout left the chain: the same bytes go out again while the deposits that they pay back are final. */
+/** A landed payout left the chain: the same bytes are broadcast again while the deposits they return are final. */
 export interface RefundPayoutReverted {
   readonly type: 'RefundPayoutReverted';
   readonly data: {
@@ -119,7 +122,7 @@ export interface RefundFailed {
     readonly refundId: RefundId;
     readonly coin: Coin;
     readonly amount: string;
-    /** What did reach the payers; only the rest is released. */
+    /** What reached the payers; only the rest is released. */
     readonly amountReturned: string;
     readonly reason: RefundFailureReason;
     readonly failedAtSec: number;

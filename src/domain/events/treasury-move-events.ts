@@ -135,7 +135,7 @@ export function isStep<Step extends MoveStep>(kinds: readonly MoveKind[], ...ste
   }): event is Extract<MoveEventOf<MoveName>, { readonly type: `${MoveName}${Step}` }> => types.has(event.type);
 }
 
-/** Somebody other than who proposed it agreed; the signer counts its own approvals. */
+/** Somebody other than the proposer approved; the signer counts its own approvals. */
 interface MoveApproved<Name extends 'Withdrawal' | 'Settlement' | 'Return' | 'NativeReturn'> {
   readonly type: `${Name}Approved`;
   readonly data: { readonly moveId: string; readonly approver: string; readonly approvedAtSec: number };

@@ -6,6 +6,7 @@ import type { Log } from '../../ports/log.ts';
 import { type LandedTransaction, TransferImpossible, treasuryOf, validityOf } from '../../ports/outgoing.ts';
 import type { OutgoingChain } from '../../ports/outgoing-chain.ts';
 import type { OutgoingSigner, SignerRefusal } from '../../ports/outgoing-signer.ts';
+import { withLogContext } from '../../runtime/util/log-context.ts';
 import { InTurn } from '../../runtime/util/in-turn.ts';
 import type { TreasuryCommand } from '../../../state-machines/treasury/treasury.decider.ts';
 import type { TreasuryContext } from '../../../state-machines/treasury/treasury.state.ts';
@@ -21,8 +22,6 @@ import { must } from '../../domain/must.ts';
 
 /** Orders started per round. */
 const ROUND = 20;
-/** Alarms about the open reservation. */
-const OF_RESERVATION = ['reservation', 'signer'] as const;
 
 export interface ExecutorDeps {
   readonly signer: Pick<OutgoingSigner, 'check' | 'sign' | 'release' | 'signedAfter'>;
@@ -167,7 +166,7 @@ export class OutgoingExecutor<Item extends Outgoing> {
     const reserved = this.#records.reservation(await this.context());
     // An order taken over from the journal has ended the reservation, and with it the alarms of the signer.
     if (reserved === null && this.#isReserved)
-      for (const source of OF_RESERVATION) this.#retries.setAlarm(source, null);
+      for (const source of ['reservation', 'signer'] as const) this.#retries.setAlarm(source, null);
     this.#isReserved = reserved !== null;
     if (reserved === null || !this.#retries.turns.isDue(reserved.ref.id)) return false;
     try {

@@ -20,7 +20,8 @@ import {
 import { attemptDelivery, type AttemptDeps } from './attempts.ts';
 import { Backlog } from './backlog.ts';
 import { DISPATCH_LIMITS, type DispatchLimits } from './dispatch-limits.ts';
-import { Dispatcher, type DispatchStats } from './dispatcher.ts';
+import { Dispatcher } from './dispatcher.ts';
+import type { DispatchStats } from './dispatch-stats.ts';
 import { EndpointWatch } from './endpoints.ts';
 import { decodeOrNull } from './decode.ts';
 import { isNotifying, NotificationReader } from './notifications.ts';

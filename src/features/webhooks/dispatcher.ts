@@ -16,6 +16,7 @@ import type { Backlog, BacklogEntry } from './backlog.ts';
 import { isReachable } from './endpoints.ts';
 import { PostponedWork } from './postponed.ts';
 import type { DispatchLimits } from './dispatch-limits.ts';
+import type { DispatchStats } from './dispatch-stats.ts';
 import { MerchantQueues, type Job } from './merchant-queues.ts';
 
 export interface DispatcherDeps {
@@ -42,18 +43,6 @@ interface Overflow {
   afterSeq: number;
   lastSeq: number;
   loading: boolean;
-}
-
-export interface DispatchStats {
-  /** Attempts waiting for an answer. */
-  readonly inFlight: number;
-  /** Attempts being read, made or recorded, and reads of the backlog. */
-  readonly working: number;
-  readonly inMemory: number;
-  /** Deliveries whose next attempt is due soon. */
-  readonly retrying: number;
-  /** Merchants with more deliveries than memory holds. */
-  readonly overflowing: number;
 }
 
 /** Runs delivery attempts when they are due, within all limits. */

@@ -4,7 +4,7 @@ import { addressHexOf } from './tron-codec.ts';
 
 export type Body = Readonly<Record<string, unknown>>;
 
-/** A request the API cannot make sense of: answered with 200 and `Error`, as java-tron does. */
+/** A request that the API does not understand: answered with 200 and `Error`, as java-tron does. */
 export class BadRequest extends Error {
   override readonly name = 'BadRequest';
 }
