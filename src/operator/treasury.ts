@@ -20,7 +20,6 @@ import { nativeReturnCommands } from './native-return.ts';
 import { agree } from './approvals.ts';
 import { resumeCommands } from './resume.ts';
 import { destinationCommands, outwardCommands } from './treasury-proposals.ts';
-import { must } from '../domain/must.ts';
 
 /** The operator's commands for sweeps, withdrawals and settlements. */
 export function treasuryCommands(parts: CommandParts): AdminCommands {
