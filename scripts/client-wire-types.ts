@@ -24,7 +24,14 @@ import {
 import { loggedRequest } from '../src/http/schemas/request.schema.ts';
 import { cancelledSession, createSessionBody, paymentSession } from '../src/http/schemas/session.schema.ts';
 import { timelineOf } from '../src/http/schemas/timeline.schema.ts';
-import { delivery, deliveryDetail, eventFeed, replayBody, replayed, testWebhookBody } from '../src/http/schemas/webhook.schema.ts';
+import {
+  delivery,
+  deliveryDetail,
+  eventFeed,
+  replayBody,
+  replayed,
+  testWebhookBody,
+} from '../src/http/schemas/webhook.schema.ts';
 import { webhookEvent } from '../src/http/schemas/event-bodies.schema.ts';
 
 /*
