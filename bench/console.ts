@@ -9,7 +9,9 @@ import type { SessionEvent } from '../src/domain/events/session-events.ts';
 import { sessionTable } from '../src/features/shared/handlers/session-handler.ts';
 import type { MerchantApi } from '../src/features/shared/merchant-api.ts';
 import { Lists } from '../src/features/sessions/lists.ts';
+import { paymentTotals } from '../src/features/sessions/payment-totals.ts';
 import { sessionView } from '../src/features/sessions/view.ts';
+import { paymentTotalsCommands } from '../src/operator/payment-totals.ts';
 import type { ReadModel } from '../src/ports/read-model.ts';
 import { ConsoleWorld, SHOP, type TestPerson } from '../test/support/console-world.ts';
 import { createdOf, fill, FIRST_SEC, MERCHANT, PER_SECOND, SESSIONS } from './lists.ts';
@@ -36,9 +38,10 @@ const apiOf = (model: ReadModel): Pick<MerchantApi, 'getSession'> => ({
 });
 
 async function open(model: ReadModel): Promise<ConsoleWorld> {
+  const lists = new Lists({ readModel: model, cursorKey: Buffer.alloc(32, 7), metadataIndex: null });
   const records = listRecords({
     api: apiOf(model) as MerchantApi,
-    lists: new Lists({ readModel: model, cursorKey: Buffer.alloc(32, 7), metadataIndex: null }),
+    lists,
     presenter: { publicUrl: 'https://pay.example', networks: () => [], deepLinks },
     networks: () => [],
     confirmationsOf: () => 0,
@@ -47,7 +50,15 @@ async function open(model: ReadModel): Promise<ConsoleWorld> {
   const list: ConsoleDeps['records']['list'] = (kind, _reader, asked) =>
     records.list(kind, { merchantId: MERCHANT, mode: 'test' }, asked);
   const none = { sessionOfAddress: () => null, claims: async () => [], waitingClaims: async () => [] };
-  const world = await ConsoleWorld.start({ records: { ...none, list } as unknown as ConsoleDeps['records'] });
+  const totals = paymentTotalsCommands({
+    totals: (_owner, asked) =>
+      paymentTotals({ readModel: model, lists }, { merchantId: MERCHANT, mode: 'test' }, asked),
+    modeOfMerchant: () => 'test',
+  });
+  const world = await ConsoleWorld.start({
+    records: { ...none, list } as unknown as ConsoleDeps['records'],
+    commands: totals,
+  });
   world.nowMs = LAST_SEC * 1000;
   return world;
 }

@@ -4,12 +4,13 @@ import { DatabaseSync } from 'node:sqlite';
 import { randomBytes } from 'node:crypto';
 import { placesOfSession, sessionChanges } from '../projections/sessions/session-list.ts';
 import type { SessionRow } from '../projections/sessions/session-row.ts';
+import { count, TOTALS_TABLE, totalsKey, type DayTotals } from '../projections/sessions/payment-totals.ts';
 import { settle, sessionRowOf } from '../projections/sessions/session-fold.ts';
 import { openSqliteReadModel } from '../src/adapters/sqlite/read-model/read-model.ts';
 import type { EventOf } from '../src/domain/events/domain-event.ts';
 import { base32, type MerchantId, type SessionId } from '../src/domain/ids.ts';
 import type { Network } from '../src/domain/networks.ts';
-import type { Change, ReadModel } from '../src/ports/read-model.ts';
+import { putRow, type Change, type ReadModel } from '../src/ports/read-model.ts';
 import { Lists } from '../src/features/sessions/lists.ts';
 import type { Listing, ListQuery, PagePagination } from '../src/features/shared/list-page.ts';
 import type { SessionFilters } from '../src/features/sessions/list-filters.ts';
@@ -120,9 +121,10 @@ export async function fill(): Promise<Filled> {
     CREATE INDEX by_merchant ON sessions (merchant, id);
     CREATE INDEX by_filters ON sessions (merchant, status, network, id);`);
   const insert = table.prepare('INSERT INTO sessions (merchant, status, network, row) VALUES (?, ?, ?, ?)');
+  const totals = new TotalsByDay();
   for (let from = 0; from < SESSIONS; from += FILL_BATCH) {
     const rows = Array.from({ length: Math.min(FILL_BATCH, SESSIONS - from) }, (_, index) => newRow(from + index));
-    const applied = model.apply('session-view@3', rows.flatMap(changesOf), String(from));
+    const applied = model.apply('session-view@3', [...rows.flatMap(changesOf), ...totals.with(rows)], String(from));
     table.exec('BEGIN');
     for (const row of rows)
       insert.run(MERCHANT, row.status, Object.keys(row.arrivedOn)[0] ?? null, JSON.stringify(row));
@@ -196,6 +198,21 @@ function plain(table: DatabaseSync, { title, where }: Filter): Candidate[] {
       page: () => (count.get(MERCHANT), read(Math.floor(Math.random() * (total - PAGE_SIZE)))),
     },
   ];
+}
+
+/** As the projection keeps them, across batches. */
+class TotalsByDay {
+  readonly #days = new Map<string, DayTotals>();
+
+  with(rows: readonly SessionRow[]): Change[] {
+    const keys = new Set<string>();
+    for (const row of rows) {
+      const key = totalsKey(row);
+      keys.add(key);
+      this.#days.set(key, count(this.#days.get(key) ?? {}, row, 1));
+    }
+    return [...keys].map((key) => putRow(TOTALS_TABLE, key, this.#days.get(key)!));
+  }
 }
 
 /** As the projection's batch makes them. */

@@ -3,7 +3,7 @@ import { type Coin } from '../../src/domain/money.ts';
 import type { Place } from './merchant-counters.ts';
 import type { Table } from '../../src/ports/read-model.ts';
 
-export const SESSIONS_TABLE: Table<SessionRow> = 'session-view@5';
+export const SESSIONS_TABLE: Table<SessionRow> = 'session-view@6';
 
 export type SessionRowStatus = 'open' | 'processing' | 'paid' | 'expired' | 'failed' | 'cancelled';
 

@@ -10,6 +10,7 @@ import { COUNTERS_TABLE, countersKey, Places } from './merchant-counters.ts';
 import { OPEN_CLAIMS_TABLE, openClaimChanges } from './open-claims.ts';
 import { placesOfRefund, REFUND_LISTS } from './refund-list.ts';
 import { legOf, movedRefund, REFUNDS_TABLE, type PayoutRow, type RefundRow } from './refund-row.ts';
+import { TOTALS_TABLE, totalsChanges, totalsKey } from './payment-totals.ts';
 import { ORDERS_TABLE, placesOfSession, SESSION_LISTS, sessionChanges } from './session-list.ts';
 import { SESSIONS_TABLE, type SessionDraft, type SessionRow } from './session-row.ts';
 import { settle, countRefund, countTransaction, foldSession, sessionRowOf } from './session-fold.ts';
@@ -21,13 +22,13 @@ import { isOfSession } from '../../src/domain/events/of-streams.ts';
 import { must } from '../../src/domain/must.ts';
 
 /**
- * The look-ups of sessions for merchants and workers: the session, its transactions, its refunds, their lists and the
- * deadlines. It is one projection, so that all of them change in one step: a list never names a missing record, and a
- * session's sums agree with its transactions.
+ * The look-ups of sessions for merchants and workers: the session, its transactions, its refunds, their lists and
+ * totals, and the deadlines. It is one projection, so that all of them change in one step: a list never names a missing
+ * record, and a session's sums agree with its transactions.
  */
 export const sessionView: Projection = {
   name: 'session-view',
-  version: 5,
+  version: 6,
   streamPrefixes: ['session-'],
   tables: [
     SESSIONS_TABLE,
@@ -37,6 +38,7 @@ export const sessionView: Projection = {
     COUNTERS_TABLE,
     DUE_SESSIONS_TABLE,
     OPEN_CLAIMS_TABLE,
+    TOTALS_TABLE,
   ],
   lists: [SESSION_LISTS, TRANSACTION_LISTS, REFUND_LISTS],
   listed: {
@@ -69,7 +71,7 @@ function needs(stored: StoredEvent<DomainEvent>): RowRef[] {
   const id = sessionOfStream(stored.stream);
   if (id === null || !isOfSession(stored)) return [];
   const { event } = stored;
-  if (event.type === 'SessionCreated') return [{ table: SESSIONS_TABLE, key: id, isNew: true }];
+  if (event.type === 'SessionCreated') return [{ table: SESSIONS_TABLE, key: id, isNew: true }, countersOf(event.data)];
   const refs: RowRef[] = [{ table: SESSIONS_TABLE, key: id }];
   const { data } = event;
   if ('depositKey' in data) refs.push({ table: TRANSACTIONS_TABLE, key: depositTransactionId(id, data.depositKey) });
@@ -85,13 +87,25 @@ function needs(stored: StoredEvent<DomainEvent>): RowRef[] {
 function needsThen({ stream, event }: StoredEvent<DomainEvent>, read: RowReader): RowRef[] {
   const id = sessionOfStream(stream);
   if (id === null) return [];
-  const owner = event.type === 'SessionCreated' ? event.data : read(SESSIONS_TABLE, id);
-  if (!owner) return [];
-  const counters = { table: COUNTERS_TABLE, key: countersKey(owner.mode, owner.merchantId) };
-  if (event.type !== 'RefundPayoutFailed') return [counters];
+  if (event.type === 'SessionCreated') {
+    const places = new Places(read(COUNTERS_TABLE, countersOf(event.data).key));
+    const { listedSec } = places.next('sessions', event.data.createdAtSec);
+    return [totalsOf({ ...event.data, listedSec })];
+  }
+  const session = read(SESSIONS_TABLE, id);
+  if (!session) return [];
+  const refs = [countersOf(session), totalsOf(session)];
+  if (event.type !== 'RefundPayoutFailed') return refs;
   const refund = read(REFUNDS_TABLE, event.data.refundId);
-  return [counters, ...(refund ? depositsOf(id, legOf(refund, event.data.legId)) : [])];
+  return refund ? [...refs, ...depositsOf(id, legOf(refund, event.data.legId))] : refs;
 }
+
+const countersOf = ({ mode, merchantId }: Pick<SessionRow, 'mode' | 'merchantId'>): RowRef => ({
+  table: COUNTERS_TABLE,
+  key: countersKey(mode, merchantId),
+});
+
+const totalsOf = (row: Parameters<typeof totalsKey>[0]): RowRef => ({ table: TOTALS_TABLE, key: totalsKey(row) });
 
 /** The deposits that fund the leg. */
 const depositsOf = (id: SessionId, { takenFrom }: Pick<PayoutRow, 'takenFrom'>): RowRef[] =>
@@ -108,14 +122,18 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
   const places = new Places(read(COUNTERS_TABLE, key));
   const changes =
     event.type === 'SessionCreated'
-      ? created(event.data, places)
+      ? created(event.data, places, read)
       : changed(must(before), event, Math.floor(stored.atMs / 1000), places, read);
   return places.counters === places.before ? changes : [...changes, putRow(COUNTERS_TABLE, key, places.counters)];
 }
 
-function created(data: Extract<SessionEvent, { type: 'SessionCreated' }>['data'], places: Places): RowChange[] {
+function created(
+  data: Extract<SessionEvent, { type: 'SessionCreated' }>['data'],
+  places: Places,
+  read: RowReader,
+): RowChange[] {
   const session = sessionRowOf(data, places.next('sessions', data.createdAtSec));
-  return [...sessionChanges(null, session), ...dueChanges(null, session)];
+  return [...sessionChanges(null, session), ...dueChanges(null, session), ...totalsChanges(null, session, read)];
 }
 
 function changed(before: SessionRow, event: SessionEvent, atSec: number, places: Places, read: RowReader): RowChange[] {
@@ -129,6 +147,7 @@ function changed(before: SessionRow, event: SessionEvent, atSec: number, places:
   const changes = [
     ...sessionChanges(before, session),
     ...dueChanges(before, session),
+    ...totalsChanges(before, session, read),
     ...openClaimChanges(session, event),
   ];
   for (const { after } of transactions) changes.push(putRow(TRANSACTIONS_TABLE, after.transactionId, after));

@@ -134,6 +134,13 @@ function addAddresses(program: Command, host: CliHost): void {
 function addSessions(program: Command, host: CliHost): void {
   const session = program.command('session').description('inspect sessions');
   admin(session, host, 'explain <session_id>', 'session.explain', 'every observation and decision, in order');
+  admin(session, host, 'totals <merchant_id>', 'session.totals', 'number and amounts of sessions, by coin', [
+    ['--status <status>', 'only sessions with this status, such as paid or unpaid'],
+    ['--order <order_id>', 'only sessions of this order'],
+    ['--from <day>', 'created on this day (UTC) or later'],
+    ['--to <day>', 'created on this day (UTC) or earlier'],
+    ['--by-day', 'one line per day of creation and coin'],
+  ]);
   admin(program, host, 'forget <session_id>', 'session.forget', 'permanently erase the personal data of a session', [
     WHO,
   ]);

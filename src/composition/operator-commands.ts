@@ -10,12 +10,16 @@ import { givenAddress } from './given-address.ts';
 import { snapshotCommands } from './snapshots/snapshots.ts';
 import { compareCommands } from './workers/projection-compare.ts';
 import { adjustmentCommands } from '../operator/adjustments.ts';
+import { paymentTotalsCommands } from '../operator/payment-totals.ts';
 import { evidenceCommands } from '../operator/documents.ts';
 import { statementCommands } from '../operator/statement.ts';
 import { takeOverCommands } from '../operator/take-over.ts';
 import { treasuryCommands } from '../operator/treasury.ts';
 import { settingsCommands } from '../operator/settings.ts';
 import { webhookCommands } from './webhooks.ts';
+import { Lists } from '../features/sessions/lists.ts';
+import { paymentTotals } from '../features/sessions/payment-totals.ts';
+import { sessionView } from '../../projections/sessions/session-view.projection.ts';
 import { indexKey } from '../features/addresses/address-index.ts';
 import { addressFamilyOf } from '../domain/networks.ts';
 import type { Treasury } from '../features/treasury/treasury.ts';
@@ -32,7 +36,7 @@ import { must } from '../domain/must.ts';
 /** The operator's commands on all running parts. */
 export function operatorCommands(
   parts: ServiceParts,
-  { core, store, projections, addresses, metrics }: Foundation,
+  foundation: Foundation,
   { testWallet, watched, payouts, webhooks }: MovingMoney,
   {
     audit,
@@ -40,6 +44,7 @@ export function operatorCommands(
     settings,
   }: { readonly audit: RunningAudit; readonly ledger: Ledger; readonly settings: RunningSettings },
 ) {
+  const { core, store, projections, addresses, metrics } = foundation;
   const records = new AuditRecords({ store, tree: audit.tree, verifierKey: audit.verifierKey });
   return adminCommands({
     core,
@@ -72,6 +77,7 @@ export function operatorCommands(
       ...sealingKeyCommands({ store, sealingKeys: parts.sealingKeys, clock: parts.clock, random: parts.random }),
       ...compareCommands(parts.storage.comparison),
       ...snapshotCommands(parts.storage.snapshots),
+      ...totalsCommands(parts, foundation),
       ...claimCommands(core.sessions),
       ...canaryCommands(store),
       ...settingsCommands(settings, { store, clock: parts.clock, random: parts.random }, (facts, message) =>
@@ -89,6 +95,18 @@ export function operatorCommands(
       ...outflowCommands(parts, { core, store }, payouts),
       ...parts.moreAdmin?.(core),
     },
+  });
+}
+
+function totalsCommands({ storage: { readModel } }: ServiceParts, { core, servedRows }: Foundation): AdminCommands {
+  const served = servedRows(sessionView);
+  const lists = new Lists({ readModel, cursorKey: core.cursorKey, metadataIndex: null });
+  return paymentTotalsCommands({
+    totals: async (owner, asked) => {
+      await served();
+      return paymentTotals({ readModel, lists }, owner, asked);
+    },
+    modeOfMerchant: (id) => core.directory.settings(id)?.mode ?? null,
   });
 }
 

@@ -32,8 +32,8 @@ export const csvRoute = <Row>(
 });
 
 /** To the file of the page that is shown, or of a part of it. */
-export const csvLink = ({ path, query }: Pick<Visit, 'path' | 'query'>, of = path): Html =>
-  link(withQuery(`${of}.csv`, query, { cursor: null, done: null }), 'Download CSV');
+export const csvLink = ({ path, query }: Pick<Visit, 'path' | 'query'>, of = path, text = 'Download CSV'): Html =>
+  link(withQuery(`${of}.csv`, query, { cursor: null, done: null }), text);
 
 /** The rows of a list that is stepped through by cursors. */
 export async function* everyPage<Row>(

@@ -120,12 +120,18 @@ export function table<Row>(caption: string, all: readonly Column<Row>[], rows: r
         ${rows.map(
           (row) =>
             html`<tr>
-              ${columns.map(({ name, cell, isNumber }) => html`<td data-name="${name}" ${isNumber && html`class="number"`}>${cell(row) ?? '–'}</td>`)}
+              ${columns.map(({ name, cell, isNumber }) => tableCell(name, cell(row), isNumber))}
             </tr>`,
         )}
       </tbody>
     </table>
   </div>`;
+}
+
+/** What is absent takes no line of a card. */
+function tableCell(name: string, value: Cell, isNumber: boolean | undefined): Html {
+  const classes = [isNumber && 'number', value === null && 'absent'].filter(Boolean).join(' ');
+  return html`<td data-name="${name}" ${classes !== '' && html`class="${classes}"`}>${value ?? '–'}</td>`;
 }
 
 /** Names and values of one thing. */

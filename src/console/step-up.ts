@@ -61,7 +61,7 @@ export function signPage(visit: Visit, toSign: ToSign, numbers: OnceNumbers, { r
           <button class="button" type="submit">Sign with your passkey</button> <a href="${backOf(visit)}">Cancel</a>
         </p>
         <p class="problem" role="alert" hidden></p>
-        <noscript><p class="problem">Signing with a passkey is the one thing here that needs JavaScript.</p></noscript>
+        <noscript><p class="problem">Signing with a passkey needs JavaScript.</p></noscript>
       </form>`,
   };
 }
@@ -114,13 +114,10 @@ export async function signedTerms(
   const [given] = signaturesIn(visit, toSign);
   if (!given) throw new Refused('The signature is missing.');
   if (!numbers.isGood(purposeOf(visit, toSign), given.number))
-    throw new Refused(
-      'What was signed is too old, was used, or is not what would be done now. Look at the terms again.',
-      409,
-    );
+    throw new Refused('These terms have expired, were already signed, or have changed. Read them again.', 409);
   const text = textOf(visit, toSign, given.number);
   const proven = await provenSignature(party, passkey, text, given.response);
-  if (!proven.ok) throw new Refused(`The signature proves nothing: ${proven.why}.`, 403);
+  if (!proven.ok) throw new Refused(`The signature is not valid: ${proven.why}.`, 403);
   if (!numbers.use(given.number)) throw new Refused('The signature was used before.', 409);
   return { signature: { ...given, text }, proof: proven.value, termsHash: hash('sha256', text, 'hex') };
 }

@@ -98,7 +98,7 @@ describe('the ops port of a running sandbox', () => {
     expect(body.checks.map(({ name }) => name)).toEqual(
       expect.arrayContaining([
         'chain:test:ethereum',
-        'projection:session-view@5',
+        'projection:session-view@6',
         'rates',
         'webhooks',
         'webhook-endpoints',

@@ -198,7 +198,7 @@ describe.concurrent('an outcome of a payment', () => {
     expect([expired.payment_status, expired.received, expired.refundable]).toEqual(['unpaid', '4.00', '4.00']);
     const [webhook] = await world.told(session, 'payment.expired');
     expect(webhook!.body.data.object).toMatchObject({ status: 'expired', amount: '4.00', currency: 'USDT' });
-    expect(await conclusion(hasty, session)).toMatch(/^Not paid: it expired\. 4\.00 of 10\.00 USDT is final/);
+    expect(await conclusion(hasty, session)).toMatch(/^Not paid: it expired with 4\.00 of 10\.00 USDT received\./);
   });
 
   it('late: recorded and refundable, never paid', async () => {
@@ -217,7 +217,9 @@ describe.concurrent('an outcome of a payment', () => {
     const session = await world.create(hasty);
     await world.settled(hasty, session, (now) => now.status === 'expired');
     await eventually('the evidence', async () =>
-      /Nothing else arrived on ethereum in blocks \d+ to \d+, per \S+/.test(await conclusion(hasty, session)),
+      /^Not paid: it expired\. Nothing arrived on ethereum in blocks \d+ to \d+, per \S+/.test(
+        await conclusion(hasty, session),
+      ),
     );
   });
 

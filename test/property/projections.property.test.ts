@@ -10,10 +10,12 @@ import { SESSIONS_TABLE, type SessionRow } from '../../projections/sessions/sess
 import { paymentOptionsOf } from '../../projections/sessions/session-fold.ts';
 import { transactionList } from '../../projections/sessions/transaction-list.ts';
 import { TRANSACTIONS_TABLE, type TransactionRow } from '../../projections/sessions/transaction-row.ts';
+import { amountOf, formatAmount } from '../../src/domain/money.ts';
 import type { JsonValue, Row } from '../../src/ports/read-model.ts';
 import { ProjectionRunner } from '../../src/runtime/projections/runner.ts';
 import { RebuildRunning } from '../../src/runtime/projections/status.ts';
 import { listedRefund, listedSession } from '../../src/features/sessions/list-views.ts';
+import { paymentTotals } from '../../src/features/sessions/payment-totals.ts';
 import { Lists } from '../../src/features/sessions/lists.ts';
 import type { Listing, Paging } from '../../src/features/shared/list-page.ts';
 import type { CreatedRange } from '../../src/features/sessions/list-filters.ts';
@@ -22,7 +24,7 @@ import { refundView, sessionView } from '../../src/features/sessions/view.ts';
 import type { SessionState } from '../../state-machines/checkout-session/session.decider.ts';
 import { MemoryEventStore } from '../support/memory-event-store.ts';
 import { MemoryReadModel } from '../support/memory-read-model.ts';
-import { appendLedger, ledgerOf, sessionIdOf, steps, type LedgerEntry } from '../support/random-ledger.ts';
+import { appendLedger, ledgerOf, ownerOf, sessionIdOf, steps, type LedgerEntry } from '../support/random-ledger.ts';
 import { runsOf } from '../support/runs.ts';
 
 const PROJECTIONS = [sessionProjection, addressIndex];
@@ -283,6 +285,39 @@ describe('the session projection', () => {
         });
       }),
       { numRuns: runsOf(40) },
+    );
+  });
+
+  it('adds up, by status and coin, exactly the amounts of the sessions that a list shows', async () => {
+    await fc.assert(
+      fc.asyncProperty(ledger, async ({ entries }) => {
+        await project(entries, 16, async (model) => {
+          const lists = new Lists({ readModel: model, cursorKey: new Uint8Array(32), metadataIndex: null });
+          for (const owner of [0, 1, 2].map(ownerOf)) {
+            for (const status of STATUSES) {
+              const rows = await everyWay((paging) =>
+                lists.listSessions({ ...owner, filters: given({ status }), paging }),
+              );
+              const sum = (coin: string, amountIn: (row: SessionRow) => string): string =>
+                formatAmount(
+                  rows
+                    .filter(({ dueCoin }) => dueCoin === coin)
+                    .reduce((units, row) => units + amountOf(amountIn(row)), 0n),
+                );
+              const coins = [...new Set(rows.map(({ dueCoin }) => dueCoin))].sort();
+              expect(await paymentTotals({ readModel: model, lists }, owner, given({ status }))).toEqual(
+                coins.map((coin) => ({
+                  ...{ day: null, coin, payments: rows.filter(({ dueCoin }) => dueCoin === coin).length },
+                  due: sum(coin, ({ dueAmount }) => dueAmount),
+                  received: sum(coin, ({ received }) => received),
+                  refunded: sum(coin, ({ refunded }) => refunded),
+                })),
+              );
+            }
+          }
+        });
+      }),
+      { numRuns: runsOf(60) },
     );
   });
 

@@ -53,6 +53,7 @@ export const ROUTES: Readonly<Record<string, readonly string[]>> = {
     'GET /m/:merchant',
     'GET /m/:merchant/payments',
     'GET /m/:merchant/payments.csv',
+    'GET /m/:merchant/payments/totals.csv',
     'GET /m/:merchant/payments/:payment',
     'GET /m/:merchant/claims',
     'GET /m/:merchant/claims.csv',

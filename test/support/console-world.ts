@@ -87,9 +87,9 @@ export class ConsoleWorld {
       address: RP_OF_CONSOLE,
       people,
       merchants: () => [SHOP, OTHER_SHOP],
-      commands: {},
       ...EMPTY,
       ...more,
+      commands: { 'session.totals': async () => ({ totals: [] }), ...more.commands },
     };
     const app = createConsoleApp({
       ...{ address: RP_OF_CONSOLE, sandbox: false, people, clock, random: nodeRandom, sso },

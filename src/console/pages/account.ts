@@ -120,8 +120,8 @@ async function account(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const first = query.get('cursor') === null ? null : withQuery(path, query, { cursor: null });
   return html`${facts([
       ['Account', code(name)],
-      ['Before', sums(found.opening)],
-      ['After', sums(found.closing)],
+      ['Opening balance', sums(found.opening)],
+      ['Closing balance', sums(found.closing)],
       ['Merchant', merchantAccountOf(name)?.merchantId ?? null],
     ])}
     ${filterForm(
@@ -136,5 +136,5 @@ async function account(deps: ConsoleDeps, visit: Visit): Promise<Html> {
     )}
     ${currency !== '' && html`<p>${WORTH_NOTE}</p>`}
     <p>${csvLink(visit)}</p>
-    ${table('Lines', lineColumns(visit, currency), found.lines, 'No line in this range.')} ${more(next, first)}`;
+    ${table('Lines', lineColumns(visit, currency), found.lines, 'No lines in this range.')} ${more(next, first)}`;
 }

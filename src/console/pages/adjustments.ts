@@ -78,7 +78,7 @@ const columns = (visit: Visit): Column<Adjustment>[] => [
   {
     name: 'Status',
     cell: ({ status, reversed_by: by }) =>
-      html`${badge(status)}${by !== null && html`<small>taken back by ${by}</small>`}`,
+      html`${badge(status)}${by !== null && html`<small>reversed by ${by}</small>`}`,
   },
   {
     name: 'Lines',
@@ -92,7 +92,7 @@ const columns = (visit: Visit): Column<Adjustment>[] => [
       html`${reason}${digest !== null && html`<small>document ${code(digest)}</small>`}`,
   },
   { name: 'Proposed by', cell: (adjustment) => adjustment.proposed_by },
-  { name: 'Act', isForm: true, cell: (adjustment) => acts(visit, adjustment) },
+  { name: 'Decide', isForm: true, cell: (adjustment) => acts(visit, adjustment) },
 ];
 
 function acts(visit: Visit, { id, status, reversed_by: reversedBy }: Adjustment): Html | null {
@@ -103,7 +103,7 @@ function acts(visit: Visit, { id, status, reversed_by: reversedBy }: Adjustment)
           visit,
           '/adjustments/reverse',
           [hidden('reverses'), field({ ...REASON, hint: 'Why the entry is reversed.' })],
-          'Take back',
+          'Reverse',
         )
       : null;
   return html`${visit.can('treasury.approve') && changeForm(visit, '/adjustments/approve', hidden('id'), 'Show the terms')}

@@ -26,7 +26,7 @@ export function approval(
         return { kind: 'signer', title: 'Approve', texts: Array.from({ length: count }, () => null) };
       }
       const { to_sign: texts } = await run<Asked>(deps, command, argsOf(visit));
-      if (!texts) throw new Refused('Nothing is left to approve: it was agreed to already.', 409);
+      if (!texts) throw new Refused('Nothing is left to approve: you have already approved it.', 409);
       return { kind: 'signer', title: 'Approve', texts };
     },
     run: async (visit, signatures) => {

@@ -56,14 +56,14 @@ export function attentionRoutes(deps: ConsoleDeps): ConsoleRoutes {
   };
 }
 
-const ALL_WELL = html`<p class="notice">Nothing waits for a person.</p>`;
+const ALL_WELL = html`<p class="notice">Nothing needs attention.</p>`;
 
 /** Whoever looks at one mode must not miss what happens in the other one. */
 function elsewhere(mode: Mode, count: number): Html | null {
   if (count === 0) return null;
   const other = otherMode(mode);
-  const what = count === 1 ? 'One more waits' : `${count} more wait`;
-  return html`<p>${what} in ${other} mode: ${link(inMode('/attention', other), 'look there')}.</p>`;
+  const what = count === 1 ? 'One more item needs attention' : `${count} more items need attention`;
+  return html`<p>${what} in ${other} mode: ${link(inMode('/attention', other), 'view')}.</p>`;
 }
 
 type Look = (deps: ConsoleDeps, visit: Visit) => Promise<Matter[]>;
@@ -76,8 +76,8 @@ async function lookedAt(look: Look, deps: ConsoleDeps, visit: Visit): Promise<Ma
     const why = messageOf(error);
     return [
       {
-        ...{ what: 'Something could not be looked at', isGrave: true, mode: null, facts: [['Why', why]] },
-        ...{ to: '/', act: 'Look again', runbook: 'runbook.md' },
+        ...{ what: 'A check failed', isGrave: true, mode: null, facts: [['Why', why]] },
+        ...{ to: '/', act: 'Try again', runbook: 'runbook.md' },
       },
     ];
   }
@@ -89,7 +89,7 @@ const treasuryMatters: Look = async (deps) => {
     .filter((signer) => signer.stopped)
     .map(({ mode }): Matter => ({
       ...{ what: 'The signer is stopped: nothing is paid out', isGrave: true, mode, facts: [] },
-      ...{ to: '/treasury', act: 'Two approvers let it go on', runbook: 'treasury.md' },
+      ...{ to: '/treasury', act: 'Resume with two approvers', runbook: 'treasury.md' },
     }));
   const waiting = treasuries.flatMap(({ mode, network, waiting: all = [] }): Matter[] => {
     if (all.length === 0) return [];
@@ -98,7 +98,7 @@ const treasuryMatters: Look = async (deps) => {
       {
         what: all.length === 1 ? `A refund waits on ${network}` : `${all.length} refunds wait on ${network}`,
         ...{ isGrave: false, mode, facts: [['Why', [...reasons].join('; ')]] },
-        ...{ to: '/treasury', act: 'Look at the treasury', runbook: 'refunds.md' },
+        ...{ to: '/treasury', act: 'Open the treasury', runbook: 'refunds.md' },
       },
     ];
   });
@@ -129,7 +129,9 @@ const unmatchedMatters: Look = async (deps, visit) => {
     return [
       {
         what:
-          transfers.length === 1 ? 'A transfer pays no order' : `${transfers.length}${andMore} transfers pay no order`,
+          transfers.length === 1
+            ? 'A transfer matches no order'
+            : `${transfers.length}${andMore} transfers match no order`,
         ...{ isGrave: false, mode },
         facts: [
           ['Amount', sumsOf(transfers) + andMore],
@@ -155,12 +157,12 @@ const chainMatters: Look = async (deps, visit) => {
     if (readTo !== null && visit.nowSec - readTo < LATE_SEC && failures < 3) return [];
     return [
       {
-        ...{ what: `${network} is not read`, isGrave: true, mode },
+        ...{ what: `${network} is not being read`, isGrave: true, mode },
         facts: [
           ['Read up to', readTo === null ? 'nothing yet' : time(readTo, visit)],
           ['Failed reads in a row', String(failures)],
         ],
-        ...{ to: '/chains', act: 'Look at the chains', runbook: 'runbook.md' },
+        ...{ to: '/chains', act: 'Open the chains', runbook: 'runbook.md' },
       },
     ];
   });
@@ -179,7 +181,7 @@ const deliveryMatters: Look = async (deps, visit) => {
           ['Merchants', [...merchants].join(', ')],
           ['Since', time(Math.min(...failed.map(({ createdSec }) => createdSec)), visit)],
         ],
-        ...{ to: '/deliveries', act: 'Look at the deliveries', runbook: 'webhooks.md' },
+        ...{ to: '/deliveries', act: 'Open the deliveries', runbook: 'webhooks.md' },
       },
     ];
   };
@@ -190,6 +192,6 @@ function matterPart({ what, isGrave, mode, facts: known, to, act, runbook }: Mat
   return html`<section class="card ${isGrave ? 'bad' : 'warn'}">
     <h2>${what}</h2>
     ${known.length > 0 && facts(known)}
-    <p>${link(mode === null ? to : inMode(to, mode), act)} · how: <code>docs/${runbook}</code></p>
+    <p>${link(mode === null ? to : inMode(to, mode), act)} · Guide: <code>docs/${runbook}</code></p>
   </section>`;
 }

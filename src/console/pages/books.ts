@@ -228,7 +228,7 @@ async function journal(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   );
   return html`${filterForm(path, [dayField(query, 'from', 'From'), dayField(query, 'to', 'To'), clockField(query)])}
     <p>${link(withQuery(`${path}.csv`, query, { cursor: null, entry: null }), 'Download CSV')}</p>
-    ${entries.length === 0 && html`<p class="empty">No entry in this range.</p>`}
+    ${entries.length === 0 && html`<p class="empty">No entries in this range.</p>`}
     ${entries.map((entry) => entryPart(visit, entry))}
     ${wanted === null && more(next === null ? null : withQuery(path, query, { cursor: next }), query.get('cursor') === null ? null : withQuery(path, query, { cursor: null }))}`;
 }
@@ -253,7 +253,7 @@ function entryPart(visit: Visit, entry: Entry): Html {
         { name: 'Credit', isNumber: true, cell: ({ credit, coin }: Line) => credit && `${credit} ${coin}` },
       ],
       entry.lines,
-      'No entries.',
+      'A note: it moves no money.',
     )}
     ${facts([
       ['Recorded', time(entry.recorded_at, visit)],

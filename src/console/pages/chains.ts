@@ -161,7 +161,7 @@ const chainColumns = (visit: Visit): Column<ChainStatus>[] => [
   { name: 'Final', isNumber: true, cell: ({ final_block: block }) => block },
   { name: 'Recorded as read', isNumber: true, cell: ({ durable_block: block }) => block },
   timeColumn('Read up to', ({ read_to: sec }) => sec, visit),
-  { name: 'Deposits not settled', isNumber: true, cell: (chain) => chain.deposits_not_settled },
+  { name: 'Deposits not final', isNumber: true, cell: (chain) => chain.deposits_not_settled },
   { name: 'Failed reads in a row', isNumber: true, cell: (chain) => chain.failed_reads_in_a_row },
 ];
 

@@ -50,7 +50,7 @@ function waitingPage(visit: Visit, claims: readonly ClaimView[]): Html {
       Payers who want a refund to another address than the one that paid. Open the payment to approve or reject.
       ${csvLink(visit)}
     </p>
-    ${table('Claims that wait', waitingColumns(visit), claims, 'No claims are waiting.')}`;
+    ${table('Waiting claims', waitingColumns(visit), claims, 'No claims are waiting.')}`;
 }
 
 const waitingColumns = (visit: Visit): readonly Column<ClaimView>[] => [
@@ -98,11 +98,11 @@ const COLUMNS: readonly Column<ClaimView>[] = [
     cell: ({ evidence, testPayment, coin, isProven, status }) =>
       html`<span
         >${EVIDENCE[evidence]}${testPayment !== null && html`<small>${testPayment} ${coin}</small>`}${
-          status === 'open' && html`<small>${isProven ? 'is there' : 'has not arrived, or is not final'}</small>`
+          status === 'open' && html`<small>${isProven ? 'confirmed' : 'has not arrived, or is not final'}</small>`
         }</span
       >`,
   },
-  { name: 'What the payer says', cell: ({ reason }) => reason },
+  { name: 'Reason given', cell: ({ reason }) => reason },
 ];
 
 function decided(visit: Visit, { refundId, payableFromSec, rejectedAtSec, rejectionReason }: ClaimView): Html | null {

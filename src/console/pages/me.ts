@@ -103,7 +103,7 @@ function mePage(
       ['Roles', me.grants.map(grantText).join(', ')],
       ...(me.identity ? ([['Single sign-on', `${me.identity.subject} at ${me.identity.issuer}`]] as const) : []),
       ['Signed in', time(visit.person.signedInAtSec, visit)],
-      ['Ends at the latest', time(visit.person.endsAtSec, visit)],
+      ['Ends by', time(visit.person.endsAtSec, visit)],
       ['Time zone', visit.zone],
     ])}
     ${changeForm(visit, '/me/sign-out', html``, 'Sign out')}
@@ -113,8 +113,9 @@ function mePage(
     ${signInsPart(visit, Object.values(me.signIns).filter(isOpen))}
     <h2>As an approver</h2>
     <p>
-      The signer counts your passkey when its own settings name it: whoever runs the signer adds this entry to
-      <code>PAYOUT_APPROVERS</code>. The console cannot.
+      Your approvals count only if the signer's own settings list your passkey. Whoever runs the signer adds this entry
+      to
+      <code>PAYOUT_APPROVERS</code>; the console cannot.
     </p>
     <pre class="terms" tabindex="0">${JSON.stringify(entries, null, 2)}</pre>
     <h2>Time zone</h2>
@@ -125,8 +126,8 @@ function mePage(
 }
 
 const NO_PASSKEYS = html`<p>
-  None: you sign in with single sign-on. What moves money or changes keys, settings or people takes a passkey's
-  signature. Ask an operator for a link to register one, and open it in this browser.
+  You have none, since you sign in with single sign-on. Moving money or changing keys, settings or people takes a
+  passkey's signature. Ask an operator for a link to register one, and open it in this browser.
 </p>`;
 
 function passkeysPart(visit: Visit, passkeys: readonly PasskeyState[]): Html {
@@ -142,14 +143,14 @@ function passkeysPart(visit: Visit, passkeys: readonly PasskeyState[]): Html {
     { name: 'Name', cell: ({ added }) => added.label },
     { name: 'Added', cell: ({ added }) => time(added.addedAtSec, visit) },
     { name: 'ID', cell: ({ added }) => code(added.credentialId) },
-    { name: 'Remove', cell: (passkey) => (passkeys.length > 1 ? remove(passkey) : 'the last one stays') },
+    { name: 'Remove', cell: (passkey) => (passkeys.length > 1 ? remove(passkey) : 'your last passkey') },
   ];
   return html`${
     passkeys.length < 2 &&
     html`<div class="card warn">
       <p>
-        You have one passkey. Register a second on another device or key: with one alone, losing it takes two operators
-        to let you in again.
+        You have one passkey. Register a second on another device or key: if you lose your only one, it takes two
+        operators to let you in again.
       </p>
     </div>`
   }
@@ -169,7 +170,7 @@ function signInsPart(visit: Visit, signIns: readonly SignIn[]): Html {
   const columns: Column<SignIn>[] = [
     { name: 'Since', cell: ({ signedInAtSec }) => time(signedInAtSec, visit) },
     { name: 'Browser', cell: ({ browser }) => browser },
-    { name: 'End', cell: ({ signInId }) => (signInId === visit.person.signInId ? 'this one' : end(signInId)) },
+    { name: 'End', cell: ({ signInId }) => (signInId === visit.person.signInId ? 'this sign-in' : end(signInId)) },
   ];
   return table('Sign-ins', columns, signIns, 'None');
 }

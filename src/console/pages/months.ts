@@ -58,7 +58,7 @@ export function monthRoutes(deps: ConsoleDeps): ConsoleRoutes {
           const open = (await checks(deps, visit)).filter(({ isDone }) => !isDone);
           return {
             kind: 'terms',
-            title: 'close a month, for good',
+            title: 'close a month permanently',
             lines: [
               ['month', month],
               ['mode', modeOf(visit.params['mode'])],
@@ -99,7 +99,7 @@ async function monthsPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
       [
         { name: 'Check', cell: ({ what, to }: Check) => link(to, what) },
         { name: 'State', cell: ({ isDone }: Check) => badge(isDone ? 'done' : 'unresolved') },
-        { name: 'What was found', cell: ({ detail }: Check) => detail },
+        { name: 'Result', cell: ({ detail }: Check) => detail },
       ],
       await checks(deps, visit),
       'None.',
@@ -156,7 +156,10 @@ async function checks(deps: ConsoleDeps, visit: Visit): Promise<Check[]> {
       const { not_final } = await run<{ not_final: unknown[] }>(deps, 'ledger.close', { month, mode, dryRun: true });
       return {
         isDone: not_final.length === 0,
-        detail: `${not_final.length} of ${month} not final yet; a month closed too early never contains them`,
+        detail:
+          not_final.length === 0
+            ? `all of ${month}`
+            : `${not_final.length} of ${month} are not; a month closed now would never contain them`,
       };
     }),
     looked('No transfer waits for a decision', inMode('/unmatched', mode), async () => {

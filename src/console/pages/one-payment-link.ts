@@ -21,7 +21,7 @@ export const onePaymentLink = ({ api, records }: ConsoleDeps): ChangeRoute => ({
     const body = html`${linkAndCode(payment?.url ?? '')}
       <p>${made.amount} ${made.currency}, order ${made.orderId}</p>
       <p>${link(paymentPath(visit, made.sessionId), 'The payment')}</p>`;
-    return { detail: made.sessionId, shown: { page: { title: 'The payment link', body } } };
+    return { detail: made.sessionId, shown: { page: { title: 'Your payment link', body } } };
   },
 });
 

@@ -47,9 +47,7 @@ const fieldOf = (request: Request, name: string): string => {
   return typeof value === 'string' ? value : '';
 };
 const NO_SCRIPT = html`<noscript
-  ><p class="problem">
-    A passkey is used by JavaScript, the one thing here that needs it: allow it for this page.
-  </p></noscript
+  ><p class="problem">Passkeys need JavaScript. Nothing else here does. Allow it for this page.</p></noscript
 >`;
 
 function showSignIn(
@@ -75,8 +73,8 @@ function showSignIn(
     ${sso && html`<p>Or <a href="/sign-in/sso?to=${encodeURIComponent(to)}">sign in with single sign-on</a>. Signing still takes a passkey.</p>`}
     <p>
       <small
-        >You need an invitation first: an operator makes one, or “quittance people invite” on the machine of the
-        service.</small
+        >You need an invitation first. An operator creates one, or whoever runs the service does with
+        <code>quittance people invite</code>.</small
       >
     </p>`;
   answer(request, response, frame, 'Sign in', body, problem === null ? 200 : 403);
@@ -86,7 +84,7 @@ async function signIn(deps: OutsideDeps, frame: Frame, request: Request, respons
   const { address, people, numbers, log } = deps;
   const number = fieldOf(request, 'number');
   const json = fieldOf(request, 'response-0');
-  const refuse = (why: string, problem = 'This passkey lets nobody in here.'): void => {
+  const refuse = (why: string, problem = 'This passkey is not registered here.'): void => {
     log.warn({ why }, 'a sign-in to the console was refused');
     showSignIn(deps, frame, request, response, problem);
   };
@@ -143,12 +141,12 @@ async function showJoin(
         This link was already used, was replaced or has expired. Ask the person who sent it for a new one.
       </p>
       <p><a href="/sign-in">Sign in</a></p>`;
-    return answer(request, response, frame, 'This link is no good any more', gone, 404);
+    return answer(request, response, frame, 'This link no longer works', gone, 404);
   }
   const { personId, name } = person.invited;
   if (!mayUseLink(deps, request, person)) return answer(request, response, frame, 'Sign in first', SSO_FIRST, 403);
   const number = numbers.give(purposeOf(personId));
-  const body = html`<p>You are <b>${name}</b> here, and may act as:</p>
+  const body = html`<p>You are <b>${name}</b>, with these roles:</p>
     <ul>
       ${person.grants.map((grant) => html`<li>${grantText(grant)}</li>`)}
     </ul>
@@ -192,7 +190,7 @@ const SSO_FIRST = html`<p>
     This link is for somebody who signs in with single sign-on. <a href="/sign-in/sso">Sign in there</a>, then paste the
     link into the address bar of the same browser.
   </p>
-  <p>So that nobody registers a passkey for you, and nobody who can sign in as you there does so alone.</p>`;
+  <p>This way, neither the link nor the sign-in alone is enough to register a passkey for you.</p>`;
 
 /**
  * Whom single sign-on vouches for needs both for a passkey, its word and the link: neither a lone operator nor a lone
@@ -217,7 +215,7 @@ async function join(deps: OutsideDeps, frame: Frame, request: Request, response:
   if (!numbers.isGood(purposeOf(personId), number) || !numbers.use(number))
     return again('That took too long. Try again.');
   const proven = await provenRegistration(address, textOf(REGISTER, number), fieldOf(request, 'response-0'));
-  if (!proven.ok) return again(`The passkey cannot be taken: ${proven.why}.`);
+  if (!proven.ok) return again(`The passkey cannot be registered: ${proven.why}.`);
   if (people.directory.byCredential(proven.value.credentialId) !== null)
     return again('The passkey is registered already.');
   const label = fieldOf(request, 'label').trim() || 'Passkey';

@@ -93,7 +93,7 @@ function page(
       ['Not final yet', `${payment.pending} ${coin}`],
       ['Overpaid', `${payment.excess} ${coin}`],
       ['Refunded', `${payment.refunded} ${coin}`],
-      ['Can be refunded', payment.refundable_amounts.map(({ value, currency }) => `${value} ${currency}`).join(', ')],
+      ['Can be refunded', refundableOf(payment)],
       ['Created', time(payment.created, visit)],
       ['Expires', time(payment.expires_at, visit)],
       ['Paid', time(payment.paid_at ?? null, visit)],
@@ -123,6 +123,10 @@ function page(
     <h2>What happened</h2>
     ${timeline !== null && timelinePart(visit, timeline)}`;
 }
+
+const refundableOf = ({ refundable_amounts: amounts, settlement_currency: coin }: PaymentSessionBody): string =>
+  amounts.flatMap(({ value, currency }) => (Number(value) > 0 ? `${value} ${currency}` : [])).join(', ') ||
+  `0.00 ${coin}`;
 
 function refundForm(visit: Visit, payment: PaymentSessionBody): Html {
   if (payment.refundable_amounts.every(({ value }) => Number(value) === 0))

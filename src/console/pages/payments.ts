@@ -2,19 +2,18 @@ import { html, type Html } from '../../runtime/util/html.ts';
 import { isDay } from '../../domain/calendar.ts';
 import type { PaymentSessionBody } from '../../http/schemas/session.schema.ts';
 import { accepted, readerOf, type ConsoleDeps, type ListAsked } from '../deps.ts';
-import { barChart } from '../chart.ts';
 import { csvLink, csvRoute, everyPage } from '../csv.ts';
 import { merchantPath } from '../layout.ts';
 import { badge, filterForm, link, more, table, timeColumn, withQuery, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { Refused, type Visit, merchantOf } from '../visit.ts';
 import { failedDeliveries } from './failed-deliveries.ts';
+import { countOf, paidChart, paidDays, totalsFile, totalsOf, totalsPart } from './payment-totals.ts';
 import { must } from '../../domain/must.ts';
 
 const PAGE = 50;
 const CSV_PAGE = 100;
 const DAY_SEC = 86_400;
-const CHART_DAYS = 14;
 const MOST_CLAIMS = 100;
 const STATUSES = ['open', 'processing', 'paid', 'expired', 'failed', 'cancelled', 'unpaid'] as const;
 
@@ -41,6 +40,7 @@ export function paymentsRoutes(deps: ConsoleDeps): ConsoleRoutes {
         columns: columnsOf(visit),
         pages: everyPayment(deps, visit),
       })),
+      totalsFile(deps),
     ],
   };
 }
@@ -50,33 +50,25 @@ async function homePage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const today = Math.floor(visit.nowSec / DAY_SEC) * DAY_SEC;
   const count = async (asked: Partial<ListAsked>): Promise<number> =>
     accepted(await deps.records.list('sessions', reader, { page: 1, pageSize: 1, ...asked })).pagination.total ?? 0;
-  const days = Array.from({ length: CHART_DAYS }, (_, index) => today - (CHART_DAYS - 1 - index) * DAY_SEC);
-  const [created, paid, open, processing, failed, claims, perDay, newest] = await Promise.all([
+  const [created, open, processing, failed, claims, days, newest] = await Promise.all([
     count({ createdFromSec: today }),
-    count({ createdFromSec: today, status: 'paid' }),
     count({ status: 'open' }),
     count({ status: 'processing' }),
     failedDeliveries({ webhooks: deps.webhooks, merchants: () => [merchantOf(visit)] }, reader.mode),
     deps.records.waitingClaims(reader, MOST_CLAIMS),
-    Promise.all(days.map((from) => count({ status: 'paid', createdFromSec: from, createdToSec: from + DAY_SEC - 1 }))),
+    paidDays(deps, visit),
     deps.records.list('sessions', reader, { page: 1, pageSize: 10 }),
   ]);
   const payments = `${merchantPath(merchantOf(visit))}/payments`;
   return html`<ul class="tiles" role="list">
       <li><b>${created}</b> Created today (UTC)</li>
-      <li><b>${paid}</b> Of those, paid</li>
+      <li><b>${days.at(-1)?.count ?? 0}</b> Of those, paid</li>
       <li><b>${open}</b> ${link(`${payments}?status=open`, 'Waiting for money')}</li>
       <li><b>${processing}</b> ${link(`${payments}?status=processing`, 'Money not final yet')}</li>
     </ul>
     ${needsAttention(visit, failed.length, claims.length)}
     <h2>Paid payments by day of creation (UTC)</h2>
-    ${barChart(
-      'Paid payments by day',
-      days.map((sec, index) => ({
-        label: new Date(sec * 1000).toISOString().slice(5, 10),
-        value: must(perDay[index]),
-      })),
-    )}
+    ${paidChart(visit, days)}
     <h2>Newest</h2>
     ${table('Newest payments', columnsOf(visit), accepted(newest).rows as Row[], 'No payments yet. Create one under “Payment links” or with the API.')}
     <p>${link(payments, 'All payments')}</p>`;
@@ -108,13 +100,12 @@ async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const { query } = visit;
   const here = `${merchantPath(merchantOf(visit))}/payments`;
   const cursor = query.get('cursor');
-  const asked = { ...filtersOf(query), page: 1, pageSize: PAGE };
-  // Only a page of numbers has the total.
-  const first = accepted(
-    await deps.records.list('sessions', readerOf(visit), cursor === null ? asked : { ...asked, pageSize: 1 }),
-  );
-  const page =
-    cursor === null ? first : accepted(await deps.records.list('sessions', readerOf(visit), { ...asked, cursor }));
+  const asked = { ...filtersOf(query), page: 1, pageSize: PAGE, cursor: cursor ?? '' };
+  const [listed, totals] = await Promise.all([
+    deps.records.list('sessions', readerOf(visit), asked),
+    totalsOf(deps, visit, query),
+  ]);
+  const page = accepted(listed);
   const next = page.pagination.next_cursor;
   return html`${filterForm(here, [
       { name: 'order', label: 'Order', type: 'search', value: query.get('order') ?? '' },
@@ -130,7 +121,9 @@ async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
       { name: 'from', label: 'Created from (UTC)', type: 'date', value: query.get('from') ?? '' },
       { name: 'to', label: 'Created until', type: 'date', value: query.get('to') ?? '' },
     ])}
-    <p>${first.pagination.total ?? 0} payments · ${csvLink(visit)}</p>
+    ${totals.length > 0 && totalsPart(visit, totals)}
+    <h2>Payments</h2>
+    <p>${countOf(totals)} payments · ${csvLink(visit)}</p>
     ${table('Payments', columnsOf(visit), page.rows as Row[], 'No payments match the filters.')}
     ${more(next === null ? null : withQuery(here, query, { cursor: next }), cursor === null ? null : withQuery(here, query, { cursor: null }))}`;
 }

@@ -96,7 +96,7 @@ const ofPerson = (deps: ConsoleDeps, path: string, title: string): Omit<ChangeRo
 
 const shownOnce = ({ address }: ConsoleDeps, name: string, { token }: NewLink): Shown => ({
   page: {
-    title: 'The link, shown once',
+    title: 'New link: shown once',
     body: html`<p>Send it to <b>${name}</b> by a way that only they read. It is good for one passkey, for a day.</p>
       <p class="secret"><code>${address.origin}/join/${token}</code></p>
       <p>${link('/people', 'Back to the people')}</p>`,

@@ -112,13 +112,13 @@ function personPage(deps: ConsoleDeps, visit: Visit, person: PersonContext): Htm
           .map(({ added }) => added.label)
           .join(', ') || 'none',
       ],
-      ['Signed in at', Object.values(signIns).filter((signIn) => deps.people.isOpen(signIn)).length],
-      ['Recovery', recovery ? `asked for by ${recovery.by}: another operator makes the link` : 'none'],
+      ['Open sign-ins', Object.values(signIns).filter((signIn) => deps.people.isOpen(signIn)).length],
+      ['Recovery', recovery ? `requested by ${recovery.by}; another operator creates the link` : 'none'],
     ])}
     ${
       visit.can('people.change') &&
       !isSelf &&
-      html`<h2>Change</h2>
+      html`<h2>Roles and access</h2>
         ${person.identity === null && changeForm(visit, `${here}/roles`, [field({ name: 'roles', label: 'Roles', value: grants.map(grantText).join(', '), hint: ROLES_HINT }), field(REASON)], 'Change the roles')}
         ${changeForm(visit, `${here}/${suspended ? 'reinstate' : 'suspend'}`, field({ ...REASON, name: 'reason' }), suspended ? 'Reinstate' : 'Suspend and sign out everywhere', 'danger')}
         ${
@@ -127,14 +127,16 @@ function personPage(deps: ConsoleDeps, visit: Visit, person: PersonContext): Htm
             <p>Recovery takes two operators: one requests it and another creates the link.</p>
             ${
               recovery !== null && recovery.by.toLowerCase() !== visit.person.name.toLowerCase()
-                ? changeForm(visit, `${here}/link`, field(REASON), 'Make a link', 'danger')
+                ? changeForm(visit, `${here}/link`, field(REASON), 'Create a recovery link', 'danger')
                 : recovery === null && Object.keys(passkeys).length > 0
-                  ? changeForm(visit, `${here}/recover`, field(REASON), 'Ask for recovery', 'danger')
+                  ? changeForm(visit, `${here}/recover`, field(REASON), 'Request recovery', 'danger')
                   : changeForm(
                       visit,
                       `${here}/link`,
                       field(REASON),
-                      person.identity === null ? 'Create a new invitation link' : 'Make a link for their first passkey',
+                      person.identity === null
+                        ? 'Create a new invitation link'
+                        : 'Create a link for their first passkey',
                     )
             }`
         }`
@@ -149,8 +151,7 @@ function columnsOf(deps: ConsoleDeps, visit: Visit): Column<PersonEntry>[] {
     const value = presentEntry(entry)[name];
     return typeof value === 'string' ? value : '';
   };
-  const toWhat = (entry: PersonEntry): string =>
-    of(entry, 'target') || of(entry, 'name') || of(entry, 'browser') || '–';
+  const toWhat = (entry: PersonEntry): string => of(entry, 'target') || of(entry, 'name') || of(entry, 'browser');
   return [
     {
       name: 'When',
@@ -162,7 +163,11 @@ function columnsOf(deps: ConsoleDeps, visit: Visit): Column<PersonEntry>[] {
       name: 'What',
       cell: (entry) => (entry.event.type === 'ActionTaken' ? entry.event.data.action : wordsOf(entry.event.type)),
     },
-    { name: 'To', cell: (entry) => html`<span class="long">${toWhat(entry)}</span>`, text: toWhat },
+    {
+      name: 'To',
+      cell: (entry) => (toWhat(entry) === '' ? null : html`<span class="long">${toWhat(entry)}</span>`),
+      text: toWhat,
+    },
     {
       name: 'Outcome',
       cell: (entry) => (entry.event.type === 'ActionTaken' ? badge(entry.event.data.outcome) : null),
@@ -171,7 +176,8 @@ function columnsOf(deps: ConsoleDeps, visit: Visit): Column<PersonEntry>[] {
     {
       name: 'Detail',
       cell: (entry) =>
-        html`${of(entry, 'detail') || of(entry, 'label') || '–'}${of(entry, 'reason') && html`<small>Reason: ${of(entry, 'reason')}</small>`}`,
+        html`<span class="long">${of(entry, 'detail') || of(entry, 'label') || '–'}</span
+          >${of(entry, 'reason') && html`<small>Reason: ${of(entry, 'reason')}</small>`}`,
       text: (entry) => of(entry, 'detail') || of(entry, 'label') || null,
     },
     { name: 'Reason', cell: (entry) => of(entry, 'reason') || null, onlyInFiles: true },

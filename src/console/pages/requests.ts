@@ -84,7 +84,7 @@ const columnsOf = (visit: Visit): Column<LoggedRequest>[] => [
     name: 'Request',
     cell: ({ requestId }) => link(`${merchantPath(merchantOf(visit))}/requests/${requestId}`, code(requestId)),
   },
-  { name: 'Asked', cell: ({ method, target }) => html`${method} ${code(target)}` },
+  { name: 'Call', cell: ({ method, target }) => html`${method} ${code(target)}` },
   { name: 'Status', cell: ({ status }) => statusBadge(status) },
   { name: 'Error', cell: ({ errorCode, param }) => errorCode && `${errorCode}${param === null ? '' : `: ${param}`}` },
   { name: 'Took', isNumber: true, cell: ({ durationMs }) => `${durationMs} ms` },
@@ -98,13 +98,13 @@ const requestPage = (visit: Visit, request: LoggedRequest): Html => {
   return html`${facts([
       ['Request', code(request.requestId)],
       ['When', time(toSec(request.atMs), visit)],
-      ['Asked', html`${request.method} ${code(request.target)}`],
+      ['Call', html`${request.method} ${code(request.target)}`],
       ['Operation', request.operation],
       ['API key', visit.can('keys.read', merchantOf(visit).id) ? link(key, code(request.keyId)) : code(request.keyId)],
       ['Status', statusBadge(request.status)],
       ['Error', request.errorCode],
-      ['At fault', request.param],
-      ['Which check of the signature failed', request.authenticationFault],
+      ['Field at fault', request.param],
+      ['Failed signature check', request.authenticationFault],
       ['Took', `${request.durationMs} ms`],
     ])}
     <p>${link(`${merchantPath(merchantOf(visit))}/requests`, 'All requests')}</p>`;

@@ -46,7 +46,7 @@ export function searchRoutes(deps: ConsoleDeps): ConsoleRoutes {
 }
 
 const NOTHING =
-  'Nothing is called so. Try the whole order number, payment (cs_…), refund (re_…), transaction (txn_…), event (evt_…), request (req_…), hash, address or merchant.';
+  'Nothing found. Try the whole order number, payment (cs_…), refund (re_…), transaction (txn_…), event (evt_…), request (req_…), hash, address or merchant.';
 const COLUMNS = [
   { name: 'What', cell: ({ what }: Found) => what },
   { name: 'Name', cell: ({ to, text }: Found) => link(to, text) },

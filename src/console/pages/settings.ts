@@ -73,8 +73,8 @@ function keysPage(visit: Visit, { keys }: MerchantOverview): Html {
   )}
   ${
     may &&
-    html`<h2>Issue a key</h2>
-      <p>To rotate a key, issue a new one, put it into the shop and revoke the old one.</p>
+    html`<h2>Create a key</h2>
+      <p>To rotate a key, create a new one, put it into the shop and revoke the old one.</p>
       ${changeForm(
         visit,
         here,
@@ -87,7 +87,7 @@ function keysPage(visit: Visit, { keys }: MerchantOverview): Html {
           }),
           field(REASON),
         ],
-        'Issue a key',
+        'Create a key',
       )}`
   }`;
 }
@@ -127,7 +127,7 @@ function keyChanges(deps: ConsoleDeps): ChangeRoute[] {
           <p class="secret">Key <code>${made.api_key}</code></p>
           <p class="secret">Secret <code>${made.api_secret}</code></p>
           <p>${link(`${merchantPath(merchantOf(visit))}/keys`, 'Back to the keys')}</p>`;
-        return { detail: made.key_id, shown: { page: { title: 'The key, shown once', body } } };
+        return { detail: made.key_id, shown: { page: { title: 'New key: shown once', body } } };
       },
     },
     {
@@ -203,7 +203,15 @@ const policyFields = (): Html[] => [
     label: 'Tolerated shortfall in percent',
     hint: 'Of the amount due, such as 0.5, within the limit of the operator. The amount above caps it unless that is 0. Or “none”.',
   }),
-  field({ name: 'offerBothCoins', label: 'Payers choose the coin', hint: 'true or false.' }),
+  field({
+    name: 'offerBothCoins',
+    label: 'Payers choose the coin',
+    options: [
+      ['', 'unchanged'],
+      ['true', 'yes'],
+      ['false', 'no'],
+    ],
+  }),
   field({ name: 'contact', label: 'Contact for payers', hint: 'An email address, an https URL or “none”.' }),
   field({
     name: 'refundClaims',
@@ -232,10 +240,10 @@ const settingFacts = ({ policy, logo, name, id, change_delay_minutes: delay }: M
     ['Contact for payers', policy.contact ?? 'none'],
     ['Logo', logo === null ? 'none' : `${logo.width} × ${logo.height} pixels, ${logo.bytes} bytes`],
     ['Evidence for refunds to another address', policy.refundClaims?.join(', ') || 'off'],
-    ['Lifetime of a payment', policy.sessionTtlSec === null ? 'the service’s' : `${policy.sessionTtlSec} s`],
+    ['Lifetime of a payment', policy.sessionTtlSec === null ? 'default' : `${policy.sessionTtlSec} s`],
     ['Ethereum confirmations', policy.ethereumConfirmations],
     ['Ethereum finality from', policy.ethereumFinalizedFrom],
-    ['Changes of URLs, policy and settlement addresses wait', delay > 0 ? `${delay} minutes` : 'no'],
+    ['Delay of changes to URLs, policy and settlement addresses', delay > 0 ? `${delay} minutes` : 'none'],
     ['Service fee', `${(policy.serviceFeeBasisPoints ?? 0) / 100} %`],
   ]);
 
@@ -250,8 +258,8 @@ const logoForm = (visit: Visit, here: string): Html =>
           <label
             >Picture <input type="file" accept="image/png" data-into="image" />
             <small
-              >A PNG file of at most 128 KiB, shown to payers at 40 pixels of height. No file: the logo is taken
-              away.</small
+              >A PNG file of at most 128 KiB, shown to payers at 40 pixels of height. Leave empty to remove the
+              logo.</small
             ></label
           >
         </p>`,
@@ -284,7 +292,7 @@ const policyChange = (deps: ConsoleDeps): ChangeRoute => ({
       offerBothCoins: policy.offerBothCoins ?? false,
       contact: policy.contact ?? 'none',
       refundClaims: policy.refundClaims?.join(', ') || 'off',
-      sessionTtl: policy.sessionTtlSec ?? 'the service’s',
+      sessionTtl: policy.sessionTtlSec ?? 'default',
       networks: policy.networks.join(', '),
       ethereumConfirmations: policy.ethereumConfirmations,
     };

@@ -35,7 +35,7 @@ type Answer = (
   status: number,
 ) => void;
 
-const NO_ANSWER = 'Single sign-on does not answer just now. Try again in a moment, or sign in with a passkey.';
+const NO_ANSWER = 'Single sign-on is not responding. Try again in a moment, or sign in with a passkey.';
 /** Characters of the page to go on to afterwards: the cookie that keeps it may have 4,096 bytes. */
 const LONGEST_PATH = 1_500;
 
@@ -90,22 +90,27 @@ export function ssoRoutes(app: Express, deps: SsoDeps, { provider, rules }: Cons
       const query = new URL(request.originalUrl, address.origin).searchParams;
       const named = namedBy(await provider.redeem(query, requestOf(seed)), rules);
       if (!named.ok)
-        return refuse(request, response, named.why, `Single sign-on let you in, but not here: ${named.why}.`);
+        return refuse(
+          request,
+          response,
+          named.why,
+          `Single sign-on accepted you, but the console did not: ${named.why}.`,
+        );
       const done = await people.signInBySso(named.value, request.headers['user-agent'] ?? '');
       if (!done.ok)
         return refuse(
           request,
           response,
           done.refusal.message,
-          `Single sign-on let you in, but not here: ${done.refusal.message}.`,
+          `Single sign-on accepted you, but the console did not: ${done.refusal.message}.`,
         );
       response.append('Set-Cookie', cookieFor(address.origin, done.value.token, ABSOLUTE_SEC));
       const path = pathOf(Buffer.from(to, 'base64url').toString());
       // Not a redirect: browsers keep the cookie, which is for requests of our own pages alone, from one that another
       // site began.
-      answer(request, response, { title: 'Signed in', body: backTo(path, 'Go on'), to: path }, 200);
+      answer(request, response, { title: 'Signed in', body: backTo(path, 'Continue'), to: path }, 200);
     } catch (error) {
-      refuse(request, response, error, 'What single sign-on answered cannot be taken. Try again.');
+      refuse(request, response, error, 'The answer from single sign-on is not valid. Try again.');
     }
   });
 }

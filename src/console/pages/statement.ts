@@ -70,14 +70,14 @@ async function page(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const here = `${merchantPath(merchantOf(visit))}/statement`;
   const next = report.pagination.next_cursor;
   return html`${filterForm(here, [dayField(query, 'from', 'From (UTC)'), dayField(query, 'to', 'To the end of'), clockField(query)])}
-    <h2>Owed before</h2>
-    ${table('Owed before', OWED, report.opening, 'Nothing was owed.')}
+    <h2>Opening balance</h2>
+    ${table('Opening balance', OWED, report.opening, 'Nothing was owed.')}
     <h2>Changes</h2>
     <p>${csvLink(visit)}</p>
     ${table('Changes', changeColumns(visit), report.data, 'No changes in this range.')}
     ${more(next === null ? null : withQuery(here, query, { cursor: next }), query.get('cursor') === null ? null : withQuery(here, query, { cursor: null }))}
-    <h2>Owed after</h2>
-    ${table('Owed after', OWED, report.closing, 'Nothing is owed.')}
+    <h2>Closing balance</h2>
+    ${table('Closing balance', OWED, report.closing, 'Nothing is owed.')}
     ${monthLinks(
       visit,
       closed.periods.map(({ period }) => period),

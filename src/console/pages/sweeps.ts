@@ -175,10 +175,10 @@ async function found(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
   );
   return html`<p>
-      ${sweeps.length === MOST ? `The first ${MOST} addresses` : `${sweeps.length} in all`}, at what the network takes
-      now. ${csvLink(visit)}
+      ${sweeps.length === MOST ? `The first ${MOST} addresses` : `${sweeps.length} in all`}, at the network's current
+      price. ${csvLink(visit)}
     </p>
-    ${table('Sweeps', columns(currency), sweeps, 'No collection address holds as much.')} ${totalOf(sweeps)}
+    ${table('Sweeps', columns(currency), sweeps, 'No collection address holds that much.')} ${totalOf(sweeps)}
     ${sweeps.length > 0 && visit.can('treasury.propose') && changeForm(visit, '/treasury/sweeps', [...kept, field(REASON)], 'Preview the sweeps')}`;
 }
 
@@ -187,7 +187,7 @@ function totalOf(sweeps: readonly Priced[]): Html | null {
   const coin = sweeps[0]?.fee_coin;
   if (coin === undefined) return null;
   if (sweeps.some(({ fee }) => fee === null || fee === undefined))
-    return html`<p>All together: unknown, as the network does not say the fee of each.</p>`;
+    return html`<p>Total: unknown, as the network does not say the fee of each.</p>`;
   const sum = sweeps.reduce((units, { fee }) => units + amountOf(must(fee)), 0n);
-  return html`<p>All together: about ${formatAmount(sum)} ${coin}.</p>`;
+  return html`<p>Total: about ${formatAmount(sum)} ${coin}.</p>`;
 }

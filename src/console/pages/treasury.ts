@@ -142,7 +142,12 @@ function signerPart(visit: Visit, { mode, stopped, caps = [], limitsToApprove = 
       ['Limits awaiting approval', limitsToApprove.join('; ') || 'none'],
     ])}
     ${table('Caps of refunds and returns', CAP_COLUMNS, caps, 'No limits are set, so no refunds are paid out.')}
-    ${!stopped && visit.can('treasury.stop') && changeForm(visit, '/treasury/stop', [forMode, field(REASON)], `Stop everything in ${mode} mode`, 'danger')}
+    ${
+      !stopped &&
+      visit.can('treasury.stop') &&
+      html`<h3>Stop all payouts</h3>
+        ${changeForm(visit, '/treasury/stop', [forMode, field(REASON)], `Stop everything in ${mode} mode`, 'danger')}`
+    }
     ${stopped && visit.can('treasury.approve') && changeForm(visit, '/treasury/resume', [forMode, proposer], 'Resume: show the terms')}
     ${limitsToApprove.length > 0 && visit.can('treasury.approve') && changeForm(visit, '/treasury/limits', [forMode, proposer], 'Apply the new limits: show the terms')}`;
 }
@@ -175,7 +180,7 @@ const moveColumns = (visit: Visit): Column<Move>[] => [
     cell: (move) => {
       if (move.status !== 'waiting_for_approval') return null;
       const id = html`<input type="hidden" name="id" value="${move.id}" />`;
-      return html`${visit.can('treasury.approve') && changeForm(visit, '/treasury/approve', id, 'Show the terms')}
+      return html`${visit.can('treasury.approve') && approvePart(visit, move, id)}
       ${
         visit.can('treasury.propose') &&
         html`<details>
@@ -186,6 +191,14 @@ const moveColumns = (visit: Visit): Column<Move>[] => [
     },
   },
 ];
+
+/** The signer counts nobody twice, and nobody who proposed it. */
+function approvePart(visit: Visit, { approved_by: approvers, requested_by: proposer }: Move, id: Html): Html {
+  const { name } = visit.person;
+  if (approvers.includes(name)) return html`<p>You approved it.</p>`;
+  if (proposer === name) return html`<p>You proposed it: others approve.</p>`;
+  return changeForm(visit, '/treasury/approve', id, 'Show the terms');
+}
 
 function proposalForms(visit: Visit, deps: ConsoleDeps): Html {
   const money = [

@@ -120,12 +120,12 @@ async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
       { mode: visit.mode },
     )}
     <p>${csvLink(visit)}</p>
-    ${table('Unmatched transfers', columns(visit), transfers, 'Nothing waits here.')}
+    ${table('Unmatched transfers', columns(visit), transfers, 'No unmatched transfers.')}
     ${more(next === null ? null : withQuery('/unmatched', query, { cursor: next }), query.get('cursor') === null ? null : withQuery('/unmatched', query, { cursor: null }))}`;
 }
 
 const columns = (visit: Visit): Column<Unmatched>[] => [
-  timeColumn('Came', ({ block_time: sec }) => sec, visit),
+  timeColumn('Received', ({ block_time: sec }) => sec, visit),
   {
     name: 'Amount',
     isNumber: true,
@@ -135,7 +135,7 @@ const columns = (visit: Visit): Column<Unmatched>[] => [
   MODE_IN_FILES,
   { name: 'Why it waits', cell: ({ kind }) => kind.replaceAll('_', ' ') },
   { name: 'State', cell: ({ state }) => badge(state) },
-  { name: 'Days', isNumber: true, cell: (transfer) => transfer.age_days },
+  { name: 'Age in days', isNumber: true, cell: (transfer) => transfer.age_days },
   { name: 'From', cell: (transfer) => code(transfer.from_address) },
 ];
 
@@ -148,7 +148,7 @@ function transferPage(visit: Visit, transfer: Unmatched): Html {
     ['From', code(transfer.from_address)],
     [
       'Kind of sender',
-      transfer.sender ? [transfer.sender.kind, transfer.sender.name].filter(Boolean).join(' ') : 'not known yet',
+      transfer.sender ? [transfer.sender.kind, transfer.sender.name].filter(Boolean).join(' ') : 'unknown',
     ],
     ['To', code(transfer.to_address)],
     ['Transaction', code(transfer.tx_hash)],
@@ -201,7 +201,7 @@ function decision(deps: ConsoleDeps, verb: 'attach' | 'return' | 'undo'): Change
         lines: [
           ['transfer', transfer.id],
           ['amount', `${transfer.amount} ${transfer.coin} on ${transfer.network} (${transfer.mode})`],
-          ['from', transfer.from_address ?? 'nobody known'],
+          ['from', transfer.from_address ?? 'unknown'],
           ...(verb === 'attach' ? [['payment', visit.form['session'] ?? ''] as const] : []),
           ['becomes', state],
           ...notes.map((note) => ['note', note] as const),

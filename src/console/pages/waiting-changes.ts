@@ -12,17 +12,17 @@ export function waitingChanges(
 ): Html | null {
   if (waiting.length === 0) return null;
   const may = visit.can('settings.change', merchantOf(visit).id);
-  return html`<h2>Changes that wait</h2>
+  return html`<h2>Pending changes</h2>
     <p>
-      Each was told at the old URL and takes effect by itself. Withdraw what you did not ask for, and revoke the key
-      that asked for it.
+      The old URL was told of each. They take effect by themselves. Withdraw any that you did not request, and revoke
+      the key that requested it.
     </p>
     ${table(
-      'Changes that wait',
+      'Pending changes',
       [
         { name: 'Of', cell: ({ setting }) => setting.replaceAll('_', ' ') },
         { name: 'To', cell: ({ change }) => inWords(change) },
-        { name: 'Asked for by', cell: ({ requested_by: by }) => by },
+        { name: 'Requested by', cell: ({ requested_by: by }) => by },
         { name: 'Since', cell: ({ requested_at: sec }) => time(sec, visit) },
         { name: 'Takes effect', cell: ({ takes_effect_at: sec }) => time(sec, visit) },
         { name: 'Withdraw', cell: ({ change_id: id }) => (may ? withdrawForm(visit, id) : null) },

@@ -98,7 +98,7 @@ async function listPage({ webhooks, settings }: ConsoleDeps, visit: Visit): Prom
     ${further.length > 0 && table('Further endpoints', FURTHER_COLUMNS, further, '')}
     ${filterForm(here, [{ name: 'status', label: 'Status', value: status, options: [['', 'Any'], ...STATUSES.map((one) => [one, one] as const)] }])}
     <p>${csvLink(visit)}</p>
-    ${table('Deliveries', deliveryColumns(visit), rows, 'Nothing meets the filter.')}
+    ${table('Deliveries', deliveryColumns(visit), rows, 'No webhooks match the filter.')}
     ${more(next === null ? null : withQuery(here, query, { cursor: next }), cursor === '' ? null : withQuery(here, query, { cursor: null }))}
     ${visit.can('webhooks.redeliver', must(merchant).id) && replayForms(visit)}
     ${visit.can('webhooks.change', must(merchant).id) && endpointForm(visit, endpoint?.url ?? '')}`;
@@ -127,13 +127,13 @@ const replayForms = (visit: Visit): Html =>
           name: 'which',
           label: 'Which',
           options: [
-            ['undelivered', 'What was not delivered'],
+            ['undelivered', 'Only undelivered ones'],
             ['all', 'Everything'],
           ],
         }),
         field(REASON),
       ],
-      'Send the range again',
+      'Send them again',
     )}
     <h2>Send a test</h2>
     ${changeForm(visit, `${pathOf(visit)}/sample`, field({ name: 'type', label: 'Event', options: WEBHOOK_TYPES.map((one) => [one, one]) }), 'Send a sample')}`;
@@ -195,7 +195,7 @@ const attemptColumns = (visit: Visit): Column<DeliveryAttemptView>[] => [
   },
   { name: 'Took', isNumber: true, cell: ({ durationMs }) => `${durationMs} ms` },
   {
-    name: 'Body of the answer',
+    name: 'Response body',
     cell: ({ answer }) =>
       answer === null ? null : html`<code>${new TextDecoder().decode(answer).slice(0, 2_000)}</code>`,
   },
@@ -287,7 +287,7 @@ function endpointChanges({ settings }: ConsoleDeps): ChangeRoute[] {
         const body = html`<p>Add it to the shop beside the old one. It takes over in 24 hours.</p>
           <p class="secret"><code>${secret}</code></p>
           <p>${link(pathOf(visit), 'Back')}</p>`;
-        return { detail: 'issued', shown: { page: { title: 'The secret, shown once', body } } };
+        return { detail: 'issued', shown: { page: { title: 'New secret: shown once', body } } };
       },
     },
   ];

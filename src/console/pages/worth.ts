@@ -38,12 +38,12 @@ export const currencyField = (currency: string, currencies: readonly string[]): 
 });
 
 export const WORTH_NOTE =
-  'What it was worth at the newest recorded rate of then, at most seven days old. Unknown: no such rate is recorded.';
+  'Values use the newest rate recorded at the time, at most seven days old. Unknown: there is no such rate.';
 
 /** What it was worth, with the rate, its day and who says so. */
 export function valueText(value: Value | null | undefined, currency: string): Html | string | null {
   if (value === undefined) return null;
-  if (value === null) return `unknown in ${currency}: no rate of then is recorded`;
+  if (value === null) return `unknown in ${currency}: no rate was recorded at the time`;
   const day = new Date(value.rate_at * 1000).toISOString().slice(0, 10);
   return html`${value.amount} ${currency}<small>at ${value.rate} of ${day}, ${value.source}</small>`;
 }

@@ -20,33 +20,37 @@ export function conclusionOf(
   const { value, context } = sessionTable.replay(events);
   const created = createdOf(context);
   const coin = created.dueCoin;
+  const isOver = nowSec > context.expiresAtSec;
   const has = `${formatAmount(arrived(context))} of ${created.dueAmount} ${coin}`;
   switch (value) {
     case 'paid':
       return isReversed(context)
         ? `Paid, but reversed since: only ${has} is still final on the chain.`
-        : `Paid: ${has} is final.${wentBack(context, coin)}`;
+        : `Paid: ${has} received.${wentBack(context, coin)}`;
     case 'cancelled':
       return `Not paid: the merchant cancelled it. Money that arrives can be refunded and never makes it paid.`;
     case 'processing':
-      return `Not paid yet: ${formatAmount(pending(context))} ${coin} was seen and waits to become final; ${has} is final.`;
+      return `Not paid yet: ${formatAmount(pending(context))} ${coin} has arrived but is not final; ${has} is final.`;
     case 'failed':
-      return `Not paid: a payment that would have sufficed was seen and permanently lost. ${evidence(coverage)}`;
+      return `Not paid: a sufficient payment was seen, but the chain lost it for good. ${evidence('Nothing else', coverage)}`;
     default: {
-      const deposits = Object.values(context.deposits);
-      const what =
-        deposits.length === 0
-          ? nothing(coverage)
-          : `${has} is final.${wentBack(context, coin)} ${deposits.length === 1 ? 'One transfer was' : `${deposits.length} transfers were`} seen; the entries say how each was judged.`;
       const when =
-        value === 'expired'
-          ? 'Not paid: it expired.'
-          : nowSec > context.expiresAtSec
-            ? 'Not paid: the deadline has passed; the networks are being read up to it.'
-            : 'Not paid yet.';
-      return `${when} ${what}`;
+        value === 'expired' ? 'Not paid: it expired' : isOver ? 'Not paid: the deadline has passed' : 'Not paid yet';
+      const what =
+        Object.keys(context.deposits).length === 0
+          ? `. ${nothing(coverage)}`
+          : ` with ${has} received.${wentBack(context, coin)}${uncounted(context)}`;
+      return `${when}${what}${value !== 'expired' && isOver ? ' The networks are still being read up to the deadline.' : ''}`;
     }
   }
+}
+
+function uncounted({ deposits }: SessionContext): string {
+  const count = Object.values(deposits).filter(
+    ({ kind, status, aside }) => kind !== 'on_time' || (status !== 'detected' && status !== 'final') || aside,
+  ).length;
+  if (count === 0) return '';
+  return ` ${count === 1 ? 'One transfer does' : `${count} transfers do`} not count; the entries say why.`;
 }
 
 function wentBack(context: SessionContext, coin: string): string {
@@ -57,14 +61,14 @@ function wentBack(context: SessionContext, coin: string): string {
 function nothing(coverage: readonly CoveredRange[]): string {
   return coverage.length === 0
     ? 'Nothing has arrived so far; no blocks of this time are recorded as read yet.'
-    : evidence(coverage);
+    : evidence('Nothing', coverage);
 }
 
-function evidence(coverage: readonly CoveredRange[]): string {
+function evidence(nothing: string, coverage: readonly CoveredRange[]): string {
   return coverage
     .map(({ network, fromBlock, toBlock, providers, gaps }) => {
       const missing = gaps.map((gap) => `${gap.fromBlock} to ${gap.toBlock}`).join(', ');
-      return `Nothing else arrived on ${network} in blocks ${fromBlock} to ${toBlock}, per ${providers.join(' and ')}${missing === '' ? '' : ` (not covered: ${missing})`}.`;
+      return `${nothing} arrived on ${network} in blocks ${fromBlock} to ${toBlock}, per ${providers.join(' and ')}${missing === '' ? '' : ` (not covered: ${missing})`}.`;
     })
     .join(' ');
 }

@@ -252,6 +252,11 @@ function describeDelivery(event: DomainEvent): Description | null {
     }
     case 'DeliverySucceeded':
       return { message: 'Webhook delivered.', facts: { event: event.data.notificationId } };
+    case 'RedeliveryRequested':
+      return {
+        message: `Redelivery of the webhook requested by ${event.data.by}.`,
+        facts: { event: event.data.notificationId },
+      };
     case 'DeliveryExhausted':
       return {
         message: 'Webhook not delivered: all quick retries failed.',

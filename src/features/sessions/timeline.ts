@@ -33,11 +33,8 @@ export async function sessionTimeline(store: EventStore, id: SessionId, nowSec: 
   );
   const events = [...session, ...deliveries.flat()].sort(inOrder);
   const coverage = await coverageOf(store, created.data, nowSec);
-  const readTo = await readToOf(
-    store,
-    created.data,
-    session.find(({ event }) => END_EVENTS.has(event.type)),
-  );
+  const end = session.find(({ event }) => END_EVENTS.has(event.type));
+  const readTo = await readToOf(store, created.data, end);
   return {
     sessionId: id,
     mode: created.data.mode,
@@ -48,7 +45,7 @@ export async function sessionTimeline(store: EventStore, id: SessionId, nowSec: 
       session.map(({ event }) => event),
       coverage,
       nowSec,
-    )}${readToWords(readTo)}`,
+    )}${end ? '' : readToWords(readTo)}`,
   };
 }
 
@@ -81,7 +78,9 @@ function readInRounds(address: string, endedAtSec: number, { toBlockTimeSec, swe
 }
 
 const readToWords = (readTo: readonly ReadTo[]): string =>
-  ` Read up to: ${readTo.map(({ network, timeSec }) => `${network} ${timeSec === null ? 'not yet' : new Date(timeSec * 1000).toISOString()}`).join(', ')}.`;
+  ` Read up to: ${readTo.map(({ network, timeSec }) => `${network} ${timeSec === null ? 'not yet' : momentOf(timeSec)}`).join(', ')}.`;
+
+const momentOf = (sec: number): string => `${new Date(sec * 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
 const inOrder = (one: StoredEvent<DomainEvent>, other: StoredEvent<DomainEvent>): number =>
   one.atMs - other.atMs || one.stream.localeCompare(other.stream) || one.revision - other.revision;

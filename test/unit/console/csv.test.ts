@@ -9,6 +9,7 @@ const routes = consoleRoutes({ commands: {}, streams: {}, merchants: () => [] } 
 const PAGE_OF: Readonly<Record<string, string>> = {
   '/books/:mode/trial-balance': '/books/:mode',
   '/chains/coverage': '/chains',
+  '/m/:merchant/payments/totals': '/m/:merchant/payments',
   '/chains/providers': '/chains',
 };
 
@@ -83,7 +84,7 @@ describe('a table as a file', () => {
     const { headers, body } = await world.get('/unmatched.csv?state=resolved&mode=live&cursor=c9', operator);
     expect(headers['content-disposition']).toBe('attachment; filename="unmatched.csv"');
     expect(body.split('\r\n').slice(0, 2)).toEqual([
-      'Came,Amount,Network,Mode,Why it waits,State,Days,From',
+      'Received,Amount,Network,Mode,Why it waits,State,Age in days,From',
       `2027-01-15T08:00:00.000Z,1.00 USDT,bsc,live,late,open,1,"'=HYPERLINK(""http://evil.example"")"`,
     ]);
     expect(body.trim().split('\r\n')).toHaveLength(4);

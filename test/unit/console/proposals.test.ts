@@ -80,7 +80,7 @@ it('an entry by hand is proposed by finance, in their name, under terms that sho
   expect(told('ledger.adjust')).toEqual([{ ...given, operator: 'Fin' }]);
 });
 
-it('what is posted is taken back by another proposal, and what waits is cancelled', async () => {
+it('what is posted is reversed by another proposal, and what waits is cancelled', async () => {
   expect(
     (await world.postSigned('/adjustments/reverse', finance!, { reverses: 'adj_posted', reason: 'agreed otherwise' }))
       .status,

@@ -56,7 +56,7 @@ describe('the request log', () => {
     expect((await get('/req_other')).status).toBe(404);
     const found = await world.get('/search?q=req_bad', support);
     expect([found.status, found.headers['location']]).toEqual([303, `/m/${SHOP.id}/requests/req_bad`]);
-    expect((await world.get('/search?q=req_other', support)).body).toContain('Nothing is called so');
+    expect((await world.get('/search?q=req_other', support)).body).toContain('Nothing found.');
   });
 
   it('goes on page by page', async () => {

@@ -180,7 +180,7 @@ describe('single sign-on', () => {
     provider.wrong = wrong;
     const answer = await signIn();
     expect(answer.status).toBe(403);
-    expect(answer.body).toContain('cannot be taken');
+    expect(answer.body).toContain('is not valid');
     expect(refusal()).not.toBe('');
   });
 

@@ -62,7 +62,7 @@ describe('changes of a merchant that wait', () => {
     for (const path of [SETTINGS, `/m/${SHOP.id}/webhooks`]) {
       const { body } = await world.get(path, admin);
       for (const text of [
-        'Changes that wait',
+        'Pending changes',
         'webhook endpoint',
         'merchant:mer_shop',
         '2027-01-15 08:00:00',
@@ -110,7 +110,7 @@ describe('changes of a merchant that wait', () => {
 
   it('are not spoken of where none waits and none would', async () => {
     const { admin } = await shopWith([]);
-    expect((await world.get(SETTINGS, admin)).body).not.toContain('Changes that wait');
+    expect((await world.get(SETTINGS, admin)).body).not.toContain('Pending changes');
     const done = await world.postSigned(SETTINGS, admin, { tolerance: '1', reason: 'rounding' });
     expect(done.headers['location']).toBe(`${SETTINGS}?done=policy`);
   });

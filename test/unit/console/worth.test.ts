@@ -74,7 +74,7 @@ describe('what things are worth and what they cost', () => {
   it('an account says its worth with the rate, its day and its source, and plainly where there is none', async () => {
     const page = await bodyOf(`/books/live/account?account=${ACCOUNT}`);
     expect(page).toContain('9.20 EUR<small>at 0.92 of 2027-01-15, ECB</small>');
-    expect(page).toContain('unknown in EUR: no rate of then is recorded');
+    expect(page).toContain('unknown in EUR: no rate was recorded at the time');
     expect(asked.find(([name]) => name === 'account')![1]).toMatchObject({ currency: 'EUR' });
     const file = (await world.get(`/books/live/account.csv?account=${ACCOUNT}`, person)).body.split('\r\n');
     expect(file[0]).toContain('Worth in EUR,Rate,Rate of,Rate by');
@@ -107,14 +107,14 @@ describe('what things are worth and what they cost', () => {
   it('a sweep says what it would cost, in the coin and in the currency, and which of it is unknown', async () => {
     const page = await bodyOf('/treasury/sweeps?network=bsc&min=5');
     expect(page).toContain('0.01 BNB<small>about 6.00 EUR</small>');
-    expect(page).toContain('All together: about 0.03 BNB');
+    expect(page).toContain('Total: about 0.03 BNB');
     expect(asked.find(([name]) => name === 'sweep')![1]).toMatchObject({
       ...{ mode: 'live', network: 'bsc', min: '5', dryRun: true },
     });
     isCurrent = false;
     expect(await bodyOf('/treasury/sweeps?network=bsc')).toContain('0.01 BNB<small>unknown in EUR</small>');
     fees = ['0.01', null];
-    expect(await bodyOf('/treasury/sweeps?network=bsc')).toContain('All together: unknown');
+    expect(await bodyOf('/treasury/sweeps?network=bsc')).toContain('Total: unknown');
     expect((await world.get('/treasury/sweeps?network=moon', person)).status).toBe(400);
   });
 

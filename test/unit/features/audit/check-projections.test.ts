@@ -53,7 +53,7 @@ describe('the comparison of what merchants read with the ledger', () => {
 
   it('finds a row that was changed, tells once, and forgets it once it is right again', async () => {
     const check = checkOf(1_000);
-    const [projection, key] = ['session-view@5', sessionIdOf(0)];
+    const [projection, key] = ['session-view@6', sessionIdOf(0)];
     const right = (await thread.readModel.get(SESSIONS_TABLE, key))!;
     const position = (await thread.readModel.checkpoint(projection))!;
     const put = (row: typeof right) =>
@@ -70,9 +70,9 @@ describe('the comparison of what merchants read with the ledger', () => {
 
   it('finds a row that is not there', async () => {
     const check = checkOf(1_000);
-    const position = (await thread.readModel.checkpoint('session-view@5'))!;
+    const position = (await thread.readModel.checkpoint('session-view@6'))!;
     await thread.readModel.apply(
-      'session-view@5',
+      'session-view@6',
       [{ op: 'delete', table: SESSIONS_TABLE, key: sessionIdOf(0) }],
       position,
     );

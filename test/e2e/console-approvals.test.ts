@@ -1,0 +1,66 @@
+import { Wallet } from 'ethers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { axe, CHROMIUM, signTerms, type AtConsole } from '../support/console-browser.ts';
+import { ConsoleSandbox } from '../support/console-sandbox.ts';
+import { eventually } from '../support/running-sandbox.ts';
+
+const COLD = Wallet.createRandom().address;
+
+describe.skipIf(CHROMIUM === undefined)('approvals in a browser', () => {
+  let at: ConsoleSandbox;
+  beforeAll(async () => {
+    at = await ConsoleSandbox.start({ WITHDRAWAL_ADDRESSES: JSON.stringify({ test: { ethereum: [COLD] } }) });
+  }, 180_000);
+  afterAll(() => at?.close(), 60_000);
+
+  it('a withdrawal leaves once two people agreed by passkey; whom the signer does not know does not count, whatever their role', async () => {
+    const [olga, ada, ben, eve] = [
+      await at.invited('Olga', 'operator'),
+      await at.invited('Ada', 'approver'),
+      await at.invited('Ben', 'approver'),
+      await at.invited('Eve', 'approver'),
+    ];
+    const entriesOf = async ({ page }: AtConsole): Promise<object[]> => {
+      await page.goto(`${at.origin}/me`);
+      return JSON.parse((await page.locator('pre.terms').textContent())!) as object[];
+    };
+    // Whoever runs the signer names Ada and Ben, and not Eve.
+    await at.restart({ PAYOUT_APPROVERS: JSON.stringify([...(await entriesOf(ada)), ...(await entriesOf(ben))]) });
+    const moves = async () => (await at.command<{ moves: { approved_by: string[] }[] }>('treasury.moves')).moves;
+
+    await olga.page.goto(`${at.origin}/treasury`);
+    await olga.page.getByText('A withdrawal', { exact: true }).click();
+    const form = olga.page.locator('form[action="/treasury/withdraw"]');
+    await form.getByLabel('Network').selectOption('ethereum');
+    await form.getByLabel('Coin').selectOption('USDT');
+    await form.getByLabel('Amount').fill('12.50');
+    await form.getByLabel('To', { exact: true }).fill(COLD);
+    await form.getByLabel('Reason').fill('to cold storage');
+    await form.getByRole('button', { name: 'Preview' }).click();
+    expect(await signTerms(olga.page)).toContain(`to: ${COLD}`);
+    expect(olga.page.url()).toContain('done=proposed');
+
+    const approve = async ({ page }: AtConsole): Promise<string> => {
+      await page.goto(`${at.origin}/treasury`);
+      await page
+        .locator('form[action="/treasury/approve"]')
+        .first()
+        .getByRole('button', { name: 'Show the terms' })
+        .click();
+      expect(await axe(page)).toEqual([]);
+      const terms = await signTerms(page);
+      expect(terms).toContain('12.50');
+      expect(terms.toLowerCase()).toContain(COLD.toLowerCase());
+      return page.url().includes('done=approved')
+        ? 'counted'
+        : ((await page.locator('.problem:not([hidden])').first().textContent()) ?? '');
+    };
+    expect(await approve(ada)).toBe('counted');
+    expect(await moves()).toMatchObject([{ approved_by: ['Ada'] }]);
+    expect(await approve(eve)).toMatch(/Eve/);
+    expect(await moves()).toMatchObject([{ approved_by: ['Ada'] }]);
+    expect(await approve(ben)).toBe('counted');
+    await eventually('the withdrawal in the chain', async () => (await moves()).length === 0);
+    for (const { context } of [olga, ada, ben, eve]) await context.close();
+  }, 180_000);
+});

@@ -1,0 +1,107 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { axe, CHROMIUM } from '../support/console-browser.ts';
+import { ConsoleSandbox } from '../support/console-sandbox.ts';
+
+describe.skipIf(CHROMIUM === undefined)('the pages of the console in a browser', () => {
+  let at: ConsoleSandbox;
+  beforeAll(async () => {
+    at = await ConsoleSandbox.start();
+  }, 180_000);
+  afterAll(() => at?.close(), 60_000);
+
+  it('no page that people see breaks a rule of accessibility, light or dark', async () => {
+    const { base_url: base, ops_url: ops, webhook_inbox: inbox, merchant } = at.sandbox.facts;
+    const id = await at.paid('order-for-every-page');
+    const parts = [
+      '',
+      '/claims',
+      '/keys',
+      '/links',
+      '/links/new',
+      '/payments',
+      `/payments/${id}`,
+      '/requests',
+      '/settings',
+      '/statement',
+      '/webhooks',
+    ];
+    const behindPasskey = [
+      '/attention',
+      '/actions',
+      '/audit',
+      '/books',
+      '/canaries',
+      '/chains',
+      '/deliveries',
+      '/me',
+      '/merchants',
+      '/people',
+      '/search?q=x',
+    ];
+    const urls = [
+      ...['/', '/docs/errors', `/pay/${id}`, `/pay/${id}/receipt`, `/pay/${id}/help`, `/pay/cs_${'a'.repeat(32)}`].map(
+        (path) => base + path,
+      ),
+      ...[inbox, `${ops}/`],
+      ...[
+        '/',
+        ...behindPasskey,
+        '/treasury',
+        '/unmatched',
+        '/books/test',
+        '/books/test/journal',
+        '/books/test/months',
+      ].map((path) => at.origin + path),
+      ...parts.map((part) => `${at.origin}/m/${merchant.id}${part}`),
+    ];
+    const found: Record<string, readonly string[]> = {};
+    const outside = await at.browser.newPage();
+    const look = async (page: Page, url: string): Promise<void> => {
+      const answer = await page.goto(url);
+      expect([url, answer!.status()]).toEqual([url, url.includes('/pay/cs_a') ? 404 : 200]);
+      await page.emulateMedia({ colorScheme: 'light' });
+      found[url] = await axe(page);
+      // Dark mode changes nothing but colours.
+      await page.emulateMedia({ colorScheme: 'dark' });
+      found[`${url} dark`] = await axe(page, ['color-contrast']);
+    };
+    const lookAt = async (page: Page, all: readonly string[]): Promise<void> => {
+      for (const url of all) await look(page, url);
+    };
+    const isOfConsole = (url: string): boolean => url.startsWith(at.origin);
+    await Promise.all([
+      lookAt(at.owner.page, urls.filter(isOfConsole)),
+      lookAt(
+        outside,
+        urls.filter((url) => !isOfConsole(url)),
+      ),
+    ]);
+    await outside.close();
+    expect(Object.fromEntries(Object.entries(found).filter(([, faults]) => faults.length > 0))).toEqual({});
+    expect(at.owner.complaints).toEqual([]);
+  }, 120_000);
+
+  it('a page renews itself, and leaves what is written, opened and read as it was', async () => {
+    const { page } = at.owner;
+    const { merchant } = at.sandbox.facts;
+    const id = await at.created('order-to-watch');
+    await page.setViewportSize({ width: 900, height: 120 });
+    await page.goto(`${at.origin}/m/${merchant.id}/payments`);
+    await page.getByLabel('Order').fill('half a word');
+    const row = page.locator('tr', { hasText: 'order-to-watch' });
+    await page.evaluate("document.querySelector('tbody tr').scrollIntoView()");
+    const { y } = (await row.boundingBox())!;
+    await at.created('order-of-somebody-else');
+    await page.getByText('order-of-somebody-else').waitFor();
+    expect(Math.abs((await row.boundingBox())!.y - y)).toBeLessThan(2);
+    expect(await page.getByLabel('Order').inputValue()).toBe('half a word');
+    await page.goto(`${at.origin}/m/${merchant.id}/payments/${id}`);
+    await page.locator('main summary').first().click();
+    await page.mouse.move(1, 1);
+    await at.asked('POST', `/api/v1/checkout/sessions/${id}/cancel`, {});
+    await page.locator('main .badge', { hasText: 'cancelled' }).first().waitFor();
+    expect(await page.locator('main details').first().getAttribute('open')).toBe('');
+    await page.setViewportSize({ width: 1280, height: 720 });
+  }, 60_000);
+});
