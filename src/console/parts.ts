@@ -257,8 +257,13 @@ export function tabs(entries: readonly (readonly [to: string, text: string, isHe
 }
 
 /** Steps through a list whose pages are addressed by cursors. */
-export function more(next: string | null, first: string | null): Html {
+export function more(
+  { path, query }: Pick<Visit, 'path' | 'query'>,
+  next: string | number | null,
+  cursor = 'cursor',
+): Html {
+  const to = (place: string | null): string => withQuery(path, query, { [cursor]: place, done: null });
   return html`<p class="pages">
-    ${first !== null && link(first, 'First page')} ${next !== null && link(next, 'Next page')}
+    ${query.has(cursor) && link(to(null), 'First page')} ${next !== null && link(to(String(next)), 'Next page')}
   </p>`;
 }

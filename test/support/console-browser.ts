@@ -25,11 +25,11 @@ export async function join(browser: Browser, link: string, options: BrowserConte
   const context = await browser.newContext(options);
   const page = await context.newPage();
   const complaints: string[] = [];
-  page.on('console', (message) => {
+  context.on('console', (message) => {
     if (message.type() === 'error') complaints.push(message.text());
   });
-  page.on('pageerror', (error) => complaints.push(error.message));
-  await page.addInitScript(REPORT_POLICY_VIOLATIONS);
+  context.on('weberror', (fault) => complaints.push(fault.error().message));
+  await context.addInitScript(REPORT_POLICY_VIOLATIONS);
   await addAuthenticator(context, page);
   await page.goto(link);
   await page.getByRole('button', { name: 'Register a passkey' }).click();

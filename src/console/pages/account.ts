@@ -116,8 +116,6 @@ async function account(deps: ConsoleDeps, visit: Visit): Promise<Html> {
     of.length === 0
       ? '0'
       : html`${of.map(({ balance, coin, network, worth }) => html`<div>${balance} ${coin} on ${network}${worth !== undefined && html`<small>${valueText(worth, currency)}</small>`}</div>`)}`;
-  const next = found.next_cursor === null ? null : withQuery(path, query, { cursor: found.next_cursor });
-  const first = query.get('cursor') === null ? null : withQuery(path, query, { cursor: null });
   return html`${facts([
       ['Account', code(name)],
       ['Opening balance', sums(found.opening)],
@@ -136,5 +134,6 @@ async function account(deps: ConsoleDeps, visit: Visit): Promise<Html> {
     )}
     ${currency !== '' && html`<p>${WORTH_NOTE}</p>`}
     <p>${csvLink(visit)}</p>
-    ${table('Lines', lineColumns(visit, currency), found.lines, 'No lines in this range.')} ${more(next, first)}`;
+    ${table('Lines', lineColumns(visit, currency), found.lines, 'No lines in this range.')}
+    ${more(visit, found.next_cursor)}`;
 }

@@ -229,8 +229,7 @@ async function journal(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   return html`${filterForm(path, [dayField(query, 'from', 'From'), dayField(query, 'to', 'To'), clockField(query)])}
     <p>${link(withQuery(`${path}.csv`, query, { cursor: null, entry: null }), 'Download CSV')}</p>
     ${entries.length === 0 && html`<p class="empty">No entries in this range.</p>`}
-    ${entries.map((entry) => entryPart(visit, entry))}
-    ${wanted === null && more(next === null ? null : withQuery(path, query, { cursor: next }), query.get('cursor') === null ? null : withQuery(path, query, { cursor: null }))}`;
+    ${entries.map((entry) => entryPart(visit, entry))} ${wanted === null && more(visit, next)}`;
 }
 
 function entryPart(visit: Visit, entry: Entry): Html {

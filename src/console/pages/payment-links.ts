@@ -14,7 +14,6 @@ import {
   table,
   time,
   timeColumn,
-  withQuery,
   type Column,
 } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
@@ -217,8 +216,7 @@ async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
       Links where each visitor makes a payment of their own · ${csvLink(visit)}
       ${visit.can('payments.create', merchantOf(visit).id) && html`· ${link(`${here}/new`, 'New payment link')}`}
     </p>
-    ${table('Payment links', columnsOf(visit), links, 'No links for many payments yet.')}
-    ${more(next === null ? null : withQuery(here, visit.query, { cursor: next }), cursor === null ? null : here)}`;
+    ${table('Payment links', columnsOf(visit), links, 'No links for many payments yet.')} ${more(visit, next)}`;
 }
 
 const everyLink = (deps: ConsoleDeps, visit: Visit): AsyncGenerator<readonly PaymentLink[]> =>
@@ -266,10 +264,7 @@ async function linkPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
     ])}
     <h2>Payments</h2>
     ${table('Payments of the link', paymentColumns(visit), shown.payments, 'Nobody has pressed the button yet.')}
-    ${more(
-      shown.next_before === null ? null : withQuery(visit.path, query, { before: String(shown.next_before) }),
-      before === null ? null : visit.path,
-    )}
+    ${more(visit, shown.next_before, 'before')}
     ${
       mayChange &&
       html`<h2>Switch off</h2>

@@ -4,7 +4,7 @@ import type { PaymentSessionBody } from '../../http/schemas/session.schema.ts';
 import { accepted, readerOf, type ConsoleDeps, type ListAsked } from '../deps.ts';
 import { csvLink, csvRoute, everyPage } from '../csv.ts';
 import { merchantPath } from '../layout.ts';
-import { badge, filterForm, link, more, table, timeColumn, withQuery, type Column } from '../parts.ts';
+import { badge, filterForm, link, more, table, timeColumn, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { Refused, type Visit, merchantOf } from '../visit.ts';
 import { failedDeliveries } from './failed-deliveries.ts';
@@ -106,7 +106,6 @@ async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
     totalsOf(deps, visit, query),
   ]);
   const page = accepted(listed);
-  const next = page.pagination.next_cursor;
   return html`${filterForm(here, [
       { name: 'order', label: 'Order', type: 'search', value: query.get('order') ?? '' },
       {
@@ -125,7 +124,7 @@ async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
     <h2>Payments</h2>
     <p>${countOf(totals)} payments · ${csvLink(visit)}</p>
     ${table('Payments', columnsOf(visit), page.rows as Row[], 'No payments match the filters.')}
-    ${more(next === null ? null : withQuery(here, query, { cursor: next }), cursor === null ? null : withQuery(here, query, { cursor: null }))}`;
+    ${more(visit, page.pagination.next_cursor)}`;
 }
 
 const everyPayment = (deps: ConsoleDeps, visit: Visit): AsyncGenerator<readonly Row[]> =>

@@ -4,7 +4,7 @@ import type { LoggedRequest } from '../../features/shared/request-log.ts';
 import { csvLink, csvRoute } from '../csv.ts';
 import { readerOf, type ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
-import { code, facts, filterForm, link, more, table, time, timeColumn, withQuery, type Column } from '../parts.ts';
+import { code, facts, filterForm, link, more, table, time, timeColumn, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { NO_SUCH, Refused, type Visit, paramOf, merchantOf } from '../visit.ts';
 import { must } from '../../domain/must.ts';
@@ -63,8 +63,7 @@ function listPage(log: ConsoleDeps['requestLog'], visit: Visit): Html {
       },
       { name: 'find', label: 'Request, path or operation', type: 'search', value: query.get('find') ?? '' },
     ])}
-    ${table('Requests', columnsOf(visit), rows, 'No requests match the filters.')}
-    ${more(next === null ? null : withQuery(here, query, { cursor: next }), cursor === null ? null : withQuery(here, query, { cursor: null }))}`;
+    ${table('Requests', columnsOf(visit), rows, 'No requests match the filters.')} ${more(visit, next)}`;
 }
 
 /** Throws `Refused` with the name of the filter. */

@@ -2,7 +2,7 @@ import { html, type Html } from '../../runtime/util/html.ts';
 import { csvLink, csvRoute, everyPage } from '../csv.ts';
 import { readerOf, run, type ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
-import { badge, filterForm, link, more, table, timeColumn, withQuery, type Column } from '../parts.ts';
+import { badge, filterForm, link, more, table, timeColumn, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import type { Visit } from '../visit.ts';
 import { clockField, dayField, given } from './books.ts';
@@ -68,14 +68,13 @@ async function page(deps: ConsoleDeps, visit: Visit): Promise<Html> {
     mode: readerOf(visit).mode,
   });
   const here = `${merchantPath(merchantOf(visit))}/statement`;
-  const next = report.pagination.next_cursor;
   return html`${filterForm(here, [dayField(query, 'from', 'From (UTC)'), dayField(query, 'to', 'To the end of'), clockField(query)])}
     <h2>Opening balance</h2>
     ${table('Opening balance', OWED, report.opening, 'Nothing was owed.')}
     <h2>Changes</h2>
     <p>${csvLink(visit)}</p>
     ${table('Changes', changeColumns(visit), report.data, 'No changes in this range.')}
-    ${more(next === null ? null : withQuery(here, query, { cursor: next }), query.get('cursor') === null ? null : withQuery(here, query, { cursor: null }))}
+    ${more(visit, report.pagination.next_cursor)}
     <h2>Closing balance</h2>
     ${table('Closing balance', OWED, report.closing, 'Nothing is owed.')}
     ${monthLinks(

@@ -16,7 +16,6 @@ import {
   REASON,
   table,
   timeColumn,
-  withQuery,
   type Column,
 } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
@@ -120,8 +119,7 @@ async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
       { mode: visit.mode },
     )}
     <p>${csvLink(visit)}</p>
-    ${table('Unmatched transfers', columns(visit), transfers, 'No unmatched transfers.')}
-    ${more(next === null ? null : withQuery('/unmatched', query, { cursor: next }), query.get('cursor') === null ? null : withQuery('/unmatched', query, { cursor: null }))}`;
+    ${table('Unmatched transfers', columns(visit), transfers, 'No unmatched transfers.')} ${more(visit, next)}`;
 }
 
 const columns = (visit: Visit): Column<Unmatched>[] => [

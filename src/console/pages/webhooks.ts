@@ -19,7 +19,6 @@ import {
   REASON,
   table,
   time,
-  withQuery,
   type Column,
 } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
@@ -87,7 +86,6 @@ async function listPage({ webhooks, settings }: ConsoleDeps, visit: Visit): Prom
   const { rows, pagination } = await listed({ webhooks }, visit, cursor);
   const overview: Partial<MerchantOverview> = settings.getMerchant(must(merchant).id) ?? {};
   const { webhook: endpoint = null, further_webhooks: further = [] } = overview;
-  const next = pagination.next_cursor;
   return html`${waitingChanges(visit, overview)}
     ${facts([
       ['Endpoint', endpoint?.url ?? 'none: events wait in the feed'],
@@ -99,8 +97,7 @@ async function listPage({ webhooks, settings }: ConsoleDeps, visit: Visit): Prom
     ${filterForm(here, [{ name: 'status', label: 'Status', value: status, options: [['', 'Any'], ...STATUSES.map((one) => [one, one] as const)] }])}
     <p>${csvLink(visit)}</p>
     ${table('Deliveries', deliveryColumns(visit), rows, 'No webhooks match the filter.')}
-    ${more(next === null ? null : withQuery(here, query, { cursor: next }), cursor === '' ? null : withQuery(here, query, { cursor: null }))}
-    ${visit.can('webhooks.redeliver', must(merchant).id) && replayForms(visit)}
+    ${more(visit, pagination.next_cursor)} ${visit.can('webhooks.redeliver', must(merchant).id) && replayForms(visit)}
     ${visit.can('webhooks.change', must(merchant).id) && endpointForm(visit, endpoint?.url ?? '')}`;
 }
 
