@@ -77,7 +77,7 @@ describe('the modes', () => {
     const { body } = await world.get('/attention?mode=live', operator);
     expect(body).toContain('A withdrawal waits for approval');
     expect(body).not.toContain('The signer is stopped');
-    expect(body).toContain('wait in test mode');
+    expect(body).toContain('need attention in test mode');
     expect((await world.get('/attention?mode=test', operator)).body).toContain('The signer is stopped');
   });
 
