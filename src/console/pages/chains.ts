@@ -130,7 +130,7 @@ async function chainsPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
     <h2>Providers</h2>
     <p>
       The last answer of each provider and its age. Providers are asked in the order of the settings, so one that was
-      not asked stands by. ${csvLink(visit, '/chains/providers')}
+      not asked is on standby. ${csvLink(visit, '/chains/providers')}
     </p>
     ${table('Providers', PROVIDER_COLUMNS, providerRows(chains), NOT_WATCHED)}
     <h2>Recorded as read</h2>
