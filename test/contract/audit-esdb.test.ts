@@ -339,7 +339,7 @@ describe('the Merkle log over EventStoreDB (double)', () => {
   }, 30_000);
 });
 
-test('a ledger that moved from the embedded store to EventStoreDB (double) keeps its proofs, and is signed on', async () => {
+test('an event log migrated from the embedded store to EventStoreDB (double) keeps its proofs, and signing continues', async () => {
   const dataDir = join(folder, 'data');
   const { checkpoints } = await growAuditedLog(dataDir, 3);
   await migrate({ from: dataDir, to: double.connectionString, onProgress: () => undefined });

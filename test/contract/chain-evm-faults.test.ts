@@ -117,7 +117,7 @@ describe('a provider that limits log ranges', () => {
 });
 
 describe('a provider that leaves out logs without saying so', () => {
-  test('because its index lags behind its headers is found out by the headers, and another one is asked', async () => {
+  test('because its index lags behind its headers is detected by the headers, and another one is asked', async () => {
     await fortyPayments();
     first.play(logsIndexedUpTo(30));
     await expect(chainOver([first.url]).scan(26, 41, isOurs)).rejects.toThrow(/not there|left out|unknown block/);

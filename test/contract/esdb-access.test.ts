@@ -203,7 +203,7 @@ describe('the users of the event store', () => {
     );
   });
 
-  it('are told in words, and at once, that a password is wrong', async () => {
+  it('are told at once, in words, that a password is wrong', async () => {
     const connectionString = urlOf(nameOfUser('api'), 'not-the-password');
     const before = performance.now();
     await expect(openEsdbEventStore({ connectionString })).rejects.toThrow(

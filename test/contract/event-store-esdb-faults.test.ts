@@ -32,7 +32,7 @@ afterEach(async () => {
   await Promise.all(doubles.splice(0).map((started) => started.stop()));
 });
 
-describe('an append to EventStoreDB whose outcome is unknown (double)', () => {
+describe('an append to EventStoreDB with an unknown outcome (double)', () => {
   test.each([
     'silent',
     'silent-after-commit',

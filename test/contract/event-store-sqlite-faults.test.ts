@@ -264,7 +264,7 @@ describe('the file of stream names', () => {
     tables.close();
   });
 
-  test('finds the streams of a crash that it had not heard of', async () => {
+  test('finds the streams of a crash that it did not know about', async () => {
     const { child, said } = start('append-for-ever');
     await until('the process has stored events', () => storedIds(said).length > 20);
     await kill(child);

@@ -329,7 +329,7 @@ describe('the embedded store', () => {
       await reader.close();
     });
 
-    test('finds a stream whose name comes into the file while it is looked for', async () => {
+    test('finds a stream whose name is added to the file during the search', async () => {
       await grow(store, 's-1', 1);
       await store.close();
       const names = StreamNamesFile.open(dataDir, () => null);

@@ -182,7 +182,7 @@ function subscriptionTests(store: () => EventStore): void {
     return { subscription, seen, caughtUp: () => caughtUp };
   }
 
-  test('a subscription hands over the past and then what is appended, in order, nothing twice', async () => {
+  test('a subscription delivers past events and then new ones, in order, nothing twice', async () => {
     await grow(store(), 's-1', 5);
     const { subscription, seen, caughtUp } = collect({ maxBatch: 2 });
     await until('the past was handed over', () => caughtUp() > 0);
@@ -220,7 +220,7 @@ function subscriptionTests(store: () => EventStore): void {
     expect(subscription.position).toBe(seen.at(-1)!.position);
   });
 
-  test('a batch whose handler rejects is handed over again before anything else', async () => {
+  test('a batch whose handler rejects is delivered again before anything else', async () => {
     await grow(store(), 's-1', 4);
     const batches: string[][] = [];
     let failures = 2;
@@ -285,7 +285,7 @@ function subscriptionTests(store: () => EventStore): void {
     expect(handled).toBe(true);
   });
 
-  test('being caught up is told on an empty log, and again after each time there was more', async () => {
+  test('being caught up is reported on an empty log, and again after each batch of new events', async () => {
     const { subscription, caughtUp } = collect();
     await until('the empty log was caught up with', () => caughtUp() === 1);
     await grow(store(), 's-1', 1);

@@ -315,7 +315,7 @@ describe('keys', () => {
   });
 });
 
-describe('a share of what is due that may be missing', () => {
+describe('a percentage of the amount due that may be missing', () => {
   it('is set over the API of the merchant, holds after a restart and for the next order, and is taken away again', async () => {
     const first = await started();
     const merchant = valueOf(await first.merchants.registerMerchant({ name: 'Shop', mode: 'test' }));

@@ -94,7 +94,7 @@ describe('nonces that Redis may have lost', () => {
     }
   });
 
-  test('are taken for lost when a node finds Redis empty and was not told that it is new', async () => {
+  test('count as lost when a node finds Redis empty without having been told that it is new', async () => {
     const nonces = await openRedisNonces({ url: own.url });
     try {
       expect(await burns(nonces, NOW, 'with-command')).toEqual(['refused', 'refused', 'refused', 'accepted']);

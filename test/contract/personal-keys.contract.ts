@@ -28,7 +28,7 @@ export function personalKeysContract(name: string, open: () => Promise<OpenedPer
       return salt;
     }
 
-    test('every subject gets a salt of 256 bits of its own', async () => {
+    test('every subject gets its own 256-bit salt', async () => {
       const salts = [await make('session-a'), await make('session-b')];
       expect(salts.map(({ length }) => length)).toEqual([32, 32]);
       expect(salts[0]).not.toEqual(salts[1]);

@@ -531,7 +531,7 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
         expect(await next.isBegun()).toBe(false);
       });
 
-      it('are begun still after a restart, and go on from where they were left or from nothing', async () => {
+      it('are still in progress after a restart, and continue from where they stopped or from scratch', async () => {
         await apply(put('rows@1', 'a', { n: 1 }), enlist(0));
         const before = await served();
         await model.next(owned).begin();
@@ -550,7 +550,7 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
         expect(await served()).toEqual(['9', [{ n: 4 }, { n: 3 }], 1]);
       });
 
-      it('are gone when they were dropped, and are built anew from nothing', async () => {
+      it('are gone once dropped, and are rebuilt from scratch', async () => {
         await apply(put('rows@1', 'a', { n: 1 }));
         const next = model.next(owned);
         await next.begin();

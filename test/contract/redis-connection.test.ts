@@ -44,7 +44,7 @@ afterEach(async () => {
 
 const granted = () => leases.acquire('two', 60_000).catch(() => null);
 
-test('a server that became a replica is left for the one that its address leads to now', async () => {
+test('a client leaves a server that became a replica for the one its address now leads to', async () => {
   const control = new Redis(before.url);
   await control.replicaof('127.0.0.1', portOf(after));
   control.disconnect();
@@ -52,7 +52,7 @@ test('a server that became a replica is left for the one that its address leads 
   await expect.poll(granted, { timeout: 8_000 }).not.toBeNull();
 });
 
-test('a server that says nothing any more is left for the one that its address leads to now', async () => {
+test('a client leaves a silent server for the one its address now leads to', async () => {
   before.freeze();
   current = after;
   await expect.poll(granted, { timeout: 8_000 }).not.toBeNull();

@@ -150,7 +150,7 @@ test('after FLUSHALL only what an idempotency key protects is done, and no list 
   await exportVerifies(key, checkpoint.checkpoint, before.checkpoint);
 });
 
-test('a node that is told to end says so before it stops answering', async () => {
+test('a node that is told to stop reports that before it stops answering', async () => {
   const node = cluster.node('api-2');
   const ended = node.kill('SIGTERM');
   await eventually('it is not ready any more', async () => (await fetch(`${node.opsUrl}/readyz`)).status === 503);

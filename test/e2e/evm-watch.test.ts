@@ -405,7 +405,7 @@ describe('the sandbox', () => {
 });
 
 describe('the cursor', () => {
-  test('does not move past a payment whose command the store could not take', async () => {
+  test('does not move past a payment whose command the store could not record', async () => {
     const { anvil, book, token, ours } = await started();
     book.failures = [new StoreUnavailable('gone'), new StoreUnavailable('gone')];
     await anvil.pay(token, ours, 1_000_000n);

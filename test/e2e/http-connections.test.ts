@@ -266,7 +266,7 @@ describe('a client that never closes its end', () => {
     socket.destroy();
   });
 
-  it('does not have a request carried out that it was told had come too late', async () => {
+  it('does not carry out a request that it was told had come too late', async () => {
     const body = order();
     const socket = connect({ port: Number(new URL(service.base).port), host: '127.0.0.1', allowHalfOpen: true });
     socket.on('error', () => {});

@@ -428,7 +428,7 @@ it.each([
   expect(json.error.message).toMatch(new RegExp(`^${field} must `));
 });
 
-it('a field that is missing is told so', async () => {
+it('a missing field is reported', async () => {
   const { json } = await service.call('POST', CREATE, { currency: 'USD', order_id: 'o' });
   expect(json.error.message).toMatch(/^amount is required and must /);
 });

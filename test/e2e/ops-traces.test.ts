@@ -175,7 +175,7 @@ describe('the trace of one payment', () => {
     for (const hidden of [key, secret, webhookSecret]) expect(told.includes(hidden)).toBe(false);
   });
 
-  it('are named by the buckets of the figures that they are in, where OpenMetrics is asked for', async () => {
+  it('are named in the histogram buckets they belong to, where OpenMetrics is requested', async () => {
     const metrics = async (accept: string): Promise<string> => {
       const answer = await fetch(`${sandbox.facts.ops_url}/metrics`, { headers: { accept } });
       expect(answer.headers.get('content-type')).toContain(accept.split(';')[0]);

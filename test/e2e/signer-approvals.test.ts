@@ -196,7 +196,7 @@ describe('an approval of a withdrawal', () => {
     expect(JSON.stringify(logged)).toContain('approvalRefused');
   });
 
-  it('does not exist with fewer than two approvers beside who proposes, and the refusal says how to enrol', async () => {
+  it('does not exist with fewer than two approvers other than the proposer, and the refusal says how to enrol', async () => {
     const signer = await startSigner({ approvers: ['ada', 'ben'].map(approverKey) });
     const refused = await signer.approvalTerms(moving({}, 'ada'));
     expect(refused).toMatchObject({

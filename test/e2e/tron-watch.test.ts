@@ -109,7 +109,7 @@ describe('TRON, watched', () => {
     expect(anomalies).toEqual([]);
   });
 
-  it('a failed transaction counts for nothing, and one in another coin is told apart', async () => {
+  it('a failed transaction counts for nothing, and one in another coin is recognised as such', async () => {
     const sandbox = await start(folder());
     const ledger = newLedger();
     await watch(sandbox, ledger);

@@ -191,7 +191,7 @@ describe('after kill -9', () => {
     await expectAllTold(dataDir, hook, ids);
   });
 
-  it('a failing delivery goes on with its schedule', async () => {
+  it('a failing delivery continues on its schedule', async () => {
     const dataDir = directory();
     const hook = await receiver();
     hook.behave = answer(500);

@@ -433,7 +433,7 @@ describe('a forbidden address', () => {
     expect(hook.connections).toBe(0);
   });
 
-  it('W16: a private IPv6 address beside a public IPv4 address blocks the whole name', async () => {
+  it('W16: a private IPv6 address next to a public IPv4 address blocks the whole name', async () => {
     const dns = await nameServer((_, type) => ({ addresses: type === 'A' ? ['93.184.215.14'] : ['fd00::1'] }));
     const got = await post(production(dnsResolver({ servers: [dns.address] }), 443), 'https://mixed.attacker.net/');
     expect(got).toMatchObject({ status: null, fault: 'blocked' });

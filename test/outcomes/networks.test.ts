@@ -51,7 +51,7 @@ describe.for(NETWORKS)('on %s', { concurrent: true }, (network) => {
   const pay = (merchant: Merchant, session: OutcomeSession, more: Record<string, string> = {}) =>
     world.pay(merchant, session, { network, ...more });
 
-  it('exact: paid, told once', async () => {
+  it('exact: paid, notified once', async () => {
     const session = await world.create(patient);
     await pay(patient, session);
     const paid = await world.settled(patient, session, isPaid);

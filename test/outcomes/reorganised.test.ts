@@ -95,7 +95,7 @@ describe('a payment', () => {
     });
   });
 
-  it('final, then reorganised away: stays paid, is marked reversed, nothing is refundable, and the operator is told', async () => {
+  it('final, then reorganised away: stays paid, is marked reversed, nothing is refundable, and the operator is notified', async () => {
     const session = await create(600);
     await anvil.pay(token, session.address, UNITS);
     const paid = await settled('payment', session, (now) => now.payment_status === 'paid');

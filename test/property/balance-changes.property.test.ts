@@ -24,7 +24,7 @@ const histories = fc
   })
   .map((steps) => steps.map((_, at) => steps.slice(0, at + 1).reduce((sum, step) => sum + step, 5n)));
 
-it('every block after which the balance is another is found while money only comes, and no more calls are made than there are blocks', () =>
+it('every block that changes the balance is found while money only arrives, with no more calls than there are blocks', () =>
   fc.assert(
     fc.asyncProperty(histories, fc.nat(), fc.nat(), async (balances, one, other) => {
       const [first, last] = [1 + (one % (balances.length - 1)), 1 + (other % (balances.length - 1))].toSorted(

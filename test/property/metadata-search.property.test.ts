@@ -245,7 +245,7 @@ describe('sessions searched for by their metadata', () => {
     expect(rows()).toBe(0);
   });
 
-  it('are not answered in part while the index does not know all that is in the ledger', async () => {
+  it('are never answered in part while the index lags behind the event log', async () => {
     await world.created(0, CREATED_AT, { ...plain, metadata: { customer: 'Ada' } });
     const opened = Promise.withResolvers<null>();
     const index = new MetadataIndex({

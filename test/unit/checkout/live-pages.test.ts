@@ -5,7 +5,7 @@ import express from 'express';
 import { expect, it } from 'vitest';
 import { LivePages } from '../../../src/checkout/live-pages.ts';
 
-it('a page whose reader left while its session was looked up is neither kept nor counted', async () => {
+it('a page whose reader left during the session look-up is neither kept nor counted', async () => {
   const live = new LivePages(() => 0);
   let listeners = 0;
   const subscribe = () => {

@@ -243,7 +243,7 @@ describe('the state of the page', () => {
     }
   });
 
-  it('asks for what is missing, money on its way counted as arrived', () => {
+  it('requests the missing amount, counting money on its way as arrived', () => {
     expect(stateOf(SESSIONS.underpaid!).toSend).toBe('5.80');
     expect(stateOf(SESSIONS['seen in part']!).toSend).toBe('5.80');
     expect(stateOf(SESSIONS.seen!).toSend).toBeNull();

@@ -35,7 +35,7 @@ it('an end that takes too long is cut off', async () => {
   expect(await host.ended).toBe(1);
 });
 
-it('a signal ends a process whose start never comes to an end', async () => {
+it('a signal ends a process whose start never finishes', async () => {
   const host = new FakeProcess();
   void runUntilSignal(() => new Promise(() => undefined), { host, shutdownMs: 20, killAfter: () => undefined });
   host.emit('SIGTERM');

@@ -142,7 +142,7 @@ describe('a backup', () => {
   });
 });
 
-describe('a restored ledger', () => {
+describe('a restored event log', () => {
   it('goes on where the backup ended: what was signed since is kept as evidence, and an event says what is lost', async () => {
     const place = elsewhere();
     const restored = await run('backup.restore', { from: backup, operator: 'olga' }, place);

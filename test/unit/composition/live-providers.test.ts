@@ -56,7 +56,7 @@ async function running(
 }
 
 describe('the providers of a running service', () => {
-  it('become others at once, in their order, with who did it in the ledger; only those that are new have to prove themselves', async () => {
+  it('change at once, in order, with the operator recorded in the event log; only new ones are checked', async () => {
     const found = looks({});
     const { access, set, acts } = await running(found);
     await set(`ETHEREUM_RPC_URLS=${THREE}, ${ONE}`);
@@ -71,7 +71,7 @@ describe('the providers of a running service', () => {
     ]);
   });
 
-  it('are told of by host and fingerprint, which is another for another key of the same host', async () => {
+  it('are named by host and fingerprint, which differs for another key of the same host', async () => {
     const { set, acts, lines } = await running(looks({}));
     const answers = [await set(`ETHEREUM_RPC_URLS=${THREE},${ONE}`), await set(`ETHEREUM_RPC_URLS=${THREE},${ONE}2`)];
     const [first, second] = (await acts()).map(({ subject }) => subject.split(','));

@@ -29,7 +29,7 @@ async function running() {
 }
 
 describe('settings of a running service', () => {
-  it('change what is in force, with who did what in the ledger and the log', async () => {
+  it('take effect, with who did what recorded in the event log and the log output', async () => {
     const { log, settings, set, acts, warned } = await running();
     expect((await settings.perKey.take('key', NOW_MS)).limit).toBe(10);
     await set('LOG_LEVEL=debug', 'RATE_LIMIT_PER_KEY=200', 'RATE_LIMIT_PER_ADDRESS=0');

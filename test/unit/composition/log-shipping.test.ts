@@ -197,7 +197,7 @@ describe('a shipped log', () => {
     ]);
   });
 
-  it('can be restored wherever its sending was cut short, and then never with a journal that is older than the ledger', async () => {
+  it('can be restored wherever shipping stopped, and never with a journal that is older than the event log', async () => {
     const keys = openSqlitePersonalKeys({ dataDir, random: nodeRandom });
     const journal = Journal.open((mkdirSync(`${dataDir}-signer`), join(`${dataDir}-signer`, 'payouts-live-1.jsonl')));
     await store.append(appendOf('before-1', FIRST, 1));

@@ -25,7 +25,7 @@ it('proofs of a look-up take a twentieth of the time at most, however often they
   expect(spentMs).toBeLessThanOrEqual(0.05 * (nowMs - beganMs) + 13 * MINUTE_MS);
 });
 
-it('a look-up that differs from the ledger is no proof', async () => {
+it('a look-up that differs from the event log is no proof', async () => {
   const drifted = { projection: 'ledger@1', through: '7', rows: 9, differing: 3, digest: 'a', replayed: 'b' };
   const prove = lookUpProof({ compare: async () => [{ ...drifted, examples: [] }] }, 'ledger');
   await expect(prove()).rejects.toThrow('3 rows of ledger@1 differ from the event log');

@@ -16,7 +16,7 @@ import { BatchRows } from '../../../src/runtime/projections/batch-rows.ts';
 import { RowCache } from '../../../src/runtime/projections/row-cache.ts';
 import { appendRandomLedger } from '../../support/audited-log.ts';
 
-describe('comparing projections with a replay of the ledger', () => {
+describe('comparing projections with a replay of the event log', () => {
   let dataDir: string;
   let store: SqliteEventStore;
   let projections: ProjectionThread;

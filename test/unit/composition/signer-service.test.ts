@@ -65,7 +65,7 @@ async function enter(known = secret): Promise<RemoteSigner> {
   return signer;
 }
 
-describe('a signer of its own', () => {
+describe('a separate signer', () => {
   it('serves whoever knows the secret, says what it can do, and listens for its user and group alone', async () => {
     await start();
     const signer = await enter();
@@ -155,7 +155,7 @@ describe('a signer of its own', () => {
   });
 });
 
-describe('a signer of its own refuses to start', () => {
+describe('a separate signer refuses to start', () => {
   it.each([
     ['settings that others may read', () => chmodSync(write(), 0o640), /^the settings: .*mode 0640.*chmod 600/],
     [

@@ -61,7 +61,7 @@ afterAll(async () => {
   await projections.stop();
 });
 
-it('a claim waits on the page of claims, is approved by signed terms that name the payee, and waits there no more', async () => {
+it('a claim waits on the page of claims, is approved by signed terms that name the payee, and then leaves the page', async () => {
   const { pay, file, sign, claims, sessionId } = shop;
   await file(await sign(await pay('10.00')));
   const { claimId } = (await claims())[0]!;

@@ -50,7 +50,7 @@ describe('open pages', () => {
     vi.useRealTimers();
   });
 
-  it('are told to look when something was recorded, and now and then when nothing was', async () => {
+  it('are told to refresh when something was recorded, and occasionally when nothing was', async () => {
     const page = open();
     await vi.advanceTimersByTimeAsync(2_000);
     expect(page.looks).toBe(1);
@@ -71,7 +71,7 @@ describe('open pages', () => {
     expect(page.looks).toBe(1);
   });
 
-  it('are told when their person is signed out, and hear no more', async () => {
+  it('are told when their person is signed out, and receive nothing afterwards', async () => {
     let isSignedIn = true;
     const [mine, other] = [open('per_1', () => isSignedIn), open('per_2')];
     isSignedIn = false;

@@ -50,7 +50,7 @@ describe('the modes', () => {
   });
   afterAll(() => world.close());
 
-  it('are told apart by a band, and by one switch that says where one is', async () => {
+  it('are marked by a band, and by one switch that shows the current mode', async () => {
     const live = (await world.get('/chains', operator)).body;
     expect(live).not.toContain(BAND);
     expect(live).toMatch(/href="\/chains\?mode=live"\s+aria-current="true"/);

@@ -92,7 +92,7 @@ it('what is posted is reversed by another proposal, and what waits is cancelled'
   expect(told('ledger.reject-adjustment')).toEqual([{ id: 'adj_waiting', operator: 'Fin' }]);
 });
 
-it('approvers sign the terms of the signer, whose judgement it is; they propose nothing', async () => {
+it('approvers sign the terms of the signer, which judges them; they propose nothing', async () => {
   const page = (await world.get('/adjustments', approver!)).body;
   expect(page).toContain('action="/adjustments/approve"');
   expect(page).not.toContain('/adjustments/propose');

@@ -93,7 +93,7 @@ describe('what things are worth and what they cost', () => {
     expect((await world.get(`/books/live/account?account=${ACCOUNT}&currency=NOPE`, person)).status).toBe(400);
   });
 
-  it('balances stand beside the books, also while a network does not answer', async () => {
+  it('balances are shown next to the books, even while a network does not answer', async () => {
     const file = (await world.get('/treasury/balances.csv', person)).body.split('\r\n');
     expect(file.slice(0, 5)).toEqual([
       'Network,Coin,On the chain,In the books,Difference,Books in EUR,Address',

@@ -24,7 +24,7 @@ describe('log lines', () => {
     expect(Number.isNaN(Date.parse(lines[0]!.time as string))).toBe(false);
   });
 
-  it('censor fields whose names say that they hold a secret or something of a person', () => {
+  it('censor fields whose names indicate a secret or personal data', () => {
     const names = [
       'authorization',
       'apiSecret',

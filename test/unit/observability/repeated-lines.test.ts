@@ -22,7 +22,7 @@ describe('the lines of an outage', () => {
     expect(written.reduce((sum, withheld) => sum + withheld, 0)).toBeGreaterThan(6_000);
   });
 
-  it('are told again at once when the outage was over in between, and of anything else', () => {
+  it('are logged again at once when the outage had ended in between, or for anything else', () => {
     let nowMs = 0;
     const lines = new RepeatedLines(() => nowMs);
     const tell = (session: string): number | null => lines.take('a refund waits', { session });

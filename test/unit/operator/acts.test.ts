@@ -108,7 +108,7 @@ it('a change of a merchant carries the name of who made it', async () => {
   expect(told).toEqual(names.map(() => ({ actor: 'ada', correlationId: 'one' })));
 });
 
-describe('an act without an event of its own', () => {
+describe('an act without its own event', () => {
   it('is written down before it is done, each after the one before', async () => {
     const { commands, done, acts, store } = await world({ 'chain.rescan': async () => ({}) });
     await commands['projection.rebuild']!({ name: 'ledger', operator: 'olga' });

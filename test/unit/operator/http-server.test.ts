@@ -129,7 +129,7 @@ describe('tokens of operators', () => {
     ]);
   });
 
-  it('are written to a file on request, and printed then no more', () => {
+  it('are written to a file on request, and then not printed', () => {
     const tokenFile = join(directory, 'token');
     expect(create('ada', 'operator', { tokenFile })).not.toHaveProperty('token');
     expect(statSync(tokenFile).mode & 0o777).toBe(0o600);

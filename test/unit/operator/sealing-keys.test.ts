@@ -135,7 +135,7 @@ describe('key rewrap', () => {
     expect(store.events.length).toBe(2 * SEALED_KINDS.length);
   });
 
-  it('calls no key enough while the ledger holds what none of them opens', async () => {
+  it('never says that the first key is enough while the event log holds something that none of them opens', async () => {
     const store = new MemoryEventStore();
     await withMerchant(store, OLD);
     const command = sealingKeyCommands({ store, sealingKeys: keysOf(NEWER), clock, random: nodeRandom })['key.rewrap']!;
@@ -144,7 +144,7 @@ describe('key rewrap', () => {
     );
   });
 
-  it('gives each kind a key of its own, and no key of one kind opens another, not even what the key of before sealed', async () => {
+  it('gives each kind its own key, and no key of one kind opens another, not even what the previous key sealed', async () => {
     const store = new MemoryEventStore();
     const merchant = await withMerchant(store, OLD);
     const apart = { API_SECRETS_KEY: NEWER, WEBHOOK_SECRETS_KEY: NEWEST, PERSONAL_DATA_KEY: OTHER };

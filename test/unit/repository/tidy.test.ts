@@ -37,7 +37,7 @@ describe('the house', () => {
     expect(productFiles.filter((file) => /(^|\/)index\.ts$/.test(file)).map(shown)).toEqual([]);
   });
 
-  it('gives each decision a number of its own', () => {
+  it('gives each decision its own number', () => {
     const numbers = readdirSync(join(REPOSITORY, 'docs/adr')).map((name) => name.slice(0, 5));
     expect(numbers.filter((number, index) => !/^\d{4}-$/.test(number) || numbers.indexOf(number) !== index)).toEqual(
       [],
@@ -113,7 +113,7 @@ describe('what is shipped', () => {
     expect(incomplete.map(shown)).toEqual([]);
   });
 
-  it('gives every decision record a number of its own', () => {
+  it('gives every decision record its own number', () => {
     const numbers = readdirSync(join(REPOSITORY, 'docs/adr')).map((name) => name.slice(0, 4));
     expect(new Set(numbers).size).toBe(numbers.length);
   });

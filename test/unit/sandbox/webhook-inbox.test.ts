@@ -40,7 +40,7 @@ async function send({ body = '{"id":"evt_1"}', secret = SECRET, ageSec = 0, head
 }
 
 describe('the webhook inbox', () => {
-  it('accepts what is signed over the exact bytes', async () => {
+  it('accepts a signature over the exact bytes', async () => {
     const body = '{ "text": "ünï\\u0000" }\n';
     expect(await send({ body })).toEqual({ status: 200, json: { received: true } });
     expect(inbox.deliveries()[0]).toMatchObject({

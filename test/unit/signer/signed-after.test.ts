@@ -71,7 +71,7 @@ describe('what was signed after the place that a ledger has', () => {
     });
   });
 
-  it('cannot be told where the ledger knows an entry that this journal does not hold', () => {
+  it('cannot be determined when the event log knows an entry that this journal lacks', () => {
     journal.append(signed('a', 'bsc'), 1_000);
     expect(idsAfter({ seq: 7, hash: 'f'.repeat(64) })).toBe('journal_disagrees');
   });

@@ -50,7 +50,7 @@ describe('the root of a block’s receipts', () => {
     expect(receiptsRootOf(receipts(count))).toBe(root);
   });
 
-  test('cannot be told where a receipt lacks a field', () => {
+  test('cannot be determined when a receipt lacks a field', () => {
     const { logsBloom: _, ...without } = receiptOf(3);
     expect(receiptsRootOf([receiptOf(1), without])).toBeNull();
   });

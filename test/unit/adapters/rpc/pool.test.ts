@@ -39,7 +39,7 @@ describe('the pool', () => {
     expect(two.calls).toEqual([]);
   });
 
-  test('does the whole task anew at the next provider, so that one source answers all of it', async () => {
+  test('repeats the whole task at the next provider, so that one source answers all of it', async () => {
     const [one, two] = [await provider('one'), await provider('two')];
     one.play(({ method }) => (method === 'second' ? { status: 500 } : undefined));
     const { value, provider: name } = await poolOver([one.url, two.url]).run(async (each) => [
@@ -99,7 +99,7 @@ describe('the pool', () => {
     expect(await nameOf(pool)).toBe('one');
   });
 
-  test('follows its list: what began ends at the provider it began at, what begins is asked of the new one', async () => {
+  test('follows its list: a started call ends at its provider, new calls go to the new one', async () => {
     const [one, two] = [await provider('one'), await provider('two')];
     const gone: string[] = [];
     let urls: readonly string[] = [one.url];
@@ -322,7 +322,7 @@ describe("a provider's health", () => {
 });
 
 describe('the concurrency limit', () => {
-  test('admits no more than it should, in order', async () => {
+  test('admits no more than its limit, in order', async () => {
     const limit = createConcurrencyLimit({ initial: 2, max: 2 });
     const order: number[] = [];
     const tasks = [1, 2, 3].map((number) => limit.enter().then(() => order.push(number)));

@@ -211,7 +211,7 @@ describe('the file of stream names', () => {
     database.close();
   };
 
-  test('finds each name whose key another one has taken, and no other', () => {
+  test('finds every name whose key is taken by another, and no others', () => {
     const file = open();
     file.add([{ name: 'one', number: 1 }], tail);
     claim('two', 1);

@@ -280,7 +280,7 @@ describe('reading a TRON transfer anew', () => {
     expect(await chain.transferAt(GAS_FREE.id!, 1)).toMatchObject({ tokenUnits: 938_500_000n });
   });
 
-  it('below the solidified height takes only what is solidified', async () => {
+  it('below the solidified height uses only what is solidified', async () => {
     const node = await play();
     const chain = chainOver([node]);
     await chain.finalized();

@@ -230,7 +230,7 @@ describe('a Solana pool', () => {
     expect(() => solanaPoolDeriver('test', [SOLANA_KEY, SOLANA_KEY])).toThrow('twice');
   });
 
-  it('asks the signer where it runs beside us', async () => {
+  it('asks the signer when it runs alongside', async () => {
     const asked: unknown[] = [];
     const signer = {
       exportSolanaKeys: async (...args: unknown[]) => {

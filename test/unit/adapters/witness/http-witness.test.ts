@@ -31,7 +31,7 @@ describe('a witness outside', () => {
   }
   const proofFrom = (from: number): Promise<string[]> => Promise.resolve(from === 0 ? [] : [`proof-from-${from}`]);
 
-  it('cosigns, and is given the proof from the size that it says it knows', async () => {
+  it('cosigns, and receives the proof from the size that it reports', async () => {
     const asked = await witness([
       [409, '4\n'],
       [200, COSIGNATURE],

@@ -33,7 +33,7 @@ describe('the filter of addresses', () => {
     expect(new AddressFilter().mayHave(0, 0)).toBe(false);
   });
 
-  test('comes back as it was kept, and goes on', async () => {
+  test('comes back as it was saved, and continues', async () => {
     const kept = bytesInMemory();
     await saveFilter(kept, { layers: filled(100_000).layers, generation: '7', place: 42 });
     const found = (await loadFilter(kept))!;

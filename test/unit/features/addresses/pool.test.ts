@@ -316,7 +316,7 @@ describe('trouble', () => {
   });
 });
 
-describe('a ledger restored from a backup', () => {
+describe('an event log restored from a backup', () => {
   it('skips the indexes that may have been given out since, over restarts too', async () => {
     const ledger = new Ledger();
     const pool = start(ledger, [deriver('evm')]);
@@ -372,7 +372,7 @@ class Outside implements AddressMarks {
   });
 }
 
-describe('a ledger that lags behind what was leased', () => {
+describe('an event log that lags behind what was leased', () => {
   /** A service that leased 48 indexes; the ledger that is answered knows of 16 of them. */
   async function restoredLedger(outside: Outside): Promise<Ledger> {
     const ledger = new Ledger();

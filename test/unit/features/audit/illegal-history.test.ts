@@ -88,7 +88,7 @@ const BEFORE = [['merchant-mer_b', golden('MerchantRegistered')]] as const;
 const eventsOf = (told: readonly Told[]): DomainEvent[] =>
   told.map((one) => (typeof one === 'string' ? golden(one) : golden(...one)));
 
-describe('a history whose hashes, tree and signature fit', () => {
+describe('a history whose hashes, tree and signature match', () => {
   it.each(ILLEGAL)('of %s (%s): %s is not legal in %s', async (_, stream, told, state) => {
     const events = eventsOf(told);
     const story = (of: readonly DomainEvent[]) =>

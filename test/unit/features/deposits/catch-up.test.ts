@@ -289,7 +289,7 @@ describe('a watcher', () => {
     expect(readTo.length).toBeGreaterThan(0);
   });
 
-  test('confirms the other payments, and goes on undelayed, while the sessions of many do not take theirs', async () => {
+  test('confirms the other payments without delay while many sessions fail to record theirs', async () => {
     const chain = new StraightChain(1_000, 1, 300);
     const confirmed: number[] = [];
     const anomalies = new Set<string>();

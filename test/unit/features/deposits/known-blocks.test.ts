@@ -21,7 +21,7 @@ describe('known blocks', () => {
     expect(numbersDown(known(1, 4, 5, 9), 8)).toEqual([5, 4, 1]);
   });
 
-  test('forget everything at and above a height that was seen anew', () => {
+  test('forget everything at and above a height that was read again', () => {
     const blocks = known(1, 2, 3, 4);
     blocks.add(block(3, 'b'));
     expect(numbersDown(blocks, 9)).toEqual([3, 2, 1]);

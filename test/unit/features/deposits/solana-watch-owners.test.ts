@@ -75,7 +75,7 @@ describe('the owners that are watched', () => {
     },
   );
 
-  it('come up once a round, each at a turn of its own', () => {
+  it('come up once a round, each at its own turn', () => {
     const owners = new WatchedOwners('test');
     const given = Array.from({ length: 500 }, (_, index) => watched(`${index}`, { endedAtSec: NOW }));
     for (const owner of given) owners.add(owner);

@@ -127,7 +127,7 @@ describe('daily rates of the books', () => {
     expect([days.length, days[0], days.at(-1)]).toEqual([365, '2025-11-24', '2026-11-23']);
   });
 
-  it('are not there without entries: nothing is asked', async () => {
+  it('do not exist without entries: nothing is requested', async () => {
     const kraken = sourceOf('Kraken', { USDT });
     const { deps } = await recording([kraken], []);
     const process = new RecordDailyRates({ ...deps, booked: async () => null });

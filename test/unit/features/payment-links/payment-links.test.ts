@@ -126,7 +126,7 @@ describe('a payment link for many', () => {
     expect(idOf(await links.pay(id, pressOf('page-2'), 'r3'))).toMatch(/^cs_/);
   });
 
-  it('gives a page whose payment ended unpaid another one when it is pressed again', async () => {
+  it('creates another payment when a page whose payment ended unpaid is pressed again', async () => {
     const { links, made, end, free } = linkWorld();
     const id = await made();
     const first = idOf(await links.pay(id, pressOf('page-1'), 'r1'));

@@ -91,7 +91,7 @@ describe('journal and ledger', () => {
     expect(await check.look('live', 'tron', async () => ledgerAt(null))).toBeNull();
   });
 
-  it('agree again once the newer ledger is back', async () => {
+  it('agree again once the newer event log is back', async () => {
     let ledger = ledgerAt(3);
     const check = new JournalCheck(signerAt(5), 0);
     expect(await check.look('live', 'bsc', async () => ledger)).not.toBeNull();

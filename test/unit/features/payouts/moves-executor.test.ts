@@ -445,7 +445,7 @@ describe('moves that cannot go on', () => {
   });
 });
 
-describe('a payment that a restored ledger lost', () => {
+describe('a payment lost by a restored event log', () => {
   const payment: SignedPayment = {
     ...{
       kind: 'withdrawal',

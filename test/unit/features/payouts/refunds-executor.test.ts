@@ -69,7 +69,7 @@ describe('a payout whose replacement is reserved and not signed', () => {
   });
 });
 
-describe('a replacement that a restored ledger lost', () => {
+describe('a replacement lost by a restored event log', () => {
   const lost: SignedPayment = {
     ...{ kind: 'refund', network: 'ethereum', id: 're_a-1', attempt: 2, coin: 'USDT', amount: '4.00' },
     ...{ fromAddress: '0xTreasury', toAddress: '', draft: EVM_DRAFT, depositKeys: [], merchantId: null },
@@ -95,7 +95,7 @@ describe('a replacement that a restored ledger lost', () => {
     expect(stage.broadcast).toEqual([]);
   });
 
-  it('ends the alarm of what was reserved beside it, so that others are paid again', async () => {
+  it('ends the alarm about a reservation next to it, so that others are paid again', async () => {
     await stage.requestRefund('re_b', 1);
     stage.fateOf = () => ({ kind: 'absent' });
     stage.bumpAfterMs = Number.POSITIVE_INFINITY;
@@ -111,7 +111,7 @@ describe('a replacement that a restored ledger lost', () => {
   });
 });
 
-describe('a payout that a restored ledger has as never signed', () => {
+describe('a payout that a restored event log records as never signed', () => {
   it('cannot be given up while the journal says that it was', async () => {
     await stage.requestRefund('re_b', 1);
     stage.lost = [{ id: 're_b-1' } as SignedPayment];

@@ -46,7 +46,7 @@ test('texts that are sealed at the same time for a session that had none can all
   expect(await personal.openText(ID, two!.sealed)).toBe('late');
 });
 
-test('a text whose command was refused leaves nothing behind that a later one needs', async () => {
+test('a text whose command was refused leaves nothing behind that affects a later one', async () => {
   await personal.sealText(ID, 'refused', []);
   const later = await personal.sealText(ID, 'accepted', []);
   await stored(later);

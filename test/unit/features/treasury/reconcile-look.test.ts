@@ -80,7 +80,7 @@ describe('the treasury compared with the books', () => {
     expect(await treasuryOf({ booked: 100n, onChain: 100n, moves: [sweep] })).toMatchObject({ difference: '0.00' });
   });
 
-  it('counts what is more than all sweeps on their way can have brought', async () => {
+  it('counts what exceeds everything that sweeps in progress can have brought', async () => {
     expect(await treasuryOf({ booked: 100n, onChain: 135n, moves: [sweep, sweep] })).toMatchObject({
       difference: '25.00',
     });

@@ -22,7 +22,7 @@ const headersOf = (change: Partial<WebhookEndpoint>): ReadonlyMap<string, string
 };
 
 describe('a request that is signed after Standard Webhooks, too', () => {
-  it('carries id, timestamp and signature as its libraries expect them, beside the usual headers', () => {
+  it('carries id, timestamp and signature as its libraries expect them, in addition to the usual headers', () => {
     const headers = headersOf({});
     expect(headers.get('webhook-id')).toBe(MESSAGE.eventId);
     expect(headers.get('webhook-timestamp')).toBe('1614265330');

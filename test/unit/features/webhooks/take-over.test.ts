@@ -93,7 +93,7 @@ test('who takes over attempts what is owed, in its time, and nothing that is set
   expect([delivered, failing, waiting, unseen].map((id) => sender.of(id).length)).toEqual([1, attempts + 1, 1, 1]);
 });
 
-test('an endpoint that fails goes on being counted by who takes over', async () => {
+test('a new holder keeps counting the failures of an endpoint', async () => {
   const { timers, sender, next } = await opened();
   sender.answer = () => ({ status: 410 });
   await world.process.start();

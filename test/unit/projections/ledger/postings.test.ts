@@ -308,7 +308,7 @@ const landed: SessionEvent = {
 };
 
 describe('a posting rule', () => {
-  it('exists for every event of the ledger', () => {
+  it('exists for every event in the log', () => {
     expect(Object.keys(BOOKED_BY).sort()).toEqual([...EVENT_TYPES].sort());
   });
 
@@ -813,7 +813,7 @@ describe("the treasury's rules", () => {
     );
   });
 
-  it('book native coin that nobody here sent as owed to whoever sent it, also what the fee of a sweep took before it was found', () => {
+  it('book native coin from unknown senders as owed to them, including what the fee of a sweep used before it was found', () => {
     const { mode, network } = terms;
     const place = { mode, network, coin: 'ETH', address: '0xFrom' } as const;
     expect(

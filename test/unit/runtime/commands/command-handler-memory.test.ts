@@ -38,7 +38,7 @@ test('a delivery that is to be tried again is kept: the next attempt is recorded
   expect(read).not.toHaveBeenCalled();
 });
 
-test('a delivery that is settled is not kept: whoever asks for it again finds it in the log', async () => {
+test('a settled delivery is not kept in memory: a later request finds it in the log', async () => {
   await handler.execute(stream, attempt({ delivery }), context, { expectNew: true });
   const read = vi.spyOn(store, 'readStream');
   const asked = await handler.execute(

@@ -69,11 +69,11 @@ describe('rows that are shown', () => {
     await wait();
     expect(asked).toEqual(['own writes']);
   });
-  it('are none of an empty ledger', async () => {
+  it('do not exist for an empty event log', async () => {
     const status = () => [{ projection: 'p@2', hasCaughtUp: false }];
     await servedRows({ head: null, checkpoint: null, reaches: false, status }).wait();
   });
-  it('are none when nothing in the ledger concerns them', async () => {
+  it('do not exist when nothing in the event log concerns them', async () => {
     const { wait, asked } = servedRows({ head: '9', checkpoint: null, reaches: true });
     await wait();
     expect(asked).toEqual(['reaches 9']);
@@ -82,7 +82,7 @@ describe('rows that are shown', () => {
     await expect(servedRows({ head: '9', checkpoint: null, reaches: false }).wait()).rejects.toThrow(StoreUnavailable);
   });
 
-  it('are refused while those of a new version are built beside others that are served', async () => {
+  it('are refused while those of a new version are built and others are served', async () => {
     const store = new MemoryEventStore();
     const readModel = new GatedReadModel();
     const run = async (...projections: Projection[]): Promise<ProjectionRunner> => {

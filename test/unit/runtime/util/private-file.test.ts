@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 
 const SUBJECT = fileURLToPath(new URL('../../../../src/runtime/util/private-file.ts', import.meta.url));
 
-it('a private file that the disk has no room for leaves the one before it as it was', () => {
+it('a private file that does not fit on the disk leaves the previous one unchanged', () => {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-private-'));
   const file = join(folder, 'keystore.json');
   /** The system takes what fits below the limit and reports no fault, as a disk does that fills up. */

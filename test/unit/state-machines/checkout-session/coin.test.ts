@@ -70,7 +70,7 @@ describe('a session whose payer chooses the coin', () => {
     expect(view.paymentOptions).toMatchObject([{ network: 'ethereum', coin: 'USDC' }]);
   });
 
-  it('asks for what is missing in the coin that came', () => {
+  it('requests the missing amount in the coin that arrived', () => {
     const part = { ...usdc, amount: '10.00' };
     const { after } = given(created, chosen, detected(part)).when(confirm(part)).then('DepositConfirmed');
     expect(sessionView(after, null)).toMatchObject({

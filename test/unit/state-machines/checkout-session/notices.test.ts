@@ -81,7 +81,7 @@ describe('of claims, a merchant can be told', () => {
   });
 });
 
-describe('beside outcomes, a merchant can be told', () => {
+describe('besides outcomes, a merchant can be sent', () => {
   it('that a payment is on its way, once, and what of it became final', () => {
     const other = depositFacts({ amount: '5.00', txHash: '0x06', network: 'bsc' });
     expect(types(record(full), confirm(full))).toEqual(['payment.processing', 'SessionPaid']);

@@ -617,7 +617,7 @@ describe('refunding', () => {
       .thenRefused('sender_not_acknowledged');
     given(created(), detected(full), untold, paid()).when(refund('6')).thenRefused('conflict');
   });
-  it('asks no word for a payer whose money stays', () => {
+  it('asks no confirmation for a payer whose money stays', () => {
     const exchange = { kind: 'exchange', name: 'Kraken' } as const;
     const session = [
       created(),
@@ -725,7 +725,7 @@ describe('the amounts that are told', () => {
     });
   });
 
-  it('are no loss when what was lost would not have been enough beside what went back', () => {
+  it('are no loss when the lost money would not have sufficed after the refunds', () => {
     const four = depositFacts({ amount: '4.00', txHash: '0x04', network: 'bsc' });
     const lost: SessionEvent = {
       type: 'DepositReverted',

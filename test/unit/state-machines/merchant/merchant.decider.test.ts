@@ -127,7 +127,7 @@ describe('registering', () => {
 });
 
 describe('keys', () => {
-  it('can be issued beside the old ones and revoked once', () => {
+  it('can be issued alongside the old ones and revoked once', () => {
     const merchant = after(
       register(),
       { type: 'IssueKey', key: keyFacts('2') },

@@ -336,7 +336,7 @@ describe('a return that is given up', () => {
     ]);
   });
 
-  it('fails when it waits, and goes on when it is reserved or signed', () => {
+  it('fails when it waits, and continues when it is reserved or signed', () => {
     const asked = request('return', data);
     expect(types(after(asked, giveUp))).toEqual(['ReturnFailed']);
     expect(types(after(asked, reserve('rtn', 0), giveUp))).toEqual(['refused']);
