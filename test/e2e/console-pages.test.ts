@@ -85,7 +85,7 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the console in a browser',
     expect(at.owner.complaints).toEqual([]);
   }, 120_000);
 
-  it('a page renews itself, and leaves what is written, opened and read as it was', async () => {
+  it('a page refreshes itself, and keeps what is being written, opened and read', async () => {
     const { page } = at.owner;
     const { merchant } = at.sandbox.facts;
     const id = await at.created('order-to-watch');
