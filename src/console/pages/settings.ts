@@ -193,24 +193,16 @@ function settingsPage(visit: Visit, overview: MerchantOverview): Html {
 }
 
 const policyFields = (): Html[] => [
-  field({
-    name: 'tolerance',
-    label: 'Tolerated shortfall',
-    hint: 'In units of the coin, within the limit of the operator.',
-  }),
+  field({ name: 'tolerance', label: 'Tolerated shortfall', hint: "In units of the coin, up to the operator's limit." }),
   field({
     name: 'tolerancePercent',
     label: 'Tolerated shortfall in percent',
-    hint: 'Of the amount due, such as 0.5, within the limit of the operator. The amount above caps it unless that is 0. Or “none”.',
+    hint: 'Of the amount due, such as 0.5, up to the limit of the operator. The amount above caps it unless that is 0. Or “none”.',
   }),
   field({
     name: 'offerBothCoins',
     label: 'Payers choose the coin',
-    options: [
-      ['', 'unchanged'],
-      ['true', 'yes'],
-      ['false', 'no'],
-    ],
+    options: Object.entries({ '': 'unchanged', true: 'yes', false: 'no' }),
   }),
   field({ name: 'contact', label: 'Contact for payers', hint: 'An email address, an https URL or “none”.' }),
   field({
