@@ -258,7 +258,7 @@ describe('the Merkle log over EventStoreDB (double)', () => {
     for (const place of [0, 255, 256, 512, 600]) expect(await quick.tree.leafOf(events[place]!.position)).toBe(place);
   });
 
-  test('is read from the beginning where tiles are not those of the ledger', async () => {
+  test('is read from the beginning where tiles do not match the event log', async () => {
     const one = await node();
     await sound(one.tree);
     const { signing } = await sequencer(one);

@@ -302,7 +302,7 @@ describe('a start', () => {
     await expect(other.verify()).rejects.toThrow(WrongChain);
   });
 
-  test('goes on without a provider that does not serve logs', async () => {
+  test('continues without a provider that does not serve logs', async () => {
     await fortyPayments();
     first.play(refusing('eth_getLogs', { code: -32601, message: 'the method eth_getLogs is not available' }));
     const chain = chainOver([first.url, second.url]);

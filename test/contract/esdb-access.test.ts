@@ -216,7 +216,7 @@ describe('the users of the event store', () => {
 describe('erasing the personal data of a session', () => {
   const id = 'cs_k7w2q5m4n6p3r7s2t5v4x6y3z7a2b5c4' as SessionId;
 
-  it('is done by the eraser alone, beside the nodes, and written down', async () => {
+  it('is done by the eraser only, alongside the nodes, and recorded', async () => {
     const server = await startedServer();
     const connectionString = urlOfUser('api', server);
     const [store, keys] = [

@@ -251,7 +251,7 @@ describe('a subscription to EventStoreDB (double)', () => {
     expect(seen).toHaveLength(2);
   });
 
-  test('goes on in order after falling behind and catching up without a word from the server', async () => {
+  test('continues in order after falling behind and catching up without notice from the server', async () => {
     const store = await open({ subscriptionTimes: { silenceMs: 60_000 } });
     const { subscription, seen } = collect(store);
     await until('it has caught up', () => subscription.lag === 0);

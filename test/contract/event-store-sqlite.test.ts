@@ -50,7 +50,7 @@ describe('the embedded store', () => {
     store = await openSqliteEventStore({ dataDir });
   }
 
-  test('goes on where it was after a restart', async () => {
+  test('continues where it was after a restart', async () => {
     await grow(store, 's-1', 3);
     const before = await readWholeLog(store);
     await reopen();

@@ -55,7 +55,7 @@ describe('a Redis Cluster', () => {
 });
 
 describe('a Redis Cluster whose masters die', () => {
-  test('goes on with their replicas; nonces count as lost, since replication may have been behind', async () => {
+  test('continues with their replicas; nonces count as lost, since replication may have been behind', async () => {
     const own = await RedisCluster.start({ replicas: 3 });
     const NOW = 1_800_000_000;
     const nonces = await openRedisNonces({ url: own.url, emptyMeans: 'new', commandMs: 500 });

@@ -414,7 +414,7 @@ describe('the cursor', () => {
     expect(world.troubles.length).toBeGreaterThanOrEqual(2);
   });
 
-  test('goes on past a payment that its session cannot take, but the durable one waits for it', async () => {
+  test('continues past a payment that its session cannot record, but the durable one waits for it', async () => {
     const { anvil, book, token, ours } = await started({ slotsInAnEpoch: 1 });
     await world.until(() => world.lastCovered() !== null);
     book.failures = Array.from({ length: 40 }, () => new Error('a bug'));

@@ -103,7 +103,7 @@ describe('the client as it is packed', () => {
     expect(messages).toEqual([]);
   });
 
-  it('has the right types for whoever imports or requires it', async () => {
+  it('has the right types with import and require', async () => {
     const analysis = await checkPackage(createPackageFromTarballData(readFileSync(tarball)));
     if (!analysis.types) throw new Error('the package has no types');
     // Resolution from before `exports` finds the main entry alone.

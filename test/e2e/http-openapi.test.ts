@@ -188,7 +188,7 @@ describe('the OpenAPI document', () => {
     expect([first.status, again.status]).toEqual([200, 304]);
   });
 
-  it('is sent in the shortest form that the client takes, each with a tag of its own', async () => {
+  it('is sent in the shortest form that the client accepts, each with its own tag', async () => {
     const ask = async (encoding: string) => {
       const answer = await fetch(`${service.base}/openapi.json`, { headers: { 'Accept-Encoding': encoding } });
       const { headers } = answer;

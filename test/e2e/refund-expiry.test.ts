@@ -245,7 +245,7 @@ describe('a payout on Solana that names a nonce', () => {
   const may = (next: TokenDraft = { ...draft, nonce: NEXT_NONCE! }) => view.mayFollow([entryOf(payout, draft)], next);
   const hadNone = () => view.hadNoEffect([entryOf(payout, draft)]);
 
-  it('goes out again in the same bytes as long as the nonce is unused, and is followed by nothing but the same at another price', async () => {
+  it('is broadcast again in the same bytes while the nonce is unused, and followed only by the same at another price', async () => {
     expect([await fateOf(), await may(), await hadNone()]).toEqual(['absent', false, false]);
     expect(await may({ ...draft, computeUnitPrice: '2000' })).toBe(true);
     expect(await may({ ...draft, nonceIndex: 4 })).toBe(false);

@@ -164,7 +164,7 @@ describe('the inbox', () => {
     );
   });
 
-  it('is the same when it is replayed in other batches, and when it is rebuilt beside the rows that are served', async () => {
+  it('is the same when replayed in other batches, and when rebuilt next to the served rows', async () => {
     await fc.assert(
       fc.asyncProperty(inboxSteps, fc.integer({ min: 1, max: 30 }), (steps, maxBatch) =>
         inHistory(steps, 1, async ({ inbox, model, runner }) => {

@@ -177,7 +177,7 @@ describe('a refund that is accepted, over random deposits, strangers, dust, reor
     expect(several).toBeGreaterThan(0);
   });
 
-  it('gives no stranger anything while whoever paid the order has as much left', () => {
+  it('gives no stranger anything while the payers of the order have enough left', () => {
     let strangers = 0;
     fc.assert(
       fc.property(history, (commands) => {

@@ -157,7 +157,7 @@ describe('the webhook delivery, over random histories', () => {
     );
   });
 
-  it('is never settled while an attempt is due by the quick schedule, and never due for ever', () => {
+  it('is never settled while an attempt is due by the quick schedule, and never due forever', () => {
     fc.assert(
       fc.property(steps, (list) => {
         const delivery = Delivery.scheduled();

@@ -122,7 +122,7 @@ describe('the webhook handler', () => {
     };
   }
 
-  it('hands the event on and answers that it was received', async () => {
+  it('passes the event on and acknowledges it', async () => {
     const events: WebhookEvent[] = [];
     const send = await serve((app) =>
       app.post(

@@ -86,7 +86,7 @@ async function signMore(): Promise<void> {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a backup', () => {
-  it('holds the ledger, the note of its end and what the signer remembers, for its owner alone, and says when it was made', () => {
+  it('contains the event log, the record of its end and what the signer remembers, readable by its owner only, and its date', () => {
     expect(filesIn(backup)).toEqual(
       expect.arrayContaining(['backup.json', 'events.anchor.json', 'events.db', 'signer']),
     );
@@ -134,7 +134,7 @@ describe('a backup', () => {
     await expect(run(command, args, dir)).rejects.toThrow(sentence);
   });
 
-  it('is not put over a ledger that is in use', async () => {
+  it('never replaces an event log that is in use', async () => {
     const place = elsewhere();
     const store = await openSqliteEventStore({ dataDir: place });
     await expect(run('backup.restore', { from: backup, moveAside: true }, place)).rejects.toThrow('in use by process');
@@ -143,7 +143,7 @@ describe('a backup', () => {
 });
 
 describe('a restored event log', () => {
-  it('goes on where the backup ended: what was signed since is kept as evidence, and an event says what is lost', async () => {
+  it('continues where the backup ended: later signatures are kept as evidence, and an event says what is lost', async () => {
     const place = elsewhere();
     const restored = await run('backup.restore', { from: backup, operator: 'olga' }, place);
     expect(restored).toMatchObject({

@@ -76,7 +76,7 @@ async function sandbox() {
 }
 
 describe('the demo shop of a sandbox', () => {
-  it('is told at its inbox from the first start on', async () => {
+  it('is notified at its inbox from the first start', async () => {
     const { start } = await sandbox();
     const first = await start();
     expect(first.url()).toBe(first.inbox.webhookUrl);

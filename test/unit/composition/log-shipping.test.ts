@@ -172,7 +172,7 @@ describe('a shipped log', () => {
     await keys.close();
   });
 
-  it('is not continued by a ledger that is another, or an older one', async () => {
+  it('is not continued by a different event log, or an older one', async () => {
     await store.append(appendOf('some-1', FIRST, 40));
     await shipAll();
     const other = await openSqliteEventStore({ dataDir: join(folder, 'other') });
@@ -190,7 +190,7 @@ describe('a shipped log', () => {
     });
   });
 
-  it('is not begun among other things', async () => {
+  it('is not started among other things', async () => {
     writeFileSync(join(place, 'holiday.jpg'), 'x');
     expect((await shipAll()).health()).toMatchObject([
       { state: 'degraded', detail: expect.stringContaining('the destination has other contents') },

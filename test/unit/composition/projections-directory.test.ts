@@ -107,7 +107,7 @@ describe('the merchant directory', () => {
     expect(merchantAfter(endpoint('https://a.example', 'sealed A'), endpoint(null, null)).endpoints).toEqual([]);
   });
 
-  it('holds the issued webhook secret beside the old one until it is activated', () => {
+  it('keeps the issued webhook secret alongside the old one until it is activated', () => {
     const issued: MerchantEvent = {
       type: 'WebhookSecretRotated',
       data: { merchantId, endpointId: 'we_1', step: 'issued', sealedSecret: 'sealed B', activatesAtSec: 99 },

@@ -64,7 +64,7 @@ describe("the projections' thread", () => {
     );
   });
 
-  it('goes on after a restart from where it stood', async () => {
+  it('continues after a restart from where it stopped', async () => {
     await appendLedger(store, [created(0)]);
     await caughtUp();
     await thread.stop();

@@ -69,7 +69,7 @@ describe('a table as a file', () => {
   });
   afterAll(() => world.close());
 
-  it('is had by whoever may see its page, and by nobody else', () => {
+  it('is available to whoever may see its page, and to nobody else', () => {
     const files = routes.read.filter(({ path }) => path.endsWith('.csv'));
     expect(files.length).toBeGreaterThan(15);
     for (const { path, action } of files) {

@@ -59,7 +59,7 @@ describe('the request log', () => {
     expect((await world.get('/search?q=req_other', support)).body).toContain('Nothing found.');
   });
 
-  it('goes on page by page', async () => {
+  it('continues page by page', async () => {
     for (let number = 0; number < 60; number++) note(`req_many_${number}`, 200);
     const next = /href="([^"]*cursor=req_many_10)"/.exec((await get('?find=many')).body)?.[1];
     expect(next).toBeDefined();

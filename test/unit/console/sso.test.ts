@@ -78,7 +78,7 @@ describe('single sign-on', () => {
     expect((await signIn('//evil.example')).body).toContain('content="0;url=/"');
   });
 
-  it('goes on with a long filter, and at the beginning after one that no cookie holds', async () => {
+  it('continues with a long filter, and at the beginning after one that fits in no cookie', async () => {
     const filtered = `/m/${SHOP.id}/payments?q=${'a'.repeat(1_000)}`;
     expect((await signIn(filtered)).body).toContain(`content="0;url=${filtered}"`);
     expect((await signIn(filtered.repeat(2))).body).toContain('content="0;url=/"');

@@ -281,7 +281,7 @@ describe('a list of addresses', () => {
 describe('a signature of version 2', () => {
   const SESSION = '/api/v1/checkout/sessions/cs_k7w2q5m4n6p3r7s2t5v4x6y3z7a2b5c4';
 
-  it('is taken for every key, and covers method, path and query', async () => {
+  it('is accepted for every key, and covers method, path and query', async () => {
     const key = server.key;
     const target = '/v1/refunds?page_size=5';
     expect(await send('GET', target, headersV2(key, 'GET', target, ''))).toEqual({ status: 200, code: undefined });

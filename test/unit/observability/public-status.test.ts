@@ -57,7 +57,7 @@ describe('the public status', () => {
     expect(publicStatus(later(31 * 86_400), over, 30).incidents).toEqual([]);
   });
 
-  it('is a page and a file, which a start goes on from; a folder that cannot be written is named', () => {
+  it('is a page and a file, from which a start continues; a folder that cannot be written is named', () => {
     const folder = mkdtempSync(join(tmpdir(), 'public-status-'));
     const read = () => JSON.parse(readFileSync(join(folder, 'status.json'), 'utf8')) as PublicStatus;
     startPublicStatus(folder, { status: () => later(0, { ready: false }) }, silentLog).close();

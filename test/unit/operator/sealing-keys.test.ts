@@ -106,7 +106,7 @@ describe('key rewrap', () => {
     expect(createPersonalSealer(sealingKeys).open(salt, 'cs_1', sealed)).toBe('ada@example.com');
   });
 
-  it('goes on over several keys, and changes nothing when it is run again', async () => {
+  it('continues over several keys, and changes nothing when run again', async () => {
     const store = new MemoryEventStore();
     const merchant = await withMerchant(store, OLD);
     await (await started(store, `${NEWER},${OLD}`)).rewrap();
@@ -120,7 +120,7 @@ describe('key rewrap', () => {
     expect(JSON.stringify(store.events)).not.toContain(OLD);
   });
 
-  it('goes on where it ended between two keys', async () => {
+  it('continues where it ended between two keys', async () => {
     const store = new MemoryEventStore();
     let left = 1;
     const ending = storeWith(store, {

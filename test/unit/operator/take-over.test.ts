@@ -253,7 +253,7 @@ describe('a lost sweep', () => {
     expect((await context()).moves['swp_lost']!.signed).toHaveLength(1);
   });
 
-  it('gives its gas to the sweep that the ledger still waits with', async () => {
+  it('gives its gas to the sweep that is still waiting in the event log', async () => {
     await world.ask('sweep', {});
     world.lost = [topUp(1, 'gas_1')];
     world.landed.clear();

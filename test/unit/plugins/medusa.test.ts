@@ -190,7 +190,7 @@ describe('the Medusa payment provider', () => {
     expect(sessions.get('cs_3')!.asked).toMatchObject({ supersedes: 'cs_2' });
   });
 
-  it('goes on with the newest session when the answers of several got lost', async () => {
+  it('continues with the newest session when several responses were lost', async () => {
     await begun();
     becomes('cs_1', { status: 'expired' });
     await begun();

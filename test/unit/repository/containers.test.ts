@@ -144,7 +144,7 @@ describe("the service's containers", () => {
     expect(needlessKeys(config)).toEqual([]);
   });
 
-  it('have the roles of the profile, each a number of its own, and keys with the signer alone', () => {
+  it('have the roles of the profile, each its own number, and keys only with the signer', () => {
     const roles = ours.map(([name, { environment }]) => [name.replace(/-\d$/, ''), environment!['ROLES']]);
     expect(roles).toEqual([
       ['api', 'api'],

@@ -135,7 +135,7 @@ describe('a claim with a signature of the key that paid', () => {
     expect(await signer.sign(request(rest, first.journal, 1))).toMatchObject({ ok: true });
   });
 
-  it('is refused while the signer is not told to take signatures', async () => {
+  it('is refused while the signer is not configured to accept signatures', async () => {
     for (const kinds of [[], ['test_payment', 'no_sender']] as const)
       expect(await signerTaking(kinds).check(claiming(signature()))).toMatchObject({
         ok: false,
@@ -231,7 +231,7 @@ describe.each([
     expect(await signer.check(order())).toMatchObject({ code: 'approval' });
   });
 
-  it('is refused while the signer is not told to take it', async () => {
+  it('is refused while the signer is not configured to accept it', async () => {
     expect(await signerTaking(['signature']).check(order())).toMatchObject({ kind: 'later', code: 'claims_off' });
   });
 });

@@ -105,7 +105,7 @@ describe('a signer without its journal', () => {
 describe('going on without the journal', () => {
   const lost = { network: 'ethereum', place: LOST } as const;
 
-  it('is agreed to with the entry that the ledger has paid to, from which its network pays again', async () => {
+  it('is approved with the entry up to which the event log has paid, from which its network pays again', async () => {
     await withSigner(
       async (open, _, request) => {
         const signer = open(() => START_MS);

@@ -20,7 +20,7 @@ describe('the signer', () => {
 });
 
 describe('a payer who paid in many small parts', () => {
-  it('is asked about in many questions at a time, so that the refunds of others wait for few answers', async () => {
+  it('is queried many at a time, so that the refunds of others wait for few answers', async () => {
     const PARTS = 200;
     let mostInFlight = 0;
     await withSigner(

@@ -34,7 +34,7 @@ const infoOf = (file: string): TronTransactionInfo => readJson(file) as TronTran
 const usdtTransfer = infoOf('tron/info_0b9c085adefe.json');
 
 describe('a TRON receipt', () => {
-  it('has an expectation for every recorded transaction', () => {
+  it('has an expected result for every recorded transaction', () => {
     expect(expected.map(({ file }) => file).sort()).toEqual(
       readdirSync(join(FIXTURES, 'tron'))
         .filter((name) => name.startsWith('info_'))

@@ -430,7 +430,7 @@ describe('an event log that lags behind what was leased', () => {
     expect(pool.take('test', 'evm')!.derivationIndex).toBe(100_048);
   });
 
-  it('goes on asking after a restart in the middle of it, and stops once enough addresses in a row were unknown', async () => {
+  it('continues after a restart, and stops after enough consecutive unknown addresses', async () => {
     const outside = new Outside();
     const ledger = await restoredLedger(outside);
     const first = start(ledger, [deriver('evm')], outside.guard());

@@ -147,7 +147,7 @@ describe('a canary payment', () => {
 });
 
 describe('the money of canary payments', () => {
-  it('goes back with the next payment where a step failed, and no more than allowed is away', async () => {
+  it('is returned with the next payment after a failed step, and never exceeds what may be out', async () => {
     service.broken = 'refund';
     start();
     await vi.advanceTimersByTimeAsync(5 * HOUR_MS);

@@ -376,7 +376,7 @@ describe('the Solana watcher', () => {
     expect(ranges[0]).toMatchObject({ mode: 'test', network: 'solana', providers: ['scripted'] });
   });
 
-  it('goes on where it was after an outage, with nothing lost', async () => {
+  it('continues where it was after an outage, with nothing lost', async () => {
     const { chain, watcher, told, troubles, open, until } = watching();
     open('a');
     await watcher.start();

@@ -368,7 +368,7 @@ describe('the export', () => {
     return written;
   };
 
-  it('has one row a line, whose amounts add up to nothing, with the evidence of the chain', () =>
+  it('has one row per line, whose amounts add up to zero, with the evidence of the chain', () =>
     inOffice(async (office) => {
       for (let session = 0; session < 20; session += 1) await office.pay(at('2026-10-01') + session * 1000);
       const rows = (await text(office, 'csv'))

@@ -258,7 +258,7 @@ describe('a sweep whose address holds less than it was to bring', () => {
     ).toBeNull();
   });
 
-  it('has the whole time again when the money was back meanwhile, and waits for ever for anything else', async () => {
+  it('gets the whole time again when the money came back meanwhile, and waits indefinitely for anything else', async () => {
     await roundAfter(0);
     stage.check = () => ({ kind: 'wait', reason: 'network_fee_too_high', detail: 'dear' });
     await roundAfter(59_000);

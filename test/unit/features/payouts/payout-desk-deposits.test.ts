@@ -195,7 +195,7 @@ describe('a refund whose deposit left the chain after it was signed', () => {
     expect(await refund()).toMatchObject({ status: 'COMPLETED' });
   });
 
-  it('goes on waiting with its alarm while a cancellation would cost too much', async () => {
+  it('keeps waiting with its alarm while a cancellation would cost too much', async () => {
     stage.cancelled = () => null;
     await pastGrace();
     expect(await stage.leg(LEG)).toMatchObject({ txHashes: [TX] });

@@ -113,7 +113,7 @@ describe('what is said of a refund that cannot go on', () => {
     expect(stage.executor.waiting).toEqual([]);
   });
 
-  it('is never an outage for a fault of its own', async () => {
+  it('is never an outage because of its own fault', async () => {
     stage.check = () => new TypeError('nobody foresaw this');
     await stage.executor.round();
     expect(stage.executor.waiting).toMatchObject([{ reason: 'unexpected_error', detail: 'nobody foresaw this' }]);

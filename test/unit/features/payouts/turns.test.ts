@@ -19,7 +19,7 @@ beforeEach(() => {
 afterEach(() => vi.restoreAllMocks());
 
 describe('turns', () => {
-  it('gives each owner one before any gets two, and begins with whoever was served longest ago', () => {
+  it('gives each owner one before any gets two, starting with the one served longest ago', () => {
     const turns = new Turns(0);
     const items = [...itemsOf('a', 5), ...itemsOf('b', 2), ...itemsOf('c', 1)];
     expect([...turns.take(items, 4, of)].map(of.owner)).toEqual(['a', 'b', 'c', 'a']);

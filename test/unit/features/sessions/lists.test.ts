@@ -142,7 +142,7 @@ describe('lists', () => {
       expect((await sessions({ page: 2 ** 40, pageSize: 100 })).rows).toEqual([]);
     });
 
-    it('goes on by cursor where a page ended', async () => {
+    it('continues by cursor where a page ended', async () => {
       await create(10);
       const cursor = (await sessions({ page: 2, pageSize: 3 })).pagination.next_cursor!;
       expect(numbers(await sessions({ cursor, pageSize: 3 }))).toEqual([3, 2, 1]);

@@ -41,7 +41,7 @@ describe('the session of a refund', () => {
     expect(await lookUps({ rows: [], catchUp: () => true })(REFUND)).toBeNull();
   });
 
-  it('is not denied while the look-ups are built anew', async () => {
+  it('is not denied while the look-ups are rebuilt', async () => {
     await expect(lookUps({ rows: [], catchUp: () => false })(REFUND)).rejects.toThrow(StoreUnavailable);
     // Others show all there is, but these are of a new version.
     await expect(lookUps({ rows: [], catchUp: () => true, isFilled: false })(REFUND)).rejects.toThrow(StoreUnavailable);

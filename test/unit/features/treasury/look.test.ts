@@ -48,7 +48,7 @@ describe('the look at the treasuries', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it('goes over the addresses without booked money part by part, and begins anew at the end', async () => {
+  it('goes over the addresses without booked money part by part, and starts over at the end', async () => {
     const world = new World('bsc');
     world.answers = async (_, after) => ({
       found: [],
@@ -75,7 +75,7 @@ describe('the look at the treasuries', () => {
     await world.look.stop();
   });
 
-  it('goes on where it was when a provider failed', async () => {
+  it('continues where it was when a provider failed', async () => {
     const world = new World('bsc');
     world.answers = async (_, after) => {
       if (after === '0xa' && world.asked.length === 2) throw new Error('no provider');

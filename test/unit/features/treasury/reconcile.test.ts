@@ -131,7 +131,7 @@ describe('treasury funding', () => {
     );
   });
 
-  it('is not booked on the word of books that are not what the log says; money that is missing is told of all the same', async () => {
+  it('is not booked when the books contradict the log; missing money is reported all the same', async () => {
     const world = await World.compared();
     world.proof = () => Promise.reject(new Error('1 row is not what the ledger says'));
     world.held = 7n;

@@ -88,7 +88,7 @@ describe('a look through the collection addresses', () => {
       ? Promise.reject(new ChainUnavailable('bsc: no provider could answer'))
       : Promise.resolve(50n * USDT);
 
-  it('goes on with the other networks when the chain of one is away', async () => {
+  it('continues with the other networks when the chain of one is unavailable', async () => {
     const { sweeper, told } = await given({
       held: dead,
       addresses: [

@@ -137,7 +137,7 @@ function valueOf<Value>(outcome: { ok: true; value: Value } | { ok: false; refus
 }
 
 describe('a changed webhook URL', () => {
-  it('is told at the old URL with the old secret, in the feed once, and not at the new one', async () => {
+  it('is sent to the old URL with the old secret, in the feed once, and not to the new one', async () => {
     const { side, made, by, pass, sender, told, webhooks, caller } = await installation();
     valueOf(await side().merchants.setWebhook(made.id, { url: NEW }, by));
     await pass();
@@ -204,7 +204,7 @@ describe('a changed webhook URL', () => {
 });
 
 describe('a changed policy or settlement address', () => {
-  it('is told at the default endpoint, though nobody asked for it', async () => {
+  it('is sent to the default endpoint, although nobody subscribed', async () => {
     const { side, made, pass, sender, told } = await installation();
     valueOf(await side().merchants.setPolicy(made.id, { tolerance: '0.5' }, { actor: 'ada', correlationId: 'c' }));
     const address = '0x6Fac4D18c912343BF86fa7049364Dd4E424Ab9C0';
@@ -225,7 +225,7 @@ describe('a changed policy or settlement address', () => {
 });
 
 describe('a change that waits', () => {
-  it('is told before it is in force, survives a restart, and takes effect by itself at its time', async () => {
+  it('is announced before it takes effect, survives a restart, and takes effect by itself at its time', async () => {
     const { side, made, by, pass, told, timers, restart, world } = await installation(60);
     const asked = valueOf(await side().merchants.setWebhook(made.id, { url: NEW }, by));
     expect(asked).toMatchObject({ webhook: { url: OLD }, change_delay_minutes: 60 });

@@ -653,7 +653,7 @@ describe('the service fee', () => {
   ];
   const feesOf = (story: Story) => story.books.entries('test').filter(({ kind }) => FEE_KINDS.includes(kind));
 
-  it('is an entry of its own beside the payment, on what was due and not on the excess', () => {
+  it('is a separate entry next to the payment, on the amount due and not on the excess', () => {
     const story = new Story().add(ofMerchant(75), ...final({ amount: '12.00' }), paid('12.00'));
     expect(story.last()).toEqual([
       'service_fee',

@@ -191,7 +191,7 @@ describe('the projection runner', () => {
     expect(await runner.caughtUpTo('1')).toBe(true);
   });
 
-  it('goes on from each checkpoint after a restart, and projections that meet go on together', async () => {
+  it('continues from each checkpoint after a restart, and projections at the same position continue together', async () => {
     const model = new MemoryReadModel();
     await append(0, 7);
     const first = await start([counting('old')], model);
@@ -304,7 +304,7 @@ describe('the projection runner', () => {
     },
   );
 
-  it('goes on with the others while the read model refuses one of them', async () => {
+  it('continues with the others while the read model refuses one of them', async () => {
     const model = new FaultyReadModel();
     model.faults.push((projection) => (projection === 'stuck@1' ? 'before' : null));
     await append(0, 4);
@@ -394,7 +394,7 @@ describe('the projection runner', () => {
       expect([await countOf(model, 'one'), await countOf(model, 'two')]).toEqual([3, 3]);
     });
 
-    it('goes on with a rebuild after a restart, while what there was is served', async () => {
+    it('continues a rebuild after a restart, while the old rows are served', async () => {
       await append(0, 9);
       const first = await startServing(['one']);
       await leftOver(model);
@@ -468,7 +468,7 @@ describe('the projection runner', () => {
       ).toEqual(['one@1', 'two@1']);
     });
 
-    it('goes on with what is built anew when what was built is lost while it waits to take its place', async () => {
+    it('continues with a new build when the finished one is lost while it waits to take over', async () => {
       const losing = new LosingReadModel();
       model = losing;
       await append(0, 5);

@@ -123,7 +123,7 @@ describe('a sealed secret', () => {
     expect(text(createSealer(keys(2)).open('api-secrets', fresh, 'c'))).toBe('s3cret');
   });
 
-  it('is AES-256-GCM as documented, so that it can be opened without this code', () => {
+  it('uses AES-256-GCM as documented, so that it can be opened without this code', () => {
     const raw = Buffer.from(hexKey(5), 'hex');
     const [, keyId, nonce, body] = createSealer(keys(5))
       .seal('api-secrets', bytes('s3cret'), 'mer_a|key_1|1|api_secret')
@@ -145,7 +145,7 @@ describe('what is sealed apart', () => {
     [kind]: parseKeys(kind, setting, hexKey(seed)),
   });
 
-  it('has a key of its own for every kind, even from one master key', () => {
+  it('has a separate key for every kind, even from one master key', () => {
     const sealed = createSealer(keys(1)).seal('api-secrets', bytes('s3cret'), 'c');
     expect(() => createSealer(keys(1)).open('webhook-secrets', sealed, 'c')).toThrow(CannotOpen);
     expect(new Set(SEALED_KINDS.map((kind) => keys(1)[kind]!.keys[0].id)).size).toBe(3);
@@ -201,7 +201,7 @@ describe('personal data', () => {
     expect(createPersonalSealer(keys(2, 1)).open(salt, 'cs_a', sealed)).toBe('{"description":"☕"}');
   });
 
-  it('has a key of its own for every subject and salt', () => {
+  it('has a separate key for every subject and salt', () => {
     const key = (subject: string, salted: Uint8Array) =>
       personalDataKey(keys(1)['personal-data']!.keys[0], salted, subject).export().toString('hex');
     expect(new Set([key('cs_a', salt), key('cs_b', salt), key('cs_a', randomBytes(32))]).size).toBe(3);

@@ -105,7 +105,7 @@ describe('whose money a refund takes', () => {
     expect(paysOf(state, asking('10.00'))).toEqual(['0xCustomer ethereum 10.00']);
   });
 
-  it('gives who paid the order also what the same address sent beside it, on any network, before a stranger gets anything', () => {
+  it('gives the payers of the order everything else the same address sent, on any network, before a stranger gets anything', () => {
     const state = after(
       { payer: '0xAbC' },
       { payer: '0xStranger', amount: '9.00' },
@@ -135,7 +135,7 @@ describe('whose money a refund takes', () => {
     ]);
   });
 
-  it('goes to who paid most of the order first', () => {
+  it('goes first to whoever paid most of the order', () => {
     const state = after({ payer: '0xLess', amount: '3.00' }, { payer: '0xMost', amount: '7.00', network: 'bsc' });
     expect(paysOf(state, asking('8.00'))).toEqual(['0xMost bsc 7.00', '0xLess ethereum 1.00']);
     expect(
@@ -305,7 +305,7 @@ describe('the type of a refund', () => {
     return decision.ok && (decision.events[0] as Extract<SessionEvent, { type: 'RefundRequested' }>).data.refundType;
   };
 
-  it('is full when it takes all that paid the order at once, also beside a stranger’s money', () => {
+  it('is full when it uses everything that paid the order at once, even with a stranger’s money present', () => {
     const state = after({}, { payer: '0xStranger', amount: '3.00' });
     expect([typeOf(state, asking('10.00')), typeOf(state, asking('3.00')), typeOf(state, asking(null))]).toEqual([
       'full',

@@ -105,7 +105,7 @@ describe('a change of a guarded setting', () => {
     ]);
   });
 
-  it('is one change however often it is asked for, and refused where it would be at once', () => {
+  it('is one change however often it is requested, and refused where it would take effect at once', () => {
     expect(after(register(), url(NEW), url(NEW, 'chg_2')).types).toEqual([]);
     expect(after(register(), url(OLD)).types).toEqual([]);
     const { state } = after(register());
@@ -178,7 +178,7 @@ describe('a further endpoint', () => {
     ...wait(),
   };
 
-  it('is there at once with its secret, and told nothing before its time', () => {
+  it('exists at once with its secret, and is sent nothing before its time', () => {
     const asked = after(register(), add);
     expect(asked.types).toEqual(['WebhookEndpointSet', 'MerchantChangeScheduled']);
     expect(asked.context.furtherEndpoints['we_2']).toMatchObject({ url: NEW, disabled: true });
@@ -202,7 +202,7 @@ describe('the delay itself', () => {
     ...wait(changeId),
   });
 
-  it('is longer at once, and shorter only after the wait that it would end', () => {
+  it('becomes longer at once, and shorter only after the wait that it would end', () => {
     expect(after(register(), delay(120)).types).toEqual(['ChangeDelaySet']);
     const lower = after(register(), delay(120), delay(0, 'chg_2'));
     expect(lower.types).toEqual(['MerchantChangeScheduled']);
@@ -223,7 +223,7 @@ describe('what a merchant is told of its settings', () => {
   const now = { installationMinutes: 0 };
   const at = (command: MerchantCommand): MerchantCommand => ({ ...command, ...wait('chg_1', now) });
 
-  it('goes to where it was told before: the old URL of an endpoint that moved, went away or was switched off', () => {
+  it('goes to the previous place: the old URL of an endpoint that moved, was removed or was disabled', () => {
     const moved = after(register(), at({ type: 'SetWebhook', url: NEW }));
     expect(moved.told).toEqual(['settings.changed we_1.1']);
     expect(moved.context.formerEndpoints['we_1.1']).toMatchObject({

@@ -257,7 +257,7 @@ describe('a further endpoint', () => {
     expect(merchant.then(add())).toEqual([]);
   });
 
-  it('is told nothing that it did not ask for, while the default one is told every outcome', () => {
+  it('is sent nothing that it did not subscribe to, while the default one is sent every outcome', () => {
     const merchant = after(
       register(),
       add(),

@@ -53,7 +53,7 @@ const statusAt = (nowSec: number, ...commands: PaymentLinkCommand[]) =>
   linkStatus(after(...commands).state.context, nowSec);
 
 describe('a payment link', () => {
-  it('gives every page that is pressed a number of its own, and the same one when it is pressed again', () => {
+  it('gives every pressed page its own number, and the same one when it is pressed again', () => {
     const { history, state } = after(create(), use('a'), use('b'), use('a'));
     expect(history.map(({ type }) => type)).toEqual(['PaymentLinkCreated', 'PaymentLinkUsed', 'PaymentLinkUsed']);
     expect([numberOf(state.context, 'a'), numberOf(state.context, 'b'), numberOf(state.context, 'c')]).toEqual([

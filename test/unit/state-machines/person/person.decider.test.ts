@@ -103,7 +103,7 @@ describe('an invitation', () => {
     expect(when(passkey('one', 'other'), given(invited))).toContain('was used');
   });
 
-  it('is replaced by whoever made it while nobody used it', () => {
+  it('can be replaced by its creator while it is unused', () => {
     const again = given(invited, newLink('Grace', 'second'));
     expect(when(passkey('one', 'first'), again)).toContain('replaced');
     expect(when(newLink('Somebody', 'third'), again)).toContain('two operators');
@@ -203,7 +203,7 @@ describe('single sign-on', () => {
     ).toBe('second');
   });
 
-  it('has so many sign-ins at once: the oldest ends', () => {
+  it('has a limited number of sign-ins at once: the oldest ends', () => {
     const many = given(...Array.from({ length: 20 }, (_, index) => bySso(`s${index}`, { signedInAtSec: NOW + index })));
     expect(when(bySso('new', { signedInAtSec: NOW + 99 }), many)).toMatchObject([
       { type: 'SignedOut', data: { signInId: 's0' } },
@@ -254,7 +254,7 @@ describe('a person', () => {
     expect(Object.keys(left.context.signIns)).toEqual(['b']);
   });
 
-  it('has so many sign-ins at once: the oldest ends', () => {
+  it('has a limited number of sign-ins at once: the oldest ends', () => {
     const many = given(
       invited,
       passkey('one', 'first'),

@@ -63,7 +63,7 @@ function refusalOf(command: TransferCommand, ...given: TransferCommand[]): strin
   return decision.refusal.message;
 }
 
-describe('a unmatched transfer', () => {
+describe('an unmatched transfer', () => {
   it('is written down with the first decision about it', () => {
     const { state, last } = after(attach);
     expect(last).toEqual(['TransferRecorded', 'TransferAttachRequested']);
@@ -74,7 +74,7 @@ describe('a unmatched transfer', () => {
     });
   });
 
-  it('is in one place at a time: the second of two operators is told about the first', () => {
+  it('is in one place at a time: the second of two operators learns about the first', () => {
     expect(refusalOf(giveBack, attach)).toBe(`it is being attached to ${TARGET} by ada`);
     expect(refusalOf(giveBack, attach, settled(1))).toBe(`it is attached to ${TARGET} by ada; undo that first`);
     expect(refusalOf(attach, giveBack)).toBe('it is being returned (rtn_1) by ben; undo that first');
@@ -121,7 +121,7 @@ describe('a unmatched transfer', () => {
     expect(after(...given, settled(2), settled(2)).last).toEqual([]);
   });
 
-  it('goes back to who paid and nowhere else', () => {
+  it('is returned to the payer only', () => {
     const none = { ...giveBack, transfer: { ...transfer, fromAddress: null } } as TransferCommand;
     expect(refusalOf(none)).toBe('the chain does not name exactly one paying address');
     const event = {

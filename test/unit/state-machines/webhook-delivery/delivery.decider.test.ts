@@ -179,7 +179,7 @@ describe('a redelivery that somebody asks for', () => {
     for (let number = 1; number <= 4; number++) delivery.do(attempt({ status: 500 }));
     expect(delivery.do(attempt({ status: 500 }))).toEqual(['DeliveryAttempted', 'DeliveryExhausted']);
   });
-  it('is one attempt however often it is asked for meanwhile', () => {
+  it('is one attempt however often it is requested meanwhile', () => {
     const delivery = Delivery.scheduled();
     delivery.do(attempt());
     expect(delivery.do(request)).toEqual(['RedeliveryRequested']);
