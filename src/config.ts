@@ -9,7 +9,7 @@ import { must } from './domain/must.ts';
 
 /**
  * Every setting of the service, read from the environment once. All are optional in the sandbox; `quittance serve`
- * checks in `src/production-checks.ts` what production must have.
+ * checks the requirements of production in `src/production-checks.ts`.
  */
 
 const port = z.coerce.number().int().min(0).max(65_535);
@@ -119,13 +119,13 @@ const environment = z.object({
   HOST: z.string().default('127.0.0.1'),
   /** Port of `/metrics`, `/healthz`, `/readyz`; always on `HOST`. */
   OPS_PORT: port.default(9464),
-  /** What payers and merchants see as the address of the service; https in production (TLS ends at a proxy). */
+  /** The public address of the service for payers and merchants; https in production (TLS ends at a proxy). */
   PUBLIC_URL: url.optional(),
   /** Port of the console for people. Unset: 8082 in the sandbox, none elsewhere. */
   CONSOLE_PORT: port.optional(),
-  /** What people see as the address of the console: a host of its own, https in production. */
+  /** The public address of the console: its own host, https in production. */
   CONSOLE_URL: url.optional(),
-  /** Address of an OpenID provider; with it people may sign in to the console by single sign-on. */
+  /** Address of an OpenID provider, with which people can sign in to the console by single sign-on. */
   CONSOLE_SSO_ISSUER: url.optional(),
   CONSOLE_SSO_CLIENT_ID: z.string().min(1).max(500).optional(),
   CONSOLE_SSO_CLIENT_SECRET: z.string().min(1).max(1000).optional(),
@@ -133,45 +133,42 @@ const environment = z.object({
     .string()
     .regex(/^openid( [\x21-\x7e]+)*$/, 'must be scopes with blanks between, openid the first')
     .default('openid profile'),
-  /** The claims of the ID token that hold a person's name and roles. */
+  /** The claims of the ID token that contain a person's name and roles. */
   CONSOLE_SSO_NAME_CLAIM: z.string().min(1).max(200).default('preferred_username'),
   CONSOLE_SSO_ROLES_CLAIM: z.string().min(1).max(200).default('roles'),
   /**
-   * Which roles a value of that claim, such as a group, stands for, as JSON; unset: the values are roles themselves.
+   * The roles that each value of that claim, such as a group, maps to, as JSON; unset: the values are roles themselves.
    */
   CONSOLE_SSO_ROLES: jsonText.pipe(z.record(z.string().min(1), z.string().min(1))).optional(),
-  /** Hops of reverse proxies whose `X-Forwarded-For` is believed. */
+  /** Number of reverse proxies whose `X-Forwarded-For` is trusted. */
   TRUSTED_PROXIES: z.coerce.number().int().min(0).max(10).default(0),
   DATA_DIR: z.string().min(1).default('./data'),
   ROLES: list.pipe(z.array(z.enum(ROLES)).min(1)).default(['api', 'worker', 'signer']),
   /** `esdb://...`; unset: the embedded store. */
   EVENTSTORE_URL: z.string().optional(),
-  /**
-   * The same servers, with the user that may erase keys of personal data and nothing else: for `quittance forget`
-   * alone.
-   */
+  /** The same servers, with the user that may only erase keys of personal data: used by `quittance forget` only. */
   EVENTSTORE_ERASER_URL: z.string().optional(),
   /** `redis://`, `redis+cluster://` or `redis+sentinel://` (`src/adapters/redis/url.ts`); unset: embedded. */
   REDIS_URL: z.string().optional(),
   /**
-   * One Redis server that writes every command to disk before it answers (`appendfsync always`): its restarts lose no
-   * nonces.
+   * One Redis server that writes every command to disk before it answers (`appendfsync always`), so that restarts lose
+   * no nonces.
    */
   REDIS_SURVIVES_RESTARTS: flag.default(false),
   /**
-   * 32 bytes in hex or base64; several comma-separated, the first seals, all open. Stands for each of the next three
-   * that is unset. Sandbox: made in `DATA_DIR`.
+   * 32 bytes in hex or base64; several comma-separated: the first seals, all open. Replaces each of the next three that
+   * is unset. Sandbox: generated in `DATA_DIR`.
    */
   MASTER_KEY: z.string().optional(),
   /**
-   * Seal what one role needs and another does not, each written as `MASTER_KEY` is (`src/composition/sealing-keys.ts`).
+   * Seal what one role needs and the others do not; same format as `MASTER_KEY` (`src/composition/sealing-keys.ts`).
    */
   API_SECRETS_KEY: z.string().optional(),
   WEBHOOK_SECRETS_KEY: z.string().optional(),
   PERSONAL_DATA_KEY: z.string().optional(),
-  /** Number of this node, 0 to 999, different on every node: keeps event ids apart. */
+  /** Number of this node, 0 to 999, different on every node: keeps event ids unique. */
   NODE_NUMBER: z.coerce.number().int().min(0).max(999).default(0),
-  /** The local chains of the sandbox, each of which takes time to start, a process and memory. */
+  /** The local chains of the sandbox; each needs time to start, a process and memory. */
   SANDBOX_NETWORKS: list.pipe(z.array(z.enum(NETWORKS)).min(1)).default([...NETWORKS]),
   WALLET_XPUB_EVM: z.string().optional(),
   WALLET_XPUB_TRON: z.string().optional(),
@@ -179,17 +176,15 @@ const environment = z.object({
   TEST_WALLET_XPUB_EVM: z.string().optional(),
   TEST_WALLET_XPUB_TRON: z.string().optional(),
   TEST_WALLET_SOLANA_POOL: z.string().optional(),
-  /** Modes whose keys no signer of this installation holds: their addresses are given out unconfirmed. */
+  /** Modes whose keys no signer of this installation holds: their addresses are assigned without confirmation. */
   WATCH_ONLY: list.pipe(z.array(z.enum(['live', 'test']))).default([]),
-  /** Longest wait for an unreachable network before a session expires all the same. */
+  /** The longest wait for an unreachable network before a session expires anyway. */
   EXPIRY_MAX_WAIT_SECONDS: seconds.default(600),
-  /** Requests a second per API key; the burst is five times that. 0 switches the limit off. */
+  /** Requests per second per API key; the burst is five times that. 0 disables the limit. */
   RATE_LIMIT_PER_KEY: z.coerce.number().int().min(0).default(100),
-  /**
-   * Requests a second without a valid key, by client address; the burst is five times that. 0 switches the limit off.
-   */
+  /** Requests per second without a valid key, by client address; the burst is five times that. 0 disables the limit. */
   RATE_LIMIT_PER_ADDRESS: z.coerce.number().int().min(0).default(200),
-  /** Connections to the public port at a time; further ones are closed at once. */
+  /** Simultaneous connections to the public port; further ones are closed at once. */
   MAX_CONNECTIONS: z.coerce.number().int().min(1).default(25_000),
   ADMIN_PORT: port.optional(),
   ...rpcUrls,
@@ -197,13 +192,13 @@ const environment = z.object({
   /** JSON by network: `{"bsc":{"chain_id":"97","tokens":[{"coin":"USDT","address":"0x...","decimals":18}]}}`. */
   TEST_NETWORKS: jsonText.pipe(testNetworks).optional(),
   /**
-   * Units of a coin from which a second provider must report the same transfer, and call it final, before it counts.
-   * Unset: 100 on live networks with two providers of different hosts; 0: every payment.
+   * Amount in units of a coin from which a second provider must report the same transfer, and call it final, before it
+   * counts. Unset: 100 on live networks with two providers of different hosts; 0: every payment.
    */
   SECOND_SOURCE_FROM: z.string().regex(AMOUNT).optional(),
   SESSION_TTL_SECONDS: seconds.default(1800),
   RATE_PROVIDERS: list.pipe(z.array(z.enum(RATE_PROVIDERS)).min(1)).optional(),
-  /** Units of the coin for one unit of each currency. */
+  /** Units of the coin per unit of each currency. */
   RATE_STATIC: z
     .string()
     .default(
@@ -214,36 +209,35 @@ const environment = z.object({
   RATE_COINGECKO_URL: url.optional(),
   RATE_MAX_AGE_SECONDS: seconds.default(300),
   /**
-   * Currency in which the daily rates of the coins in the books are recorded. Unset: none are recorded by
-   * themselves.
+   * Currency of the daily rates that are recorded for the coins in the books. Unset: none are recorded automatically.
    */
   BOOK_RATES_CURRENCY: z.string().refine(isFiat, 'must be an ISO 4217 code such as EUR').optional(),
-  /** How often days without a rate are looked for. */
+  /** How often missing daily rates are requested. */
   BOOK_RATES_EVERY_SECONDS: seconds.default(600),
-  /** Decimals a converted amount is rounded up to. */
+  /** Decimals to which a converted amount is rounded up. */
   CONVERSION_DECIMALS: z.coerce.number().int().min(0).max(6).default(2),
-  /** Units of a coin; transfers below it never change a state. */
+  /** Units of a coin; smaller transfers never change a state. */
   DUST_LIMIT: z.string().regex(AMOUNT).default('0.01'),
   /**
-   * Confirmations on Ethereum below which no merchant's policy lets a payment count. More than 96 mean nothing: it is
-   * final by then.
+   * The fewest confirmations on Ethereum with which any merchant's policy lets a payment count. More than 96 have no
+   * effect: it is final by then.
    */
   ETHEREUM_MIN_CONFIRMATIONS: z.coerce.number().int().min(1).max(96).default(12),
   /**
-   * Units of a coin from which every payment on Ethereum waits for finality, whatever a merchant's policy says. 0:
-   * every payment.
+   * Amount in units of a coin from which every payment on Ethereum waits for finality, whatever a merchant's policy
+   * says. 0: every payment.
    */
   ETHEREUM_FINALIZED_FROM_MAX: z.string().regex(AMOUNT).default('10000'),
   CHANGE_DELAY_MINUTES: z.coerce.number().int().min(0).max(MAX_CHANGE_DELAY_MIN).default(0),
-  /** Of what is due, the most that a merchant's tolerance lets be missing. */
+  /** The largest share of the amount due that a merchant's tolerance may let be missing. */
   TOLERANCE_MAX_PERCENT: z.coerce.number().int().min(0).max(50).default(5),
-  /** Where the signer keeps its journal of payouts: outside `DATA_DIR`. Sandbox: `<DATA_DIR>-signer`. */
+  /** The directory of the signer's payout journal, outside `DATA_DIR`. Sandbox: `<DATA_DIR>-signer`. */
   SIGNER_JOURNAL_DIR: z
     .string()
     .min(1)
     .transform((path) => resolve(path))
     .optional(),
-  /** Socket of a signer that another user runs (`quittance signer`), and the file by which both know each other. */
+  /** Socket of a signer run by another user (`quittance signer`), and the file with their shared secret. */
   SIGNER_SOCKET: z.string().min(1).max(100).optional(),
   SIGNER_SECRET_FILE: z.string().min(1).optional(),
   /**
@@ -251,11 +245,11 @@ const environment = z.object({
    * production: nothing is paid out.
    */
   PAYOUT_LIMITS: jsonText.pipe(payoutLimits).optional(),
-  /** Payouts of one mode within an hour at most. */
+  /** The most payouts of one mode within an hour. */
   PAYOUTS_PER_HOUR: z.coerce.number().int().min(0).optional(),
   /**
-   * What is taken as evidence for a refund to another than who paid, comma-separated. Unset in production: nothing; the
-   * sandbox takes all.
+   * Evidence accepted for a refund to another address, comma-separated. Unset in production: none; the sandbox accepts
+   * all.
    */
   REFUND_CLAIMS: list.pipe(z.array(z.enum(EVIDENCE_KINDS))).optional(),
   /** How long an approved claim waits before it is paid, in live mode. Test mode does not wait. */
@@ -266,11 +260,11 @@ const environment = z.object({
     .max(30 * 86_400)
     .default(86_400),
   /**
-   * JSON list of what `quittance approver enroll` prints, and of passkeys: two of them, neither who proposed it, agree
-   * to what needs approval.
+   * JSON list of the output of `quittance approver enroll`, and of passkeys: two of them, neither the proposer, approve
+   * what needs approval.
    */
   PAYOUT_APPROVERS: jsonText.pipe(approvers).optional(),
-  /** A checkpoint of the ledger is signed after this many events, or when anything new is this old. */
+  /** A checkpoint of the event log is signed after this many events, or when anything new is this old. */
   AUDIT_CHECKPOINT_EVENTS: z.coerce.number().int().min(1).default(10_000),
   AUDIT_CHECKPOINT_SECONDS: seconds.default(60),
   /** A witness that cosigns checkpoints (c2sp.org/tlog-witness), without `/add-checkpoint`. */
@@ -281,48 +275,48 @@ const environment = z.object({
    */
   TREASURY_LIMITS: jsonText.pipe(treasuryLimits).optional(),
   /**
-   * JSON by network, for the native coin, fees included; what is not named has the defaults of
+   * JSON by network, for the native coin, fees included; unnamed networks use the defaults of
    * `src/domain/native-limits.ts`.
    */
   NATIVE_LIMITS: jsonText.pipe(z.partialRecord(z.enum(NETWORKS), nativeLimit)).optional(),
-  /** JSON by mode and network: the cold addresses that withdrawals may go to, `{"live":{"ethereum":["0x..."]}}`. */
+  /** JSON by mode and network: the cold addresses allowed for withdrawals, `{"live":{"ethereum":["0x..."]}}`. */
   WITHDRAWAL_ADDRESSES: jsonText.pipe(withdrawalAddresses).optional(),
-  /** Units of a coin at one collection address from which it is swept by itself; unset: on command only. */
+  /** Amount in units of a coin at which a collection address is swept automatically; unset: on command only. */
   SWEEP_FROM: z.string().regex(AMOUNT).optional(),
-  /** Seconds between two comparisons of books and chain; 0: on command only. */
+  /** Seconds between two comparisons of the books with the chain; 0: on command only. */
   RECONCILE_EVERY_SECONDS: z.coerce.number().int().min(0).default(3600),
-  /** Ethereum and BSC: how long a payout may be out without a block before its fee is raised on the same nonce. */
+  /** Ethereum and BSC: how long a payout may wait for a block before its fee is raised on the same nonce. */
   PAYOUT_BUMP_AFTER_SECONDS: seconds.default(90),
-  /** Gwei for a unit of gas above which EVM payouts wait. */
+  /** Gwei per unit of gas above which EVM payouts wait. */
   PAYOUT_MAX_GAS_GWEI: z.coerce.number().int().min(1).max(2_000).default(300),
   /** File with the operator's own list of exchange wallets: JSON by network, `{"ethereum":{"0x...":"Name"}}`. */
   EXCHANGE_WALLETS_FILE: z.string().optional(),
   /** Allows http and private addresses for webhooks. Sandbox: true. */
   WEBHOOK_ALLOW_INSECURE: flag.optional(),
   /**
-   * Canary payments: what `quittance merchant create --json` printed for a merchant of their own. Unset: none are made.
+   * Canary payments: the output of `quittance merchant create --json` for a separate merchant. Unset: none are made.
    */
   CANARY_MERCHANT_FILE: z.string().min(1).optional(),
-  /** Keystore of a wallet of their own, filled by hand with little. */
+  /** Keystore of a separate wallet, filled by hand with a small amount. */
   CANARY_KEYSTORE: z.string().min(1).optional(),
   CANARY_KEYSTORE_PASSPHRASE_FILE: z.string().min(1).optional(),
   CANARY_NETWORKS: list.pipe(z.array(z.enum(NETWORKS)).min(1)).optional(),
   CANARY_COIN: z.enum(COINS).default('USDT'),
   /** Units of the coin. */
   CANARY_AMOUNT: z.string().regex(AMOUNT).default('1'),
-  /** Units of the coin that may be paid within a day and not back, on each network. */
+  /** Units of the coin that may be paid within a day and not returned, per network. */
   CANARY_MAX_OUT: z.string().regex(AMOUNT).default('3'),
   CANARY_EVERY_SECONDS: seconds.default(3600),
-  /** Folder that the public status page and its file are written to; unset: none is. */
+  /** Folder for the public status page and its file; unset: none is written. */
   PUBLIC_STATUS_DIR: z
     .string()
     .min(1)
     .transform((path) => resolve(path))
     .optional(),
-  /** Folder or `s3://bucket/prefix` that the event log is sent to as it is written; unset: nowhere. */
+  /** Folder or `s3://bucket/prefix` to which the event log is shipped as it is written; unset: nowhere. */
   LOG_SHIPPING_TO: z.string().min(1).optional(),
   LOG_SHIPPING_EVERY_SECONDS: seconds.default(2),
-  /** Unset: that of AWS in the region. */
+  /** Unset: the AWS endpoint of the region. */
   LOG_SHIPPING_S3_ENDPOINT: url.optional(),
   LOG_SHIPPING_S3_REGION: z
     .string()
@@ -331,8 +325,8 @@ const environment = z.object({
   LOG_SHIPPING_S3_ACCESS_KEY_ID: z.string().min(1).optional(),
   LOG_SHIPPING_S3_SECRET_ACCESS_KEY: z.string().min(1).optional(),
   /**
-   * Folder that processes on shared servers put snapshots of their look-ups into and begin with; unset: look-ups are
-   * made of the event log.
+   * Folder in which processes on shared servers store snapshots of their look-ups, to start from; unset: look-ups are
+   * built from the event log.
    */
   LOOK_UP_SNAPSHOT_DIR: z
     .string()
@@ -340,7 +334,7 @@ const environment = z.object({
     .transform((path) => resolve(path))
     .optional(),
   LOOK_UP_SNAPSHOT_EVERY_SECONDS: seconds.default(21_600),
-  /** How long after its end the look-ups of a session move to the file of a month; unset: never. */
+  /** How long after its end the look-ups of a session move to the monthly archive file; unset: never. */
   LOOK_UP_ARCHIVE_AFTER_DAYS: z.coerce.number().int().min(1).max(36_500).optional(),
   HEADER_PREFIX: z
     .string()
@@ -372,7 +366,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   return { ...parsed.data, DATA_DIR: isAbsolute(dataDir) ? dataDir : resolve(dataDir) };
 }
 
-/** What is read beside the settings above: by the signer, by commands, and by tests. */
+/** Variables read in addition to the settings above: by the signer, by commands, and by tests. */
 const READ_ELSEWHERE = [
   ...['', 'TEST_'].flatMap((mode) =>
     ['MNEMONIC', 'KEYSTORE', 'KEYSTORE_PASSPHRASE', 'KEYSTORE_PASSPHRASE_FILE'].map((name) => `${mode}WALLET_${name}`),
@@ -384,16 +378,16 @@ const READ_ELSEWHERE = [
   ...['APPROVER_PASSPHRASE_FILE', 'CRASH_AT', 'SANDBOX_CHAINS', 'CI', 'FUZZ', 'NODE_OPTIONS'],
 ];
 const KNOWN: ReadonlySet<string> = new Set([...Object.keys(environment.shape), ...READ_ELSEWHERE]);
-/** Shorter names resemble too much that has nothing to do with us. */
+/** Shorter names resemble too many unrelated ones. */
 const MIN_RESEMBLING = 8;
 
 export interface UnknownSetting {
   readonly name: string;
-  /** The setting that was probably meant; null when none resembles it. */
+  /** The setting that was probably meant; null when none is similar. */
   readonly meant: string | null;
 }
 
-/** Variables that nobody reads. Of a whole environment only those with `meant` are about us. */
+/** Variables that nothing reads. In a complete environment only those with `meant` concern us. */
 export function unknownSettings(env: Readonly<Record<string, string | undefined>>): UnknownSetting[] {
   return Object.keys(env)
     .filter((name) => !KNOWN.has(name))
@@ -403,7 +397,7 @@ export function unknownSettings(env: Readonly<Record<string, string | undefined>
     }));
 }
 
-/** How many letters have to be put in, left out or changed. */
+/** The number of letters to insert, remove or change. */
 function distance(one: string, other: string): number {
   if (Math.abs(one.length - other.length) > 2) return Infinity;
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);

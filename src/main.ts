@@ -11,19 +11,19 @@ import type { JsonValue } from './ports/read-model.ts';
 import { armCrashPoints } from './runtime/util/crash-point.ts';
 import { messageOf } from './runtime/util/message-of.ts';
 
-/** The command line of the service. Sets the exit code; never throws. What a command does not need is not loaded. */
+/** The command line of the service. Sets the exit code; never throws. Loads only what a command needs. */
 export async function main(args: readonly string[]): Promise<void> {
   try {
     await createProgram(host()).parseAsync([...args], { from: 'user' });
   } catch (error) {
     const unforeseen = error instanceof Error && !FOR_OPERATORS.has(error.name);
     process.stderr.write(`${systemFault(error) ?? (unforeseen ? (error.stack ?? error.message) : messageOf(error))}\n`);
-    // Whatever was half started must not keep the process alive.
+    // A partial start must not keep the process alive.
     process.exit(1);
   }
 }
 
-/** Errors whose message says all that an operator needs; a stack would only hide it. */
+/** Errors whose message contains everything an operator needs; a stack would only distract. */
 const FOR_OPERATORS: ReadonlySet<string> = new Set([
   'AuthenticationError',
   'CannotOpen',
@@ -48,7 +48,7 @@ const FOR_OPERATORS: ReadonlySet<string> = new Set([
   'WrongChain',
 ]);
 
-/** What the programs of a merchant are tried with. */
+/** Tools for testing a merchant's programs. */
 const OF_MERCHANTS: Pick<CliHost, 'listen' | 'requests' | 'trigger'> = {
   listen: async ({ credentials, ...options }) => {
     const { readAccess, startListening } = await import('./composition/listen.ts');
@@ -131,7 +131,7 @@ function host(): CliHost {
   };
 }
 
-/** Starts and ends are lines of the log, so that two of them can be compared. */
+/** Starts and stops are logged, so that two of them can be compared. */
 async function runLogged(config: Config, log: Logger, start: () => Promise<{ close(): Promise<void> }>): Promise<void> {
   const { configurationSummary } = await import('./composition/configuration-summary.ts');
   log.info({ ...configurationSummary(config) }, 'the service starts');
@@ -170,7 +170,7 @@ const prepareLookUps = async (): Promise<JsonValue> => {
   }
 };
 
-/** A setting with a slip in its name would silently have no effect. */
+/** A setting with a misspelt name would silently have no effect. */
 function nameUnknownSettings(log: Logger): void {
   for (const { name, meant } of unknownSettings(process.env))
     if (meant !== null)
@@ -180,7 +180,7 @@ function nameUnknownSettings(log: Logger): void {
       );
 }
 
-/** The running service does it; when none runs, the data directory is opened for the one command. */
+/** The running service runs the command; without one, the data directory is opened for this command. */
 async function admin(command: string, given: AdminArguments): Promise<JsonValue> {
   const args = signed(given);
   if (command.startsWith('wallet.')) {
@@ -220,7 +220,7 @@ async function admin(command: string, given: AdminArguments): Promise<JsonValue>
   }
 }
 
-/** Whoever does not say who they are is recorded by their name on this machine. */
+/** An operator who gives no name is recorded by their user name on this machine. */
 const signed = (args: AdminArguments): AdminArguments =>
   args['actor'] === undefined && args['operator'] === undefined ? { ...args, actor: accountName() } : args;
 

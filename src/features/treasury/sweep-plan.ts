@@ -32,7 +32,7 @@ export interface SweepFilter {
   readonly minUnits: bigint;
 }
 
-/** Everything that collection addresses hold according to the ledger and that passes the filter. */
+/** Everything that collection addresses hold according to the event log and that passes the filter. */
 export async function* sweepCandidates(
   { readModel, sessions }: { readonly readModel: ReadModel; readonly sessions: SessionHandler },
   filter: SweepFilter,
