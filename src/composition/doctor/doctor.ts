@@ -3,7 +3,7 @@ import type { Log } from '../../ports/log.ts';
 import { fault, ok, warning, type Finding } from './finding.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 import { machineFindings, portFindings } from './machine-checks.ts';
-import { settingsFindings } from './settings-checks.ts';
+import { settingsFindings, wrongSetting } from './settings-checks.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 const RUNNING_MS = 2_000;
@@ -18,7 +18,7 @@ export async function diagnose(env: Environment): Promise<Finding[]> {
     config = readConfig(env);
   } catch (error) {
     if (!(error instanceof InvalidConfig)) throw error;
-    return error.message.split('\n').map((why) => fault('settings', why, 'change that setting'));
+    return error.message.split('\n').map(wrongSetting);
   }
   const running = await runningFindings(config);
   const isRunning = running.length > 0;

@@ -15,13 +15,14 @@ import { must } from '../../domain/must.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 const PORTS = ['PORT', 'OPS_PORT', 'ADMIN_PORT', 'CONSOLE_PORT'] as const;
 
+export const wrongSetting = (why: string): Finding =>
+  fault('settings', why, 'correct it: docs/operations.md lists what it accepts');
+
 /** Everything that follows from the settings alone. */
 export function settingsFindings(config: Config, env: Environment): Finding[] {
   const faults = productionFaults(config, env);
   return [
-    ...(faults.length === 0
-      ? [ok('settings', 'quittance serve accepts them')]
-      : faults.map((why) => fault('settings', why, 'change that setting'))),
+    ...(faults.length === 0 ? [ok('settings', 'quittance serve accepts them')] : faults.map(wrongSetting)),
     ...unknownFindings(env),
     ...attempt(
       'sealing-keys',
