@@ -57,7 +57,12 @@ export async function prepare(parts: TakeOverParts, lost: Lost, payment: SignedP
 
 /** The merchant's own words were lost with the refund. */
 const UNKNOWN_REQUEST = {
-  ...{ asked: null, reason: null, idempotencyStream: null, acknowledgedSender: true, claim: null, senders: {} },
+  asked: null,
+  reason: null,
+  idempotencyStream: null,
+  acknowledgedSender: true,
+  claim: null,
+  senders: {},
 };
 
 async function prepareRefund(
