@@ -11,13 +11,16 @@ export interface Refusal {
 export const textOfRefusal = ({ message, param }: Refusal): string =>
   param === undefined || message.startsWith(param) ? message : `${param}: ${message}`;
 
+export interface Refused {
+  readonly ok: false;
+  readonly refusal: Refusal;
+}
+
 /** A decider's answer: events to append (none for a repeated command), or the refusal. */
-export type Decision<Event> =
-  | { readonly ok: true; readonly events: readonly Event[] }
-  | { readonly ok: false; readonly refusal: Refusal };
+export type Decision<Event> = { readonly ok: true; readonly events: readonly Event[] } | Refused;
 
 export const accept = <Event>(...events: Event[]): Decision<Event> => ({ ok: true, events });
-export const refuse = (code: ErrorCode, message: string, param?: string): Decision<never> => ({
+export const refuse = (code: ErrorCode, message: string, param?: string): Refused => ({
   ok: false,
   refusal: param === undefined ? { code, message } : { code, message, param },
 });

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline, Readable } from 'node:stream';
 import { ERRORS, type ErrorCode } from '../domain/errors.ts';
-import type { Refusal } from '../domain/result.ts';
+import { refuse, type Refusal } from '../domain/result.ts';
 import type { RateDecision } from '../ports/rate-limiter.ts';
 import { errorUrl } from './error-url.ts';
 import { drainThen } from './request-body.ts';
@@ -27,7 +27,7 @@ export interface AnswerFile {
 }
 
 export const answer = (body: object): Answer => ({ ok: true, body });
-export const NOT_FOUND: Answer = { ok: false, refusal: { code: 'not_found', message: 'No such resource.' } };
+export const NOT_FOUND: Answer = refuse('not_found', 'No such resource.');
 
 const AUTHENTICATION_FAILED: Refusal = { code: 'authentication_failed', message: 'Authentication failed.' };
 export const UNAUTHENTICATED: Answer & { ok: false } = { ok: false, refusal: AUTHENTICATION_FAILED };

@@ -1,3 +1,4 @@
+import { refuse } from '../domain/result.ts';
 import type { RateDecision } from '../ports/rate-limiter.ts';
 import { POSITION_HEADER, type Answer } from './answer.ts';
 import { refusedField } from './validation.ts';
@@ -10,14 +11,16 @@ export const MAX_BODY_BYTES = 256 * 1024;
 /** A person has to look, so nothing changes within seconds. */
 const READ_ONLY_RETRY_SEC = 60;
 
-export const BODY_TOO_LARGE: Answer = {
-  ok: false,
-  refusal: { code: 'body_too_large', message: `The body must be at most ${MAX_BODY_BYTES} bytes.`, param: 'body' },
-};
-export const CONTENT_TYPE_MISSING: Answer = {
-  ok: false,
-  refusal: { code: 'unsupported_media_type', message: 'Content-Type must be application/json.', param: 'Content-Type' },
-};
+export const BODY_TOO_LARGE: Answer = refuse(
+  'body_too_large',
+  `The body must be at most ${MAX_BODY_BYTES} bytes.`,
+  'body',
+);
+export const CONTENT_TYPE_MISSING: Answer = refuse(
+  'unsupported_media_type',
+  'Content-Type must be application/json.',
+  'Content-Type',
+);
 export const IDEMPOTENCY_KEY_MALFORMED: Answer = refusedField(
   'Idempotency-Key',
   'must be sent once, with 1 to 255 printable ASCII characters',
@@ -30,10 +33,7 @@ export const READ_ONLY: Answer = {
   },
   retryAfterSec: READ_ONLY_RETRY_SEC,
 };
-export const SERVICE_UNAVAILABLE: Answer = {
-  ok: false,
-  refusal: { code: 'service_unavailable', message: 'The service cannot handle the request now.' },
-};
+export const SERVICE_UNAVAILABLE: Answer = refuse('service_unavailable', 'The service cannot handle the request now.');
 export const POSITION_MALFORMED: Answer = refusedField(
   POSITION_HEADER,
   'must be sent once, unchanged from an earlier answer',
@@ -46,10 +46,10 @@ export const BEHIND: Answer = {
   },
   retryAfterSec: 1,
 };
-export const INTERNAL_ERROR: Answer = {
-  ok: false,
-  refusal: { code: 'internal_error', message: 'The service failed. Whether the request took effect is unknown.' },
-};
+export const INTERNAL_ERROR: Answer = refuse(
+  'internal_error',
+  'The service failed. Whether the request took effect is unknown.',
+);
 
 export const rateLimited = (rate: RateDecision): Answer => ({
   ok: false,

@@ -1,3 +1,4 @@
+import { refuse } from '../domain/result.ts';
 import type { Answer } from './answer.ts';
 import type { RequestHeaders } from './request-headers.ts';
 
@@ -8,10 +9,7 @@ const refused = (
   code: 'invalid_request' | 'unsupported_media_type' | 'body_too_large',
   param: string,
   message: string,
-): Answer => ({
-  ok: false,
-  refusal: { code, message, param },
-});
+): Answer => refuse(code, message, param);
 
 /** The refusal that follows from the headers alone, before any byte of the body is read; null if there is none. */
 export function refuseBeforeReading(method: string, headers: RequestHeaders, maxBodyBytes: number): Answer | null {

@@ -1,3 +1,4 @@
+import { refuse } from '../domain/result.ts';
 import type { Scope, SignatureVersion } from '../domain/api-keys.ts';
 import type { AuthenticatedKey } from '../features/shared/merchant-api.ts';
 import type { Answer } from './answer.ts';
@@ -22,7 +23,7 @@ export function heldBackBy(
 export function scopeMissing({ restrictions }: AuthenticatedKey, needed: readonly Scope[]): Answer | null {
   const missing = needed.find((scope) => restrictions?.scopes?.has(scope) === false);
   if (missing === undefined) return null;
-  return { ok: false, refusal: { code: 'insufficient_scope', message: `This key lacks the scope ${missing}.` } };
+  return refuse('insufficient_scope', `This key lacks the scope ${missing}.`);
 }
 
 /** The scopes needed for the fields of a body; one without fields needs the operation's own scope. */
@@ -31,15 +32,12 @@ export function scopesOfFields({ scope, fieldScopes = {} }: Operation, body: obj
   return fields.length === 0 ? [scope] : [...new Set(fields.map((field) => fieldScopes[field] ?? scope))];
 }
 
-const VERSION_REQUIRED: Answer & { ok: false } = {
-  ok: false,
-  refusal: {
-    code: 'signature_version_required',
-    message: 'This key accepts version 2 signatures only.',
-    param: 'Signature-Version',
-  },
-};
-const ADDRESS_NOT_ALLOWED: Answer & { ok: false } = {
-  ok: false,
-  refusal: { code: 'address_not_allowed', message: 'This key may not be used from this address.' },
-};
+const VERSION_REQUIRED: Answer & { ok: false } = refuse(
+  'signature_version_required',
+  'This key accepts version 2 signatures only.',
+  'Signature-Version',
+);
+const ADDRESS_NOT_ALLOWED: Answer & { ok: false } = refuse(
+  'address_not_allowed',
+  'This key may not be used from this address.',
+);

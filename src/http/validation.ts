@@ -1,5 +1,5 @@
 import type { ZodType, z } from 'zod';
-import type { Refusal } from '../domain/result.ts';
+import { refuse, type Refusal } from '../domain/result.ts';
 import { must } from '../domain/must.ts';
 
 const MAX_PARAM_LENGTH = 200;
@@ -10,7 +10,7 @@ export type Validated<Value> =
 
 export const refusedField = (param: string, rule: string): { readonly ok: false; readonly refusal: Refusal } => {
   const named = param.slice(0, MAX_PARAM_LENGTH).toWellFormed();
-  return { ok: false, refusal: { code: 'invalid_request', message: `${named} ${rule}`, param: named } };
+  return refuse('invalid_request', `${named} ${rule}`, named);
 };
 
 /**

@@ -166,10 +166,7 @@ function chosenOf(
 }
 
 type Refused = Decision<never> & { ok: false };
-const refused = (message: string, param: string): Refused => ({
-  ok: false,
-  refusal: { code: 'invalid_request', message, param },
-});
+const refused = (message: string, param: string): Refused => refuse('invalid_request', message, param);
 
 function listFault(asked: readonly string[] | undefined, known: readonly string[], param: string): Refused | null {
   if (asked === undefined || (asked.every((one) => known.includes(one)) && new Set(asked).size === asked.length))

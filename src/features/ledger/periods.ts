@@ -1,3 +1,4 @@
+import { refuse } from '../../domain/result.ts';
 import { dayOf, monthOf } from '../../domain/calendar.ts';
 import type { PeriodClosed } from '../../domain/events/operations-events.ts';
 import type { Mode } from '../../domain/ids.ts';
@@ -50,10 +51,7 @@ export class LedgerPeriods {
       const sealed = await balances.period(mode, period);
       if (sealed) return { ok: true, value: sealed };
     }
-    return {
-      ok: false,
-      refusal: { code: 'conflict', message: 'facts of the month are still coming in; close it again' },
-    };
+    return refuse('conflict', 'facts of the month are still coming in; close it again');
   }
 
   async #read(mode: Mode, period: string) {
@@ -73,16 +71,10 @@ export class LedgerPeriods {
   }
 }
 
-const refused = (message: string): Outcome<never> => ({
-  ok: false,
-  refusal: { code: 'invalid_request', message, param: 'period' },
-});
+const refused = (message: string): Outcome<never> => refuse('invalid_request', message, 'period');
 function behindOnly(error: unknown): null {
   if (error instanceof StoreUnavailable) return null;
   throw error;
 }
 
-const behind = (): Outcome<never> => ({
-  ok: false,
-  refusal: { code: 'service_unavailable', message: 'the books are behind the event log; try again' },
-});
+const behind = (): Outcome<never> => refuse('service_unavailable', 'the books are behind the event log; try again');

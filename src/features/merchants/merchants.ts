@@ -1,3 +1,4 @@
+import { refuse, type Refused } from '../../domain/result.ts';
 import { UNRESTRICTED, type KeyRestrictions } from '../../domain/api-keys.ts';
 import type { MerchantChangeScheduled, MerchantPolicy } from '../../domain/events/merchant-events.ts';
 import type { ApiKeyId, MerchantId, Mode } from '../../domain/ids.ts';
@@ -15,7 +16,7 @@ import { readLogo } from './logo.ts';
 import type { ChangedBy, MerchantsDeps } from './merchants-deps.ts';
 import { newKey, type NewKey, type NewMerchant, type NewWebhookSecret } from './new-key.ts';
 import { overviewOf, type MerchantOverview, type WebhookOverview } from './overview.ts';
-import { addressFault, invalidHost, normalHost, noSuchMerchant, type Refused } from './refused.ts';
+import { addressFault, invalidHost, normalHost, noSuchMerchant } from './refused.ts';
 import { must } from '../../domain/must.ts';
 
 /**
@@ -223,8 +224,7 @@ export class Merchants {
   async setLogo(merchantId: MerchantId, image: string | null, by?: ChangedBy): Promise<Outcome<MerchantOverview>> {
     if (image === null) return this.#change(merchantId, { type: 'SetLogo', logo: null }, by);
     const read = readLogo(image);
-    if (!read.ok)
-      return { ok: false, refusal: { code: 'invalid_request', message: `logo ${read.why}`, param: 'logo' } };
+    if (!read.ok) return refuse('invalid_request', `logo ${read.why}`, 'logo');
     return this.#change(merchantId, { type: 'SetLogo', logo: read.logo }, by);
   }
 
@@ -326,7 +326,7 @@ export class Merchants {
     if (url === null) return { ok: true, value: null };
     const vetted = this.#deps.vetWebhookUrl(url);
     if (vetted.ok) return { ok: true, value: vetted.url };
-    return { ok: false, refusal: { code: 'invalid_request', message: `${param} ${vetted.reason}`, param } };
+    return refuse('invalid_request', `${param} ${vetted.reason}`, param);
   }
 }
 

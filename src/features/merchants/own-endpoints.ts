@@ -1,3 +1,4 @@
+import { refuse } from '../../domain/result.ts';
 import type { MerchantId } from '../../domain/ids.ts';
 import type { Idempotency } from '../shared/idempotency.ts';
 import type { Caller, Outcome } from '../shared/merchant-api.ts';
@@ -90,7 +91,7 @@ type Change = (by: ChangedBy) => Promise<Outcome<MerchantOverview>>;
 
 const endpointsOf = ({ webhook, further_webhooks: further }: MerchantOverview): readonly WebhookOverview[] =>
   webhook ? [webhook, ...further] : further;
-const noSuchEndpoint: Outcome<never> = { ok: false, refusal: { code: 'not_found', message: 'no such endpoint' } };
+const noSuchEndpoint: Outcome<never> = refuse('not_found', 'no such endpoint');
 const byOf = (caller: Caller): ChangedBy => ({
   actor: `merchant:${caller.merchantId}`,
   correlationId: caller.requestId,

@@ -1,22 +1,14 @@
+import { refuse, type Refused } from '../../domain/result.ts';
 import type { KeyRestrictions } from '../../domain/api-keys.ts';
 import { parseAddressList } from '../../runtime/util/address-list.ts';
-import type { Outcome } from '../shared/merchant-api.ts';
 
-export type Refused = Outcome<never> & { readonly ok: false };
+export const noSuchMerchant: Refused = refuse('not_found', 'no such merchant');
 
-export const noSuchMerchant: Refused = {
-  ok: false,
-  refusal: { code: 'not_found', message: 'no such merchant' },
-};
-
-export const invalidHost: Refused = {
-  ok: false,
-  refusal: {
-    code: 'invalid_request',
-    message: 'host must be a host name such as shop.example, without scheme, port or path',
-    param: 'host',
-  },
-};
+export const invalidHost: Refused = refuse(
+  'invalid_request',
+  'host must be a host name such as shop.example, without scheme, port or path',
+  'host',
+);
 
 /** The host as URLs normalise it (lower case, punycode); null if the text is anything other than a host. */
 export function normalHost(text: string): string | null {
@@ -28,5 +20,5 @@ export function addressFault({ addresses = [] }: Partial<KeyRestrictions>): Refu
   const list = parseAddressList(addresses);
   if (!('invalid' in list)) return null;
   const message = `addresses: ${list.invalid} is no IPv4 or IPv6 address or CIDR range, such as 203.0.113.7 or 2001:db8::/32`;
-  return { ok: false, refusal: { code: 'invalid_request', message, param: 'addresses' } };
+  return refuse('invalid_request', message, 'addresses');
 }

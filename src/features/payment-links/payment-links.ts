@@ -1,3 +1,4 @@
+import { refuse } from '../../domain/result.ts';
 import { base32, parsePaymentLinkId, type ApiKeyId, type PaymentLinkId, type SessionId } from '../../domain/ids.ts';
 import type { PaymentLinkTerms, UseOutcome } from '../../domain/events/payment-link-events.ts';
 import { paymentLinkStream } from '../../domain/streams.ts';
@@ -115,14 +116,7 @@ export class PaymentLinks implements PayerLinks {
     const { random, rates } = this.#deps;
     const { currency } = input;
     if (!isCoin(currency) && !rates.mayQuote(currency))
-      return {
-        ok: false,
-        refusal: {
-          code: 'invalid_request',
-          message: `this installation has no exchange rate from ${currency}`,
-          param: 'currency',
-        },
-      };
+      return refuse('invalid_request', `this installation has no exchange rate from ${currency}`, 'currency');
     const linkId = `pl_${base32(random.bytes(ID_BYTES)).slice(0, ID_LENGTH)}` as PaymentLinkId;
     return this.#tell(
       linkId,
@@ -344,8 +338,5 @@ interface Acting {
   readonly correlationId: string;
 }
 
-const PLACE_LOST = {
-  ok: false,
-  refusal: { code: 'conflict', message: 'the reserved place of the payment was released meanwhile' },
-} as const;
-const NOT_FOUND = { ok: false, refusal: { code: 'not_found', message: 'no such payment link' } } as const;
+const PLACE_LOST = refuse('conflict', 'the reserved place of the payment was released meanwhile');
+const NOT_FOUND = refuse('not_found', 'no such payment link');

@@ -1,3 +1,4 @@
+import { refuse } from '../../domain/result.ts';
 import { hash } from 'node:crypto';
 import type { ActionTaken, Grant, Identity, PasskeyAdded, SignIn } from '../../domain/events/person-events.ts';
 import { base32 } from '../../domain/ids.ts';
@@ -164,7 +165,7 @@ export class People {
     if (!done.ok) return done;
     if (this.directory.byIdentity(identity) !== personId) {
       const message = 'the same somebody came in under another name at this very moment: sign in again';
-      return { ok: false, refusal: { code: 'conflict', message, param: 'name' } };
+      return refuse('conflict', message, 'name');
     }
     return { ok: true, value: { token } };
   }

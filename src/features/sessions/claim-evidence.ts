@@ -2,7 +2,7 @@ import { MAX_TEST_COINS, type ClaimEvidence } from '../../domain/claims.ts';
 import type { Mode } from '../../domain/ids.ts';
 import { formatAmount } from '../../domain/money.ts';
 import { addressFamilyOf, type Network } from '../../domain/networks.ts';
-import type { Refusal } from '../../domain/result.ts';
+import { refuse, type Refusal } from '../../domain/result.ts';
 import type { Random } from '../../ports/random.ts';
 import type { Senders } from '../../ports/senders.ts';
 import { base58, fromBase58 } from '../../runtime/util/base58.ts';
@@ -97,7 +97,5 @@ function isNobodys(network: Network, payee: string): boolean {
   }
 }
 
-export const invalid = (param: string, message: string): { readonly ok: false; readonly refusal: Refusal } => ({
-  ok: false,
-  refusal: { code: 'invalid_request', message, param },
-});
+export const invalid = (param: string, message: string): { readonly ok: false; readonly refusal: Refusal } =>
+  refuse('invalid_request', message, param);

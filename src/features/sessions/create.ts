@@ -1,3 +1,4 @@
+import { refuse } from '../../domain/result.ts';
 import type { RateLock } from '../../domain/events/coin-events.ts';
 import type { PaymentOption, SessionCreated } from '../../domain/events/session-events.ts';
 import type { SessionPersonalData } from '../../domain/events/session-personal-data.ts';
@@ -44,7 +45,7 @@ export async function createSession(
   input: CreateSessionInput,
 ): Promise<Outcome<SessionState>> {
   const merchant = deps.merchants.settings(caller.merchantId);
-  if (!merchant) return { ok: false, refusal: { code: 'authentication_failed', message: 'unknown merchant' } };
+  if (!merchant) return refuse('authentication_failed', 'unknown merchant');
   const requestHash = deps.ids.requestHash(canonicalJson(normalCreate(input)));
   const admission = await deps.idempotency.admit(caller, 'create', requestHash, () => '');
   if (!admission.ok) return admission;

@@ -1,3 +1,4 @@
+import { refuse } from '../../domain/result.ts';
 import { COIN_MAX_DECIMALS } from '../../domain/currencies.ts';
 import type { RateLock } from '../../domain/events/coin-events.ts';
 import { amountOf, convertForPayer, isCoin, MAX_UNITS, type Coin } from '../../domain/money.ts';
@@ -56,20 +57,8 @@ export async function otherPrice(
   return other.ok && other.value.rateLock ? { ...other.value, rateLock: other.value.rateLock } : null;
 }
 
-const tooLarge = ({ amount, currency }: CreateSessionInput, coin: Coin): Refused => ({
-  ok: false,
-  refusal: {
-    code: 'invalid_request',
-    message: `amount must be smaller: ${amount} ${currency} is 10^12 ${coin} or more`,
-    param: 'amount',
-  },
-});
+const tooLarge = ({ amount, currency }: CreateSessionInput, coin: Coin): Refused =>
+  refuse('invalid_request', `amount must be smaller: ${amount} ${currency} is 10^12 ${coin} or more`, 'amount');
 
-const noRateEver = ({ currency }: CreateSessionInput, coin: Coin): Refused => ({
-  ok: false,
-  refusal: {
-    code: 'invalid_request',
-    message: `currency: this installation has no exchange rate from ${currency} to ${coin}`,
-    param: 'currency',
-  },
-});
+const noRateEver = ({ currency }: CreateSessionInput, coin: Coin): Refused =>
+  refuse('invalid_request', `currency: this installation has no exchange rate from ${currency} to ${coin}`, 'currency');

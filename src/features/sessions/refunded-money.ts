@@ -1,3 +1,4 @@
+import { refuse } from '../../domain/result.ts';
 import { COIN_MAX_DECIMALS } from '../../domain/currencies.ts';
 import { amountOf, convertRoundingDown, formatAmount, isCoin, least, type Coin } from '../../domain/money.ts';
 import { depositTransactionId } from '../../../projections/sessions/transaction-id.ts';
@@ -43,10 +44,7 @@ export function refundedMoney(input: RefundInput, { context }: SessionState): Ou
   return invalid('amount.currency', `amount.currency must be the coin paid (${coin})${orders}`);
 }
 
-const invalid = (param: string, message: string): Outcome<never> => ({
-  ok: false,
-  refusal: { code: 'invalid_request', message, param },
-});
+const invalid = (param: string, message: string): Outcome<never> => refuse('invalid_request', message, param);
 
 /** Undefined if the session has no such deposit. */
 const depositNamed = ({ created, deposits }: SessionContext, transactionId: string): string | undefined =>

@@ -1,3 +1,4 @@
+import { refuse } from '../../domain/result.ts';
 import type { Mode, RefundId, SessionId, TransactionId } from '../../domain/ids.ts';
 import { amountOf, type Coin } from '../../domain/money.ts';
 import { tokenOf, type Network, type NetworkSettings } from '../../domain/networks.ts';
@@ -109,20 +110,13 @@ export function claimIn(
 ): Outcome<TransactionId> | null {
   if (claimId === undefined) return null;
   if (transactionId !== undefined)
-    return {
-      ok: false,
-      refusal: {
-        code: 'invalid_request',
-        message: 'transaction_id cannot be combined with claim_id, which already names a deposit',
-        param: 'transaction_id',
-      },
-    };
+    return refuse(
+      'invalid_request',
+      'transaction_id cannot be combined with claim_id, which already names a deposit',
+      'transaction_id',
+    );
   const claim = Object.hasOwn(context.claims, claimId) ? context.claims[claimId] : undefined;
-  if (!claim)
-    return {
-      ok: false,
-      refusal: { code: 'invalid_request', message: 'claim_id is not a claim of this session', param: 'claim_id' },
-    };
+  if (!claim) return refuse('invalid_request', 'claim_id is not a claim of this session', 'claim_id');
   return { ok: true, value: depositTransactionId(createdOf(context).sessionId, claim.filed.depositKey) };
 }
 
@@ -188,11 +182,7 @@ function repeatsAnother(
   });
 }
 
-const MAY_BE_REPLAY = {
-  ok: false,
-  refusal: {
-    code: 'service_unavailable',
-    message:
-      'The same refund was requested within the last ten minutes, and spent nonces have been lost since: try again later with the same key.',
-  },
-} as const;
+const MAY_BE_REPLAY = refuse(
+  'service_unavailable',
+  'The same refund was requested within the last ten minutes, and spent nonces have been lost since: try again later with the same key.',
+);

@@ -1,3 +1,4 @@
+import { refuse } from '../../domain/result.ts';
 import { contactLink } from '../../domain/contact.ts';
 import { addressFamilyOf } from '../../domain/networks.ts';
 import { base32, parseSessionId, type Mode, type RefundId, type SessionId } from '../../domain/ids.ts';
@@ -239,7 +240,7 @@ export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerCla
   }
 }
 
-const notFound = { ok: false, refusal: { code: 'not_found', message: 'no such resource' } } as const;
+const notFound = refuse('not_found', 'no such resource');
 
 /** The command metadata of a merchant's request. */
 function commandContext(caller: Caller) {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { RequestAccepted, RequestAnswered } from '../../domain/events/operations-events.ts';
-import type { Refusal } from '../../domain/result.ts';
+import { refuse, type Refusal } from '../../domain/result.ts';
 import { idempotencyStream } from '../../domain/streams.ts';
 import { toSec } from '../../ports/clock.ts';
 import type { AppendResult, EventStore, RecordedEvent } from '../../ports/event-store.ts';
@@ -123,26 +123,15 @@ export class Idempotency {
   #compare(known: RequestAccepted['data'], operation: string, requestHash: string, stream: string): Admission {
     if (known.operation === operation && known.requestHash === requestHash)
       return { ok: true, givenId: known.givenId, stream, repeated: true };
-    return {
-      ok: false,
-      refusal: {
-        code: 'idempotency_conflict',
-        message: 'Idempotency-Key was used with another request',
-        param: 'Idempotency-Key',
-      },
-    };
+    return refuse('idempotency_conflict', 'Idempotency-Key was used with another request', 'Idempotency-Key');
   }
 }
 
-const UNFINISHED: Outcome<never> = {
-  ok: false,
-  refusal: {
-    code: 'idempotency_conflict',
-    message:
-      'the first request with this Idempotency-Key was interrupted; check what it did, then continue with a new key',
-    param: 'Idempotency-Key',
-  },
-};
+const UNFINISHED: Outcome<never> = refuse(
+  'idempotency_conflict',
+  'the first request with this Idempotency-Key was interrupted; check what it did, then continue with a new key',
+  'Idempotency-Key',
+);
 
 const asRepeated = <Value>(outcome: Outcome<Value>): Outcome<Value> =>
   outcome.ok ? { ...outcome, repeated: true } : outcome;

@@ -1,3 +1,4 @@
+import { refuse } from '../../domain/result.ts';
 import type { KeyObject } from 'node:crypto';
 import type { MerchantId, Mode } from '../../domain/ids.ts';
 import { decodeCursor, encodeCursor, type CursorScope } from './list-cursor.ts';
@@ -38,10 +39,7 @@ export interface Listing<ListedRow> {
   readonly pagination: PagePagination | CursorPagination;
 }
 
-export const refused = (param: string, message: string): Outcome<never> => ({
-  ok: false,
-  refusal: { code: 'invalid_request', message, param },
-});
+export const refused = (param: string, message: string): Outcome<never> => refuse('invalid_request', message, param);
 
 /** Where the cursor stands; null for the empty one, with which a walk begins. */
 export function placeOf(key: KeyObject, scope: CursorScope, cursor: string): Outcome<number | null> {

@@ -1,6 +1,6 @@
 import type { UnmatchedTransfer } from '../../domain/events/transfer-events.ts';
 import type { Mode, SessionId } from '../../domain/ids.ts';
-import { refuse, type Refusal } from '../../domain/result.ts';
+import { refuse, type Refused } from '../../domain/result.ts';
 import { sessionStream, transferStream } from '../../domain/streams.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
@@ -44,7 +44,7 @@ export interface FoundTransfer {
 /** The result of a decision. */
 export type InboxOutcome =
   | { readonly ok: true; readonly state: TransferState; readonly notes: readonly string[] }
-  | { readonly ok: false; readonly refusal: Refusal };
+  | Refused;
 
 interface Order {
   readonly by: Omit<By, 'nowSec'>;
@@ -52,10 +52,7 @@ interface Order {
   readonly dryRun: boolean;
 }
 
-const conflict = (message: string): InboxOutcome => ({
-  ok: false,
-  refusal: (refuse('conflict', message) as { refusal: Refusal }).refusal,
-});
+const conflict = (message: string): InboxOutcome => refuse('conflict', message);
 
 /**
  * Operators' decisions about unmatched transfers. Each is first recorded in the transfer's own stream, then carried

@@ -1,3 +1,4 @@
+import { refuse } from '../../domain/result.ts';
 import type { KeyObject } from 'node:crypto';
 import type { NotificationId } from '../../domain/ids.ts';
 import { decidedAtMs } from '../../domain/notifications.ts';
@@ -54,11 +55,7 @@ export async function feedPage(
 ): Promise<Outcome<FeedPage>> {
   const scope: CursorScope = { list: 'events', merchantId: reader.merchantId, mode: reader.mode, filters: {} };
   const from = request.cursor ? decodeCursor(cursorKey, scope, request.cursor) : 0;
-  if (from === null)
-    return {
-      ok: false,
-      refusal: { code: 'invalid_request', message: 'the cursor does not belong to this feed', param: 'cursor' },
-    };
+  if (from === null) return refuse('invalid_request', 'the cursor does not belong to this feed', 'cursor');
   await servedRows();
   const prefix = feedPrefix(reader);
   const isFiltered =

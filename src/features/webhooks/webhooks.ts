@@ -1,3 +1,4 @@
+import { refuse } from '../../domain/result.ts';
 import type { KeyObject } from 'node:crypto';
 import { isOfDelivery } from '../../domain/events/of-streams.ts';
 import type { NotificationId, SessionId } from '../../domain/ids.ts';
@@ -40,7 +41,7 @@ export interface MerchantWebhooksDeps {
   readonly servedRows: ServedRows;
 }
 
-const notFound: Outcome<never> = { ok: false, refusal: { code: 'not_found', message: 'no such delivery' } };
+const notFound: Outcome<never> = refuse('not_found', 'no such delivery');
 
 /** A merchant's view of its webhooks. Anything that is not the caller's is `not_found` or null. */
 export class MerchantWebhooks {
@@ -111,11 +112,7 @@ export class MerchantWebhooks {
   async replay(caller: Caller, range: ReplayRange): Promise<Outcome<{ readonly requested: number }>> {
     // Before the idempotency key is recorded, so that a caller refused here can retry with it.
     const isServed = await this.#deps.servedRows().then(() => true, isUnavailable);
-    if (!isServed)
-      return {
-        ok: false,
-        refusal: { code: 'service_unavailable', message: 'the list of deliveries is being rebuilt; try again' },
-      };
+    if (!isServed) return refuse('service_unavailable', 'the list of deliveries is being rebuilt; try again');
     return this.#deps.idempotency.once(caller, {
       operation: 'webhook.replay',
       requestHash: JSON.stringify([range.fromSec, range.toSec ?? null, range.onlyUndelivered]),
@@ -128,7 +125,7 @@ export class MerchantWebhooks {
     const rows = await rowsToReplay(this.#deps.readModel, caller, range);
     if (rows === null) {
       const message = `more than ${MAX_REPLAY} deliveries; choose a shorter range`;
-      return { ok: false, refusal: { code: 'invalid_request', message, param: 'created_from' } };
+      return refuse('invalid_request', message, 'created_from');
     }
     // Sequential, because the order of the requests in the event log is the order of the attempts.
     for (const row of rows) await this.#request(caller, row.notificationId, true);
@@ -216,10 +213,7 @@ export class MerchantWebhooks {
       return result.ok ? { ok: true, value: result.state } : result;
     } catch (error) {
       if (error instanceof ConcurrencyExhausted)
-        return {
-          ok: false,
-          refusal: { code: 'conflict', message: 'the delivery is being attempted right now; try again' },
-        };
+        return refuse('conflict', 'the delivery is being attempted right now; try again');
       throw error;
     }
   }

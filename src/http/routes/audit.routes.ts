@@ -1,3 +1,4 @@
+import { refuse } from '../../domain/result.ts';
 import { parseSessionId, type SessionId } from '../../domain/ids.ts';
 import { AuditTreeBehind } from '../../ports/audit.ts';
 import type { AuditRecords, SessionProof } from '../../features/audit/records.ts';
@@ -96,13 +97,10 @@ const getSessionProofOperation = {
   example: { response: PROOF },
 } as const satisfies Operation;
 
-const BEHIND: Answer = {
-  ok: false,
-  refusal: {
-    code: 'service_unavailable',
-    message: 'The event log is still being read after a start. Nothing is wrong.',
-  },
-};
+const BEHIND: Answer = refuse(
+  'service_unavailable',
+  'The event log is still being read after a start. Nothing is wrong.',
+);
 
 export function auditRoutes(api: AuditApi): Route[] {
   return [
