@@ -14,6 +14,7 @@ import type {
   OutgoingSigner,
   Signature,
   SignedPayment,
+  SignerVerdict,
   SigningRequest,
 } from '../../../../src/ports/outgoing-signer.ts';
 import { moveExecutor, type MoveExecutor } from '../../../../src/features/payouts/moves/records.ts';
@@ -56,6 +57,7 @@ class Stage {
   fateOf: (order: OutgoingTransaction) => Fate = () => this.fate;
   check: (order: OutgoingTransaction) => PreCheck = () => ({ kind: 'ready' });
   sign: (request: SigningRequest) => Signature = signed;
+  verdict: SignerVerdict = { ok: true };
   journalFault: string | null = null;
   /** Of the transfer that a return pays back. */
   deposit: Pick<DepositState, 'status' | 'revertedAtSec'> = { status: 'final' };
@@ -91,7 +93,7 @@ class Stage {
     } as unknown as OutgoingChain;
     Object.defineProperty(chain, 'bumpAfterMs', { get: () => this.bumpAfterMs });
     const signer = {
-      check: () => Promise.resolve({ ok: true }),
+      check: () => Promise.resolve(this.verdict),
       sign: (request: SigningRequest) => Promise.resolve(this.sign(request)),
       release: () => Promise.resolve({ ok: true }),
       signedAfter: () => Promise.resolve({ payments: [] }),
@@ -200,6 +202,23 @@ describe('a sweep that landed while its gas is not written down', () => {
     await stage.executor.round();
     later.mockRestore();
     expect(await open()).toEqual(['gas']);
+  });
+});
+
+describe('gas for an address that the signer sees empty', () => {
+  it('waits, since a provider that lags does not show the money yet, and is given once it does', async () => {
+    const { data } = requested('gas', '0.002');
+    const ends = { fromAddress: TREASURY, toAddress: data.fromAddress, forMoveId: 'swp' } as const;
+    const gasSigned = async () => (await stage.executor.context()).moves['gas']?.signed.map(({ txHash }) => txHash);
+    stage.fate = { kind: 'pending', inBlock: true };
+    stage.verdict = { ok: false, kind: 'later', code: 'nothing_to_sweep', message: 'it holds nothing to sweep' };
+    await stage.request({ type: 'RequestMove', kind: 'gas_top_up', data: { ...data, coin: 'ETH', ...ends } });
+    await stage.executor.round();
+    expect(await gasSigned()).toEqual([]);
+    expect(stage.executor.waiting).toMatchObject([{ moveId: 'gas', reason: 'insufficient_funds' }]);
+    stage.verdict = { ok: true };
+    stage.sign = () => ({ ok: true, txHash: '0xg1', signedBytes: 'gas', journal: { seq: 2, hash: 'h2' } });
+    await expect.poll(async () => (await stage.executor.round(), gasSigned())).toEqual(['0xg1']);
   });
 });
 
