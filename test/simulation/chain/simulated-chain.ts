@@ -33,6 +33,8 @@ const HISTORY = 2_000;
 export abstract class SimulatedChain<Signed = unknown, Receipt = unknown> {
   readonly options: ChainOptions;
   price: bigint;
+  /** To which it comes back. */
+  lastingPrice: bigint;
   /** Whether blocks come. */
   isHalted = false;
   isPaused = false;
@@ -44,6 +46,8 @@ export abstract class SimulatedChain<Signed = unknown, Receipt = unknown> {
   readonly submitted = new Map<string, PoolTransaction<Signed>>();
   /** Told of each transaction of an account of ours that a node takes. */
   readonly onSubmitted: ((transaction: PoolTransaction<unknown>) => void)[] = [];
+  /** Payments that any block ever took. */
+  paymentsLanded = 0;
   /** Told of each question that a provider is asked. */
   readonly onAsked: (() => void)[] = [];
   readonly #scheduler: Scheduler;
@@ -58,6 +62,7 @@ export abstract class SimulatedChain<Signed = unknown, Receipt = unknown> {
   constructor(options: ChainOptions, scheduler: Scheduler, prng: Prng) {
     this.options = options;
     this.price = options.usualPrice;
+    this.lastingPrice = options.usualPrice;
     this.#scheduler = scheduler;
     this.#prng = prng;
     for (let block = 0; block <= options.finality + 2; block += 1)
@@ -125,6 +130,11 @@ export abstract class SimulatedChain<Signed = unknown, Receipt = unknown> {
     return (
       this.#blocksOf.get(txHash)?.find((block) => block.number <= height && branch[block.number] === block) ?? null
     );
+  }
+
+  /** Whether a block of this hash, on any branch, held the transaction. */
+  everHeld(txHash: string, blockHash: string): boolean {
+    return this.#blocksOf.get(txHash)?.some(({ hash: held }) => held === blockHash) ?? false;
   }
 
   /** A transfer of somebody whose account is no concern of this model. Answers its hash. */
@@ -231,6 +241,7 @@ export abstract class SimulatedChain<Signed = unknown, Receipt = unknown> {
       if (!done) continue;
       logs += done.movements.length;
       included.push(done);
+      if (transaction.signed === null && !isFunding(transaction)) this.paymentsLanded += 1;
       this.pool.delete(transaction.txHash);
       this.#blocksOf.set(transaction.txHash, [...(this.#blocksOf.get(transaction.txHash) ?? []), block]);
     }

@@ -8,10 +8,19 @@ const BALANCES = 'ledger-balances@4';
 const SUMS = 'ledger-sums@4';
 const SESSIONS = 'session-view@';
 
-/** Units of 10^-6, also below zero. */
-const unitsOf = (amount: unknown): bigint => {
+const COINS = ['USDT', 'USDC'] as const;
+/** By its name in the books. */
+const NATIVE = {
+  ethereum: { coin: 'ETH', decimals: 18 },
+  bsc: { coin: 'BNB', decimals: 18 },
+  tron: { coin: 'TRX', decimals: 6 },
+  solana: { coin: 'SOL', decimals: 9 },
+} as const;
+
+/** Units of the last decimal, also below zero. */
+const unitsOf = (amount: unknown, decimals = 6): bigint => {
   const [, sign, whole, part = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(String(amount))!;
-  const units = BigInt(whole! + part.padEnd(6, '0').slice(0, 6));
+  const units = BigInt(whole! + part.padEnd(decimals, '0').slice(0, decimals));
   return sign === '-' ? -units : units;
 };
 
@@ -25,9 +34,8 @@ export function judgeBooks(world: World, sessions: readonly SeenSession[], facts
     if (Number(row['sum']) !== 0) faults.push(`debits and credits of ${key} differ by ${textOf(row['sum'])}`);
   }
   const addresses = new Set(sessions.flatMap((session) => [...session.addresses]));
-  const isReconciled = facts.some(({ type }) => type === 'TreasuryReconciled');
-  for (const [network, { chain, treasury: account }] of world.chains)
-    for (const coin of ['USDT', 'USDC'] as const) {
+  for (const [network, { chain }] of world.chains)
+    for (const coin of COINS) {
       const onChain = [...addresses].reduce(
         (sum, address) => sum + chain.valueAt(`${TOKENS[network][coin]}/${address}`, chain.view),
         0n,
@@ -39,13 +47,25 @@ export function judgeBooks(world: World, sessions: readonly SeenSession[], facts
         faults.push(
           `the addresses given out hold ${onChain} units of ${coin} on ${network}, and the books say ${booked}`,
         );
-      const treasury = tables.get(BALANCES)?.get(`test/assets:treasury/${network}/${coin}`)?.['balance'];
-      const held = chain.valueAt(`${TOKENS[network][coin]}/${account}`, chain.view);
-      if (isReconciled && treasury !== undefined && unitsOf(treasury) > held)
-        faults.push(`the treasury holds ${held} units of ${coin} on ${network}, and the books say ${textOf(treasury)}`);
     }
-  faults.push(...judgeStatuses(world, sessions));
-  return faults;
+  return [...faults, ...judgeTreasuries(world, facts), ...judgeStatuses(world, sessions)];
+}
+
+/** The books of a treasury hold no more than its account, in every coin. */
+function judgeTreasuries(world: World, facts: readonly Fact[]): string[] {
+  if (!facts.some(({ type }) => type === 'TreasuryReconciled')) return [];
+  const balances = world.disk.rowsOf(0).tables.get(BALANCES);
+  return [...world.chains].flatMap(([network, { chain, treasury }]) => {
+    const native = { ...NATIVE[network], asset: 'native' };
+    const assets = [native, ...COINS.map((coin) => ({ coin, decimals: 6, asset: TOKENS[network][coin] }))];
+    return assets.flatMap(({ coin, decimals, asset }) => {
+      const booked = balances?.get(`test/assets:treasury/${network}/${coin}`)?.['balance'];
+      const held = chain.valueAt(`${asset}/${treasury}`, chain.view);
+      return booked !== undefined && unitsOf(booked, decimals) > held
+        ? [`the treasury holds ${held} units of ${coin} on ${network}, and the books say ${textOf(booked)}`]
+        : [];
+    });
+  });
 }
 
 /** Look-ups say of each session what its events say. */

@@ -97,7 +97,7 @@ export class Oracle {
     );
     if (revision !== (this.#lengths.get(stream) ?? 0)) this.found(`${stream} has a gap before ${revision}`);
     this.#lengths.set(stream, revision + 1);
-    const unreasonable = whyUnreasonable(this.#world, fact);
+    const unreasonable = whyUnreasonable(this.#world, fact, this.facts);
     if (unreasonable !== null) this.found(`${stream}/${revision} ${type}: ${unreasonable}`);
     const named = namedNonce(fact);
     const holder = named && (this.#nonces.get(named.nonce) ?? named.payment);
@@ -129,6 +129,8 @@ export class Oracle {
       );
       if (fault !== null) this.found(`${where}: ${fault}`);
     }
+    if ((type === 'DepositDetected' || type === 'DepositConfirmed') && !this.#isOfSomeBranch(data))
+      this.found(`${where}: block ${String(data['blockHash'])} never held ${String(data['depositKey'])}`);
     if (type === 'DepositReverted') {
       const landed = this.#landedAs(String(data['depositKey']));
       if (landed && committedMs - landed.block.minedMs > REVERT_MS)
@@ -161,6 +163,12 @@ export class Oracle {
   #replacedMs(deposit: SeenDeposit | undefined): number {
     const chain = deposit && this.#world.chains.get(deposit.network as ModelledNetwork)?.chain;
     return chain?.view.branch[deposit!.blockNumber]?.minedMs ?? Infinity;
+  }
+
+  /** Whether the block that an event names ever held its transfer. */
+  #isOfSomeBranch({ depositKey, blockHash }: Fact['data']): boolean {
+    const [network, txHash = ''] = String(depositKey).split(':');
+    return this.#world.chains.get(network as ModelledNetwork)?.chain.everHeld(txHash, String(blockHash)) ?? false;
   }
 
   #landedAs(depositKey: string): Landed | null {

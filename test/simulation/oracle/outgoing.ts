@@ -110,16 +110,45 @@ export function unfinishedMoves(facts: readonly Fact[]): string[] {
     .map(({ type, data }) => `${String(data['moveId'])} (${type}) never ended`);
 }
 
-/** The value of a nonce account that a signed payment names; null for anything else. */
+const hasEnded = (facts: readonly Fact[], moveId: unknown): boolean =>
+  facts.some(({ type, data }) => /^Sweep(Completed|Failed)$/.test(type) && data['moveId'] === moveId);
+
+const DONE = /^(RefundPayoutLanded|(Sweep|GasTopUp|NonceAccount|Return|Withdrawal)Completed)$/;
+
+/** What is done is final; a refund on Ethereum is done 12 blocks deep, which a reorganisation may undo meanwhile. */
+function whyNotDone({ chains }: World, { type, data }: Fact): string | null {
+  const isFinal = type !== 'RefundPayoutLanded' || !chains.has('ethereum');
+  for (const { chain } of chains.values()) {
+    const block = chain.blockOf(String(data['txHash']), chain.view);
+    if (block && isFinal && block.number > chain.finalizedIn(chain.view))
+      return `its transaction is only ${chain.view.height - block.number + 1} blocks deep`;
+    if (block) return null;
+  }
+  return isFinal ? 'no chain has its transaction' : null;
+}
+
+/**
+ * The nonce account that a signed payment names, with its value; null for anything else. Accounts advanced in one block
+ * hold the same value.
+ */
 export function namedNonce({ data }: Fact): { readonly nonce: string; readonly payment: string } | null {
-  const validity = data['validity'] as { readonly kind: string; readonly nonce: string } | undefined;
+  const validity = data['validity'] as
+    | { readonly kind: string; readonly nonceIndex: number; readonly nonce: string }
+    | undefined;
   return validity?.kind === 'solana-nonce'
-    ? { nonce: validity.nonce, payment: String(data['legId'] ?? data['moveId']) }
+    ? { nonce: `${validity.nonceIndex} ${validity.nonce}`, payment: String(data['legId'] ?? data['moveId']) }
     : null;
 }
 
-/** What is ordered although it cannot be, or fails although nothing stands against it; null for anything else. */
-export function whyUnreasonable(world: World, { type, data }: Fact): string | null {
+/**
+ * What is ordered although it cannot be, fails although nothing stands against it, or counts as done too early; null for
+ * anything else.
+ */
+export function whyUnreasonable(world: World, fact: Fact, facts: readonly Fact[]): string | null {
+  const { type, data } = fact;
+  // Gas whose sweep has ended is wanted no more.
+  if (type === 'GasTopUpFailed' && hasEnded(facts, data['forMoveId'])) return null;
+  if (DONE.test(type)) return whyNotDone(world, fact);
   const meets = (...kinds: readonly string[]): boolean => world.plan.steps.some(({ kind }) => kinds.includes(kind));
   if (/^(RefundPayout|Sweep|GasTopUp)Failed$/.test(type) && !meets('frozen', 'paused', 'reorg'))
     return `it fails (${String(data['reason'])}), and nothing stands against it`;

@@ -1,23 +1,33 @@
 import type { World } from '../world.ts';
-import { PATIENCE_SEC, type Step } from './plan.ts';
+import { PATIENCE_SEC, type Amid, type Step } from './plan.ts';
+
+const SOON_MS = 20;
 
 /** Begins a step at once, or in the middle of the work that it is to strike. */
 export function beginAmid(world: World, step: Step, begin: () => void): void {
   if (!('amid' in step) || step.amid === undefined) return begin();
-  const { scheduler, chains, log } = world;
+  const { scheduler } = world;
+  const { count, withinMs = SOON_MS } = step.amid;
   const delays = world.prng.fork(`amid ${step.atSec}`);
-  let left = step.amid.count;
+  let left = count;
   let hasBegun = false;
   const strike = (): void => {
     if (hasBegun) return;
     hasBegun = true;
     begin();
   };
-  const happened = (): void => {
+  listen(world, step.amid, () => {
     left -= 1;
-    if (left === 0) scheduler.after(delays.between(0, 20), null, strike);
-  };
-  if (step.amid.what === 'event') log.onCommitted.push(happened);
-  else for (const { chain } of chains.values()) chain.onAsked.push(happened);
+    if (left === 0) scheduler.after(delays.between(0, withinMs), null, strike);
+  });
   scheduler.after(PATIENCE_SEC * 1000, null, strike);
+}
+
+function listen({ chains, log }: World, { what, type }: Amid, happened: () => void): void {
+  if (what === 'event')
+    return void log.onCommitted.push((event) => (type === undefined || event.type === type) && happened());
+  for (const { chain } of chains.values()) {
+    const landedBefore = chain.paymentsLanded;
+    chain.onAsked.push(() => (what === 'request' || chain.paymentsLanded > landedBefore) && happened());
+  }
 }

@@ -117,8 +117,12 @@ export class CarriedOut {
         return void world.receivers.behaviours.set(world.merchants[step.merchant]!.url, step.behaviour);
       case 'halt':
         return void (world.chainOf(step.network).chain.isHalted = true);
-      case 'fees':
-        return void (world.chainOf(step.network).chain.price = priceOf(step.network, step.price));
+      case 'fees': {
+        const { chain } = world.chainOf(step.network);
+        chain.price = priceOf(step.network, step.price);
+        if (step.stays) chain.lastingPrice = chain.price;
+        return;
+      }
       case 'frozen':
         return void world.chainOf(step.network).chain.frozen.add(payerOn(step.network, step.payer));
       case 'paused':
@@ -170,7 +174,7 @@ export class CarriedOut {
         return void (world.chainOf(step.network).chain.isHalted = false);
       case 'fees': {
         const { chain } = world.chainOf(step.network);
-        return void (chain.price = chain.options.usualPrice);
+        return void (chain.price = chain.lastingPrice);
       }
       case 'frozen':
         return void world.chainOf(step.network).chain.frozen.delete(payerOn(step.network, step.payer));

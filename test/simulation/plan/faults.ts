@@ -1,4 +1,4 @@
-import type { ProviderFaults } from '../chain/simulated-provider.ts';
+import { SOUND, type ProviderFaults } from '../chain/simulated-provider.ts';
 import { RECEIVER_BEHAVIOURS } from '../edges/receiver.ts';
 import type { Prng } from '../time/prng.ts';
 import type { Amid, ModelledNetwork, Step } from './plan.ts';
@@ -33,16 +33,23 @@ export const KINDS = [
 export const SHARED_ONLY: readonly string[] = ['store', 'leases'];
 export type Kind = (typeof KINDS)[number];
 
+/** The ways in which a provider can fail, by the names of its faults. */
+export type ProviderFaultName = keyof ProviderFaults;
+export const PROVIDER_FAULTS = Object.keys(SOUND) as readonly ProviderFaultName[];
+
 /** What there is to break. */
 export interface Place {
   readonly nodes: number;
   readonly networks: readonly ModelledNetwork[];
   readonly providers: number;
   readonly merchants: number;
+  /** Providers fail in these ways; any, if there are none. */
+  readonly providerFaults: readonly ProviderFaultName[];
 }
 
 /** A fault of this kind. */
-export function faultOf(prng: Prng, kind: Kind, atSec: number, { nodes, networks, providers, merchants }: Place): Step {
+export function faultOf(prng: Prng, kind: Kind, atSec: number, place: Place): Step {
+  const { nodes, networks, providers, merchants } = place;
   const network = prng.pick(networks);
   const forSec = prng.pick([5, 30, 120, 600, 1_800]);
   switch (kind) {
@@ -68,7 +75,11 @@ export function faultOf(prng: Prng, kind: Kind, atSec: number, { nodes, networks
     case 'pool':
       return { kind, atSec, network };
     case 'provider':
-      return { kind, atSec, forSec, network, provider: prng.between(0, providers - 1), faults: providerFault(prng) };
+      return {
+        ...{ kind, atSec, forSec, network },
+        provider: prng.between(0, providers - 1),
+        faults: providerFault(prng, place.providerFaults),
+      };
     case 'receiver':
       return {
         kind,
@@ -114,31 +125,58 @@ export function faultOf(prng: Prng, kind: Kind, atSec: number, { nodes, networks
   }
 }
 
+/** Events after which something is half done. */
+const HALF_DONE = [
+  'DepositDetected',
+  'SessionPaid',
+  'RefundPayoutSigned',
+  'RefundPayoutLanded',
+  'RefundCompleted',
+  'SweepSigned',
+] as const;
+/** Above the usual price, and below what the service may pay. */
+const LASTING_PRICES = [60, 120];
+
 /** Some faults strike in the middle of work, or where there is nobody to turn to. */
 export function aimed(fault: Step, prng: Prng): Step {
-  const amid = (what: Amid['what']): { amid?: Amid } =>
-    prng.chance(0.5) ? { amid: { what, count: prng.between(1, 6) } } : {};
   switch (fault.kind) {
     case 'reorg':
-      return { ...fault, ...amid('request'), ...(prng.chance(0.3) && { laterSec: prng.pick([20, 120, 600]) }) };
+      return {
+        ...fault,
+        ...amid(prng, prng.pick(['request', 'landing', 'event'])),
+        ...(prng.chance(0.3) && { laterSec: prng.pick([20, 120, 600]) }),
+      };
+    case 'fees':
+      return {
+        ...fault,
+        ...amid(prng, 'event'),
+        ...(prng.chance(0.2) && { stays: true, price: prng.pick(LASTING_PRICES) }),
+      };
     case 'kill':
     case 'upgrade':
     case 'pause':
-    case 'fees':
     case 'frozen':
     case 'paused':
     case 'behind':
-      return { ...fault, ...amid('event') };
+    case 'pool':
+      return { ...fault, ...amid(prng, 'event') };
     case 'provider':
-      return prng.chance(0.3) ? { ...fault, provider: 'all' } : fault;
+      return { ...fault, ...amid(prng, 'event'), ...(prng.chance(0.3) && { provider: 'all' }) };
     default:
       return fault;
   }
 }
 
-function providerFault(prng: Prng): Partial<ProviderFaults> {
+function amid(prng: Prng, what: Amid['what']): { amid?: Amid } {
+  if (prng.chance(0.3)) return {};
+  if (what !== 'event' || prng.chance(0.3)) return { amid: { what, count: prng.between(1, 6) } };
+  const withinMs = prng.pick([20, 20, 400]);
+  return { amid: { what, type: prng.pick(HALF_DONE), count: prng.between(1, 2), withinMs } };
+}
+
+function providerFault(prng: Prng, names: readonly ProviderFaultName[]): Partial<ProviderFaults> {
   const rate = prng.pick([0.02, 0.2, 1]);
-  return prng.pick<Partial<ProviderFaults>>([
+  const ways: readonly Partial<ProviderFaults>[] = [
     { lagMs: prng.pick([5_000, 30_000, 300_000]) },
     { otherMachine: prng.pick([0.02, 0.2, 0.5]) },
     { isSilent: true },
@@ -149,5 +187,6 @@ function providerFault(prng: Prng): Partial<ProviderFaults> {
     { omits: rate },
     { broadcastLies: rate },
     { garbage: rate },
-  ]);
+  ];
+  return prng.pick(names.length === 0 ? ways : ways.filter((way) => names.some((name) => name in way)));
 }

@@ -1,5 +1,15 @@
 import { Prng } from '../time/prng.ts';
-import { aimed, faultOf, KINDS, PAYERS, SHARED_ONLY, type Kind, type Place } from './faults.ts';
+import {
+  aimed,
+  faultOf,
+  KINDS,
+  PAYERS,
+  PROVIDER_FAULTS,
+  SHARED_ONLY,
+  type Kind,
+  type Place,
+  type ProviderFaultName,
+} from './faults.ts';
 import {
   OPERATOR_ACTS,
   type Cancel,
@@ -24,21 +34,21 @@ const WORLDS: readonly (readonly ModelledNetwork[])[] = [
   ['tron', 'solana'],
 ];
 /** What a focus may ask for beside kinds of fault. */
-const MANNERS = ['sweep', 'operator', 'aimed'] as const;
+const MANNERS = ['sweep', 'operator', 'aimed', 'deadline'] as const;
 
 export interface GenerateOptions {
   readonly steps?: number;
   readonly networks?: readonly ModelledNetwork[];
   readonly profile?: Profile;
   /**
-   * These kinds of faults and no others, all the time; `sweep` makes every address be swept, and `aimed` makes faults
-   * strike in the middle of work.
+   * These kinds of faults and no others, all the time. `sweep` makes every address be swept, `aimed` makes faults
+   * strike in the middle of work, `deadline` makes people pay about the deadline.
    */
   readonly focus?: readonly Focus[];
 }
 
-export type Focus = Kind | (typeof MANNERS)[number];
-export const FOCUSES: readonly Focus[] = [...KINDS, ...MANNERS];
+export type Focus = Kind | (typeof MANNERS)[number] | ProviderFaultName;
+export const FOCUSES: readonly Focus[] = [...KINDS, ...MANNERS, ...PROVIDER_FAULTS];
 
 /** The plan of a seed: its own subset of people and faults, at its own rates. */
 export function generate(seed: string, options: GenerateOptions = {}): Plan {
@@ -50,22 +60,23 @@ export function generate(seed: string, options: GenerateOptions = {}): Plan {
   const profile = options.profile ?? prng.pick(['embedded', 'embedded', 'shared'] as const);
   const nodes = profile === 'shared' ? prng.between(1, 2) : 1;
   const { focus } = options;
-  const kinds = KINDS.filter(
-    (kind) =>
-      (focus ? focus.includes(kind) : prng.chance(0.45)) && (profile === 'shared' || !SHARED_ONLY.includes(kind)),
-  );
+  const providerFaults = PROVIDER_FAULTS.filter((name) => focus?.includes(name));
+  const isChosen = (kind: Kind): boolean =>
+    focus ? focus.includes(kind) || (kind === 'provider' && providerFaults.length > 0) : prng.chance(0.45);
+  const kinds = KINDS.filter((kind) => isChosen(kind) && (profile === 'shared' || !SHARED_ONLY.includes(kind)));
   const faultShare = kinds.length === 0 ? 0 : prng.pick(focus ? [0.5] : [0, 0.2, 0.4, 0.6]);
   const ttlSec = prng.pick([300, 600, 1_800]);
   const steps: Step[] = [];
   for (let order = 1; steps.length < wanted; order += 1) {
-    steps.push(...orderOf(prng.fork(`order ${order}`), `o${order}`, { networks, merchants, ttlSec }));
+    const people = { networks, merchants, ttlSec, isLate: focus?.includes('deadline') ?? false };
+    steps.push(...orderOf(prng.fork(`order ${order}`), `o${order}`, people));
     const faults = prng.fork(`faults ${order}`);
     while (faults.chance(faultShare)) {
       // Most faults do their harm while something is under way.
       const nearSec = faults.pick(steps).atSec + faults.between(0, 240);
       const atSec = faults.chance(0.7) ? nearSec : faults.between(1, ORDERS_SEC + 1_800);
       const fault = faultOf(faults, faults.pick(kinds), atSec + faults.fraction(), {
-        ...{ nodes, networks, providers, merchants },
+        ...{ nodes, networks, providers, merchants, providerFaults },
       });
       steps.push(!focus || focus.includes('aimed') ? aimed(fault, faults.fork(`aim ${steps.length}`)) : fault);
     }
@@ -81,11 +92,14 @@ export function generate(seed: string, options: GenerateOptions = {}): Plan {
   };
 }
 
-function orderOf(
-  prng: Prng,
-  order: string,
-  { networks, merchants, ttlSec }: Pick<Place, 'networks' | 'merchants'> & { readonly ttlSec: number },
-): Step[] {
+interface People extends Pick<Place, 'networks' | 'merchants'> {
+  readonly ttlSec: number;
+  /** Everybody pays about the deadline. */
+  readonly isLate: boolean;
+}
+const ABOUT_THE_DEADLINE = 4;
+
+function orderOf(prng: Prng, order: string, { networks, merchants, ttlSec, isLate }: People): Step[] {
   const atSec = prng.between(1, ORDERS_SEC) + prng.fraction();
   const created: Order = {
     ...{
@@ -109,7 +123,7 @@ function orderOf(
   });
   const soon = (): number => later(5, ttlSec / 2);
   const payments = (): Pay[] => {
-    switch (prng.between(0, 9)) {
+    switch (isLate ? ABOUT_THE_DEADLINE : prng.between(0, 9)) {
       case 0:
         return [];
       case 1:
@@ -118,8 +132,8 @@ function orderOf(
         return [pay(prng.between(101, 250), soon())];
       case 3:
         return [pay(prng.between(1, 99), soon())];
-      case 4:
-        // About the deadline, on either side of it.
+      case ABOUT_THE_DEADLINE:
+        // On either side of it.
         return [pay(100, later(ttlSec - 30, ttlSec + 30))];
       case 5:
         return [pay(100, soon(), 'USDC')];

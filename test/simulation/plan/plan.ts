@@ -52,9 +52,13 @@ export interface Refund {
 
 /** How much of something must happen after a fault's time before it strikes. */
 export interface Amid {
-  /** `event`: an event becomes durable. `request`: a provider is asked. */
-  readonly what: 'event' | 'request';
+  /** `event`: an event becomes durable. `request`: a provider is asked. `landing`: one is asked once a payment landed. */
+  readonly what: 'event' | 'request' | 'landing';
   readonly count: number;
+  /** Only events of this type count. */
+  readonly type?: string;
+  /** It strikes within this time afterwards, 20 ms if absent. */
+  readonly withinMs?: number;
 }
 
 /** A fault with `amid` strikes in the middle of work. */
@@ -80,7 +84,13 @@ export type ReceiverFault = Lasting & {
   readonly behaviour: ReceiverBehaviour;
 };
 export type Halt = Lasting & { readonly kind: 'halt'; readonly network: ModelledNetwork };
-export type Fees = Lasting & { readonly kind: 'fees'; readonly network: ModelledNetwork; readonly price: number };
+export type Fees = Lasting & {
+  readonly kind: 'fees';
+  readonly network: ModelledNetwork;
+  readonly price: number;
+  /** The price never comes down again. */
+  readonly stays?: boolean;
+};
 export type Frozen = Lasting & { readonly kind: 'frozen'; readonly network: ModelledNetwork; readonly payer: string };
 export type Paused = Lasting & { readonly kind: 'paused'; readonly network: ModelledNetwork };
 /** The process of this number ends in the middle of whatever it does and is started again after a while. */
@@ -119,9 +129,8 @@ export const OPERATOR_ACTS = ['withdraw', 'return', 'undo', 'sweep', 'reconcile'
 /** The signer stands still until two approvers let it go on. */
 export type Stopped = Lasting & { readonly kind: 'stopped' };
 
-export interface ForgottenPool {
+export interface ForgottenPool extends Aimed {
   readonly kind: 'pool';
-  readonly atSec: number;
   readonly network: ModelledNetwork;
 }
 

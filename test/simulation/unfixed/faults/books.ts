@@ -12,6 +12,20 @@ export const BOOKS_FAULTS: readonly Unfixed[] = [
     'return most(onChain, arriving - arriving);',
   ),
   unfixed(
+    'books are compared through a provider that lags',
+    '--focus lagMs --focus sweep --network bsc --profile embedded',
+    'src/features/treasury/reconcile-look.ts',
+    'const atLeast = await deps.newestBooked(chain.mode, chain.network);',
+    'const atLeast = 0;',
+  ),
+  unfixed(
+    'a difference that changes from look to look counts',
+    '--focus deep --focus aimed --focus sweep --network ethereum --profile embedded',
+    'src/features/treasury/reconcile.ts',
+    'if (looks >= LOOKS && isSameDifference(before, look)) break;',
+    'if (looks >= LOOKS) break;',
+  ),
+  unfixed(
     'the fee of a refund is not booked',
     '--focus sweep --network bsc --profile embedded',
     POSTINGS,
@@ -20,7 +34,7 @@ export const BOOKS_FAULTS: readonly Unfixed[] = [
   ),
   unfixed(
     'the fee of a refund that moved nothing is not booked',
-    '--focus frozen --focus paused --focus aimed --network bsc --profile embedded',
+    '--focus paused --focus aimed --focus sweep --network bsc --profile embedded',
     POSTINGS,
     "...reservation(books, leg, -1n), ...fee(leg, networkFee ?? '0', 1n)]",
     '...reservation(books, leg, -1n)]',

@@ -43,7 +43,7 @@ export const DEPOSITS_FAULTS: readonly Unfixed[] = [
   ),
   unfixed(
     'what the first reading of a block left out is never found',
-    '--focus provider --network tron --profile embedded',
+    '--focus omits --network tron --profile embedded',
     WATCH,
     'of await this.#deposits.observe(result.transfers)) this',
     'of [] as string[]) this',
@@ -57,14 +57,21 @@ export const DEPOSITS_FAULTS: readonly Unfixed[] = [
   ),
   unfixed(
     'a transfer counts in a block that is not in the chain',
-    '--focus provider --focus reorg --network ethereum --profile embedded',
+    '--focus otherMachine --focus reorg --focus aimed --network bsc --profile embedded',
     DEPOSITS,
     'if (canonical?.hash !== facts.blockHash) return;',
     'if (canonical === undefined) return;',
   ),
   unfixed(
+    'a late transfer that moved before the deadline once it was confirmed stays late',
+    '--focus deep --focus deadline --network ethereum --profile embedded',
+    DEPOSITS,
+    'if (isMoved(deposit, facts)) {',
+    "if (isMoved(deposit, facts) && deposit.status !== 'final') {",
+  ),
+  unfixed(
     'one look shows that a payment is gone',
-    '--focus provider --focus reorg --network ethereum --profile embedded',
+    '--focus lagMs --focus reorg --network ethereum --profile embedded',
     DEPOSITS,
     'const DISPROOFS_NEEDED = 2;',
     'const DISPROOFS_NEEDED = 1;',

@@ -76,7 +76,7 @@ export const SESSIONS_FAULTS: readonly Unfixed[] = [
   },
   unfixed(
     'money that a fork moved over the deadline stays what it was',
-    '--focus deep --focus aimed --network ethereum --profile embedded',
+    '--focus deep --focus deadline --network ethereum --profile embedded',
     DECIDER,
     'const kind = kindInBlock(state.context, deposit, data);',
     'const kind = deposit.kind;',

@@ -1,63 +1,64 @@
-import type { Unfixed } from '../unfixed-fault.ts';
+import { unfixed, type Unfixed } from '../unfixed-fault.ts';
 
 const ADAPTER = 'src/adapters/solana';
+const FATE = `${ADAPTER}/outgoing-fate.ts`;
 const ACCOUNTS = 'src/features/deposits/solana/accounts.ts';
-
-const unfixed = (name: string, focus: readonly string[], file: string, from: string, to: string): Unfixed => ({
-  name,
-  where: ['--network', 'solana', '--profile', 'embedded', ...focus.flatMap((kind) => ['--focus', kind])],
-  changes: [{ file, from, to }],
-});
+const SOLANA = '--network solana --profile embedded';
 
 /** Of what only Solana has. */
 export const SOLANA_FAULTS: readonly Unfixed[] = [
   unfixed(
     'a refund on Solana may not offer more for its nonce',
-    ['fees', 'halt'],
+    `${SOLANA} --focus fees --focus halt`,
     'state-machines/checkout-session/refunds.ts',
     "data.why !== 'cancel'",
     "data.why === 'can_never_land'",
   ),
   unfixed(
     'two payouts on Solana name the same value of a nonce account',
-    ['sweep', 'fees'],
+    `${SOLANA} --focus sweep --focus fees`,
     `${ADAPTER}/nonces.ts`,
     'nonce !== null && nonce !== used[index]);',
     'nonce !== null);',
+    "the treasury's state machine and the signer refuse the second payment, too, so it only waits",
   ),
-  unfixed(
-    'a payout on Solana is done once it is confirmed',
-    ['deep'],
-    `${ADAPTER}/outgoing-fate.ts`,
-    "if (included.status.confirmationStatus !== 'finalized') return { kind: 'pending', inBlock: true };",
-    "if (included.status.confirmationStatus === 'processed') return { kind: 'pending', inBlock: true };",
-  ),
+  {
+    name: 'a payout on Solana is done once it is confirmed',
+    where: `${SOLANA} --focus deep`.split(' '),
+    changes: [
+      { file: FATE, from: "confirmationStatus !== 'finalized'", to: "confirmationStatus === 'processed'" },
+      { file: FATE, from: "txHash, 'finalized')", to: "txHash, 'confirmed')" },
+      { file: FATE, from: "transaction.slot, 'finalized')", to: "transaction.slot, 'confirmed')" },
+    ],
+  },
   unfixed(
     'what the history of an account lists above finality is never read again',
-    ['deep'],
+    `${SOLANA} --focus deep`,
     ACCOUNTS,
     'if (mayMove && slot <= finalizedSlot) {',
     'if (mayMove) {',
+    'balances are compared with histories, and a whole history that does not explain its balance is read again',
   ),
   unfixed(
-    'a failed transaction counts for what it would have moved',
-    ['frozen', 'paused'],
-    `${ADAPTER}/token-balances.ts`,
-    'if (meta === null || meta.err !== null) return [];',
-    'if (meta === null) return [];',
+    'the fees of sweeps on Solana look like an outflow',
+    `${SOLANA} --focus sweep`,
+    'src/features/treasury/reconcile-look.ts',
+    "chain.network === 'solana' ? sweeping.length : 0",
+    "chain.network === 'solana' ? 0 : 0",
   ),
   unfixed(
     'a deposit on Solana is paid back to whoever paid its fee',
-    [],
+    SOLANA,
     `${ADAPTER}/token-balances.ts`,
     'return fallen.length === 1 ? (fallen[0] ?? null) : null;',
     'return fallen.length === 1 ? (deltas.find(({ units }) => units > 0n)?.owner ?? null) : null;',
   ),
   unfixed(
     'a balance that no history explains is taken as it is at once',
-    ['provider'],
+    `${SOLANA} --focus provider`,
     'src/features/deposits/solana/looks.ts',
     'if (!isExplained && !isHopeless) return false;',
     'if (!isExplained && !isHopeless && !reading.isComplete) return false;',
+    'the whole history is read again a minute later, before anything depends on it',
   ),
 ];
