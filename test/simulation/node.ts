@@ -183,7 +183,7 @@ function logger(onLog: NodeParts['onLog']): Logger {
     (fields: object, message: string): void =>
       onLog(level, message, fields);
   return {
-    ...{ info: nothing, debug: nothing, trace: nothing },
+    ...{ info: nothing, debug: nothing, trace: nothing, isLevelEnabled: () => false },
     warn: line('warn'),
     error: line('error'),
     fatal: line('fatal'),
