@@ -241,7 +241,6 @@ export function createClient(options: ClientOptions): Quittance {
   const sessionPath = (id: string): string => `/api/v1/checkout/sessions/${encodeURIComponent(id)}`;
   const claimsPath = (id: string): string => `/v1/payment/sessions/${encodeURIComponent(id)}/claims`;
   const deliveryPath = (id: string): string => `/v1/webhooks/deliveries/${encodeURIComponent(id)}`;
-  const endpointPath = (id: string): string => `/v1/webhooks/endpoints/${encodeURIComponent(id)}`;
   return {
     sessions: {
       ...listOf<ExpandedPaymentSession, SessionFilters>(send, '/v1/payment/sessions'),
@@ -280,15 +279,7 @@ export function createClient(options: ClientOptions): Quittance {
           call,
         ),
     },
-    endpoints: {
-      list: (call) => get('/v1/webhooks/endpoints', call),
-      get: (id, call) => get(endpointPath(id), call),
-      create: (endpoint, call) => post('/v1/webhooks/endpoints', endpoint, call),
-      change: (id, change, call) => send({ method: 'PATCH', path: endpointPath(id), body: change }, call),
-      issueSecret: (id, call) => post(`${endpointPath(id)}/secret`, undefined, call),
-      activateSecret: (id, call) => post(`${endpointPath(id)}/secret/activate`, undefined, call),
-      resume: (id, call) => post(`${endpointPath(id)}/resume`, undefined, call),
-    },
+    endpoints: endpointsOf(send),
     events: {
       after: (cursor, request, call) =>
         send({ method: 'GET', path: '/v1/events', query: { cursor, ...request } }, call),
@@ -305,6 +296,22 @@ export function createClient(options: ClientOptions): Quittance {
       advance: (sessionId, time, call) =>
         post(`/v1/sandbox/sessions/${encodeURIComponent(sessionId)}/advance`, time, call),
     },
+  };
+}
+
+const ENDPOINTS = '/v1/webhooks/endpoints';
+
+function endpointsOf(send: Send): Quittance['endpoints'] {
+  const pathOf = (id: string): string => `${ENDPOINTS}/${encodeURIComponent(id)}`;
+  const post = <Answer>(path: string, call?: CallOptions): Promise<Answer> => send({ method: 'POST', path }, call);
+  return {
+    list: (call) => send({ method: 'GET', path: ENDPOINTS }, call),
+    get: (id, call) => send({ method: 'GET', path: pathOf(id) }, call),
+    create: (endpoint, call) => send({ method: 'POST', path: ENDPOINTS, body: endpoint }, call),
+    change: (id, change, call) => send({ method: 'PATCH', path: pathOf(id), body: change }, call),
+    issueSecret: (id, call) => post(`${pathOf(id)}/secret`, call),
+    activateSecret: (id, call) => post(`${pathOf(id)}/secret/activate`, call),
+    resume: (id, call) => post(`${pathOf(id)}/resume`, call),
   };
 }
 
