@@ -238,7 +238,7 @@ export class EvmOutgoing implements OutgoingChain {
   }
 
   finalBlock(): Promise<number> {
-    return this.#providers.on(async (provider) => (await mustReadHeader(provider, 'finalized')).block.number);
+    return this.#providers.lowest(async (provider) => (await mustReadHeader(provider, 'finalized')).block.number);
   }
 
   outflows(address: string, fromBlock: number, strangersAmong: StrangersAmong): Promise<readonly SeenOutflow[]> {

@@ -49,6 +49,14 @@ export class AdmittedProviders {
     );
   }
 
+  /**
+   * The lower of two answers, so that no provider alone moves it forward; the only answer where no other comes. Throws
+   * `ChainUnavailable`.
+   */
+  async lowest(task: (provider: RpcProvider) => Promise<number>): Promise<number> {
+    return Math.min(...(await this.ask(task).catch(async () => [await this.on(task)])));
+  }
+
   /** Sends something to all of them, including unverified ones. Their answers prove nothing, so none is returned. */
   async tellAll(task: (provider: RpcProvider) => Promise<unknown>): Promise<void> {
     await this.#pool.survey(task);

@@ -241,7 +241,7 @@ export class SolanaOutgoing implements OutgoingChain {
   }
 
   finalBlock(): Promise<number> {
-    return this.#providers.on((provider) => slotOf(provider, 'finalized'));
+    return this.#providers.lowest((provider) => slotOf(provider, 'finalized'));
   }
 
   outflows(address: string, fromBlock: number, strangersAmong: StrangersAmong): Promise<readonly SeenOutflow[]> {

@@ -192,7 +192,7 @@ export class TronOutgoing implements OutgoingChain {
   }
 
   finalBlock(): Promise<number> {
-    return this.#providers.on(async (provider) => (await newestBlock(provider, 'walletsolidity')).number);
+    return this.#providers.lowest(async (provider) => (await newestBlock(provider, 'walletsolidity')).number);
   }
 
   outflows(address: string, fromBlock: number, strangersAmong: StrangersAmong): Promise<readonly SeenOutflow[]> {

@@ -55,8 +55,9 @@ export function isSameDifference(one: Look, other: Look): boolean {
 export async function lookAt(executor: MoveExecutor, deps: LookDeps): Promise<Look> {
   const { chain, treasury } = executor;
   const native = NATIVE_COIN[chain.network];
-  const throughBlock = await chain.finalBlock();
   const context = await executor.context();
+  // The balances are newer than either; a provider that lags must not end the comparison.
+  const throughBlock = Math.max(await chain.finalBlock(), context.reconciledThrough ?? 0);
   const moving = movesInFlight(context);
   const sweeping = sweepsInFlight(context);
   const arriving = reservedOf([], sweeping).coins;

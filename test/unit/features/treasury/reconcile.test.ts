@@ -27,6 +27,8 @@ class World {
   held = 0n;
   /** What the next looks see of them, before `held`. */
   readonly seen: bigint[] = [];
+  /** What is held after each further pause. */
+  heldAfterPauses: bigint[] = [];
   usdcBooked = 0n;
   inflows: () => Promise<readonly SeenInflow[]> = async () => [];
   proof: () => Promise<boolean> = async () => true;
@@ -79,7 +81,7 @@ class World {
     signer: { unknownTransactions: async () => [], reportOutflows: async () => ({ ok: true }) },
     clock: { nowMs: () => 5_000 },
     log: { info: () => undefined, warn: this.warn, error: () => undefined },
-    pause: async () => undefined,
+    pause: async () => void (this.held = this.heldAfterPauses.shift() ?? this.held),
   } as unknown as ReconcileDeps;
 
   booked(): bigint {
@@ -143,10 +145,30 @@ describe('treasury funding', () => {
     expect([formatAmount(world.booked()), world.reading.most]).toEqual(['1000.00', 2]);
   });
 
-  it('says why it cannot be written down where another look would not change that', async () => {
+  it.each([
+    ['the third look at the earliest', [7n, 7n, 8n], 7n],
+    ['a later look that finds the same', [6n, 7n, 7n, 8n], 7n],
+    ['the fifth look, although it still changes', [6n, 7n, 8n, 9n, 10n], 9n],
+  ])('is believed by %s', async (_, pauses, believed) => {
+    const world = await World.compared();
+    world.held = 5n;
+    world.heldAfterPauses = pauses;
+    await reconcileTreasury(world.executor, world.deps);
+    expect(formatAmount(world.booked())).toBe(`${believed}.00`);
+  });
+
+  it('is compared, too, by a provider that calls fewer blocks final than one before', async () => {
     const world = await World.compared();
     world.finalBlock = 99;
-    await expect(reconcileTreasury(world.executor, world.deps)).rejects.toThrow(
+    world.held = 7n;
+    expect(await reconcileTreasury(world.executor, world.deps)).toMatchObject({ throughBlock: 100 });
+    expect(formatAmount(world.booked())).toBe('7.00');
+  });
+
+  it('says why it cannot be written down where another look would not change that', async () => {
+    const world = await World.compared();
+    const refusing = { ...world.executor, tell: async () => 'another reconciliation got further' };
+    await expect(reconcileTreasury(refusing as never, world.deps)).rejects.toThrow(
       'test ethereum cannot be recorded: another reconciliation got further',
     );
   });
