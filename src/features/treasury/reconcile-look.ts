@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { OutflowFacts, TreasuryReconciled } from '../../domain/events/treasury-move-events.ts';
 import type { Mode } from '../../domain/ids.ts';
 import { DEPOSIT_WALLETS, TREASURY } from '../../domain/ledger.ts';
@@ -38,18 +39,18 @@ export interface Look {
  */
 const DEAREST_FEE: Readonly<Record<Network, string>> = { ethereum: '0.05', bsc: '0.01', tron: '100', solana: '0.01' };
 
-export const hasDifference = ({ accounts, short }: Look): boolean =>
-  short.length > 0 ||
-  accounts.some(({ account, difference }) => account === 'treasury' && signedAmountOf(difference) !== 0n);
+/** What is not as it should be; sums over collection addresses differ whenever a deposit arrives. */
+const differencesOf = ({ accounts, short }: Look): string[] => [
+  ...accounts
+    .filter(({ account, difference }) => account === 'treasury' && signedAmountOf(difference) !== 0n)
+    .map(({ coin, difference }) => `${coin} ${difference}`),
+  ...short.map(({ address, coin, amount }) => `${address} ${coin} ${amount}`),
+];
 
-export function isSameDifference(one: Look, other: Look): boolean {
-  const differences = ({ accounts, short }: Look): string =>
-    JSON.stringify([
-      accounts.map(({ difference }) => difference),
-      short.map(({ address, coin, amount }) => [address, coin, amount]),
-    ]);
-  return differences(one) === differences(other);
-}
+export const hasDifference = (look: Look): boolean => differencesOf(look).length > 0;
+
+export const isSameDifference = (one: Look, other: Look): boolean =>
+  isDeepStrictEqual(differencesOf(one), differencesOf(other));
 
 /** Reads the chain, then the books. */
 export async function lookAt(executor: MoveExecutor, deps: LookDeps): Promise<Look> {

@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { TREASURY } from '../../../../src/domain/ledger.ts';
 import { ChainUnavailable } from '../../../../src/ports/chain.ts';
-import { lookAt, type Account } from '../../../../src/features/treasury/reconcile-look.ts';
+import type { OutflowFacts } from '../../../../src/domain/events/treasury-move-events.ts';
+import {
+  hasDifference,
+  isSameDifference,
+  lookAt,
+  type Account,
+  type Look,
+} from '../../../../src/features/treasury/reconcile-look.ts';
 import { balanceKey } from '../../../../projections/ledger/rows.ts';
 
 const UNIT = 10n ** 18n;
@@ -66,6 +73,28 @@ async function treasuryOf({
   });
   return accounts.find((one) => one.account === 'treasury' && one.coin === coin)!;
 }
+
+describe('two looks', () => {
+  const account = (kind: 'treasury' | 'collection', difference: string): Account => ({
+    ...{ account: kind, coin: 'USDT', booked: '0.00', onChain: difference, difference },
+  });
+  const look = (change: Partial<Look>): Look => ({ throughBlock: 1, newestBlock: 2, accounts: [], short: [], ...change });
+  const missing = (amount: string) => look({ short: [{ address: '0xours', coin: 'USDT', amount } as OutflowFacts] });
+
+  it('agree when the same money is missing, whatever arrived at collection addresses in between', () => {
+    const before = look({ accounts: [account('treasury', '-5.00'), account('collection', '1.00')] });
+    const after = look({ accounts: [account('treasury', '-5.00'), account('collection', '9.00')] });
+    expect([isSameDifference(before, after), hasDifference(after)]).toEqual([true, true]);
+    expect(isSameDifference(missing('1.00'), missing('1.00'))).toBe(true);
+  });
+
+  it('do not agree when other money is missing', () => {
+    const before = look({ accounts: [account('treasury', '-5.00')] });
+    expect(isSameDifference(before, look({ accounts: [account('treasury', '-6.00')] }))).toBe(false);
+    expect(isSameDifference(missing('1.00'), missing('2.00'))).toBe(false);
+    expect(hasDifference(look({ accounts: [account('collection', '9.00')] }))).toBe(false);
+  });
+});
 
 describe('the treasury compared with the books', () => {
   const sweep = { kind: 'sweep', amount: '5', signed: true } as const;
