@@ -22,8 +22,10 @@ import {
   LEDGER_COUNTS_TABLE,
   LEDGER_DAYS_TABLE,
   LEDGER_ENTRIES_TABLE,
+  LEDGER_NEWEST_BLOCKS_TABLE,
   LEDGER_PLACES_TABLE,
   LEDGER_SUMS_TABLE,
+  newestBlockKey,
   placeKey,
   sumKey,
   type EntryLine,
@@ -78,7 +80,16 @@ export function rowsOf(owned: OwnedDraft, atMs: number, modeRow: ModeRow): RowRe
     for (const month of months) refs.push({ table: LEDGER_DAYS_TABLE, key: daysKey(key, month) });
     if (address !== undefined) refs.push({ table: LEDGER_ADDRESSES_TABLE, key: addressKey(key, address) });
   }
+  const booked = bookedBlock(owned);
+  if (booked) refs.push({ table: LEDGER_NEWEST_BLOCKS_TABLE, key: booked.key });
   return refs;
+}
+
+/** The block that an entry takes money from; a memo books none, since its block may be one provider's word. */
+function bookedBlock({ mode, draft }: OwnedDraft): { readonly key: string; readonly blockNumber: number } | null {
+  const { postings, evidence } = draft;
+  if (postings.length === 0 || evidence?.blockNumber === undefined) return null;
+  return { key: newestBlockKey(mode, evidence.network), blockNumber: evidence.blockNumber };
 }
 
 /** Numbers and dates the entries of an event, all of one mode, and adds their lines to every figure. */
@@ -106,6 +117,9 @@ function addEntry(rows: ChangedRows, owned: OwnedDraft, stored: StoredEvent<Doma
     rows.put(LEDGER_BOOKS_TABLE, key, { entries: place });
     rows.put(LEDGER_PLACES_TABLE, placeKey(mode, book, place), { number });
   }
+  const booked = bookedBlock(owned);
+  if (booked && booked.blockNumber > (rows.get(LEDGER_NEWEST_BLOCKS_TABLE, booked.key)?.blockNumber ?? 0))
+    rows.put(LEDGER_NEWEST_BLOCKS_TABLE, booked.key, { blockNumber: booked.blockNumber });
   count(rows, mode, days);
   rows.put(LEDGER_ENTRIES_TABLE, entryKey(mode, number), entryRow(owned, stored, number, days, lines));
   const after = touchedBy(modeRow, number, stored.id, lines.length > 0 ? days : null);

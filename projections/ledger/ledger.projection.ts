@@ -23,6 +23,7 @@ import {
   LEDGER_COUNTS_TABLE,
   LEDGER_DAYS_TABLE,
   LEDGER_ENTRIES_TABLE,
+  LEDGER_NEWEST_BLOCKS_TABLE,
   LEDGER_PERIODS_TABLE,
   LEDGER_PLACES_TABLE,
   LEDGER_SUMS_TABLE,
@@ -45,7 +46,7 @@ import { must } from '../../src/domain/must.ts';
  */
 export const ledger: Projection = {
   name: 'ledger',
-  version: 4,
+  version: 5,
   streamPrefixes: ['session-', TREASURY_PREFIX, TRANSFER_PREFIX, ADJUSTMENTS_PREFIX, 'ledger-periods-'],
   tables: [
     LEDGER_SESSIONS_TABLE,
@@ -57,6 +58,7 @@ export const ledger: Projection = {
     LEDGER_COUNTS_TABLE,
     LEDGER_ADDRESSES_TABLE,
     LEDGER_SUMS_TABLE,
+    LEDGER_NEWEST_BLOCKS_TABLE,
     LEDGER_PERIODS_TABLE,
   ],
   lists: [],

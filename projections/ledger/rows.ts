@@ -10,28 +10,30 @@ import type { Table } from '../../src/ports/read-model.ts';
  */
 
 /** Entries by mode and number. */
-export const LEDGER_ENTRIES_TABLE: Table<EntryRow> = 'ledger-entries@4';
+export const LEDGER_ENTRIES_TABLE: Table<EntryRow> = 'ledger-entries@5';
 /**
  * Numbers of entries by mode, book and place. A book is a merchant, or an account of the operator other than the
  * deposit wallets.
  */
-export const LEDGER_PLACES_TABLE: Table<{ readonly number: number }> = 'ledger-places@4';
+export const LEDGER_PLACES_TABLE: Table<{ readonly number: number }> = 'ledger-places@5';
 /** The progress of a mode and of each of its books. */
-export const LEDGER_BOOKS_TABLE: Table<BookRow> = 'ledger-books@4';
+export const LEDGER_BOOKS_TABLE: Table<BookRow> = 'ledger-books@5';
 /** The same table, for rows of modes. */
 export const LEDGER_MODES_TABLE: Table<ModeRow> = LEDGER_BOOKS_TABLE as string;
 /** Balances by mode, account, network and coin, with the changes of each month. */
-export const LEDGER_BALANCES_TABLE: Table<BalanceRow> = 'ledger-balances@4';
+export const LEDGER_BALANCES_TABLE: Table<BalanceRow> = 'ledger-balances@5';
 /** Changes of each day, by balance and month. */
-export const LEDGER_DAYS_TABLE: Table<DaysRow> = 'ledger-days@4';
+export const LEDGER_DAYS_TABLE: Table<DaysRow> = 'ledger-days@5';
 /** Number of entries per day, by mode and month. */
-export const LEDGER_COUNTS_TABLE: Table<CountsRow> = 'ledger-counts@4';
+export const LEDGER_COUNTS_TABLE: Table<CountsRow> = 'ledger-counts@5';
 /** Balances of accounts that represent addresses, by address. */
-export const LEDGER_ADDRESSES_TABLE: Table<AddressBalanceRow> = 'ledger-addresses@4';
+export const LEDGER_ADDRESSES_TABLE: Table<AddressBalanceRow> = 'ledger-addresses@5';
 /** Debits less credits over all accounts, by mode, network and coin. */
-export const LEDGER_SUMS_TABLE: Table<SumRow> = 'ledger-sums@4';
+export const LEDGER_SUMS_TABLE: Table<SumRow> = 'ledger-sums@5';
+/** The newest block with money in the books, by mode and network. */
+export const LEDGER_NEWEST_BLOCKS_TABLE: Table<{ readonly blockNumber: number }> = 'ledger-newest-blocks@5';
 /** Sealed figures by mode and month. */
-export const LEDGER_PERIODS_TABLE: Table<PeriodRow> = 'ledger-periods@4';
+export const LEDGER_PERIODS_TABLE: Table<PeriodRow> = 'ledger-periods@5';
 
 export interface EntryLine {
   readonly account: string;
@@ -142,6 +144,7 @@ export const daysKey = (balance: string, month: string): string => `${balance}/$
 export const countsKey = (mode: Mode, month: string): string => `${mode}/${month}`;
 export const addressKey = (balance: string, address: string): string => `${balance}/${address}`;
 export const sumKey = (mode: Mode, network: string, coin: string): string => `${mode}/${network}/${coin}`;
+export const newestBlockKey = (mode: Mode, network: string): string => `${mode}/${network}`;
 export const periodKey = (mode: Mode, period: string): string => `${mode}/${period}`;
 /** A figure of a closed period. */
 export const figureKey = (clock: LedgerClock, account: string, network: string, coin: string): string =>

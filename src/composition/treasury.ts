@@ -5,10 +5,11 @@ import { sessionStream } from '../domain/streams.ts';
 import type { DepositState } from '../../state-machines/checkout-session/session.state.ts';
 import { indexKey } from '../features/addresses/address-index.ts';
 import type { Core } from './core.ts';
-import { addressFamilyOf } from '../domain/networks.ts';
+import type { Mode } from '../domain/ids.ts';
+import { addressFamilyOf, type Network } from '../domain/networks.ts';
 import type { OutgoingChain } from '../ports/outgoing-chain.ts';
-import { LedgerJournal } from '../features/ledger/journal.ts';
 import { inTurnReconciler, reportOutflows } from '../features/treasury/reconcile.ts';
+import type { NativeDeps } from '../features/treasury/reconcile-native.ts';
 import { lookForUnbooked } from '../features/treasury/reconcile-unbooked.ts';
 import { TreasuryLook } from '../features/treasury/look.process.ts';
 import type { JournalCheck } from '../features/payouts/journal-check.ts';
@@ -20,6 +21,7 @@ import type { TreasuryHandler } from '../features/shared/handlers/treasury-handl
 import { givenAddress } from './given-address.ts';
 import { depositGraceMsOf, pollMsOf, type PayoutDeps, type PayoutParts } from './payouts.ts';
 import type { Treasury } from '../features/treasury/treasury.ts';
+import { LEDGER_NEWEST_BLOCKS_TABLE, newestBlockKey } from '../../projections/ledger/rows.ts';
 
 const RECONCILE_PAUSE_MS = { sandbox: 700, production: 20_000 } as const;
 /**
@@ -66,20 +68,22 @@ export function startTreasury(
     everyMs: SWEEP_EVERY_MS[pace],
   });
   const pause = (): Promise<void> => sleep(RECONCILE_PAUSE_MS[pace]);
-  const journal = new LedgerJournal(readModel);
+  // After a kill, local chains start over or lag a second behind the event log; none of their providers lags.
+  const newestBooked = async (mode: Mode, network: Network): Promise<number> =>
+    parts.sandbox
+      ? 0
+      : ((await readModel.get(LEDGER_NEWEST_BLOCKS_TABLE, newestBlockKey(mode, network)))?.blockNumber ?? 0);
   const reconcile = inTurnReconciler({
-    ...{ readModel, wholeBooks, proveBooks },
+    ...{ readModel, wholeBooks, proveBooks, newestBooked },
     signer: parts.signer,
     sent: ({ chain }) => payouts.sent(chain.mode, chain.network),
-    // After a kill, local chains start over or lag a second behind the event log; none of their providers lags.
-    newestBooked: async (mode, network) => (parts.sandbox ? 0 : journal.newestBlock(mode, network)),
     clock,
     log,
     pause,
   });
   // After a kill, a local chain may lag a second behind the event log, so the sandbox compares only on command.
   const everyMs = parts.sandbox ? 0 : config.RECONCILE_EVERY_SECONDS * 1000;
-  const unbooked = unbookedLook(parts, { readModel, wholeBooks, proveBooks, clock }, pause);
+  const unbooked = unbookedLook(parts, { readModel, wholeBooks, proveBooks, newestBooked, clock }, pause);
   const looking = new TreasuryLook({
     ...{ moves, reconcile, onUnbooked, mayPay, log, everyMs },
     unbooked: (executor, after) => unbooked(executor, after, ADDRESSES_A_LOOK),
@@ -126,22 +130,20 @@ async function returnedDeposit(
 
 function unbookedLook(
   { signer }: PayoutParts,
-  { readModel, wholeBooks, proveBooks, clock }: Pick<PayoutDeps, 'readModel' | 'wholeBooks' | 'proveBooks' | 'clock'>,
+  {
+    readModel,
+    ...books
+  }: Pick<PayoutDeps, 'readModel' | 'wholeBooks' | 'proveBooks' | 'clock'> & Pick<NativeDeps, 'newestBooked'>,
   pause: () => Promise<void>,
 ): Treasury['unbooked'] {
   return (executor, after, most) => {
     const { chain } = executor;
     const derivedForm = (address: string): string => givenAddress(chain.network, address) ?? address;
     const native = {
-      executor,
-      readModel,
-      wholeBooks,
-      proveBooks,
-      derivedForm,
+      ...{ ...books, executor, readModel, derivedForm },
       reportOutflows: () => reportOutflows(executor, signer),
-      clock,
     };
-    return lookForUnbooked({ chain, readModel, wholeBooks, native, pause }, after, most);
+    return lookForUnbooked({ chain, readModel, wholeBooks: books.wholeBooks, native, pause }, after, most);
   };
 }
 

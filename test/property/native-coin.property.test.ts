@@ -221,6 +221,7 @@ class World {
       },
       wholeBooks: (read) => read(),
       proveBooks: async () => true,
+      newestBooked: async () => 0,
       derivedForm: (address) => address,
       reportOutflows: async () => undefined,
       clock: { nowMs: () => 1_800_000_000_000 },

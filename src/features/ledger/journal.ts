@@ -2,7 +2,6 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import { dayBefore } from '../../domain/calendar.ts';
 import type { Mode } from '../../domain/ids.ts';
 import type { LedgerClock } from '../../domain/ledger.ts';
-import type { Network } from '../../domain/networks.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
 import {
   bookKey,
@@ -38,8 +37,6 @@ export interface JournalPage {
 }
 
 const CHUNK = 200;
-/** Number of entries searched for the newest block of a network. */
-const RECENT = 500;
 /**
  * Entries examined per page, so that a narrow filter responds in bounded time with fewer entries and a place to
  * continue.
@@ -58,14 +55,6 @@ export class LedgerJournal {
   async count({ mode, book }: Pick<JournalScope, 'mode' | 'book'>): Promise<number> {
     const row = await this.#readModel.get(LEDGER_BOOKS_TABLE, book === null ? mode : bookKey(mode, book));
     return row?.entries ?? 0;
-  }
-
-  /** The newest block of the network among the mode's recent entries; 0 if they have none. */
-  async newestBlock(mode: Mode, network: Network): Promise<number> {
-    const count = await this.count({ mode, book: null });
-    const numbers = Array.from({ length: Math.min(count, RECENT) }, (_, index) => count - index);
-    const entries = await this.#entries(mode, numbers);
-    return Math.max(0, ...entries.map((entry) => (entry.network === network && entry.blockNumber) || 0));
   }
 
   /** At most `limit` entries after a place that pass `keep`. */

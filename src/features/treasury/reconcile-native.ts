@@ -9,10 +9,10 @@ import type { WholeRows } from '../../runtime/projections/whole-rows.ts';
 import { addressKey, balanceKey, LEDGER_ADDRESSES_TABLE } from '../../../projections/ledger/rows.ts';
 import { addressesOf } from '../../../state-machines/treasury/moves.ts';
 import type { MoveExecutor } from '../payouts/moves/records.ts';
-import { amountsAt, shortfall } from './reconcile-look.ts';
+import { amountsAt, shortfall, type LookDeps } from './reconcile-look.ts';
 import { must } from '../../domain/must.ts';
 
-export interface NativeDeps {
+export interface NativeDeps extends Pick<LookDeps, 'newestBooked'> {
   readonly executor: Pick<MoveExecutor, 'context' | 'tell'> & {
     readonly chain: Pick<OutgoingChain, 'mode' | 'network' | 'balances' | 'finalBalances' | 'finalBlock'>;
   };
@@ -71,7 +71,9 @@ export async function settleNative(
   const blockNumber = await chain.finalBlock();
   const final = (await chain.finalBalances(given.map(({ address }) => address))).map(({ native }) => native);
   const newest: bigint[] = [];
-  for (const { address } of given) newest.push((await chain.balances(address)).native);
+  // What a provider that lags does not show yet would look like an outflow.
+  const atLeast = await deps.newestBooked(mode, network);
+  for (const { address } of given) newest.push((await chain.balances(address, atLeast)).native);
   const { moves, unknownOutflows, nativeCoinFinds } = await deps.executor.context();
   const moving = new Set(Object.values(moves).flatMap(addressesOf));
   const booked = await bookedAt(deps, given);

@@ -29,6 +29,10 @@ class World {
     this.#network = network;
   }
 
+  /** As the provider shows it that has the newest booked block. */
+  readonly nativeNow = new Map<string, bigint>();
+  newestBooked = 0;
+
   put(table: string, key: string, row: Row): void {
     if (!this.tables.has(table)) this.tables.set(table, new Map());
     this.tables.get(table)!.set(key, row);
@@ -81,7 +85,10 @@ class World {
       this.asked.push(addresses.length);
       return addresses.map(heldAt);
     };
-    const balances = async (address: string): Promise<AccountBalances> => heldAt(address);
+    const balances = async (address: string, atLeast = 0): Promise<AccountBalances> => ({
+      ...heldAt(address),
+      native: (atLeast > 0 ? this.nativeNow : this.native).get(address) ?? 0n,
+    });
     const settings = { tokens: [{ coin: 'USDT', address: '0xtoken', decimals: 18 }] } as never;
     const chain = {
       network: this.#network,
@@ -99,6 +106,7 @@ class World {
     const native: NativeDeps = {
       ...{ executor: { chain, context, tell }, readModel: { getMany }, wholeBooks, clock: { nowMs: () => 5_000 } },
       proveBooks: async () => this.proof(),
+      newestBooked: async () => this.newestBooked,
       derivedForm: (address) => address.toUpperCase().replace('X', 'x'),
       reportOutflows: async () => void this.told.push('the signer'),
     };
@@ -195,6 +203,16 @@ describe('money that the books do not have', () => {
     world.proof = () => false;
     expect((await world.look()).native).toMatchObject([{ kind: 'missing', address: '0xABC3' }]);
     expect(world.told).toMatchObject([{ found: [], missing: [{ address: '0xABC3' }] }, 'the signer']);
+  });
+
+  it('is not missed where only a provider that lags does not show it yet', async () => {
+    const world = new World();
+    world.give('0xabc3', 'cs_3');
+    world.bookNative('0xABC3', '0.5');
+    world.nativeNow.set('0xabc3', UNIT / 2n);
+    world.newestBooked = 9;
+    expect((await world.look()).native).toEqual([]);
+    expect(world.told).toEqual([]);
   });
 
   it('is written down when it is native coin, and what is missing of that is told to the signer, too', async () => {

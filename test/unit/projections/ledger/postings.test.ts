@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fiatValueOf } from '../../../../projections/ledger/fiat-value.ts';
+import { LEDGER_NEWEST_BLOCKS_TABLE } from '../../../../projections/ledger/rows.ts';
 import { openSessionBooks } from '../../../../projections/ledger/session-books.ts';
 import { bookTreasuryEvent } from '../../../../projections/ledger/treasury-postings.ts';
 import type { DomainEventType } from '../../../../src/domain/events/domain-event.ts';
@@ -326,6 +327,21 @@ describe('a posting rule', () => {
       'unapplied ethereum 10 USDT',
     ]);
     expect([story.balance('payable'), story.balance('unapplied')]).toEqual(['-10', '-2']);
+  });
+
+  it('remembers the newest block with booked money of each network, not one that was only seen', () => {
+    const bsc = { network: 'bsc', txHash: '0x02', blockNumber: 80 } as const;
+    const story = new Story().add(created, detected({ blockNumber: 999 }), confirmed({ blockNumber: 100 }));
+    story.add(detected(bsc), confirmed(bsc), detected({ txHash: '0x03' }), confirmed({ txHash: '0x03', blockNumber: 90 }));
+    story.add({
+      type: 'DepositReverted',
+      data: { depositKey: 'bsc:0x02:0', reason: 'reorg', afterFinal: true, headNumber: 99, revertedAtSec: CREATED_AT },
+    });
+    const newest = story.books.tables.get(LEDGER_NEWEST_BLOCKS_TABLE)!;
+    expect(Object.fromEntries(newest)).toEqual({
+      'test/ethereum': { blockNumber: 100 },
+      'test/bsc': { blockNumber: 80 },
+    });
   });
 
   it('takes an order that was paid on two networks from both', () => {
