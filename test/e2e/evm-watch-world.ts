@@ -63,8 +63,9 @@ export class DepositBook implements DepositCommands {
   }
 
   /** Only a session that knows its deadline does anything with it. */
-  async move(): Promise<void> {
+  async move(): Promise<boolean> {
     this.commands += 1;
+    return false;
   }
 
   async revert(_id: SessionId, revert: RevertedDeposit): Promise<void> {

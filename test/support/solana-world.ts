@@ -97,7 +97,7 @@ export class SolanaWorld {
           },
           confirm: async (_, { depositKey }) =>
             this.#tell(depositKey, 'confirm', { ...this.deposits.get(depositKey)!, status: 'final' }),
-          move: async () => undefined,
+          move: async () => false,
           revert: async (_, { depositKey }) => {
             const { facts } = this.deposits.get(depositKey)!;
             if (

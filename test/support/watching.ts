@@ -17,8 +17,9 @@ export class ToldDeposits implements DepositCommands {
     this.lines.push(`confirm ${sessionId} ${data.depositKey}`);
   }
 
-  async move(sessionId: SessionId, facts: DepositFacts): Promise<void> {
+  async move(sessionId: SessionId, facts: DepositFacts): Promise<boolean> {
     this.lines.push(`move ${sessionId} ${facts.depositKey} to ${facts.blockNumber}`);
+    return false;
   }
 
   async revert(sessionId: SessionId, data: { readonly depositKey: string }): Promise<void> {

@@ -5,7 +5,7 @@ import { toSec, type Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
 import type { Rates } from '../../ports/rates.ts';
 import type { Senders } from '../../ports/senders.ts';
-import type { SessionCommand } from '../../../state-machines/checkout-session/session.decider.ts';
+import type { SessionCommand, SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
 import type { SessionHandler } from '../shared/handlers/session-handler.ts';
 
 interface DepositDeps {
@@ -48,9 +48,10 @@ export class Deposits {
     );
   }
 
-  async move(id: SessionId, facts: DepositFacts, headNumber: number): Promise<void> {
+  async move(id: SessionId, facts: DepositFacts, headNumber: number): Promise<boolean> {
     const nowSec = toSec(this.#deps.clock.nowMs());
-    await this.#send(id, { type: 'MoveDeposit', facts, headNumber, nowSec }, facts.network);
+    const { context } = await this.#send(id, { type: 'MoveDeposit', facts, headNumber, nowSec }, facts.network);
+    return context.deposits[facts.depositKey]?.status === 'detected';
   }
 
   async revert(
@@ -61,11 +62,12 @@ export class Deposits {
     await this.#send(id, { type: 'RevertDeposit', ...revert, revertedAtSec: toSec(this.#deps.clock.nowMs()) }, network);
   }
 
-  async #send(id: SessionId, command: SessionCommand, network: string): Promise<void> {
+  async #send(id: SessionId, command: SessionCommand, network: string): Promise<SessionState> {
     const result = await this.#deps.sessions.execute(sessionStream(id), command, {
       correlationId: this.#deps.random.uuid(),
       actor: `chain:${network}`,
     });
     if (!result.ok) throw new Error(`${command.type} was refused for ${id}: ${result.refusal.message}`);
+    return result.state;
   }
 }

@@ -228,10 +228,8 @@ export class TrackedDeposits {
     const canonical = await (isWhereItWas ? this.#canonicalOf(seen, blockNumber) : chain.blockAt(facts.blockNumber));
     // Two providers are on different forks: wait until they agree.
     if (canonical?.hash !== facts.blockHash) return;
-    if (isMoved(deposit, facts)) {
-      await this.#deps.deposits.move(deposit.sessionId, facts, view.headNumber);
+    if (isMoved(deposit, facts) && (await this.#deps.deposits.move(deposit.sessionId, facts, view.headNumber)))
       deposit.status = 'detected';
-    }
     Object.assign(deposit, { facts, suspect: false, rewound: false, disproofs: 0, doubts: 0 });
     if (deposit.status === 'detected' && (await this.#isFinal(transfer, deposit.rule, view)))
       await this.#confirm(deposit, view);

@@ -14,8 +14,8 @@ import type { Clock } from '../../../ports/clock.ts';
 export interface DepositCommands {
   record(sessionId: SessionId, facts: DepositFacts): Promise<void>;
   confirm(sessionId: SessionId, data: DepositConfirmed['data'], network: Network): Promise<void>;
-  /** A confirmed deposit is in another block. */
-  move(sessionId: SessionId, facts: DepositFacts, headNumber: number): Promise<void>;
+  /** A confirmed deposit is in another block. True when its session waits for it to become final anew. */
+  move(sessionId: SessionId, facts: DepositFacts, headNumber: number): Promise<boolean>;
   revert(sessionId: SessionId, revert: RevertedDeposit, network: Network): Promise<void>;
 }
 

@@ -4,6 +4,7 @@ import type { DepositFacts } from '../../../../src/domain/events/session-events.
 import type { Block, Chain, ScanOptions, Transfer } from '../../../../src/ports/chain.ts';
 import { WrongChain } from '../../../../src/ports/chain.ts';
 import { StoreUnavailable } from '../../../../src/ports/event-store.ts';
+import { TrackedDeposits } from '../../../../src/features/deposits/chain/deposits.ts';
 import { ChainWatcher } from '../../../../src/features/deposits/chain/watch.process.ts';
 import type { CoveredBlock, WatchChainDeps, WatchChainOptions } from '../../../../src/features/deposits/chain/types.ts';
 import { AddressIndex } from '../../../../src/features/addresses/address-index.ts';
@@ -118,7 +119,7 @@ function watch(
         record: async (_id, facts) => void recorded.push(facts),
         confirm: async (_id, data) => void confirmed.push(data.blockNumber),
         revert: async () => expect.unreachable(),
-        move: async () => undefined,
+        move: async () => false,
       },
       coverage: {
         lastCovered: async () => covered,
@@ -177,7 +178,7 @@ describe('ten thousand blocks behind', () => {
     const deposits = {
       record: async () => undefined,
       revert: async () => expect.unreachable(),
-      move: async () => undefined,
+      move: async () => false,
       confirm: async (_id: unknown, data: { blockNumber: number }) => {
         if (isDown && data.blockNumber >= 1_500) throw new StoreUnavailable('no answer');
       },
@@ -297,7 +298,7 @@ describe('a watcher', () => {
     const deposits = {
       record: async () => undefined,
       revert: async () => expect.unreachable(),
-      move: async () => undefined,
+      move: async () => false,
       confirm: async (_id: unknown, { blockNumber }: { blockNumber: number }) => {
         if (blockNumber <= 840) throw new Error('the session does not take it now');
         confirmed.push(blockNumber);
@@ -356,7 +357,7 @@ describe('a watcher', () => {
       record: async () => undefined,
       confirm: async () => expect.unreachable(),
       revert: async () => void undone.push(looks),
-      move: async () => undefined,
+      move: async () => false,
     };
     const facts = depositFacts({ blockNumber: 910, toAddress: OURS });
     const pendingDeposits = async () => [
@@ -377,7 +378,7 @@ describe('a watcher', () => {
     const deposits = {
       record: async () => expect.unreachable(),
       revert: async () => expect.unreachable(),
-      move: async (_id: unknown, { blockHash }: DepositFacts) => void told.push(['move', blockHash]),
+      move: async (_id: unknown, { blockHash }: DepositFacts) => told.push(['move', blockHash]) > 0,
       confirm: async (_id: unknown, { blockHash }: { blockHash: string }) => void told.push(['confirm', blockHash]),
     };
     const pendingDeposits = async () => [
@@ -392,6 +393,36 @@ describe('a watcher', () => {
         ['move', hash],
         ['confirm', hash],
       ]);
+  });
+
+  test('raises the alarm for a payment that was moved, stayed confirmed and then left the chain', async () => {
+    const chain = new StraightChain(1_000, 1_000_000, 300);
+    const facts = depositFacts({ blockNumber: 900, blockHash: '0xleft', toAddress: OURS, tokenAddress: TOKEN });
+    const moved: Transfer = { ...facts, tokenUnits: 10_000_000n, block: blockOf(905) };
+    let shown: Transfer | null = moved;
+    Object.assign(chain, { transferAt: async () => shown, disprove: async () => 'reorg' });
+    const reverted: boolean[] = [];
+    const tracked = new TrackedDeposits({
+      ...{ chain, addresses: new AddressIndex('evm'), finalityRuleOf: () => expect.unreachable() },
+      deposits: {
+        record: async () => expect.unreachable(),
+        confirm: async () => expect.unreachable(),
+        revert: async () => undefined,
+        move: async () => false,
+      },
+      observer: { onReverted: ({ afterFinal }) => void reverted.push(afterFinal) },
+    });
+    const rule = { kind: 'confirmations', confirmations: 12 } as const;
+    tracked.restore([{ sessionId: SESSION, facts, rule, status: 'final' }], false);
+    tracked.suspect(facts.depositKey);
+    const view = { headNumber: 910, finalizedNumber: 846, isReadToHead: true };
+    await tracked.settle({ ...view, look: 1 });
+    shown = null;
+    tracked.suspect(facts.depositKey);
+    for (const look of [2, 3]) await tracked.settle({ ...view, look });
+    expect(reverted).toEqual([]);
+    for (const look of [4, 5]) await tracked.settle({ ...view, headNumber: 917, look });
+    expect(reverted).toEqual([true]);
   });
 
   test('looks more often while a payment waits for its block to become final', async () => {

@@ -45,7 +45,7 @@ function watching(
         },
         confirm: async (id, data) => void told.push(`confirm ${id} ${data.depositKey}`),
         revert: async (id, data) => void told.push(`revert ${id} ${data.depositKey} ${data.reason}`),
-        move: async () => undefined,
+        move: async () => false,
       },
       coverage: { lastCovered: async () => before.covered ?? null, record: async (range) => void ranges.push(range) },
       clock: { nowMs: () => nowSec * 1000 },
