@@ -84,6 +84,15 @@ it('look-ups that miss an archive begin anew, and archives without look-ups are 
   expect(archiveFiles(dataDir)).toEqual([]);
 });
 
+it('look-ups begin anew when an archive is an older copy of itself', async () => {
+  await archiveAll();
+  const [file] = archiveFiles(dataDir);
+  const db = new DatabaseSync(file!);
+  db.exec('DELETE FROM rows WHERE id = (SELECT max(id) FROM rows); UPDATE sqlite_sequence SET seq = seq - 1');
+  db.close();
+  await opened(async ({ model }) => expect(await model.checkpoint('killed@1')).toBeNull());
+});
+
 it('a copy for another node holds the archived rows themselves', async () => {
   await archiveAll();
   const copy = join(dataDir, 'copy');

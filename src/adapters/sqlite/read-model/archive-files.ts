@@ -112,16 +112,17 @@ export class ArchiveWriter {
 
   /**
    * Removes what the read model does not refer to: files of another read model, and rows of an interrupted move. False
-   * if a file is missing, so that rows are lost.
+   * if rows are lost, because a file is missing or is an older copy of itself.
    */
   settle(): boolean {
     const archives = archivesIn(this.#db);
     for (const name of existsSync(this.#folder) ? readdirSync(this.#folder) : [])
       if (!archives.some(({ file }) => name.startsWith(file))) rmSync(join(this.#folder, name));
     if (!archives.every(({ file }) => existsSync(join(this.#folder, file)))) return false;
+    const isWhole = archives.every(({ id, through }) => lastIdIn(this.#open(id)) >= through);
     for (const { id, through } of archives) this.#open(id).prepare('DELETE FROM rows WHERE id > ?').run(through);
     this.close();
-    return true;
+    return isWhole;
   }
 
   /** Adds rows to the file of a month. Durable when it returns, but void until `keep` records `through`. */
@@ -177,6 +178,10 @@ export class ArchiveWriter {
     return opened;
   }
 }
+
+/** Including those of removed rows. */
+const lastIdIn = (file: DatabaseSync): number =>
+  (file.prepare('SELECT coalesce(max(seq), 0) AS last FROM sqlite_sequence').get() as { last: number }).last;
 
 /** Ids are never reused, so a stale reference finds nothing rather than something else. */
 function makeArchive(path: string): void {
