@@ -47,10 +47,10 @@ export interface OutgoingChain {
    */
   missingAccount?(treasury: string, used: UsedNonces): Promise<MissingAccount | null>;
   /**
-   * The same transaction at a fee that the network would accept now; null while the old fee suffices or the chain
-   * cannot replace.
+   * The same transaction at a fee that the network would accept now; null if the chain cannot replace, or the fee would
+   * exceed the limit or, for a sweep, the gas that its address holds.
    */
-  bump(draft: TransactionDraft): Promise<TransactionDraft | null>;
+  bump(draft: TransactionDraft, order?: OutgoingTransaction): Promise<TransactionDraft | null>;
   /**
    * A transaction that moves nothing and excludes the drafted one; null while it would exceed the fee limit. Absent on
    * chains where a signed transaction never blocks later ones.

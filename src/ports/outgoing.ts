@@ -183,9 +183,13 @@ export interface LandedCheck {
  */
 export function mayStillLand<Sent extends SentTransaction>(sent: readonly Sent[]): readonly Sent[] {
   if (sent.some(isCancelling)) return sent.filter(isCancelling);
-  const kind = sent.at(-1)?.validity.kind;
-  return kind === 'evm-nonce' || kind === 'solana-nonce' ? sent : sent.slice(-1);
+  const newest = sent.slice(-1);
+  return newest.every(isReplaceable) ? sent : newest;
 }
+
+/** Whether it has a nonce, by which at most one of it and its replacements lands. */
+export const isReplaceable = ({ validity: { kind } }: SentTransaction): boolean =>
+  kind === 'evm-nonce' || kind === 'solana-nonce';
 
 export const validityOf = (draft: TransactionDraft): TransactionValidity => {
   switch (draft.kind) {

@@ -128,6 +128,23 @@ describe('a payout on a misbehaving network', () => {
     expect(await chain.balanceOf('USDT', PAYEE)).toBe(5_000_000n);
   });
 
+  it('is offered at a higher fee, for a sweep, only as far as the gas of its address goes', async () => {
+    const draft = (await payouts.draft(order, 0)) as Extract<TransactionDraft, { kind: 'evm' }>;
+    const sweep = { ...order, kind: 'sweep' } as const;
+    const cost = ({ gasLimit, maxFeePerGas }: typeof draft): bigint => BigInt(gasLimit) * BigInt(maxFeePerGas);
+    const hold = (wei: bigint) => chain.rpc('anvil_setBalance', [treasury, `0x${wei.toString(16)}`]);
+    await hold((cost(draft) * 124n) / 100n);
+    expect(await payouts.bump(draft, sweep)).toBeNull();
+    expect(await payouts.bump(draft, order)).not.toBeNull();
+    await chain.rpc('anvil_setNextBlockBaseFeePerGas', ['0x174876e800']);
+    await chain.mine();
+    const held = (cost(draft) * 140n) / 100n;
+    await hold(held);
+    const bumped = (await payouts.bump(draft, sweep)) as typeof draft;
+    expect(cost(bumped)).toBeLessThanOrEqual(held);
+    expect(cost(bumped) * 100n).toBeGreaterThan(cost(draft) * 125n);
+  });
+
   it('that is cancelled takes no money: nothing lands at its nonce, once, and what comes after it can land', async () => {
     const draft = await payouts.draft(order, 0);
     const payout = await signed(draft);

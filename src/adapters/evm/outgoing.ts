@@ -190,14 +190,19 @@ export class EvmOutgoing implements OutgoingChain {
     return (mostNative(await this.draft(order, null)) - amountOf(order.amount)) * RETURN_FEE_MARGIN;
   }
 
-  async bump(old: TransactionDraft): Promise<TransactionDraft | null> {
+  async bump(old: TransactionDraft, order?: OutgoingTransaction): Promise<TransactionDraft | null> {
     if (!('maxFeePerGas' in old)) throw new Error('not a draft of this chain');
-    const now = await this.#providers.on((provider) => feesNow(provider, this.#options));
-    const raised = (fee: string): bigint => (BigInt(fee) * BUMP_PERCENT) / HUNDRED + 1n;
-    const maxFeePerGas = most(raised(old.maxFeePerGas), now.maxFeePerGas);
-    const tip = most(raised(old.maxPriorityFeePerGas), now.tip);
-    if (maxFeePerGas > this.#options.maxFeePerGas || tip > this.#options.maxPriorityFeePerGas) return null;
-    return { ...old, ...textOf({ maxFeePerGas, tip }) };
+    const { now, affordable } = await this.#providers.on(async (provider) => {
+      const fees = await feesNow(provider, this.#options);
+      const held = order?.kind === 'sweep' ? await nativeOf(provider, order.fromAddress) : null;
+      return { now: fees, affordable: held === null ? null : held / BigInt(old.gasLimit) };
+    });
+    const raised = (fee: string, wanted: bigint): bigint =>
+      most((BigInt(fee) * BUMP_PERCENT) / HUNDRED + 1n, least(wanted, affordable ?? wanted));
+    const maxFeePerGas = raised(old.maxFeePerGas, now.maxFeePerGas);
+    const tip = raised(old.maxPriorityFeePerGas, now.tip);
+    if (maxFeePerGas > least(this.#options.maxFeePerGas, affordable ?? maxFeePerGas)) return null;
+    return tip > this.#options.maxPriorityFeePerGas ? null : { ...old, ...textOf({ maxFeePerGas, tip }) };
   }
 
   /** Uses the nonce again, at a fee for which nodes replace the drafted transaction. */

@@ -1,6 +1,7 @@
 import { isCancelling, type ReplacementReason, type TransactionDraft } from '../../domain/events/transaction-draft.ts';
 import {
   type Fate,
+  isReplaceable,
   type LandedTransaction,
   mayStillLand,
   type OutgoingKind,
@@ -126,14 +127,14 @@ export class SentTransactions<Item extends Outgoing> {
   async #bumpWhenDue(item: Item): Promise<void> {
     const { chain, retries, records, replace, nowMs } = this.#parts;
     const last = newest(item);
-    const isDue = retries.sentSince.outMs(item.ref.id, last, nowMs()) >= chain.bumpAfterMs;
+    const isDue = isReplaceable(last) && retries.sentSince.outMs(item.ref.id, last, nowMs()) >= chain.bumpAfterMs;
     // A higher fee does not help while an earlier place in the sequence is empty.
     const waitsForPlace = retries.isWithholding && treasuryOf(item.order) === item.order.fromAddress;
     const draft = isDue && !waitsForPlace ? await records.lastDraft(item) : undefined;
     if (!draft) return retries.goesOn(item.ref);
-    const bumped = await chain.bump(draft);
+    const bumped = await chain.bump(draft, item.order);
     if (bumped) return replace(item, bumped, 'fee_bump');
-    retries.wait(item.ref, 'network_fee_too_high', 'the network wants more for a replacement than the limit allows');
+    retries.wait(item.ref, 'network_fee_too_high', 'the network wants more for a replacement than the limit, or the gas of its address, allows');
   }
 
   /** What the order pays back, if that is not final. A transaction that moves nothing pays nothing back. */

@@ -64,6 +64,9 @@ class Stage {
 
   bumpAfterMs = 0;
 
+  draft: TransactionDraft = draft;
+  isAffordable: (order: OutgoingTransaction) => boolean = () => true;
+
   constructor() {
     const store = new MemoryEventStore();
     const deps = {
@@ -77,8 +80,9 @@ class Stage {
       ...{ network: 'ethereum', mode: 'test' },
       check: async (order: OutgoingTransaction) => this.check(order),
       nextNonce: () => Promise.resolve(0),
-      draft: () => Promise.resolve(draft),
-      bump: () => Promise.resolve({ ...draft, maxFeePerGas: '125' }),
+      draft: () => Promise.resolve(this.draft),
+      bump: (_: TransactionDraft, order: OutgoingTransaction) =>
+        Promise.resolve(this.isAffordable(order) ? { ...draft, maxFeePerGas: '125' } : null),
       broadcast: ({ txHash }: SentTransaction) => Promise.resolve(void this.broadcast.push(txHash)),
       fate: (order: OutgoingTransaction) => Promise.resolve(this.fateOf(order)),
       cancel: () =>
@@ -296,6 +300,32 @@ describe('a move that nobody shows any more', () => {
     stage.broadcast.length = 0;
     await stage.executor.round();
     expect(stage.broadcast).toEqual(['0xs1', '0xs2']);
+  });
+
+  it('offers no more than its address can pay, and waits', async () => {
+    stage.isAffordable = ({ kind, fromAddress }) => !(kind === 'sweep' && fromAddress === '0xCollection of swp');
+    stage.fate = { kind: 'absent' };
+    stage.broadcast.length = 0;
+    await stage.executor.round();
+    expect(stage.broadcast).toEqual(['0xs1']);
+    expect(stage.executor.waiting).toMatchObject([{ moveId: 'swp', reason: 'network_fee_too_high' }]);
+  });
+});
+
+describe('a nonce account that is being made and not shown yet', () => {
+  it('is not looked for at a higher fee, since nothing can take its place before it can never land', async () => {
+    stage.fate = landed;
+    await stage.executor.round();
+    stage.sign = () => ({ ok: true, txHash: '0xn', signedBytes: 'bytes', journal: { seq: 2, hash: 'h2' } });
+    stage.draft = { kind: 'solana-nonce-account', nonceIndex: 0, lamports: '1', blockhash: 'b' };
+    stage.isAffordable = () => false;
+    const { data } = requested('nac', '0.002');
+    const made = { ...data, coin: 'SOL', fromAddress: TREASURY } as const;
+    await stage.request({ type: 'RequestMove', kind: 'nonce_account', data: made });
+    await stage.executor.round();
+    stage.fate = { kind: 'absent' };
+    await stage.executor.round();
+    expect(stage.executor.waiting).toEqual([]);
   });
 });
 
