@@ -8,7 +8,13 @@ import { sessionStream, treasuryStream } from '../../src/domain/streams.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import type { Fate, OutgoingTransaction, PreCheck, SentTransaction } from '../../src/ports/outgoing.ts';
 import type { OutgoingChain } from '../../src/ports/outgoing-chain.ts';
-import type { Signature, SignedPayment, SignerVerdict, SigningRequest } from '../../src/ports/outgoing-signer.ts';
+import type {
+  Signature,
+  SignedPayment,
+  SignerRefusal,
+  SignerVerdict,
+  SigningRequest,
+} from '../../src/ports/outgoing-signer.ts';
 import { TreasuryAccount } from '../../src/features/payouts/account.ts';
 import { OutgoingExecutor } from '../../src/features/payouts/executor.ts';
 import { RefundRecords, type Leg } from '../../src/features/payouts/refunds/records.ts';
@@ -83,7 +89,7 @@ export class PayoutStage {
   );
   onBroadcast: (sent: SentTransaction) => void | Promise<void> = () => undefined;
   journalFault: string | null = null;
-  lost: readonly SignedPayment[] = [];
+  lost: readonly SignedPayment[] | SignerRefusal = [];
   /** What the account has sent. */
   nonce = 0;
   bumpAfterMs = 0;
@@ -129,7 +135,7 @@ export class PayoutStage {
         check: async (order) => orThrow(this.checkBySigner(order)),
         sign: async (request) => orThrow(this.sign(request)),
         release: () => Promise.resolve({ ok: true }),
-        signedAfter: () => Promise.resolve({ payments: this.lost }),
+        signedAfter: () => Promise.resolve('ok' in this.lost ? this.lost : { payments: this.lost }),
       };
       return new OutgoingExecutor(account, new RefundRecords(account, parts), {
         signer,

@@ -40,14 +40,15 @@ export class Interventions<Item extends Outgoing> {
   }
 
   /**
-   * Why an order must not be given up: a restored event log has lost its signature, which the signer still has.
-   * Otherwise null.
+   * Why an order must not be given up: a restored event log has lost its signature, which the signer still has, or the
+   * signer cannot tell. Otherwise null.
    */
   async lostSignature(id: string): Promise<string | null> {
     const { signer, account } = this.#parts;
     const { mode, network } = account.chain;
     const since = await signer.signedAfter(mode, network, (await account.context()).journal);
-    return 'payments' in since && since.payments.some((payment) => payment.id === id)
+    if (!('payments' in since)) return `whether ${id} was signed cannot be told: ${since.message}`;
+    return since.payments.some((payment) => payment.id === id)
       ? `${id} was signed, but this event log has lost it: take it over (quittance treasury lost)`
       : null;
   }

@@ -125,6 +125,18 @@ describe('a payout that a restored event log records as never signed', () => {
   });
 });
 
+describe('a payout of which the signer cannot say whether it was signed', () => {
+  it('cannot be given up, since it may have been paid', async () => {
+    await stage.requestRefund('re_b', 1);
+    stage.lost = { ok: false, kind: 'stopped', code: 'journal_disagrees', message: 'the journal lacks entry 3' };
+    const ref = refOf({ sessionId: SESSION_ID, refundId: 're_b', legId: 're_b-1' });
+    await expect(stage.executor.interventions.reject(ref)).rejects.toThrow(
+      'whether re_b-1 was signed cannot be told: the journal lacks entry 3',
+    );
+    expect(await stage.leg('re_b-1')).toMatchObject({ status: 'PENDING' });
+  });
+});
+
 describe('a payout beside a journal that disagrees', () => {
   it('waits, and is told why', async () => {
     await stage.requestRefund('re_b', 1);
