@@ -34,6 +34,14 @@ export interface ExecutorDeps {
   readonly depositGraceMs: number;
 }
 
+/** What is known when an order is begun. */
+interface Start<Item> {
+  readonly inFlight: readonly Item[];
+  /** As the order before left it. */
+  readonly context: TreasuryContext;
+  readonly faults: RoundFaults;
+}
+
 /**
  * Takes the orders of one treasury through the protocol of all outgoing money: reserve, sign, record, send, watch,
  * replace or give up. At any time at most one place of the account's sequence is between reservation and signature.
@@ -187,7 +195,7 @@ export class OutgoingExecutor<Item extends Outgoing> {
     if (!known.some((item) => !isSigned(item) && turns.isDue(item.ref.id)) || !(await this.#sequenceAgrees(faults)))
       return;
     const items = await this.#read();
-    const context = await this.context();
+    let context = await this.context();
     const inFlight = items.filter(isSigned);
     const fresh = items.filter((item) => !isSigned(item) && this.#records.mayStart(item, inFlight, context));
     for (const item of turns.take(fresh, ROUND, {
@@ -195,8 +203,9 @@ export class OutgoingExecutor<Item extends Outgoing> {
       owner: (one) => this.#records.ownerOf(one),
     })) {
       try {
+        const start = { inFlight, context, faults };
         await withLogContext(item.ref.logged, () =>
-          this.#start(item, inFlight, faults).catch((error: unknown) => this.#endIfImpossible(item, error)),
+          this.#start(item, start).catch((error: unknown) => this.#endIfImpossible(item, error)),
         );
       } catch (error) {
         faults.judge(error, () => this.#blame(item.ref, error));
@@ -204,20 +213,19 @@ export class OutgoingExecutor<Item extends Outgoing> {
       // Its current state counts: signed bytes reserve money, and a reservation is finished before anything else.
       const now = await this.#records.find(item.ref);
       if (now && isSigned(now)) inFlight.push(now);
-      const then = await this.context();
-      if (then.open !== null || this.alarm !== null || !this.#records.mayStart(item, inFlight, then)) return;
+      context = await this.context();
+      if (context.open !== null || this.alarm !== null || !this.#records.mayStart(item, inFlight, context)) return;
     }
   }
 
-  async #start(item: Item, inFlight: readonly Item[], faults: RoundFaults): Promise<void> {
+  async #start(item: Item, { inFlight, context, faults }: Start<Item>): Promise<void> {
     const { ref, order } = item;
-    const able = this.#records.precondition(item, await this.context());
+    const able = this.#records.precondition(item, context);
     if (able.kind === 'fail') return this.#fail(item, failure(able.reason));
     if (able.kind === 'wait') return this.#retries.holdUp(ref, able.reason, able.detail);
     const missing = await this.#records.missing(item);
     if (missing) return this.#awaitDeposit(item, missing);
     this.#retries.found(ref);
-    const context = await this.context();
     const check = await this.chain.check(order, await this.#records.reserved(item, inFlight, context));
     faults.answered('chain');
     if (check.kind === 'fail') return this.#fail(item, failure(check.reason));
