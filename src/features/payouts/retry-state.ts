@@ -122,6 +122,7 @@ export class RetryState<Ref extends OutgoingRef> {
 
   goesOn(ref: Ref): void {
     this.#waiting.delete(ref.id);
+    this.turns.clear(ref.id);
     this.covered(ref);
   }
 

@@ -46,7 +46,6 @@ export class SentTransactions<Item extends Outgoing> {
       try {
         const fate = await chain.fate(item.order, item.signed);
         faults.answered('chain');
-        retries.turns.clear(item.ref.id);
         await withLogContext(item.ref.logged, () => this.#act(item, fate));
       } catch (error) {
         faults.judge(error, () => blame(item.ref, error));
@@ -134,7 +133,11 @@ export class SentTransactions<Item extends Outgoing> {
     if (!draft) return retries.goesOn(item.ref);
     const bumped = await chain.bump(draft, item.order);
     if (bumped) return replace(item, bumped, 'fee_bump');
-    retries.wait(item.ref, 'network_fee_too_high', 'the network wants more for a replacement than the limit, or the gas of its address, allows');
+    retries.wait(
+      item.ref,
+      'network_fee_too_high',
+      'the network wants more for a replacement than the limit, or the gas of its address, allows',
+    );
   }
 
   /** What the order pays back, if that is not final. A transaction that moves nothing pays nothing back. */

@@ -97,6 +97,20 @@ describe('a hundred refunds of one merchant that cannot go on', () => {
   });
 });
 
+describe('a replacement that the signer does not allow now', () => {
+  it('is asked for ever less often, since each time is written down', async () => {
+    await refunds(GOOD, 'good', 1);
+    await rounds(1);
+    stage.fateOf = () => ({ kind: 'pending', inBlock: false });
+    let asked = 0;
+    stage.sign = () => ((asked += 1), { ...later, code: 'native_daily_cap' });
+    await rounds(256);
+    expect(asked).toBeGreaterThan(3);
+    expect(asked).toBeLessThan(12);
+    expect(await statusOf('good0')).toBe('PROCESSING');
+  });
+});
+
 describe('what is said of a refund that cannot go on', () => {
   beforeEach(() => refunds(GOOD, 'good', 1));
 
