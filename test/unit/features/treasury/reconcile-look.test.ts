@@ -78,7 +78,13 @@ describe('two looks', () => {
   const account = (kind: 'treasury' | 'collection', difference: string): Account => ({
     ...{ account: kind, coin: 'USDT', booked: '0.00', onChain: difference, difference },
   });
-  const look = (change: Partial<Look>): Look => ({ throughBlock: 1, newestBlock: 2, accounts: [], short: [], ...change });
+  const look = (change: Partial<Look>): Look => ({
+    throughBlock: 1,
+    newestBlock: 2,
+    accounts: [],
+    short: [],
+    ...change,
+  });
   const missing = (amount: string) => look({ short: [{ address: '0xours', coin: 'USDT', amount } as OutflowFacts] });
 
   it('agree when the same money is missing, whatever arrived at collection addresses in between', () => {

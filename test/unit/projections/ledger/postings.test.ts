@@ -332,7 +332,12 @@ describe('a posting rule', () => {
   it('remembers the newest block with booked money of each network, not one that was only seen', () => {
     const bsc = { network: 'bsc', txHash: '0x02', blockNumber: 80 } as const;
     const story = new Story().add(created, detected({ blockNumber: 999 }), confirmed({ blockNumber: 100 }));
-    story.add(detected(bsc), confirmed(bsc), detected({ txHash: '0x03' }), confirmed({ txHash: '0x03', blockNumber: 90 }));
+    story.add(
+      detected(bsc),
+      confirmed(bsc),
+      detected({ txHash: '0x03' }),
+      confirmed({ txHash: '0x03', blockNumber: 90 }),
+    );
     story.add({
       type: 'DepositReverted',
       data: { depositKey: 'bsc:0x02:0', reason: 'reorg', afterFinal: true, headNumber: 99, revertedAtSec: CREATED_AT },
