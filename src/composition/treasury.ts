@@ -5,10 +5,10 @@ import { sessionStream } from '../domain/streams.ts';
 import type { DepositState } from '../../state-machines/checkout-session/session.state.ts';
 import { indexKey } from '../features/addresses/address-index.ts';
 import type { Core } from './core.ts';
-import type { Mode } from '../domain/ids.ts';
-import { addressFamilyOf, type Network } from '../domain/networks.ts';
+import { addressFamilyOf } from '../domain/networks.ts';
 import type { OutgoingChain } from '../ports/outgoing-chain.ts';
 import { inTurnReconciler, reportOutflows } from '../features/treasury/reconcile.ts';
+import { newestBooked } from '../features/treasury/reconcile-look.ts';
 import type { NativeDeps } from '../features/treasury/reconcile-native.ts';
 import { lookForUnbooked } from '../features/treasury/reconcile-unbooked.ts';
 import { TreasuryLook } from '../features/treasury/look.process.ts';
@@ -21,7 +21,6 @@ import type { TreasuryHandler } from '../features/shared/handlers/treasury-handl
 import { givenAddress } from './given-address.ts';
 import { depositGraceMsOf, pollMsOf, type PayoutDeps, type PayoutParts } from './payouts.ts';
 import type { Treasury } from '../features/treasury/treasury.ts';
-import { LEDGER_NEWEST_BLOCKS_TABLE, newestBlockKey } from '../../projections/ledger/rows.ts';
 
 const RECONCILE_PAUSE_MS = { sandbox: 700, production: 20_000 } as const;
 /**
@@ -69,12 +68,11 @@ export function startTreasury(
   });
   const pause = (): Promise<void> => sleep(RECONCILE_PAUSE_MS[pace]);
   // After a kill, local chains start over or lag a second behind the event log; none of their providers lags.
-  const newestBooked = async (mode: Mode, network: Network): Promise<number> =>
-    parts.sandbox
-      ? 0
-      : ((await readModel.get(LEDGER_NEWEST_BLOCKS_TABLE, newestBlockKey(mode, network)))?.blockNumber ?? 0);
+  const bookedBlocks: Pick<NativeDeps, 'newestBooked'> = {
+    newestBooked: async (chain) => (parts.sandbox ? 0 : newestBooked(readModel, chain)),
+  };
   const reconcile = inTurnReconciler({
-    ...{ readModel, wholeBooks, proveBooks, newestBooked },
+    ...{ readModel, wholeBooks, proveBooks, ...bookedBlocks },
     signer: parts.signer,
     sent: ({ chain }) => payouts.sent(chain.mode, chain.network),
     clock,
@@ -83,7 +81,7 @@ export function startTreasury(
   });
   // After a kill, a local chain may lag a second behind the event log, so the sandbox compares only on command.
   const everyMs = parts.sandbox ? 0 : config.RECONCILE_EVERY_SECONDS * 1000;
-  const unbooked = unbookedLook(parts, { readModel, wholeBooks, proveBooks, newestBooked, clock }, pause);
+  const unbooked = unbookedLook(parts, { readModel, wholeBooks, proveBooks, ...bookedBlocks, clock }, pause);
   const looking = new TreasuryLook({
     ...{ moves, reconcile, onUnbooked, mayPay, log, everyMs },
     unbooked: (executor, after) => unbooked(executor, after, ADDRESSES_A_LOOK),

@@ -202,6 +202,7 @@ class World {
     };
     const chain: NativeDeps['executor']['chain'] = {
       ...{ mode: 'test' as const, network: 'ethereum' as const, finalBlock: async () => this.blocks.length },
+      newestBlock: async () => this.blocks.length,
       finalBalances: async (addresses: readonly string[]) => {
         const state = this.at(this.#lag);
         return addresses.map((address) => ({ coins: {}, native: state.get(address)! }));

@@ -251,7 +251,7 @@ export class EvmOutgoing implements OutgoingChain {
   }
 
   newestBlock(): Promise<number> {
-    return this.#providers.on(async (provider) => Number(await provider.call('eth_blockNumber', [])));
+    return this.#providers.highest(async (provider) => Number(await provider.call('eth_blockNumber', [])));
   }
 
   inflows(address: string, sought: SoughtInflows, strangersAmong: StrangersAmong): Promise<readonly SeenInflow[]> {

@@ -49,12 +49,14 @@ export class AdmittedProviders {
     );
   }
 
-  /**
-   * The lower of two answers, so that no provider alone moves it forward; the only answer where no other comes. Throws
-   * `ChainUnavailable`.
-   */
+  /** The lower of two answers, so that no provider alone moves it forward. Throws `ChainUnavailable`. */
   async lowest(task: (provider: RpcProvider) => Promise<number>): Promise<number> {
-    return Math.min(...(await this.ask(task).catch(async () => [await this.on(task)])));
+    return Math.min(...(await this.#upToTwo(task)));
+  }
+
+  /** The higher of two answers, so that no provider alone holds it back. Throws `ChainUnavailable`. */
+  async highest(task: (provider: RpcProvider) => Promise<number>): Promise<number> {
+    return Math.max(...(await this.#upToTwo(task)));
   }
 
   /** Sends something to all of them, including unverified ones. Their answers prove nothing, so none is returned. */
@@ -64,6 +66,11 @@ export class AdmittedProviders {
 
   close(): Promise<void> {
     return this.#pool.close();
+  }
+
+  /** One where no second provider answers. */
+  #upToTwo<Value>(task: (provider: RpcProvider) => Promise<Value>): Promise<readonly Value[]> {
+    return this.ask(task).catch(async () => [await this.on(task)]);
   }
 
   /** Nothing from a provider counts before this resolves. Throws if it does not serve the chain. */

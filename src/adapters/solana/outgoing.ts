@@ -251,7 +251,7 @@ export class SolanaOutgoing implements OutgoingChain {
   }
 
   newestBlock(): Promise<number> {
-    return this.#providers.on((provider) => slotOf(provider, 'confirmed'));
+    return this.#providers.highest((provider) => slotOf(provider, 'confirmed'));
   }
 
   inflows(address: string, sought: SoughtInflows, strangersAmong: StrangersAmong): Promise<readonly SeenInflow[]> {

@@ -200,7 +200,7 @@ export class TronOutgoing implements OutgoingChain {
   }
 
   newestBlock(): Promise<number> {
-    return this.#providers.on(async (provider) => (await newestBlock(provider, 'wallet')).number);
+    return this.#providers.highest(async (provider) => (await newestBlock(provider, 'wallet')).number);
   }
 
   inflows(address: string, sought: SoughtInflows, strangersAmong: StrangersAmong): Promise<readonly SeenInflow[]> {

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { OutflowFacts, TreasuryReconciled } from '../../domain/events/treasury-move-events.ts';
-import type { Mode } from '../../domain/ids.ts';
 import { DEPOSIT_WALLETS, TREASURY } from '../../domain/ledger.ts';
 import { amountOf, formatAmount, most, signedAmountOf, type Coin } from '../../domain/money.ts';
 import { NATIVE_COIN, type NativeCoin, type Network } from '../../domain/networks.ts';
@@ -8,7 +7,13 @@ import { isNative, type Reserved } from '../../ports/outgoing.ts';
 import type { OutgoingChain } from '../../ports/outgoing-chain.ts';
 import { rowPages } from '../../ports/row-pages.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
-import { balanceKey, LEDGER_ADDRESSES_TABLE, LEDGER_BALANCES_TABLE } from '../../../projections/ledger/rows.ts';
+import {
+  balanceKey,
+  LEDGER_ADDRESSES_TABLE,
+  LEDGER_BALANCES_TABLE,
+  LEDGER_NEWEST_BLOCKS_TABLE,
+  newestBlockKey,
+} from '../../../projections/ledger/rows.ts';
 import { movesInFlight, sweepsInFlight } from '../../../state-machines/treasury/moves.ts';
 import type { MoveExecutor } from '../payouts/moves/records.ts';
 import { addedTo, reservedOf } from '../payouts/reserved.ts';
@@ -17,8 +22,21 @@ export interface LookDeps {
   readonly readModel: ReadModel;
   /** What refunds may have spent that are signed and not recorded as landed. */
   readonly sent: (executor: MoveExecutor) => Promise<Reserved>;
-  /** The newest block of a network in the books; 0 if there is none. */
-  readonly newestBooked: (mode: Mode, network: Network) => Promise<number>;
+  /** The newest block of a network from which the books hold money; 0 if there is none. */
+  readonly newestBooked: (chain: BookedChain) => Promise<number>;
+}
+
+type BookedChain = Pick<OutgoingChain, 'mode' | 'network' | 'newestBlock'>;
+
+/** No provider lags so far: a booked block further ahead was made up by one. */
+const MADE_UP_FROM = 10_000;
+
+/** A block that a provider made up must not keep all others from being asked. */
+export async function newestBooked(readModel: Pick<ReadModel, 'get'>, chain: BookedChain): Promise<number> {
+  const row = await readModel.get(LEDGER_NEWEST_BLOCKS_TABLE, newestBlockKey(chain.mode, chain.network));
+  if (row === null) return 0;
+  const head = await chain.newestBlock();
+  return row.blockNumber < head + MADE_UP_FROM ? row.blockNumber : head;
 }
 
 export type Account = TreasuryReconciled['data']['accounts'][number];
@@ -64,7 +82,7 @@ export async function lookAt(executor: MoveExecutor, deps: LookDeps): Promise<Lo
   const arriving = reservedOf([], sweeping).coins;
   const inFlight = addedTo(await deps.sent(executor), reservedOf([], moving));
   // A lagging provider lacks movements that are already in the books.
-  const atLeast = await deps.newestBooked(chain.mode, chain.network);
+  const atLeast = await deps.newestBooked(chain);
   const held = await chain.balances(treasury, atLeast);
   const newestBlock = await chain.newestBlock();
   const accounts: Account[] = [];

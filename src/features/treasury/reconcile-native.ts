@@ -14,7 +14,10 @@ import { must } from '../../domain/must.ts';
 
 export interface NativeDeps extends Pick<LookDeps, 'newestBooked'> {
   readonly executor: Pick<MoveExecutor, 'context' | 'tell'> & {
-    readonly chain: Pick<OutgoingChain, 'mode' | 'network' | 'balances' | 'finalBalances' | 'finalBlock'>;
+    readonly chain: Pick<
+      OutgoingChain,
+      'mode' | 'network' | 'balances' | 'finalBalances' | 'finalBlock' | 'newestBlock'
+    >;
   };
   readonly readModel: Pick<ReadModel, 'getMany'>;
   readonly wholeBooks: WholeRows;
@@ -72,7 +75,7 @@ export async function settleNative(
   const final = (await chain.finalBalances(given.map(({ address }) => address))).map(({ native }) => native);
   const newest: bigint[] = [];
   // What a provider that lags does not show yet would look like an outflow.
-  const atLeast = await deps.newestBooked(mode, network);
+  const atLeast = await deps.newestBooked(chain);
   for (const { address } of given) newest.push((await chain.balances(address, atLeast)).native);
   const { moves, unknownOutflows, nativeCoinFinds } = await deps.executor.context();
   const moving = new Set(Object.values(moves).flatMap(addressesOf));

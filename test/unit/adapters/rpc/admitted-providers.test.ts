@@ -4,12 +4,12 @@ import { createRpcPool } from '../../../../src/adapters/rpc/pool.ts';
 import { ChainUnavailable } from '../../../../src/ports/chain.ts';
 import { ProviderFault } from '../../../../src/ports/rpc-pool.ts';
 
-/** Asks providers for their newest final block; null: the provider does not answer. */
-async function lowestOf(...blocks: readonly (number | null)[]): Promise<number> {
+/** Asks providers for a block; null: the provider does not answer. */
+async function extremeOf(which: 'lowest' | 'highest', ...blocks: readonly (number | null)[]): Promise<number> {
   const urls = blocks.map((_, index) => `http://p${index}.test`);
   const providers = new AdmittedProviders('bsc', createRpcPool({ network: 'bsc', urls }), async () => undefined);
   try {
-    return await providers.lowest(async ({ name }) => {
+    return await providers[which](async ({ name }) => {
       const block = blocks[Number(name.slice(1, 2))];
       if (typeof block !== 'number') throw new ProviderFault('incapable', 'does not say');
       return block;
@@ -20,11 +20,15 @@ async function lowestOf(...blocks: readonly (number | null)[]): Promise<number> 
 }
 
 it('the lower of two answers counts, so that one provider alone cannot name a block that no chain has', async () => {
-  expect(await lowestOf(10 ** 12, 100)).toBe(100);
-  expect(await lowestOf(100, null, 10 ** 12)).toBe(100);
+  expect(await extremeOf('lowest', 10 ** 12, 100)).toBe(100);
+  expect(await extremeOf('lowest', 100, null, 10 ** 12)).toBe(100);
+});
+
+it('the higher of two heads counts, so that one provider that lags cannot hide a block', async () => {
+  expect(await extremeOf('highest', 90, 100)).toBe(100);
 });
 
 it('a single answer counts where no other comes, and none is an error', async () => {
-  expect(await lowestOf(null, 100)).toBe(100);
-  await expect(lowestOf(null, null)).rejects.toThrow(ChainUnavailable);
+  expect(await extremeOf('lowest', null, 100)).toBe(100);
+  await expect(extremeOf('lowest', null, null)).rejects.toThrow(ChainUnavailable);
 });

@@ -6,6 +6,7 @@ import {
   hasDifference,
   isSameDifference,
   lookAt,
+  newestBooked,
   type Account,
   type Look,
 } from '../../../../src/features/treasury/reconcile-look.ts';
@@ -73,6 +74,21 @@ async function treasuryOf({
   });
   return accounts.find((one) => one.account === 'treasury' && one.coin === coin)!;
 }
+
+describe('the newest booked block', () => {
+  const booked = (blockNumber: number | null, head: number): Promise<number> =>
+    newestBooked(
+      { get: async () => (blockNumber === null ? null : { blockNumber }) as never },
+      { mode: 'test', network: 'bsc', newestBlock: async () => head },
+    );
+
+  it('is required of whoever answers, unless no chain can have it', async () => {
+    expect(await booked(null, 500)).toBe(0);
+    expect(await booked(480, 500)).toBe(480);
+    expect(await booked(520, 500)).toBe(520);
+    expect(await booked(10 ** 12, 500)).toBe(500);
+  });
+});
 
 describe('two looks', () => {
   const account = (kind: 'treasury' | 'collection', difference: string): Account => ({

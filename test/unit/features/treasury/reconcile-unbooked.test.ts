@@ -97,6 +97,7 @@ class World {
       finalBalances,
       balances,
       finalBlock: async () => 9,
+      newestBlock: async () => 10,
     };
     const wholeBooks = ((task: () => unknown) => task()) as never;
     const getMany = (async (table: string, keys: readonly string[]) =>
