@@ -24,7 +24,7 @@ interface Commands<Command extends { readonly type: string }, Result> {
 
 interface DepositCalls<Facts, Confirmed, Reverted> {
   record(id: SessionId, facts: Facts): Promise<void>;
-  move(id: SessionId, facts: Facts, headNumber: number): Promise<void>;
+  move(id: SessionId, facts: Facts, headNumber: number): Promise<boolean>;
   confirm(id: SessionId, data: Confirmed, network: string): Promise<void>;
   revert(id: SessionId, revert: Reverted, network: string): Promise<void>;
 }
@@ -201,9 +201,9 @@ export class Tracing implements TraceSource {
     });
   }
 
-  async #ofSession(name: string, id: SessionId, work: () => Promise<void>): Promise<void> {
+  async #ofSession<Result>(name: string, id: SessionId, work: () => Promise<Result>): Promise<Result> {
     const [created] = await this.#store.readStream(sessionStream(id), { limit: 1 });
-    await this.#within(
+    return this.#within(
       name,
       { kind: 'consumer', links: [parentIn(created)], facts: { 'quittance.session': id } },
       work,
