@@ -15,7 +15,7 @@ export const BOOKS_FAULTS: readonly Unfixed[] = [
     'books are compared through a provider that lags',
     '--focus lagMs --focus sweep --network bsc --profile embedded',
     'src/features/treasury/reconcile-look.ts',
-    'const atLeast = await deps.newestBooked(chain.mode, chain.network);',
+    'const atLeast = await deps.newestBooked(chain);',
     'const atLeast = 0;',
   ),
   unfixed(

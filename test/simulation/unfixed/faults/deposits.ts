@@ -66,8 +66,8 @@ export const DEPOSITS_FAULTS: readonly Unfixed[] = [
     'a late transfer that moved before the deadline once it was confirmed stays late',
     '--focus deep --focus deadline --network ethereum --profile embedded',
     DEPOSITS,
-    'if (isMoved(deposit, facts)) {',
-    "if (isMoved(deposit, facts) && deposit.status !== 'final') {",
+    'if (isMoved(deposit, facts) && (',
+    "if (isMoved(deposit, facts) && deposit.status !== 'final' && (",
   ),
   unfixed(
     'one look shows that a payment is gone',
