@@ -17,6 +17,7 @@ import { type Failure, isSigned, type Missing, type Outgoing, type OutgoingRecor
 import { Interventions } from './interventions.ts';
 import { RetryState, SEQUENCE_BUSY, WAIT_REASONS, type WaitFacts } from './retry-state.ts';
 import { SentTransactions } from './sent.ts';
+import { sequenceAgrees } from './sequence-check.ts';
 import { WAIT_LOOKS } from './turns.ts';
 import { must } from '../../domain/must.ts';
 
@@ -192,8 +193,9 @@ export class OutgoingExecutor<Item extends Outgoing> {
 
   async #startDue(known: readonly Item[], faults: RoundFaults): Promise<void> {
     const { turns } = this.#retries;
-    if (!known.some((item) => !isSigned(item) && turns.isDue(item.ref.id)) || !(await this.#sequenceAgrees(faults)))
-      return;
+    if (!known.some((item) => !isSigned(item) && turns.isDue(item.ref.id))) return;
+    const parts = { account: this.#account, records: this.#records, retries: this.#retries };
+    if (!(await sequenceAgrees(parts, faults))) return;
     const items = await this.#read();
     let context = await this.context();
     const inFlight = items.filter(isSigned);
@@ -317,26 +319,6 @@ export class OutgoingExecutor<Item extends Outgoing> {
       return this.#fail(item, failure('rejected_by_policy'));
     }
     this.#retries.holdUp(ref, WAIT_REASONS[refusal.code] ?? 'policy_limit', refusal.message);
-  }
-
-  /**
-   * The account's sequence on the chain must match the event log. Ahead: somebody else holds the key. Behind: a node
-   * forgot transactions, which block all later ones, so they are sent again.
-   */
-  async #sequenceAgrees(faults: RoundFaults): Promise<boolean> {
-    const next = await this.chain.nextNonce(this.treasury);
-    if (next === null) return true;
-    faults.answered('chain');
-    // Read after the chain, because transactions are recorded before the chain counts them.
-    const known = (await this.context()).nextNonce ?? 0;
-    if (next > known) {
-      const alarm = `${this.treasury} has sent ${next} transactions on ${this.chain.network}, the event log knows ${known}: somebody else holds its key`;
-      this.#retries.setAlarm('sequence', alarm);
-      return false;
-    }
-    this.#retries.setAlarm('sequence', null);
-    for (const sent of (await this.#records.forgotten?.(next)) ?? []) await this.chain.broadcast(sent);
-    return true;
   }
 
   /* What ends */
