@@ -43,9 +43,15 @@ export async function modelSolana(): Promise<ModelChain> {
       return { accountIndex, mint: TOKEN, owner, programId: TOKEN_PROGRAM, uiTokenAmount: { amount: String(amount) } };
     };
     return {
-      transaction: { signatures: [proof.txHash] },
+      transaction: {
+        signatures: [proof.txHash],
+        message: {
+          accountKeys: [associatedTokenAccount(proof.toAddress, TOKEN), associatedTokenAccount(payer, TOKEN)],
+          header: { numRequiredSignatures: 1 },
+        },
+      },
       meta: {
-        err: null,
+        ...{ err: null, fee: 5_000, preBalances: [0, 0], postBalances: [0, 0] },
         preTokenBalances: [of(payer, 1, units)],
         postTokenBalances: [of(payer, 1, 0n), of(proof.toAddress, 0, units)],
       },
