@@ -94,7 +94,7 @@ describe('the client as it is packed', () => {
     expect(bytesOf(installed) / 1024).toBeLessThan(LIMITS.installedKb);
     expect(loadedBytes / 1024).toBeLessThan(LIMITS.loadedKb);
     expect(read('README.md')).toContain(
-      `less than ${LIMITS.installedKb} KB installed, of which a program loads less than ${LIMITS.loadedKb} KB`,
+      `less than ${LIMITS.installedKb} KB on disk, of which a program loads less than ${LIMITS.loadedKb} KB`,
     );
   });
 

@@ -69,7 +69,7 @@ function answerOf(
       return { number: '0x1', hash: BLOCK_HASH, baseFeePerGas: hex(baseFeeWei) };
     case 'eth_getTransactionReceipt':
       return landed.has(params[0] as string)
-        ? { status: '0x1', blockNumber: '0x1', blockHash: BLOCK_HASH, logs: [] }
+        ? { transactionHash: params[0], status: '0x1', blockNumber: '0x1', blockHash: BLOCK_HASH, logs: [] }
         : null;
     default:
       return null;
