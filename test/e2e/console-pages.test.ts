@@ -93,7 +93,9 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the console in a browser',
     await page.goto(`${at.origin}/m/${merchant.id}/payments`);
     await page.getByLabel('Order').fill('half a word');
     const row = page.locator('tr', { hasText: 'order-to-watch' });
-    await row.evaluate('(node) => node.scrollIntoView()');
+    await page.evaluate(
+      `[...document.querySelectorAll('tr')].find((row) => row.textContent.includes('order-to-watch')).scrollIntoView()`,
+    );
     const { y } = (await row.boundingBox())!;
     await at.created('order-of-somebody-else');
     await page.getByText('order-of-somebody-else').waitFor();
