@@ -51,7 +51,7 @@ const SLOWEST = [
     'checkout-wallets',
     'claims',
   ],
-  ...['evm-watch-evidence', 'webhook-egress'],
+  ...['evm-watch-evidence', 'webhook-egress', 'provider-swap', 'edited-look-ups', 'console-pages', 'console-approvals'],
 ].map((name) => `${name}.test.ts`);
 class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
