@@ -80,7 +80,8 @@ export const LOOK_UP_ROUNDS: readonly Round[] = [
   {
     name: 'upgrade of every node at once, half of them killed meanwhile',
     hurt: async (cluster) => {
-      await cluster.admin('projection.snapshot', {}, 'worker-1');
+      // Each role begins with the look-ups that it keeps.
+      for (const name of ['api-1', 'worker-1'] as const) await cluster.admin('projection.snapshot', {}, name);
       const nodes = [...cluster.nodes.values()];
       await Promise.all(nodes.map((node) => node.kill('SIGTERM')));
       for (const node of nodes) forgetLookUps(node);
