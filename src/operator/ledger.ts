@@ -103,9 +103,9 @@ export function ledgerCommands(parts: LedgerParts): AdminCommands {
 async function closeMonth(parts: LedgerParts, args: AdminArguments): Promise<JsonValue> {
   const month = monthIn(args);
   const mode = await modeOf(parts, args);
-  if (args['dryRun'] === true) return json({ mode, period: month, not_final: await notFinalOf(parts, mode, month) });
   // Read before the closing, whose entry includes everything final by then, so this never lists too few.
   const notFinal = await notFinalOf(parts, mode, month);
+  if (args['dryRun'] === true) return json({ mode, period: month, not_final: notFinal });
   const closed = await parts.periods.close(mode, month, actorOf(args));
   if (!closed.ok) return refused(closed.refusal.message);
   const { period, closedAtSec, actor, entry, balances: figures } = closed.value;

@@ -9,13 +9,13 @@ import type { ConsoleRoutes } from '../server.ts';
 import { Refused, type Visit, merchantOf } from '../visit.ts';
 import { failedDeliveries } from './failed-deliveries.ts';
 import { countOf, paidChart, paidDays, totalsFile, totalsOf, totalsPart } from './payment-totals.ts';
+import { FILTER_STATUSES } from '../../../projections/sessions/session-list.ts';
 import { must } from '../../domain/must.ts';
 
 const PAGE = 50;
 const CSV_PAGE = 100;
 const DAY_SEC = 86_400;
 const MOST_CLAIMS = 100;
-const STATUSES = ['open', 'processing', 'paid', 'expired', 'failed', 'cancelled', 'unpaid'] as const;
 
 type Row = PaymentSessionBody;
 
@@ -114,7 +114,7 @@ async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
         value: query.get('status') ?? '',
         options: [
           ['', 'Any'],
-          ...STATUSES.map((status) => [status, must(status[0]).toUpperCase() + status.slice(1)] as const),
+          ...FILTER_STATUSES.map((status) => [status, must(status[0]).toUpperCase() + status.slice(1)] as const),
         ],
       },
       { name: 'from', label: 'Created from (UTC)', type: 'date', value: query.get('from') ?? '' },
@@ -138,8 +138,8 @@ const everyPayment = (deps: ConsoleDeps, visit: Visit): AsyncGenerator<readonly 
 function filtersOf(query: URLSearchParams): Partial<ListAsked> {
   const status = query.get('status') ?? '';
   const order = query.get('order')?.trim() ?? '';
-  if (status !== '' && !STATUSES.some((one) => one === status))
-    throw new Refused(`status must be one of ${STATUSES.join(', ')}`);
+  if (status !== '' && !FILTER_STATUSES.some((one) => one === status))
+    throw new Refused(`status must be one of ${FILTER_STATUSES.join(', ')}`);
   const from = dayOf(query, 'from');
   const to = dayOf(query, 'to');
   return {
