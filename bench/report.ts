@@ -23,9 +23,9 @@ function header(): string {
   const machine = `${cores}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform} ${process.arch}, Node ${process.version}`;
   return `# Benchmarks
 
-\`npm run bench\` writes this page in at most 15 minutes. \`npm run bench -- <name>\` repeats one section, \`npm run bench:peers\` measures
-the peers. The candidates of a section take turns within one run and the median counts. Absolute figures belong to the machine, so
-compare ratios.
+\`npm run bench\` writes this page in at most 15 minutes. \`npm run bench -- <name>\` repeats one section,
+\`npm run bench:peers\` measures the peers. The candidates of a section take turns within one run, and the median counts.
+Absolute figures depend on the machine, so compare ratios.
 
 Machine of the last run: ${machine}. Sections state when they ended and the load beside them.`;
 }

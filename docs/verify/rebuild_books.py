@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the books of Quittance anew from an audit export (see ../ledger.md) and compares them. Python's standard library only; shares no code with the service.
 
-    rebuild_books.py --export ledger.jsonl [--journal journal.jsonl ...] [--trial-balance balance.json ...] [--balances]
+    rebuild_books.py --export events.jsonl [--journal journal.jsonl ...] [--trial-balance balance.json ...] [--balances]
 
 The journal is what `quittance ledger export --format jsonl` wrote, the trial balance what `quittance ledger trial-balance --json` printed, each of the same
 moment as the export. Closed months are compared with what their closing says. `--balances` prints every balance, `--addresses` what each address holds.

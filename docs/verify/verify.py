@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Verifies an audit export of Quittance offline (see ../audit.md). Python's standard library only.
 
-    verify.py --export ledger.jsonl --checkpoint kept-1.txt kept-2.txt --key key.txt
+    verify.py --export events.jsonl --checkpoint kept-1.txt kept-2.txt --key key.txt
     verify.py --proof proof.json --key key.txt
     verify.py --statement statement.json [--lines lines.csv] --key key.txt
     verify.py --file journal.csv [--evidence journal.csv.evidence.json] --key key.txt

@@ -31,8 +31,8 @@ import { parseMasterKeys } from '../../src/runtime/util/sealing.ts';
 
 /*
  * The whole service in a process of its own, as `startSandbox` composes it, but on providers that the drill has in its
- * hand. Beside the operator's commands it knows two of the drill: a follower of the ledger that hangs, and an event
- * that this build cannot read; and it can be started so that the thread that checks the ledger ends.
+ * hand. Beside the operator's commands it knows two of the drill: a follower of the event log that hangs, and an event
+ * that this build cannot read; and it can be started so that the thread that checks the event log ends.
  */
 
 export interface DrillNetwork {
@@ -51,7 +51,7 @@ export interface DrillNodeSettings {
   readonly foreignWallet: boolean;
   /** Units of a coin from which a second provider must agree. */
   readonly secondSourceFrom: string;
-  /** The thread that checks the ledger ends with an error. */
+  /** The thread that checks the event log ends with an error. */
   readonly auditFails: boolean;
   /** It pays itself on BSC. */
   readonly canary: boolean;
@@ -127,7 +127,7 @@ function faultCommands({ store }: Storage): AdminCommands {
   };
 }
 
-/** The thread that checks the ledger cannot read what was signed before, and ends. */
+/** The thread that checks the event log cannot read what was signed before, and ends. */
 const withUnreadableAnchor = (signer: CheckpointSigner): CheckpointSigner => ({
   auditIdentity: async () => ({ ...(await signer.auditIdentity())!, anchors: [null as never] }),
   signCheckpoint: (request) => signer.signCheckpoint(request),

@@ -14,7 +14,7 @@ export const canaryPoor: Drill = {
 
 export const canaryLeaseTaken: Drill = {
   alerts: ['CanaryNotMade'],
-  fault: 'something that makes no canary payments has their lease; afterwards the node gets it',
+  fault: 'another process holds the lease of canary payments but makes none; afterwards the node gets it',
   cause: (world) => world.restart(world.settings({ canary: true, canaryLeaseTaken: true })),
   end: (world) => world.restart(world.settings({ canary: true })),
 };

@@ -11,7 +11,7 @@ import type { Drill } from './drill.ts';
 import type { DrillWorld } from './drill-world.ts';
 import { Repeated } from './repeated.ts';
 
-/* What other programs do to the files of the ledger, and what may be wrong inside it. */
+/* What other programs do to the files of the event log, and what may be wrong inside it. */
 
 const RUN_MS = 120;
 const DAY_MS = 86_400_000;
@@ -51,7 +51,7 @@ export const backupOld: Drill = {
 
 export const shippingStopped: Drill = {
   alerts: ['LogShippingBehind'],
-  fault: 'the place that the log is shipped to takes nothing more; afterwards it does',
+  fault: 'the destination of log shipping accepts nothing; afterwards it does again',
   cause: async ({ shippedTo }) => {
     renameSync(join(shippedTo, 'log'), join(shippedTo, 'away'));
     writeFileSync(join(shippedTo, 'log'), '');
@@ -66,7 +66,7 @@ export const shippingStopped: Drill = {
 const locking = new Repeated();
 export const ledgerSlow: Drill = {
   alerts: ['AppendsSlow', 'HttpSlow'],
-  fault: "another program holds the ledger's lock for 1.5 s again and again",
+  fault: "another program holds the event log's lock for 1.5 s again and again",
   cause: async (world) =>
     locking.begin(async () => {
       await holdLock(ledger(world), 1_500).catch(() => undefined);
@@ -79,7 +79,7 @@ export const ledgerSlow: Drill = {
 
 export const ledgerLocked: Drill = {
   alerts: ['AppendsFailing', 'QuittanceErrorsLogged'],
-  fault: "another program holds the ledger's lock for longer than an append waits (5 s)",
+  fault: "another program holds the event log's lock for longer than an append waits (5 s)",
   cause: async (world) => locking.begin(() => holdLock(ledger(world), 7_000).catch(() => undefined)),
   during: (world) => orders(world, 12),
   end: () => locking.end(),
@@ -95,7 +95,7 @@ export const listsLocked: Drill = {
 
 export const followerHangs: Drill = {
   alerts: ['SubscriptionBehind'],
-  fault: 'a follower of the ledger hangs in its handler (a command of the drill)',
+  fault: 'a follower of the event log hangs in its handler (a command of the drill)',
   cause: (world) => world.admin('drill.hang', { follower: 'pay-refunds', on: true }),
   during: (world) => Promise.all([orders(world, 1), sleep(300)]),
   end: (world) => world.admin('drill.hang', { follower: 'pay-refunds', on: false }),
@@ -103,7 +103,7 @@ export const followerHangs: Drill = {
 
 export const unreadableEvents: Drill = {
   alerts: ['ProjectionParkedEvent', 'WebhookEventParked', 'MoneyFiguresIncomplete'],
-  fault: 'a newer version wrote an event into the ledger, and one is damaged (commands of the drill)',
+  fault: 'a newer version wrote an event to the event log, and another event is damaged (commands of the drill)',
   cause: async (world) => {
     await world.admin('drill.append', {
       stream: `delivery-evt_${Date.now()}000000`,
@@ -144,7 +144,7 @@ function shiftEvent(world: DrillWorld, byMs: number): void {
 
 export const historyChanged: Drill = {
   alerts: ['LedgerReadOnly'],
-  fault: 'somebody changes an old event in the file of the ledger; afterwards it is put back',
+  fault: 'somebody changes an old event in the event log's file; afterwards it is restored',
   cause: async (world) => {
     await world.node.end('SIGTERM');
     shiftEvent(world, 1);
@@ -159,7 +159,7 @@ export const historyChanged: Drill = {
 
 export const checkDies: Drill = {
   alerts: ['LedgerCheckSlow'],
-  fault: 'the thread that checks the ledger after a start dies',
+  fault: 'the thread that checks the event log after a start dies',
   cause: (world) => world.restart(world.settings({ auditFails: true })),
   end: (world) => world.restart(),
 };
@@ -199,7 +199,7 @@ class ChangedRow {
 const listed = new ChangedRow(SESSIONS_TABLE, "'$.taxAmount', '7.77'");
 export const rowsChanged: Drill = {
   alerts: ['ProjectionDrift'],
-  fault: 'while the node is down, another program changes what a list shows of a session; afterwards it is put back',
+  fault: 'while the node is down, another program changes a session's row in a list; afterwards it is restored',
   cause: async (world) => {
     await world.paidOrder('bsc');
     await world.node.end('SIGTERM');
@@ -212,7 +212,7 @@ export const rowsChanged: Drill = {
 const booked = new ChangedRow(LEDGER_SUMS_TABLE, "'$.sum', '1.00'");
 export const booksChanged: Drill = {
   alerts: ['LedgerImbalance'],
-  fault: 'another program changes a sum of the books; afterwards it is put back',
+  fault: 'another program changes a sum in the books; afterwards it is restored',
   cause: async (world) => {
     await world.paidOrder('bsc');
     booked.change(world);

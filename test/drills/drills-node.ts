@@ -46,7 +46,7 @@ export const killed: Drill = {
 
 export const stopping: Drill = {
   alerts: ['QuittanceNotReady'],
-  fault: 'the node is told to end while a request is still being sent',
+  fault: 'the node receives SIGTERM while a request is still being sent',
   cause: async (world) => {
     const halfSent = new ReadableStream({
       start: (controller) => controller.enqueue(new TextEncoder().encode('{"amount":')),
@@ -74,14 +74,14 @@ export const restarting: Drill = {
 
 export const addressesRunOut: Drill = {
   alerts: ['AddressStockLow', 'AddressPoolExhausted'],
-  fault: `the exported pool holds ${FEW_ADDRESSES} addresses; afterwards a larger one is given`,
+  fault: `the exported pool holds ${FEW_ADDRESSES} addresses; afterwards it is replaced by a larger one`,
   cause: (world) => world.restart(world.settings({ poolSize: FEW_ADDRESSES })),
   end: (world) => world.restart(),
 };
 
 export const walletOfAnother: Drill = {
   alerts: ['AddressesWithheld'],
-  fault: "the extended public key is of another wallet than the signer's; afterwards it is the signer's",
+  fault: "the extended public key belongs to another wallet than the signer's; afterwards to the signer's",
   cause: (world) => world.restart(world.settings({ foreignWallet: true })),
   end: (world) => world.restart(),
 };

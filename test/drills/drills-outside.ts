@@ -9,7 +9,7 @@ const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(do
 
 export const nobodyPays: Drill = {
   alerts: ['NoPayments'],
-  fault: 'orders arrive, and nobody pays',
+  fault: 'orders arrive, but nobody pays',
   cause: async () => undefined,
   during: (world) => Promise.all([world.order(), pause(400)]),
   end: (world) => world.paidOrder('bsc'),
@@ -62,7 +62,7 @@ export const strayWaits: Drill = {
 
 export const marketsApart: Drill = {
   alerts: ['RateSpreadHigh'],
-  fault: 'one market sells 3 % dearer than the other',
+  fault: 'one market's price is 3 % above the other's',
   cause: async (world) => world.quote(1.03),
   during: (world) => Promise.all([inEuro(world), pause(500)]),
   end: async (world) => world.quote(),
@@ -71,7 +71,7 @@ export const marketsApart: Drill = {
 
 export const marketsGone: Drill = {
   alerts: ['RatesStale', 'RateProviderDown', 'HttpErrorsHigh', 'HttpErrorBudgetBurning'],
-  fault: 'every market answers 503, while orders in euro arrive',
+  fault: 'every rate provider returns 503 while orders in euros arrive',
   cause: async ({ coinbase, kraken }) => {
     for (const feed of [coinbase, kraken]) feed.answer((_, response) => response.writeHead(503).end());
   },
@@ -82,7 +82,7 @@ export const marketsGone: Drill = {
 
 export const dayUnknown: Drill = {
   alerts: ['BookRateMissing'],
-  fault: 'an order is paid in a coin of which no source says what it was worth; afterwards one does',
+  fault: 'an order is paid in a coin for which no source has a rate; afterwards one has',
   cause: async (world) => {
     const { options } = await world.order('5.00', 'USDC');
     const { address } = options.find(({ network, coin }) => network === 'ethereum' && coin === 'USDC')!;
@@ -93,7 +93,7 @@ export const dayUnknown: Drill = {
 
 export const receiverRefuses: Drill = {
   alerts: ['WebhookDeliveriesGivenUp', 'WebhooksFailing'],
-  fault: 'the receiver answers 400',
+  fault: 'the receiver returns 400',
   cause: async (world) => void (world.mood = 400),
   during: (world) => world.cancelledOrder(),
   end: async (world) => void (world.mood = 200),
@@ -102,7 +102,7 @@ export const receiverRefuses: Drill = {
 
 export const receiverHangs: Drill = {
   alerts: ['WebhookBacklog'],
-  fault: 'the receiver takes the request and never answers',
+  fault: 'the receiver accepts the request and never responds',
   cause: async (world) => {
     world.mood = 'hang';
     await world.cancelledOrder();
@@ -112,7 +112,7 @@ export const receiverHangs: Drill = {
 
 export const receiverGone: Drill = {
   alerts: ['WebhookEndpointsSuspended'],
-  fault: 'the receiver answers 410 three times; afterwards the merchant sets its endpoint anew',
+  fault: 'the receiver returns 410 three times; afterwards the merchant sets its endpoint again',
   cause: async (world) => {
     world.mood = 410;
     for (let count = 0; count < 3; count += 1) await world.cancelledOrder();
@@ -126,7 +126,7 @@ export const receiverGone: Drill = {
 const HOURS_MS = 7_200_000;
 export const clockWrong: Drill = {
   alerts: ['ClockInDoubt'],
-  fault: 'the clocks of both rate markets are two hours ahead of the node',
+  fault: 'the clocks of both rate providers are two hours ahead of the node's',
   cause: async ({ coinbase, kraken }) => [coinbase, kraken].forEach((feed) => feed.setClock(HOURS_MS)),
   end: async ({ coinbase, kraken }) => [coinbase, kraken].forEach((feed) => feed.setClock(0)),
 };

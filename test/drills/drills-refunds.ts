@@ -22,7 +22,7 @@ const isCompleted = async (world: DrillWorld, id: string): Promise<boolean> =>
 /** The drill's treasury begins with 1,500 USDT and owes more than it has after the second refund. */
 export const treasuryEmpty: Drill = {
   alerts: ['TreasuryBalanceLow', 'RefundsHeldUp', 'RefundStuck'],
-  fault: 'refunds take what the treasury holds, and the next one is not covered',
+  fault: 'refunds use up what the treasury holds, and it cannot cover the next one',
   cause: async (world) => {
     const session = await world.paidOrder('bsc', '2000.00');
     const first = await refund(world, session.id, '600');
@@ -41,7 +41,7 @@ export const gasLow: Drill = {
 
 export const tokenPaused: Drill = {
   alerts: ['RefundsFailed'],
-  fault: 'the issuer pauses the coin while a refund is asked for',
+  fault: 'the issuer pauses the coin while a refund is requested',
   cause: async (world) => {
     const session = await world.paidOrder('bsc');
     await world.bsc.node.send('USDT', 'pause', []);
@@ -53,7 +53,7 @@ export const tokenPaused: Drill = {
 
 export const sequenceAhead: Drill = {
   alerts: ['TreasuryStandsStill'],
-  fault: 'the chain shows more transactions of the treasury than the ledger knows',
+  fault: 'the chain shows more transactions of the treasury than the event log',
   cause: async (world) => {
     const session = await world.paidOrder('bsc');
     world.bsc.payouts.play(
@@ -77,7 +77,7 @@ export const signerKilled: Drill = {
 
 export const payoutProviderDown: Drill = {
   alerts: ['RefundsHeldUp'],
-  fault: 'the provider that payouts go over is down',
+  fault: 'the provider used for payouts is down',
   cause: async (world) => {
     const session = await world.paidOrder('bsc');
     world.bsc.payouts.play(down());
