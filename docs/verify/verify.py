@@ -187,7 +187,7 @@ def verify_proof(path, key):
     if not whole and proves["kind"] != "inclusion":
         raise Found("it does not say what it proves")
     for event in events:
-        where = f"event {event['leaf_index'] + 1} of the ledger"
+        where = f"event {event['leaf_index'] + 1} of the event log"
         stream, of_stream, _id, kind, _version, _at_ms, _data, metadata = json.loads(event["text"])
         digest = sha256(event["text"].encode()).hex()
         if stream != "session-" + proof["session_id"]:
@@ -204,7 +204,7 @@ def verify_proof(path, key):
     if proves["events"] != len(events) or whole and proves["through_revision"] != revision:
         raise Found(f"it holds {len(events)} events and says that it proves {proves['events']}")
     what = f"every event up to revision {revision}" if whole else "these and no claim about others"
-    print(f"ok: {len(events)} events of {proof['session_id']} are in the ledger of {size} events ({what})")
+    print(f"ok: {len(events)} events of {proof['session_id']} are in the event log of {size} events ({what})")
 
 # What the books gave out (ledger.md): a file or the statement of a month, whose event is in the log.
 def shown(value):
@@ -256,7 +256,7 @@ def verify_file(path, evidence, key):
             found = sum((units(row[total["column"]]) for row in own), decimal.Decimal(0))
             if found != units(total["sum"]):
                 raise Found(f"{total['column']} of {total['coin']} on {total['network']} adds up to {found}, its event says {total['sum']}")
-    print(f"ok: {facts['document']} with {facts['rows']} rows, in the ledger of {size} events")
+    print(f"ok: {facts['document']} with {facts['rows']} rows, in the event log of {size} events")
 
 def verify_statement(path, lines, key):
     facts, size = issued(path, key, lambda kind, data: kind == "StatementIssued" and f"ledger-statements-{data['mode']}-{data['period']}")
@@ -282,7 +282,7 @@ def verify_statement(path, lines, key):
         text = "".join(",".join(row[name] for name in ("event_id", "account", "network", "coin", "amount")) + "\n" for row in own)
         if sha256(text.encode()).hex() != facts["lines_sha256"]:
             raise Found("the lines are not those of the statement: their SHA-256 differs")
-    print(f"ok: statement of {facts['period']} with {facts['lines']} lines, in the ledger of {size} events")
+    print(f"ok: statement of {facts['period']} with {facts['lines']} lines, in the event log of {size} events")
 
 # `ledger statement`: the figures of the event that closed a month.
 def verify_closing(path, key):
@@ -308,7 +308,7 @@ def verify_closing(path, key):
     for place, (_count, debits, credits) in totals.items():
         if debits != credits:
             raise Found(f"debits and credits of {' '.join(place)} differ")
-    print(f"ok: closed month {said['period']} with {len(figures)} figures, in the ledger of {size} events")
+    print(f"ok: closed month {said['period']} with {len(figures)} figures, in the event log of {size} events")
 
 def main():
     decimal.getcontext().prec = 60

@@ -81,7 +81,7 @@ function renderHome(home: SandboxHome, fault: string | null): Html {
       <h2>Where to look</h2>
       <dl>
         ${entry(home.inboxUrl, 'Webhook inbox', 'what the demo shop was told, with the signature checked')}
-        ${entry(`${home.statusUrl}/`, 'Status', 'chains, deliveries, look-ups and the ledger')}
+        ${entry(`${home.statusUrl}/`, 'Status', 'chains, deliveries, look-ups and the event log')}
         ${home.consoleUrl !== null && entry(home.consoleUrl, 'Console', 'for the people who run the service; the start printed a link to sign in')}
         ${entry('/docs', 'API reference', 'every endpoint, with examples')}
         ${entry('/openapi.json', 'OpenAPI document', 'for generators and test tools')}

@@ -24,7 +24,7 @@ import type { CliHost } from './host.ts';
 /** `quittance ...`: every operator command, each with `--json`. */
 export function createProgram(host: CliHost): Command {
   const program = new Command('quittance');
-  program.description('Self-hosted stablecoin payments: sessions, refunds, webhooks and an immutable ledger.');
+  program.description('Self-hosted stablecoin payments: sessions, refunds, webhooks and an append-only event log.');
   program
     .command('serve')
     .description('run the service in production (see docs/operations.md)')

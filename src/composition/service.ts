@@ -99,7 +99,7 @@ async function canariesOf(
 function openingKeys({ storage, sealingKeys, readOnly, log }: ServiceParts): Promise<ServiceParts['sealingKeys']> {
   return withKeptKeys(storage.store, sealingKeys).catch((error: unknown) => {
     if (!readOnly) throw error;
-    log.error({ err: error }, 'the retired keys that the ledger keeps cannot be read');
+    log.error({ err: error }, 'the retired keys in the event log cannot be read');
     return sealingKeys;
   });
 }

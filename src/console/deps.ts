@@ -72,7 +72,7 @@ export interface ConsoleDeps {
   readonly streams: AdminStreams;
   /** What this process answered lately. */
   readonly requestLog: Pick<RequestLog, 'before' | 'find'>;
-  /** The ledger in the form of the audit export, a line an event. */
+  /** The event log in the form of the audit export, one line per event. */
   readonly exportEvents: () => AsyncIterable<string>;
 }
 

@@ -182,7 +182,7 @@ export class ChainMetrics {
     gauge('quittance_chain_finalized_block', 'Last block the chain calls final.', (status) => status.finalizedBlock);
     gauge(
       'quittance_chain_covered_block',
-      'Last final block read for good, with evidence in the ledger.',
+      'Last final block read for good, with evidence in the event log.',
       (status) => status.coveredBlock,
     );
     gauge(

@@ -113,7 +113,7 @@ export class StoreMetrics {
     };
     gauge(
       'quittance_subscription_lag_events',
-      'Committed events that a follower of the ledger has not handled.',
+      'Committed events that a follower of the event log has not handled.',
       ({ subscription }) => subscription.lag,
     );
     gauge(

@@ -102,7 +102,7 @@ function webhookRows({ webhooks, projections }: Status): Line[] {
     ['In flight', String(webhooks.inFlight)],
     ['To be repeated', String(webhooks.retrying)],
     ['Endpoints suspended', String(webhooks.suspended), webhooks.suspended > 0 ? 'degraded' : 'ok'],
-    ['Lists behind the ledger', `${projections.lagEvents} events, ${duration(Math.round(projections.lagSec))}`],
+    ['Lists behind the event log', `${projections.lagEvents} events, ${duration(Math.round(projections.lagSec))}`],
   ];
 }
 

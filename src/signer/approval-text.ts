@@ -70,7 +70,7 @@ export function termsOf(act: ApprovalAct, context: TermsContext): readonly Line[
         ['action', `let the signer sign again, which ${stop.by} stopped`],
         ...lostPlaces(context.entries, act.anew).map(({ network, place }): Line => [
           'begin anew',
-          `${network}, though this journal does not hold entry ${place.seq} (${place.hash}), to which the ledger has paid`,
+          `${network}, though this journal does not hold entry ${place.seq} (${place.hash}), up to which the event log has paid`,
         ]),
         ['mode', act.mode],
         ['order', `stop-${stop.seq}`],
@@ -199,7 +199,7 @@ function takeOverTerms(
   if (!signed) return null;
   const { purpose, units, coin, fromAddress, toAddress, id, attempt } = signed;
   return [
-    ['action', 'write a payment that was signed into a ledger that lost it'],
+    ['action', 'write a payment that was signed into an event log that lost it'],
     ['payment', ACTIONS[purpose]],
     ['amount', `${formatAmount(BigInt(units))} ${coin}`],
     ['from', fromAddress],

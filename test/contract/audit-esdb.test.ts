@@ -404,7 +404,7 @@ describe('a changed log on EventStoreDB (double)', () => {
     restore();
     events.splice(at, 1);
     expect(await found(anchors)).toMatch(
-      /event \d+ of the ledger .*(goes on at revision|name the hash|more than there were)|history differs/,
+      /event \d+ of the event log .*(goes on at revision|name the hash|more than there were)|history differs/,
     );
     restore();
     events.splice(-4);

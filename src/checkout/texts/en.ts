@@ -140,9 +140,9 @@ export const english = {
   receipt_from: 'From',
   receipt_to: 'To',
   receipt_block: 'Block',
-  receipt_proof: 'Download the proof that this payment is in the ledger',
+  receipt_proof: 'Download the proof that this payment is in the event log',
   receipt_proof_later:
-    'The proof that this payment is in the ledger can be downloaded here a few minutes after the payment.',
+    'The proof that this payment is in the event log can be downloaded here a few minutes after the payment.',
   receipt_none: 'There is no receipt before the payment is complete.',
   help: 'Something wrong?',
   help_title: 'What was seen of this payment',

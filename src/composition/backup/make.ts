@@ -40,7 +40,7 @@ export async function makeBackup(
 ): Promise<BackupMade> {
   const folder = resolve(to);
   if (only !== 'signer' && !existsSync(join(places.dataDir, FIRST)))
-    throw new CommandRefused(`${places.dataDir} holds no ledger (${FIRST})`);
+    throw new CommandRefused(`${places.dataDir} holds no event log (${FIRST})`);
   if (existsSync(folder) && readdirSync(folder).length > 0) throw new CommandRefused(`--to: ${folder} is not empty`);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const madeAt = new Date(nowMs).toISOString();

@@ -116,7 +116,7 @@ const nextSteps = ({ lost, stopped }: SignerSide): readonly string[] => [
   ...(lost?.length
     ? [
         `the signer signed ${lost.length} payments that this event log does not know (unknown_payments): it stops signing on those networks, so that none is paid twice. ` +
-          'Restore a newer event log if there is one; docs/runbook.md, "Payments that the restored ledger does not know"',
+          'Restore a newer event log if there is one; docs/runbook.md, "Payments that the restored event log does not have"',
       ]
     : []),
   ...(stopped.length > 0

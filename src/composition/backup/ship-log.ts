@@ -201,7 +201,7 @@ export class LogShipping {
       const [own] = await store.readAll({ after: log.end === 1 ? null : String(log.end - 1), limit: 1 });
       if (!own || lineOf(own).text !== log.last.text)
         throw new Error(
-          `it holds ${log.end} events that this ledger does not continue: they are newer, or of another installation. ` +
+          `it holds ${log.end} events that this event log does not continue: they are newer, or of another installation. ` +
             'Restore from there, or set LOG_SHIPPING_TO to another destination',
         );
     }

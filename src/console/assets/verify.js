@@ -89,7 +89,7 @@ async function verifyProof(proof, key) {
   for (const event of proof.events) {
     const [stream, revision, , type, , , , metadata] = JSON.parse(event.text);
     const entry = await sha256(utf8(event.text));
-    const name = `event ${event.leaf_index + 1} of the ledger`;
+    const name = `event ${event.leaf_index + 1} of the event log`;
     if (stream !== `session-${proof.session_id}`) throw new Error(`${name} is of another payment`);
     if (type !== event.type || revision !== event.revision || hex(entry) !== event.hash)
       throw new Error(`${name} is not what is said of it`);
@@ -105,12 +105,12 @@ async function verifyProof(proof, key) {
       event.inclusion_proof.map(fromBase64),
     );
     if (!root || !same(root, checkpoint.root))
-      throw new Error(`${name} is not in the ledger that the checkpoint signs`);
+      throw new Error(`${name} is not in the event log that the checkpoint signs`);
     before = event;
   }
   if (!before || proof.proves?.events !== proof.events.length)
     throw new Error('it does not hold the events that it says it proves');
-  return `The proof holds: ${proof.events.length} events of ${proof.session_id} are in the ledger of ${checkpoint.size} events that the key signed${
+  return `The proof holds: ${proof.events.length} events of ${proof.session_id} are in the event log of ${checkpoint.size} events that the key signed${
     proof.proves.kind === 'stream' ? ', and none of them is left out' : ''
   }.`;
 }

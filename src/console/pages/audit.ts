@@ -9,7 +9,7 @@ interface AuditStatus {
   readonly checkpoint_size: number | null;
 }
 
-/** Proofs and the whole ledger to take away, and a check of both that happens in the browser, by code of its own. */
+/** Downloads of proofs and of the whole event log, and a check of both in the browser, by code of its own. */
 export function auditRoutes(deps: ConsoleDeps): ConsoleRoutes {
   return {
     change: [],
@@ -51,7 +51,7 @@ export function auditRoutes(deps: ConsoleDeps): ConsoleRoutes {
         path: '/audit/export.jsonl',
         action: 'audit.read',
         show: async () => ({
-          file: { name: 'ledger.jsonl', contentType: 'application/jsonl; charset=utf-8', chunks: deps.exportEvents() },
+          file: { name: 'events.jsonl', contentType: 'application/jsonl; charset=utf-8', chunks: deps.exportEvents() },
         }),
       },
     ],
@@ -60,7 +60,7 @@ export function auditRoutes(deps: ConsoleDeps): ConsoleRoutes {
 
 const body = (status: AuditStatus, key: string | null, checkpoint: string | null) =>
   html`${facts([
-      ['Ledger', status.read_only ? `read-only: ${status.reason}` : 'writable'],
+      ['Event log', status.read_only ? `read-only: ${status.reason}` : 'writable'],
       ['Events under the newest checkpoint', status.checkpoint_size],
       ['Public key', code(key)],
     ])}
@@ -88,7 +88,7 @@ const body = (status: AuditStatus, key: string | null, checkpoint: string | null
       ${field({ name: 'session', label: 'Payment', required: true, hint: 'Its ID: cs_…' })}
       <p><button class="quiet">Download its proof</button></p>
     </form>
-    <p><a href="/audit/export.jsonl">Download the whole ledger as JSON Lines</a></p>
+    <p><a href="/audit/export.jsonl">Download the whole event log as JSON Lines</a></p>
     ${
       checkpoint !== null &&
       html`<h3>Newest checkpoint</h3>

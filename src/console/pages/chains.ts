@@ -205,7 +205,7 @@ const coverageColumns = (visit: Visit): Column<Coverage>[] => [
     cell: ({ from_block: from, to_block: to, since_the_beginning: isWhole }) =>
       from === null
         ? 'none yet'
-        : html`${from} to ${to}${!isWhole && html`<small>the newest ranges; older ones are in the ledger</small>`}`,
+        : html`${from} to ${to}${!isWhole && html`<small>the newest ranges; older ones are in the event log</small>`}`,
   },
   timeColumn('Up to', ({ to_time: sec }) => sec, visit),
   { name: 'Providers', cell: ({ providers }) => providers.join(', ') },

@@ -53,7 +53,7 @@ export class AddressGuard {
     if (known.next > leased || (restored && leased > 0)) {
       log.error(
         { mode, family, leased, known: known.next },
-        'the ledger was restored from a backup: addresses that may already be assigned are skipped',
+        'the event log was restored from a backup: addresses that may already be assigned are skipped',
       );
       await this.skipBeyond(this.#mark.next);
     }

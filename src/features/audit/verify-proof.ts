@@ -58,7 +58,7 @@ export function verifyProof(json: unknown, key: VerifierKey): ProofReport {
   let before: ProvenEvent | null = null;
   for (const event of events) {
     const fault = faultOf(event, before, parsed.data) ?? notIncluded(event, checkpoint);
-    if (fault !== null) return failed(`event ${event.leaf_index + 1} of the ledger ${fault}`, session);
+    if (fault !== null) return failed(`event ${event.leaf_index + 1} of the event log ${fault}`, session);
     before = event;
   }
   const last = must(events.at(-1)).revision;

@@ -29,7 +29,7 @@ export async function takeOver<Item extends Outgoing>({
   const { attempt, draft, txHash, signedBytes, signedAtSec, journal } = payment;
   const item = await records.find(ref);
   if (!item) throw new Error(`${ref.id} is not known, or it is done`);
-  if (!isOfOrder(payment, item.order)) throw new Error(`${ref.id} has other terms in the ledger than in the journal`);
+  if (!isOfOrder(payment, item.order)) throw new Error(`${ref.id} has other terms in the event log than in the journal`);
   const last = item.signed.at(-1);
   const isWritten = last?.txHash === txHash;
   await releaseUnsigned(payment, account, nowSec);
@@ -39,7 +39,7 @@ export async function takeOver<Item extends Outgoing>({
   const replaces = before ? { txHash: before.txHash, why: whyReplaced(draft) } : null;
   const sequence = { attempt, fromAddress: payment.fromAddress, draft, replaces, reservedAtSec: signedAtSec };
   if (!(await records.reserve(item, sequence)))
-    throw new Error(`the sequence of ${txHash} does not follow from what the ledger has`);
+    throw new Error(`the sequence of ${txHash} does not follow from what the event log has`);
   await records.recordSigned(
     item,
     { attempt, txHash, signedBytes, validity: validityOf(draft), signedAtSec, journal },

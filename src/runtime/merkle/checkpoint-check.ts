@@ -30,7 +30,7 @@ export function headOfEvent(
     return { fault: 'its fields are not those of the checkpoint in it' };
   if (key && verifySignature(parsed, key) === 'invalid')
     return { fault: 'the signature of its checkpoint does not verify' };
-  return { size: parsed.size, root: parsed.root, source: 'the ledger' };
+  return { size: parsed.size, root: parsed.root, source: 'the event log' };
 }
 
 /** Compares recorded heads with the tree in order of size, and names the range in which they diverge. */

@@ -96,7 +96,7 @@ export class StoreAuditTree implements AuditTree {
         else await this.#look();
       } catch (error) {
         if (!(error instanceof HistoryDiffers))
-          this.#options.log.warn({ err: error }, 'the ledger cannot be read for the audit now');
+          this.#options.log.warn({ err: error }, 'the event log cannot be read for the audit now');
       }
       await sleep(this.#options.everyMs ?? EVERY_MS, undefined, { signal: this.#closing.signal, ref: false }).catch(
         () => undefined,
@@ -110,7 +110,7 @@ export class StoreAuditTree implements AuditTree {
       const { audit, isWhole } = await begin();
       this.#audit = audit;
       if (!isWhole && !(await this.#isTrustworthy(audit))) {
-        log.warn({}, 'kept parts of the tree are not those of the ledger: it is read from the beginning');
+        log.warn({}, 'the saved parts of the tree do not match the event log: it is read from the beginning');
         this.#audit = beginAnew();
       }
     }

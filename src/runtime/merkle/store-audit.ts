@@ -107,7 +107,7 @@ export class StoreAudit {
       const fault = await this.#streams.fault(event, place > this.#signed);
       if (fault !== null)
         throw new HistoryDiffers(
-          `event ${place} of the ledger (event ${event.revision} of stream ${event.stream}): ${fault}`,
+          `event ${place} of the event log (event ${event.revision} of stream ${event.stream}): ${fault}`,
         );
       if (event.type === 'CheckpointSigned') await this.#checkCheckpoint(event, place);
       // No await from here on: after an interrupted page, reading resumes after its last complete event.
@@ -122,7 +122,7 @@ export class StoreAudit {
     const ahead = this.#expected.at(-1);
     if (ahead)
       throw new HistoryDiffers(
-        `the ledger ends after ${this.size} events, but ${ahead.size} were signed (${ahead.source}): events were lost`,
+        `the event log ends after ${this.size} events, but ${ahead.size} were signed (${ahead.source}): events were lost`,
       );
   }
 
@@ -184,10 +184,10 @@ export class StoreAudit {
 
   async #checkCheckpoint(event: RecordedEvent, place: number): Promise<void> {
     const head = headOfEvent(dataOf(event, 'CheckpointSigned'), this.#key);
-    if ('fault' in head) throw new HistoryDiffers(`event ${place} of the ledger is a checkpoint, but ${head.fault}`);
+    if ('fault' in head) throw new HistoryDiffers(`event ${place} of the event log is a checkpoint, but ${head.fault}`);
     if (head.size >= place)
       throw new HistoryDiffers(
-        `event ${place} of the ledger is a checkpoint of ${head.size} events: more than there were`,
+        `event ${place} of the event log is a checkpoint of ${head.size} events: more than there were`,
       );
     this.#check(head, await this.rootAt(head.size));
   }
@@ -220,7 +220,7 @@ export class StoreAudit {
     const [first, last] = [index * TILE_LEAVES + 1, (index + 1) * TILE_LEAVES];
     if (events.length < TILE_LEAVES || !rootOfLeaves(leaves).equals(this.#tree.tile(index)))
       throw new HistoryDiffers(
-        `one of the events ${first} to ${last} of the ledger is not what it was when this process read it before`,
+        `one of the events ${first} to ${last} of the event log is not what it was when this process read it before`,
       );
     const tile = { positions: events.map(({ position }) => position), leaves };
     if (this.#loaded.size >= LOADED_TILES) this.#loaded.delete(must(this.#loaded.keys().next().value));
@@ -233,7 +233,7 @@ export class StoreAudit {
       return await this.#store.readAll({ after, limit });
     } catch (error) {
       if (error instanceof DamagedEvent)
-        throw new HistoryDiffers(`after event ${this.size} of the ledger: ${error.message}`);
+        throw new HistoryDiffers(`after event ${this.size} of the event log: ${error.message}`);
       throw error;
     }
   }

@@ -35,7 +35,7 @@ export function createWholeRows(
       const value = await read();
       if ((await readModel.generation(id)) === generation && !isReplayed()) return value;
     }
-    throw new StoreUnavailable(`the rows of ${id} are behind the ledger`);
+    throw new StoreUnavailable(`the rows of ${id} are behind the event log`);
   };
 }
 

@@ -102,8 +102,8 @@ describe('a backup', () => {
   });
 
   it.each([
-    ['events.db', 'a byte of the ledger', (bytes: Buffer) => bytes.fill(bytes[9_000]! ^ 1, 9_000, 9_001)],
-    ['events.db', 'the end of the ledger', (bytes: Buffer) => bytes.subarray(0, bytes.length / 2)],
+    ['events.db', 'a byte of the event log', (bytes: Buffer) => bytes.fill(bytes[9_000]! ^ 1, 9_000, 9_001)],
+    ['events.db', 'the end of the event log', (bytes: Buffer) => bytes.subarray(0, bytes.length / 2)],
     ['events.anchor.json', 'the note of the end', () => Buffer.from('{}')],
   ])('%s: is not restored when %s differs, and nothing is changed', async (file, _, change) => {
     const damaged = changed(file, change);
@@ -125,7 +125,7 @@ describe('a backup', () => {
 
   it.each([
     ['backup.make', { to: backup }, dataDir, 'is not empty'],
-    ['backup.make', { to: join(folder, 'none') }, folder, 'holds no ledger'],
+    ['backup.make', { to: join(folder, 'none') }, folder, 'holds no event log'],
     ['backup.make', { to: join(folder, 'none'), only: 'wallet' }, dataDir, 'only must be data or signer'],
     ['backup.make', {}, dataDir, 'to is missing'],
     ['backup.verify', { folder: dataDir }, dataDir, 'is not a backup'],

@@ -48,7 +48,7 @@ describe('comparing projections with a replay of the event log', () => {
     await expect(comparison.compare('nonsense')).rejects.toThrow(/name must be one of session-view/);
   });
 
-  it('names rows that changed, are missing, or were never in the ledger, and a list that lost a member', async () => {
+  it('names rows that changed, are missing, or were never in the event log, and a list that lost a member', async () => {
     const db = new DatabaseSync(join(dataDir, 'read-model.db'));
     const table = (name: string): string =>
       `rows_${(db.prepare('SELECT id FROM row_tables WHERE name = ?').get(name) as { id: number }).id}`;
@@ -79,7 +79,7 @@ describe('comparing projections with a replay of the event log', () => {
       expect.arrayContaining([
         `${SESSIONS_TABLE} ${first!.key} differs`,
         `${SESSIONS_TABLE} ${second!.key} is missing`,
-        `${SESSIONS_TABLE} zzz is not in the ledger`,
+        `${SESSIONS_TABLE} zzz is not in the event log`,
       ]),
     );
     expect(comparison.drift()).toEqual([{ projection: compared!.projection, rows: 4 }]);

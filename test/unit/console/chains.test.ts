@@ -80,7 +80,7 @@ describe('the page of the chains', () => {
     expect(page).toContain('blocks 40 to 49 are not recorded as read');
     expect(page).not.toContain('Read them again');
     expect((await world.get('/chains/coverage.csv', auditor)).body.split('\r\n')[1]).toBe(
-      'bsc,live,10 to 90 the newest ranges; older ones are in the ledger,2027-01-15T08:00:00.000Z,one,40 to 49',
+      'bsc,live,10 to 90 the newest ranges; older ones are in the event log,2027-01-15T08:00:00.000Z,one,40 to 49',
     );
   });
 });

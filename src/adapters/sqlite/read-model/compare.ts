@@ -87,7 +87,7 @@ export function compareProjection(owned: OwnedRows, one: ReadModelSnapshot, othe
     const order = !mine ? 1 : !theirs ? -1 : mine.key < theirs.key ? -1 : mine.key > theirs.key ? 1 : 0;
     if (order !== 0 || !sameValue(must(mine).value, must(theirs).value)) {
       differing += 1;
-      const what = order < 0 ? 'is not in the ledger' : order > 0 ? 'is missing' : 'differs';
+      const what = order < 0 ? 'is not in the event log' : order > 0 ? 'is missing' : 'differs';
       if (examples.length < EXAMPLES)
         examples.push(`${must(order <= 0 ? mine : theirs).key.replace('\0', ' ')} ${what}`);
     }
