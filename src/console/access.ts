@@ -3,8 +3,8 @@ import type { MerchantId } from '../domain/ids.ts';
 import { oneOf } from '../domain/one-of.ts';
 
 /**
- * Everything that can be done in the console. Those of the first list are done for one merchant, the others for the
- * whole service.
+ * Everything that can be done in the console. Actions of the first list apply to one merchant, the others to the whole
+ * service.
  */
 const OF_A_MERCHANT = [
   'payments.read',
@@ -52,7 +52,7 @@ export const isOfMerchant = oneOf(OF_A_MERCHANT);
 
 const VIEWER: readonly Action[] = ['payments.read', 'requests.read', 'webhooks.read', 'settings.read'];
 
-/** Who may do what. Approving counts only with a key that the signer knows, whatever stands here. */
+/** Who may do what. Whatever this table says, an approval counts only with a key that the signer knows. */
 export const ROLE_ACTIONS: Readonly<Record<PersonRole, readonly Action[]>> = {
   viewer: VIEWER,
   support: [...VIEWER, 'payments.create', 'payments.refund', 'webhooks.redeliver'],
@@ -79,10 +79,7 @@ export const ROLE_ACTIONS: Readonly<Record<PersonRole, readonly Action[]>> = {
   auditor: ACTIONS.filter(isReading),
 };
 
-/**
- * Whether the grants, which hold now, let their person do it: for the merchant, or for the whole service where none is
- * named.
- */
+/** Whether these current grants allow the action for the merchant, or without one for the whole service. */
 export function allows(grants: readonly Grant[], action: Action, merchantId: MerchantId | null): boolean {
   return grants.some(
     (grant) =>
@@ -90,6 +87,6 @@ export function allows(grants: readonly Grant[], action: Action, merchantId: Mer
   );
 }
 
-/** Whether they may do it for some merchant at least, so that a link to it is worth showing. */
+/** Whether the grants allow the action for at least one merchant, so that a link to it makes sense. */
 export const allowsSomewhere = (grants: readonly Grant[], action: Action): boolean =>
   grants.some(({ role }) => ROLE_ACTIONS[role].includes(action));

@@ -2,7 +2,7 @@ import { html, type Html } from '../runtime/util/html.ts';
 
 interface Bar {
   readonly label: string;
-  /** Drawn and written to three digits: the exact one stands in the table. */
+  /** Drawn and labelled with three digits; the table has the exact value. */
   readonly value: number;
 }
 
@@ -12,7 +12,7 @@ const BASE = 130;
 const TOP = 20;
 const SHORT = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 });
 
-/** Drawn by the server, with fewer words where there is little room. `table`: the same numbers for whoever cannot see it. */
+/** Charts drawn by the server, with fewer labels where space is short. `table` has the same numbers as text. */
 export function barCharts(
   charts: readonly { readonly title: string; readonly bars: readonly Bar[] }[],
   table: Html,

@@ -5,15 +5,15 @@ import { link, withQuery, type Column } from './parts.ts';
 import type { ReadRoute, Visit } from './visit.ts';
 import { must } from '../domain/must.ts';
 
-/** A table with all of its rows, a page of them at a time. */
+/** A table with all its rows, page by page. */
 interface WholeTable<Row> {
   readonly columns: readonly Column<Row>[];
   readonly pages: AsyncIterable<readonly Row[]> | readonly (readonly Row[])[];
 }
 
 /**
- * The table of a page as a file of RFC 4180: by the right of the page, under the filters of its address. Each page of
- * rows is asked for when the one before is sent.
+ * The table of a page as a CSV file (RFC 4180), with the permission of the page and the filters of its URL. Each page
+ * of rows is fetched once the one before is sent.
  */
 export const csvRoute = <Row>(
   path: string,
@@ -31,11 +31,11 @@ export const csvRoute = <Row>(
   }),
 });
 
-/** To the file of the page that is shown, or of a part of it. */
+/** A link to the CSV file of the current page, or of a part of it. */
 export const csvLink = ({ path, query }: Pick<Visit, 'path' | 'query'>, of = path, text = 'Download CSV'): Html =>
   link(withQuery(`${of}.csv`, query, { cursor: null, done: null }), text);
 
-/** The rows of a list that is stepped through by cursors. */
+/** All rows of a list that is paged by cursors. */
 export async function* everyPage<Row>(
   ask: (cursor: string | null) => Promise<{ readonly rows: readonly Row[]; readonly next: string | null }>,
 ): AsyncGenerator<readonly Row[]> {
@@ -47,7 +47,7 @@ export async function* everyPage<Row>(
   }
 }
 
-/** The names go out with the first rows, so that what is refused is said on a page, and not in a broken file. */
+/** The header is sent with the first rows, so that a refusal shows on a page and not in a broken file. */
 async function* csvOf<Row>({ columns, pages }: WholeTable<Row>): AsyncGenerator<string> {
   const told = columns.filter(({ isForm }) => isForm !== true);
   let names = csvRow(told.map(({ name }) => name));

@@ -38,27 +38,24 @@ interface ListedPage {
   };
 }
 
-/** The records of a merchant in the form in which the API gives them. */
+/** The records of a merchant in the form in which the API returns them. */
 export interface MerchantRecords {
   list(kind: 'sessions' | 'refunds' | 'transactions', reader: Reader, asked: ListAsked): Promise<Outcome<ListedPage>>;
   session(reader: Reader, id: SessionId): Promise<PaymentSessionBody | null>;
   refunds(reader: Reader, id: SessionId): Promise<readonly RefundBody[]>;
   timeline(id: SessionId): Promise<Timeline | null>;
-  /** Of the payment, the newest first. */
+  /** The claims of the payment, newest first. */
   claims(reader: Reader, id: SessionId): Promise<readonly ClaimView[]>;
-  /** Of every payment of the merchant; at most so many. */
+  /** The waiting claims of all payments of the merchant, at most `limit`. */
   waitingClaims(reader: Reader, limit: number): Promise<readonly ClaimView[]>;
   sessionOfTransaction(id: string): Promise<SessionId | null>;
-  /** Which payment was given the address. */
+  /** The payment to which the address is assigned. */
   sessionOfAddress(address: string): SessionId | null;
   merchantOfSession(id: SessionId): Promise<MerchantId | null>;
   sessionOfRefund(id: string): Promise<SessionId | null>;
 }
 
-/**
- * What every page of the console works on: the use cases that the API and the command line call, and nothing behind
- * them.
- */
+/** What all pages use: the use cases that the API and the command line call, and nothing behind them. */
 export interface ConsoleDeps {
   readonly address: ConsoleAddress;
   readonly people: People;
@@ -67,10 +64,10 @@ export interface ConsoleDeps {
   readonly api: Pick<Sessions, 'createSession' | 'cancelSession' | 'requestRefund' | 'previewRefund' | 'rejectClaim'>;
   readonly settings: Merchants;
   readonly webhooks: Pick<MerchantWebhooks, 'list' | 'get' | 'redeliver' | 'replay' | 'sendSample'>;
-  /** The operator's commands: what a page shows or does with them, `--json` does at the command line. */
+  /** The operator's commands. Whatever a page shows or does with them, the command line does with `--json`. */
   readonly commands: AdminCommands;
   readonly streams: AdminStreams;
-  /** What this process answered lately. */
+  /** The recent requests that this process served. */
   readonly requestLog: Pick<RequestLog, 'before' | 'find'>;
   /** The event log in the form of the audit export, one line per event. */
   readonly exportEvents: () => AsyncIterable<string>;
@@ -87,19 +84,19 @@ export async function run<Answer = JsonValue>(
   return (await command(args)) as Answer;
 }
 
-/** Those of a visit's person. */
+/** The arguments that say who acts and why. */
 export const byPerson = ({ person, form }: Visit): { readonly by: string; readonly reason: string } => ({
   by: person.name,
   reason: form['reason'] ?? '',
 });
 
-/** The merchant whose pages these are. Throws `Refused`. */
+/** The merchant of the page, as a reader of its records. Throws `Refused`. */
 export function readerOf(visit: Visit): Reader {
   const { id, mode } = merchantOf(visit);
   return { merchantId: id, mode };
 }
 
-/** A person who asks what a merchant's own program may ask, under a key that keeps it from being done twice. */
+/** The person as a caller of the merchant's API; the idempotency key keeps a request from taking effect twice. */
 export const callerOf = (visit: Visit, idempotencyKey?: string): Caller => ({
   ...readerOf(visit),
   keyId: 'console' as ApiKeyId,
@@ -113,14 +110,14 @@ export const changedBy = ({ person, requestId }: Visit) => ({
   correlationId: requestId,
 });
 
-/** Throws `Refused` with the field at fault. */
+/** The value of a successful outcome. Throws `Refused` with the field at fault. */
 export function accepted<Value>(outcome: Outcome<Value>): Value {
   if (outcome.ok) return outcome.value;
   if (outcome.refusal.code === 'not_found') throw NO_SUCH();
   throw new Refused(textOfRefusal(outcome.refusal));
 }
 
-/** In the path or the query. Throws `Refused`. */
+/** The mode in the path or the query. Throws `Refused`. */
 export function modeOf(text: string | null | undefined): Mode {
   if (text === 'live' || text === 'test') return text;
   throw NO_SUCH();

@@ -2,14 +2,14 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { must } from '../domain/must.ts';
 
-/** How the console is reached. */
+/** Where browsers reach the console. */
 export interface ConsoleAddress {
-  /** As browsers name it, such as `https://console.example`. */
+  /** As browsers send it, such as `https://console.example`. */
   readonly origin: string;
   readonly rpId: string;
 }
 
-/** Nothing but our own files, no frame, no form to anywhere else; scripts cannot make markup of text. */
+/** Only our own files, no frames, no forms to other sites; scripts cannot turn text into markup. */
 const HEADERS: Readonly<Record<string, string>> = {
   'Content-Security-Policy': [
     `default-src 'none'`,
@@ -46,12 +46,12 @@ interface Asked {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** Why a request is not even looked at; null when it may be. */
+/** Why a request is refused before anything else is checked; null if it is not. */
 export function whyRefused(
   { method, headers }: Asked,
   { origin }: ConsoleAddress,
 ): { readonly status: number; readonly why: string } | null {
-  // A name that an attacker points at this machine is not the console's, whatever address it leads to.
+  // An attacker can point another name at this machine (DNS rebinding), so only the console's own name is accepted.
   if (headers.host !== new URL(origin).host) return { status: 421, why: `the console is at ${origin}` };
   const dest = headers['sec-fetch-dest'];
   if (typeof dest === 'string' && FRAMED.has(dest)) return { status: 403, why: 'the console is not shown in frames' };
@@ -59,7 +59,7 @@ export function whyRefused(
   if (method !== 'POST') return { status: 405, why: 'use GET or POST' };
   const site = headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin') return { status: 403, why: 'the form was not sent by the console' };
-  // Of old browsers, which do not say where a request comes from, the origin of the form is all there is.
+  // Old browsers do not send Sec-Fetch-Site, so the form's origin has to do.
   if (headers.origin !== undefined ? headers.origin !== origin : site === undefined)
     return { status: 403, why: 'the form was not sent by the console' };
   if (!/^application\/x-www-form-urlencoded(;|$)/i.test(headers['content-type'] ?? ''))
@@ -70,9 +70,9 @@ export function whyRefused(
 const isHttps = (origin: string): boolean => origin.startsWith('https:');
 
 /**
- * Over https the name makes browsers keep the cookie to this host and to TLS. On http, which is taken on this machine
- * alone, browsers disagree about such names and about `Secure`; every program of this machine could read the traffic
- * there in any case.
+ * Over https the prefix makes browsers restrict the cookie to this host and to TLS. Over http, which is accepted on
+ * this machine only, browsers treat such names and `Secure` differently, and any program of the machine could read the
+ * traffic anyway.
  */
 export const cookieName = (origin: string): string => (isHttps(origin) ? '__Host-quittance' : 'quittance-console');
 
@@ -96,7 +96,7 @@ export function cookie(
 export const cookieFor = (origin: string, token: string, maxAgeSec: number): string =>
   cookie(origin, cookieName(origin), token, maxAgeSec, 'Strict');
 
-/** The cookie's value; null when there is none, or more than one, which no browser of ours would send. */
+/** The cookie's value; null if there is none, or more than one, which a normal browser never sends. */
 export function tokenIn(headers: IncomingHttpHeaders, origin: string): string | null {
   return cookieIn(headers, cookieName(origin), /^[A-Za-z0-9_-]{43}$/);
 }
@@ -108,7 +108,7 @@ export function cookieIn(headers: IncomingHttpHeaders, name: string, form: RegEx
   return found.length === 1 && form.test(must(found[0])) ? must(found[0]) : null;
 }
 
-/** Known only to whoever has the cookie, and useless as a cookie. */
+/** A token that only the holder of the cookie can know, and that cannot be used as the cookie. */
 export const csrfOf = (token: string): string => hash('sha256', `form:${token}`, 'base64url');
 
 export function isCsrf(token: string, given: string | undefined): boolean {
@@ -116,6 +116,6 @@ export function isCsrf(token: string, given: string | undefined): boolean {
   return expected.length === found.length && timingSafeEqual(expected, found);
 }
 
-/** Only a path of the console itself. */
+/** Accepts only a path of the console itself. */
 export const pathOf = (given: unknown): string =>
   typeof given === 'string' && /^\/(?![/\\])[\w\-./?=&%~:+]*$/.test(given) ? given : '/';

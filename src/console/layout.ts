@@ -37,7 +37,7 @@ const OF_MERCHANT: readonly Entry[] = [
 
 export const merchantPath = ({ id }: Pick<ShownMerchant, 'id'>): string => `/m/${id}`;
 
-/** The part of the menu that a person has; pages whose routes do not exist are not named. */
+/** The menu entries that a person may open; pages without a route are left out. */
 function menuOf(visit: Visit, known: ReadonlySet<string>): { readonly merchant: Entry[]; readonly service: Entry[] } {
   const { merchant, person } = visit;
   return {
@@ -56,11 +56,11 @@ function menuOf(visit: Visit, known: ReadonlySet<string>): { readonly merchant: 
 export interface Frame {
   readonly version: string;
   readonly known: ReadonlySet<string>;
-  /** Nothing here is real money, whatever the page shows. */
+  /** A sandbox: no page shows real money. */
   readonly sandbox: boolean;
 }
 
-/** A page for somebody who is signed in. */
+/** A page for a signed-in person. */
 export function renderPage(frame: Frame, visit: Visit, page: Page, notice: string | null): string {
   const { merchant, service } = menuOf(visit, frame.known);
   const mode = page.mode ?? visit.mode;
@@ -126,7 +126,7 @@ export function renderPage(frame: Frame, visit: Visit, page: Page, notice: strin
   );
 }
 
-/** Says when the page is not renewed any more. */
+/** Shown when the page has stopped refreshing. */
 const STALE = html`<p
   class="problem"
   id="stale"
@@ -142,7 +142,7 @@ const menuItem = ({ to, text }: Entry, { path, mode, merchant }: Visit): Html =>
   return html`<li><a href="${leadsTo}" ${isHere && html`aria-current="page"`}>${text}</a></li>`;
 };
 
-/** One switch for all pages; whoever is there for some merchants only finds each with its mode under Merchants. */
+/** The mode switch of all pages; people with access to single merchants see the mode of each under Merchants. */
 function switchPart(visit: Visit, mode: Mode): Html | null {
   if (visit.person.grants.every(({ merchantId }) => merchantId !== null)) return null;
   return html`<nav class="modes" aria-label="Mode">
@@ -157,7 +157,7 @@ function switchPart(visit: Visit, mode: Mode): Html | null {
   </nav>`;
 }
 
-/** A page for whoever has not signed in; `to`: where it goes on by itself. */
+/** A page for people who are not signed in; it redirects to `to` by itself. */
 export function renderOutside(frame: Frame, page: Page & { readonly to?: string }): string {
   return document(
     frame,

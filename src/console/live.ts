@@ -2,7 +2,7 @@ import type { Response } from 'express';
 import type { Position } from '../ports/event-store.ts';
 
 export interface LiveDeps {
-  /** Of the log: it moves with everything that is recorded. */
+  /** The head of the event log, which moves with everything that is recorded. */
   readonly head: () => Promise<Position | null>;
 }
 
@@ -13,18 +13,18 @@ interface Reader {
 
 const LOOK_MS = 2_000;
 /**
- * What no event tells of, such as the blocks of a chain, is looked at that often, which also keeps connections open
- * through proxies.
+ * After so many rounds without an event the pages are told to refresh anyway: some facts, such as the blocks of a
+ * chain, are not events. This also keeps connections open through proxies.
  */
 const QUIET_LOOKS = 7;
 const MAX_READERS = 1_000;
 const MAX_EACH = 16;
-/** Beyond these a page is loaded by hand: this answer ends a browser's attempts. */
+/** The response above these limits: the browser stops trying, and the page has to be reloaded by hand. */
 const NO_ROOM = 204;
 
 /**
- * Tells open pages when to look again, over server-sent events. What there is to see they fetch like any page, under
- * the same checks.
+ * Tells open pages over server-sent events when to refresh. They then fetch their content like any page, with the same
+ * checks.
  */
 export class LiveReaders {
   readonly #deps: LiveDeps;
@@ -59,7 +59,7 @@ export class LiveReaders {
   }
 
   async #look(): Promise<void> {
-    // A store that does not answer has nothing new; the pages say themselves that they cannot be had.
+    // An unavailable store has nothing new; the pages themselves say that they cannot be loaded.
     const head = await this.#deps.head().catch(() => this.#seen);
     const isQuiet = head === this.#seen && (this.#looksLeft -= 1) > 0;
     this.#seen = head;

@@ -5,11 +5,11 @@ const isMode = (text: string | null | undefined): text is Mode => text === 'live
 export const isModeAsked = (text: string | null): boolean => text === null || isMode(text);
 export const otherMode = (mode: Mode): Mode => (mode === 'live' ? 'test' : 'live');
 
-/** What there is to look at when nobody says: real money, once there is a merchant for it. */
+/** The mode when the request names none: live once there is a live merchant. */
 export const firstMode = (merchants: readonly ShownMerchant[]): Mode =>
   merchants.some(({ mode }) => mode === 'live') ? 'live' : 'test';
 
-/** The mode of a page: its merchant's, that of its path, that of its address; a form's is that of the page it stood on. */
+/** The mode of a page: its merchant's, else that of the path, else that of the query; a form has its page's mode. */
 export function modeOfVisit(
   { params, query, form, merchant }: Pick<Visit, 'params' | 'query' | 'form' | 'merchant'>,
   first: Mode,
@@ -19,7 +19,7 @@ export function modeOfVisit(
   return asked ?? first;
 }
 
-/** The same address in a mode; it stays in the address, so that a page can be sent to somebody. */
+/** The same URL with the mode in its query, so that a page can be sent to somebody. */
 export function inMode(to: string, mode: Mode): string {
   const [path = '', query = ''] = to.split('?');
   const parameters = new URLSearchParams(query);
@@ -27,7 +27,7 @@ export function inMode(to: string, mode: Mode): string {
   return `${path}?${parameters.toString()}`;
 }
 
-/** Where the switch leads: to the same page where there is one, else to the list that it belongs to. */
+/** Where the mode switch leads: to the same page in the other mode if it exists, else to the list it belongs to. */
 export function switched({ path, params, merchant }: Pick<Visit, 'path' | 'params' | 'merchant'>, to: Mode): string {
   if (merchant !== null) return inMode('/merchants', to);
   const [first, , page, ...further] = path.slice(1).split('/');

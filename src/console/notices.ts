@@ -1,4 +1,4 @@
-/** What a page says after a change; the address only names which, so that nobody can make a page say something else. */
+/** What a page says after a change. The URL only names the notice, so that nobody can make a page say other things. */
 export const NOTICES: Readonly<Record<string, string>> = {
   link: 'The payment link was created. Send it, or print its QR code.',
   'link-off': 'The payment link was switched off.',

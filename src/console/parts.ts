@@ -3,7 +3,7 @@ import type { Visit } from './visit.ts';
 
 type Cell = Html | string | number | null;
 
-/** UTC, and below it the person's own time. */
+/** A time in UTC, with the person's local time below it. */
 export function time(sec: number | null | undefined, { zone }: Pick<Visit, 'zone'>): Html | string {
   if (sec === null || sec === undefined) return '–';
   const date = new Date(sec * 1000);
@@ -13,7 +13,7 @@ export function time(sec: number | null | undefined, { zone }: Pick<Visit, 'zone
   return html`<time datetime="${iso}">${utc} UTC</time>${local !== null && html`<small>${local}</small>`}`;
 }
 
-/** A length of time, coarse: for how old something is. */
+/** A rough duration, to say how old something is. */
 export function inWords(sec: number): string {
   if (sec < 120) return `${sec} s`;
   if (sec < 7_200) return `${Math.floor(sec / 60)} min`;
@@ -64,24 +64,24 @@ const TONES: Readonly<Record<string, string>> = {
   ...{ refused: 'bad', revoked: 'quiet', suspended: 'bad', unresolved: 'warn', resolved: 'good' },
 };
 
-/** A word for a state, which the colour only underlines. */
+/** A state as a word; the colour only emphasises it. */
 export const badge = (state: string): Html =>
   html`<span class="badge ${TONES[state] ?? 'quiet'}">${state.replaceAll('_', ' ').toLowerCase()}</span>`;
 
 export interface Column<Row> {
   readonly name: string;
-  /** Numbers stand at the right. */
+  /** Numbers are aligned to the right. */
   readonly isNumber?: boolean;
   readonly cell: (row: Row) => Cell;
-  /** For CSV; the words of the cell when it is not given. */
+  /** The text in a CSV file; by default that of the cell. */
   readonly text?: (row: Row) => string | number | null;
-  /** Part of a cell on the page, a column of its own in a file. */
+  /** A column of its own in a file, part of another cell on the page. */
   readonly onlyInFiles?: boolean;
-  /** Something to do, not something to know: no part of a file. */
+  /** A control, which is left out of files. */
   readonly isForm?: boolean;
 }
 
-/** A moment: for people here in their own time as well, in files as ISO 8601. */
+/** A time: UTC and local time on the page, ISO 8601 in files. */
 export const timeColumn = <Row>(
   name: string,
   secOf: (row: Row) => number | null | undefined,
@@ -95,14 +95,14 @@ export const timeColumn = <Row>(
   },
 });
 
-/** A page shows one mode alone, which a file must say. */
+/** A page shows a single mode, but a file has to say which. */
 export const MODE_IN_FILES: Column<{ readonly mode: string }> = {
   name: 'Mode',
   cell: ({ mode }) => mode,
   onlyInFiles: true,
 };
 
-/** On a phone every row becomes a card, whose cells say what they are. */
+/** A table. On a phone each row becomes a card with labelled cells. */
 export function table<Row>(caption: string, all: readonly Column<Row>[], rows: readonly Row[], empty: string): Html {
   const columns = all.filter(({ onlyInFiles }) => onlyInFiles !== true);
   if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
@@ -128,13 +128,13 @@ export function table<Row>(caption: string, all: readonly Column<Row>[], rows: r
   </div>`;
 }
 
-/** What is absent takes no line of a card. */
+/** An absent value takes no line on a card. */
 function tableCell(name: string, value: Cell, isNumber: boolean | undefined): Html {
   const classes = [isNumber && 'number', value === null && 'absent'].filter(Boolean).join(' ');
   return html`<td data-name="${name}" ${classes !== '' && html`class="${classes}"`}>${value ?? '–'}</td>`;
 }
 
-/** Names and values of one thing. */
+/** The names and values of a single record. */
 export function facts(pairs: readonly (readonly [string, Cell])[]): Html {
   return html`<dl class="facts">
     ${pairs.map(
@@ -161,7 +161,7 @@ export interface Field {
   readonly hint?: string;
   readonly type?: 'text' | 'date' | 'number' | 'url' | 'search';
   readonly required?: boolean;
-  /** Makes it a choice. */
+  /** Turns the field into a choice. */
   readonly options?: readonly (readonly [value: string, label: string])[];
   readonly max?: number;
 }
@@ -180,13 +180,13 @@ export function field({ name, label, value = '', hint, type = 'text', required, 
         spellcheck="false"
         ${required && html`required`}
       />`;
-  // The label holds its control: a page has many of one name.
+  // The label contains its control, since a page can have several of the same name.
   return html`<p class="field">
     <label>${label} ${control} ${hint !== undefined && html`<small>${hint}</small>`}</label>
   </p>`;
 }
 
-/** A box to tick, whose value is `yes`. */
+/** A checkbox with the value `yes`. */
 export const checkbox = (name: string, label: string): Html =>
   html`<p class="check">
     <label><input type="checkbox" name="${name}" value="yes" /> ${label}</label>
@@ -199,14 +199,14 @@ export const REASON: Field = {
   required: true,
 };
 
-/** Out of sight until it is wanted, since most visits of the page are not for it. */
+/** Collapsed by default, since most visits to the page do not need it. */
 export const folded = (title: string, body: Html): Html =>
   html`<details class="card">
     <summary>${title}</summary>
     ${body}
   </details>`;
 
-/** A form that changes something; every one carries the token. */
+/** A form that changes something, with the token that every such form needs. */
 export function changeForm(
   visit: Pick<Visit, 'csrf' | 'path' | 'query'>,
   action: string,
@@ -222,7 +222,7 @@ export function changeForm(
   </form>`;
 }
 
-/** Filters stand in the address, so that a view can be sent to somebody; `kept` is part of it without being asked for. */
+/** Filters are part of the URL, so that a view can be sent to somebody. `kept` parameters have no field. */
 export function filterForm(
   action: string,
   fields: readonly Field[],
@@ -235,7 +235,7 @@ export function filterForm(
   </form>`;
 }
 
-/** The same address with other parameters; an empty one is left out. */
+/** The same URL with other parameters; empty ones are left out. */
 export function withQuery(
   path: string,
   query: URLSearchParams,
@@ -256,7 +256,7 @@ export function tabs(entries: readonly (readonly [to: string, text: string, isHe
   </nav>`;
 }
 
-/** Steps through a list whose pages are addressed by cursors. */
+/** Links to the pages of a list that is paged by cursors. */
 export function more(
   { path, query }: Pick<Visit, 'path' | 'query'>,
   next: string | number | null,

@@ -3,7 +3,7 @@ import { cookieIn } from './guard.ts';
 import { ZONE_COOKIE } from './pages/outside.ts';
 import { isZone } from './parts.ts';
 
-/** Each field once: a form of ours sends none twice. */
+/** The fields of a form, each once, since the console's own forms send none twice. */
 export function formOf(body: unknown): Readonly<Record<string, string>> {
   const given = body !== null && typeof body === 'object' ? (body as Record<string, unknown>) : {};
   return Object.fromEntries(

@@ -27,7 +27,7 @@ import { unmatchedRoutes } from './pages/unmatched.ts';
 import { webhookPages } from './pages/webhooks.ts';
 import type { ConsoleRoutes } from './server.ts';
 
-/** Every page there is; each names the action that it takes. */
+/** Every page; each names the action that it needs. */
 export function consoleRoutes(deps: ConsoleDeps): ConsoleRoutes {
   const ofMerchants = [
     paymentsRoutes,

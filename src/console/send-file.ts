@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Shown } from './visit.ts';
 
-/** A refusal while the first part is made is the answer; one that comes later cuts the file off. */
+/** Sends a file. A refusal before the first part becomes the response; a later error cuts the file off. */
 export async function sendFile(
   response: Response,
   { name, contentType, chunks }: Extract<Shown, { readonly file: unknown }>['file'],
@@ -14,14 +14,14 @@ export async function sendFile(
   await pipeline(Readable.from(after(first, whole), { objectMode: false }), response).catch(() => response.destroy());
 }
 
-/** A stream that is handed an empty text waits forever. */
+/** Skips empty chunks: `Readable.from` would wait forever after one. */
 async function* filled(
   chunks: AsyncIterable<string | Uint8Array> | Iterable<string>,
 ): AsyncGenerator<string | Uint8Array> {
   for await (const chunk of chunks) if (chunk.length > 0) yield chunk;
 }
 
-/** Nothing is sent before there is a first part: until then a refusal can be said. */
+/** Nothing is sent before the first part is there, so that a refusal can still become the response. */
 async function* after(
   first: IteratorResult<string | Uint8Array>,
   rest: AsyncIterable<string | Uint8Array>,

@@ -47,25 +47,25 @@ export interface ConsoleServerDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Null where the service has none. */
+  /** Null without single sign-on. */
   readonly sso: ConsoleSso | null;
   readonly merchants: () => readonly ShownMerchant[];
   readonly merchantOf: (id: MerchantId) => ShownMerchant | null;
-  /** Why nothing is written; null in health. */
+  /** Why the service is read-only; null if it is not. */
   readonly readOnly: () => string | null;
   readonly routes: ConsoleRoutes;
   readonly live: LiveReaders;
 }
 
 const ASSETS = ['console.css', 'keys.js', 'live.js', 'passkey.js', 'picture.js', 'verify.js'] as const;
-/** Says that a page asks by itself. */
+/** The header of requests that a page makes by itself. */
 const BY_PAGE = 'quittance-live';
-/** Of somebody who signed in with single sign-on. */
+/** For somebody who signed in with single sign-on. */
 const NO_PASSKEY =
   'This needs a signature by a passkey, and you have none yet. Ask an operator for a link to register one.';
 const MAX_FORM_BYTES = 256 * 1024;
 
-/** The console as one express app: every request goes through the same checks before any page sees it. */
+/** The console as an express app. Every request passes the same checks before any page sees it. */
 export function createConsoleApp(deps: ConsoleServerDeps): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag');
@@ -112,7 +112,7 @@ function listenTo(deps: ConsoleServerDeps, request: Request, response: Response)
   deps.live.open(response, reader.person.personId, () => deps.people.personOf(reader.token, 'page') !== null);
 }
 
-/** Null when whoever asks is not signed in. */
+/** The signed-in person of the request; null if there is none. */
 function signedInAt(
   { people, address }: ConsoleServerDeps,
   { headers }: Request,
@@ -179,7 +179,7 @@ class Pipeline {
     }
   }
 
-  /** Null when the answer is given already: whoever is not signed in is shown how to be. */
+  /** Null if the response is already sent: people who are not signed in are sent to the sign-in page. */
   #enter(request: Request, response: Response): Visit | null {
     const { address, clock, merchants, merchantOf } = this.#deps;
     const isByPage = request.method === 'GET' && request.headers[BY_PAGE] !== undefined;
@@ -207,7 +207,7 @@ class Pipeline {
     };
   }
 
-  /** One answer for what is not there and for what is somebody else's. Throws `Refused`. */
+  /** Refuses what does not exist and what is somebody else's in the same way. Throws `Refused`. */
   #admit(visit: Visit, action: Action | null): void {
     if (!isModeAsked(visit.query.get('mode'))) throw new Refused('mode must be live or test');
     if (action === null) return;
@@ -220,7 +220,7 @@ class Pipeline {
     throw NO_SUCH();
   }
 
-  /** By their ids. Throws `Refused` where there is none, or the form has a signature by another. */
+  /** The person's passkeys by id. Throws `Refused` if there is none, or if another passkey signed the form. */
   #passkeysOf({ person, form }: Visit): PersonContext['passkeys'] {
     const passkeys = this.#deps.people.directory.find(person.personId)?.passkeys ?? {};
     const ids = Object.keys(passkeys);
@@ -247,7 +247,7 @@ class Pipeline {
     return signedTerms(visit, toSign, { numbers, passkey: known, party: address });
   }
 
-  /** What a change of a list's page leads back to is of the same mode. */
+  /** After a change on a list's page, the list is shown in the same mode again. */
   #staysIn({ mode, form, query }: Visit, to: string): string {
     const isAsked = query.has('mode') || form['back']?.includes('mode=') === true;
     return isAsked && /^\/(?!m\/|books\/)/.test(to) && !to.includes('mode=') ? inMode(to, mode) : to;
@@ -321,7 +321,7 @@ class Pipeline {
   }
 }
 
-/** What was refused may name nothing that there is. */
+/** A refused request may name something that does not exist; then the path is recorded. */
 function targetOf(route: ChangeRoute, visit: Visit): string {
   try {
     return route.target(visit);

@@ -5,7 +5,7 @@ import { provenSignature } from '../features/people/passkeys.ts';
 import { Refused, type Page, type Signature, type ToSign, type Visit } from './visit.ts';
 
 const TITLE = 'Quittance console';
-/** More texts than are ever signed at once. */
+/** A bound above the number of texts that are ever signed at once. */
 export const MAX_SIGNED = 20;
 export const TOO_MUCH = 'number: too much to be signed at once';
 
@@ -14,7 +14,7 @@ interface SignedText {
   readonly number: string;
 }
 
-/** The terms in words, with who agrees to them, until a number that is good once. */
+/** The terms in words, with the signer's name and a number that is valid once. */
 function textOf({ person }: Visit, toSign: Extract<ToSign, { kind: 'terms' }>, number: string): string {
   const lines = [...toSign.lines, ['by', person.name], ['number', number]].map(
     ([label, value]) => `${label}: ${oneLine(value)}`,
@@ -22,21 +22,21 @@ function textOf({ person }: Visit, toSign: Extract<ToSign, { kind: 'terms' }>, n
   return [TITLE, `action: ${toSign.title}`, ...lines].join('\n');
 }
 
-/** What somebody typed cannot look like a further line of the terms. */
+/** Prevents typed text from looking like another line of the terms. */
 const oneLine = (text: string): string => text.replaceAll(/[\p{C}\u2028\u2029]+/gu, ' ').trim();
 
-/** Bound to the exact terms, the person and their sign-in: good for nothing else. */
+/** Binds the number to the exact terms, the person and their sign-in. */
 const purposeOf = ({ person }: Visit, toSign: Extract<ToSign, { kind: 'terms' }>): string =>
   JSON.stringify(['step-up', person.personId, person.signInId, toSign.title, toSign.lines]);
 
-/** What the browser needs to know beside the texts. */
+/** What the browser needs besides the texts. */
 export interface Ceremony {
   readonly rpId: string;
   /** The person's passkeys. */
   readonly allowed: readonly string[];
 }
 
-/** Each text is shown as it is signed: the script reads it from the page. */
+/** The page that asks for a signature. The script signs each text as it reads it from the page. */
 export function signPage(visit: Visit, toSign: ToSign, numbers: OnceNumbers, { rpId, allowed }: Ceremony): Page {
   const texts = toSign.kind === 'signer' ? toSign.texts : [ownText(visit, toSign, numbers)];
   const kept = Object.entries(visit.form).filter(([name]) => !/^(csrf|number|response)(-|$)/.test(name));
@@ -76,7 +76,7 @@ const signedPart = ({ text, number }: SignedText, index: number): Html =>
     <input type="hidden" name="number-${index}" value="${number}" />
     <input type="hidden" name="response-${index}" value="" />`;
 
-/** Where the person came from; only a path of ours. */
+/** Where the person came from; only a path of the console. */
 export const backOf = ({ form, path }: Pick<Visit, 'form' | 'path'>): string => {
   const given = form['back'] ?? '';
   return /^\/(?![/\\])[\w\-./?=&%~:+]*$/.test(given) ? given : path;
@@ -84,7 +84,7 @@ export const backOf = ({ form, path }: Pick<Visit, 'form' | 'path'>): string => 
 
 export const isSigned = ({ form }: Visit): boolean => Object.keys(form).some((name) => name.startsWith('response-'));
 
-/** What the browser sent of signatures, without a judgement; the signer judges its own. */
+/** The signatures that the browser sent, not verified yet; the signer verifies those of its own terms. */
 export function signaturesIn(visit: Visit, toSign: ToSign): readonly (Signature | null)[] {
   const count = toSign.kind === 'signer' ? toSign.texts.length : 1;
   if (count > MAX_SIGNED) throw new Refused(TOO_MUCH);
@@ -101,7 +101,7 @@ export interface SignedTerms {
   readonly termsHash: string;
 }
 
-/** The person's passkey signed these terms, now and for the first time. Throws `Refused`. */
+/** Verifies that the person's passkey signed these terms, just now and for the first time. Throws `Refused`. */
 export async function signedTerms(
   visit: Visit,
   toSign: Extract<ToSign, { kind: 'terms' }>,

@@ -3,14 +3,14 @@ import type { SignedInPerson } from '../features/people/people.ts';
 import type { Html } from '../runtime/util/html.ts';
 import type { Action } from './access.ts';
 
-/** A merchant as pages name it. */
+/** A merchant as pages show it. */
 export interface ShownMerchant {
   readonly id: MerchantId;
   readonly name: string;
   readonly mode: Mode;
 }
 
-/** One request of a signed-in person, after every check. */
+/** A request of a signed-in person that has passed every check. */
 export interface Visit {
   readonly person: SignedInPerson;
   readonly requestId: string;
@@ -18,27 +18,27 @@ export interface Visit {
   /** Parts of the path. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** Fields of the form; empty for what is only read. */
+  /** Fields of the form; empty for a page that is only read. */
   readonly form: Readonly<Record<string, string>>;
-  /** Of the path; null on pages of the whole service. */
+  /** The merchant of the path; null on pages of the whole service. */
   readonly merchant: ShownMerchant | null;
-  /** Lists show what is of this mode alone. */
+  /** Lists show only this mode. */
   readonly mode: Mode;
-  /** For forms. */
+  /** The token that every form sends back. */
   readonly csrf: string;
-  /** IANA name; times are shown in it beside UTC. */
+  /** IANA name of the time zone in which times are shown beside UTC. */
   readonly zone: string;
   readonly nowSec: number;
   can(action: Action, merchantId?: MerchantId): boolean;
 }
 
-/** The merchant whose pages these are. Throws `Refused`. */
+/** The merchant of the page. Throws `Refused`. */
 export function merchantOf({ merchant }: Visit): ShownMerchant {
   if (merchant === null) throw NO_SUCH();
   return merchant;
 }
 
-/** Part of the path. Throws `Refused`. */
+/** A parameter of the path. Throws `Refused`. */
 export function paramOf({ params }: Visit, name: string): string {
   const value = params[name];
   if (value === undefined) throw NO_SUCH();
@@ -48,12 +48,12 @@ export function paramOf({ params }: Visit, name: string): string {
 export interface Page {
   readonly title: string;
   readonly body: Html;
-  /** Where it is not that of the visit. */
+  /** If it differs from that of the visit. */
   readonly mode?: Mode;
   readonly status?: number;
-  /** Renews itself while it is open: for what others change meanwhile, and costs no more to show than a list. */
+  /** The page refreshes while it is open: for what others change, if it is as cheap to show as a list. */
   readonly isLive?: boolean;
-  /** Scripts beside the one of the passkeys. */
+  /** Scripts besides the one for passkeys. */
   readonly scripts?: readonly string[];
 }
 
@@ -81,21 +81,21 @@ export class Refused extends Error {
 
 export const NO_SUCH = (): Refused => new Refused('This page does not exist, or you may not see it.', 404);
 
-/** What is only read. */
+/** A page that is only read. */
 export interface ReadRoute<Visiting extends Visit = Visit> {
   readonly path: string;
   readonly action: Action | null;
   show(visit: Visiting): Promise<Shown>;
 }
 
-/** The passkey signed the terms: by whose key, and what it answered. */
+/** A signature by a passkey over a text, with the text's number and the authenticator's response. */
 export interface Signature {
   readonly text: string;
   readonly number: string;
   readonly response: string;
 }
 
-/** What is to be signed: lines of words, or texts that the signer made. */
+/** What has to be signed: lines that the console words, or texts that the signer wrote. */
 export type ToSign =
   | {
       readonly kind: 'terms';
@@ -109,25 +109,24 @@ export type ToSign =
       readonly texts: readonly (null | { readonly text: string; readonly number: string })[];
     };
 
-/** What changes something. */
+/** A request that changes something. */
 export interface ChangeRoute<Visiting extends Visit = Visit> {
   readonly path: string;
   readonly action: Action | null;
-  /** What it is done to, for the record. */
+  /** What the change applies to, for the record. */
   target(visit: Visiting): string;
   /**
-   * Asks for a passkey's signature over these terms first. They are made again when the signature comes, and must be
-   * the same.
+   * The terms that a passkey has to sign first. They are made again when the signature arrives and must be the same.
    */
   toSign?(visit: Visiting): Promise<ToSign>;
-  /** `detail` stands in the record. Throws `Refused`. */
+  /** `detail` goes into the record. Throws `Refused`. */
   run(
     visit: Visiting,
     signatures: readonly (Signature | null)[],
   ): Promise<{ readonly detail: string; readonly shown: Shown }>;
 }
 
-/** Why it is done; stands in the record. Throws `Refused`. */
+/** The reason, which goes into the record. Throws `Refused`. */
 export function reasonIn({ form }: Visit): string {
   const reason = form['reason'] ?? '';
   if (reason === '' || reason.length > 500) throw new Refused('reason must be 1 to 500 characters');

@@ -144,7 +144,7 @@ function shiftEvent(world: DrillWorld, byMs: number): void {
 
 export const historyChanged: Drill = {
   alerts: ['LedgerReadOnly'],
-  fault: 'somebody changes an old event in the event log's file; afterwards it is restored',
+  fault: "somebody changes an old event in the event log's file; afterwards it is restored",
   cause: async (world) => {
     await world.node.end('SIGTERM');
     shiftEvent(world, 1);
@@ -199,7 +199,7 @@ class ChangedRow {
 const listed = new ChangedRow(SESSIONS_TABLE, "'$.taxAmount', '7.77'");
 export const rowsChanged: Drill = {
   alerts: ['ProjectionDrift'],
-  fault: 'while the node is down, another program changes a session's row in a list; afterwards it is restored',
+  fault: "while the node is down, another program changes a session's row in a list; afterwards it is restored",
   cause: async (world) => {
     await world.paidOrder('bsc');
     await world.node.end('SIGTERM');

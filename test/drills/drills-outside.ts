@@ -62,7 +62,7 @@ export const strayWaits: Drill = {
 
 export const marketsApart: Drill = {
   alerts: ['RateSpreadHigh'],
-  fault: 'one market's price is 3 % above the other's',
+  fault: "one market's price is 3 % above the other's",
   cause: async (world) => world.quote(1.03),
   during: (world) => Promise.all([inEuro(world), pause(500)]),
   end: async (world) => world.quote(),
@@ -126,7 +126,7 @@ export const receiverGone: Drill = {
 const HOURS_MS = 7_200_000;
 export const clockWrong: Drill = {
   alerts: ['ClockInDoubt'],
-  fault: 'the clocks of both rate providers are two hours ahead of the node's',
+  fault: "the clocks of both rate providers are two hours ahead of the node's",
   cause: async ({ coinbase, kraken }) => [coinbase, kraken].forEach((feed) => feed.setClock(HOURS_MS)),
   end: async ({ coinbase, kraken }) => [coinbase, kraken].forEach((feed) => feed.setClock(0)),
 };

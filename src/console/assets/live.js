@@ -1,5 +1,5 @@
 'use strict';
-/* Keeps what is read up to date. The page works without: it is then loaded by hand. */
+/* Keeps the page up to date. Without this script it has to be reloaded by hand. */
 {
   const AGAIN_MS = 2000;
   const notice = document.getElementById('stale');
@@ -8,11 +8,11 @@
   let waiting = null;
   let isJustLoaded = true;
 
-  /** Whoever writes in a form, or looks into its list, finds it as it was. */
+  /** A form stays as it is while somebody fills it in or has its list open. */
   const isInUse = (form) => touched.has(form) || form.contains(document.activeElement);
   document.addEventListener('input', ({ target }) => target.form && touched.add(target.form));
 
-  /** What is about to be clicked, or was marked to be copied, stays where it is. */
+  /** Nothing moves while the pointer is over a control or text is selected. */
   const isBusy = (main) => {
     const marked = getSelection();
     if (marked.type === 'Range' && main.contains(marked.anchorNode)) return true;
@@ -21,7 +21,7 @@
 
   const HEADS = { tr: 'a[href]', li: 'a[href]', details: 'summary', section: 'h2, h3' };
   const ROW_IDS = 'input[type=hidden]:not([name=csrf], [name=back])';
-  /** What an element is about, so that a row stays itself when others come and go. */
+  /** Identifies an element by its content, so that a row keeps its state when others are added or removed. */
   const keyOf = (node) => {
     if (!(node instanceof Element)) return '#text';
     const { localName: name } = node;
@@ -48,7 +48,7 @@
   const renew = (old, fresh) => {
     if (old.isEqualNode(fresh)) return;
     if (!(old instanceof Element)) return void (old.data = fresh.data);
-    // With what stands around it in its row, which says what it is about.
+    // The rest of its row stays too, since it says what the form is for.
     if ((old.localName === 'form' || HEADS[old.localName] !== undefined) && isWrittenIn(old)) return;
     renewAttributes(old, fresh);
     renewChildren(old, fresh);
@@ -94,7 +94,7 @@
     const before = read && topOf(read);
     renew(main, fresh);
     say(null);
-    // Browsers keep what is read in its place by themselves, but not inside a table that can be scrolled sideways.
+    // Browsers keep the scroll position by themselves, but not inside a table that scrolls sideways.
     if (read?.isConnected) scrollBy(0, topOf(read) - before);
   };
 
@@ -102,7 +102,7 @@
     clearTimeout(waiting);
     if (document.hidden || !source) return;
     if (isBusy(document.getElementById('main'))) return void (waiting = setTimeout(look, AGAIN_MS));
-    // A document from here is made without scripts running, and without making markup of a text.
+    // A document loaded this way runs no scripts and needs no parsing of markup from text.
     const request = new XMLHttpRequest();
     request.open('GET', location.href);
     request.responseType = 'document';
@@ -127,7 +127,7 @@
     };
   };
 
-  // A browser has few connections to one host: a page that nobody sees gives its own back.
+  // A browser has few connections to one host, so a hidden page closes its own.
   document.addEventListener('visibilitychange', () => (document.hidden ? stop() : listen()));
   addEventListener('pagehide', stop);
   addEventListener('pageshow', listen);

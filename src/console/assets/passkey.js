@@ -1,5 +1,5 @@
 'use strict';
-/* The ceremony of the passkey: the one thing that a form alone cannot do. What is signed is read from the page, as it is shown. */
+/* The passkey ceremony, which a form cannot do without a script. It signs the texts exactly as the page shows them. */
 
 const bytesOf = (text) =>
   Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (character) => character.charCodeAt(0));
@@ -12,7 +12,7 @@ const textOf = (bytes) =>
 const challengeOf = async (text) =>
   new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
 
-/** What is shown, and nothing that could differ from it. */
+/** The texts that the page shows. */
 const texts = (form) => [...form.querySelectorAll('[data-text]')].map((element) => element.textContent);
 
 const fields = (form, prefix) => [...form.elements].filter((element) => element.name.startsWith(prefix));

@@ -1,7 +1,7 @@
 'use strict';
 /*
- * Checks proofs and exports in the browser. Written from docs/audit.md and RFC 6962 alone; nothing here is code of the service. What cannot be
- * checked counts as wrong.
+ * Checks proofs and exports in the browser. Written from docs/audit.md and RFC 6962 alone; shares no code with the
+ * service. What cannot be checked counts as wrong.
  */
 
 const utf8 = (text) => new TextEncoder().encode(text);
@@ -22,7 +22,7 @@ const joined = (...parts) => {
 const leafOf = (entry) => sha256(joined(Uint8Array.of(0), entry));
 const nodeOf = (left, right) => sha256(joined(Uint8Array.of(1), left, right));
 
-/** Where the proof leads from the leaf up (RFC 9162, 2.1.3.2); null when it has too many or too few nodes. */
+/** The root that a proof leads to from the leaf (RFC 9162, 2.1.3.2); null if it has too many or too few nodes. */
 async function rootFrom(leaf, index, size, proof) {
   let [place, last, node] = [index, size - 1, leaf];
   if (index < 0 || index >= size) return null;
@@ -39,7 +39,7 @@ async function rootFrom(leaf, index, size, proof) {
   return last === 0 ? node : null;
 }
 
-/** The tree as it grows: one node for each whole power of two. */
+/** The growing tree: one node for each complete subtree. */
 class Tree {
   size = 0;
   nodes = [];
@@ -58,7 +58,7 @@ class Tree {
   }
 }
 
-/** A checkpoint whose signature by the key verifies. Throws otherwise. */
+/** The checkpoint, if its signature by the key verifies. Throws otherwise. */
 async function checkpointOf(note, keyText) {
   const [, name, id, encoded] = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]{44})$/.exec(keyText.trim()) ?? [];
   if (!name) throw new Error('the public key is none: it looks like name+12345678+base64');

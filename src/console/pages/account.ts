@@ -12,7 +12,7 @@ interface Sum {
   readonly network: string;
   readonly coin: string;
   readonly balance: string;
-  /** Where a currency was asked for. */
+  /** Present if a currency was requested. */
   readonly worth?: Value | null;
 }
 
@@ -32,7 +32,7 @@ interface Statement {
   readonly next_cursor: string | null;
 }
 
-/** One account: what was there before, every line, what is there after, and what each was worth. */
+/** One account: opening balance, every line, closing balance, and the value of each. */
 export function accountRoutes(deps: ConsoleDeps): ConsoleRoutes {
   return {
     change: [],

@@ -27,7 +27,7 @@ interface Adjustment {
   readonly proposed_by: string;
 }
 
-/** Entries by hand: one proposes, two approvers sign the signer's terms, and only another entry takes one back. */
+/** Manual entries: one person proposes, two approvers sign the signer's terms; only another entry can reverse one. */
 export function adjustmentRoutes(deps: ConsoleDeps): ConsoleRoutes {
   return {
     read: [
@@ -61,7 +61,7 @@ export function adjustmentRoutes(deps: ConsoleDeps): ConsoleRoutes {
   };
 }
 
-/** The newest first. */
+/** Newest first. */
 const listed = async (deps: ConsoleDeps, { mode }: Visit): Promise<readonly Adjustment[]> =>
   (await run<{ adjustments: readonly Adjustment[] }>(deps, 'ledger.adjustments')).adjustments
     .filter((adjustment) => adjustment.mode === mode)

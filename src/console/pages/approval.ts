@@ -5,7 +5,7 @@ import { reasonIn, Refused, type ChangeRoute, type Signature, type ToSign, type 
 
 type Asked = { readonly to_sign?: readonly (null | { readonly text: string; readonly number: string })[] };
 
-/** The terms are the signer's, and so is the judgement: the console passes the signature on as it came. */
+/** The signer writes the terms and verifies the signatures; the console passes them on unchanged. */
 export function approval(
   deps: ConsoleDeps,
   path: string,
@@ -19,7 +19,7 @@ export function approval(
     target: ({ form }) => form['id'] ?? `${path.slice(path.lastIndexOf('/') + 1)} ${form['mode']}`,
     toSign: async (visit): Promise<ToSign> => {
       const kept = Object.keys(visit.form).flatMap((name) => /^number-(\d+)$/.exec(name)?.[1] ?? []);
-      // With signatures in hand the terms are not asked for again: the signer knows the number that it gave.
+      // Once there are signatures, the terms are not requested again: the signer knows the number that it issued.
       if (kept.length > 0) {
         const count = Math.max(...kept.map(Number)) + 1;
         if (count > MAX_SIGNED) throw new Refused(TOO_MUCH);
@@ -40,13 +40,13 @@ export function approval(
 interface Rejected extends Pick<ChangeRoute, 'action'> {
   readonly command: string;
   readonly title: string;
-  /** What is cancelled, in a word. */
+  /** A word for what is cancelled. */
   readonly what: string;
-  /** What the command is told beside who cancels what. */
+  /** Further arguments of the command. */
   readonly told?: (visit: Visit) => AdminArguments;
 }
 
-/** Cancels what waits for approval on a page. */
+/** Cancels a proposal that waits for approval. */
 export const rejection = (
   deps: ConsoleDeps,
   page: string,

@@ -15,20 +15,20 @@ import { messageOf } from '../../runtime/util/message-of.ts';
 interface Matter {
   readonly what: string;
   readonly isGrave: boolean;
-  /** Null: of the service itself, whichever mode is looked at. */
+  /** Null if it concerns the service itself, in either mode. */
   readonly mode: Mode | null;
   readonly facts: readonly (readonly [string, Html | string])[];
   readonly to: string;
   readonly act: string;
-  /** Section of the runbook. */
+  /** The section of the runbook. */
   readonly runbook: string;
 }
 
-/** A network read so long ago is not seen by anybody. */
+/** A network that was last read longer ago needs attention. */
 const LATE_SEC = 300;
 const MAX_LISTED = 500;
 
-/** What waits for a person: what, since when, how much, one thing to do, and where it is written how. */
+/** What waits for a person: what, since when, how much, one action, and the document that says how. */
 export function attentionRoutes(deps: ConsoleDeps): ConsoleRoutes {
   return {
     change: [],
@@ -58,7 +58,7 @@ export function attentionRoutes(deps: ConsoleDeps): ConsoleRoutes {
 
 const ALL_WELL = html`<p class="notice">Nothing needs attention.</p>`;
 
-/** Whoever looks at one mode must not miss what happens in the other one. */
+/** Says when something waits in the other mode. */
 function elsewhere(mode: Mode, count: number): Html | null {
   if (count === 0) return null;
   const other = otherMode(mode);
@@ -68,7 +68,7 @@ function elsewhere(mode: Mode, count: number): Html | null {
 
 type Look = (deps: ConsoleDeps, visit: Visit) => Promise<Matter[]>;
 
-/** A look that fails is itself a matter: no news must not look like good news. */
+/** A check that fails is itself an item: missing data must not look like good news. */
 async function lookedAt(look: Look, deps: ConsoleDeps, visit: Visit): Promise<Matter[]> {
   try {
     return await look(deps, visit);
@@ -144,7 +144,7 @@ const unmatchedMatters: Look = async (deps, visit) => {
   return (await Promise.all([of('live'), of('test')])).flat();
 };
 
-/** How much of each coin. */
+/** The sum of each coin. */
 function sumsOf(transfers: readonly Unmatched[]): string {
   const sums = new Map<string, bigint>();
   for (const { coin, amount } of transfers) sums.set(coin, (sums.get(coin) ?? 0n) + amountOf(amount));

@@ -23,13 +23,13 @@ interface Row {
   readonly network: string;
   readonly address: string;
   readonly coin: string;
-  /** Null: the network cannot be read now. */
+  /** Null if the network cannot be read now. */
   readonly onChain: string | null;
   readonly booked: string;
   readonly worth: string | null;
 }
 
-/** What the treasuries hold by the chains, now, beside what they hold by the books. */
+/** What the treasuries hold now according to the chains, beside what the books say. */
 export function balanceRoutes(deps: ConsoleDeps): ConsoleRoutes {
   return {
     change: [],
@@ -102,7 +102,7 @@ async function rowsOf(deps: ConsoleDeps, { mode }: Visit, currency: string): Pro
   return (await Promise.all(rows)).flat();
 }
 
-/** A network that does not answer keeps nobody from seeing the others. */
+/** A network that does not respond does not hide the others. */
 async function heldOn(deps: ConsoleDeps, mode: string, network: string): Promise<OnChain | null> {
   const found = await run<{ treasuries: OnChain[] }>(deps, 'treasury.balances', { network }).catch(() => null);
   return found?.treasuries.find((one) => one.mode === mode) ?? null;

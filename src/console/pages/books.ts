@@ -27,7 +27,7 @@ export interface Balance {
   readonly coin: string;
   readonly debit: string | null;
   readonly credit: string | null;
-  /** Where a currency was asked for. */
+  /** Present if a currency was requested. */
   readonly worth?: string | null;
 }
 
@@ -73,7 +73,7 @@ export interface Entry {
   readonly lines: readonly Line[];
 }
 
-/** An entry is a card with a table of its own: more of them would make the page too heavy. */
+/** Entries per page: each is a card with a table, and more of them would make the page too heavy. */
 const JOURNAL_PAGE = '20';
 
 const CLOCK: Field = {
@@ -86,7 +86,7 @@ const CLOCK: Field = {
 };
 
 /**
- * From a balance to its lines, from a line to its entry, from the entry to the payment, its transaction and its proof.
+ * Links from a balance to its lines, from a line to its entry, and from there to payment, transaction and proof.
  */
 export function bookRoutes(deps: ConsoleDeps): ConsoleRoutes {
   const page =
@@ -136,7 +136,7 @@ export function booksTabs({ params, path }: Visit): Html {
   ]);
 }
 
-/** Throws `Refused` for a day that is none. */
+/** The day in the URL. Throws `Refused` if it is not a date. */
 export function given(query: URLSearchParams, names: readonly string[]): Record<string, string> {
   const found = names.flatMap((name) => {
     const value = query.get(name) ?? '';
@@ -180,7 +180,7 @@ function balanceColumns({ params, query }: Visit, currency: string): Column<Bala
   ];
 }
 
-/** Income, expenses and equity keep the value of when they came to be. */
+/** Income, expenses and equity keep the value at which they were booked. */
 const worthOf = ({ account, worth }: Balance): string | null =>
   worth ?? (/^(assets|liabilities):/.test(account) ? 'unknown' : null);
 
@@ -213,7 +213,7 @@ async function trialBalance(deps: ConsoleDeps, visit: Visit): Promise<Html> {
 async function journal(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const { params, query, path } = visit;
   const wanted = query.get('entry');
-  // Pages begin after the cursor's number, so the entry asked for is the first that comes.
+  // A page begins after the cursor's number, so the requested entry comes first.
   const cursor = wanted !== null && /^\d{1,12}$/.test(wanted) ? String(Number(wanted) - 1) : query.get('cursor');
   const args = {
     mode: must(params['mode']),

@@ -19,7 +19,7 @@ interface ShownRun {
   readonly reason: string | null;
 }
 
-/** Payments of our own to ourselves, the newest first: what each step took, beside what is promised. */
+/** Canary payments, newest first: the time of each step beside its limit. */
 export function canaryRoutes(deps: ConsoleDeps): ConsoleRoutes {
   return {
     change: [],
@@ -51,7 +51,7 @@ const runsOf = async (deps: ConsoleDeps, { mode }: Visit): Promise<ShownRun[]> =
   (await run<ShownRun[]>(deps, 'canary.history')).filter((one) => one.mode === mode);
 
 const STATES: Readonly<Record<string, string>> = { 'there and back': 'done', 'under way': 'pending' };
-/** All of it would take the room of the figures. */
+/** Shown characters of an id; the full id would leave no room for the figures. */
 const SHOWN_OF_ID = 11;
 
 const columns = (visit: Visit): Column<ShownRun>[] => [

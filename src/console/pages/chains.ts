@@ -33,7 +33,7 @@ export interface ChainStatus {
   readonly providers: readonly Provider[];
 }
 
-/** What a provider reported last, and how many seconds ago; null where it was not asked. */
+/** What a provider last reported, and how many seconds ago; null if it was not asked. */
 interface Provider {
   readonly provider: string;
   readonly state: string;
@@ -60,7 +60,7 @@ interface Coverage {
   readonly gaps: readonly { readonly from_block: number; readonly to_block: number }[];
 }
 
-/** How far the chains were read, and which webhooks did not arrive. */
+/** How far the chains were read, and which webhooks were not delivered. */
 export function chainRoutes(deps: ConsoleDeps): ConsoleRoutes {
   return {
     read: [
@@ -145,7 +145,7 @@ const chainsOf = async (deps: ConsoleDeps, { mode }: Visit): Promise<ChainStatus
 const coverageOf = async (deps: ConsoleDeps, { mode }: Visit): Promise<Coverage[]> =>
   (await run<Coverage[]>(deps, 'chain.coverage')).filter((covered) => covered.mode === mode);
 
-/** The genesis hash that names a chain of Solana is too long for its cell. */
+/** The genesis hash that identifies a Solana chain is too long for its cell. */
 const SHORT_ID = 8;
 
 const chainColumns = (visit: Visit): Column<ChainStatus>[] => [
@@ -215,7 +215,7 @@ const coverageColumns = (visit: Visit): Column<Coverage>[] => [
   },
 ];
 
-/** Read again, it is recorded as read, and what was paid in it is found. */
+/** Reads the range again, which records it as read and finds payments in it. */
 function gapPart(
   visit: Visit,
   { mode, network }: Coverage,

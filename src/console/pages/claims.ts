@@ -10,7 +10,7 @@ import { must } from '../../domain/must.ts';
 
 const MAX_LISTED = 200;
 
-/** Payers who want a refund to another address than the one that paid. */
+/** Claims of payers who want a refund to an address other than the one that paid. */
 export function claimRoutes(deps: ConsoleDeps): ConsoleRoutes {
   return {
     read: [
@@ -59,7 +59,7 @@ const waitingColumns = (visit: Visit): readonly Column<ClaimView>[] => [
   timeColumn('Filed', ({ filedAtSec }) => filedAtSec, visit),
 ];
 
-/** The claims of one payment; nothing where there were none. */
+/** The claims of one payment; empty if it has none. */
 export function claimsPart(visit: Visit, claims: readonly ClaimView[]): Html | null {
   if (claims.length === 0) return null;
   const may = visit.can('payments.refund', merchantOf(visit).id);
@@ -112,7 +112,7 @@ function decided(visit: Visit, { refundId, payableFromSec, rejectedAtSec, reject
     : html`${code(refundId)}<small>not paid before ${time(payableFromSec, visit)}</small>`;
 }
 
-/** An approved one can be withdrawn until shortly before it is paid. */
+/** An approved claim can be withdrawn until shortly before it is paid. */
 function decideForms(visit: Visit, { claimId, status, isProven, payableFromSec }: ClaimView): Html | null {
   const here = paymentPath(visit, paymentOf(visit));
   const canReject = status === 'open' || (status === 'approved' && must(payableFromSec) > visit.nowSec);

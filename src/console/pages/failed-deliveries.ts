@@ -9,7 +9,7 @@ const FAILED = ['exhausted', 'rejected', 'blocked'] as const;
 const OF_EACH = 20;
 const SHOWN = 100;
 
-/** The newest of every merchant of a mode; the merchant's own page has them all. */
+/** The newest failed deliveries of all merchants of a mode; a merchant's own page lists all of them. */
 export async function failedDeliveries(
   { webhooks, merchants }: Pick<ConsoleDeps, 'webhooks' | 'merchants'>,
   mode: Mode,

@@ -3,7 +3,7 @@ import { merchantPath } from '../layout.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { merchantsOf } from './merchants.ts';
 
-/** The first page that each person has use for. */
+/** Redirects to the first page that is useful to the person. */
 export function homeRoutes(deps: ConsoleDeps): ConsoleRoutes {
   return {
     change: [],

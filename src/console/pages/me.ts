@@ -8,7 +8,7 @@ import { Refused, type Visit } from '../visit.ts';
 import { zoneCookie } from './outside.ts';
 import { must } from '../../domain/must.ts';
 
-/** One's own passkeys and sign-ins. */
+/** The person's own passkeys and sign-ins. */
 export function meRoutes({ people, address }: ConsoleDeps): ConsoleRoutes {
   const own = ({ person }: Visit): PersonContext => must(people.directory.find(person.personId));
   const done = (detail: string, notice: string) => ({ detail, shown: { to: `/me?done=${notice}` } });
@@ -22,7 +22,7 @@ export function meRoutes({ people, address }: ConsoleDeps): ConsoleRoutes {
           return { page: { title: visit.person.name, body } };
         },
       },
-      // A preference of the browser, not a fact about the person: no event tells of it.
+      // A preference of the browser, not a fact about the person, so it is not an event.
       {
         path: '/me/zone',
         action: null,

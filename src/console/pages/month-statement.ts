@@ -17,7 +17,7 @@ interface Moved {
   readonly credits: string;
 }
 
-/** The evidence of a statement, as far as the page shows it. */
+/** The part of a statement's evidence that the page shows. */
 interface Statement {
   readonly mode: string;
   readonly period: string;
@@ -34,7 +34,7 @@ interface Statement {
   readonly verifier_key: string | null;
 }
 
-/** Statements of closed months: to be printed, as lines, and as evidence that is verified by itself. */
+/** Statements of closed months: to print, as CSV lines, and as evidence that can be verified on its own. */
 export function monthStatementRoutes(deps: ConsoleDeps): ConsoleRoutes {
   const routesOf = (base: string, action: 'books.read' | 'statements.read', ownerOf: (visit: Visit) => Owner) => {
     const read = (visit: Visit): Promise<Statement> =>
@@ -98,7 +98,7 @@ function monthOf({ params }: Visit): string {
   return month;
 }
 
-/** A merchant's statement shows what it is owed above zero, as everywhere. */
+/** On a merchant's statement, as everywhere, what the merchant is owed is positive. */
 function page(visit: Visit, statement: Statement): Html {
   const isOperators = statement.merchant_id === null;
   const owed = (amount: string): string => (isOperators ? amount : owedToMerchant(amount));

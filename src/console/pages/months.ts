@@ -27,7 +27,7 @@ interface Periods {
   }[];
 }
 
-/** Closing a month, with what should be looked at before: the list advises, the close decides. */
+/** Closing a month, with a checklist first. The checklist only advises; the command decides. */
 export function monthRoutes(deps: ConsoleDeps): ConsoleRoutes {
   return {
     read: [

@@ -10,7 +10,7 @@ import { link } from '../parts.ts';
 import { Refused, type ChangeRoute, type Visit } from '../visit.ts';
 import { paymentPath } from './payment-path.ts';
 
-/** A payment without any code: a link to send and a code to print. */
+/** A payment without programming: a link to send and a QR code to print. */
 export const onePaymentLink = ({ api, records }: ConsoleDeps): ChangeRoute => ({
   path: '/m/:merchant/links/new',
   action: 'payments.create',
@@ -25,7 +25,7 @@ export const onePaymentLink = ({ api, records }: ConsoleDeps): ChangeRoute => ({
   },
 });
 
-/** To be sent, and to be printed. */
+/** The link and its QR code. */
 export function linkAndCode(url: string): Html {
   const { path, size } = qrCode(url);
   return html`<p class="secret"><a href="${url}" rel="noreferrer">${url}</a></p>
@@ -35,7 +35,7 @@ export function linkAndCode(url: string): Html {
     </svg>`;
 }
 
-/** As the API takes it, with the same words for what is wrong. Throws `Refused`. */
+/** The order as the API accepts it, with the same error messages. Throws `Refused`. */
 function inputOf({ form }: Visit) {
   const { amount = '', currency: code = '', order = '', description = '', supersedes = '' } = form;
   const before = parseSessionId(supersedes);

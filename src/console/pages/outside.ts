@@ -16,19 +16,19 @@ import { grantText } from '../../operator/people.ts';
 import { ssoRoutes, type ConsoleSso, type SsoDeps } from './sso.ts';
 import { must } from '../../domain/must.ts';
 
-/** The person's time zone, as the browser named it; no secret. */
+/** The person's time zone, as reported by the browser; not a secret. */
 export const ZONE_COOKIE = 'zone';
 
 interface OutsideDeps extends SsoDeps {
   readonly numbers: OnceNumbers;
-  /** Null where the service has none. */
+  /** Null without single sign-on. */
   readonly sso: ConsoleSso | null;
 }
 
 const SIGN_IN = 'Sign in to the Quittance console';
 const REGISTER = 'Register a passkey for the Quittance console';
 
-/** What whoever has not signed in may see: how to sign in, and what a link of an invitation offers. */
+/** The pages for people who are not signed in: the sign-in page and the page of an invitation link. */
 export function outsideRoutes(app: Express, deps: OutsideDeps, frame: Frame): void {
   app.get('/sign-in', (request, response) => showSignIn(deps, frame, request, response, null));
   app.post('/sign-in', (request, response) => signIn(deps, frame, request, response));
@@ -193,8 +193,8 @@ const SSO_FIRST = html`<p>
   <p>This way, neither the link nor the sign-in alone is enough to register a passkey for you.</p>`;
 
 /**
- * Whom single sign-on vouches for needs both for a passkey, its word and the link: neither a lone operator nor a lone
- * provider makes an approver.
+ * A person of single sign-on needs both a sign-in there and the link to register a passkey, so that neither an operator
+ * nor the provider alone can create an approver.
  */
 function mayUseLink({ people, address }: OutsideDeps, request: Request, { identity, invited }: PersonContext): boolean {
   const token = identity === null ? null : tokenIn(request.headers, address.origin);

@@ -64,7 +64,7 @@ const WORDS: Readonly<Record<string, string>> = {
   used_up: 'used_up',
 };
 
-/** Links for one payment, and links of which every visitor makes a payment of their own. */
+/** Links for one payment, and links on which each visitor creates a payment of their own. */
 export function paymentLinkRoutes(deps: ConsoleDeps): ConsoleRoutes {
   return {
     read: [

@@ -2,7 +2,7 @@ import { parseSessionId, type SessionId } from '../../domain/ids.ts';
 import { merchantPath } from '../layout.ts';
 import { NO_SUCH, type Visit, merchantOf } from '../visit.ts';
 
-/** Throws `Refused`. */
+/** The payment named in the path. Throws `Refused`. */
 export function paymentOf({ params }: Visit): SessionId {
   const id = parseSessionId(params['payment'] ?? '');
   if (id === null) throw NO_SUCH();

@@ -11,7 +11,7 @@ import { merchantOf, type ReadRoute, type Visit } from '../visit.ts';
 const CHART_DAYS = 14;
 const DAY_SEC = 86_400;
 
-/** Of the payments that the list shows under these filters. */
+/** Totals of the payments that match the filters. */
 export async function totalsOf(
   deps: ConsoleDeps,
   visit: Visit,
@@ -38,7 +38,7 @@ const DAY: Column<PaymentTotals> = { name: 'Day', cell: ({ day }) => day };
 
 const pathOf = (visit: Visit): string => `${merchantPath(merchantOf(visit))}/payments/totals`;
 
-/** What all payments under the filters add up to, whichever page of them is shown. */
+/** The totals of all payments that match the filters, whichever page is shown. */
 export const totalsPart = (visit: Visit, totals: readonly PaymentTotals[]): Html =>
   html`<h2>Totals</h2>
     ${table('Totals', COLUMNS, totals, '')}
@@ -58,11 +58,11 @@ export const totalsFile = (deps: ConsoleDeps): ReadRoute =>
 interface PaidDay {
   readonly day: string;
   readonly count: number;
-  /** By coin. */
+  /** Amounts by coin. */
   readonly due: Readonly<Record<string, string>>;
 }
 
-/** The last days, each with what was due of its paid payments. */
+/** The last days, each with the amounts of the payments that were paid. */
 export async function paidDays(deps: ConsoleDeps, visit: Visit): Promise<readonly PaidDay[]> {
   const days = Array.from({ length: CHART_DAYS }, (_, index) =>
     dayOf(visit.nowSec - (CHART_DAYS - 1 - index) * DAY_SEC),
@@ -74,7 +74,7 @@ export async function paidDays(deps: ConsoleDeps, visit: Visit): Promise<readonl
   });
 }
 
-/** How many payments were paid and, coin by coin, for how much. */
+/** How many payments were paid, and the amount in each coin. */
 export function paidChart(visit: Visit, days: readonly PaidDay[]): Html {
   const coins = [...new Set(days.flatMap(({ due }) => Object.keys(due)))].sort();
   if (coins.length === 0) return html`<p class="empty">No payment of the last ${CHART_DAYS} days is paid yet.</p>`;

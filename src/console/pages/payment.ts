@@ -29,7 +29,7 @@ import { refundChange } from './refund.ts';
 
 const DELIVERIES = 50;
 
-/** One payment: what happened, on which evidence, and what can be done about it. */
+/** One payment: what happened, on what evidence, and what can be done. */
 export function paymentRoutes(deps: ConsoleDeps): ConsoleRoutes {
   return {
     read: [

@@ -19,7 +19,7 @@ const MOST_CLAIMS = 100;
 
 type Row = PaymentSessionBody;
 
-/** A merchant's first page, and its payments under filters that stand in the address. */
+/** A merchant's first page, and the list of its payments with the filters of the URL. */
 export function paymentsRoutes(deps: ConsoleDeps): ConsoleRoutes {
   return {
     change: [],
@@ -134,7 +134,7 @@ const everyPayment = (deps: ConsoleDeps, visit: Visit): AsyncGenerator<readonly 
     return { rows: rows as Row[], next: pagination.next_cursor };
   });
 
-/** Throws `Refused` with the name of the filter. */
+/** The filters of the URL. Throws `Refused` with the name of the filter at fault. */
 function filtersOf(query: URLSearchParams): Partial<ListAsked> {
   const status = query.get('status') ?? '';
   const order = query.get('order')?.trim() ?? '';

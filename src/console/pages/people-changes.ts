@@ -9,14 +9,14 @@ import { link } from '../parts.ts';
 import { NO_SUCH, reasonIn, type ChangeRoute, type Shown, type Visit } from '../visit.ts';
 import { must } from '../../domain/must.ts';
 
-/** The person of the path. Throws `Refused`. */
+/** The person named in the path. Throws `Refused`. */
 export function personOf({ people }: ConsoleDeps, { params }: Visit): PersonContext {
   const person = people.directory.find(params['person'] ?? '');
   if (!person?.invited) throw NO_SUCH();
   return person;
 }
 
-/** Each is signed by a passkey: who decides about people decides about money. */
+/** Changes of people. Each takes a signature, since whoever controls people controls the money. */
 export function peopleChanges(deps: ConsoleDeps): ChangeRoute[] {
   const { people } = deps;
   const rolesIn = ({ form }: Visit): Grant[] =>

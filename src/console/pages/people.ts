@@ -27,7 +27,7 @@ import { must } from '../../domain/must.ts';
 const ROLES_HINT = `Separated by commas: ${PERSON_ROLES.join(', ')}. Add :mer_… for one merchant, or @2027-03-31 for a last day.`;
 const SHOWN = 100;
 
-/** Who may use the console, and everything they did. */
+/** Who may use the console, and everything that they did. */
 export function peopleRoutes(deps: ConsoleDeps): ConsoleRoutes {
   const { people } = deps;
   return {
@@ -145,7 +145,7 @@ function personPage(deps: ConsoleDeps, visit: Visit, person: PersonContext): Htm
     ${table('What they did', columnsOf(deps, visit), own.slice(0, SHOWN), 'Nothing yet.')}`;
 }
 
-/** Everything that the record says about one entry, in a row. */
+/** A row with everything that the record says about an entry. */
 function columnsOf(deps: ConsoleDeps, visit: Visit): Column<PersonEntry>[] {
   const of = (entry: PersonEntry, name: string): string => {
     const value = presentEntry(entry)[name];
@@ -185,7 +185,7 @@ function columnsOf(deps: ConsoleDeps, visit: Visit): Column<PersonEntry>[] {
   ];
 }
 
-/** Whoever did it: who is named for what was done to somebody, the person themselves for the rest. */
+/** Who did it: the person named in the event, otherwise the person whose record it is. */
 function whoOf({ people }: ConsoleDeps, { event }: PersonEntry): string {
   return 'by' in event.data
     ? event.data.by

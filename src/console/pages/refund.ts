@@ -9,7 +9,7 @@ import { reasonIn, Refused, type ChangeRoute, type Visit, paramOf, merchantOf } 
 import { paymentOf, paymentPath } from './payment-path.ts';
 import { must } from '../../domain/must.ts';
 
-/** The terms are the plan that the request would follow: whom, how much, what kind of payee. */
+/** The terms are the plan that the request would follow: payees, amounts and the kind of each payee. */
 export const refundChange = ({ api }: ConsoleDeps): ChangeRoute => ({
   path: '/m/:merchant/payments/:payment/refund',
   action: 'payments.refund',
@@ -46,14 +46,14 @@ export const refundChange = ({ api }: ConsoleDeps): ChangeRoute => ({
     };
   },
   run: async (visit, [signature]) => {
-    // One signature, one refund, however often the form arrives.
+    // One signature makes one refund, however often the form is sent.
     const key = `console-${hash('sha256', must(signature).number, 'hex').slice(0, 32)}`;
     const refund = accepted(await api.requestRefund(callerOf(visit, key), inputOf(visit)));
     return { detail: refund.refundId, shown: { to: `${paymentPath(visit, refund.sessionId)}?done=refunded` } };
   },
 });
 
-/** Throws `Refused`. */
+/** The refund request in the form. Throws `Refused`. */
 function inputOf(visit: Visit): RefundInput {
   const { form } = visit;
   const value = form['amount'] ?? '';

@@ -12,8 +12,8 @@ import { must } from '../../domain/must.ts';
 const PAGE = 50;
 
 /**
- * What a merchant's programs asked and how it was answered, without bodies: what `GET /v1/requests` and `quittance
- * requests` tell.
+ * The recent requests of a merchant's programs and their responses, without bodies, as in `GET /v1/requests` and
+ * `quittance requests`.
  */
 export function requestPages({ requestLog }: ConsoleDeps): ConsoleRoutes {
   return {
@@ -66,7 +66,7 @@ function listPage(log: ConsoleDeps['requestLog'], visit: Visit): Html {
     ${table('Requests', columnsOf(visit), rows, 'No requests match the filters.')} ${more(visit, next)}`;
 }
 
-/** Throws `Refused` with the name of the filter. */
+/** The filters of the URL. Throws `Refused` with the name of the filter at fault. */
 function isWanted(query: URLSearchParams): (request: LoggedRequest) => boolean {
   const status = query.get('status')?.trim() ?? '';
   const text = query.get('find')?.trim() ?? '';

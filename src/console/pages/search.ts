@@ -20,7 +20,7 @@ interface Found {
   readonly merchant: string;
 }
 
-/** One box for everything; what somebody may not see is not found. */
+/** The search box for everything. It finds only what the person may see. */
 export function searchRoutes(deps: ConsoleDeps): ConsoleRoutes {
   return {
     change: [],

@@ -15,7 +15,7 @@ import { NO_SUCH, reasonIn, Refused, type ChangeRoute, type Visit, merchantOf } 
 import { domainChanges, logoChange } from './shown-to-payers.ts';
 import { doneOrWaits, waitingChanges, withdrawal } from './waiting-changes.ts';
 
-/** A merchant's keys, domains and how its payments are judged. */
+/** A merchant's keys, domains and payment policy. */
 export function settingsRoutes(deps: ConsoleDeps): ConsoleRoutes {
   return {
     read: [
@@ -92,7 +92,7 @@ function keysPage(visit: Visit, { keys }: MerchantOverview): Html {
   }`;
 }
 
-/** As the command line takes them. Throws `CommandRefused`. */
+/** The restrictions in the form, written as on the command line. Throws `CommandRefused`. */
 const restrictionsIn = ({ form }: Visit) =>
   restrictionsOf({
     ...(form['scopes'] && { scopes: form['scopes'] }),
@@ -239,7 +239,7 @@ const settingFacts = ({ policy, logo, name, id, change_delay_minutes: delay }: M
     ['Service fee', `${(policy.serviceFeeBasisPoints ?? 0) / 100} %`],
   ]);
 
-/** A form of ours holds text only: the script reads the picture into it. */
+/** The console's forms contain text only, so a script reads the picture into a field. */
 const logoForm = (visit: Visit, here: string): Html =>
   html`<h2>Logo</h2>
     ${changeForm(

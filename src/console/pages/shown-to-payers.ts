@@ -5,8 +5,7 @@ import { merchantPath } from '../layout.ts';
 import { NO_SUCH, reasonIn, Refused, type ChangeRoute, type ToSign, type Visit, merchantOf } from '../visit.ts';
 
 /*
- * By what payers know whose page they are on: a logo and the hosts of shops. Whoever changes them signs what they
- * become.
+ * What tells payers whose page they are on: a logo and the hosts of shops. Whoever changes them signs the new values.
  */
 
 const terms = (visit: Visit, title: string, ...lines: (readonly [string, string])[]): ToSign => ({
@@ -28,7 +27,7 @@ export const logoChange = ({ settings }: ConsoleDeps): ChangeRoute => ({
   },
 });
 
-/** The file that was chosen: nobody can sign one and set another. Throws `Refused`. */
+/** The chosen file, which the signed terms name, so that nobody can set another one. Throws `Refused`. */
 function pictureIn({ form }: Visit): string {
   const image = form['image'] ?? '';
   if (image === '') return 'none: it is taken away';

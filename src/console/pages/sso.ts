@@ -9,7 +9,7 @@ import type { Random } from '../../ports/random.ts';
 import type { SignInRequest, SingleSignOn } from '../../ports/single-sign-on.ts';
 import { cookie, cookieFor, cookieIn, cookieName, pathOf, type ConsoleAddress } from '../guard.ts';
 
-/** Single sign-on as the console uses it. */
+/** The provider and the role rules of single sign-on. */
 export interface ConsoleSso {
   readonly provider: SingleSignOn;
   readonly rules: ClaimRules;
@@ -36,12 +36,12 @@ type Answer = (
 ) => void;
 
 const NO_ANSWER = 'Single sign-on is not responding. Try again in a moment, or sign in with a passkey.';
-/** Characters of the page to go on to afterwards: the cookie that keeps it may have 4,096 bytes. */
+/** Longest path to continue to after the sign-in, in characters: the cookie that holds it may have 4,096 bytes. */
 const LONGEST_PATH = 1_500;
 
 /**
- * There and back. Nothing is kept here meanwhile: what belongs together follows from what the browser's own cookie
- * holds and a key of this process.
+ * The redirect to the provider and the way back. The process stores nothing in between: state, nonce and verifier are
+ * derived from the browser's cookie and a key of this process.
  */
 export function ssoRoutes(app: Express, deps: SsoDeps, { provider, rules }: ConsoleSso, answer: Answer): void {
   const { address, people, log, clock, random } = deps;
@@ -106,8 +106,8 @@ export function ssoRoutes(app: Express, deps: SsoDeps, { provider, rules }: Cons
         );
       response.append('Set-Cookie', cookieFor(address.origin, done.value.token, ABSOLUTE_SEC));
       const path = pathOf(Buffer.from(to, 'base64url').toString());
-      // Not a redirect: browsers keep the cookie, which is for requests of our own pages alone, from one that another
-      // site began.
+      // Not a redirect: the cookie is `SameSite=Strict`, and browsers do not send it in a navigation that another site
+      // began.
       answer(request, response, { title: 'Signed in', body: backTo(path, 'Continue'), to: path }, 200);
     } catch (error) {
       refuse(request, response, error, 'The answer from single sign-on is not valid. Try again.');
@@ -117,6 +117,6 @@ export function ssoRoutes(app: Express, deps: SsoDeps, { provider, rules }: Cons
 
 const ssoCookieName = ({ origin }: ConsoleAddress): string => `${cookieName(origin)}-sso`;
 
-/** Lax: it has to come along when the provider sends the browser back. */
+/** `Lax`, since the browser has to send it when the provider redirects back. */
 const ssoCookie = (address: ConsoleAddress, value: string, maxAgeSec: number): string =>
   cookie(address.origin, ssoCookieName(address), value, maxAgeSec, 'Lax');

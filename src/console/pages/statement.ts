@@ -33,7 +33,7 @@ interface Report {
   readonly pagination: { readonly next_cursor: string | null };
 }
 
-/** What the books owe a merchant, before and after a time, with every change between: to be printed. */
+/** A printable statement of what a merchant is owed: opening balance, every change, closing balance. */
 export function statementRoutes(deps: ConsoleDeps): ConsoleRoutes {
   return {
     change: [],

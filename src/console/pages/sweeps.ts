@@ -18,17 +18,17 @@ interface Sweep {
   readonly amount: string;
   readonly from_address: string;
   readonly note: string;
-  /** Null: the network does not say. */
+  /** Null if the network does not say. */
   readonly fee?: string | null;
   readonly fee_coin?: string;
 }
 
 interface Priced extends Sweep {
-  /** Of the fee; null where no rate is recorded. */
+  /** The value of the fee; null if no rate is recorded. */
   readonly worth: string | null;
 }
 
-/** Each is asked of its chain, one after another. */
+/** The most addresses shown, since their chains are asked for estimates one after another. */
 const MOST = 25;
 
 /** Money at collection addresses that could go to the treasury, and what that would cost today. */
@@ -81,7 +81,7 @@ export function sweepRoutes(deps: ConsoleDeps): ConsoleRoutes {
 
 type Wanted = Readonly<Record<'mode' | 'network' | 'min' | 'most', string>> & { readonly coin?: string };
 
-/** Throws `Refused` with the name of the filter. */
+/** The filters of the URL. Throws `Refused` with the name of the filter at fault. */
 function wantedIn(given: (name: string) => string, { mode }: Visit): Wanted {
   const [network, coin, min] = [given('network'), given('coin'), given('min') || '0'];
   if (!NETWORKS.some((one) => one === network)) throw new Refused(`network must be one of ${NETWORKS.join(', ')}`);
@@ -106,7 +106,7 @@ async function pricedSweeps(deps: ConsoleDeps, visit: Visit, currency: string): 
   }));
 }
 
-/** The newest recorded rate of the coin that fees are paid in, if it is not too old to say anything. */
+/** The newest recorded rate of the coin in which fees are paid, unless it is too old to be meaningful. */
 async function rateOf(deps: ConsoleDeps, currency: string, coin: string | undefined): Promise<string | null> {
   if (currency === '' || coin === undefined) return null;
   const found = await run<{ coins: { coin: string; last_rate: string; is_current: boolean }[] }>(deps, 'ledger.rates', {
@@ -118,7 +118,7 @@ async function rateOf(deps: ConsoleDeps, currency: string, coin: string | undefi
 
 const SCALED_ONE = amountOf('1');
 const SHOWN = 4;
-/** To a few digits: an estimate. */
+/** Rounded to a few digits, since it is an estimate. */
 function product(fee: string, rate: string): string {
   const step = SCALED_ONE / 10n ** BigInt(SHOWN);
   return formatAmount(((amountOf(fee) * amountOf(rate)) / SCALED_ONE / step) * step);
@@ -182,7 +182,7 @@ async function found(
     ${sweeps.length > 0 && visit.can('treasury.propose') && changeForm(visit, '/treasury/sweeps', [...kept, field(REASON)], 'Preview the sweeps')}`;
 }
 
-/** Null where one of them is unknown: a sum that lacks some says too little. */
+/** Null if one of them is unknown, since an incomplete sum would be too low. */
 function totalOf(sweeps: readonly Priced[]): Html | null {
   const coin = sweeps[0]?.fee_coin;
   if (coin === undefined) return null;

@@ -28,7 +28,7 @@ import type { UsedCap } from '../../ports/outgoing-signer.ts';
 interface SignerStatus {
   readonly mode: Mode;
   readonly stopped: boolean;
-  /** What refunds and returns may take, and what of it is used by now. */
+  /** The limits of refunds and returns, and how much of them is used. */
   readonly caps?: readonly UsedCap[];
   readonly limitsToApprove?: readonly string[];
 }
@@ -58,7 +58,7 @@ export interface Move {
   readonly waiting: string | null;
 }
 
-/** Money of the service: proposals by some, approvals by others, and the stop button. */
+/** The money of the service: proposals, approvals by other people, and the stop button. */
 export function treasuryRoutes(deps: ConsoleDeps): ConsoleRoutes {
   return {
     read: [
@@ -192,7 +192,7 @@ const moveColumns = (visit: Visit): Column<Move>[] => [
   },
 ];
 
-/** The signer counts nobody twice, and nobody who proposed it. */
+/** The signer counts each person once, and not the proposer. */
 function approvePart(visit: Visit, { approved_by: approvers, requested_by: proposer }: Move, id: Html): Html {
   const { name } = visit.person;
   if (approvers.includes(name)) return html`<p>You approved it.</p>`;
@@ -261,7 +261,7 @@ function proposal(deps: ConsoleDeps, verb: 'withdraw' | 'settle', names: readonl
   };
 }
 
-/** Stopping is safe: no signature stands between whoever sees a theft and the end of it. */
+/** Stopping is safe, so it takes no signature: whoever sees a theft can end it at once. */
 const stop = (deps: ConsoleDeps): ChangeRoute => ({
   path: '/treasury/stop',
   action: 'treasury.stop',

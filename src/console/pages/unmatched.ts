@@ -46,7 +46,7 @@ interface Decided {
   readonly notes: readonly string[];
 }
 
-/** Money that pays no order: what each command of the inbox does, with a dry run before it. */
+/** Money that pays no order: the commands of the inbox, each with a dry run first. */
 export function unmatchedRoutes(deps: ConsoleDeps): ConsoleRoutes {
   return {
     read: [
@@ -91,7 +91,7 @@ interface Listed {
   readonly next_cursor: string | null;
 }
 
-/** Rows that are asked for at once. */
+/** Rows fetched at once. */
 const CSV_PAGE = 500;
 
 function listed(deps: ConsoleDeps, { query, mode }: Visit, place: AdminArguments): Promise<Listed> {
@@ -176,7 +176,7 @@ function transferPage(visit: Visit, transfer: Unmatched): Html {
   }`;
 }
 
-/** The dry run's answer is what is signed. */
+/** The result of the dry run is what the passkey signs. */
 function decision(deps: ConsoleDeps, verb: 'attach' | 'return' | 'undo'): ChangeRoute {
   const argsOf = (visit: Visit, dryRun: boolean) => ({
     transfer: paramOf(visit, 'transfer'),

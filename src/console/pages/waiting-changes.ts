@@ -5,7 +5,7 @@ import { merchantPath } from '../layout.ts';
 import { changeForm, field, REASON, table, time } from '../parts.ts';
 import { reasonIn, type ChangeRoute, type Visit, merchantOf } from '../visit.ts';
 
-/** What of a merchant waits, since when and until when; nothing where nothing waits. */
+/** The delayed changes of a merchant, with request time and effective time; empty if there are none. */
 export function waitingChanges(
   visit: Visit,
   { pending_changes: waiting = [] }: Partial<MerchantOverview>,
@@ -62,7 +62,7 @@ export const withdrawal = ({ settings }: ConsoleDeps): ChangeRoute => ({
   },
 });
 
-/** Which notice is true of a change: that it was made, or that it waits. */
+/** Which notice applies to a change: that it was made, or that it waits. */
 export const doneOrWaits = (
   before: Partial<MerchantOverview> | null,
   after: Partial<MerchantOverview>,

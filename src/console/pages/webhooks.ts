@@ -33,7 +33,7 @@ const STATUSES = ['pending', 'delivered', 'exhausted', 'rejected', 'blocked'] as
 
 const pathOf = (visit: Visit): string => `${merchantPath(merchantOf(visit))}/webhooks`;
 
-/** Where a merchant is told, what it was told, and telling it again. */
+/** The webhook endpoints of a merchant, its deliveries, and redelivery. */
 export function webhookPages(deps: ConsoleDeps): ConsoleRoutes {
   return {
     read: [
@@ -64,7 +64,7 @@ function eventOf({ params }: Visit): NotificationId {
   return params['event'] as NotificationId;
 }
 
-/** Throws `Refused` with the name of the filter. */
+/** The filters of the URL. Throws `Refused` with the name of the filter at fault. */
 async function listed({ webhooks }: Pick<ConsoleDeps, 'webhooks'>, visit: Visit, cursor: string) {
   const status = visit.query.get('status') ?? '';
   if (status !== '' && !STATUSES.some((one) => one === status))
@@ -239,7 +239,7 @@ function telling({ webhooks }: ConsoleDeps): ChangeRoute[] {
   ];
 }
 
-/** Where money is told of is signed for: whoever moves it hears of every payment. */
+/** Changing an endpoint takes a signature: its new owner would learn of every payment. */
 function endpointChanges({ settings }: ConsoleDeps): ChangeRoute[] {
   return [
     {

@@ -4,7 +4,7 @@ import { run, type ConsoleDeps } from '../deps.ts';
 import type { Field } from '../parts.ts';
 import { Refused } from '../visit.ts';
 
-/** By which rate something was worth what. */
+/** A value, with the recorded rate behind it. */
 export interface Value {
   readonly amount: string;
   readonly rate: string;
@@ -13,13 +13,13 @@ export interface Value {
 }
 
 interface Wanted {
-  /** Empty: none is wanted, or no rates are recorded. */
+  /** Empty if no currency was chosen or no rates are recorded. */
   readonly currency: string;
-  /** In which rates are recorded. */
+  /** The currencies in which rates are recorded. */
   readonly currencies: readonly string[];
 }
 
-/** The currency in the address, else the one that rates are recorded in first. Throws `Refused`. */
+/** The currency in the URL, else the first one with recorded rates. Throws `Refused`. */
 export async function currencyOf(deps: ConsoleDeps, query: URLSearchParams): Promise<Wanted> {
   const { currencies } = await run<{ currencies: string[] }>(deps, 'ledger.rates').catch(() => ({ currencies: [] }));
   const currency = (query.get('currency') ?? currencies[0] ?? '').toUpperCase();
@@ -40,7 +40,7 @@ export const currencyField = (currency: string, currencies: readonly string[]): 
 export const WORTH_NOTE =
   'Values use the newest rate recorded at the time, at most seven days old. Unknown: there is no such rate.';
 
-/** What it was worth, with the rate, its day and who says so. */
+/** The value, with its rate, the day of the rate and its source. */
 export function valueText(value: Value | null | undefined, currency: string): Html | string | null {
   if (value === undefined) return null;
   if (value === null) return `unknown in ${currency}: no rate was recorded at the time`;
