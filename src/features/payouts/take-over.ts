@@ -29,7 +29,8 @@ export async function takeOver<Item extends Outgoing>({
   const { attempt, draft, txHash, signedBytes, signedAtSec, journal } = payment;
   const item = await records.find(ref);
   if (!item) throw new Error(`${ref.id} is not known, or it is done`);
-  if (!isOfOrder(payment, item.order)) throw new Error(`${ref.id} has other terms in the event log than in the journal`);
+  if (!isOfOrder(payment, item.order))
+    throw new Error(`${ref.id} has other terms in the event log than in the journal`);
   const last = item.signed.at(-1);
   const isWritten = last?.txHash === txHash;
   await releaseUnsigned(payment, account, nowSec);
