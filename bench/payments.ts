@@ -325,7 +325,7 @@ export async function benchPayments(): Promise<BenchSection> {
   return {
     title: 'Payments, end to end',
     intro:
-      'Sessions created by signed requests against the service as a process (`quittance sandbox start`, embedded, everything on and durable), paid on two ' +
+      'Sessions created by signed requests against the service as a process (`quittance sandbox start`, embedded, everything on, logs too, and durable), paid on two ' +
       'stand-in chains that serve real JSON-RPC, credited, listed, and told to a receiver that verifies every signature. Load, chains and receiver share the ' +
       'machine. Beside it the least code that does these steps over the same store. Payments count on Ethereum after 12 confirmations and on BSC by its ' +
       'finality; both make a block a second.',

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HDKey } from '@scure/bip32';
@@ -25,7 +25,8 @@ const kept = process.env.BENCH_DATA_DIR;
 const dataDir = kept ?? mkdtempSync(join(tmpdir(), 'quittance-bench-create-'));
 const masterKey = process.env.BENCH_MASTER_KEY ?? Buffer.from(nodeRandom.bytes(32)).toString('hex');
 const sealingKeys = parseMasterKeys(masterKey);
-const log = createLogger('error');
+const logFile = openSync(join(dataDir, 'service.log'), 'a');
+const log = createLogger('info', { write: (line) => void writeSync(logFile, line) });
 const config = readConfig({
   DATA_DIR: dataDir,
   PORT: '0',

@@ -74,7 +74,7 @@ export async function startSandbox(
   const out = openSync(logFile, 'a');
   const settings = { HOST: '127.0.0.1', PORT: '0', OPS_PORT: '0', CONSOLE_PORT: '0', DATA_DIR: dataDir };
   const child = spawn(process.execPath, [ENTRY, 'sandbox', 'start'], {
-    env: { ...process.env, ...settings, LOG_LEVEL: 'warn', NODE_OPTIONS: '', ...env },
+    env: { ...process.env, ...settings, NODE_OPTIONS: '', ...env },
     stdio: ['ignore', out, out],
   });
   closeSync(out);

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { parseSubject } from '../cli/incident.ts';
 import { InvalidConfig, readConfig } from '../config.ts';
 import { collectIncident } from '../features/sessions/incident/collect.ts';
-import { withoutSecrets } from '../observability/logger.ts';
+import { withoutSecrets } from '../observability/plain-error.ts';
 import { toSec, systemClock } from '../ports/clock.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { writePrivateFile } from '../runtime/util/private-file.ts';

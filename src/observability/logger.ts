@@ -1,5 +1,7 @@
 import { pino, type Logger } from 'pino';
 import { logContext } from '../runtime/util/log-context.ts';
+import { censored } from './censored.ts';
+import { withoutSecrets } from './plain-error.ts';
 import { RepeatedLines } from './repeated-lines.ts';
 
 export type { Logger };
@@ -8,46 +10,6 @@ export type { Logger };
 export type LogListener = (line: { readonly level: string; readonly message: string; readonly atMs: number }) => void;
 
 const WARN = 40;
-/** Fields that contain a secret or personal data, at any depth of a line. */
-const SECRET_NAMES = [
-  'authorization',
-  'api_key',
-  'apiKey',
-  'api_secret',
-  'apiSecret',
-  'webhook_secret',
-  'webhookSecret',
-  'secret',
-  'signature',
-  'mnemonic',
-  'master_key',
-  'masterKey',
-  'privateKey',
-  'private_key',
-  'password',
-  'token',
-  'headers',
-  'body',
-  'metadata',
-  'description',
-  'line_items',
-  'lineItems',
-  'email',
-  'success_url',
-  'cancel_url',
-];
-/**
- * Patterns of secrets in free text, such as error messages: API keys, secrets, extended private keys, credentials in
- * URLs.
- */
-const SECRET_SHAPES: readonly [RegExp, string][] = [
-  [/\b((?:sks?|whs)_(?:test|live)_)[A-Za-z0-9_-]{6,}/g, '$1[redacted]'],
-  [/\b[xt]prv[1-9A-HJ-NP-Za-km-z]{20,}/g, '[redacted]'],
-  [/(\bBearer\s+)\S+/gi, '$1[redacted]'],
-  [/(https?:\/\/)[^\s/@"']+@/g, '$1[redacted]@'],
-  [/(https?:\/\/[^\s/"'?]+)[^\s"'),;]*/g, '$1/…'],
-];
-
 const listeners = new WeakMap<object, LogListener[]>();
 const contexts = new WeakMap<object, () => object>();
 
@@ -74,9 +36,9 @@ export function createLogger(level: string, destination?: { write(line: string):
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     mixin: (): object => ({ ...logContext(), ...contexts.get(log)?.() }),
-    formatters: { level: (label: string) => ({ level: label }) },
-    redact: { paths: SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[redacted]' },
-    serializers: { err: plainError, error: plainError },
+    formatters: { level: (label: string) => ({ level: label }), log: censored },
+    // Errors are plain by then.
+    serializers: { err: (error: unknown) => error },
     hooks: {
       logMethod(
         this: Logger,
@@ -112,33 +74,3 @@ const messageOf = (args: readonly unknown[]): string => {
   const message = typeof args[0] === 'string' ? args[0] : args[1];
   return typeof message === 'string' ? withoutSecrets(message) : '';
 };
-
-/**
- * Replaces everything that looks like a secret and cuts URLs to their host, because paths can contain provider keys.
- */
-export function withoutSecrets(text: string): string {
-  return SECRET_SHAPES.reduce((clean, [shape, instead]) => clean.replace(shape, instead), text);
-}
-
-interface PlainError {
-  readonly type: string;
-  readonly message: string;
-  readonly stack?: string;
-  readonly code?: string | number;
-  readonly cause?: PlainError | string;
-}
-
-const MAX_CAUSES = 4;
-
-/** Only name, message, stack and causes: other fields that libraries add to errors contain requests, and so secrets. */
-export function plainError(error: unknown, depth = 0): PlainError | string {
-  if (!(error instanceof Error)) return withoutSecrets(String(error)).slice(0, 500);
-  const { code } = error as { code?: unknown };
-  return {
-    type: error.name,
-    message: withoutSecrets(error.message),
-    ...(error.stack !== undefined && { stack: withoutSecrets(error.stack) }),
-    ...((typeof code === 'string' || typeof code === 'number') && { code }),
-    ...(error.cause !== undefined && depth < MAX_CAUSES && { cause: plainError(error.cause, depth + 1) }),
-  };
-}

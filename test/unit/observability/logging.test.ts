@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createLogger, onLogLine, plainError, withoutSecrets } from '../../../src/observability/logger.ts';
+import { createLogger, onLogLine } from '../../../src/observability/logger.ts';
+import { plainError, withoutSecrets } from '../../../src/observability/plain-error.ts';
 
 const KEY = `sk_test_${'a'.repeat(40)}`;
 const SECRET = `sks_live_${'b'.repeat(40)}`;
@@ -43,6 +44,22 @@ describe('log lines', () => {
       );
       expect(text, name).not.toContain('hidden');
     }
+  });
+
+  it('censor at any depth, in lists and in errors under any name, and end where a value contains itself', () => {
+    const circle: Record<string, unknown> = { secret: SECRET };
+    circle['again'] = circle;
+    const failed = Object.assign(new Error(`failed with ${SECRET}`), { config: { secret: SECRET } });
+    const list = [{ a: { b: { c: { email: 'hidden' } } } }, failed];
+    const { text, lines } = logged((log) => log.info({ list, circle, failed, err: `thrown ${SECRET}` }, 'x'));
+    for (const hidden of ['hidden', SECRET, 'config']) expect(text).not.toContain(hidden);
+    expect(lines[0]).toMatchObject({ failed: { type: 'Error' }, err: 'thrown sks_live_[redacted]' });
+  });
+
+  it('leave what they are given unchanged', () => {
+    const facts = { inner: { token: KEY } };
+    logged((log) => log.info(facts, 'x'));
+    expect(facts).toEqual({ inner: { token: KEY } });
   });
 
   it('free errors of secrets in their message, stack, causes and whatever a library hung on them', () => {
