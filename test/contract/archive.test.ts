@@ -63,7 +63,7 @@ it('a process that is killed while it archives loses no row and leaves none behi
   }
 });
 
-it('keeps a file for each month, and removes what a move left behind that was cut short', async () => {
+it('keeps one file per month and removes what an interrupted move left behind', async () => {
   await archiveAll();
   expect(archiveFiles(dataDir)).toHaveLength(3);
   expect([archivedIn(dataDir), pointersIn(dataDir)]).toEqual([KEYS.length, KEYS.length]);
@@ -74,7 +74,7 @@ it('keeps a file for each month, and removes what a move left behind that was cu
   expect(archivedIn(dataDir)).toBe(KEYS.length);
 });
 
-it('look-ups that miss an archive begin anew, and archives without look-ups are removed', async () => {
+it('look-ups that miss an archive are rebuilt, and archives without look-ups are removed', async () => {
   await archiveAll();
   rmSync(archiveFiles(dataDir)[1]!);
   await opened(async ({ model }) => {
@@ -84,7 +84,7 @@ it('look-ups that miss an archive begin anew, and archives without look-ups are 
   expect(archiveFiles(dataDir)).toEqual([]);
 });
 
-it('look-ups begin anew when an archive is an older copy of itself', async () => {
+it('look-ups are rebuilt when an archive is an older copy of itself', async () => {
   await archiveAll();
   const [file] = archiveFiles(dataDir);
   const db = new DatabaseSync(file!);

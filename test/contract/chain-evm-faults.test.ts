@@ -131,7 +131,7 @@ describe('a provider that leaves out logs without saying so', () => {
     expect(await readAll(chainOver([first.url, second.url]), 2, 41)).toEqual(oneTo(40));
   });
 
-  test('once only is read correctly by trying again', async () => {
+  test('only once is read correctly by a retry', async () => {
     await fortyPayments();
     const chain = chainOver([first.url]);
     await chain.verify();
@@ -140,7 +140,7 @@ describe('a provider that leaves out logs without saying so', () => {
     expect(await readAll(chain, 38, 41)).toEqual(oneTo(40).slice(36));
   });
 
-  test('may say that there is nothing where there is nothing', async () => {
+  test('may return nothing if there is nothing', async () => {
     await anvil.mine(20);
     expect(await readAll(chainOver([first.url]), 5, 21)).toEqual([]);
   });
@@ -173,7 +173,7 @@ describe('a chain that changes while it is read', () => {
     await expect(chainOver([first.url]).scan(1, 2, isOurs)).rejects.toThrow(/not in the chain/);
   });
 
-  test('says nothing with logs marked as removed', async () => {
+  test('ignores logs marked as removed', async () => {
     await anvil.pay(token, ours, 7n);
     first.play(lying('eth_getLogs', (logs: object[]) => logs.map((log) => ({ ...log, removed: true }))));
     expect(await readAll(chainOver([first.url]), 1, 2)).toEqual([]);
@@ -198,13 +198,13 @@ describe('several providers', () => {
     expect(await readAll(chainOver([first.url, second.url]), 30, 41)).toEqual(oneTo(40).slice(28));
   });
 
-  test('that all lag give no answer rather than a wrong one', async () => {
+  test('that all lag give no result rather than a wrong one', async () => {
     await fortyPayments();
     first.play(laggingBy(20));
     await expect(chainOver([first.url]).scan(30, 41, isOurs)).rejects.toThrow(/block 41 is not there/);
   });
 
-  test('that lag do not make a transfer gone that they have not seen yet', async () => {
+  test('that lag do not make a transfer count as gone because they have not seen it yet', async () => {
     await fortyPayments();
     const txHash = await anvil.pay(token, ours, 1_000_000n);
     const chain = chainOver([first.url]);
@@ -215,13 +215,13 @@ describe('several providers', () => {
     expect((await chain.transferAt(txHash, 0))?.tokenUnits).toBe(1_000_000n);
   });
 
-  test('that never answer cost one timeout', async () => {
+  test('that never respond cost one timeout', async () => {
     first.play(hanging());
     const chain = chainOver([first.url, second.url], { pool: { timeoutMs: 200 } });
     expect((await chain.head()).number).toBe(1);
   });
 
-  test('that ask for patience are left alone for that long', async () => {
+  test('that send Retry-After are not asked for that long', async () => {
     const chain = chainOver([first.url], { pool: { maxWaitMs: 5_000 } });
     await chain.head();
     first.play(rateLimitedTimes(1, { retryAfterSec: 1 }));
@@ -232,7 +232,7 @@ describe('several providers', () => {
     expect(performance.now() - startedMs).toBeGreaterThanOrEqual(1_000);
   });
 
-  test('that ask for patience inside an answer are understood too', async () => {
+  test('that ask to wait inside a response body are understood too', async () => {
     const chain = chainOver([first.url, second.url]);
     await chain.head();
     await expect.poll(() => second.calls.some(({ params }) => params[0] === 'latest')).toBe(true);
@@ -244,7 +244,7 @@ describe('several providers', () => {
   });
 });
 
-describe('transfers of one block that are looked at together', () => {
+describe('transfers of one block that are checked together', () => {
   test('are read from the block once, and are what single readings tell', async () => {
     const txHash = await anvil.pay(token, ours, 7n);
     const blockNumber = await anvil.head();
@@ -277,7 +277,7 @@ describe('a start', () => {
     await expect(chainOver([first.url]).verify()).rejects.toThrow(WrongChain);
   });
 
-  test('leaves out the one provider of another chain and goes on with the others', async () => {
+  test('excludes the only provider of another chain and continues with the others', async () => {
     first.play(lying('eth_chainId', () => '0x1'));
     const chain = chainOver([first.url, second.url]);
     await chain.verify();
@@ -311,7 +311,7 @@ describe('a start', () => {
     await expect(chainOver([first.url]).verify()).rejects.toThrow(/does not serve eth_getLogs/);
   });
 
-  test('waits while nobody answers, and tells no secrets of the URL', async () => {
+  test('waits while no provider responds, and does not reveal secrets in the URL', async () => {
     first.play(down());
     const error: unknown = await chainOver([`${first.url}/v3/very-secret-key?token=hidden`])
       .verify()
@@ -367,7 +367,7 @@ describe('a lying node', () => {
     expect(await chainOver([first.url, second.url], large).transferAt(txHash, 0)).toBeNull();
   });
 
-  test('that answers rubbish counts as no answer', async () => {
+  test('that returns garbage counts as unavailable', async () => {
     for (const rubbish of [
       42,
       'text',

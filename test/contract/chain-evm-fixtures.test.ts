@@ -178,7 +178,7 @@ describe('a whole main-network block', () => {
     );
   });
 
-  test('that comes without any logs of a token whose bloom bits are set is asked for again, by its hash', async () => {
+  test('that arrives without any logs of a token whose bloom bits are set is requested again, by its hash', async () => {
     const byHashOnly = { ...block, logs: fixture.logs };
     const node = await serveFixture(byHashOnly);
     ends.push(node.close);

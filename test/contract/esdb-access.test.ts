@@ -115,7 +115,7 @@ describe('the table of docs/security.md on what each user may', () => {
       ).toHaveLength(1);
   });
 
-  it.each(rows.map((row) => [row[0]!, row] as const))('tells the truth about %s', async (name, row) => {
+  it.each(rows.map((row) => [row[0]!, row] as const))('is right about %s', async (name, row) => {
     const patterns = [...name.matchAll(/`([^`]+)`/g)].map((match) => match[1]!);
     const streams = patterns.flatMap((pattern) => {
       const fixed = FIXED_STREAMS.flatMap((each) => each.streams).filter((stream) => isNamed(stream, pattern));

@@ -140,7 +140,7 @@ describe.each(targets)('the rules of $rules', ({ rules, connectionString, batchi
       expect(await logged(stream)).toEqual(places);
     });
 
-    test('refuses what only begins like a replay, and stores nothing of it', async () => {
+    test('refuses an append that only begins like a replay, and stores nothing of it', async () => {
       const stream = newStream();
       const [a, b, c] = [newEvent(), newEvent(), newEvent()];
       await append(stream, NO_STREAM, a, b, c);
@@ -155,7 +155,7 @@ describe.each(targets)('the rules of $rules', ({ rules, connectionString, batchi
       expect(await logged(stream)).toHaveLength(3);
     });
 
-    test('refuses an append at another revision and tells where the stream is', async () => {
+    test('refuses an append at another revision and returns the current one', async () => {
       const stream = newStream();
       await append(stream, NO_STREAM, newEvent(), newEvent());
       expect(await refused(stream, NO_STREAM, newEvent())).toEqual(['wrong-expected-version', 1n]);
@@ -173,7 +173,7 @@ describe.each(targets)('the rules of $rules', ({ rules, connectionString, batchi
       expect((await logged(stream)).map(({ id }) => id)).toEqual([event.id, event.id]);
     });
 
-    test('takes an append of more than 1 MiB since 25.1 alone, and stores nothing of one that it refuses', async () => {
+    test('accepts an append of more than 1 MiB only since 25.1, and stores nothing of one that it refuses', async () => {
       const stream = newStream();
       if (rules === '25.1') {
         expect(await append(stream, NO_STREAM, newEvent(600 * 1024), newEvent(600 * 1024))).toMatchObject({
@@ -188,7 +188,7 @@ describe.each(targets)('the rules of $rules', ({ rules, connectionString, batchi
       expect(await append(stream, NO_STREAM, newEvent(1024 * 1024 - 64))).toMatchObject({ success: true });
     });
 
-    test('lets a deleted stream begin again behind its old revisions, and does not know a replay of that by "no stream"', async () => {
+    test('lets a deleted stream continue after its old revisions, and does not recognise a replay of that by "no stream"', async () => {
       const stream = newStream();
       const old = newEvent();
       await append(stream, NO_STREAM, old, newEvent());
@@ -214,7 +214,7 @@ describe.each(targets)('the rules of $rules', ({ rules, connectionString, batchi
       await expect(client.deleteStream(newStream())).rejects.toMatchObject({ type: 'wrong-expected-version' });
     });
 
-    test('never again takes or shows anything of a tombstoned stream', async () => {
+    test('never accepts or shows anything of a tombstoned stream again', async () => {
       const stream = newStream();
       const event = newEvent();
       await append(stream, NO_STREAM, event);
@@ -304,7 +304,7 @@ describe.each(targets)('the rules of $rules', ({ rules, connectionString, batchi
     });
   });
 
-  test('make the adapter say that the store does not answer from a place that is none', async () => {
+  test('make the adapter report an unavailable store for a position that does not exist', async () => {
     const store = await openEsdbEventStore({
       connectionString,
       namespace: `t${randomUUID()}:`,

@@ -50,7 +50,7 @@ describe('an append to EventStoreDB with an unknown outcome (double)', () => {
     expect(result).toEqual({ ok: true, revision: 2, position: log[2]!.position });
   });
 
-  test('stays unknown when nobody answers in time, and the next caller is told the same', async () => {
+  test('stays unknown when nobody responds in time, and the next caller gets the same error', async () => {
     const store = await open({ attemptMs: 100, totalMs: 400 });
     double.faults.plan('append', ...Array.from({ length: 20 }, () => ({ kind: 'silent-after-commit' }) as const));
     const request = appendOf('s-1', FIRST);
@@ -118,7 +118,7 @@ describe('a cluster of EventStoreDB (double)', () => {
     await expect(store.readStream('s-1')).rejects.toThrow(StoreUnavailable);
   });
 
-  test('that nobody answers for cannot be opened, and no credentials show', async () => {
+  test('that does not respond cannot be opened, and the error shows no credentials', async () => {
     const connectionString = `esdb://admin:very-secret@127.0.0.1:${double.port}?tls=false`;
     await double.stop();
     const error: unknown = await openEsdbEventStore({ connectionString, attemptMs: 100, totalMs: 300 }).catch(
@@ -156,7 +156,7 @@ describe('a read from EventStoreDB (double)', () => {
     expect(calls.mock.calls.length).toBeLessThan(5);
   });
 
-  test('that comes slowly, but comes, is waited for', async () => {
+  test('that is slow but progresses is waited for', async () => {
     const store = await open({ attemptMs: 200, totalMs: 3_000 });
     await grow(store, 's-1', 8);
     double.faults.plan('read', ...Array.from({ length: 20 }, () => ({ kind: 'slow', everyMs: 60 }) as const));
@@ -170,7 +170,7 @@ describe('a read from EventStoreDB (double)', () => {
     await expect(store.head()).rejects.toThrow(StoreUnavailable);
   });
 
-  test('refuses events that are not as they were written', async () => {
+  test('refuses events that differ from what was written', async () => {
     const store = await open();
     await grow(store, 's-1', 2);
     const at = double.log.events.indexOf(double.log.stream('s-1')[1]!);
@@ -180,7 +180,7 @@ describe('a read from EventStoreDB (double)', () => {
     expect(await store.readStream('s-1', { limit: 1 })).toHaveLength(1);
   });
 
-  test('refuses a stream that somebody deleted on the server: an append at its beginning is no new one', async () => {
+  test('refuses a stream that somebody deleted on the server: an append at its beginning does not create a new one', async () => {
     const store = await open();
     await grow(store, 's-1', 2);
     double.log.delete('s-1', 'any');
@@ -214,7 +214,7 @@ describe('a subscription to EventStoreDB (double)', () => {
     return { seen, subscription };
   }
 
-  test('resumes after the last handled event each time it is dropped: nothing lost, nothing twice', async () => {
+  test('resumes after the last handled event each time it is dropped, without losing or repeating one', async () => {
     const store = await open();
     const { seen, subscription } = collect(store, { maxBatch: 3 });
     for (let round = 0; round < 4; round += 1) {
@@ -264,7 +264,7 @@ describe('a subscription to EventStoreDB (double)', () => {
   });
 
   test.each([true, false])(
-    'that a server leaves without events although the log has some is begun anew (told: %s)',
+    'that gets no events from a server although the log has some is started again (reported: %s)',
     async (isTold) => {
       const store = await open();
       const { seen, subscription } = collect(store);
@@ -276,7 +276,7 @@ describe('a subscription to EventStoreDB (double)', () => {
     },
   );
 
-  test('that misses an event behind hundreds of others that it does not want is begun anew', async () => {
+  test('that misses an event behind hundreds of others that it does not want is started again', async () => {
     const store = await open();
     const { seen, subscription } = collect(store, { streamPrefixes: ['s-'] });
     await until('it has caught up', () => subscription.lag === 0);
@@ -286,7 +286,7 @@ describe('a subscription to EventStoreDB (double)', () => {
     await until('the event came over another connection', () => seen.length === 1);
   });
 
-  test('that was dropped often looks into the log no more often than one that never was', async () => {
+  test('that was dropped often reads the log no more often than one that never was', async () => {
     const store = await open({ subscriptionTimes: { longestPauseMs: 20, silenceMs: 100 } });
     await grow(store, 's-1', 1);
     const { subscription } = collect(store);
@@ -301,7 +301,7 @@ describe('a subscription to EventStoreDB (double)', () => {
     expect(calls.mock.calls.length).toBeLessThan(10);
   });
 
-  test('that is never confirmed is asked for again once the log has something to hand over', async () => {
+  test('that is never confirmed is requested again once the log has new events', async () => {
     double.faults.plan('subscribe', { kind: 'silent' }, { kind: 'unavailable' });
     const store = await open();
     const { seen } = collect(store);
@@ -377,7 +377,7 @@ describe('an append that is a mistake of its caller (double)', () => {
     expect(double.appendCalls).toBe(0);
   });
 
-  test('or one too many at once is refused, and the others are stored', async () => {
+  test('or one too many at once is rejected, and the others are stored', async () => {
     const store = await open({ maxAppends: 4 });
     const outcomes = await Promise.allSettled(
       Array.from({ length: 6 }, (_, index) => store.append(appendOf(`s-${index}`, FIRST))),
@@ -388,7 +388,7 @@ describe('an append that is a mistake of its caller (double)', () => {
 });
 
 describe('the double itself, driven by the unmodified client', () => {
-  test('takes batch appends, replays them and refuses conflicts as documented', async () => {
+  test('accepts batch appends, replays them and refuses conflicts as documented', async () => {
     const client = EventStoreDBClient.connectionString(double.connectionString);
     const event = jsonEvent({ id: '6f1b2a5e-0f6c-4b43-9a52-3f1f0a4f7d11', type: 'Sample', data: { n: 1 } });
     try {
@@ -409,7 +409,7 @@ describe('the double itself, driven by the unmodified client', () => {
     }
   });
 
-  test('refuses an append whose place has been taken', async () => {
+  test('refuses an append whose revision is taken', async () => {
     const store = await open();
     const [request] = await grow(store, 's-1', 1);
     await grow(store, 's-1', 1);

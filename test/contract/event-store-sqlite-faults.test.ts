@@ -73,7 +73,7 @@ const storedIds = (said: readonly string[]): string[] =>
   said.filter((line) => line.startsWith('stored ')).map((line) => line.slice(7));
 
 describe('a killed process', () => {
-  test('loses no event whose append was answered, however often it happens', async () => {
+  test('loses no event whose append was confirmed, however often it is killed', async () => {
     const answered: string[] = [];
     for (let crash = 0; crash < 3; crash += 1) {
       const { child, said } = start('append-for-ever');
@@ -233,7 +233,7 @@ describe('the file of stream names', () => {
     await expectAllFound();
   });
 
-  test('of an older build, which kept whole names, is made again, and readers do without it until then', async () => {
+  test('of an older build, which kept whole names, is rebuilt, and readers do without it until then', async () => {
     await grown();
     const file = join(dataDir, 'stream-names.db');
     rmSync(file);
@@ -297,7 +297,7 @@ describe('a disk that fails', () => {
     expect(await store.append(appendOf('s-2', FIRST))).toMatchObject({ ok: true });
   });
 
-  test('that lets no thread open its files ends the store: the appends of a crowd are rejected, not forgotten', async () => {
+  test('that lets no thread open its files ends the store: many appends at once are rejected, not forgotten', async () => {
     const failures: string[] = [];
     const before = await openSqliteEventStore({ dataDir });
     await grow(before, 's-1', 2);
@@ -320,7 +320,7 @@ describe('a disk that fails', () => {
   });
 
   test.skipIf(!CAN_MOUNT)(
-    'that is full refuses appends, keeps what it has, and goes on when there is room',
+    'that is full refuses appends, keeps its content, and continues when there is space',
     async () => {
       mkdirSync(dataDir);
       await onSmallDisk(dataDir, async () => {

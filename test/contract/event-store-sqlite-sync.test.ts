@@ -54,7 +54,7 @@ describe('a sync that fails', () => {
     await store.close();
   });
 
-  test.skipIf(!canCompile)('of a crowd ends the store in the same way', async () => {
+  test.skipIf(!canCompile)('of many appends ends the store in the same way', async () => {
     const { said, syncs } = appendUntilFailure('crowd-until-failure', 12);
     expect(said.filter((line) => line.startsWith('fatal'))).toEqual(['fatal StoreUnavailable']);
     expect(said.filter((line) => line === 'failed StoreUnavailable')).toHaveLength(6);

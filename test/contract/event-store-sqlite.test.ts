@@ -70,7 +70,7 @@ describe('the embedded store', () => {
     expect(await readWholeLog(store)).toHaveLength(2);
   });
 
-  test('stores appends to one stream that follow each other without waiting', async () => {
+  test('stores consecutive appends to one stream without waiting for each', async () => {
     let place: Place = FIRST;
     const requests = Array.from({ length: 30 }, () => {
       const request = appendOf('s-1', place, 2);
@@ -82,7 +82,7 @@ describe('the embedded store', () => {
     expect(idsOf(await store.readStream('s-1'))).toEqual(requests.flatMap(({ events }) => idsOf(events)));
   });
 
-  test('refuses of many appends at once only those that are wrong', async () => {
+  test('refuses only the invalid ones of many appends at once', async () => {
     await grow(store, 's-1', 2);
     const last = (await store.lastOfStream('s-1'))!;
     const right = { revision: 2, prev: last.hash };
@@ -127,7 +127,7 @@ describe('the embedded store', () => {
     ['data that is not text', { events: [{ ...sampleEvent('s-1', FIRST), data: {} as unknown as string }] }],
     ['a hash that is none', { events: [{ ...sampleEvent('s-1', FIRST), hash: 'abc' }] }],
     ['an event over the size limit', { events: [sampleEvent('s-1', FIRST, 'x'.repeat(3_000_000))] }],
-  ])('rejects a request with %s as a mistake of its caller', async (_, change) => {
+  ])("rejects a request with %s as the caller's mistake", async (_, change) => {
     await expect(store.append({ ...appendOf('s-1', FIRST), ...change })).rejects.toThrow(TypeError);
     expect(await store.head()).toBeNull();
   });
@@ -158,7 +158,7 @@ describe('the embedded store', () => {
     expect(await store.head()).toBe(String(stored));
   });
 
-  test('knows every stream by name, while the name is in memory and when it is only in the file', async () => {
+  test('finds every stream by name, both in memory and in the file', async () => {
     const streams = Array.from({ length: 5_000 }, (_, index) => `s-${index}`);
     await Promise.all(streams.map((stream) => store.append(appendOf(stream, FIRST))));
     const some = streams.filter((_, index) => index % 250 === 0);
@@ -179,7 +179,7 @@ describe('the embedded store', () => {
     await expectTaken();
   });
 
-  test('stores everything that was accepted before it was closed, and nothing after', async () => {
+  test('stores everything that it accepted before it was closed, and nothing afterwards', async () => {
     const appends = Array.from({ length: 40 }, (_, index) => store.append(appendOf(`s-${index}`, FIRST)));
     const closed = store.close();
     await expect(store.append(appendOf('late', FIRST))).rejects.toThrow(StoreUnavailable);
@@ -282,7 +282,7 @@ describe('the embedded store', () => {
       expect(await reached).toBeInstanceOf(StoreUnavailable);
     });
 
-    test('keep their bound of memory: a slow one reads on from the file, and is live again when it reaches its end', async () => {
+    test('keep their memory bound: a slow one reads from the file and is live again once it reaches its end', async () => {
       let release: () => void = () => {};
       const gate = new Promise<void>((resolve) => (release = resolve));
       const seen: string[] = [];
@@ -315,7 +315,7 @@ describe('the embedded store', () => {
   });
 
   describe('its read-only opener', () => {
-    test('reads beside the writer, also what was stored a moment ago', async () => {
+    test('reads beside the writer, even what was just stored', async () => {
       await grow(store, 's-1', 2);
       const reader = await openSqliteEventStoreReader({ dataDir });
       expect(await reader.readStream('s-1')).toEqual(await store.readStream('s-1'));
@@ -345,7 +345,7 @@ describe('the embedded store', () => {
       await reader.close();
     });
 
-    test('makes the index of stream names again when its file cannot be read', async () => {
+    test('rebuilds the index of stream names if its file cannot be read', async () => {
       await grow(store, 's-1', 2);
       const before = await store.readStream('s-1');
       await store.close();
@@ -360,7 +360,7 @@ describe('the embedded store', () => {
       expect(await store.readStream('s-2')).toHaveLength(1);
     });
 
-    test('reads when nobody writes, and says so when there is no log', async () => {
+    test('reads without a writer, and reports a missing log', async () => {
       await grow(store, 's-1', 2);
       await store.close();
       const reader = await openSqliteEventStoreReader({ dataDir });

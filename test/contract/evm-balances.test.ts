@@ -20,7 +20,7 @@ const ask = async (token: Token, addresses: readonly string[]): Promise<bigint[]
   }
 };
 
-it('reads what many addresses hold in final blocks, two hundred a call, without a contract of anybody', async () => {
+it('reads the final balances of many addresses, two hundred a call, without a deployed contract', async () => {
   const addresses = Array.from({ length: 450 }, () => getAddress(hexlify(randomBytes(20))));
   const paid = new Map([0, 1, 199, 200, 449].map((index) => [index, BigInt(index + 1) * 1_000_000n]));
   for (const [index, units] of paid) await chain.send('USDT', 'transfer', [addresses[index], units]);
@@ -35,7 +35,7 @@ it('reads what many addresses hold in final blocks, two hundred a call, without 
   ]);
 });
 
-it('reads what many addresses hold of the native coin in final blocks', async () => {
+it('reads the final native balances of many addresses', async () => {
   const addresses = Array.from({ length: 230 }, () => getAddress(hexlify(randomBytes(20))));
   const held = new Map([0, 199, 200, 229].map((index) => [index, BigInt(index + 1) * 10n ** 15n]));
   for (const [index, wei] of held) await chain.rpc('anvil_setBalance', [addresses[index]!, `0x${wei.toString(16)}`]);
@@ -49,7 +49,7 @@ it('reads what many addresses hold of the native coin in final blocks', async ()
   }
 });
 
-it('says so when a token does not answer, rather than that nobody holds it', async () => {
+it('reports a token that does not respond instead of zero balances', async () => {
   // A precompiled contract that refuses such input.
   const refusing: Token = { ...chain.token('USDT'), address: '0x0000000000000000000000000000000000000009' };
   await expect(ask(refusing, [chain.owner])).rejects.toThrow(/does not say what an account holds/);

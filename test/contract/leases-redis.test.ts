@@ -31,7 +31,7 @@ describe('leases in Redis', () => {
     }
   });
 
-  test('of a holder that died are granted again in their time although the clock of the server was set back', async () => {
+  test("of a holder that died are granted again on time although the server's clock was set back", async () => {
     const prefix = 'set-back';
     const [mine, theirs] = [
       await openRedisLeases({ url: server.url, prefix }),

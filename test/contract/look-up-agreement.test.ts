@@ -69,7 +69,7 @@ async function node(
 
 const marks = async (readModel: MemoryReadModel) => marksOf(await readModel.get(chainTable('counted@1'), CHAIN_KEY));
 
-test('two that made the same of the log are at the same digests, whatever their batches, restarts and rebuilds', async () => {
+test('two nodes that derived the same from the log have the same digests, whatever their batches, restarts and rebuilds', async () => {
   const [one, other] = [await node('one', { maxBatch: 3 }), await node('other', { maxBatch: 100 })];
   await grow(store, 's-1', 500);
   await one.caughtUp();
@@ -90,7 +90,7 @@ test('two that made the same of the log are at the same digests, whatever their 
   ]);
 });
 
-test('of two that differ, the one that a replay contradicts takes itself out, and comes back when it was rebuilt', async () => {
+test('of two nodes that differ, the one that a replay contradicts stops serving until it is rebuilt', async () => {
   const right = await node('right');
   const wrong = await node('wrong', { step: 2, differing: 4 });
   await grow(store, 's-1', 300);
@@ -121,7 +121,7 @@ test('of two that differ, the one that a replay contradicts takes itself out, an
   expect([right.agreement.health().state, mended.agreement.health().state]).toEqual(['ok', 'ok']);
 });
 
-test('rows that were made before digests were kept say nothing', async () => {
+test('rows from before digests were kept do not count', async () => {
   const readModel = new MemoryReadModel();
   await grow(store, 's-1', 200);
   const unchained = new ProjectionRunner({ store, readModel, projections: [counted(1)], clock: { nowMs: () => 0 } });

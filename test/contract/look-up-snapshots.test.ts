@@ -332,7 +332,7 @@ const REFUSALS: readonly [what: string, spoil: (name: string) => void, reason: R
   ],
 ];
 
-test('whatever is wrong with a snapshot, it is refused for a reason that is said, and the look-ups are made of the log', async () => {
+test('a faulty snapshot is refused with the reason, and the look-ups are built from the log', async () => {
   await order(6);
   await sign();
   const maker = await node('maker');
@@ -373,7 +373,7 @@ test('a snapshot of another event log is refused, and an older one that fits is 
   store = first;
 });
 
-test('without a signed checkpoint nothing is vouched for, and what was begun and not finished is not used', async () => {
+test('without a signed checkpoint no snapshot is made, and an unfinished one is not used', async () => {
   await order(2);
   const maker = await node('maker');
   await expect(made(maker)).rejects.toThrow('no checkpoint has been signed yet');
@@ -391,7 +391,7 @@ test('without a signed checkpoint nothing is vouched for, and what was begun and
   ]);
 });
 
-test('of several nodes one makes the next snapshot when it is time, none while its look-ups are in doubt, and two of a kind are kept', async () => {
+test('one of several nodes makes the next snapshot when due, none makes one while its look-ups are in doubt, and two of each kind are kept', async () => {
   await order(2);
   await sign();
   let doubt: string | null = 'they differ';

@@ -92,7 +92,7 @@ const listed = async ({ readModel }: ProjectionThread): Promise<number> =>
 const caughtUp = async (thread: ProjectionThread): Promise<boolean> =>
   thread.caughtUpTo((await store.head())!, PLENTY_MS);
 
-test('two of them show the same, also what the other one went on with while one was away', async () => {
+test('two of them show the same, even what one processed while the other was down', async () => {
   const [one, other] = [await node('one'), await node('other')];
   await order();
   await grow(store, coverageStream('test', 'ethereum'), 3);
@@ -165,7 +165,7 @@ test('files that were made of another log are not served', async () => {
   ]);
 });
 
-test('what one of them told, another one shows, or says that it does not yet', async () => {
+test('what one of them has returned, another one shows, or says that it does not yet', async () => {
   const [one, other] = [await node('one'), await node('other')];
   const [mine, theirs] = [one, other].map(
     (thread) => new SeenPositions({ follows: thread.follows, readModel: thread.readModel, projections: thread, store }),
@@ -216,7 +216,7 @@ async function expireAtMark(session: number): Promise<void> {
   await store.append({ stream, expected: last.revision, events: [event] });
 }
 
-test('of two nodes, the one whose file somebody changed takes itself out, and is ready again when it was rebuilt', async () => {
+test('of two nodes, the one whose file somebody changed stops serving and is ready again once rebuilt', async () => {
   const board = createMemoryStatusBoard();
   const agreementOf = (thread: ProjectionThread): LookUpAgreement =>
     new LookUpAgreement({

@@ -153,7 +153,7 @@ describe('a merchant just registered', () => {
     ).toBe(60);
   });
 
-  it('leaves neither its key nor its secrets in the log, nor in any error', async () => {
+  it('leaves neither its key nor its secrets in the log or in any error', async () => {
     const { merchants } = await started();
     const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'live' }));
     const rotated = valueOf(await merchants.issueWebhookSecret(merchant.id));
@@ -214,7 +214,7 @@ describe('a merchant just registered', () => {
 });
 
 describe('keys', () => {
-  it('stop working the moment they are revoked, others go on', async () => {
+  it('stop working as soon as they are revoked, while others continue', async () => {
     const { merchants, directory } = await started();
     const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
     const second = valueOf(await merchants.issueKey(merchant.id));
@@ -272,7 +272,7 @@ describe('keys', () => {
     expect(await merchants.issueKey(id, { scopes: ['nothing' as 'books:read'] })).toMatchObject(param('scopes'));
   });
 
-  it('show their last use: to the second where they were used, to the day after a restart, written once a day', async () => {
+  it('show their last use: to the second in the process that saw it, to the day after a restart, stored once a day', async () => {
     const { merchants, directory, handler } = await started();
     const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
     const key = directory.find(sha256(merchant.api_key))!;
@@ -294,7 +294,7 @@ describe('keys', () => {
     expect(shown((await started()).merchants)).toBe(day + 86_400);
   });
 
-  it('of nobody are found under no hash', async () => {
+  it('that do not exist are found under no hash', async () => {
     const { directory } = await started();
     for (const hash of ['', sha256('sk_test_x'), '__proto__', 'constructor']) expect(directory.find(hash)).toBeNull();
   });
@@ -315,7 +315,7 @@ describe('keys', () => {
   });
 });
 
-describe('a percentage of the amount due that may be missing', () => {
+describe('a tolerance in percent', () => {
   it('is set over the API of the merchant, holds after a restart and for the next order, and is taken away again', async () => {
     const first = await started();
     const merchant = valueOf(await first.merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
@@ -399,7 +399,7 @@ describe('after a restart', () => {
 });
 
 describe('several nodes', () => {
-  it('see what another one changed', async () => {
+  it("see each other's changes", async () => {
     const one = await started();
     const other = await started();
     const merchant = valueOf(await one.merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
@@ -435,7 +435,7 @@ describe('several nodes', () => {
     await directory.close();
   });
 
-  it('that change one merchant at the same moment both succeed', async () => {
+  it('that change one merchant at the same time both succeed', async () => {
     const [one, other] = [await started(), await started()];
     const merchant = valueOf(await one.merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
     const results = await Promise.all([
@@ -527,7 +527,7 @@ describe('what a merchant does with its own endpoint', () => {
       expect(outcome).toMatchObject({ ok: false, refusal: { code: 'not_found' } });
   });
 
-  it('resumes a suspended endpoint, as does setting it again to what it is', async () => {
+  it('resumes a suspended endpoint, as does setting it to its current URL', async () => {
     const { merchants, endpoints } = await started();
     const own = new OwnEndpoints({ merchants, idempotency: new Idempotency({ store, clock, random: nodeRandom }) });
     const merchant = valueOf(
@@ -548,7 +548,7 @@ describe('what a merchant does with its own endpoint', () => {
 });
 
 describe('the endpoint', () => {
-  it('is told of when it changes, and only then', async () => {
+  it('is announced when it changes, and only then', async () => {
     const { merchants, endpoints } = await started();
     const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
     expect(endpoints.endpointOf(merchant.id)).toBeNull();
@@ -594,7 +594,7 @@ describe('further endpoints', () => {
     return { merchants, endpoints, own, merchant, caller, books };
   };
 
-  it('are told what they ask for, with a secret of their own, and are one however often they are asked for with one key', async () => {
+  it('receive what they subscribe to, with a secret of their own, and exist once however often they are requested with one key', async () => {
     const { endpoints, own, merchant, caller, books } = await world();
     const told: QueueId[] = [];
     endpoints.onChange((queue) => told.push(queue));

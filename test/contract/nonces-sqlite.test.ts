@@ -98,7 +98,7 @@ test('closed nonces burn nothing durably any more', async () => {
   await expect(nonces.burn('key_a', 'late', NOW, 'now')).rejects.toThrow(StoreUnavailable);
 });
 
-test('nonces that were answered survive kill -9', async () => {
+test('confirmed nonces survive kill -9', async () => {
   await nonces.close();
   await store.close();
   const child = spawn(process.execPath, [join(import.meta.dirname, 'nonces-sqlite.child.ts'), dataDir], {

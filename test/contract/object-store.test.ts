@@ -25,7 +25,7 @@ describe.each([
   ['a folder', () => folderObjects(join(folder, 'own'))],
   ['a bucket', () => bucket()],
 ])('%s', (_, open) => {
-  it('keeps what it is given, whole, and lists names in order, however many there are', async () => {
+  it('stores objects whole and lists names in order, however many there are', async () => {
     const objects = open();
     expect(await objects.list('')).toEqual([]);
     expect(await objects.get('log/1')).toBeNull();
@@ -38,7 +38,7 @@ describe.each([
     expect((await objects.get('log/2'))?.toString()).toBe('another');
   });
 
-  it('replaces nothing that another put there, until it has read it', async () => {
+  it('does not replace what another wrote until it has read it', async () => {
     const [first, second] = [open(), open()];
     await first.put('shared/1', Buffer.from('of the first'));
     await expect(second.put('shared/1', Buffer.from('x'))).rejects.toThrow(
@@ -60,7 +60,7 @@ describe('a folder', () => {
     expect(statSync(join(folder, 'x')).mode & 0o077).toBe(0);
   });
 
-  it('that does not exist is not made: its mount may be gone', async () => {
+  it('that does not exist is not created, since its mount may be gone', async () => {
     const gone = join(folder, 'gone');
     await expect(folderObjects(gone).put('log/1', Buffer.from('1'))).rejects.toThrow(
       `${gone} does not exist: mount or make it`,
@@ -94,7 +94,7 @@ describe('a bucket', () => {
     server.ignoresConditions = false;
   });
 
-  it('lists none of the empty objects that consoles show as folders', async () => {
+  it('does not list the empty objects that consoles show as folders', async () => {
     server.objects
       .set('marked/', Buffer.alloc(0))
       .set('marked/log/', Buffer.alloc(0))
@@ -102,7 +102,7 @@ describe('a bucket', () => {
     expect(await bucket({}, 'payments', 'marked/').list('')).toEqual(['log/1']);
   });
 
-  it('that does not answer is named by its host', async () => {
+  it('that does not respond is named by its host', async () => {
     const objects = s3Objects({ endpoint: 'http://127.0.0.1:9', bucket: 'payments', prefix: '', credentials: S3_KEYS });
     await expect(objects.put('a', Buffer.from('1'))).rejects.toThrow(/127\.0\.0\.1:9 did not answer PUT/);
   });

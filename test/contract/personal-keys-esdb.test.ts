@@ -28,7 +28,7 @@ personalKeysContract(`EventStoreDB (${TARGET})`, async () => {
   };
 });
 
-test('two nodes that make a salt for one subject get the same', async () => {
+test('two nodes that create a salt for one subject get the same one', async () => {
   const namespace = `k${randomUUID()}:`;
   const [one, other] = [0, 1].map(() => openEsdbPersonalKeys({ connectionString, namespace, random: nodeRandom }));
   const made = await Promise.all([one!.create('session-a'), other!.create('session-a')]);
@@ -50,7 +50,7 @@ test('an erased subject is given no other salt, from wherever it comes', async (
   await keys.close();
 });
 
-test('salts are in no reading of the ledger and in no subscription to it, with and without a namespace', async () => {
+test('salts appear in no read of the event log and in no subscription to it, with and without a namespace', async () => {
   const fresh = await EsdbDouble.start();
   for (const namespace of ['', 'shop:']) {
     const store = await openEsdbEventStore({ connectionString: fresh.connectionString, namespace });

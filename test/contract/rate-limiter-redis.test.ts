@@ -39,7 +39,7 @@ describe('rate limits in Redis', () => {
     await Promise.all(nodes.map((node) => node.close()));
   });
 
-  test('never say yes while nobody answers', async () => {
+  test('never allow a request while Redis does not respond', async () => {
     const own = await RedisServer.start();
     const limiter = await openRedisRateLimiter({ url: own.url, ratePerSec: 1, burst: 10, commandMs: 200 });
     try {

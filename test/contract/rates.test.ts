@@ -51,7 +51,7 @@ const down = (feed: PriceFeed): void =>
 const hang = (feed: PriceFeed): void => feed.answer(() => undefined);
 
 describe('a locked rate', () => {
-  it('rests on all three providers and keeps what each of them said', async () => {
+  it('uses all three providers and records what each of them said', async () => {
     const lock = await start().lock('EUR', 'USDT', clock.nowMs());
     expect(lock).toMatchObject({
       rate: '1.25',
@@ -79,12 +79,12 @@ describe('a locked rate', () => {
     expect(coinbase.requests).toHaveLength(asked);
   });
 
-  it('outvotes a provider that lies', async () => {
+  it('outvotes a lying provider', async () => {
     kraken.answerJson(krakenJson({ USDTEUR: '0.5' }));
     expect((await start().lock('EUR', 'USDT', clock.nowMs()))?.rate).toBe('1.25');
   });
 
-  it('shows what USDC is worth in USDT when it lost its peg, whatever Coinbase assumes', async () => {
+  it('shows the market value of USDC in USDT after a depeg, whatever Coinbase assumes', async () => {
     kraken.answerJson(krakenJson({ USDTZUSD: '1', USDCUSD: '0.88', USDCUSDT: '0.88' }));
     coingecko.answerJson(coingeckoJson({ USD: '1' }, { USD: '0.88' }, Math.floor(clock.nowMs() / 1000)));
     const service = start();
@@ -132,7 +132,7 @@ describe('the cache', () => {
     expect(lock?.quotes.map((quote) => quote.reason)).toEqual([undefined, 'stale', 'stale']);
   });
 
-  it('lets a first question wait for a bounded time only', async () => {
+  it('delays a first request only for a bounded time', async () => {
     for (const feed of [coinbase, kraken, coingecko]) hang(feed);
     expect(await start({ firstWaitMs: 50 }).lock('EUR', 'USDT', clock.nowMs())).toBeNull();
   });
@@ -281,7 +281,7 @@ describe('a hostile feed', () => {
     expect(kraken.requests).toEqual([]);
   });
 
-  it('that trickles a byte at a time holds nobody up longer than the first wait', async () => {
+  it('that trickles a byte at a time delays nobody longer than the first wait', async () => {
     coinbase.answer((_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       const timer = setInterval(() => response.write(' '), 20);
@@ -310,7 +310,7 @@ describe('Kraken', () => {
 describe('the installation', () => {
   const settings = { staticText: 'USD=1.0002,EUR=1.08,CNY=0.139', urls: {}, maxAgeSec: 300 };
 
-  it('serves fixed rates from the first question on, however long the clock stands or jumps', async () => {
+  it('serves fixed rates from the first request on, however the clock stalls or jumps', async () => {
     rates = createRates({ ...settings, providers: ['static'] }, clock);
     expect(await rates.lock('USD', 'USDT', clock.nowMs())).toMatchObject({
       rate: '1.0002',
@@ -337,7 +337,7 @@ describe('the installation', () => {
     expect(coingecko.requests[0]).toMatch(/^\/api\/v3\/simple\/price\?ids=tether,usd-coin&vs_currencies=usd,/);
   });
 
-  it('says of fixed rates, and of no others, which currencies will never be quoted', async () => {
+  it('says only for fixed rates which currencies will never be quoted', async () => {
     const ask = async (providers: Parameters<typeof createRates>[0]['providers']): Promise<boolean[]> => {
       const fixed = createRates({ ...settings, urls: { coinbase: 'http://127.0.0.1:9' }, providers }, clock);
       const asked = ['USD', 'CNY', 'USDC', 'GBP'].map((currency) => fixed.mayQuote(currency));

@@ -55,7 +55,7 @@ describe('the file of the SQLite read model', () => {
     }
   });
 
-  it('outlives what cannot be removed yet, and removes it later', async () => {
+  it('keeps working while something cannot be removed yet, and removes it later', async () => {
     const turns = ['more', 'disk full', 'more', 'nothing left'];
     const sweep = (): boolean => {
       const turn = turns.shift();

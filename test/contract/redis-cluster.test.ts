@@ -21,11 +21,11 @@ leasesContract(NAME, () => redisLeasesSubject(cluster.url));
 redisSharedContract(NAME, () => cluster.url);
 
 describe('a Redis Cluster', () => {
-  test('was really spread over by what ran above', async () => {
+  test('held the keys of the tests above on several masters', async () => {
     expect(await cluster.spread()).toBe(3);
   });
 
-  test('whose nodes do not answer is an error in time, and goes on when they do', async () => {
+  test('whose nodes do not respond fails in time and works again when they do', async () => {
     const board = await openRedisStatusBoard({ url: cluster.url, prefix: randomUUID(), commandMs: 300 });
     try {
       cluster.freezeMasters();

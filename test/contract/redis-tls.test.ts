@@ -81,7 +81,7 @@ afterAll(async () => {
 
 const trusting = (name: string): string => `${server.url}?ca_file=${encodeURIComponent(join(folder, `${name}.crt`))}`;
 
-it('is used over TLS by whoever trusts its authority', async () => {
+it('is used over TLS by clients that trust its authority', async () => {
   const redis = await connectRedis({ url: trusting('ca') });
   expect(await redis.set('key', 'value')).toBe('OK');
   expect(await redis.get('key')).toBe('value');
@@ -96,7 +96,7 @@ it('is not talked to by whoever does not: another authority, none of its own, an
     await expect(connectRedis({ url, commandMs: 500 }), url).rejects.toThrow(StoreUnavailable);
 });
 
-it('shows nothing in clear', async () => {
+it('sends nothing in clear text', async () => {
   const port = Number(new URL(server.url).port);
   const answer = await new Promise<string>((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'));

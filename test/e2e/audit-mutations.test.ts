@@ -179,7 +179,7 @@ function neighboursIn(rows: readonly Row[]): [number, number] {
 const forged = (data: string): string =>
   data.replace(/(\u2014 \S+ \S{20})(.)/, (_, before: string, letter: string) => before + (letter === 'A' ? 'B' : 'A'));
 
-describe('a log that nobody touched', () => {
+describe('an unchanged log', () => {
   it('verifies, at the start and from its export', async () => {
     expect(log.events).toBeGreaterThan(50);
     expect(await foundAtStart(copyOf(dataDir), log)).toBeNull();
@@ -285,7 +285,7 @@ describe('a log that was changed', () => {
 
 describe('the second verifier', () => {
   it.skipIf(!HAS_PYTHON)(
-    'says the same of the log that nobody touched, and of each that was changed (needs python3)',
+    'says the same of the unchanged log and of each changed one (needs python3)',
     async () => {
       expect(await verifiedByPython(lines)).toEqual({
         code: 0,

@@ -87,7 +87,7 @@ describe('the audit of a running sandbox', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('proves a payment to its merchant, verifiable from the answer and the public key alone', async () => {
+  it('proves a payment to its merchant, verifiable from the response and the public key alone', async () => {
     const proof = await eventually('a checkpoint that covers the payment', async () => {
       const given = await proofOf(sessionId);
       return given.checkpoint && given.pending_events === 0 ? given : null;
@@ -150,7 +150,7 @@ describe('the audit of a running sandbox', () => {
     });
   });
 
-  it('keeps every proof when personal data is erased, also of an export made before', async () => {
+  it('keeps every proof valid when personal data is erased, even that of an earlier export', async () => {
     writeFileSync(file('checkpoint.txt'), await cli('audit', 'checkpoint', '--now'));
     await cli('audit', 'export', '--output', file('export.jsonl'));
     const before = readFileSync(file('export.jsonl'), 'utf8');

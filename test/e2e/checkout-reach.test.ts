@@ -176,7 +176,7 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     expect((await fetch(`${(await world.create(shop, order)).url}/proof.json`)).status).toBe(404);
   });
 
-  it('lives in a frame of a registered shop, and tells it when the payment is complete', async () => {
+  it('works in a frame of a registered shop and notifies it when the payment is complete', async () => {
     const merchant = await world.merchant('Framing shop');
     await world.admin('merchant.add-domain', { merchant_id: merchant.id, host: 'localhost', name: 'Framing shop' });
     const framed = await world.create(merchant, order);
@@ -199,7 +199,7 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     await picture(page, 'embedded-desktop');
   });
 
-  it('opens in a window of a registered shop on a click, and tells the page behind it when the payment is complete', async () => {
+  it('opens in a popup of a registered shop on a click and notifies the opener when the payment is complete', async () => {
     const merchant = await world.merchant('Window shop');
     await world.admin('merchant.add-domain', { merchant_id: merchant.id, host: 'localhost', name: 'Window shop' });
     const session = await world.create(merchant, order);
@@ -222,7 +222,7 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     );
   });
 
-  it('shows itself in no other frame and tells nobody else', async () => {
+  it('refuses other frames and notifies nobody else', async () => {
     const stranger = await world.create(shop, order);
     const url = await shopPage(`Quittance.mount(document.getElementById('here'), '${stranger.url}', {});`);
     const origin = new URL(url).origin;

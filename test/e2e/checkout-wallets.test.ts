@@ -161,7 +161,7 @@ describe.skipIf(CHROMIUM === undefined)('the wallet in the browser', () => {
     await done();
   });
 
-  it('switches a wallet that stands on another chain, and sends nothing when it does not follow', async () => {
+  it('asks a wallet on another chain to switch, and sends nothing if it does not', async () => {
     const session = await world.create(shop);
     const stubborn = await withEvmWallet(session, 'ethereum', false, 'bsc');
     await payButton(stubborn.page).click();
@@ -174,7 +174,7 @@ describe.skipIf(CHROMIUM === undefined)('the wallet in the browser', () => {
     await willing.done();
   });
 
-  it('shows nothing of a wallet when there is none', async () => {
+  it('shows no wallet button without a wallet', async () => {
     const session = await world.create(shop);
     const { page } = await world.open(session.url);
     expect(await page.locator('.browser-wallet').locator('visible=true').count()).toBe(0);
@@ -282,7 +282,7 @@ describe.skipIf(CHROMIUM === undefined)('the wallet in the browser', () => {
       },
     );
 
-    it('offers nothing to a wallet of another chain', async () => {
+    it('offers nothing to a wallet on another chain', async () => {
       const { page, done } = await withSolanaWallet(await world.create(shop), 'solana:mainnet');
       await page.locator('.address').locator('visible=true').waitFor();
       expect(await button(page).count()).toBe(0);

@@ -56,7 +56,7 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
   };
   const words = (text: string | null): string => (text ?? '').replaceAll(/\s+/g, ' ');
 
-  it('shows what to send, where and until when, the same in page, code and API', async () => {
+  it('shows the same amount, address and deadline on the page, in the QR code and in the API', async () => {
     const session = await world.create(shop, order);
     const { page, incidents } = await world.open(session.url);
     expect(await page.title()).toBe('Pay 13.50 USDT · Mug shop');
@@ -152,7 +152,7 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     await sound('seen-part', session.url);
   });
 
-  it('names the missing amount after a payment that is too small, and takes the rest', async () => {
+  it('shows the missing amount after a payment that is too small, and accepts the rest', async () => {
     const session = await world.create(shop, order);
     const { page } = await world.open(session.url);
     await world.pay(shop, session.id, { case: 'partial' });
@@ -164,7 +164,7 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     await world.shows(page, 'paid');
   });
 
-  it('tells of an excess', async () => {
+  it('shows an excess', async () => {
     const session = await world.create(shop, order);
     const { page } = await world.open(session.url);
     await world.pay(shop, session.id, { case: 'over' });
@@ -173,7 +173,7 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     await sound('overpaid', session.url);
   });
 
-  it('tells of money in a coin that does not count, and still takes the right one', async () => {
+  it('shows money in a coin that does not count, and still accepts the right one', async () => {
     const session = await world.create(shop, order);
     const { page } = await world.open(session.url);
     await world.pay(shop, session.id, { case: 'wrong_coin' });
@@ -184,7 +184,7 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     await world.shows(page, 'paid');
   });
 
-  it('says that the time is over, and what happens to money that came too late', async () => {
+  it('says that the time is over and what happens to money that arrives too late', async () => {
     const session = await world.create(hastyShop, order);
     const { page, incidents } = await world.open(session.url);
     const paying = world.pay(hastyShop, session.id, { case: 'late' });
@@ -204,7 +204,7 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     await sound('expired', unpaid.url);
   });
 
-  it('says that the shop cancelled, and leads to the next attempt as soon as there is one', async () => {
+  it('says that the shop cancelled, and links to the next attempt as soon as there is one', async () => {
     const again = { ...order, order_id: `again-${crypto.randomUUID()}` };
     const session = await world.create(shop, again);
     const { page } = await world.open(session.url);
@@ -219,7 +219,7 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     expect(await page.textContent('#status')).toContain('The shop opened a new payment for this order.');
   });
 
-  it('takes its address away also when the page could not be fetched for a while after the shop cancelled', async () => {
+  it('removes its address even if the page could not be fetched for a while after the shop cancelled', async () => {
     const session = await world.create(shop, order);
     const { page } = await world.open(session.url);
     let fetched = 0;
@@ -245,14 +245,14 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     await sound('cancelled-coming', session.url);
   });
 
-  it('survives a reorganisation: the transfer is counted anew', async () => {
+  it('survives a reorganisation: the transfer counts again', async () => {
     const session = await world.create(shop, order);
     const { page } = await world.open(session.url);
     await world.pay(shop, session.id, { case: 'reorg' });
     await world.shows(page, 'paid');
   });
 
-  it('warns when the network dropped a transfer, and fails when it is lost for good', async () => {
+  it('warns when the network dropped a transfer, and fails when it is permanently lost', async () => {
     const loser = await world.merchant('Unlucky shop', { sessionTtl: '12', ...SLOW });
     const session = await world.create(loser, order);
     const { page } = await world.open(session.url);
@@ -264,7 +264,7 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     await sound('failed', session.url);
   });
 
-  it('reads and pays by hand without JavaScript', async () => {
+  it('can be read and paid without JavaScript', async () => {
     const session = await world.create(shop, order);
     const { page } = await world.open(session.url, { ...PHONE, javaScriptEnabled: false });
     expect(words(await page.textContent('#status'))).toMatch(/Send exactly 13\.50 USDT before [\d:]+ [AP]M UTC\./);
@@ -280,7 +280,7 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     expect(await page.getAttribute('html', 'data-state')).toBe('paid');
   });
 
-  it('shows hostile texts as what they are', async () => {
+  it('shows hostile texts as plain text', async () => {
     const hostile = await world.merchant('"><img src=x onerror=alert(1)>');
     const nasty = [
       '"><img src=x onerror=alert(1)>',

@@ -57,7 +57,7 @@ const SIGNERS: Partial<
   },
 };
 
-describe.skipIf(CHROMIUM === undefined)('the page of a claim', () => {
+describe.skipIf(CHROMIUM === undefined)('the claim page', () => {
   let browser: Browser;
   let served: ServedPages;
   const filed: ClaimInput[] = [];

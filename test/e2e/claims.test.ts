@@ -207,7 +207,7 @@ describe('a refund to another address than the one that paid', () => {
     120_000,
   );
 
-  it.concurrent('waits for a test payment, then for the merchant, then for two approvers, and then takes both deposits', async () => {
+  it.concurrent('waits for a test payment, the merchant and two approvers, and then takes both deposits', async () => {
     const payment = await paid('ethereum');
     const payee = newAddress['ethereum']!();
     const { hidden } = await begin(payment, payee, 'test_payment');

@@ -42,7 +42,7 @@ afterAll(async () => {
 });
 
 describe('two API nodes', () => {
-  test('read at once what either was told, and list it to whoever was told', async () => {
+  test("read each other's writes at once, and list them to the caller that wrote", async () => {
     const [one, other] = [cluster.node('api-1').baseUrl, cluster.node('api-2').baseUrl];
     // The second node hears of a merchant from the ledger.
     await eventually(
@@ -65,7 +65,7 @@ describe('two API nodes', () => {
   });
 });
 
-test('payments and refunds come to their end although workers, signer and Redis die in the middle', async () => {
+test('payments and refunds complete although workers, signer and Redis die in between', async () => {
   const paidBefore = load.carryOut(load.place(), { pay: true, refund: true });
   await cluster.node('worker-1').kill('SIGKILL');
   const paidMeanwhile = load.carryOut(load.place(), { pay: true, refund: false });
@@ -79,7 +79,7 @@ test('payments and refunds come to their end although workers, signer and Redis 
   expect(verdict).toMatchObject({ sessions: 2, payments: 2, refunds: 1 });
 });
 
-test('the ledger is signed, each API node proves a payment of it, and its export verifies with what was kept', async () => {
+test('the event log is signed, each API node proves a payment in it, and its export verifies against an earlier checkpoint', async () => {
   const { sessionId } = load.orders[1]!;
   const proofs = await Promise.all((['api-1', 'api-2'] as const).map((name) => provenBy(name, sessionId!)));
   const [one, other] = proofs.map(({ events }) => events.map(({ leaf_index: leaf, text }) => [leaf, text]));
@@ -150,7 +150,7 @@ test('after FLUSHALL only what an idempotency key protects is done, and no list 
   await exportVerifies(key, checkpoint.checkpoint, before.checkpoint);
 });
 
-test('a node that is told to stop reports that before it stops answering', async () => {
+test('a node that receives a stop signal reports it before it stops responding', async () => {
   const node = cluster.node('api-2');
   const ended = node.kill('SIGTERM');
   await eventually('it is not ready any more', async () => (await fetch(`${node.opsUrl}/readyz`)).status === 503);

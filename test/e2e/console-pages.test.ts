@@ -10,7 +10,7 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the console in a browser',
   }, 180_000);
   afterAll(() => at?.close(), 60_000);
 
-  it('no page that people see breaks a rule of accessibility, light or dark', async () => {
+  it('no page violates an accessibility rule, light or dark', async () => {
     const { base_url: base, ops_url: ops, webhook_inbox: inbox, merchant } = at.sandbox.facts;
     const id = await at.paid('order-for-every-page');
     const parts = [

@@ -105,7 +105,7 @@ async function expectReadOnly(dataDir: string): Promise<void> {
 }
 
 describe('a damaged log', () => {
-  it('is told from one that nobody touched', async () => {
+  it('is distinguished from an unchanged one', async () => {
     for (const whole of [logs.closed, logs.running]) {
       const opened = await openForReading(copyOf(whole));
       expect(opened.damage).toBeNull();
@@ -113,7 +113,8 @@ describe('a damaged log', () => {
     }
   });
 
-  it('was damaged in at least 41 ways', () => expect(MUTATIONS.length + TORN.length).toBeGreaterThanOrEqual(41));
+  it('is tried with at least 41 kinds of damage', () =>
+    expect(MUTATIONS.length + TORN.length).toBeGreaterThanOrEqual(41));
 
   it.each(MUTATIONS)('is found, with the place, and can be read on: %s', (what) => expectFound(damaged(what)));
 
@@ -152,7 +153,7 @@ describe('a service that starts on a damaged log', () => {
     );
   });
 
-  it('serves the reads of a merchant one of whose settings was damaged', async () => {
+  it('serves the reads of a merchant with a damaged setting', async () => {
     const service = await startServiceInProcess(damaged('one bit of PolicySet'));
     expect(await list(service)).toBe(200);
     expect((await signedCall(service.baseUrl, logs.merchant, 'POST', '/v1/refunds', {})).json.error?.code).toBe(
@@ -161,7 +162,7 @@ describe('a service that starts on a damaged log', () => {
     await service.close();
   });
 
-  it('tells the state of the log without a running service', async () => {
+  it('reports the state of the log without a running service', async () => {
     const offline = (dataDir: string, command: string) =>
       runOffline(
         readConfig({ DATA_DIR: dataDir, MASTER_KEY: MASTER_KEY_TEXT, SIGNER_JOURNAL_DIR: join(dataDir, '../signer') }),

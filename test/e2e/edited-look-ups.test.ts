@@ -110,7 +110,7 @@ const lookUps = async () =>
   admin<{ drifted: number; projections: { projection: string; differing: number }[] }>('projection.compare');
 
 describe('edited look-ups', () => {
-  it('let no more be settled or refunded than the event log says, nor anything reach an address that it does not', async () => {
+  it('do not let more be settled or refunded than the event log says, or anything reach an address that it does not contain', async () => {
     const tables = editLookUps(dataDir, THIEF, MOST_ROWS);
     const known = new Set<string>(PROJECTIONS.flatMap((projection): readonly string[] => projection.tables));
     expect(tables.filter((name) => known.has(name)).length).toBeGreaterThan(15);
@@ -143,7 +143,7 @@ describe('edited look-ups', () => {
     );
   });
 
-  it('let nothing be paid after a start, until they are made anew from the event log; then exactly what it says is', async () => {
+  it('block payouts after a start until they are rebuilt from the event log; then exactly what it says is paid', async () => {
     await service.stop();
     expect(editLookUps(dataDir, THIEF, MOST_ROWS).length).toBeGreaterThan(15);
     service = await RunningService.start(dataDir, ENV);

@@ -105,7 +105,7 @@ describe('a provider that answers null receipts', () => {
     expect(book.log[1]).toBe('confirmed 1.00 in 3');
   });
 
-  test('says nothing against a transfer that its own block does not hold: the header tells', async () => {
+  test('proves nothing against a transfer that its own block contains, as the header shows', async () => {
     const { world, provider } = await scene();
     const { anvil, book, token, ours } = world;
     provider.play(
@@ -124,7 +124,7 @@ describe('a provider that answers null receipts', () => {
   });
 });
 
-describe('money that was taken back although the chain holds it', () => {
+describe('money that was reverted although the chain contains it', () => {
   const wronglyReverted = async (): Promise<Scene> => {
     const made = await eightFinal();
     for (const [depositKey, { sessionId }] of made.world.book.deposits)
@@ -133,7 +133,7 @@ describe('money that was taken back although the chain holds it', () => {
   };
   const backAgain = (world: WatchWorld): boolean => statuses(world).every((status) => status === 'final');
 
-  test('returns by itself after a start', async () => {
+  test('returns automatically after a start', async () => {
     const { world } = await wronglyReverted();
     await world.restart();
     await world.until(() => backAgain(world));
@@ -150,7 +150,7 @@ describe('money that was taken back although the chain holds it', () => {
     await world.until(() => backAgain(world), 30_000);
   });
 
-  test('returns when its blocks are read again by hand', async () => {
+  test('returns when an operator rescans its blocks', async () => {
     const { world } = await eightFinal();
     await world.watcher.stop();
     for (const [depositKey, { sessionId }] of world.book.deposits)
@@ -191,7 +191,7 @@ describe('the only provider leaves a payment out of every log answer', () => {
     expect(world.anomalies).toMatchObject([{ kind: 'found-late' }]);
   });
 
-  test('out of its receipts, too: these do not fit the header, and nothing counts as read until they do', async () => {
+  test('in its receipts too: they do not match the header, and nothing counts as read until they do', async () => {
     const lyingReceipts = (ours: string): Fault =>
       lying('eth_getBlockReceipts', (receipts: { logs: { topics: string[] }[] }[]) =>
         receipts.map((receipt) => ({
@@ -208,7 +208,7 @@ describe('the only provider leaves a payment out of every log answer', () => {
     await world.until(() => world.book.log.length === 2 && world.lastCovered()!.block >= 2);
   });
 
-  test('of a range, and serves no receipts of blocks: it is asked by block hash', async () => {
+  test('in a range, and serves no block receipts: it is asked by block hash', async () => {
     const ofRanges =
       (ours: string): Fault =>
       async (call, forward) => {
@@ -224,7 +224,7 @@ describe('the only provider leaves a payment out of every log answer', () => {
     expect(world.book.log).toEqual(['detected 1.00 in 2', 'confirmed 1.00 in 2']);
   });
 
-  test('while a gap is caught up with', async () => {
+  test('while a gap is being read', async () => {
     const { world, provider } = await scene(finalWithin);
     const { anvil, token, ours, book } = world;
     await world.watcher.stop();

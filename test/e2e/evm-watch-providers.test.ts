@@ -73,7 +73,7 @@ describe('a payment is found although the first provider', () => {
     expect(world.anomalies).toMatchObject([{ kind: 'found-late' }]);
   });
 
-  test('stops answering in the middle', async () => {
+  test('stops responding in between', async () => {
     const { world, first } = await scene({ pool: { timeoutMs: 300 } });
     first.play(hanging());
     await world.anvil.pay(world.token, world.ours, 1_000_000n);
@@ -168,7 +168,7 @@ describe('what must not count does not, although a provider', () => {
 });
 
 describe('the durable cursor', () => {
-  test('waits while the second reading lacks a payment that is known', async () => {
+  test('waits while the second read lacks a known payment', async () => {
     const { world, second } = await scene({ slotsInAnEpoch: 1 });
     const { anvil, token, ours } = world;
     await world.until(() => world.lastCovered() !== null);
@@ -183,8 +183,8 @@ describe('the durable cursor', () => {
   });
 });
 
-describe('a long absence', () => {
-  test('of thousands of blocks is caught up with, oldest first, in ranges as wide as the provider serves', async () => {
+describe('a long outage', () => {
+  test('of thousands of blocks is caught up, oldest first, in ranges as wide as the provider serves', async () => {
     const { world, first } = await scene({
       slotsInAnEpoch: 1,
       pruned: true,

@@ -31,7 +31,7 @@ describe('a payment', () => {
     });
   });
 
-  test("waits for the chain's own finality when the rule says so", async () => {
+  test("waits for the chain's own finality if the rule says so", async () => {
     const { anvil, book, token, ours } = await started({ rule: { kind: 'finalized' }, slotsInAnEpoch: 2 });
     await anvil.pay(token, ours, 1_000_000n);
     await anvil.mine(3);
@@ -65,7 +65,7 @@ describe('a payment', () => {
     expect(book.deposits.get(`ethereum:${txHash}:0`)?.facts.fromAddress).toBe(tricks);
   });
 
-  test('that failed, moved nothing, or is of a look-alike token counts for nothing', async () => {
+  test('that failed, moved nothing, or is of a look-alike token does not count', async () => {
     await started();
     const { anvil, book, token, ours } = world;
     const tricks = await anvil.deployTricks();
@@ -80,7 +80,7 @@ describe('a payment', () => {
     expect(book.log).toEqual([]);
   });
 
-  test('to an address given out long ago is still seen', async () => {
+  test('to an address assigned long ago is still seen', async () => {
     await started();
     const { anvil, book, token } = world;
     await anvil.mine(40);
@@ -196,7 +196,7 @@ describe('a reorganisation', () => {
     );
   });
 
-  test('that moves a confirmed transaction is no loss', async () => {
+  test('that moves a confirmed transaction does not revert it', async () => {
     const { anvil, book, token, ours } = await started();
     const txHash = await anvil.pay(token, ours, 1_000_000n);
     await anvil.mine(3);
@@ -207,7 +207,7 @@ describe('a reorganisation', () => {
     expect(book.log).toEqual(['detected 1.00 in 2', 'confirmed 1.00 in 2']);
   });
 
-  test('that brings the transaction back without effect says so', async () => {
+  test('that brings the transaction back as failed is recorded as such', async () => {
     const { anvil, book, token, ours } = await started();
     const payer = anvil.account(1);
     await anvil.pay(token, payer, 5_000_000n);
@@ -226,7 +226,7 @@ describe('a reorganisation', () => {
     expect(book.reverts[0]).toMatchObject({ reason: 'failed', afterFinal: false });
   });
 
-  test('whose transaction comes back later records it anew', async () => {
+  test('whose transaction comes back later records it again', async () => {
     const { anvil, book, token, ours } = await started();
     const txHash = await anvil.pay(token, ours, 1_000_000n);
     await world.until(() => book.log.length === 1);
@@ -273,7 +273,7 @@ describe('a reorganisation', () => {
 });
 
 describe('a restart', () => {
-  test('reads on from the durable cursor, oldest first, and doubles nothing', async () => {
+  test('continues from the durable cursor, oldest first, without duplicates', async () => {
     const { anvil, book, token, ours } = await started({ slotsInAnEpoch: 1 });
     await anvil.pay(token, ours, 1_000_000n);
     await anvil.mine(2);
@@ -318,7 +318,7 @@ describe('a restart', () => {
     expect(book.log.slice(2).sort()).toEqual(['confirmed 1.00 in 2', 'reverted 2.00']);
   });
 
-  test('reverts with an alarm what was confirmed before and lost while nobody looked', async () => {
+  test('reverts with an alarm what was confirmed before and lost while the service was down', async () => {
     const { anvil, book, token, ours } = await started();
     await anvil.pay(token, ours, 1_000_000n);
     await anvil.mine(3);
@@ -346,7 +346,7 @@ describe('the sandbox', () => {
   const lossOf = async (anvil: Anvil, blocks: number): Promise<void> =>
     void (await anvil.rpc('anvil_rollback', [blocks]));
 
-  test('whose node came back a little behind is mended without an alarm, and what was final stays final', async () => {
+  test('whose node came back a little behind is repaired without an alarm, and final deposits stay final', async () => {
     const { anvil, book, token, ours } = await started({
       rule: { kind: 'finalized' },
       slotsInAnEpoch: 1,
@@ -371,7 +371,7 @@ describe('the sandbox', () => {
     expect(book.log.slice(4).map((line) => line.split(' ')[0])).toEqual(['detected', 'confirmed']);
   });
 
-  test('whose node was rewound while it watched is mended as quietly', async () => {
+  test('whose node was rewound while it was watched is repaired without an alarm too', async () => {
     const { anvil, book, token, ours } = await started({
       rule: { kind: 'finalized' },
       slotsInAnEpoch: 1,
@@ -431,7 +431,7 @@ describe('the cursor', () => {
     await world.until(() => book.log.length === 2 && world.lastCovered()!.block > 10);
   });
 
-  test('tells how far chain time was read, and listeners hear of it', async () => {
+  test('knows up to which chain time it has read, and notifies listeners', async () => {
     const { anvil } = await started();
     const heard: number[] = [];
     world.watcher.onScanned((sec) => heard.push(sec));

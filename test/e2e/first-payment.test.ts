@@ -105,7 +105,7 @@ describe.skipIf(!existsSync(join(repository, '.git')))('a first payment, from a 
     });
   });
 
-  it('loses nothing and doubles nothing when it is killed in the middle of payments', async () => {
+  it('neither loses nor duplicates anything when it is killed during payments', async () => {
     const before = await create('before');
     const during = await Promise.all(['a', 'b', 'c', 'd'].map((name) => create(`during-${name}`)));
     await cli('sandbox', 'pay', before.id, '--network', 'bsc');

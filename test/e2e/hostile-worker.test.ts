@@ -336,7 +336,7 @@ describe('a hostile worker on Solana', () => {
   });
 });
 
-describe('a provider that answers without end', () => {
+describe('a provider with an endless response', () => {
   let server: Server;
   let endless: 'drips' | 'floods';
   beforeAll(async () => {

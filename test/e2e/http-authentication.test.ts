@@ -105,7 +105,7 @@ describe('authentication refuses', () => {
     expect(headers.get('ratelimit-limit')).toBeNull();
   });
 
-  it('names the check that failed to whoever holds a key of the test mode, and to nobody else', async () => {
+  it('names the failed check to holders of test-mode keys only', async () => {
     const faultOf = async (name: string): Promise<string | null> =>
       (await cases[name]!()).headers.get('quittance-authentication-fault');
     expect(await faultOf('a signature with another secret')).toBe('signature');
@@ -195,7 +195,7 @@ describe('authentication accepts', () => {
     expect((await get({ nonce })).status).toBe(200),
   );
 
-  it('the bytes that were signed, however they are written', async () => {
+  it('the signed bytes, however they are written', async () => {
     const raw = `{ "currency":"USD",\r\n\t"amount": "10.00" , "order_id":"\\u00fc\u00e9-1" }\n`;
     expect((await post(raw)).status).toBe(200);
   });
@@ -237,7 +237,7 @@ describe('a nonce', () => {
     );
   });
 
-  it('may be used by another key', async () => {
+  it('can be used by another key', async () => {
     const key = service.keys.add(newKey('delta'));
     expect((await get({ nonce: 'shared' })).status).toBe(200);
     expect((await service.call('GET', LIST, undefined, { nonce: 'shared', key, timestamp: NOW_SEC })).status).toBe(200);
@@ -262,7 +262,7 @@ describe('a nonce', () => {
   });
 });
 
-describe('after used nonces were lost', () => {
+describe('after the loss of used nonces', () => {
   const forgetful: Nonces = {
     burn: (_keyId, _nonce, _nowSec, _durable, mayRepeat) =>
       mayRepeat
@@ -294,7 +294,7 @@ describe('after used nonces were lost', () => {
 describe('the nonce of a command', () => {
   const nameOf = (nonce: string) => `${service.key.keyId}/${nonce}`;
 
-  it('rides with the command and is not settled when the command was carried out', async () => {
+  it('is stored with the command, not after it', async () => {
     expect((await post(order(), { nonce: 'ride-1' })).status).toBe(200);
     expect(service.nonces.burnt.get(nameOf('ride-1'))).toBe('with-command');
     expect(service.api.callers.at(-1)?.nonceCoCommit).toEqual({ kind: 'nonce', values: [service.key.keyId, 'ride-1'] });
@@ -313,7 +313,7 @@ describe('the nonce of a command', () => {
       expect(service.nonces.settled).toContain(nameOf(nonce));
   });
 
-  it('lasts at once for reads', async () => {
+  it('is stored at once for reads', async () => {
     await get({ nonce: 'read-1' });
     expect(service.nonces.burnt.get(nameOf('read-1'))).toBe('now');
   });

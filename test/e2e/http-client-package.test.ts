@@ -98,7 +98,7 @@ describe('the client as it is packed', () => {
     );
   });
 
-  it('pleases publint', async () => {
+  it('passes publint', async () => {
     const { messages } = await publint({ pkgDir: installed, pack: false, strict: true });
     expect(messages).toEqual([]);
   });

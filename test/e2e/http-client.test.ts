@@ -121,7 +121,7 @@ describe('the client against the API', () => {
     expect(documented.filter((operation) => !called.has(operation))).toEqual([]);
   });
 
-  it('rejects with the kind of error that says what to do', async () => {
+  it('rejects with the type of error that says what to do', async () => {
     await expect(quittance.sessions.create({ amount: '1e3', currency: 'USD', order_id: 'x' })).rejects.toMatchObject({
       param: 'amount',
       requestId: expect.stringMatching(/^req_/) as string,

@@ -73,7 +73,7 @@ describe('a body over 256 KiB', () => {
     expect(answer.status).toBe(200);
   });
 
-  it('leaves the connection open for as long as the client still sends, but no longer than 2 s', async () => {
+  it('keeps the connection open while the client still sends, but no longer than 2 s', async () => {
     const answer = await rawRequest(service.base, [head([JSON_TYPE, `Content-Length: ${LIMIT * 2}`]), 'x'], {
       timeoutMs: 4_000,
     });
@@ -81,7 +81,7 @@ describe('a body over 256 KiB', () => {
   });
 });
 
-describe('a request is refused by its headers alone when it', () => {
+describe('a request is refused on its headers alone when it', () => {
   it.each([
     ['is a GET with a body', 'GET', ['Content-Length: 2'], '{}', 400, 'invalid_request'],
     ['is a GET with a chunked body', 'GET', ['Transfer-Encoding: chunked'], '0\r\n\r\n', 400, 'invalid_request'],
@@ -146,7 +146,7 @@ describe('a request is refused by its headers alone when it', () => {
   );
 });
 
-describe('the answer of a refusal arrives', () => {
+describe('the response of a refusal arrives', () => {
   const big = ' '.repeat(LIMIT);
   /** A busy machine must read all of them within the 2 s that a client has for the rest of a body. */
   const AT_ONCE = 12;
@@ -155,7 +155,7 @@ describe('the answer of a refusal arrives', () => {
     ['a large unsigned create', 401, big, { 'Content-Type': 'application/json' }],
     ['a large form', 415, big, { 'Content-Type': 'application/x-www-form-urlencoded' }],
     ['a body that is too large', 413, big.repeat(2), { 'Content-Type': 'application/json' }],
-  ])('to each of many who send %s over connections that they keep', async (_, status, body, headers) => {
+  ])('at each of many clients that send %s over kept-alive connections', async (_, status, body, headers) => {
     const post = async (): Promise<number> => {
       const answer = await fetch(service.base + CREATE, { method: 'POST', body, headers });
       await answer.text();
@@ -168,7 +168,7 @@ describe('the answer of a refusal arrives', () => {
   });
 });
 
-describe('what is not HTTP, or not in time', () => {
+describe('input that is not HTTP, or not in time', () => {
   it.each([
     ['garbage', 'hello\r\n\r\n'],
     ['a wrong length', head([JSON_TYPE, 'Content-Length: x'])],
@@ -266,7 +266,7 @@ describe('a client that never closes its end', () => {
     socket.destroy();
   });
 
-  it('does not carry out a request that it was told had come too late', async () => {
+  it('does not execute a request that it has already refused as too late', async () => {
     const body = order();
     const socket = connect({ port: Number(new URL(service.base).port), host: '127.0.0.1', allowHalfOpen: true });
     socket.on('error', () => {});
@@ -281,7 +281,7 @@ describe('a client that never closes its end', () => {
   });
 });
 
-describe('more connections than there is room for', () => {
+describe('more connections than the limit', () => {
   it('are closed at once, and others go on', async () => {
     const dropped = vi.fn();
     service.server.on('drop', dropped);
@@ -295,7 +295,7 @@ describe('more connections than there is room for', () => {
   });
 });
 
-describe('Strict-Transport-Security is on every answer', () => {
+describe('Strict-Transport-Security is on every response', () => {
   const get = (path: string, lines: readonly string[] = []): string => head(lines, 'GET', path);
   it.each([
     ['a 200 of the docs', get('/docs'), 200],

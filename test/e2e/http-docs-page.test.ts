@@ -76,14 +76,14 @@ describe.skipIf(CHROMIUM === undefined)('the documentation page in Chromium', ()
     await expect.poll(() => page.locator('#listRefunds form pre').textContent()).toMatch(/^400[\s\S]*page_size/);
   });
 
-  it('keeps the language that was chosen, for every operation, with the keyboard, too', async () => {
+  it('keeps the chosen language for every operation, also with the keyboard', async () => {
     await page.locator('#createPaymentSession').getByRole('tab', { name: 'Python' }).click();
     expect(await page.locator('#getPaymentSession').getByRole('tab', { selected: true }).textContent()).toBe('Python');
     await page.keyboard.press('ArrowRight');
     expect(await page.locator('#createPaymentSession [role=tabpanel]:visible').textContent()).toContain('<?php');
   });
 
-  it('moves nothing that is on the screen already while it loads', async () => {
+  it('moves nothing that is already on the screen while it loads', async () => {
     const fresh = await browser.newPage({ viewport: { width: 412, height: 823 } });
     await fresh.goto(`${service.base}/docs`);
     await fresh.locator('#createPaymentSession').waitFor();

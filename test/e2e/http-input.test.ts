@@ -214,7 +214,7 @@ describe('a return URL is refused when it is', () => {
     );
   });
 
-  it('kept in its normal form otherwise', async () => {
+  it('stored in its normal form otherwise', async () => {
     const { json } = await create({ success_url: 'HTTPS://Shop.Example/a/../b?q=1#x' });
     expect(json.success_url).toBe('https://shop.example/b?q=1#x');
   });
@@ -306,7 +306,7 @@ describe('a body is refused when it', () => {
     expect(({} as Record<string, unknown>).admin).toBeUndefined();
   });
 
-  it('nests deeper than 8 levels, however deep', async () => {
+  it('is nested deeper than 8 levels, however deep', async () => {
     for (const depth of [9, 100, 100_000]) await refused(send('['.repeat(depth) + ']'.repeat(depth)), 'body');
   });
 
@@ -422,7 +422,7 @@ it.each([
   ['order_id', false],
   ['line_items', 'mug'],
   ['metadata', []],
-])('%s of the wrong type is told its rule, not that it is missing', async (field, value) => {
+])('%s of the wrong type is refused with its rule, not as missing', async (field, value) => {
   const { status, json } = await create({ [field]: value });
   expect([status, json.error.param]).toEqual([400, field]);
   expect(json.error.message).toMatch(new RegExp(`^${field} must `));
@@ -465,7 +465,7 @@ describe('routing', () => {
 });
 
 describe('a failure of the service', () => {
-  it('outside the API is a 503 while the store is away, so that whoever reads a page asks again', async () => {
+  it('outside the API returns 503 while the store is unavailable, so that browsers try again', async () => {
     const away = await startTestServer({
       mounts: [(app) => app.get('/pay/:id', () => Promise.reject(new StoreUnavailable('secret detail')))],
     });

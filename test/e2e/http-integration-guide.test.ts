@@ -148,7 +148,7 @@ describe('the code samples of the document', () => {
 });
 
 describe('the guide', () => {
-  it('names only what the client has', async () => {
+  it('names only what the client provides', async () => {
     const client = await import('../../packages/client/src/client.ts');
     const entries: Record<string, object> = {
       client,

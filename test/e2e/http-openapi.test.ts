@@ -172,7 +172,7 @@ describe('the OpenAPI document', () => {
     expect(text).not.toContain('X-Service-');
   });
 
-  it('leaves out what this server does not have', async () => {
+  it('leaves out what this server does not offer', async () => {
     const bare = await startTestServer();
     const { paths } = (await (await fetch(`${bare.base}/openapi.json`)).json()) as Document;
     await bare.close();
@@ -210,7 +210,7 @@ describe('the OpenAPI document', () => {
   });
 });
 
-describe('every answer keeps the document', () => {
+describe('every response matches the document', () => {
   it('for sessions', async () => {
     const create = (body: object) => service.call('POST', '/api/v1/checkout/sessions/create', body);
     const order = {

@@ -47,7 +47,7 @@ describe('the rate limit', () => {
     expect((await service.call('GET', '/v1/refunds', undefined, { key: other })).status).toBe(200);
   });
 
-  it('runs no command and keeps the nonce when it refuses', async () => {
+  it('runs no command and does not spend the nonce when it refuses', async () => {
     service = await startTestServer({ rateLimiter: createTokenBucketLimiter({ ratePerSec: 1e-3, burst: 1 }) });
     const body = { amount: '10.00', currency: 'USD', order_id: 'limited' };
     await service.call('GET', '/v1/refunds');
@@ -98,7 +98,7 @@ describe('the limit on callers without a key', () => {
     expect(statuses).toEqual([401, 401, 429, 429]);
   });
 
-  it('tells the clients of a trusted proxy apart, whatever they put in front', async () => {
+  it('distinguishes the clients of a trusted proxy, whatever they put in front', async () => {
     service = await startTestServer(limited(1, 2));
     const statuses = [];
     for (let i = 0; i < 4; i += 1) statuses.push((await guess(`10.0.0.${i}, 203.0.113.7`)).status);

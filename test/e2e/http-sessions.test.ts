@@ -145,7 +145,7 @@ describe('cancel payment session', () => {
     expect([again.status, again.json.error.code]).toEqual([400, 'session_expired']);
   });
 
-  it('takes no fields', async () => {
+  it('accepts no fields', async () => {
     const { json } = await create();
     const answer = await service.call('POST', `/api/v1/checkout/sessions/${json.id}/cancel`, { why: 'x' });
     expect([answer.status, answer.json.error.code, answer.json.error.param]).toEqual([400, 'unknown_field', 'why']);

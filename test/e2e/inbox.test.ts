@@ -67,7 +67,7 @@ describe('the inbox', () => {
   });
 
   /** A part of `npm run test:crash`, which kills at every point on every network. */
-  it('pays a transfer back to who sent it once, wherever the process is killed', async () => {
+  it('pays a transfer back to its sender once, wherever the process is killed', async () => {
     const points = ['inbox-after-return-request'];
     expect(await world.through('return', points)).toMatchObject({ reached: points, transfers: 1, violation: null });
   });

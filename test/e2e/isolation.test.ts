@@ -118,7 +118,7 @@ describe.each([
   ['another merchant', () => stranger],
   ['a live key', () => live],
 ])('%s', (_, merchant) => {
-  it.each(byId)('may not %s: the answer is that of an id nothing has', async (_name, request) => {
+  it.each(byId)('may not %s: the response is that of an unknown id', async (_name, request) => {
     const [method, path, body] = request(ids);
     const foreign = await call(merchant(), method, path, body);
     const fakeIds = {
@@ -167,7 +167,7 @@ describe.each([
   });
 });
 
-it('the owner still has everything as it was', async () => {
+it("the owner's data is unchanged", async () => {
   expect((await call(owner, 'GET', `/api/v1/checkout/sessions/${ids.unpaid}`)).json).toMatchObject({
     status: 'open',
     metadata: { note: 'private note' },
@@ -176,7 +176,7 @@ it('the owner still has everything as it was', async () => {
   expect(refunds.map(({ id }) => id)).toEqual([ids.refund]);
 });
 
-it('the owner finds sessions by their metadata until they are forgotten', async () => {
+it('the owner finds sessions by their metadata until they are erased', async () => {
   const found = async (query: string): Promise<readonly string[]> => {
     const { status, json } = await call(owner, 'GET', `/v1/payment/sessions?${query}`);
     expect(status).toBe(200);
@@ -189,7 +189,7 @@ it('the owner finds sessions by their metadata until they are forgotten', async 
   expect(await found('metadata[note]=private%20note')).toEqual([ids.session]);
 });
 
-it('the owner gets with one request what else takes several', async () => {
+it('the owner gets in one request what otherwise takes several', async () => {
   const { json: session } = await call(
     owner,
     'GET',

@@ -152,7 +152,7 @@ describe('the books beside the chains', () => {
     expect(booked(accounts, 'expenses:network-fees', 'ethereum', 'ETH')).toBeGreaterThan(0n);
   }, 180_000);
 
-  it('tell the merchant the same: what it is owed is what its settlement lines add up to', async () => {
+  it('agree with what the merchant sees: what it is owed is the sum of its settlement lines', async () => {
     const { data: owed } = await service.client.ledger.balances();
     const sums = new Map<string, bigint>();
     for await (const { network, coin, total } of service.client.ledger.settlementLines()) {
@@ -170,7 +170,7 @@ describe('the books beside the chains', () => {
     expect(values).toEqual(['12.50', '12.50', '12.50']);
   });
 
-  it('keep the service fee of the operator apart, for orders created after it was set', async () => {
+  it("keep the operator's service fee separate, for orders created after it was set", async () => {
     const earlier = await service.client.sessions.create({
       amount: '12.50',
       currency: 'EUR',

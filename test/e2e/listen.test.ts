@@ -87,7 +87,7 @@ describe('quittance listen', () => {
     expect(() => readAccess('/nowhere.json', {})).toThrow('--credentials');
   });
 
-  it('reads its keys from a file in the form of sandbox.json', () => {
+  it('reads its keys from a file like sandbox.json', () => {
     const folder = mkdtempSync(join(tmpdir(), 'quittance-listen-'));
     const file = join(folder, 'sandbox.json');
     writeFileSync(
@@ -110,7 +110,7 @@ describe('quittance listen', () => {
 });
 
 describe('quittance trigger', () => {
-  it.each(['partial', 'expired', 'cancelled'])('lets %s happen to a new session', async (kind) => {
+  it.each(['partial', 'expired', 'cancelled'])('produces %s on a new session', async (kind) => {
     expect(await trigger(access, kind, 'bsc')).toMatchObject({
       case: kind,
       session_id: expect.stringMatching(/^cs_/) as string,

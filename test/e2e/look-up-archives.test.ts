@@ -111,7 +111,7 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('orders of months ago leave the hot file and read as before, with the setting, without it, and without the file', async () => {
+test('old orders move to archives and read as before, with the setting, without it, and without the file', async () => {
   let before: unknown;
   await withService({}, async (service) => {
     await lookedUp(service);

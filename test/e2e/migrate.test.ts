@@ -205,7 +205,7 @@ describe('quittance migrate', () => {
     await expectKeys(double);
   });
 
-  it('refuses while a service owns the source', async () => {
+  it('refuses to run while a service owns the source', async () => {
     const double = await startDouble();
     const running = await openSqliteEventStore({ dataDir: source.dataDir });
     const { code, stderr } = await migrate('--from', source.dataDir, '--to', double.connectionString);
@@ -252,7 +252,7 @@ describe('quittance migrate', () => {
     expect(double.log.events).toHaveLength(1);
   });
 
-  it('says in one line what is wrong with its arguments, never with the password', async () => {
+  it('says in one line what is wrong with its arguments, never showing the password', async () => {
     const nowhere = join(folder, 'nowhere');
     expect((await migrate('--from', nowhere, '--to', 'esdb://127.0.0.1:1?tls=false')).stderr).toContain(
       `there is no event log in ${nowhere}`,

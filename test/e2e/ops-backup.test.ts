@@ -93,7 +93,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-it('the backup of a running service brings it back: no payment is lost, and none is made twice', async () => {
+it('the backup of a running service restores it: no payment is lost, and none is made twice', async () => {
   const known: Payment[] = [];
   let openBefore: Payment;
   let lost: readonly Payment[];
@@ -193,7 +193,7 @@ it('the backup of a running service brings it back: no payment is lost, and none
   });
 
   await step(
-    'never pays again what the signer paid and the restored ledger does not know, and says so before it is asked',
+    'never pays again what the signer paid and the restored event log lacks, and reports it by itself',
     async () => {
       const treasury = async (): Promise<string> => {
         const { checks } = (await (await fetch(`${sandbox.facts.ops_url}/readyz`)).json()) as {
@@ -216,7 +216,7 @@ it('the backup of a running service brings it back: no payment is lost, and none
   );
 
   await step(
-    'takes what was lost over into the ledger under two signatures, after which the books have it once and payouts go on',
+    'takes lost payments over into the event log under two signatures, after which the books have each once and payouts continue',
     async () => {
       const statusOf = async (id: string) => (await call('GET', `/v1/refunds/${id}`)).json;
       const { lost: found } = await quittance(dataDir, 'treasury', 'lost');

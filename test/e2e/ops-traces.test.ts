@@ -118,7 +118,7 @@ describe('the trace of one payment', () => {
     expect(attribute(append!, 'quittance.events')).toBe('SessionCreated');
   });
 
-  it('links what the chain said, and does in traces of their own, to the request that created the session', () => {
+  it('links what the chain reports, in traces of its own, to the request that created the session', () => {
     const [created] = named('CreateSession');
     for (const name of ['deposit seen', 'deposit final']) {
       const [span] = named(name);
@@ -134,7 +134,7 @@ describe('the trace of one payment', () => {
     ]);
   });
 
-  it('links the webhook to the payment and hands its context to the receiver', () => {
+  it('links the webhook to the payment and passes its context to the receiver', () => {
     const [confirm] = named('ConfirmDeposit');
     const [attempt] = attemptsOf(confirm!);
     expect(attempt!.parentSpanId ?? '').toBe('');
@@ -147,7 +147,7 @@ describe('the trace of one payment', () => {
     expect(childrenOf(attempt!).map(({ name }) => name)).toEqual(['RecordAttempt']);
   });
 
-  it('shows when readers saw what was decided', () => {
+  it('shows when readers saw an event', () => {
     const [created] = named('CreateSession');
     const projection = named('projection').find((span) => linksTo(span, created!));
     expect(attribute(projection!, 'quittance.event_type')).toBe('SessionCreated');
@@ -168,7 +168,7 @@ describe('the trace of one payment', () => {
       expect(traceOf(what), what).toMatch(/^[0-9a-f]{32}$/);
   });
 
-  it('names the service and no secret', () => {
+  it('names the service and contains no secret', () => {
     expect(new Set(resources)).toEqual(new Set(['quittance']));
     const told = JSON.stringify(spans);
     const { api_key: key, api_secret: secret, webhook_secret: webhookSecret } = sandbox.facts.merchant;

@@ -84,7 +84,7 @@ afterAll(async () => {
 });
 
 describe('the ops port of a running sandbox', () => {
-  it('tells liveness, start-up and readiness with its reasons', async () => {
+  it('reports liveness, start-up and readiness with reasons', async () => {
     expect((await ops('/healthz')).status).toBe(200);
     expect((await ops('/startupz')).status).toBe(200);
     const ready = await ops('/readyz');
@@ -146,7 +146,7 @@ describe('the ops port of a running sandbox', () => {
     }
   });
 
-  it('prints no secret and nothing personal, whatever the level', async () => {
+  it('prints no secret or personal data, whatever the level', async () => {
     const { merchant } = sandbox.facts;
     const printed = sandbox.output();
     expect(printed).toContain('authentication failed');
@@ -164,7 +164,7 @@ describe('the ops port of a running sandbox', () => {
   });
 });
 
-describe.skipIf(PROMETHEUS === undefined)('a real Prometheus that scrapes it', () => {
+describe.skipIf(PROMETHEUS === undefined)('a real Prometheus scraping it', () => {
   for (const { title, panels } of dashboards) {
     it(`has data for every panel of "${title}"`, async () => {
       const emptyOnes = async (): Promise<string[]> => {

@@ -78,7 +78,7 @@ describe.skipIf(CHROMIUM === undefined)('an open page and a reloaded one', () =>
   const holds = (expression: string): Promise<unknown> =>
     eventually(expression, () => page.evaluate<boolean>(expression), 10_000);
 
-  it.each(Object.keys(SESSIONS))('say the same and what the API says: %s', async (name) => {
+  it.each(Object.keys(SESSIONS))('agree with each other and with the API: %s', async (name) => {
     const session = SESSIONS[name]!;
     served.show(OPEN);
     await page.goto(served.url);
@@ -155,7 +155,7 @@ describe.skipIf(CHROMIUM === undefined)('an open page and a reloaded one', () =>
     await page.unroute(SCRIPTS);
   });
 
-  it('move nothing when the script comes later than the page, whatever the width and the choice of before', async () => {
+  it('move nothing when the script loads after the page, whatever the width and the earlier choice', async () => {
     await page.route(SCRIPTS, comesLate);
     for (const [name, width, part] of [
       ['awaiting', 412, ''],
@@ -213,7 +213,7 @@ describe.skipIf(CHROMIUM === undefined)('an open page and a reloaded one', () =>
       },
       'The wallet does not know BNB Smart Chain.',
     ],
-  ])('say why a wallet did not pay: %s', async (_, answers, says) => {
+  ])('show why a wallet did not pay: %s', async (_, answers, says) => {
     const usual = {
       eth_chainId: '0x38',
       eth_call: `0x${'f'.repeat(30)}`,
@@ -272,7 +272,7 @@ describe.skipIf(CHROMIUM === undefined)('an open page and a reloaded one', () =>
     },
   );
 
-  it('let the payer choose the coin without script, in the same look', async () => {
+  it('let the payer choose the coin without a script, with the same look', async () => {
     const context = await browser.newContext({ javaScriptEnabled: false });
     const plain = await context.newPage();
     served.show(CHOICE);
@@ -313,7 +313,7 @@ describe.skipIf(CHROMIUM === undefined)('an open page and a reloaded one', () =>
     }
   });
 
-  it('of the public status, hosted anywhere, moves nothing and breaks no rule of accessibility when its facts come late', async () => {
+  it('of the public status, hosted anywhere, moves nothing and stays accessible when its data arrives late', async () => {
     const host = 'http://status.example';
     const since = Math.floor(Date.now() / 1000) - 9_000;
     const facts = {

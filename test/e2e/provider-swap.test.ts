@@ -61,7 +61,7 @@ async function swapTo(url: string): Promise<string> {
 const pay = (address: string) => chain.send('USDT', 'transfer', [address, 50_000_000n], payer);
 const isPaid = async (id: string) => (await service.client.sessions.get(id)).payment_status === 'paid';
 
-describe('a provider that takes the place of another while payments are pending', () => {
+describe('a provider that replaces another while payments are pending', () => {
   it('is taken once it has proved itself; nothing is missed, and no block is read twice', async () => {
     const [pending, later] = [
       await service.client.sessions.create({ amount: '50.00', currency: 'USDT', order_id: 'pending' }),
@@ -96,7 +96,7 @@ describe('a provider that takes the place of another while payments are pending'
     expect(data.filter(({ type }) => type === 'payment.completed')).toHaveLength(2);
   });
 
-  it('stands in the ledger with who put it there, and every block with the provider that read it, once', async () => {
+  it('is in the event log with who added it, and so is every block with the provider that read it, once', async () => {
     const file = join(directory, 'ledger.jsonl');
     const evidence = async (): Promise<{ type: string; data: Record<string, unknown> }[]> => {
       await run(process.execPath, [ENTRY, 'audit', 'export', '--output', file], { env: env() });

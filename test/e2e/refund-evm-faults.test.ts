@@ -96,7 +96,7 @@ async function landedOf(payout: SentTransaction): Promise<LandedTransaction> {
 const fateOf = async (...sent: SentTransaction[]): Promise<Fate['kind']> => (await payouts.fate(order, sent)).kind;
 
 describe('a payout on a misbehaving network', () => {
-  it('that was dropped goes out again in the same bytes, and lands once', async () => {
+  it('that was dropped is sent again with the same bytes, and lands once', async () => {
     const payout = await signed(await payouts.draft(order, 0));
     await payouts.broadcast(payout);
     expect(await fateOf(payout)).toBe('pending');
@@ -110,7 +110,7 @@ describe('a payout on a misbehaving network', () => {
     expect(await chain.balanceOf('USDT', PAYEE)).toBe(5_000_000n);
   });
 
-  it('survives a fee spike by a replacement on the same nonce, of which only one lands', async () => {
+  it('survives a fee spike by a replacement on the same nonce; only one of the two lands', async () => {
     const draft = await payouts.draft(order, 0);
     const cheap = await signed(draft);
     await payouts.broadcast(cheap);
@@ -145,7 +145,7 @@ describe('a payout on a misbehaving network', () => {
     expect(cost(bumped) * 100n).toBeGreaterThan(cost(draft) * 125n);
   });
 
-  it('that is cancelled takes no money: nothing lands at its nonce, once, and what comes after it can land', async () => {
+  it('that is cancelled moves no money: an empty transaction takes its nonce, once, and later payouts can land', async () => {
     const draft = await payouts.draft(order, 0);
     const payout = await signed(draft);
     await payouts.broadcast(payout);
@@ -183,7 +183,7 @@ describe('a payout on a misbehaving network', () => {
     });
   });
 
-  it('whose nonce somebody else used raises an alarm, and is never signed anew', async () => {
+  it('whose nonce somebody else used raises an alarm and is never signed again', async () => {
     const payout = await signed(await payouts.draft(order, 0));
     await chain.rpc('anvil_impersonateAccount', [treasury]);
     await chain.rpc('eth_sendTransaction', [{ from: treasury, to: treasury, value: '0x1', gas: '0x5208' }]);
@@ -192,7 +192,7 @@ describe('a payout on a misbehaving network', () => {
     expect(await fateOf(payout)).toBe('alarm');
   });
 
-  it('that was complete and is reorganised away is noticed; the same bytes land again', async () => {
+  it('that was complete and is reorganised away is detected; the same bytes land again', async () => {
     const before = await chain.rpc('evm_snapshot', []);
     const payout = await signed(await payouts.draft(order, 0));
     await payouts.broadcast(payout);
@@ -212,7 +212,7 @@ describe('a payout on a misbehaving network', () => {
     expect(await chain.balanceOf('USDT', PAYEE)).toBe(5_000_000n);
   });
 
-  it('that failed on chain is given back only when that is final', async () => {
+  it('that failed on chain releases its money only once the failure is final', async () => {
     const draft = await payouts.draft(order, 0);
     const payout = await signed(draft);
     await chain.send('USDT', 'addBlackList', [treasury]);
@@ -257,7 +257,7 @@ describe('a payout on a misbehaving network', () => {
     });
   });
 
-  it('knows a payer that is a contract from one whose key only lets code help', async () => {
+  it('distinguishes a contract from a key with delegated code', async () => {
     const check = createEvmContractCheck({
       settings: chain.settings,
       pool: createRpcPool({ network: 'ethereum', urls: [chain.url] }),
@@ -278,7 +278,7 @@ describe('a payout on a misbehaving network', () => {
 });
 
 describe('a payout behind lying nodes', () => {
-  it('that was complete has not vanished because a provider shows no receipt: its block is in the chain', async () => {
+  it('that was complete does not count as gone because a provider shows no receipt: its block is in the chain', async () => {
     const [first, second] = [await proxy(), await proxy()];
     const [alone, both] = [open([first.url]), open([first.url, second.url])];
     const payout = await signed(await alone.draft(order, 0));
@@ -308,7 +308,7 @@ describe('a payout behind lying nodes', () => {
     expect((await through.fate(order, [payout])).kind).toBe('landed');
   });
 
-  it('that a node accepted and forgot goes out again', async () => {
+  it('that a node accepted and forgot is sent again', async () => {
     const node = await proxy();
     const through = open([node.url]);
     const payout = await signed(await through.draft(order, 0));

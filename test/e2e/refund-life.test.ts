@@ -69,7 +69,7 @@ const waitsFor = (id: string, reason: string) =>
   );
 
 describe('a refund', () => {
-  it('waits while the treasury lacks gas money, says so, and goes on by itself', async () => {
+  it('waits while the treasury lacks gas, says so, and continues automatically', async () => {
     await start();
     const sessionId = await paidSession();
     expect((await service.client.sessions.get(sessionId)).deposits[0]!.sender).toEqual({ kind: 'wallet', name: null });
@@ -145,7 +145,7 @@ describe('a refund', () => {
     expect(await status(id)).toBe('PENDING');
   });
 
-  it('is not paid from a restored backup of the ledger, whose journal has gone on', async () => {
+  it("is not paid from a restored backup of the event log behind the signer's journal", async () => {
     await service?.stop();
     // Another one when it is tried again: the journal beside the first has gone on.
     dataDir = join(mkdtempSync(join(directory, 'anew-')), 'data');

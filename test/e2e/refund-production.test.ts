@@ -69,7 +69,7 @@ describe('a refund in production', () => {
   let txHash: string;
   let beforeIt: string;
 
-  it('to a listed wallet of an exchange is flagged, and waits for the word of the merchant', async () => {
+  it("to a listed exchange wallet is flagged and waits for the merchant's acknowledgement", async () => {
     const session = await service.client.sessions.create({ amount: '50.00', currency: 'USDT', order_id: 'order-1' });
     sessionId = session.id;
     await chain.send('USDT', 'transfer', [session.payment_options[0]!.address, 50_000_000n], payer);
@@ -111,7 +111,7 @@ describe('a refund in production', () => {
     expect(await transfersToPayer()).toEqual([txHash]);
   });
 
-  it('that a reorganisation takes back goes out again in the same bytes, raises the alarm and pays nobody twice', async () => {
+  it('that a reorganisation reverts is sent again with the same bytes, raises the alarm and pays nobody twice', async () => {
     await chain.rpc('evm_revert', [beforeIt]);
     await chain.rpc('anvil_dropAllTransactions', []);
     await chain.mine(2);
@@ -141,11 +141,11 @@ describe('a refund in production', () => {
     expect(service.log).toContain('a completed refund payout left the chain');
   });
 
-  it.skipIf(PROMETHEUS === undefined)('that came back for good lets the alert clear', async () => {
+  it.skipIf(PROMETHEUS === undefined)('that came back permanently clears the alert', async () => {
     await until('the alert clears', WAIT_MS, async () => !(await isFiring()));
   });
 
-  it('that no block takes at its fee is sent at a higher one on the same nonce, of which one lands', async () => {
+  it('that no block includes at its fee is sent at a higher one on the same nonce; one of the two lands', async () => {
     const waiting = async (): Promise<{ hash: string; nonce: string; maxFeePerGas: string }[]> => {
       type Pool = Record<string, Record<string, { hash: string; nonce: string; maxFeePerGas: string }>>;
       const { pending } = await chain.rpc<{ pending: Pool }>('txpool_content', []);

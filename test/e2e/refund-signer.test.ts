@@ -189,7 +189,7 @@ async function whenFinal(signer: SignerProcess, order: OutgoingTransaction) {
 }
 
 describe.each(['ethereum', 'bsc', 'tron', 'solana'] as const)('a payout on %s', (network) => {
-  it('reaches the payer once, in the bytes that were signed', async () => {
+  it('reaches the payer once, with the signed bytes', async () => {
     const chain = await starters[network]();
     if ('reason' in chain) throw new Error(chain.reason);
     try {
@@ -238,7 +238,7 @@ describe.each(['ethereum', 'bsc', 'tron', 'solana'] as const)('a payout on %s', 
   });
 });
 
-describe('the signer, whatever it is told', () => {
+describe('the signer, whatever it is asked', () => {
   let executor: Desk;
   beforeAll(async () => {
     const chain = await starters.ethereum();
@@ -326,7 +326,7 @@ describe('the signer, whatever it is told', () => {
     expect(await signer.sign({ ...request, attempt: 2, draft, ledger: first.journal })).toMatchObject({ ok: true });
   });
 
-  it('refuses everything when the ledger is not where the journal is', async () => {
+  it('refuses everything when event log and journal disagree', async () => {
     const journalDirectory = mkdtempSync(join(directory, 'journal-'));
     const signer = await startSigner([executor.chain], { journalDirectory });
     const first = await signer.sign(await executor.request(await paidOrder(signer)));
@@ -374,7 +374,7 @@ describe('the signer, whatever it is told', () => {
     await expect(startSigner([executor.chain], { journalDirectory })).rejects.toThrow(/does not follow/);
   });
 
-  it('keeps its caps however small the pieces are', async () => {
+  it('enforces its caps however small the parts are', async () => {
     const signer = await startSigner([executor.chain], {
       limits: { USDT: { perTransaction: '5', perHour: '12', perDay: '20', approvalFrom: '100' } },
     });

@@ -134,7 +134,7 @@ describe('the sandbox chains', () => {
     for (const chain of sandbox.chains) expect(chain.rpcUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   });
 
-  it('know none of the keys that everybody knows', async () => {
+  it('hold none of the well-known keys', async () => {
     const known = Wallet.fromPhrase(MNEMONIC).address;
     for (const chain of sandbox.chains) {
       expect(await rpcOf(chain)('eth_accounts')).toEqual([]);
@@ -174,7 +174,7 @@ describe('the sandbox chains', () => {
     expect(await view(chainOf('ethereum'), 'USDT', 'balanceOf', [to])).toBe(30n * 1_000_001n);
   });
 
-  it('refuse a payment that makes no sense, and say so', async () => {
+  it('refuse an impossible payment and say why', async () => {
     const to = freshAddress();
     const bad = [
       { coin: 'USDT', to, amount: '0' },
@@ -207,7 +207,7 @@ describe('the sandbox chains', () => {
     }
   });
 
-  it('take transactions that others send', async () => {
+  it('accept transactions from others', async () => {
     const rpc = rpcOf(chainOf('bsc'));
     const stranger = Wallet.createRandom();
     await rpc('anvil_setBalance', [stranger.address, '0xde0b6b3a7640000']);
@@ -270,7 +270,7 @@ describe('a reorganisation', () => {
     return blockAt(rpc, 'latest');
   }
 
-  it('takes a payment out of its block and into a later one', async () => {
+  it('moves a payment from its block into a later one', async () => {
     const to = freshAddress();
     const paying = chain.faults!.payThenReorg({ coin: 'USDT', to, amount: '3' });
     const first = await seen(to);
@@ -295,7 +295,7 @@ describe('a reorganisation', () => {
     expect(await view(chain, 'USDT', 'balanceOf', [to])).toBe(1_000_000n);
   });
 
-  it('loses nothing of others who paid at the same time', async () => {
+  it('keeps the payments of others made at the same time', async () => {
     const [to, other] = [freshAddress(), freshAddress()];
     const paying = chain.faults!.payThenLose({ coin: 'USDT', to, amount: '3' });
     const others = Promise.all(
@@ -322,7 +322,7 @@ describe('a reorganisation', () => {
   });
 });
 
-describe('over a restart', () => {
+describe('after a restart', () => {
   const open: SandboxChains[] = [];
   const start = async (): Promise<SandboxChains> => {
     const sandbox = await startSandboxChains({ dataDir, log: silentLog, starters: { bsc: EVM_STARTERS.bsc! } });
@@ -376,7 +376,7 @@ describe('over a restart', () => {
     expect((await after.pay('bsc', { coin: 'USDT', to: freshAddress(), amount: '1' })).txHash).toMatch(/^0x/);
   });
 
-  it('payers of another data directory are others, and their key file is private', async () => {
+  it('payers of another data directory differ, and their key file is private', async () => {
     const one = loadPayerKeys(join(dataDir, 'one.key'));
     expect(loadPayerKeys(join(dataDir, 'one.key'))('x')).toEqual(one('x'));
     expect(loadPayerKeys(join(dataDir, 'two.key'))('x')).not.toEqual(one('x'));
@@ -430,7 +430,7 @@ describe('a node', () => {
   });
 });
 
-describe('what cannot be had', () => {
+describe('what is not available', () => {
   it('is named with its reason and leaves the other networks alone', async () => {
     const sandbox = await startSandboxChains({
       dataDir,
@@ -465,7 +465,7 @@ describe('what cannot be had', () => {
   });
 });
 
-describe('the process that started it all', () => {
+describe('the process that started the chains', () => {
   /** Starts chains and signer as the service does: the secrets leave the environment first. */
   const PARENT = `
     const at = (path) => import(new URL(path, ${JSON.stringify(new URL('../../src/', import.meta.url).href)}).href);
@@ -505,7 +505,7 @@ describe('the process that started it all', () => {
     await allGone(pids);
   });
 
-  it('takes every other process with it when it is killed', async () => {
+  it('takes all other processes down with it when it is killed', async () => {
     await startParent();
     expect(nodesOf(pids)).toHaveLength(2);
     expect(pids.filter((pid) => /signer\/main\.ts/.test(commandOf(pid)))).toHaveLength(1);
@@ -513,7 +513,7 @@ describe('the process that started it all', () => {
     expect(await allGone(pids)).toBe(true);
   });
 
-  it('leaves nothing behind when it ends in order', async () => {
+  it('leaves nothing behind when it ends normally', async () => {
     await startParent();
     parent!.kill('SIGTERM');
     await once(parent!, 'exit');

@@ -135,7 +135,7 @@ test.concurrent.each(NETWORKS)(
   },
 );
 
-test('no process asked the event store for what its role may not', () => {
+test('no process requested anything from the event store that its role may not do', () => {
   expect(running).toHaveLength(3);
   for (const node of running) expect(node.output()).not.toMatch(/denies it to the user|Access Denied/);
 });

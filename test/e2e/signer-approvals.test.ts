@@ -103,7 +103,7 @@ describe('an approval of a withdrawal', () => {
     for (const change of others) expect(await isAgreed(signer, change)).toBe(false);
   });
 
-  it('names in its text all that is agreed to', async () => {
+  it('names everything that is approved in its text', async () => {
     const { text, number } = await termsFor(await startSigner(), moving());
     const until = /^valid until: (.*)$/m.exec(text)![1]!;
     expect(text).toBe(
@@ -254,7 +254,7 @@ describe.each(['P-256', 'Ed25519'] as const)('a passkey on %s', (algorithm) => {
     expect(await isAgreed(signer)).toBe(true);
   });
 
-  it('of another person, or one that nobody enrolled, approves nothing', async () => {
+  it('of another person, or one that was not enrolled, approves nothing', async () => {
     const [ada, ben, thief] = ['ada', 'ben', 'ada'].map((name) => passkey(name, algorithm));
     const signer = await startSigner({ approvers: [ada!.key, ben!.key, approverKey('cleo')] });
     for (const foreign of [ben!, thief!]) {
@@ -265,7 +265,7 @@ describe.each(['P-256', 'Ed25519'] as const)('a passkey on %s', (algorithm) => {
   });
 });
 
-describe('going on after a stop', () => {
+describe('resuming after a stop', () => {
   const resume: ApprovalAct = { kind: 'resume', mode: 'test', anew: [], proposedBy: 'olga' };
 
   it('is for two; stopping is for anyone', async () => {
@@ -316,7 +316,7 @@ describe('an outflow that nobody ordered', () => {
     },
   });
 
-  it('stops its network at the signer until two explained it, also after a restart, and is not brought up again', async () => {
+  it('stops its network at the signer until two approvers acknowledged it, also after a restart, and is not reported again', async () => {
     const journalDirectory = mkdtempSync(join(directory, 'journal-'));
     const signer = await startSigner({ journalDirectory });
     for (const name of ['ada', 'ben']) await approveAt(signer, moving(), name);
@@ -345,7 +345,7 @@ describe('a change of what may be paid', () => {
   const act: ApprovalAct = { kind: 'limits', mode: 'test', proposedBy: 'olga' };
   const wide = { USDT: { ...OUTWARD, perTransaction: '5000', perDay: '5000' } };
 
-  it('that allows more waits for two approvers, that allows less holds at once', async () => {
+  it('that allows more waits for two approvers; one that allows less applies at once', async () => {
     const journalDirectory = mkdtempSync(join(directory, 'journal-'));
     const restarted = async (change: Partial<PayoutRules>): Promise<SignerProcess> => {
       await Promise.all(running.splice(0).map((signer) => signer.close()));
@@ -379,7 +379,7 @@ describe('a change of what may be paid', () => {
   });
 });
 
-describe('the address that a merchant is settled with', () => {
+describe('the settlement address of a merchant', () => {
   const [merchantId] = ['mer_a'] as unknown as [MerchantId];
   const to = (address: string): ApprovalAct => ({
     ...{

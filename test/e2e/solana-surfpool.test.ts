@@ -58,7 +58,7 @@ const chainOf = (sandbox: SolanaSandbox): AccountChain & AddressHistory =>
   });
 
 describe('without Surfpool for the platform', () => {
-  it('Solana is reported unavailable and nothing stands in for it', async () => {
+  it('Solana is reported unavailable and nothing replaces it', async () => {
     expect(findSurfpoolAddon('win32', 'x64')).toBeNull();
     expect(findSurfpoolAddon('linux', 'arm64')).toBeNull();
     expect(await startSurfpool({ directory: folder(), addonPath: null })).toMatchObject({
@@ -108,7 +108,7 @@ describe.skipIf(findSurfpoolAddon() === null)('the Solana sandbox', () => {
     for (const held of units) expect(held).toBeGreaterThanOrEqual(1_000_000_000_000n);
   });
 
-  it('tells which owners were ever paid', async () => {
+  it('knows which owners were ever paid', async () => {
     const [paid, unused] = [Keypair.generate(), Keypair.generate()].map(({ publicKey }) => publicKey.toBase58()) as [
       string,
       string,
@@ -217,7 +217,7 @@ describe.skipIf(findSurfpoolAddon() === null)('the Solana sandbox', () => {
       for (const index of [0, 1, 2, 3]) expect(await chain.transferAt(failed.txHash, index)).toBeNull();
     });
 
-    it('the time vouched for follows the chain, and the evidence follows finality', async () => {
+    it('the confirmed read time follows the chain, and the evidence follows finality', async () => {
       const before = watcher.scannedToSec()!;
       await until('time moves', () => watcher.scannedToSec()! > before + 1);
       expect(Math.abs(watcher.scannedToSec()! - Date.now() / 1000)).toBeLessThan(60);
@@ -317,7 +317,7 @@ describe.skipIf(findSurfpoolAddon() === null)('the Solana sandbox', () => {
       expect((await ask()).map(({ signature }) => signature)).toEqual([txHash]);
     });
 
-    it('takes batches apart, and forwards notifications', async () => {
+    it('splits batches and forwards notifications', async () => {
       const batch = [
         { jsonrpc: '2.0', id: 1, method: 'getHealth' },
         { jsonrpc: '2.0', id: 2, method: 'getGenesisHash' },

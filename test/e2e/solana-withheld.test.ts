@@ -26,7 +26,7 @@ const knowingNothing: Fault = async (call, forward) => {
 };
 
 describe.skipIf(findSurfpoolAddon() === null)(
-  'a Solana provider that answers nothing about transactions',
+  'a Solana provider that returns nothing about transactions',
   { timeout: 120_000 },
   () => {
     const directory = mkdtempSync(join(tmpdir(), 'quittance-withheld-'));
@@ -99,7 +99,7 @@ describe.skipIf(findSurfpoolAddon() === null)(
       status,
     });
 
-    it('takes no payment away before finality, around it, or across a restart, and the payment is final once it speaks again', async () => {
+    it('reverts no payment before finality, around it, or across a restart, and the payment is final once it responds again', async () => {
       await restart();
       await sandbox.pay({ coin: 'USDC', to: owner, amount: '7.5' });
       await until('seen', () => deposits.facts.length === 1);
@@ -118,7 +118,7 @@ describe.skipIf(findSurfpoolAddon() === null)(
       expect(reverted()).toEqual([]);
     });
 
-    it('takes nothing away that was final, either', async () => {
+    it('does not revert final payments either', async () => {
       proxy.play(knowingNothing);
       await restart([pendingAs('final')]);
       await until('doubted', () => anomalies.includes('withheld'));

@@ -71,7 +71,7 @@ async function evmOwner(network: string): Promise<string> {
   return address;
 }
 
-describe('native coin that was brought to a treasury', () => {
+describe('native coin that arrived at a treasury', () => {
   it.each(['ethereum', 'bsc'])(
     'is booked with its transaction on %s, each once, also while its block is not final',
     async (network) => {
@@ -126,7 +126,7 @@ describe('native coin that was brought to a treasury', () => {
   });
 });
 
-describe('coins that were brought to the treasury on TRON', () => {
+describe('coins that arrived at the treasury on TRON', () => {
   it('are booked with their transaction, also where a contract sent them', async () => {
     const payer = await tronPayer({ facts: service.facts, dataDir: join(directory, 'data') });
     await admin('treasury.reconcile', { network: 'tron' });

@@ -196,7 +196,7 @@ describe('native coin that somebody sent to a collection address', () => {
     },
   );
 
-  it('is told field by field why it cannot go back', async () => {
+  it('is refused with the field at fault if it cannot be returned', async () => {
     const terms = { network: 'ethereum', tx: `0x${'1'.repeat(64)}`, address: COLD, operator: 'ada', reason: 'a drill' };
     await expect(admin('treasury.return', { ...terms, tx: 'what' })).rejects.toThrow(
       'tx is not a transaction of ethereum',

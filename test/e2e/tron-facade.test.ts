@@ -115,7 +115,7 @@ describe('the TRON sandbox, block by block', () => {
     expect(await chain.blockAt(head.number + 1)).toBeNull();
   });
 
-  it('takes a transfer that tronweb built with the help of the node', async () => {
+  it('accepts a transfer that tronweb built with the help of the node', async () => {
     const signed = await transfer('1000000');
     expect(await post(sandbox, '/wallet/broadcasttransaction', signed)).toEqual({ result: true, txid: signed['txID'] });
     sandbox.mine(1);
@@ -159,7 +159,7 @@ describe('the TRON sandbox, block by block', () => {
     expect(await chain.transferAt(String(signed['txID']), 0)).toBeNull();
   });
 
-  it('tells two transfers of one transaction apart', async () => {
+  it('distinguishes two transfers of one transaction', async () => {
     const usdt = sandbox.settings.tokens[0]!.address;
     const call = async (
       contract: string,
@@ -305,7 +305,7 @@ describe('the TRON sandbox, block by block', () => {
     expect(await balance()).toBe(before);
   });
 
-  it('refuses to pay what the token cannot express', async () => {
+  it('refuses amounts that the token cannot express', async () => {
     await expect(sandbox.pay({ coin: 'USDT', to: TO, amount: '0.0000001' })).rejects.toThrow(/decimals/);
   });
 });

@@ -87,7 +87,7 @@ describe('a delivery', () => {
     );
   });
 
-  it('uses the prefix that the service is set to', async () => {
+  it('uses the configured prefix', async () => {
     const { world, hook } = await delivering(answer(200), { process: { headerPrefix: 'X-Quittance-' } });
     await settled(world, await world.cancelled(1));
     expect(hook.received[0]!.rawHeaders.map(([name]) => name).filter((name) => name.startsWith('X-'))).toEqual([
@@ -99,7 +99,7 @@ describe('a delivery', () => {
     ]);
   });
 
-  it('records each attempt with when, where, how long and what came back', async () => {
+  it('records each attempt with time, target, duration and response', async () => {
     const { world } = await delivering(inTurn(answer(503, 'busy', { 'Retry-After': '0' }), answer(200)));
     const id = await world.cancelled(1);
     await settled(world, id);
@@ -168,7 +168,7 @@ describe('a delivery', () => {
     expect(hook.received).toHaveLength(1);
   });
 
-  it('W3: with a body that never ends is over, and says so', async () => {
+  it('W3: with an endless response body ends and is marked so', async () => {
     const { world, hook } = await delivering(write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf'), {
       http: { timeoutMs: 500 },
     });
@@ -182,7 +182,7 @@ describe('a delivery', () => {
     expect(hook.received).toHaveLength(1);
   });
 
-  it('W20: that took too long is repeated, and the receiver sees the same id twice', async () => {
+  it('W20: that took too long is retried, and the receiver sees the same id twice', async () => {
     const late: Behaviour = (request, socket) =>
       setTimeout(() => socket.writable && answer(200)(request, socket, 1), 1_500);
     const { world, hook } = await delivering(inTurn(late, answer(200)), { http: { timeoutMs: 700 } });
@@ -262,7 +262,7 @@ describe('isolation', () => {
     expect(world.process.stats.inFlight).toBe(5);
   });
 
-  it('W23: 10,000 events for an endpoint that hangs hold up none of 99 others, and memory stays bounded', async () => {
+  it('W23: 10,000 events for a hanging endpoint delay none of 99 others, and memory stays bounded', async () => {
     let hung = 0;
     const sender = new ScriptedSender(systemTimers, (sent) => {
       if (sent.merchantId !== merchantId(0)) return { status: 200 };
@@ -291,7 +291,7 @@ describe('isolation', () => {
     expect(world.process.stats.overflowing).toBe(1);
   });
 
-  it('lets endpoints take turns: a long queue does not go before a short one', async () => {
+  it('lets endpoints take turns: a long queue does not delay a short one', async () => {
     const sender = new ScriptedSender(systemTimers);
     const world = await open({ sender, process: { limits: { inFlight: 1, inFlightPerMerchant: 1 } } });
     for (const merchant of [1, 2, 3])

@@ -48,13 +48,13 @@ const post = (through: HttpWebhookSender, url: string, merchant = 1): Promise<We
 const text = (got: WebhookAnswer): string => Buffer.from(got.body).toString('latin1');
 
 describe('a slow receiver', () => {
-  it('W1: that accepts and never answers is cut at the deadline, and its connection is closed', async () => {
+  it('W1: that accepts and never responds is cut off at the deadline, and its connection is closed', async () => {
     const hook = await receiver(silent);
     expect(await post(sender(), hook.url)).toMatchObject({ status: null, fault: 'timeout', incomplete: false });
     await until('the connection to close', () => hook.openSockets === 0);
   });
 
-  it('W2: that sends its head a byte at a time is cut at the deadline', async () => {
+  it('W2: that sends its head a byte at a time is cut off at the deadline', async () => {
     const head = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Long: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa';
     const hook = await receiver((_, socket) => {
       let sent = 0;
@@ -64,7 +64,7 @@ describe('a slow receiver', () => {
     await until('the connection to close', () => hook.openSockets === 0);
   });
 
-  it('W3: that answers 200 and drips its body has taken the delivery, flagged as incomplete', async () => {
+  it('W3: that returns 200 and drips its body counts as delivered, flagged as incomplete', async () => {
     const hook = await receiver((_, socket) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 10000\r\n\r\n');
       hook.every(50, () => void (socket.writable && socket.write('x')));
@@ -75,15 +75,15 @@ describe('a slow receiver', () => {
     await until('the connection to close', () => hook.openSockets === 0);
   });
 
-  it('that accepts TCP and never speaks TLS is cut at the deadline', async () => {
+  it('that accepts TCP and never speaks TLS is cut off at the deadline', async () => {
     const hook = await receiver(silent);
     expect(await post(sender(), `https://127.0.0.1:${hook.port}/`)).toMatchObject({ status: null, fault: 'timeout' });
     await until('the connection to close', () => hook.openSockets === 0);
   });
 });
 
-describe('a receiver that says too much', () => {
-  it('W4: an endless body is cut after 64 KB, of which 4 KB are kept', async () => {
+describe('a receiver that sends too much', () => {
+  it('W4: an endless body is cut off after 64 KB, of which 4 KB are kept', async () => {
     const chunk = Buffer.alloc(16 * 1024, 'y');
     let written = 0;
     const hook = await receiver((_, socket) => {
@@ -135,7 +135,7 @@ describe('a receiver that says too much', () => {
     expect((await post(through, hook.url)).status).toBe(200);
   });
 
-  it('W7: a header of 1 MB is an invalid answer', async () => {
+  it('W7: a header of 1 MB is an invalid response', async () => {
     const hook = await receiver(
       write(`HTTP/1.1 200 OK\r\nX-Big: ${'a'.repeat(1024 * 1024)}\r\nContent-Length: 0\r\n\r\n`),
     );
@@ -146,12 +146,12 @@ describe('a receiver that says too much', () => {
     ['NUL in a header', 'HTTP/1.1 200 OK\r\nX-Bad: a\0b\r\nContent-Length: 0\r\n\r\n'],
     ['a bare CR in a header', 'HTTP/1.1 200 OK\r\nX-Bad: a\rb\r\nContent-Length: 0\r\n\r\n'],
     ['a header without a colon', 'HTTP/1.1 200 OK\r\nnonsense\r\n\r\n'],
-  ])('W7: %s is an invalid answer', async (_, bytes) => {
+  ])('W7: %s is an invalid response', async (_, bytes) => {
     const hook = await receiver(write(bytes));
     expect(await post(sender(), hook.url)).toMatchObject({ status: null, fault: 'invalid_response' });
   });
 
-  it('W7: a body that is not UTF-8 is kept as it came', async () => {
+  it('W7: a body that is not UTF-8 is kept as received', async () => {
     const bytes = Buffer.from([0xff, 0x00, 0xc3, 0x28, 0x0d, 0x0a, 0x1b]);
     const hook = await receiver((_, socket) => {
       socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${bytes.length}\r\n\r\n`);
@@ -292,7 +292,7 @@ describe('W13: TLS', () => {
     expect(hook.received).toHaveLength(0);
   });
 
-  it('is verified whatever the environment says', async () => {
+  it('is verified whatever the environment variables say', async () => {
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
     cleanups.push(async () => void vi.unstubAllEnvs());
     const hook = await receiver(answer(200), { tls: selfSigned({ name: 'hook', hosts: ['127.0.0.1'] }) });
@@ -319,7 +319,7 @@ describe('W13: TLS', () => {
     expect(hook.received).toHaveLength(0);
   });
 
-  it('is verified anew on every connection', async () => {
+  it('is verified again on every connection', async () => {
     const hook = await receiver(
       (_, socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'),
       { tls: good },
@@ -404,7 +404,7 @@ describe('a forbidden address', () => {
     expect(hook.connections).toBe(0);
   });
 
-  it('W15: a name that turns bad between two look-ups is looked up once per connection', async () => {
+  it('W15: a name whose address turns bad between two look-ups is resolved once per connection', async () => {
     const hook = await receiver();
     let asked = 0;
     // The first answer is public but leads nowhere; whoever asked again would be led inside.
@@ -482,7 +482,7 @@ describe('a connection', () => {
     }
   });
 
-  it('that the receiver ends after every answer without saying so fails one delivery, not every other one', async () => {
+  it('that the receiver closes after every response without announcing it fails one delivery, not every other one', async () => {
     const ending = new WeakSet<object>();
     const hook = await receiver((_, socket) => {
       if (ending.has(socket)) return;
@@ -496,7 +496,7 @@ describe('a connection', () => {
     expect(failures).toBeLessThanOrEqual(1);
   });
 
-  it('that speaks unasked is ended, and what it said answers nothing', async () => {
+  it('that sends unsolicited data is closed, and the data counts as no response', async () => {
     const hook = await receiver((_, socket) => {
       socket.write('HTTP/1.1 200 OK\r\nKeep-Alive: timeout=60\r\nContent-Length: 0\r\n\r\n', () =>
         hook.later(20, () => socket.write('HTTP/1.1 500 Smuggled\r\nContent-Length: 0\r\n\r\n')),
@@ -520,7 +520,7 @@ describe('a connection', () => {
     expect(hook.connections).toBe(2);
   });
 
-  it('that leads to where the endpoint was is of no use any more', async () => {
+  it("to the endpoint's former address is not used any more", async () => {
     const [before, after] = [await receiver(), await receiver()];
     const through = sender();
     await post(through, before.url);

@@ -32,7 +32,7 @@ const answerTo = async (bytes: string): Promise<WebhookAnswer> =>
 const withFields = (fields: string, body = ''): string => `HTTP/1.1 200 OK\r\n${fields}\r\n${body}`;
 const chunked = (body: string): string => withFields('Transfer-Encoding: chunked\r\n', body);
 
-describe('an answer', () => {
+describe('a response', () => {
   it.each([
     ['with blanks before a length', withFields('Content-Length: \t 2\r\n', 'ok')],
     ['in chunks', chunked('1\r\no\r\n1\r\nk\r\n0\r\n\r\n')],
@@ -90,7 +90,7 @@ describe('an answer', () => {
     expect(got.durationMs).toBeLessThan(4_000);
   });
 
-  it('with a status below 100 is a fault', async () => {
+  it('with a status below 100 is invalid', async () => {
     expect((await answerTo('HTTP/1.1 099 OK\r\n\r\n')).fault).not.toBeNull();
   });
 
@@ -107,7 +107,7 @@ describe('an answer', () => {
     ['chunks of one byte without end', '1\r\na\r\n'.repeat(200_000)],
     ['a trailer without end', `0\r\n${'A: b\r\n'.repeat(200_000)}`],
     ['a trailer that is no header', '0\r\nnonsense\r\n\r\n'],
-  ])('with %s is cut at once, and its status counts', async (_, body) => {
+  ])('with %s is cut off at once, and its status counts', async (_, body) => {
     const hook = await receiver(write(chunked(body)));
     const got = await post(sender(), hook.url);
     expect(got).toMatchObject({ status: 200, fault: null, incomplete: true });
@@ -128,12 +128,12 @@ describe('an answer', () => {
   });
 });
 
-describe('the connection after an answer', () => {
+describe('the connection after a response', () => {
   it.each([
     ['is closed by the receiver', 'Connection: close\r\n'],
     ['is closed by the receiver among other things', 'Connection: x, Close\r\n'],
     ['is kept by the receiver for a moment only', 'Keep-Alive: timeout=2\r\n'],
-  ])('that %s carries no other', async (_, fields) => {
+  ])('that %s is not reused', async (_, fields) => {
     const hook = await receiver(write(withFields(`${fields}Content-Length: 0\r\n`)));
     const through = sender();
     for (let round = 0; round < 2; round++) expect((await post(through, hook.url)).status).toBe(200);

@@ -45,7 +45,7 @@ const final: SessionEvent = {
 };
 
 describe('an endpoint', () => {
-  it('is told outcomes alone unless it asks for more', async () => {
+  it('receives only outcomes unless it subscribes to more', async () => {
     const { world: opened, types } = await world([]);
     await opened.process.start();
     await opened.tell(id, created, expired, seen, final);
@@ -55,7 +55,7 @@ describe('an endpoint', () => {
     expect(opened.alarms).toEqual([]);
   });
 
-  it('is told late money in its turn, under the id that was given when it was decided', async () => {
+  it('receives late money in its turn, under the id assigned with the event', async () => {
     const { world: opened, hook, types } = await world(['payment.late']);
     await opened.process.start();
     const given = await opened.tell(id, created, expired, seen, final);
@@ -72,7 +72,7 @@ describe('an endpoint', () => {
     expect(await steps()).toEqual(['DeliveryScheduled', 'DeliveryAttempted', 'DeliverySucceeded']);
   });
 
-  it('is told once, with the same bytes, although the process was away in between', async () => {
+  it('is notified once, with the same bytes, although the process was down in between', async () => {
     const { world: opened, hook, types } = await world(['payment.late']);
     await opened.tell(id, created, expired, seen, final);
     await opened.process.start();
@@ -99,7 +99,7 @@ describe('a further endpoint', () => {
     return { opened, hook, types, other, otherTypes: () => other.received.map((got) => bodyOf(got).type) };
   }
 
-  it('is told what it asks for, under the same ids, each in a delivery of its own', async () => {
+  it('receives what it subscribes to, under the same ids, each in a delivery of its own', async () => {
     const { opened, hook, other, types, otherTypes } = await two({
       types: new Set(['payment.expired', 'payment.late']),
     });
@@ -116,7 +116,7 @@ describe('a further endpoint', () => {
     expect((await opened.history(outcome!)).length).toBe(3);
   });
 
-  it('is told the details that it asks for, and the default one is told as ever', async () => {
+  it('receives the fields that it asks for, and the default one receives the same as ever', async () => {
     const { opened, hook, other, otherTypes, types } = await two({
       fields: ['received', 'due', 'excess', 'network', 'tx_hash', 'failure_reason'],
     });

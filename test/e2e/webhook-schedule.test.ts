@@ -54,7 +54,7 @@ const gapsSec = (times: readonly number[]): number[] =>
   times.slice(1).map((time, index) => (time - times[index]!) / SECOND);
 
 describe('the quick retries', () => {
-  it('W11: come 1, 2, 4, 8 and 16 s after each failure, five times and never again, with the same id and bytes', async () => {
+  it('W11: follow 1, 2, 4, 8 and 16 s after each failure, five times and never again, with the same id and bytes', async () => {
     const { world, sender, pass } = await setting();
     sender.answer = () => ({ status: 500 });
     const id = await world.cancelled(1);
@@ -95,7 +95,7 @@ describe('the quick retries', () => {
     });
   });
 
-  it('sign each attempt afresh, at its own time', async () => {
+  it('sign each attempt again, at its own time', async () => {
     const { world, sender, pass } = await setting();
     sender.answer = (_, count) => ({ status: count < 3 ? 500 : 200 });
     await world.cancelled(1);
@@ -163,7 +163,7 @@ describe('order', () => {
     });
   });
 
-  it('of first attempts is kept when the process ended between the schedules of one session', async () => {
+  it('of first attempts is kept if the process ends while it schedules the deliveries of one session', async () => {
     let schedules = 0;
     let isAway = true;
     const oneOnly = (types: string[]): void => {
@@ -186,7 +186,7 @@ describe('order', () => {
     expect(sender.sent.map((sent) => sent.id)).toEqual([expired, paid]);
   });
 
-  it('of first attempts is kept when the store fails to say how a delivery stands', async () => {
+  it('of first attempts is kept if the store cannot say what state a delivery has', async () => {
     let failures = 0;
     const forgetful = (store: EventStore): EventStore =>
       new Proxy(store, {
@@ -249,7 +249,7 @@ describe('order', () => {
     expect(sender.of(expired!)).toHaveLength(1);
   });
 
-  it('survives a backlog larger than memory holds', async () => {
+  it('survives a backlog larger than memory can hold', async () => {
     const { world, sender, pass } = await setting({
       process: { limits: { windowPerMerchant: 4, jobs: 8, crowdedWindow: 2 } },
     });
@@ -274,7 +274,7 @@ describe('order', () => {
 });
 
 describe('an endpoint', () => {
-  it('W26: that was removed is not called any more; what is left waits, and in the end the delivery shows why', async () => {
+  it('W26: that was removed is no longer called; what is left waits, and in the end the delivery shows why', async () => {
     const { world, sender, pass } = await setting();
     sender.answer = () => ({ status: 500 });
     const id = await world.cancelled(1);
@@ -308,7 +308,7 @@ describe('an endpoint', () => {
     }
   });
 
-  it('whose new secret is issued but not active signs with both, until the new one takes over by itself', async () => {
+  it('whose new secret is issued but not active signs with both, until the new one takes over automatically', async () => {
     const { world, sender, timers, pass } = await setting();
     const activatesAtSec = Math.floor(timers.nowMs() / SECOND) + 24 * 3600;
     world.directory.change(merchantId(1), {
@@ -334,7 +334,7 @@ describe('an endpoint', () => {
     expect(headerOf(sender.sent[1]!, 'X-Service-Signature-Next')).toBeUndefined();
   });
 
-  it('of a merchant without one is waited for: what happened meanwhile goes out in order once it is set, at a gentle pace', async () => {
+  it('of a merchant without one is waited for: events meanwhile are sent in order once it is set, at a limited pace', async () => {
     const { world, sender, pass } = await setting();
     const ids: string[] = [];
     for (let session = 1; session <= 30; session += 1) ids.push(await world.cancelled(session, 2));
@@ -360,7 +360,7 @@ describe('an endpoint', () => {
     expect(sender.sent.map((sent) => headerOf(sent, 'X-Service-Event-ID'))).toEqual([id]);
   });
 
-  it('of a merchant without one is not waited for longer than stated, and the delivery can be sent again', async () => {
+  it('of a merchant without one is not waited for longer than documented, and the delivery can be sent again', async () => {
     const { world, sender, pass } = await setting();
     const old = await world.cancelled(1, 2);
     await pass(6 * DAY);
@@ -379,7 +379,7 @@ describe('an endpoint', () => {
     expect((await world.history(old)).at(-1)).toMatchObject({ type: 'DeliverySucceeded' });
   });
 
-  it('of a merchant without one is waited for by so many deliveries as stated, the newest', async () => {
+  it('of a merchant without one is waited for by as many deliveries as documented, the newest', async () => {
     const { world, pass } = await setting({ process: { waiting: { forMs: DAY, perMerchant: 3 } } });
     const ids: NotificationId[] = [];
     for (let session = 1; session <= 5; session += 1) ids.push(await world.cancelled(session, 2));
@@ -394,7 +394,7 @@ describe('an endpoint', () => {
     ]);
   });
 
-  it('that answers 410 three times in a row is suspended, and its events wait for it', async () => {
+  it('that returns 410 three times in a row is suspended, and its events wait for it', async () => {
     const { world, sender, pass } = await setting();
     sender.answer = () => ({ status: 410 });
     for (let session = 1; session <= 3; session++) {
@@ -412,7 +412,7 @@ describe('an endpoint', () => {
     expect(sender.of(waiting)).toHaveLength(1);
   });
 
-  it('that answers 410 twice, then anything else, goes on', async () => {
+  it('that returns 410 twice, then anything else, continues', async () => {
     const { world, sender, pass } = await setting();
     sender.answer = (_, count) => ({ status: count === 3 ? 404 : 410 });
     for (let session = 1; session <= 5; session++) {
@@ -434,7 +434,7 @@ describe('an endpoint', () => {
     expect(world.directory.endpointOf(merchantId(1))?.suspended).toBe(false);
   });
 
-  it('that only failed for five days is suspended, not a day earlier', async () => {
+  it('that has only failed for five days is suspended, not a day earlier', async () => {
     const { world, sender, pass } = await setting();
     sender.answer = () => ({ status: 500 });
     for (let day = 0; day < 5; day++) {
@@ -448,7 +448,7 @@ describe('an endpoint', () => {
     expect(world.alarms).toContainEqual(expect.objectContaining({ kind: 'suspended', reason: 'only_failures' }));
   });
 
-  it('remembers over restarts since when an endpoint fails', async () => {
+  it('remembers across restarts since when an endpoint has been failing', async () => {
     const { world, sender, timers, pass } = await setting();
     sender.answer = () => ({ status: 500 });
     for (let day = 0; day < 3; day++) {
@@ -465,7 +465,7 @@ describe('an endpoint', () => {
     expect(world.directory.endpointOf(merchantId(1))?.suspended).toBe(true);
   });
 
-  it('that was resumed is not suspended again for what was before', async () => {
+  it('that was resumed is not suspended again for earlier failures', async () => {
     const { world, sender, pass } = await setting();
     sender.answer = () => ({ status: 500 });
     for (let day = 0; day <= 5; day++) {
@@ -495,7 +495,7 @@ describe('an endpoint', () => {
 });
 
 describe('a drain', () => {
-  it('keeps its pace over a restart', async () => {
+  it('keeps its pace across a restart', async () => {
     const { world, sender, timers, pass } = await setting();
     world.directory.change(merchantId(1), { suspended: true });
     const ids: NotificationId[] = [];
@@ -533,7 +533,7 @@ describe('a drain', () => {
 });
 
 describe('durable redelivery', () => {
-  it('W24: brings every event of a day-long outage, at a limited pace', async () => {
+  it('W24: delivers every event of a day-long outage, at a limited pace', async () => {
     const { world, sender, timers, pass } = await setting({
       process: { schedule: { ...RETRY_SCHEDULE, jitterShare: 0 } },
     });
@@ -572,7 +572,7 @@ describe('durable redelivery', () => {
     expect(gapsSec(sender.sent.map((sent) => sent.atMs))[5]).toBeGreaterThanOrEqual(300);
   });
 
-  it('stands back while the endpoint is suspended, and goes on afterwards', async () => {
+  it('pauses while the endpoint is suspended, and continues afterwards', async () => {
     const { world, sender, pass } = await setting();
     world.directory.change(merchantId(1), { durableRedelivery: true });
     sender.answer = () => ({ status: 500 });
@@ -676,7 +676,7 @@ function watched(hooks: { before?: (types: string[]) => void; after?: (types: st
     });
 }
 
-describe('writing down', () => {
+describe('recording', () => {
   it('a new event and a quick answer takes one append', async () => {
     const appends: string[][] = [];
     const { world, pass } = await setting({ store: watched({ after: (types) => appends.push(types) }) });
@@ -735,7 +735,7 @@ describe('writing down', () => {
     ]);
   });
 
-  it('takes up a backlog larger than memory that was there before the first start', async () => {
+  it('processes a backlog larger than memory from before the first start', async () => {
     const timers = new VirtualTimers();
     const sender = new ScriptedSender(timers);
     const world = await WebhookWorld.open({
@@ -761,7 +761,7 @@ describe('writing down', () => {
 });
 
 describe('an event that cannot be read', () => {
-  it('is told when a later build can read it', async () => {
+  it('is delivered once a later build can read it', async () => {
     const { world, sender, timers, pass } = await setting();
     const session = sessionId(1);
     const created: SessionEvent = {
@@ -791,7 +791,7 @@ describe('an event that cannot be read', () => {
     expect(await other.readModel.scan('webhook-parked', { limit: 10 })).toEqual([]);
   });
 
-  it('is set aside with an alarm, and others are told', async () => {
+  it('is skipped with an alarm, and the others are delivered', async () => {
     const { world, sender, pass } = await setting();
     const orphan: SessionEvent = {
       type: 'SessionCancelled',

@@ -118,7 +118,7 @@ describe('a further endpoint', () => {
 });
 
 describe('the list of deliveries', () => {
-  it('shows where each stands, newest first, to its merchant alone', async () => {
+  it('shows the state of each, newest first, to its merchant only', async () => {
     const { world, sender, webhooks, pass } = await setting();
     sender.answer = (_, count) => ({ status: count === 2 ? 404 : 200 });
     const ids: NotificationId[] = [];
@@ -189,7 +189,7 @@ describe('the list of deliveries', () => {
 });
 
 describe('one delivery', () => {
-  it('shows every attempt and what was answered, in the form of its schema', async () => {
+  it('shows every attempt and its response, in the form of its schema', async () => {
     const { world, sender, webhooks, pass } = await setting();
     sender.answer = (_, count) => ({
       status: count === 1 ? 500 : 200,
@@ -209,7 +209,7 @@ describe('one delivery', () => {
     expect(view.body).toBe(sender.sent[0]!.body);
   });
 
-  it('W28, W7: makes answers inert, whatever bytes they hold', async () => {
+  it('W28, W7: makes responses inert, whatever bytes they contain', async () => {
     const { world, sender, webhooks, pass } = await setting();
     const hostile = Buffer.concat([
       Buffer.from('<script>alert(1)</script>\u001b[2J\u009b31m\u202eevil\u0000\r\n\ufeff'),
@@ -259,7 +259,7 @@ describe('sending again', () => {
     });
   });
 
-  it('of a time range takes what was not delivered, in order, or everything when asked', async () => {
+  it('of a time range covers what was not delivered, in order, or everything on request', async () => {
     const { world, sender, webhooks, timers, pass } = await setting();
     sender.answer = (_, count) => ({ status: count % 3 === 0 ? 200 : 404 });
     const ids: NotificationId[] = [];
@@ -380,7 +380,7 @@ describe('the feed with filters', () => {
 });
 
 describe('the use case', () => {
-  it('is what the routes expect', () => {
+  it('matches what the routes expect', () => {
     const executor = (webhooks: MerchantWebhooks): WebhookApi => webhooks;
     expect(webhookRoutes(executor({} as MerchantWebhooks)).length).toBeGreaterThan(0);
   });

@@ -269,7 +269,7 @@ async function checkCost(office: BooksOffice, journal: readonly Row[]): Promise<
 }
 
 describe('files for other software', () => {
-  it('say what the journal says and keep to the rules of their makers, whatever happened', async () => {
+  it('agree with the journal and follow the rules of their format, whatever happened', async () => {
     await fc.assert(
       fc.asyncProperty(
         steps,

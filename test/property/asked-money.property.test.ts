@@ -93,8 +93,8 @@ const confirmations = ({ context }: SessionState): SessionCommand[] =>
     .filter(({ status }) => status === 'detected')
     .map(({ facts }) => confirm(facts));
 
-describe('what the page asks for', () => {
-  it('makes the session paid when exactly that is sent, on any network, whatever happened before', () => {
+describe('the amount that the page asks for', () => {
+  it('pays the session when exactly that is sent, on any network, whatever happened before', () => {
     let asked = 0;
     let little = 0;
     fc.assert(

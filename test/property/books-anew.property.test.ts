@@ -104,7 +104,7 @@ async function monthOfBusiness(
   return month;
 }
 
-describe.skipIf(!hasPython)('books made anew from events alone', () => {
+describe.skipIf(!hasPython)('books rebuilt from events alone', () => {
   it('are those of the service: every entry, line, day, balance and closed month', async () => {
     const printed: string[] = [];
     await fc.assert(
@@ -125,7 +125,7 @@ describe.skipIf(!hasPython)('books made anew from events alone', () => {
     expect(printed.some((line) => / [1-9]\d* closed months/.test(line))).toBe(true);
   });
 
-  it('tell of one digit in the journal, in a closed month or in the trial balance', async () => {
+  it('detect a single changed digit in the journal, in a closed month or in the trial balance', async () => {
     const drawn = fc.sample(steps, { numRuns: 1, seed: 7 })[0]!;
     const month = await monthOfBusiness(drawn, [2], true);
     expect(await month.verdict()).toMatchObject({ status: 0 });

@@ -242,7 +242,7 @@ function run(
 }
 
 describe('the checkout session, over random histories', () => {
-  it('never proposes what its machine refuses, and a repeated command adds nothing', () => {
+  it('never proposes an event that its machine refuses, and a repeated command adds nothing', () => {
     fc.assert(
       fc.property(fc.oneof(history, refunding), (commands) => {
         let state: SessionState = sessionTable.initial;
@@ -258,7 +258,7 @@ describe('the checkout session, over random histories', () => {
     );
   });
 
-  it('never refunds or reserves more of a deposit than was final when it was asked, and never goes back from paid', () => {
+  it('never refunds or reserves more of a deposit than was final at the request, and never leaves paid', () => {
     fc.assert(
       fc.property(fc.oneof(history, refunding), (commands) => {
         run(commands, (before, after, events) => {
@@ -388,7 +388,7 @@ describe('the checkout session, over random histories', () => {
     expect(reverted).toBeGreaterThan(0);
   });
 
-  it('moves by the compiled table exactly as by XState itself', () => {
+  it('has the same transitions in the compiled table as in XState', () => {
     fc.assert(
       fc.property(fc.oneof(history, refunding), (commands) => {
         const { events } = run(commands);

@@ -68,7 +68,7 @@ describe('the clock', () => {
     );
   });
 
-  it('that steps is in doubt at once, before anything new is heard, and trusted at once when it steps back', () => {
+  it('that jumps is in doubt at once, before any new response, and trusted at once when it jumps back', () => {
     fc.assert(
       fc.property(skew, honest, fc.integer({ min: 0, max: 500_000 }), (ms, servers, laterMs) => {
         const { check, off, hears, pass } = world();
@@ -98,7 +98,7 @@ describe('blocks', () => {
 });
 
 describe('a witness', () => {
-  it('that says nothing for ten minutes counts no more', () => {
+  it('that is silent for ten minutes no longer counts', () => {
     const { check, off, hears, pass } = world();
     hears('server');
     off.ms = WRONG_MS;
@@ -117,7 +117,7 @@ describe('a witness', () => {
     expect(check.verdict()).toMatchObject({ isInDoubt: true, witnesses: [{ source: 'server' }] });
   });
 
-  it('that answers slowly, or without a time, is not heard', () => {
+  it('that responds slowly, or without a time, is ignored', () => {
     const { check } = world();
     check.heard('slow', NOW_MS + 7_200_000, 6_000);
     check.heard('without', NaN, 10);

@@ -114,8 +114,8 @@ async function checkMerchant(office: BooksOffice, mode: Mode, merchant: Merchant
 
 let settledRows = 0;
 
-describe('what the books give out', () => {
-  it('says what the journal says, whatever happened: balances, payments, settlement reports and the orders that settlements paid', async () => {
+describe('documents of the books', () => {
+  it('agree with the journal, whatever happened: balances, payments, settlement reports and the orders that settlements paid', async () => {
     await fc.assert(
       fc.asyncProperty(steps, settlements, (drawn, paidOut) =>
         inOffice(async (office) => {

@@ -232,7 +232,7 @@ async function live(readModel: ReadModel, steps: readonly Step[]): Promise<void>
   }
 }
 
-describe('addresses that were ever given out, whatever happens to processes, look-ups and the filter', () => {
+describe('addresses that were ever assigned, whatever happens to processes, look-ups and the filter', () => {
   const steps = fc.array(step, { minLength: 10, maxLength: 40, size: 'max' });
 
   it('are known by their session, and nobody else is, over maps', { timeout: 120_000 }, async () => {

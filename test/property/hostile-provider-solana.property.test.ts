@@ -211,7 +211,7 @@ async function wrongsOf(steps: readonly Step[], chosen: Setting): Promise<string
   return world.wrong;
 }
 
-describe('a provider of solana that makes things up', () => {
+describe('a provider of solana that invents data', () => {
   it('has nothing counted from the amount on that wants a second source', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 12 }), setting, async (steps, chosen) => {
@@ -231,7 +231,7 @@ describe('a provider of solana that makes things up', () => {
       [{ kind: 'lie', finalIsHead: true, withheld: false }, { kind: 'pay', amount: 5_000n }, { kind: 'fork' }, WAIT],
     ],
   ] satisfies [string, Step[]][])(
-    'would have %s counted where it is believed alone, so the search can find it',
+    'can have %s counted if it is the only provider, so the search can find it',
     async (_, steps) => {
       const alone: Setting = { providers: 2, hostile: 0, isSecondWanted: false };
       expect(await wrongsOf(steps, alone)).not.toEqual([]);

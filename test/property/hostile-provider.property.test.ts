@@ -281,7 +281,7 @@ async function wrongsOf(steps: readonly Step[], chosen: Setting): Promise<string
   return world.wrong;
 }
 
-describe.each(['ethereum', 'tron'] as const)('a provider of %s that makes things up', (network) => {
+describe.each(['ethereum', 'tron'] as const)('a provider of %s that invents data', (network) => {
   it('has nothing counted from the amount on that wants a second source', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 12 }), settingsOn(network), async (steps, chosen) => {
@@ -305,7 +305,7 @@ describe.each(['ethereum', 'tron'] as const)('a provider of %s that makes things
       ],
     ],
   ] satisfies [string, Step[]][])(
-    'would have %s counted where it is believed alone, so the search can find it',
+    'can have %s counted if it is the only provider, so the search can find it',
     async (_, steps) => {
       const alone: Setting = { network, providers: 2, hostile: 0, rule: 'finalized', secondFrom: null };
       expect(await wrongsOf(steps, alone)).not.toEqual([]);

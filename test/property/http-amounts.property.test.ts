@@ -32,7 +32,7 @@ describe('amounts on the wire', () => {
 });
 
 describe('return URLs', () => {
-  it('that are accepted are https to a host without a user, however they were written', () => {
+  it('that are accepted are https to a host without a user name, however they are written', () => {
     const part = fc.constantFrom(
       'https',
       'http',

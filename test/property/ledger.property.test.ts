@@ -192,7 +192,7 @@ describe('the books', () => {
     );
   });
 
-  it('owe a merchant what is due of every paid order whose money is there, also after the chain took it back and brought it again', () => {
+  it('owe a merchant what is due of every paid order whose money is there, also after the chain reverted it and brought it back', () => {
     fc.assert(
       fc.property(history, fc.boolean(), ({ entries, states }, comesBack) => {
         const lived = comesBack ? withComeback({ entries, states }) : entries;
@@ -222,7 +222,7 @@ describe('the books', () => {
     );
   });
 
-  it('never hold less than nothing of an order, nor more than its due, whatever is refunded, taken back, set aside and put back', () => {
+  it('never hold a negative amount of an order or more than its due, whatever is refunded, reverted, set aside and put back', () => {
     fc.assert(
       fc.property(history, fc.boolean(), ({ entries, states }, comesBack) => {
         const books = new MemoryBooks();
@@ -256,7 +256,7 @@ describe('the books', () => {
     );
   });
 
-  it('keep for the operator the service fee of every order while it is paid, taken from its merchant, and none where none is set', () => {
+  it('charge the merchant the service fee of every paid order, and none if none is set', () => {
     fc.assert(
       fc.property(history, fc.boolean(), ({ entries, states }, comesBack) => {
         const lived = comesBack ? withComeback({ entries, states }) : entries;
@@ -281,7 +281,7 @@ describe('the books', () => {
     );
   });
 
-  it('share a service fee between networks to the unit, and never take more of one than the payment brought there', () => {
+  it('split a service fee between networks to the unit, and never take more from one than the payment brought there', () => {
     const amount = fc.bigInt({ min: 0n, max: 20n * 10n ** 18n });
     const parts = fc.tuple(
       amount.map((units) => units - (units % 10n ** 12n)),
@@ -345,7 +345,7 @@ describe('the books', () => {
     );
   });
 
-  it('number entries without gaps, carry each balance from line to line, and take back exactly what a reversal names', () => {
+  it('number entries without gaps, carry each balance from line to line, and reverse exactly what a reversal names', () => {
     fc.assert(
       fc.property(history, ({ entries }) => {
         const books = new MemoryBooks();
@@ -379,7 +379,7 @@ describe('the books', () => {
     );
   });
 
-  it('put every line into one day of each clock, whenever it was recorded, and every address into its account', () => {
+  it('assign every line to one day of each clock, whenever it was recorded, and every address to its account', () => {
     fc.assert(
       fc.property(history, fc.array(fc.nat({ max: 20 }), { minLength: 250, maxLength: 250 }), ({ entries }, gaps) => {
         const books = new MemoryBooks();

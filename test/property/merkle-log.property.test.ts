@@ -56,7 +56,7 @@ describe('the Merkle log', () => {
     );
   });
 
-  it('proves every tree to be the beginning of every later one, and no other tree to be', () => {
+  it('proves that every tree is the beginning of every later one, and no other tree is', () => {
     fc.assert(
       fc.property(sizes, sizes, fc.nat(), (one, other, anyPlace) => {
         const [first, second] = one < other ? [one, other] : [other, one];
@@ -74,7 +74,7 @@ describe('the Merkle log', () => {
     );
   });
 
-  it('refuses sizes that it never had', () => {
+  it('refuses sizes that it has not reached', () => {
     expect(() => logOf(3).rootAt(4)).toThrow(RangeError);
     expect(() => logOf(3).inclusionProof(3, 3)).toThrow(RangeError);
     expect(() => logOf(3).consistencyProof(0, 3)).toThrow(RangeError);

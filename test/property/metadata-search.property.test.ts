@@ -232,7 +232,7 @@ describe('sessions searched for by their metadata', () => {
     expect(JSON.stringify(kept.map(([, rows]) => [...rows]))).not.toMatch(/Ada|customer/);
   });
 
-  it('leave nothing in the look-ups when they are forgotten', async () => {
+  it('leave nothing in the look-ups when they are erased', async () => {
     await world.created(0, CREATED_AT, { ...plain, metadata: { customer: 'Ada', plan: 'pro' } });
     await world.restart();
     const rows = (): number =>
@@ -323,7 +323,7 @@ describe('sessions searched for by their metadata', () => {
     expect(looks).toBe(3);
   });
 
-  it('are told with the last one looked at, whether it has all of the metadata or not', async () => {
+  it('are returned with the last one examined, whether it has all of the metadata or not', async () => {
     for (let index = 0; index < 3; index += 1)
       await world.created(index, CREATED_AT + index, { ...plain, metadata: { shop: 'common' } });
     await world.restart();
@@ -334,7 +334,7 @@ describe('sessions searched for by their metadata', () => {
     });
   });
 
-  it('leave others their turn, and are looked for one after the other for a merchant and beside each other for several', async () => {
+  it('yield to other requests, and run one after another for one merchant and concurrently for several', async () => {
     const looked: string[] = [];
     const lists = listsOver(
       rarely(

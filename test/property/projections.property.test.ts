@@ -138,7 +138,7 @@ const newestFirst = <Type extends { order: number }>(rows: readonly Type[]): Typ
   [...rows].sort((one, other) => other.order - one.order);
 
 describe('the session projection', () => {
-  it('says of every session and refund what the session itself says', async () => {
+  it('shows every session and refund as the session itself does', async () => {
     await fc.assert(
       fc.asyncProperty(ledger, fc.integer({ min: 1, max: 50 }), async ({ entries, states }, maxBatch) => {
         await project(entries, maxBatch, (model) => {
@@ -157,7 +157,7 @@ describe('the session projection', () => {
     );
   });
 
-  it('shows in lists, from rows alone, what the session and its refunds show', async () => {
+  it('shows in lists, from rows alone, the same as the session and its refunds', async () => {
     await fc.assert(
       fc.asyncProperty(ledger, async ({ entries, states }) => {
         await project(entries, 16, async (model) => {
@@ -361,7 +361,7 @@ describe('the session projection', () => {
     );
   });
 
-  it('keeps a deadline for exactly the sessions that can still expire, in the order of time', async () => {
+  it('keeps a deadline for exactly the sessions that can still expire, in order of time', async () => {
     await fc.assert(
       fc.asyncProperty(ledger, async ({ entries, states }) => {
         await project(entries, 8, async (model) => {
@@ -376,7 +376,7 @@ describe('the session projection', () => {
     );
   });
 
-  it('lists under times that never fall, whatever the clocks of the nodes say', async () => {
+  it('lists under times that never decrease, whatever the clocks of the nodes say', async () => {
     await fc.assert(
       fc.asyncProperty(ledger, async ({ entries }) => {
         await project(entries, 8, (model) => {
@@ -412,7 +412,7 @@ describe('a rebuild', () => {
     );
   });
 
-  it('loses and doubles no event, however appends, rebuilds and crashes follow each other', async () => {
+  it('neither loses nor duplicates an event, however appends, rebuilds and crashes follow each other', async () => {
     const turn = fc.oneof(
       fc.record({ kind: fc.constant('append' as const), events: fc.integer({ min: 1, max: 12 }) }),
       fc.record({ kind: fc.constant('rebuild' as const) }),

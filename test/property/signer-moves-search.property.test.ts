@@ -303,7 +303,7 @@ function violationOf({ landed }: ModelChain, worker: Worker): string | null {
 }
 
 describe.each(MODELS)('on %s', (_, model) => {
-  it('no order of withdrawals, settlements, lies and restarts moves more than people agreed to, merchants are owed and caps allow', async () => {
+  it('no sequence of withdrawals, settlements, lies and restarts moves more than approvers agreed to, merchants are owed and caps allow', async () => {
     const moved = { withdrawal: 0, settlement: 0 };
     await fc.assert(
       fc.asyncProperty(fc.array(action, { minLength: 20, maxLength: 50 }), (steps) =>

@@ -244,7 +244,7 @@ function violationOf({ paid, landed }: ModelChain, worker: Worker): string | nul
 const needsApproval = ({ amount }: OutgoingTransaction): boolean => Number(amount) >= Number(LIMITS.approvalFrom);
 
 describe.each(MODELS)('on %s', (network, model) => {
-  it('no order of requests, lies and restarts moves more than deposits and caps allow', async () => {
+  it('no sequence of requests, lies and restarts moves more than deposits and caps allow', async () => {
     let moved = 0;
     let replaced = 0;
     let cancelled = 0;

@@ -59,7 +59,7 @@ describe('a whole installation in virtual time', () => {
     },
   );
 
-  it('lets the signer sign nothing for an attacker who holds the worker', { timeout: ROUNDS_MS }, () => {
+  it('lets the signer sign nothing for an attacker who controls the worker', { timeout: ROUNDS_MS }, () => {
     const focus = ['attack', 'sweep'].flatMap((kind) => ['--focus', kind]);
     const where = ['--network', 'bsc', '--steps', '14', '--profile', 'embedded', ...focus];
     const { text, status } = simulate('--seed', 'attacked', ...where, '--coverage');

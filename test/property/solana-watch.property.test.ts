@@ -77,7 +77,7 @@ async function play(world: SolanaWorld, next: Step, paid: LedgerTransaction[]): 
   }
 }
 
-it('over a provider that lies, fails and forks, no final deposit goes, and in the end the ledger holds exactly what the chain does', async () => {
+it('with a provider that lies, fails and forks, no final deposit is lost, and in the end the event log holds exactly what the chain does', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 25 }), async (steps) => {
       const world = new SolanaWorld({ unexplainedAfterMs: 20_000 });

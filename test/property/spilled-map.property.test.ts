@@ -33,7 +33,7 @@ describe('a map that spills', () => {
     );
   });
 
-  it('says that its files failed, not that a value did', () => {
+  it('reports a failure of its files, not of a value', () => {
     const spilled = new SpilledMap<number>(1);
     spilled.set('a', 1);
     spilled.close();

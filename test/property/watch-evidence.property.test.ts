@@ -200,7 +200,7 @@ afterEach(() => {
 });
 
 describe('a chain whose providers leave things out', () => {
-  it('takes no money that it holds, counts no block as read whose payments are not recorded, and gives back what was lost', async () => {
+  it('never reverts money that it holds, counts no block as read whose payments are not recorded, and restores what was lost', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(step, { minLength: 4, maxLength: 14 }),

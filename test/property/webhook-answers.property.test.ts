@@ -119,7 +119,7 @@ const sound = fc
 
 const places = fc.array(fc.nat(), { maxLength: 8 });
 
-describe('the answers of receivers', () => {
+describe('the responses of receivers', () => {
   it('are understood when they are sound, however they are cut up', async () => {
     await fc.assert(
       fc.asyncProperty(sound, places, async ({ status, text, bytes }, at) => {

@@ -100,7 +100,7 @@ async function projected(readModel: MemoryReadModel, events: readonly ReadEvent[
 }
 
 describe('the webhook delivery, over random histories', () => {
-  it('never proposes what its machine refuses, and a repeated command adds nothing', () => {
+  it('never proposes an event that its machine refuses, and a repeated command adds nothing', () => {
     fc.assert(
       fc.property(steps, (list) => {
         const delivery = Delivery.scheduled();
@@ -113,7 +113,7 @@ describe('the webhook delivery, over random histories', () => {
     );
   });
 
-  it('makes at most six attempts by itself in a run without durable redelivery', () => {
+  it('makes at most six automatic attempts in a run without durable redelivery', () => {
     fc.assert(
       fc.property(fc.array(answer, { minLength: 1, maxLength: 30 }), (answers) => {
         const delivery = Delivery.scheduled();
@@ -196,7 +196,7 @@ describe('the webhook delivery, over random histories', () => {
     );
   });
 
-  it('replays through the compiled table exactly as through XState', () => {
+  it('has the same transitions in the compiled table as in XState', () => {
     fc.assert(
       fc.property(steps, fc.array(fc.nat(60), { maxLength: 5 }), (list, corruptions) => {
         const delivery = Delivery.scheduled();

@@ -26,7 +26,7 @@ const step = fc.oneof(
 const merchantOf = (number: number): QueueId => `mer_${number}` as QueueId;
 
 describe('the merchantQueues, over random work', () => {
-  it('keep every bound and the order of each session, and lose nothing', () => {
+  it('respect every bound and the order of each session, and lose nothing', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
         const closed = new Set<QueueId>();

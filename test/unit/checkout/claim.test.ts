@@ -48,7 +48,7 @@ const fieldsOf = (page: string) =>
   );
 const shownText = (page: string): string => /<pre[^>]*>([^<]*)<\/pre>/.exec(page)![1]!;
 
-describe('the page of a claim', () => {
+describe('the claim page', () => {
   it('is not there where the shop takes no claims', async () => {
     const { get, post, begin } = await served([]);
     expect((await get()).status).toBe(404);
@@ -56,7 +56,7 @@ describe('the page of a claim', () => {
     expect((await get('/help')).text).not.toContain('/claim');
   });
 
-  it('takes a signature over exactly the text that it shows, and then says what becomes of it', async () => {
+  it('accepts a signature over exactly the text that it shows, and then says what happens next', async () => {
     const { get, post, begin, claims } = await served();
     const first = await get();
     expect(first.text).toContain('name="payee"');
@@ -107,7 +107,7 @@ describe('the page of a claim', () => {
     expect(await claims()).toMatchObject([{ testPayment: expect.stringMatching(/^10\.\d+$/) }]);
   });
 
-  it('refuses a forged signature, with what was typed and the same text still there', async () => {
+  it('refuses a forged signature, and keeps the input and the text', async () => {
     const { post, begin, claims } = await served();
     const second = await post(begin);
     const fields = fieldsOf(second.text);
@@ -131,7 +131,7 @@ describe('the page of a claim', () => {
     expect(await claims()).toHaveLength(1);
   });
 
-  it('says the same of every payee that cannot be, whosever address it is', async () => {
+  it('gives the same message for every refused payee, whosever address it is', async () => {
     const { post, begin, kinds } = await served();
     kinds.set('0xContract', { kind: 'contract', name: null });
     kinds.set('0xBinance', EXCHANGE);
@@ -163,7 +163,7 @@ describe('the page of a claim', () => {
     expect(await claims()).toEqual([]);
   });
 
-  it('lets one payment try so often and no more', async () => {
+  it('limits the attempts of one payment', async () => {
     const { post, begin } = await served(EVIDENCE_KINDS, wallet.address, 2);
     expect([(await post(begin)).status, (await post(begin)).status]).toEqual([200, 200]);
     const limited = await post(begin);
@@ -179,7 +179,7 @@ describe('the page of a claim', () => {
     expect((await exchange.get('')).text).toContain('/claim');
   });
 
-  it('tells of a refund by claim that it goes to the address that was named, and of a rejection nothing but that', async () => {
+  it('says that the refund of a claim goes to the named address, and of a rejection only that it was rejected', async () => {
     const { get, post, begin, claims, refund, api, sessionId } = await served();
     const second = await post(begin);
     await post({ ...fieldsOf(second.text), signature: wallet.signMessageSync(shownText(second.text)) });

@@ -25,7 +25,7 @@ describe('a session whose payer chooses the coin', () => {
     expect(inCoin(other, 'USDT')).toEqual(CHOICE);
   });
 
-  it('tells the merchant what is due in the other coin, by the same fields, and nothing where there is no choice', () => {
+  it('gives the merchant the amount due in the other coin, in the same fields, and nothing if there is no choice', () => {
     const { alternative, ...answer } = presented(CHOICE);
     expect(answer).toEqual(presented(OPEN));
     expect(alternative).toMatchObject({
@@ -46,7 +46,7 @@ describe('a session whose payer chooses the coin', () => {
     expect(presented(OPEN)).not.toHaveProperty('alternative');
   });
 
-  it('shows each coin on a page of its own, and keeps it in every address of that page', async () => {
+  it('shows each coin on a page of its own, and keeps it in every URL of that page', async () => {
     const served = await servePages(CHOICE);
     try {
       const read = async (query: string): Promise<string> => (await fetch(`${served.url}${query}`)).text();

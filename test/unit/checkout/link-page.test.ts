@@ -89,8 +89,8 @@ afterEach(() => {
   server?.close();
 });
 
-describe('the page of a link for many', () => {
-  it('says who asks for how much and makes nothing by being looked at, however often', async () => {
+describe('the page of a link for many payments', () => {
+  it('says who asks for how much and creates nothing when it is loaded, however often', async () => {
     const { get, presses } = await served();
     const [one, two] = await Promise.all([get(), get()]);
     const page = await one.text();
@@ -106,7 +106,7 @@ describe('the page of a link for many', () => {
     expect((await get(`/l/pl_${'c'.repeat(20)}`)).status).toBe(404);
   });
 
-  it('leads whoever presses to their payment, in their language, and says the same press twice alike', async () => {
+  it('leads visitors who press to their payment, in their language, and to the same one for the same press', async () => {
     const { get, post, presses } = await served();
     const press = pressOn(await (await get()).text());
     const made = await post(press);
@@ -117,7 +117,7 @@ describe('the page of a link for many', () => {
     expect(presses[0]).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it('lets one visitor make few payments, and none for the page of another site', async () => {
+  it('lets one visitor create few payments, and none from the page of another site', async () => {
     const { get, post, presses } = await served();
     const press = pressOn(await (await get()).text());
     expect((await post(press, { 'Sec-Fetch-Site': 'cross-site' })).status).toBe(200);
@@ -131,7 +131,7 @@ describe('the page of a link for many', () => {
     expect(presses).toHaveLength(2);
   });
 
-  it('tells a visitor who left too many unpaid when they may make another, and names their network to nobody', async () => {
+  it('tells a visitor with too many unpaid payments when they can create another, and reveals their network to nobody', async () => {
     const refusal = { code: 'rate_limited', message: 'too many' };
     const { post, visitors } = await served({}, async () => ({ ok: false, refusal }), '2001:db8:1:2::3');
     const refused = await post('a page');
@@ -150,7 +150,7 @@ describe('the page of a link for many', () => {
     ['used_up', 410, 'as often as it could be'],
     ['busy', 200, 'Others are paying'],
     ['paused', 200, 'Try again later'],
-  ] as const)('says that a link is %s, and has no button then', async (status, code, words) => {
+  ] as const)('says that a link is %s, and then has no button', async (status, code, words) => {
     const { get } = await served({ status });
     const answer = await get();
     const page = await answer.text();
@@ -159,7 +159,7 @@ describe('the page of a link for many', () => {
     expect(page).not.toContain('<button');
   });
 
-  it('says so when no payment can be made just now', async () => {
+  it('says so if no payment can be created now', async () => {
     const refused = await served({}, async () => ({
       ok: false,
       refusal: { code: 'service_unavailable', message: 'no network' },

@@ -7,7 +7,7 @@ const LOGO = { png: Buffer.from('a picture'), version: '0123456789abcdef', width
 let pages: ServedPages;
 afterEach(() => pages.close());
 
-it("the shop's logo is an image of the page's own, kept for as long as it is the same", async () => {
+it("the shop's logo is served by the page itself and cached while it stays the same", async () => {
   pages = await servePages(OPEN, { logo: LOGO });
   const page = await (await fetch(pages.url)).text();
   const address = `/pay/${OPEN.sessionId}/logo.png?${LOGO.version}`;
@@ -24,7 +24,7 @@ it("the shop's logo is an image of the page's own, kept for as long as it is the
   expect((await fetch(`${pages.url}/logo.png?another`)).headers.get('cache-control')).toBe('no-store');
 });
 
-it('there is no logo where the shop has none', async () => {
+it('a shop without a logo has no logo route', async () => {
   pages = await servePages(OPEN);
   expect(await (await fetch(pages.url)).text()).not.toContain('logo.png');
   expect((await fetch(`${pages.url}/logo.png`)).status).toBe(404);

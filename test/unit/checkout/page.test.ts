@@ -203,7 +203,7 @@ describe('the languages of the page', () => {
       expect(chooseLanguage(['fr'], nonsense).code).toBe('en');
   });
 
-  it('tell the script how they write the time of day', () => {
+  it('tell the script how to write the time of day', () => {
     const clockOf = (wanted: string): string => new Speech(LANGUAGES.find(({ code }) => code === wanted)!).clock();
     expect(clockOf('en')).toMatch(/^{h}:{mm}\sAM\|{h}:{mm}\sPM$/);
     expect(clockOf('ko')).toBe('오전 {h}:{mm}|오후 {h}:{mm}');
@@ -213,7 +213,7 @@ describe('the languages of the page', () => {
       expect(new Speech(language).clock()).toMatch(/^[^{}|]*{hh?}:{mm}[^{}|]*(?:\|[^{}|]*{hh?}:{mm}[^{}|]*)?$/);
   });
 
-  it('write shop money and rates by their own customs, and coins as wallets write them', () => {
+  it('write shop money and rates in their own format, and coins as wallets write them', () => {
     const inFrench = textOf(renderPage(inputOf(OPEN, chooseLanguage('fr', undefined))));
     expect(inFrench).toContain('1,08 USDT');
     expect(inFrench).toMatch(/10,00\s€/);
@@ -277,18 +277,18 @@ describe('the state of the page', () => {
     expect(toSend({ ...coming, received: '5.00', pending: '5.30' })).toBeNull();
   });
 
-  it('stops asking at the deadline by the server’s clock, before the session is judged', () => {
+  it('stops asking at the deadline by the server’s clock, before the session ends', () => {
     expect(stateOf(OPEN, OPEN.expiresAtSec).state).toBe('awaiting');
     expect(stateOf(OPEN, OPEN.expiresAtSec + 1)).toMatchObject({ state: 'closing', toSend: null });
     expect(textOf(pageOf('closing'))).toContain('We are still looking for a transfer that you made in time.');
   });
 
-  it('says what becomes of money that came after a cancel', () => {
+  it('says what happens to money that came after a cancel', () => {
     expect(textOf(pageOf('cancelled on its way'))).toContain('10.80 USDT is on its way. Once it is final');
     expect(textOf(pageOf('cancelled after it came'))).toContain('10.80 USDT arrived. The shop can return it');
   });
 
-  it('says what paid, also when some of it or all of it was returned since', () => {
+  it('says what paid, even if some or all of it was returned since', () => {
     const back = (amount: string) => refund('COMPLETED', amount);
     const returned = { ...SESSIONS.paid!, received: '0.00', paidWith: '10.80', refunds: [back('10.80')] };
     expect(textOf(renderPage(inputOf(returned)))).toContain('Refunded: 10.80 USDT The shop returned 10.80 USDT');
@@ -306,7 +306,7 @@ describe('the state of the page', () => {
     expect(textOf(renderReceipt(inputOf(returned), true))).toContain('The shop returned 10.80 USDT');
   });
 
-  it('tells of money that went astray before it asks for any', () => {
+  it('mentions unmatched money before it asks for any', () => {
     const order = (name: string, first: string): void => {
       const text = textOf(pageOf(name));
       expect(text.indexOf(first), name).toBeGreaterThan(0);
@@ -317,7 +317,7 @@ describe('the state of the page', () => {
     order('wrong network', 'which this order does not accept');
   });
 
-  it('says that money can be returned only while it can, and after a part went back how much is left', () => {
+  it('says that money can be returned only while it can, and how much is left after a part was returned', () => {
     for (const name of ['late and refunded', 'late and on its way back'])
       expect(textOf(pageOf(name)), name).not.toContain('can return');
     const left = 'The shop still holds 6.80 USDT and can return it';
@@ -331,7 +331,7 @@ describe('the state of the page', () => {
     expect(textOf(renderPage(inputOf(late)))).toContain('10.80 USDT arrived too late');
   });
 
-  it('says after a cancel only what was not returned yet', () => {
+  it('says after a cancel only what has not been returned yet', () => {
     const returned = {
       ...SESSIONS['cancelled after it came']!,
       received: '0.00',
@@ -341,7 +341,7 @@ describe('the state of the page', () => {
     expect(textOf(renderPage(inputOf(returned)))).not.toContain('10.80 USDT arrived');
   });
 
-  it('never leads anywhere but to the addresses that the merchant named', () => {
+  it('links only to the URLs that the merchant named', () => {
     const evil = { ...OPEN, status: 'cancelled' as const, personal: { cancelUrl: 'javascript:alert(1)' } };
     expect(renderPage(inputOf(evil))).not.toContain('javascript:');
     expect(pageOf('paid')).toContain('href="https://shop.example/1"');
@@ -405,7 +405,7 @@ describe('the first line', () => {
     }
   });
 
-  it('says of every payment that is over and not paid, or was taken back, that its address is to be used no more', () => {
+  it('says of every payment that ended unpaid or was reverted that its address must no longer be used', () => {
     for (const [name, session] of Object.entries(SESSIONS)) {
       const { state, toSend } = pageStatus(session, FACTS);
       const isOver = toSend === null && state !== 'seen' && (session.paidAtSec === null || session.reversed);
@@ -414,7 +414,7 @@ describe('the first line', () => {
     }
   });
 
-  it('says that no money arrived only where none did', () => {
+  it('says that no money arrived only if none did', () => {
     expect(textOf(renderPage(inputOf(SESSIONS['failed']!)))).toContain('no money arrived');
     const inPart = textOf(renderPage(inputOf(SESSIONS['failed in part']!)));
     expect(inPart).toContain('5.00 USDT arrived. The shop can return it');
@@ -428,7 +428,7 @@ describe('the first line', () => {
     expect(textOf(renderPage(inputOf(late)))).not.toContain('no money arrived');
   });
 
-  it("leads to the shop's contact, where the shop named one", () => {
+  it("links to the shop's contact if it has one", () => {
     const shop = { name: 'Mugs', host: null, logo: null, claims: [] };
     expect(renderPage(inputOf(OPEN, undefined, { shop: { ...shop, contact: 'mailto:help@shop.example' } }))).toContain(
       'href="mailto:help@shop.example"',
@@ -436,7 +436,7 @@ describe('the first line', () => {
     expect(renderPage(inputOf(OPEN, undefined, { shop: { ...shop, contact: null } }))).not.toContain('class="contact"');
   });
 
-  it('leads to the new payment of the order rather than out to the shop', () => {
+  it('links to the new payment of the order rather than to the shop', () => {
     const newAttempt = 'cs_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' as SessionId;
     const session = SESSIONS.expired!;
     const page = renderPage(
@@ -494,7 +494,7 @@ describe('the network', () => {
 });
 
 describe('amounts', () => {
-  it('stand in groups for the eye, and are one number to whatever reads them', () => {
+  it('are grouped for display, and are one number for assistive software', () => {
     const plain = (text: string): string => amountHtml(text).text.replaceAll(/<[^>]*>/g, '');
     for (const text of ['1234.56', '12345.67 USDT', '0.123456', '1000000', '10.80 USDT + 5.00 USDC', '12', 'none'])
       expect(plain(text)).toBe(text);
@@ -514,7 +514,7 @@ describe('amounts', () => {
   });
 });
 
-describe('what a payer can send to the shop', () => {
+describe('the report that a payer can send to the shop', () => {
   it('names the payment, transfers, refunds and addresses', () => {
     const text = textOf(renderHelp(inputOf(SESSIONS.paid!), null));
     for (const fact of [
@@ -529,12 +529,12 @@ describe('what a payer can send to the shop', () => {
       expect(text).toContain(fact);
   });
 
-  it('says what came, also when some of it went back', () => {
+  it('says what arrived, even if some of it went back', () => {
     expect(textOf(renderHelp(inputOf(SESSIONS['refunded in part']!), null))).toMatch(/Received\s+10\.80 USDT/);
     expect(textOf(renderHelp(inputOf(SESSIONS.late!), null))).toMatch(/Received\s+0\.00 USDT/);
   });
 
-  it('leaves out what the merchant was told', () => {
+  it("leaves out the merchant's notifications", () => {
     const entry = (type: string) => ({ atMs: NOW_SEC * 1000, type, message: `about ${type}`, facts: {} });
     const record = {
       sessionId: OPEN.sessionId,
@@ -618,7 +618,7 @@ describe('the receipt', () => {
 });
 
 describe('the order', () => {
-  it('lies open once nothing is to be sent, unless it is so long that it would hide the outcome', () => {
+  it('is expanded once nothing is to be sent, unless it is so long that it would hide the outcome', () => {
     const item = { price_data: { currency: 'EUR', unit_amount: '1.00', product_data: { name: 'Mug' } } };
     const withItems = (count: number): string => {
       const paid = SESSIONS.paid!;
@@ -631,7 +631,7 @@ describe('the order', () => {
     expect(pageOf('awaiting')).not.toMatch(/<details class="items"\s+open>/);
   });
 
-  it('shows what several of an item cost together, exactly', () => {
+  it('shows the exact total of several units of an item', () => {
     const item = (unit: string, quantity: number) => ({
       price_data: { currency: 'EUR', unit_amount: unit, product_data: { name: '1' } },
       quantity,

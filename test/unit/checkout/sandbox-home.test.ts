@@ -47,7 +47,7 @@ describe('the first page of a sandbox', () => {
     expect(response.headers.get('content-security-policy')).toContain("form-action 'self'");
   });
 
-  it('leaves the console out where it is switched off', async () => {
+  it('leaves out the console if it is switched off', async () => {
     expect(await (await fetch(await served({ ...HOME, consoleUrl: null }))).text()).not.toContain('Console');
   });
 
@@ -58,7 +58,7 @@ describe('the first page of a sandbox', () => {
     expect((await fetch(`${base}/demo-order`)).status).toBe(404);
   });
 
-  it('says why no order was made', async () => {
+  it('says why no order was created', async () => {
     const refusal = { code: 'service_unavailable', message: 'no network can currently accept USDT' } as const;
     const base = await served({ ...HOME, order: () => Promise.resolve({ ok: false, refusal }) });
     const response = await fetch(`${base}/demo-order`, { method: 'POST' });

@@ -35,7 +35,7 @@ function exported(orderIds: readonly string[]) {
 const verified = (options: Parameters<typeof verifyFiles>[0]) => verifyFiles(options, () => new SpilledMap());
 
 describe('an export that is verified from files', () => {
-  it('may hold in its texts whatever Unicode takes for the end of a line', async () => {
+  it('may contain any Unicode line separator in its texts', async () => {
     const { lines, with: rest } = exported(['a\u2028b', 'a\u2029b', 'a\u0085b']);
     const file = written('separators.jsonl', lines.map((line) => `${line}\n`).join(''));
     expect(await verified({ export: file, ...rest })).toMatchObject({ ok: true, fault: null, events: 3 });

@@ -27,7 +27,7 @@ it.each([{ npm_lifecycle_event: 'start' }, { npm_lifecycle_event: 'serve' }, { n
   },
 );
 
-it('it ends when npm is gone and its shell is not', () => {
+it('it ends when npm is gone but its shell is not', () => {
   const { parents, end } = family({ npm_lifecycle_event: 'start' });
   parents.set(20, 1);
   vi.advanceTimersByTime(1_000);

@@ -16,7 +16,7 @@ async function told(command: string): Promise<string> {
   return stdout + stderr;
 }
 
-test('the sandbox keeps its modules compiled; a service that may hold live keys runs its sources alone', async () => {
+test('the sandbox caches compiled modules; a service that may hold live keys runs only its sources', async () => {
   expect(await told('sandbox')).toContain('node_modules/.cache/compiled');
   expect(await told('serve')).not.toContain('[compile cache]');
 });

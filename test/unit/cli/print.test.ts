@@ -13,7 +13,7 @@ function printed(value: Parameters<typeof print>[0], json: boolean): string {
   return text;
 }
 
-it('times are shown to people as dates, and to programs as numbers', () => {
+it('times are dates for people and numbers for programs', () => {
   const value = {
     closed_at: 1_800_000_000,
     entries: 1_800_000_000,

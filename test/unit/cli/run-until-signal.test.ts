@@ -42,7 +42,7 @@ it('a signal ends a process whose start never finishes', async () => {
   expect(await host.ended).toBe(1);
 });
 
-it('tells why it ends and how long it ran, and when it has ended', async () => {
+it('logs why it ends and how long it ran, and when it has ended', async () => {
   const host = new FakeProcess();
   const told: [string, object][] = [];
   void runUntilSignal(async () => ({ close: async () => undefined }), {
@@ -78,6 +78,6 @@ it.each(['busy main thread', 'thread in a long call'])(
   60_000,
 );
 
-it('threads that are left are ended before the exit', async () => {
+it('remaining threads are ended before the exit', async () => {
   expect(await ended('idle thread')).toMatchObject({ code: 0, signal: null });
 }, 60_000);

@@ -88,7 +88,7 @@ describe('the client', () => {
     expect(sent).toHaveLength(1);
   });
 
-  it('sends the furthest position that it was given with what it reads, and none with what it writes', async () => {
+  it('sends the furthest position that it received with reads, and none with writes', async () => {
     const positions = ['C:900/P:900', 'C:1000/P:1000', 'C:950/P:950', null];
     const answers = positions.map((position): Step => ({
       status: 200,
@@ -109,7 +109,7 @@ describe('the client', () => {
     ]);
   });
 
-  it('gives up after the retries it was told, with a typed error', async () => {
+  it('gives up after the configured retries, with a typed error', async () => {
     const limited = scripted([failure(429, 'rate_limited')], { maxRetries: 1 });
     await expect(limited.client.sessions.get('cs_1')).rejects.toBeInstanceOf(RateLimitedError);
     expect(limited.sent).toHaveLength(2);
@@ -125,7 +125,7 @@ describe('the client', () => {
     );
   });
 
-  it('keeps a key that it was given, and sends none where nothing is posted', async () => {
+  it('keeps a given idempotency key, and sends none without a POST', async () => {
     const { client, sent } = scripted([{ status: 200 }]);
     await client.refunds.create({ session_id: 'cs_1' }, { idempotencyKey: 'mine' });
     await client.refunds.get('re_1');

@@ -32,7 +32,7 @@ describe.each(vectors)(
       expect(await sign(secret, timestamp, nonce, new TextEncoder().encode(body))).toBe(signature);
     });
 
-    it('verifies in either case, and with no part changed', async () => {
+    it('verifies in either letter case, and only unchanged', async () => {
       expect(await verifySignature(secret, signature, timestamp, nonce, body)).toBe(true);
       expect(await verifySignature(secret, signature.toUpperCase(), timestamp, nonce, body)).toBe(true);
       expect(await verifySignature(`${secret}x`, signature, timestamp, nonce, body)).toBe(false);

@@ -171,7 +171,7 @@ describe('the webhook handler', () => {
     });
   });
 
-  it('tells `onError` why, and answers whatever that does', async () => {
+  it('tells `onError` why, and responds whatever that does', async () => {
     const told: unknown[] = [];
     const onError = (error: unknown): never => {
       told.push(error);

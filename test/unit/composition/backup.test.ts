@@ -165,7 +165,7 @@ describe('a restored event log', () => {
     });
   });
 
-  it('is told which payments the signer signed that it does not know, so that nobody pays them again', async () => {
+  it('learns which payments the signer signed without its knowledge, so that nobody pays them again', async () => {
     const place = elsewhere();
     const journal = Journal.open(join(`${place}-signer`, 'payouts-live-0a.jsonl'));
     const first = signedBy(journal, 're_known-1', '0x01', 1);
@@ -188,7 +188,7 @@ describe('a restored event log', () => {
     expect(lostPayments(`${place}-signer`, new Set([first.hash]))).toEqual([lost]);
   });
 
-  it('pays nothing on a journal that comes from the backup before people resume it, and does not say that nothing was lost', async () => {
+  it('pays nothing with a journal from the backup until approvers resume it, and does not claim that nothing was lost', async () => {
     const place = elsewhere();
     const [journalDir, made] = [`${place}-signer`, join(folder, `with-journal-${copies}`)];
     const name = 'payouts-live-0a.jsonl';
@@ -214,7 +214,7 @@ describe('a restored event log', () => {
     expect((restored.next as string[]).some((step) => step.includes(`payouts are stopped (${name})`))).toBe(true);
   });
 
-  it('says null, not an empty list, of what was paid since where no journal is left that could tell', async () => {
+  it('returns null, not an empty list, for later payments if no journal is left that could tell', async () => {
     const place = elsewhere();
     expect(await run('backup.restore', { from: backup, operator: 'olga' }, place)).toMatchObject({
       unknown_payments: null,
@@ -265,14 +265,14 @@ describe('a restored event log', () => {
     expect([unlocked(`${place}-signer`), unlocked(place)]).toEqual([before, []]);
   });
 
-  it('takes no file for the signer that a signer does not write', async () => {
+  it('restores no file for the signer that a signer does not write', async () => {
     const crafted = changed('backup.json', (bytes) =>
       Buffer.from(bytes.toString().replace(/"audit-[0-9a-f]+\.json"/, '"payouts-live-0a.jsonl.head"')),
     );
     await expect(run('backup.restore', { from: crafted }, elsewhere())).rejects.toThrow('is not what a backup holds');
   });
 
-  it('takes the place of another, whose files are kept beside', async () => {
+  it('replaces another event log, whose files are kept beside it', async () => {
     const place = elsewhere();
     const store = await openSqliteEventStore({ dataDir: place });
     await store.close();

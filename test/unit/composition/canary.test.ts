@@ -45,7 +45,7 @@ describe('the settings of canary payments', () => {
     expect(account!.wallet!.treasury).toEqual(new Wallet(WORDS).treasury);
   });
 
-  it('need no wallet where only webhooks are taken', async () => {
+  it('need no wallet where only webhooks are received', async () => {
     const account = await open({
       ROLES: 'api',
       CANARY_KEYSTORE: undefined,
@@ -65,7 +65,7 @@ describe('the settings of canary payments', () => {
     [{ CANARY_AMOUNT: '1e3' }, 'CANARY_AMOUNT'],
   ])('%j is refused by name', (changes, message) => expect(open(changes)).rejects.toThrow(message));
 
-  it('name a file that is no merchant and a passphrase that opens nothing, without a secret', async () => {
+  it('name an invalid merchant file and a wrong passphrase, without a secret', async () => {
     await expect(open({ CANARY_MERCHANT_FILE: put('other.json', '{"api_key":"sk_live_secret"}') })).rejects.toThrow(
       /^CANARY_MERCHANT_FILE: (?!.*secret1).*must hold api_key/,
     );
@@ -74,7 +74,7 @@ describe('the settings of canary payments', () => {
     );
   });
 
-  it("refuse the service's own keys, whose account others pay from", async () => {
+  it("refuse the service's own keys, whose account makes other payments", async () => {
     await expect(open({ WALLET_XPUB_EVM: new Wallet(WORDS).evmXpub })).rejects.toThrow(
       "CANARY_KEYSTORE contains the service's own keys",
     );
@@ -84,7 +84,7 @@ describe('the settings of canary payments', () => {
   });
 });
 
-it("takes webhooks at one path of the service's own address", () => {
+it("receives webhooks at one path of the service's own address", () => {
   const rules = {
     allowInsecure: false,
     ownHosts: ['pay.shop.com'],

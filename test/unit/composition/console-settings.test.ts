@@ -47,7 +47,7 @@ describe('the settings of the console', () => {
     ['CONSOLE_SSO_ROLES', '["support"]'],
     ['CONSOLE_SSO_SCOPE', 'profile'],
     ['CONSOLE_SSO_ISSUER', 'login.shop.example'],
-  ])('refuse what cannot be read: %s=%s', (name, value) => {
+  ])('refuse invalid values: %s=%s', (name, value) => {
     expect(() => readConfig({ ...SSO, [name]: value })).toThrow(name);
   });
 });

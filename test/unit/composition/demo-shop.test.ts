@@ -87,7 +87,7 @@ describe('the demo shop of a sandbox', () => {
   });
 
   it.each(['http://127.0.0.1:9444/own', null])(
-    'keeps the webhook URL %s that its user set over a restart',
+    'keeps the webhook URL %s that its user set across a restart',
     async (url) => {
       const { merchants, start } = await sandbox();
       const first = await start();
@@ -97,7 +97,7 @@ describe('the demo shop of a sandbox', () => {
     },
   );
 
-  it('shows the webhook secret that signs now, at once and after a restart', async () => {
+  it('shows the current webhook secret, at once and after a restart', async () => {
     const { merchants, clock, start } = await sandbox();
     const first = await start();
     const { id, webhook_secret: old } = first.merchant();

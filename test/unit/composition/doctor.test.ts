@@ -318,7 +318,7 @@ describe('the doctor', () => {
     30_000,
   );
 
-  it('plants at least twenty', () => expect(planted.length).toBeGreaterThanOrEqual(20));
+  it('is tried with at least twenty faults', () => expect(planted.length).toBeGreaterThanOrEqual(20));
 
   it('finds a port that is taken, and asks a service that runs for its own checks', async () => {
     const { TEST_WALLET_KEYSTORE: _, ...watchOnly } = base;

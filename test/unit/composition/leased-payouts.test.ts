@@ -10,7 +10,7 @@ import type { OutgoingChain } from '../../../src/ports/outgoing-chain.ts';
 import { NotificationIds } from '../../../src/runtime/commands/notification-ids.ts';
 import { MemoryEventStore } from '../../support/memory-event-store.ts';
 
-test('payouts that could not start let their connections go before others are tried', async () => {
+test('payouts that could not start close their connections before a retry', async () => {
   const done: string[] = [];
   let terms = 0;
   const chains = (): OutgoingChain[] => {

@@ -29,8 +29,8 @@ async function coverageOf(ranges: number): Promise<LedgerCoverage> {
   return coverage;
 }
 
-describe('the evidence of what was read', () => {
-  it('is walked back to any block, however long it is', async () => {
+describe('the evidence of read blocks', () => {
+  it('can be read back to any block, however long it is', async () => {
     const coverage = await coverageOf(RANGES);
     expect((await coverage.lastCovered())?.block).toBe(RANGES * PER_RANGE);
     expect(await coverage.coveredBelow(RANGES * PER_RANGE)).toEqual({

@@ -114,7 +114,7 @@ describe('the providers of a running service', () => {
       /BSC_RPC_URLS cannot change while the service runs/,
     ],
   ] as const)(
-    'stay as they are when one of the new ones %s, together with all else that was to change',
+    'stay as they are when one of the new ones %s, and so does everything else in the change',
     async (_, found, change, words) => {
       const { access, log, set, acts } = await running(found);
       const error = await set('LOG_LEVEL=debug', change).then(
@@ -144,7 +144,7 @@ describe('the providers of a running service', () => {
     },
   );
 
-  it('may be those of one host where no payment waits for a second source', async () => {
+  it('may be those of one host if no payment waits for a second source', async () => {
     const { access, set } = await running(looks({}), { mode: 'test' });
     await set(`TEST_ETHEREUM_RPC_URLS=${ONE}`);
     expect(access.urls).toEqual([ONE]);

@@ -41,7 +41,7 @@ describe('settings of a running service', () => {
     expect(warned).toMatchObject([{ actor: 'Ann', changes: { LOG_LEVEL: 'debug' } }]);
   });
 
-  it('says what is in force beside what the start found', async () => {
+  it('shows the current values beside those of the start', async () => {
     const { set } = await running();
     const answer = await set('RATE_LIMIT_PER_KEY=3');
     expect(answer).toMatchObject({

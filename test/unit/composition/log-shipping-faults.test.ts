@@ -80,7 +80,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-describe('a place of a shipped log', () => {
+describe('a log shipping destination', () => {
   it.each([
     ['folder', () => folderObjects(place), () => place],
     ['bucket', bucket, () => 's3://payments/shop'],
@@ -123,7 +123,7 @@ describe('a place of a shipped log', () => {
     });
   });
 
-  it('whose mount is gone takes nothing, nor after a restart, until it is back', async () => {
+  it('whose mount is gone receives nothing, even after a restart, until it is back', async () => {
     await store.append(appendOf('some-1', FIRST, 3));
     const shipping = startShipping(folderObjects(place));
     await settled(shipping, /^3 events/);
@@ -141,7 +141,7 @@ describe('a place of a shipped log', () => {
   });
 
   it.each(['salts/', 'log/'])(
-    'that lost an object below %s is no place to restore from, and says so within the hour',
+    'that lost an object below %s cannot be restored from, and says so within the hour',
     async (prefix) => {
       const keys = openSqlitePersonalKeys({ dataDir, random: nodeRandom });
       const { coCommit } = await keys.create('cs_one');
@@ -162,7 +162,7 @@ describe('a place of a shipped log', () => {
     },
   );
 
-  it('takes the salts that are made after a restore, also where earlier ones were forgotten', async () => {
+  it('receives the salts that are created after a restore, even if earlier ones were erased', async () => {
     const keys = openSqlitePersonalKeys({ dataDir, random: nodeRandom });
     for (const subject of ['cs_one', 'cs_two', 'cs_three'])
       await keys.create(subject).then(({ coCommit }) => store.append(appendOf(subject, FIRST, 1, [coCommit!])));

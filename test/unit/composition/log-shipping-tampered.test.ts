@@ -209,7 +209,7 @@ describe('a shipped log that somebody tampered with', () => {
     expect(told.join()).toMatch(/files\/data\/operators.json.*put an old one back/);
   });
 
-  it('opens with a new key once the service ran with both', async () => {
+  it('opens with a new key once the service has run with both', async () => {
     const newKey = 'e5'.repeat(31) + 'f6';
     const own = await startedAgain(shippingKeys(parseMasterKeys(`${newKey},${SHIPPING_MASTER_KEY}`)));
     await own.ship();

@@ -3,7 +3,7 @@ import { lookUpProof } from '../../../src/composition/look-up-check.ts';
 
 const MINUTE_MS = 60_000;
 
-it('proofs of a look-up take a twentieth of the time at most, however often they are asked for', async () => {
+it('proofs of a look-up take at most a twentieth of the time, however often they are requested', async () => {
   let [nowMs, spentMs] = [0, 0];
   const comparison = {
     compare: async () => {

@@ -32,7 +32,7 @@ const noteOf = async (log: NotedLog): Promise<string | null> => {
   return existsSync(noteFile) ? readFileSync(noteFile, 'utf8') : null;
 };
 
-describe('the note of the log that look-ups were made of', () => {
+describe('the note of the log from which look-ups were built', () => {
   it('is written once the log has an event, and not before', async () => {
     const log = await opened();
     expect(await noteOf(log)).toBeNull();
@@ -40,7 +40,7 @@ describe('the note of the log that look-ups were made of', () => {
     expect(await noteOf(log)).toBe('evt_1');
   });
 
-  it('is written when the next events are taken where it could not be written, which ends nothing', async () => {
+  it('is written with the next events if it could not be written before, which ends nothing', async () => {
     const log = await opened();
     first = 'evt_1';
     mkdirSync(noteFile);

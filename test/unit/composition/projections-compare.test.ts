@@ -85,7 +85,7 @@ describe('comparing projections with a replay of the event log', () => {
     expect(comparison.drift()).toEqual([{ projection: compared!.projection, rows: 4 }]);
   });
 
-  it('lets nothing be paid while a row of any table differs from the event log', async () => {
+  it('blocks payouts while a row of any table differs from the event log', async () => {
     const db = new DatabaseSync(join(dataDir, 'read-model.db'));
     const tables = db.prepare('SELECT id, name FROM row_tables ORDER BY name').all() as { id: number; name: string }[];
     const sampled = tables.flatMap(({ id, name }) => {

@@ -158,7 +158,7 @@ describe('the merchant directory', () => {
 });
 
 describe('the address index', () => {
-  it('names the session of every address given, in each family once, EVM addresses in any letter case', () => {
+  it('names the session of every assigned address, once per family, EVM addresses in any letter case', () => {
     const option = {
       coin: 'USDT' as const,
       tokenAddress: 't',

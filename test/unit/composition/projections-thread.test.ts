@@ -48,7 +48,7 @@ describe("the projections' thread", () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  it('lets a writer find its own event, and takes the applies of others in the same file', async () => {
+  it('lets a writer find its own event, and accepts applies by others in the same file', async () => {
     await appendLedger(store, [created(0)]);
     expect(await caughtUp()).toBe(true);
     expect(await thread.readModel.get(SESSIONS_TABLE, sessionIdOf(0))).toMatchObject({ orderId: 'order-0' });
@@ -79,7 +79,7 @@ describe("the projections' thread", () => {
     ]);
   });
 
-  it('rebuilds a projection and tells of events it parks', async () => {
+  it('rebuilds a projection and reports the events that it parks', async () => {
     await appendLedger(store, [created(0)]);
     const confirmed = {
       depositKey: 'ethereum:0x1:0',
@@ -101,7 +101,7 @@ describe("the projections' thread", () => {
     await expect(thread.rebuild(['no such projection'])).rejects.toThrow('there is no projection');
   });
 
-  it('that is held up is waited for a bounded time, and one that has ended not at all', async () => {
+  it('that hangs is waited for a bounded time, and one that has ended not at all', async () => {
     await appendLedger(store, [created(0)]);
     const position = (await store.head())!;
     const tell = MessagePort.prototype.postMessage;
@@ -124,7 +124,7 @@ describe("the projections' thread", () => {
     await open();
   });
 
-  it('whose thread says nothing any more is as far behind as it has been silent', async () => {
+  it('whose thread is silent lags by the time of its silence', async () => {
     await expect.poll(() => thread.status().length).toBe(PROJECTIONS.length);
     const worst = (): number => Math.max(...thread.status().map(({ lagSec }) => lagSec));
     expect(worst()).toBe(0);

@@ -9,7 +9,7 @@ const TWO = 'https://one.example/key,https://two.example/key';
 const SAME_HOST = 'https://one.example/key-1,https://one.example/key-2';
 const ONE = 'https://one.example/key';
 
-describe('the amount from which a second source is asked', () => {
+describe('the amount from which a second source is required', () => {
   it.each([
     ['100 by default on a live network with two providers', { BSC_RPC_URLS: TWO }, 'live', '100'],
     ['what the operator says', { BSC_RPC_URLS: TWO, SECOND_SOURCE_FROM: '0' }, 'live', '0'],

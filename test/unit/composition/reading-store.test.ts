@@ -55,7 +55,7 @@ describe('a damaged log that is only read', () => {
     ['a setting', 'PolicySet', { data: '{' }, true],
     ['what was taken from a key', 'ApiKeyRestricted', { data: '{' }, false],
     ['an event of a type that is not known', 'PolicySet', { type: 'PolicySat' }, false],
-  ] as const)('lets a key in while %s cannot be read: %s %j %s', async (_, type, change, isIn) => {
+  ] as const)('accepts a key while %s cannot be read: %s %j %s', async (_, type, change, isIn) => {
     const { store, merchants, merchant } = await aMerchant();
     await merchants.setPolicy(merchant.id, { tolerance: '0.5' });
     await merchants.restrictKey(merchant.id, merchant.key_id, { scopes: ['payments:read'] });
@@ -65,7 +65,7 @@ describe('a damaged log that is only read', () => {
     expect(directory.merchantIds()).toEqual([merchant.id]);
   });
 
-  it('lets nobody sign in of whom an event cannot be read, such as that they were suspended', async () => {
+  it('lets nobody sign in with an unreadable event, such as a suspension', async () => {
     const store = new MemoryEventStore();
     const directory = new PeopleDirectory(store);
     await directory.start();
@@ -89,7 +89,7 @@ describe('a damaged log that is only read', () => {
     expect(keys.map(({ credentialId }) => read.byCredential(credentialId))).toEqual([keys[0]!.personId, null]);
   });
 
-  it('takes no event', async () => {
+  it('accepts no event', async () => {
     const store = readingStore(new MemoryEventStore(), 'event 5 does not have its hash', silentLog);
     await expect(store.append({ stream: 'audit', expected: 'no-stream', events: [] })).rejects.toThrow(
       'nothing is written: event 5 does not have its hash',

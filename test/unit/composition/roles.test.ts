@@ -9,7 +9,7 @@ const SHARED = { EVENTSTORE_URL: 'esdb://127.0.0.1:2113', REDIS_URL: 'redis://12
 const KEY = '0123456789abcdef'.repeat(4);
 const PRODUCTION = { MASTER_KEY: '11'.repeat(32), PUBLIC_URL: 'https://pay.example', RATE_PROVIDERS: 'coinbase' };
 
-test('the servers of the distributed profile are named together or not at all', () => {
+test('the servers of the distributed profile are set together or not at all', () => {
   expect(profileFaults(readConfig({}))).toEqual([]);
   expect(profileFaults(readConfig(SHARED))).toEqual([]);
   for (const name of ['EVENTSTORE_URL', 'REDIS_URL'] as const)
@@ -18,7 +18,7 @@ test('the servers of the distributed profile are named together or not at all', 
     );
 });
 
-test('roles can be spread over processes only where the stores are shared', () => {
+test('roles can be split over processes only with shared stores', () => {
   for (const roles of ['api', 'worker', 'signer', 'worker,signer']) {
     expect(profileFaults(readConfig({ ...SHARED, ROLES: roles }))).toEqual([]);
     expect(profileFaults(readConfig({ ROLES: roles })).join()).toContain('the embedded store belongs to one process');
@@ -26,7 +26,7 @@ test('roles can be spread over processes only where the stores are shared', () =
   expect(profileFaults(readConfig({ ROLES: 'api,worker' }))).toEqual([]);
 });
 
-test('snapshots of look-ups are for processes that share an event log, and are sealed with a key that they all hold', () => {
+test('snapshots of look-ups are for processes that share an event log, and are sealed with a key that all of them have', () => {
   const LOOK_UP_SNAPSHOT_DIR = '/snapshots';
   expect(profileFaults(readConfig({ LOOK_UP_SNAPSHOT_DIR })).join()).toContain(
     'LOOK_UP_SNAPSHOT_DIR is for processes that share an event log',
@@ -45,7 +45,7 @@ test('snapshots of look-ups are for processes that share an event log, and are s
   );
 });
 
-test('production takes the servers of the distributed profile', () => {
+test('production accepts the servers of the distributed profile', () => {
   expect(() => checkProductionConfig(readConfig({ ...PRODUCTION, ...SHARED, ROLES: 'api' }), {})).not.toThrow();
   expect(() => checkProductionConfig(readConfig({ ...PRODUCTION, EVENTSTORE_URL: SHARED.EVENTSTORE_URL }), {})).toThrow(
     'belong together',

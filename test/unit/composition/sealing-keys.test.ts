@@ -10,7 +10,7 @@ const APART = { API_SECRETS_KEY: API, WEBHOOK_SECRETS_KEY: WEBHOOKS, PERSONAL_DA
 const faults = (env: Record<string, string>): string => sealingKeyFaults(readConfig(env)).join('\n');
 const needless = (env: Record<string, string>): string => needlessKeys(readConfig(env)).join('\n');
 
-it('one key stands for those that are not set', () => {
+it('one key replaces those that are not set', () => {
   const keys = sealingKeysOf(readConfig({ MASTER_KEY: MASTER, WEBHOOK_SECRETS_KEY: WEBHOOKS }));
   expect(SEALED_KINDS.map((kind) => keys[kind]?.setting)).toEqual(['MASTER_KEY', 'WEBHOOK_SECRETS_KEY', 'MASTER_KEY']);
   expect(sealingKeysOf(readConfig({ WEBHOOK_SECRETS_KEY: WEBHOOKS }))).toMatchObject({
@@ -33,7 +33,7 @@ it('each role is started with the keys that it needs, and says which one is miss
   expect(faults({ ROLES: 'api' })).toMatch(/^MASTER_KEY is missing/);
 });
 
-it('two kinds under one key are not kept apart; behind the first stands what both had before', () => {
+it('two kinds may not share a first key, but may share retired ones', () => {
   expect(faults({ ...APART, WEBHOOK_SECRETS_KEY: API })).toMatch(
     /^API_SECRETS_KEY and WEBHOOK_SECRETS_KEY are the same key/,
   );
@@ -42,7 +42,7 @@ it('two kinds under one key are not kept apart; behind the first stands what bot
   );
 });
 
-it('a key that the role has no use for is warned of', () => {
+it('a key that the role does not need causes a warning', () => {
   expect(needless({ MASTER_KEY: MASTER })).toBe('');
   expect(needless({ ROLES: 'api', ...APART })).toBe('');
   expect(needless({ ROLES: 'worker', WEBHOOK_SECRETS_KEY: WEBHOOKS })).toBe('');

@@ -34,6 +34,6 @@ test.each([
   },
 );
 
-test('nothing is taken to survive restarts unless somebody says so', () => {
+test('nothing is assumed to survive restarts unless a setting says so', () => {
   expect(readConfig({}).REDIS_SURVIVES_RESTARTS).toBe(false);
 });

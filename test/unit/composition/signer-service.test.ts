@@ -66,7 +66,7 @@ async function enter(known = secret): Promise<RemoteSigner> {
 }
 
 describe('a separate signer', () => {
-  it('serves whoever knows the secret, says what it can do, and listens for its user and group alone', async () => {
+  it('serves clients that know the secret, says what it can do, and listens for its user and group only', async () => {
     await start();
     const signer = await enter();
     expect([signer.modes, signer.pays]).toEqual([['test'], false]);
@@ -75,7 +75,7 @@ describe('a separate signer', () => {
     expect(statSync(settings.SIGNER_SOCKET!).mode & 0o777).toBe(0o660);
   });
 
-  it('lets nobody in without it, and goes on serving', async () => {
+  it('lets nobody in without it, and keeps serving', async () => {
     await start();
     await expect(enter(randomBytes(32).toString('hex'))).rejects.toThrow(/closed the connection/);
     for (const line of [
@@ -96,7 +96,7 @@ describe('a separate signer', () => {
     expect((await enter()).modes).toEqual(['test']);
   });
 
-  it('takes no proof twice', async () => {
+  it('accepts no proof twice', async () => {
     await start();
     let sent = '';
     const relay = createServer((near) => {
@@ -117,7 +117,7 @@ describe('a separate signer', () => {
     relay.close();
   });
 
-  it('serves one service at a time, and the one that was started again', async () => {
+  it('serves one service at a time, and a restarted one', async () => {
     await start();
     const first = await enter();
     const second = await enter();
@@ -231,7 +231,7 @@ describe('production', () => {
     expect(check(more)).toThrow(message);
   });
 
-  it('takes keys of test mode, a signer of its own, and a keystore where nothing but the signer runs', () => {
+  it('accepts keys of test mode, a separate signer, and a keystore in a process that is only a signer', () => {
     expect(check({ TEST_WALLET_MNEMONIC: WORDS })).not.toThrow();
     expect(check({ SIGNER_SOCKET: '/run/s', SIGNER_SECRET_FILE: '/f' })).not.toThrow();
     const shared = { EVENTSTORE_URL: 'esdb://a:1?tls=false', REDIS_URL: 'redis://b:1', ROLES: 'signer' };

@@ -112,7 +112,7 @@ describe('the test wallet', () => {
     expect((await pay({ case: kind })).ok).toBe(true);
   });
 
-  it('pays what is due in the coin that it is asked for, where the payer may choose', async () => {
+  it('pays what is due in the requested coin if the payer may choose', async () => {
     const alternative = {
       dueCoin: 'USDC',
       dueAmount: '10.02',
@@ -137,14 +137,14 @@ describe('the test wallet', () => {
     ]);
   });
 
-  it('pays late at once: the deadline comes to now, and the payment after it', async () => {
+  it('pays late at once: the deadline moves to now, and the payment follows', async () => {
     const { pay, paid, deadline, nowSec } = wallet();
     expect((await pay({ case: 'late' })).ok).toBe(true);
     expect(paid).toHaveLength(1);
     expect(deadline()).toBeLessThan(nowSec());
   });
 
-  it('refuses what can be late for no deadline', async () => {
+  it('refuses a late payment to a session that has ended', async () => {
     const { pay } = wallet({ status: 'paid' });
     expect(await pay({ case: 'late', amount: '1.00' })).toMatchObject({
       ok: false,

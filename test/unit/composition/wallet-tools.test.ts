@@ -28,7 +28,7 @@ const run = (command: string, args: Record<string, string | boolean>, env: Recor
   );
 
 describe('the wallet tools', () => {
-  it('make a keystore that only its owner may read and only the passphrase opens, and never replace one', async () => {
+  it('create a keystore that only its owner can read and only the passphrase opens, and never replace one', async () => {
     const made = (await run('init', { keystore: at('new.json'), showWords: true })) as {
       words: string;
       treasury: { evm: string };
@@ -43,7 +43,7 @@ describe('the wallet tools', () => {
     expect(readFileSync(at('new.json'), 'utf8')).toBe(text);
   });
 
-  it('take words that are brought along, and show none unless they are asked to', async () => {
+  it('import given words, and show none unless asked to', async () => {
     const made = await run('init', { keystore: at('brought.json'), import: at('words') });
     expect(JSON.stringify(made)).not.toContain('junk');
     expect(openKeystore(readFileSync(at('brought.json'), 'utf8'), 'test', PASSPHRASE)).toBe(MNEMONIC);

@@ -62,14 +62,14 @@ describe('the table of roles', () => {
       if (action !== null) expect([...ROLE_ACTIONS.auditor, ...ROLE_ACTIONS.viewer], action).not.toContain(action);
   });
 
-  it('lists every address there is with the action that it takes', () => {
+  it('lists every route with the action that it needs', () => {
     const found: Record<string, string[]> = {};
     for (const [method, all] of Object.entries({ GET: routes.read, POST: routes.change }))
       for (const { path, action } of all) (found[String(action)] ??= []).push(`${method} ${path}`);
     expect(found).toEqual(ROUTES);
   });
 
-  it('names an action for every page but those about oneself, and a merchant in every path of a merchant', () => {
+  it('names an action for every page except the personal ones, and a merchant in every path of a merchant', () => {
     for (const { path, action } of [...routes.read, ...routes.change]) {
       if (action === null) expect(path).toMatch(/^\/($|me|merchants$|search)/);
       else expect(path.startsWith('/m/:merchant'), path).toBe(isOfMerchant(action));
@@ -116,7 +116,7 @@ describe('every page and every change', () => {
   });
 
   it.each(['viewer', 'support', 'merchant_admin'] as const)(
-    'of another merchant are not there for %s, and the attempt is kept',
+    'of another merchant do not exist for %s, and the attempt is recorded',
     async (role) => {
       const person = people.get(role)!;
       for (const merchant of [OTHER_SHOP.id, 'mer_nobody', '__proto__', 'constructor']) {

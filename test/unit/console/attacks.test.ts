@@ -136,7 +136,7 @@ describe('a sign-in', () => {
     expect((await world.get('/me', theft)).status).toBe(303);
   });
 
-  it('that was stolen can be ended from another browser, and is nobody’s then', async () => {
+  it('that was stolen can be ended from another browser, and then works for nobody', async () => {
     const own = { ...ada, token: await world.signIn(ada) };
     const stolen = /name="sign_in" value="(sin_\w+)"/.exec((await world.get('/me', own)).body)![1]!;
     expect((await world.post('/me/sign-out', own, { sign_in: stolen })).status).toBe(303);
@@ -167,7 +167,7 @@ describe('terms that a passkey signs', () => {
   });
   const unused = (): string => `Person ${world.store.events.length}`;
 
-  it('let the change happen once: the same answer again is refused', async () => {
+  it('allow the change once: the same signature again is refused', async () => {
     const form = { ...invite, name: unused() };
     const terms = termsIn((await world.post('/people', ada, form)).body)!;
     expect(terms.text).toContain(`name: ${form.name}\nroles: viewer\nreason: joins\nby: Ada\nnumber: `);
@@ -182,7 +182,7 @@ describe('terms that a passkey signs', () => {
   it.each([
     ['with other terms than were signed', { roles: 'operator' }],
     ['with another name', { name: 'Mallory' }],
-  ])('let nothing else happen: %s', async (_, change) => {
+  ])('allow nothing else: %s', async (_, change) => {
     const form = { ...invite, name: unused() };
     const terms = termsIn((await world.post('/people', ada, form)).body)!;
     const answer = await world.post('/people', ada, { ...form, ...change, ...signedForm(terms, ada) });

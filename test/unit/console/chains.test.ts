@@ -31,7 +31,7 @@ const status = {
   ],
 };
 
-describe('the page of the chains', () => {
+describe('the chains page', () => {
   let world: ConsoleWorld;
   let operator: TestPerson;
   let auditor: TestPerson;
@@ -53,7 +53,7 @@ describe('the page of the chains', () => {
   });
   afterAll(() => world.close());
 
-  it('says which blocks are not recorded as read, and reads exactly those again for whoever may', async () => {
+  it('shows which blocks are not recorded as read, and reads exactly those again for people who may', async () => {
     const page = (await world.get('/chains', operator)).body;
     expect(page).toContain('bsc (live): blocks 40 to 49 are not recorded as read');
     const form = Object.fromEntries(
@@ -65,7 +65,7 @@ describe('the page of the chains', () => {
     expect(rescans).toEqual([{ mode: 'live', network: 'bsc', from: '40', to: '49', operator: 'Olga' }]);
   });
 
-  it('says of each provider how far it is, how long ago it said so, and why it is not asked', async () => {
+  it('shows for each provider how far it is, how long ago it reported that, and why it is not used', async () => {
     const page = (await world.get('/chains', auditor)).body.replaceAll(/\s+/g, ' ');
     expect(page).toMatch(/one\.example.*100<small>3 s ago.*99<small>4 s ago.*90<small>3 min ago/);
     expect(page).toMatch(/two\.example.*left out.*serves chain 97.*not asked/);
@@ -75,7 +75,7 @@ describe('the page of the chains', () => {
     ]);
   });
 
-  it('shows an auditor the same and lets them do nothing', async () => {
+  it('shows an auditor the same without any action', async () => {
     const page = (await world.get('/chains', auditor)).body;
     expect(page).toContain('blocks 40 to 49 are not recorded as read');
     expect(page).not.toContain('Read them again');

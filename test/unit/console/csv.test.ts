@@ -104,13 +104,13 @@ describe('a table as a file', () => {
     );
   });
 
-  it('that is refused is a page that says why, not a broken file', async () => {
+  it('that is refused shows a page with the reason, not a broken file', async () => {
     const answer = await world.get('/unmatched.csv?mode=neither', operator);
     expect([answer.status, answer.headers['content-disposition']]).toEqual([400, undefined]);
     expect(answer.body).toContain('mode must be live or test');
   });
 
-  it('without rows has the names of its columns', async () => {
+  it('without rows has its header', async () => {
     const admin = await world.person('Mia', { role: 'merchant_admin', merchantId: SHOP.id });
     expect((await world.get(`/m/${SHOP.id}/webhooks.csv`, admin)).body).toBe(
       'Created,Event,Status,Attempts,Last answer\r\n',

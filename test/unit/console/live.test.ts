@@ -89,7 +89,7 @@ describe('open pages', () => {
   });
 });
 
-describe('a page that asks by itself', () => {
+describe('a page that refreshes by itself', () => {
   let world: ConsoleWorld;
   let ada: TestPerson;
   const byPage = { 'quittance-live': '1' };
@@ -101,7 +101,7 @@ describe('a page that asks by itself', () => {
   });
   afterAll(() => world.close());
 
-  it('keeps nobody signed in who does nothing, and learns when that ends', async () => {
+  it('keeps nobody signed in who is idle, and is notified when the sign-in ends', async () => {
     pass(IDLE_SEC - 10);
     expect((await world.get('/merchants', ada, byPage)).status).toBe(200);
     pass(5);

@@ -36,7 +36,7 @@ it('an operator creates a merchant after signing its name, and is shown the secr
   expect((await world.get('/merchants', operator)).body).not.toContain('secret-1');
 });
 
-it('whoever may not create a merchant sees no form for it', async () => {
+it('people who may not create merchants see no form for it', async () => {
   const admin = await world.person('Ada', { role: 'merchant_admin', merchantId: SHOP.id });
   const finance = await world.person('Fay', { role: 'finance', merchantId: null });
   for (const person of [admin, finance])

@@ -73,7 +73,7 @@ describe('the modes', () => {
     expect(asked.at(-1)).toMatchObject({ mode: 'test' });
   });
 
-  it('keep what needs attention in the other one in sight', async () => {
+  it('keep showing what needs attention in the other one', async () => {
     const { body } = await world.get('/attention?mode=live', operator);
     expect(body).toContain('A withdrawal waits for approval');
     expect(body).not.toContain('The signer is stopped');
@@ -81,7 +81,7 @@ describe('the modes', () => {
     expect((await world.get('/attention?mode=test', operator)).body).toContain('The signer is stopped');
   });
 
-  it('stay in the address: every link of the menu keeps it, a form comes back to it, and what is none is refused', async () => {
+  it('stay in the URL: every menu link keeps the mode, a form returns to it, and an invalid one is refused', async () => {
     const { body } = await world.get('/treasury?mode=test', operator);
     const menu = /<nav aria-label="Main">.*?<\/nav>/s.exec(body)![0];
     const links = [...menu.matchAll(ANY_LINK)].map(([, to]) => to!);
@@ -94,7 +94,7 @@ describe('the modes', () => {
     expect((await world.get('/chains?mode=neither', operator)).status).toBe(400);
   });
 
-  it('need no switch for whoever is there for one merchant', async () => {
+  it('need no switch for people of a single merchant', async () => {
     const { body } = await world.get(`/m/${SHOP.id}/payments`, support);
     expect(body).not.toContain('aria-label="Mode"');
   });
@@ -110,7 +110,7 @@ describe('the switch', () => {
     ['/books/live/account', { mode: 'live' }, null, '/books/test'],
     ['/unmatched/bsc:0x1:0', { transfer: 'bsc:0x1:0' }, null, '/unmatched?mode=test'],
     ['/m/mer_a/payments', { merchant: 'mer_a' }, merchant, '/merchants?mode=test'],
-  ] as const)('leads from %s to the same of the other mode, or to the list it is in', (path, params, of, to) => {
+  ] as const)('leads from %s to the same page of the other mode, or to its list', (path, params, of, to) => {
     expect(switched({ path, params, merchant: of }, 'test')).toBe(to);
   });
 

@@ -30,7 +30,7 @@ it('a merchant reads the statement of a closed month: what it is owed above zero
   expect(JSON.parse(file.body)).toMatchObject({ type: 'StatementIssued', merchant_id: SHOP.id });
 });
 
-it('nobody reads that of another merchant, of the operator, or of no month', async () => {
+it('merchants cannot read that of another merchant, of the operator, or of an invalid month', async () => {
   for (const path of [
     `/m/${OTHER_SHOP.id}/statement/2027-01`,
     '/books/live/months/2027-01',

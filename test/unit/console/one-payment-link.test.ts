@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-it('says which payment of the order is over, and makes the one that takes its place', async () => {
+it('names the ended payment of the order, and creates the one that replaces it', async () => {
   const { sessionId, api } = shop;
   const over = await world.post(LINKS, support, FORM);
   expect(over.status).toBe(400);

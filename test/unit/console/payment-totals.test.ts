@@ -58,7 +58,7 @@ it('totals by day are a file, under the filters of the list', async () => {
   expect(asked.at(-1)).toMatchObject({ merchant_id: SHOP.id, status: 'paid', byDay: true });
 });
 
-it('the first page of a merchant draws number and volume of the paid payments, with the same numbers in a table', async () => {
+it('the first page of a merchant charts number and volume of paid payments, with the same numbers in a table', async () => {
   const { body } = await world.get(`/m/${SHOP.id}`, support);
   expect(asked.at(-1)).toMatchObject({ status: 'paid', from: '2027-01-02', byDay: true });
   const charts = [...body.matchAll(/<svg class="chart".*?aria-label="([^"]+)">(.*?)<\/svg>/gs)];
@@ -72,7 +72,7 @@ it('the first page of a merchant draws number and volume of the paid payments, w
   expect(body).toContain(`/m/${SHOP.id}/payments/totals.csv?status=paid&amp;from=2027-01-02`);
 });
 
-it('nobody sees the totals of a merchant who is not theirs', async () => {
+it('nobody sees the totals of another merchant', async () => {
   const other = await world.person('Eve', { role: 'support', merchantId: 'mer_other' as typeof SHOP.id });
   const before = asked.length;
   expect((await world.get(`/m/${SHOP.id}/payments/totals.csv`, other)).status).toBe(404);

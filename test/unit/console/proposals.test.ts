@@ -80,7 +80,7 @@ it('an entry by hand is proposed by finance, in their name, under terms that sho
   expect(told('ledger.adjust')).toEqual([{ ...given, operator: 'Fin' }]);
 });
 
-it('what is posted is reversed by another proposal, and what waits is cancelled', async () => {
+it('a posted entry is reversed by another proposal, and a waiting one is cancelled', async () => {
   expect(
     (await world.postSigned('/adjustments/reverse', finance!, { reverses: 'adj_posted', reason: 'agreed otherwise' }))
       .status,
@@ -125,7 +125,7 @@ it.each(['number-20', 'number-4000000000', 'number-99999999999999999999999'])(
   },
 );
 
-it('the signer is told nothing that no passkey of the person answered', async () => {
+it("the signer receives nothing without a response from the person's passkey", async () => {
   const terms = { text: 'the terms of the signer', number: 'n-1' };
   const none = await world.people.signInBySso(
     {

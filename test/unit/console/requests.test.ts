@@ -36,7 +36,7 @@ describe('the request log', () => {
   });
   afterAll(() => world.close());
 
-  it('shows the requests of the merchant alone, newest first, under filters', async () => {
+  it('shows the requests of the merchant only, newest first, with filters', async () => {
     const all = (await get('')).body;
     expect(all.indexOf('req_bad')).toBeLessThan(all.indexOf('req_good'));
     expect(all).toContain('invalid_request: amount');
@@ -46,7 +46,7 @@ describe('the request log', () => {
     expect((await get('?cursor=req_bad')).body).not.toContain('of-req_bad');
   });
 
-  it('names the filter that is wrong', async () => {
+  it('names the invalid filter', async () => {
     expect((await get('?status=four')).body).toContain('status must be');
     expect((await get('?cursor=req_nothing')).body).toContain('cursor names a request');
   });

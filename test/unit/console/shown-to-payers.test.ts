@@ -74,7 +74,7 @@ it.each([
   expect(made).toEqual([]);
 });
 
-it('what cannot be set is not asked to be signed', async () => {
+it('an invalid value is refused before anything is signed', async () => {
   expect((await world.post(`${SETTINGS}/logo`, admin, { image: 'junk', reason: 'test' })).body).toContain(
     'logo must be a PNG image in base64',
   );

@@ -84,7 +84,7 @@ describe('single sign-on', () => {
     expect((await signIn(filtered.repeat(2))).body).toContain('content="0;url=/"');
   });
 
-  it('lets somebody in with the roles of their groups, each time anew, every time an event', async () => {
+  it('signs somebody in with the roles of their groups, read again at each sign-in, and records each as an event', async () => {
     const before = events('SignedInBySso').length;
     const token = tokenOf(await signIn());
     const me = await world.get('/me', { token });
@@ -114,7 +114,7 @@ describe('single sign-on', () => {
     ['no groups', { groups: 7 }, 'the claim groups gives'],
     ['no name', { preferred_username: ' ' }, 'the claim preferred_username names nobody'],
     ['the name of somebody else of the provider', { sub: '00u-other' }, 'is another person here'],
-  ])('refuses whoever has %s, and says so', async (_, change, why) => {
+  ])('refuses people with %s, and says so', async (_, change, why) => {
     tokenOf(await signIn());
     Object.assign(provider.claims, change);
     const before = events('SignedInBySso').length;
@@ -125,7 +125,7 @@ describe('single sign-on', () => {
     expect(events('SignedInBySso')).toHaveLength(before);
   });
 
-  it('knows somebody under whatever name the provider gives them now, and keeps them out who are suspended', async () => {
+  it('recognises people whatever name the provider gives them now, and keeps suspended ones out', async () => {
     provider.claims = { sub: '00u-dee', preferred_username: 'Dee', groups: ['Ops'] };
     await signIn();
     provider.claims['preferred_username'] = 'Deirdre';
@@ -144,7 +144,7 @@ describe('single sign-on', () => {
     expect(events('PersonProvisioned').filter(({ subject }) => subject === '00u-dee')).toHaveLength(1);
   });
 
-  it('lets one identity that comes in under two names at once be one person', async () => {
+  it('makes one person of an identity that signs in under two names at once', async () => {
     const twin = (name: string) => ({
       issuer: 'https://sso',
       subject: 'twin',
@@ -162,7 +162,7 @@ describe('single sign-on', () => {
     expect(again.ok && world.people.personOf(again.value.token)?.name).toBe(['One', 'Two'][first]);
   });
 
-  it('takes over nobody who was invited', async () => {
+  it('takes over no invited person', async () => {
     const ada = await world.person('Ada', { role: 'operator' });
     provider.claims = { sub: '00u-ada', preferred_username: 'ADA', groups: ['Ops'] };
     expect((await signIn()).body).toContain('Ada is another person here, who signs in differently');
@@ -176,7 +176,7 @@ describe('single sign-on', () => {
     ['of another request', { token: { nonce: 'another' } }],
     ['that is over', { token: { exp: 1 } }],
     ['with another state', { state: 'another' }],
-  ])('takes no answer %s', async (_, wrong) => {
+  ])('accepts no response %s', async (_, wrong) => {
     provider.wrong = wrong;
     const answer = await signIn();
     expect(answer.status).toBe(403);
@@ -184,7 +184,7 @@ describe('single sign-on', () => {
     expect(refusal()).not.toBe('');
   });
 
-  it('takes no answer that another browser asked for, twice, or too late', async () => {
+  it('accepts no response that another browser requested, that was used before, or that is too late', async () => {
     expect((await signIn('/', () => '')).status).toBe(403);
     expect((await signIn('/', (_back, cookie) => cookie.replace(/-\w{5}/, '-AAAAA'))).status).toBe(403);
     const sent: [string, string][] = [];
@@ -198,7 +198,7 @@ describe('single sign-on', () => {
     expect(late.status).toBe(403);
   });
 
-  it('says when the provider does not answer, and asks it again for the next one', async () => {
+  it('says so when the provider does not respond, and asks it again for the next person', async () => {
     const other = await OpenIdProvider.start();
     const { issuer, clientId, clientSecret } = other;
     other.isDown = true;
@@ -222,7 +222,7 @@ describe('single sign-on', () => {
     await other.close();
   });
 
-  it('takes nobody of another tenant, where one address serves them all', async () => {
+  it('accepts nobody of another tenant if one issuer serves them all', async () => {
     const host = 'https://login.microsoftonline.com';
     const { clientId, clientSecret, issuer } = provider;
     const real = fetch;
@@ -251,7 +251,7 @@ describe('single sign-on', () => {
     vi.unstubAllGlobals();
   });
 
-  it('signs nothing: what takes a passkey still does, and it takes the word of both to register one', async () => {
+  it('signs nothing: what needs a passkey still does, and registering one needs both the sign-in and a link', async () => {
     const grace = await world.person('Grace', { role: 'operator' });
     provider.claims = { sub: '00u-cy', preferred_username: 'Cy', groups: ['Ops'] };
     const key = passkey('Cy', 'P-256');

@@ -53,7 +53,7 @@ async function shopWith(
 }
 const SETTINGS = `/m/${SHOP.id}/settings`;
 
-describe('changes of a merchant that wait', () => {
+describe('delayed changes of a merchant', () => {
   it('are shown with what, by whom, since when and until when, also where the endpoint is', async () => {
     const { admin } = await shopWith([
       URL_CHANGE,
@@ -97,7 +97,7 @@ describe('changes of a merchant that wait', () => {
     expect((await world.get(SETTINGS, admin)).body).toContain('1440 minutes');
   });
 
-  it('of what may be missing are signed with before and after', async () => {
+  it('of the tolerance are signed with old and new value', async () => {
     const { admin } = await shopWith([]);
     expect((await world.get(SETTINGS, admin)).body).toContain('name="tolerancePercent"');
     const asked = await world.post(SETTINGS, admin, { tolerance: '3', tolerancePercent: '2.5', reason: 'exchanges' });

@@ -13,7 +13,7 @@ const sweep = (id: string | null, fee: string | null) => ({
   ...{ note: 'ready', fee, fee_coin: 'BNB' },
 });
 
-describe('what things are worth and what they cost', () => {
+describe('values and costs', () => {
   let world: ConsoleWorld;
   let person: TestPerson;
   let currencies: string[];

@@ -6,7 +6,7 @@ it.each([
   ['first.last+orders@mail.shop.example', 'mailto:first.last+orders@mail.shop.example'],
   ['https://shop.example/help?about=payments#now', 'https://shop.example/help?about=payments#now'],
   ['https://hölp.example', 'https://xn--hlp-sna.example/'],
-])('leads from %s to %s', (text, link) => {
+])('links %s to %s', (text, link) => {
   expect(contactLink(text)).toBe(link);
 });
 
@@ -36,6 +36,6 @@ it.each([
     'https://user:word@shop.example',
   ],
   ...['https://', 'shop.example', `https://shop.example/${'a'.repeat(200)}`],
-])('leads nowhere from "%s"', (text) => {
+])('does not link "%s"', (text) => {
   expect(contactLink(text)).toBeNull();
 });

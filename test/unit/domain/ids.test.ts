@@ -41,7 +41,7 @@ describe('session ids', () => {
     expect(new Set([ids.current(of('test', merchant, 'order')), ...others]).size).toBe(6);
   });
 
-  it('of another attempt are its own: one for each session that it supersedes', () => {
+  it('of another attempt differ: one for each superseded session', () => {
     const ids = new SessionIds([secret(1)]);
     const first = ids.current(of('test', merchant, 'order'));
     const second = ids.current(of('test', merchant, 'order', first));
@@ -52,7 +52,7 @@ describe('session ids', () => {
     ).toBe(4);
   });
 
-  it('under older secrets are still found, and the request hash does not move with the secret', () => {
+  it('under older secrets are still found, and the request hash does not depend on the secret', () => {
     const before = new SessionIds([secret(1)]);
     const after = new SessionIds([secret(2, 2), secret(1)]);
     expect(after.older(of('test', merchant, 'order'))).toEqual([before.current(of('test', merchant, 'order'))]);
@@ -97,7 +97,7 @@ describe('event ids', () => {
     ]);
   });
 
-  it('never meet those of another node, nor those seen before a restart', () => {
+  it('never collide with those of another node or from before a restart', () => {
     const clock = { nowMs: () => 1_800_000_000_000 };
     expect(new NotificationIds(clock, 1).next()).not.toBe(new NotificationIds(clock, 2).next());
     const restarted = new NotificationIds(clock, 1);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { comparableAddress } from '../../../src/domain/networks.ts';
 
-describe('addresses that are compared', () => {
+describe('comparing addresses', () => {
   it('are one in any letter case on EVM networks alone', () => {
     const checksummed = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed';
     expect(comparableAddress('evm', checksummed)).toBe(comparableAddress('evm', checksummed.toLowerCase()));

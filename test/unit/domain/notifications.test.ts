@@ -40,7 +40,7 @@ describe('the body of a notification', () => {
     );
   });
 
-  it('of a cancelled session carries what did arrive, and the locked rate where it was converted', () => {
+  it('of a cancelled session has what arrived, and the locked rate if it was converted', () => {
     const cancelled: NotifyingEvent = {
       type: 'SessionCancelled',
       data: { cancelledAtSec: 1, coin: 'USDT', received: '4', inFlight: true },
@@ -50,7 +50,7 @@ describe('the body of a notification', () => {
     });
   });
 
-  it('of a payment after expiry says so, and of no other', () => {
+  it('says `after_expiry` for a payment after expiry, and for no other', () => {
     const paid = (afterExpiry: boolean): NotifyingEvent => ({
       type: 'SessionPaid',
       data: {
@@ -69,7 +69,7 @@ describe('the body of a notification', () => {
     expect(bodyOf(paid(false))).not.toContain('after_expiry');
   });
 
-  it('of an expired or failed session carries what did arrive', () => {
+  it('of an expired or failed session has what arrived', () => {
     const expired: NotifyingEvent = {
       type: 'SessionExpired',
       data: { expiredAtSec: 1, coin: 'USDT', received: '4', scannedToSec: {} },
@@ -159,7 +159,7 @@ describe('the body of a claim', () => {
   });
 });
 
-describe('what is told', () => {
+describe('which events make a notification', () => {
   it('is exactly what the command side gives an event id to', () => {
     expect(new Set(EVENT_TYPES.filter((type) => isNotifyingType(type) || isNoticedType(type)))).toEqual(
       NOTIFYING_EVENTS,

@@ -17,7 +17,7 @@ const percentText = (points: number): string => `${Math.floor(points / 100)}.${S
 const shared = (due: bigint, cap: bigint, points: number, max: number): bigint =>
   toleranceOf({ tolerance: formatAmount(cap), tolerancePercent: percentText(points) }, due, max);
 
-describe('what may be missing of what is due', () => {
+describe('the tolerance', () => {
   it('is the amount alone where there is no share, bounded by the operator', () => {
     for (const none of [undefined, null]) {
       expect(tolerated('100.00', '1.00', none)).toBe('1.00');
@@ -60,7 +60,7 @@ describe('what may be missing of what is due', () => {
     );
   });
 
-  it("never lessens when more is due, the share, the cap above zero or the operator's bound is higher", () => {
+  it("never decreases when the amount due, the share, the cap above zero or the operator's bound increases", () => {
     fc.assert(
       fc.property(
         units,
@@ -83,7 +83,7 @@ describe('what may be missing of what is due', () => {
     );
   });
 
-  it('without a share stays what it was: the amount, bounded by the operator', () => {
+  it('without a share is the amount, bounded by the operator', () => {
     fc.assert(
       fc.property(units, amount, maxPercent, (due, cap, max) => {
         expect(toleranceOf({ tolerance: formatAmount(cap) }, due, max)).toBe(least(cap, (due * BigInt(max)) / 100n));

@@ -37,7 +37,7 @@ describe('an ordered error', () => {
     },
   );
 
-  it('must be a code, and opens nothing without a key', async () => {
+  it('must be a known code, and has no effect without a key', async () => {
     expect((await ordered('teapot')).json.error).toMatchObject({
       code: 'invalid_request',
       param: 'Quittance-Sandbox-Error',

@@ -55,7 +55,7 @@ test('a position that no answer carried is refused by its name', async () => {
   ]);
 });
 
-test('where one node answers, no position is given, and one that is sent asks for nothing', async () => {
+test('with a single node no position is returned, and a sent one has no effect', async () => {
   server = await startTestServer();
   const answer = await server.call('GET', LIST, undefined, given);
   expect([answer.status, answer.headers.get('quittance-position')]).toEqual([200, null]);

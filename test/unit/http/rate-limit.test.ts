@@ -20,7 +20,7 @@ describe('the token bucket', () => {
     expect(take(T0 + 1010).allowed).toBe(false);
   });
 
-  it('never holds more than its burst, however long nobody asked', () => {
+  it('never holds more than its burst, however long it was idle', () => {
     const take = bucket(10, 3);
     take(T0);
     const later = T0 + 86_400_000;
@@ -37,7 +37,7 @@ describe('the token bucket', () => {
     }
   });
 
-  it('says when to come back, so that a client that waits is let in', () => {
+  it('says when to retry, so that a client that waits is accepted', () => {
     const take = bucket(0.1, 1);
     expect(take(T0).allowed).toBe(true);
     const refused = take(T0 + 500);
@@ -45,7 +45,7 @@ describe('the token bucket', () => {
     expect(take(T0 + 500 + refused.retryAfterSec * 1000).allowed).toBe(true);
   });
 
-  it('keeps keys apart', () => {
+  it('separates keys', () => {
     const take = bucket(1, 1);
     expect(take(T0, 'a').allowed).toBe(true);
     expect(take(T0, 'b').allowed).toBe(true);
@@ -66,7 +66,7 @@ describe('the token bucket', () => {
     for (let i = 0; i < 10_000; i += 1) expect(limiter.take(`key-${i}`, T0 + 1000).remaining).toBe(9);
   });
 
-  it('refuses settings that make no bucket', () => {
+  it('refuses invalid settings', () => {
     expect(() => createTokenBucketLimiter({ ratePerSec: 0, burst: 10 })).toThrow(RangeError);
     expect(() => createTokenBucketLimiter({ ratePerSec: 10, burst: 0 })).toThrow(RangeError);
   });

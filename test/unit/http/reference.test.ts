@@ -101,7 +101,7 @@ describe('the reference', () => {
     expect(missing).toEqual([]);
   });
 
-  it('says of every value of an enumeration what it means', () => {
+  it('explains every value of an enumeration', () => {
     const unexplained: string[] = [];
     walk(document.components, '', (node, path) => {
       if (typeof node.properties !== 'object' || path.endsWith('/properties')) return;

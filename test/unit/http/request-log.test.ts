@@ -77,7 +77,7 @@ describe('the log of requests', () => {
     }
   });
 
-  it('is walked newest first, and is the caller’s alone', async () => {
+  it('is paged newest first, and contains only the caller’s requests', async () => {
     for (let count = 0; count < 3; count += 1) await service.call('GET', '/v1/transactions', undefined, { key: other });
     const first = await listed('?page_size=2', other);
     expect(first.pagination).toMatchObject({ page_size: 2, has_more: true, next_cursor: first.data[1]!.id });
@@ -89,7 +89,7 @@ describe('the log of requests', () => {
     expect(await listed('?status=abc', other)).toMatchObject({ error: { param: 'status' } });
   });
 
-  it('keeps the newest thousand of a merchant and forgets whoever asked longest ago', () => {
+  it('keeps the newest thousand of a merchant and drops the merchant that was idle longest', () => {
     const log = new RequestLog();
     const entry = (merchant: number, number: number): LoggedRequest => ({
       ...{

@@ -100,7 +100,7 @@ async function send(
 }
 
 describe('every route', () => {
-  it('names a scope that exists, and every scope is of use', () => {
+  it('names a scope that exists, and every scope is used', () => {
     expect(routes.length).toBeGreaterThan(22);
     for (const { method, path, scope, fieldScopes } of routes)
       for (const named of [scope, ...Object.values(fieldScopes)]) expect(SCOPES, `${method} ${path}`).toContain(named);
@@ -110,7 +110,7 @@ describe('every route', () => {
   });
 
   it.each(SCOPES)(
-    'lets a key with %s alone through where that is its scope, and refuses it by name everywhere else',
+    'accepts a key with only %s where that is the scope, and refuses it by name everywhere else',
     async (scope) => {
       const key = only(scope);
       for (const route of routes) {
@@ -125,7 +125,7 @@ describe('every route', () => {
     },
   );
 
-  it('refuses a key without any scope, whatever comes with the request', async () => {
+  it('refuses a key without any scope, whatever the request contains', async () => {
     const key = only();
     for (const route of routes) {
       for (const path of [route.path, `${route.path}?page=1`]) {
@@ -219,14 +219,14 @@ describe('a key with a list of addresses', () => {
       ).toBe(403);
   });
 
-  it('spends nothing of its owner elsewhere: neither a nonce nor the rate', async () => {
+  it('spends nothing of its owner from elsewhere: neither a nonce nor the rate limit', async () => {
     const key = from('203.0.113.7');
     const nonce = randomUUID();
     await server.call('GET', '/v1/refunds', undefined, { key, nonce, headers: { 'X-Forwarded-For': '198.51.100.1' } });
     expect([...server.nonces.burnt.keys()].some((name) => name.endsWith(nonce))).toBe(false);
   });
 
-  it('tells whoever has no right signature nothing of the list', async () => {
+  it('reveals nothing of the list without a valid signature', async () => {
     const { status, json } = await server.call('GET', '/v1/refunds', undefined, {
       key: from('203.0.113.7'),
       signature: '0'.repeat(64),

@@ -88,11 +88,11 @@ describe('log lines', () => {
     expect(JSON.stringify(plainError(first)).length).toBeLessThan(20_000);
   });
 
-  it('keep what is no secret', () => {
+  it('keep what is not secret', () => {
     expect(withoutSecrets('connect ECONNREFUSED 127.0.0.1:8545')).toBe('connect ECONNREFUSED 127.0.0.1:8545');
   });
 
-  it('tell listeners of warnings and worse with the constant message alone', () => {
+  it('notify listeners of warnings and worse with the constant message only', () => {
     const heard: string[] = [];
     logged((log) => {
       onLogLine(log, ({ level, message }) => heard.push(`${level}: ${message}`));

@@ -98,7 +98,7 @@ const value = (text: string, series: string): number | null => {
 };
 
 describe('metrics', () => {
-  it.skipIf(PROMTOOL === undefined)('keep the rules of Prometheus for names and units', async () => {
+  it.skipIf(PROMTOOL === undefined)('follow the rules of Prometheus for names and units', async () => {
     const text = await allMetrics().registry.metrics();
     expect(execFileSync(PROMTOOL!, ['check', 'metrics'], { input: text, encoding: 'utf8' })).toBe('');
   });
@@ -116,7 +116,7 @@ describe('metrics', () => {
     expect(names.filter((name) => !new RegExp(`\\b${name}(_bucket|_sum|_count)?\\b`).test(known))).toEqual([]);
   });
 
-  it('name nothing in dashboards and alerts that the service does not have', async () => {
+  it('exist for every name used in dashboards and alerts', async () => {
     const names = new Set((await allMetrics().registry.getMetricsAsJSON()).map(({ name }) => name));
     const files = [
       'ops/prometheus/alerts.yml',
@@ -151,7 +151,7 @@ describe('metrics', () => {
     expect(value(text, 'quittance_projection_drift_rows{projection="session-view@1"}')).toBe(2);
   });
 
-  it('say nothing of the lag of projections any more once another process runs them', async () => {
+  it('stop reporting the lag of projections once another process runs them', async () => {
     const metrics = new Metrics({ clock, version: '1.2.3', dataDir: tmpdir() });
     let status = [{ projection: 'session-view@1', position: null, hasCaughtUp: false, lagEvents: 300, lagSec: 40 }];
     metrics.projections.add(metrics.registry, { status: () => status });
@@ -162,7 +162,7 @@ describe('metrics', () => {
     expect(await lag()).toBeNull();
   });
 
-  it('say nothing of payouts any more once another process pays', async () => {
+  it('stop reporting payouts once another process pays', async () => {
     const { registry } = new Metrics({ clock, version: '1.2.3', dataDir: tmpdir() });
     let status = [
       {
@@ -185,7 +185,7 @@ describe('metrics', () => {
     expect(await seen()).toEqual([null, null]);
   });
 
-  it('measure from the decision, which the id of a notification holds, to the accepted webhook', async () => {
+  it("measure from the event, whose time is in the notification's id, to the accepted webhook", async () => {
     const metrics = allMetrics();
     const attempt = {
       notificationId: `evt_${NOW_MS}000000`,
@@ -283,7 +283,7 @@ describe('health', () => {
     expect(chainFacts([{ settings: ethereum, watcher: watcher() }], NOW_MS)[0]?.state).toBe('ok');
   });
 
-  it('says of a live network with one provider, with one left out, and with none to ask a second time, that it is degraded', () => {
+  it('reports a live network as degraded with one provider, with an excluded one, and without a second source', () => {
     const provider = (name: string, change = {}) => ({
       provider: name,
       healthy: true,

@@ -56,7 +56,7 @@ function follower(
   };
 }
 
-it('one failed read at the start does not leave the figures empty for as long as the process runs', async () => {
+it('one failed read at the start does not leave the figures empty until the process ends', async () => {
   const rows = await rowsOf('cs_1', 'cs_2');
   const errors: unknown[] = [];
   let reads = 0;
@@ -72,7 +72,7 @@ it('one failed read at the start does not leave the figures empty for as long as
   await figures.close();
 });
 
-it('what ended between two tries to start is not under way', async () => {
+it('what ended between two attempts to start does not count as open', async () => {
   const rows = await rowsOf('cs_1', 'cs_2');
   let reads = 0;
   const { follower: figures } = follower(rows, [], 1, () => {
@@ -98,7 +98,7 @@ it('a stop ends the tries to start', async () => {
   expect(subscribed).toEqual([]);
 });
 
-it('what waits for an endpoint to be set is under way, and not late', async () => {
+it('what waits for an endpoint to be set counts as open, but not as late', async () => {
   const { follower: figures, tell } = follower(await rowsOf(), [], 1);
   await figures.start();
   const scheduled = (id: string, merchantId: string, atMs: number) => ({

@@ -25,7 +25,7 @@ const stateOf = ({ components }: PublicStatus, id: string) =>
   components.find((component) => component.id === id)?.state;
 
 describe('the public status', () => {
-  it('tells of what people meet, of live networks, and nothing that is inside', () => {
+  it('shows what affects people on live networks, and nothing internal', () => {
     const told = publicStatus(well, null, 30);
     expect(told.state).toBe('operational');
     expect(told.components.map(({ id }) => id)).toEqual(['payments', 'bsc', 'tron', 'refunds', 'webhooks']);
@@ -43,7 +43,7 @@ describe('the public status', () => {
     expect([stateOf(told, id), told.state]).toEqual([state, state]);
   });
 
-  it('keeps since when, and what is over, for thirty days', () => {
+  it('keeps start times and past incidents for thirty days', () => {
     const bad = { refunds: { pending: 1, processing: 0, oldestAgeSec: 4_000 } };
     const first = publicStatus(well, null, 30);
     const second = publicStatus(later(60, bad), first, 30);

@@ -16,7 +16,7 @@ const append = (stream: string, ...types: string[]) => ({
   events: types.map((type) => ({ id: `${stream}-${type}`, type, data: '{}', metadata, hash: '', atMs: 0, version: 1 })),
 });
 
-it('names session, events, actor and correlation of what was recorded', async () => {
+it('logs session, events, actor and correlation id of what was recorded', async () => {
   const { lines, store } = logging();
   await store.append(append('session-cs_1', 'DepositConfirmed', 'SessionPaid'));
   expect(lines).toMatchObject([
@@ -27,7 +27,7 @@ it('names session, events, actor and correlation of what was recorded', async ()
   ]);
 });
 
-it('names the session of a webhook by the context of whoever delivers it', async () => {
+it('logs the session of a webhook from the context of its delivery', async () => {
   const { lines, log, store } = logging();
   await withLogContext({ session: 'cs_1' }, async () => {
     await store.append(append('delivery-evt_1', 'DeliveryAttempted'));
@@ -41,7 +41,7 @@ it('names the session of a webhook by the context of whoever delivers it', async
   ]);
 });
 
-it('says nothing of what was not recorded, of other streams, or above the level info', async () => {
+it('logs nothing for what was not recorded, for other streams, or above the level info', async () => {
   const { lines, store } = logging();
   await store.append(append('session-cs_1', 'SessionCreated'));
   expect(await store.append(append('session-cs_1', 'SessionCancelled'))).toMatchObject({ ok: false });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createLogger, onLogLine } from '../../../src/observability/logger.ts';
 import { RepeatedLines } from '../../../src/observability/repeated-lines.ts';
 
-describe('the lines of an outage', () => {
+describe('the log lines of an outage', () => {
   it('are bounded for each thing that they are of, whatever their number', () => {
     let nowMs = 0;
     const lines = new RepeatedLines(() => nowMs);

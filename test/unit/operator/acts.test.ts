@@ -38,7 +38,7 @@ async function world(more: AdminCommands = {}) {
 }
 
 describe('an erasure', () => {
-  it('of a session that never was is refused, and leaves nothing', async () => {
+  it('of a session that does not exist is refused, and leaves nothing', async () => {
     const { commands, erased, acts } = await world();
     await expect(commands['session.forget']!({ session_id: sessionIdOf(9), operator: 'olga' })).rejects.toThrow(
       'no such session',
@@ -46,7 +46,7 @@ describe('an erasure', () => {
     expect([erased, await acts()]).toEqual([[], []]);
   });
 
-  it('leaves an event of who and when, and not of what', async () => {
+  it('records who and when, but not what', async () => {
     const { commands, erased, acts, store, id } = await world();
     expect(await commands['session.forget']!({ session_id: id, operator: 'olga' })).toEqual({ id, erased: true });
     expect(erased).toEqual([id]);
@@ -108,8 +108,8 @@ it('a change of a merchant carries the name of who made it', async () => {
   expect(told).toEqual(names.map(() => ({ actor: 'ada', correlationId: 'one' })));
 });
 
-describe('an act without its own event', () => {
-  it('is written down before it is done, each after the one before', async () => {
+describe('an action without its own event', () => {
+  it('is recorded before it is executed, one after another', async () => {
     const { commands, done, acts, store } = await world({ 'chain.rescan': async () => ({}) });
     await commands['projection.rebuild']!({ name: 'ledger', operator: 'olga' });
     await commands['chain.rescan']!({ network: 'bsc', actor: 'ada', operator: 'olga' });
@@ -122,7 +122,7 @@ describe('an act without its own event', () => {
     expect((JSON.parse(second!.metadata) as { prev: string }).prev).toBe(first!.hash);
   });
 
-  it('stops payouts also where it cannot be written down', async () => {
+  it('stops payouts even if it cannot be recorded', async () => {
     const { commands, acts, store } = await world({ 'treasury.stop': async () => ({ stopped: true }) });
     expect(await commands['treasury.stop']!({ mode: 'test', operator: 'olga' })).toEqual({ stopped: true });
     expect(await acts()).toMatchObject([{ act: 'treasury.stop', subject: 'test', actor: 'olga' }]);
@@ -140,7 +140,7 @@ describe('an act without its own event', () => {
     expect(await acts()).toMatchObject([{ act: name, subject, actor: 'ada' }]);
   });
 
-  it('names the field when the name of the operator is none', async () => {
+  it("names the field if the operator's name is invalid", async () => {
     const { commands, done } = await world();
     await expect(commands['projection.rebuild']!({ operator: 'x'.repeat(101) })).rejects.toThrow(
       'operator must have at most 100 characters',
@@ -149,8 +149,8 @@ describe('an act without its own event', () => {
   });
 });
 
-describe('who proposes what others approve', () => {
-  it('is whose token it was, whatever a body says, and on the command line who is named', () => {
+describe('the proposer of what others approve', () => {
+  it('is the owner of the token, whatever a body says, and on the command line the named person', () => {
     expect(proposerOf({ actor: 'olga' })).toBe('olga');
     expect(proposerOf({ operator: 'ada' })).toBe('ada');
     expect(() => proposerOf({ actor: 'olga', operator: 'ada' })).toThrow('operator must not be given');

@@ -48,8 +48,8 @@ const replaced: ChainReplaced = {
   data: { mode: 'test', network: 'bsc', oldGenesis: '0x1', newGenesis: '0x2' },
 };
 
-describe('what is recorded as read of a chain', () => {
-  it('names the blocks between two ranges that nobody read', async () => {
+describe('the recorded coverage of a chain', () => {
+  it('names the unread blocks between two ranges', async () => {
     const store = await recorded(range(10, 19), range(20, 29, ['two']), range(35, 40), range(42, 50));
     expect(await chainCoverage(store, 'test', 'bsc')).toEqual({
       ...{
@@ -69,7 +69,7 @@ describe('what is recorded as read of a chain', () => {
     });
   });
 
-  it('names nothing that was read later', async () => {
+  it('does not name what was read later', async () => {
     const store = await recorded(range(10, 19), range(30, 39), range(15, 32));
     expect(await chainCoverage(store, 'test', 'bsc')).toMatchObject({ from_block: 10, to_block: 39, gaps: [] });
   });

@@ -59,7 +59,7 @@ async function start(commands: AdminCommands, burst = 100) {
   };
 }
 
-it('says when to ask again for what is made anew', async () => {
+it('says when to retry while something is being rebuilt', async () => {
   const call = await start({
     'inbox.list': () => Promise.reject(new StoreUnavailable('the rows of inbox@2 are being built')),
   });
@@ -85,7 +85,7 @@ describe('an operator', () => {
     expect(record).toHaveBeenCalledOnce();
   });
 
-  it('who is a viewer reads and changes nothing', async () => {
+  it('with the role viewer can read but change nothing', async () => {
     const record = vi.fn(async () => ({}));
     const call = await start({ 'inbox.record': record, 'inbox.list': async () => ({}) });
     const { token } = create('vera', 'viewer');
@@ -102,7 +102,7 @@ describe('an operator', () => {
     expect((await call(token)).status).toBe(401);
   });
 
-  it('who guesses is told of, slowed, and in the end refused, while a valid token passes', async () => {
+  it('who guesses tokens is logged, slowed down and finally refused, while a valid token passes', async () => {
     refused.mockClear();
     const call = await start({ 'inbox.list': async () => ({}) }, 3);
     const { token } = create('ada', 'operator');

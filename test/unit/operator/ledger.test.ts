@@ -24,7 +24,7 @@ const parts: DocumentParts = {
 };
 const ARGUMENTS = { mode: 'test', account: 'assets:treasury', merchant_id: MERCHANT_ID, format: 'csv' };
 
-describe('what an operator reads of the books', () => {
+describe('the books as an operator reads them', () => {
   const { 'ledger.close': _, ...commands } = ledgerCommands(parts);
 
   it.each(Object.entries({ ...commands, ...documentStreams(parts) }))(
@@ -35,7 +35,7 @@ describe('what an operator reads of the books', () => {
   );
 });
 
-describe('a month that an operator closes', () => {
+describe('closing a month', () => {
   it('is closed in the name of the operator', async () => {
     const close = async (_mode: string, period: string, actor: string) => ({
       ok: true,
@@ -62,7 +62,7 @@ describe('a closing', () => {
     txHash: '0x1',
     blockTimeSec: 1,
   } as const;
-  it('names the deposits of the month that are not final, and closes nothing when it is only tried', async () => {
+  it('names the deposits of the month that are not final, and closes nothing in a dry run', async () => {
     const { 'ledger.close': run } = ledgerCommands({ ...parts, notFinal: async () => [deposit] });
     expect(await run!({ mode: 'test', month: '2026-09', dryRun: true })).toEqual({
       ...{ mode: 'test', period: '2026-09' },
@@ -137,7 +137,7 @@ describe('the totals of a trial balance', () => {
   });
 });
 
-describe('what balances are worth', () => {
+describe('the value of balances', () => {
   const nowSec = Date.parse('2026-11-05T12:00:00Z') / 1000;
   const clock = { nowMs: () => nowSec * 1000 };
   const balance = (account: string, coin: string, units: bigint) => ({

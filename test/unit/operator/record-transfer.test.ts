@@ -68,14 +68,14 @@ const named = { mode: undefined, network: 'ethereum', txHash: TX, logIndex: 3, d
 const taken = (transfer: Partial<Transfer>, change: Partial<NamedTransfer> = {}) =>
   unmatchedTransferOf({ ...named, ...change }, partsWith(transferOf(transfer)));
 
-describe('taking up a transfer that no session has', () => {
+describe('recording a transfer without a session', () => {
   it('is refused while a second provider does not call it final', async () => {
     await expect(unmatchedTransferOf(named, partsWith(transferOf({}), false))).rejects.toThrow(
       'the transfer is not final yet',
     );
   });
 
-  it('reads everything but its place from the chain', async () => {
+  it('reads everything but its position from the chain', async () => {
     expect(await taken({})).toMatchObject({
       ...{ depositKey: `ethereum:${TX}:3`, coin: 'USDT', amount: '12.00', fromAddress: PAYER, mode: 'test' },
       ...{ origin: { kind: 'treasury' }, derivationIndex: null, sender: { kind: 'wallet' } },
@@ -85,7 +85,7 @@ describe('taking up a transfer that no session has', () => {
     });
   });
 
-  it('keeps that the chain names no payer', async () => {
+  it('records that the chain names no payer', async () => {
     expect(await taken({ fromAddress: null })).toMatchObject({ fromAddress: null, sender: null });
   });
 

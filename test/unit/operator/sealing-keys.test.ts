@@ -74,7 +74,7 @@ async function withMerchant(
 }
 
 describe('key rewrap', () => {
-  it('lets a start without the old key open all that it sealed', async () => {
+  it('lets a process without the old key open all that it sealed', async () => {
     const store = new MemoryEventStore();
     const merchant = await withMerchant(store, OLD);
     await expect(started(store, NEWER)).rejects.toThrow();
@@ -97,7 +97,7 @@ describe('key rewrap', () => {
     expect(directory.find(hashOf(merchant.api_key))).not.toBeNull();
   });
 
-  it('opens personal data of the old key, too', async () => {
+  it('opens personal data of the old key too', async () => {
     const store = new MemoryEventStore();
     const salt = Buffer.alloc(32, 3);
     const sealed = createPersonalSealer(keysOf(OLD)).seal(salt, 'cs_1', 'ada@example.com');
@@ -135,7 +135,7 @@ describe('key rewrap', () => {
     expect(store.events.length).toBe(2 * SEALED_KINDS.length);
   });
 
-  it('never says that the first key is enough while the event log holds something that none of them opens', async () => {
+  it('never says that the first key is enough while the event log holds something that no key opens', async () => {
     const store = new MemoryEventStore();
     await withMerchant(store, OLD);
     const command = sealingKeyCommands({ store, sealingKeys: keysOf(NEWER), clock, random: nodeRandom })['key.rewrap']!;
@@ -166,7 +166,7 @@ describe('key rewrap', () => {
     ]);
   });
 
-  it('is refused where a kind of key is not held: one that is lost could not be told from one of another kind', async () => {
+  it('is refused if a kind of key is missing: a lost key could not be distinguished from one of another kind', async () => {
     const { rewrap } = await started(new MemoryEventStore(), { WEBHOOK_SECRETS_KEY: `${NEWER},${OLD}` });
     await expect(rewrap()).rejects.toThrow('API_SECRETS_KEY, PERSONAL_DATA_KEY: not held by this process');
   });

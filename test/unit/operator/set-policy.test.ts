@@ -25,7 +25,7 @@ it.each([
   ['2.75', 275],
   ['10', 1_000],
   ['10.00', 1_000],
-])('takes a service fee of %s percent', async (percent, serviceFeeBasisPoints) => {
+])('accepts a service fee of %s percent', async (percent, serviceFeeBasisPoints) => {
   expect(await askedFor({ serviceFee: percent })).toEqual({ serviceFeeBasisPoints });
 });
 
@@ -54,7 +54,7 @@ it.each([
   );
 });
 
-it('takes a share of what is due that may be missing as it is written, and `none` takes it away', async () => {
+it('accepts a tolerance in percent as written, and `none` removes it', async () => {
   expect(await askedFor({ tolerancePercent: '0.5' })).toEqual({ tolerancePercent: '0.5' });
   expect(await askedFor({ tolerancePercent: 'none', tolerance: '1' })).toEqual({
     tolerancePercent: null,

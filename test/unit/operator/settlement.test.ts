@@ -75,7 +75,7 @@ const args = (amount: string) => ({
 });
 
 describe('settlements', () => {
-  it('proposed at the same moment do not take the same money', async () => {
+  it('proposed at the same time do not take the same money', async () => {
     const commands = commandsOf(paidOrder(0));
     const asked = await Promise.allSettled(
       ['6.00', '6.00', '4.00'].map((amount) => commands['treasury.settle']!(args(amount))),

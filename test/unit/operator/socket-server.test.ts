@@ -19,7 +19,7 @@ async function served(test: (dataDir: string) => Promise<void>): Promise<void> {
   }
 }
 
-it("the operator's socket makes its directory for its owner alone, where no store has made it", () =>
+it("the operator's socket creates its directory for its owner only, if no store has created it", () =>
   served(async (dataDir) => {
     expect(statSync(dataDir).mode & 0o777).toBe(0o700);
     expect(await callAdmin(dataDir, 'say.hello', {})).toBe('hello');

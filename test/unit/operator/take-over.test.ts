@@ -191,7 +191,7 @@ describe('a lost replacement of a payment whose earlier transaction landed', () 
     expect(await context()).toMatchObject({ journal: place(2) });
   });
 
-  it('is refused where the chain shows another than the ledger booked', async () => {
+  it('is refused if the chain shows another one than the event log', async () => {
     await world.executor.round();
     world.landed.clear();
     world.landed.add('0xswp_1-2');
@@ -210,7 +210,7 @@ describe('a lost sweep', () => {
     world.landed.add('0xswp_lost-1');
   });
 
-  it('takes the place of one that was ordered anew for its address, and of the gas for that', async () => {
+  it('replaces a new one that was ordered for its address, and its gas', async () => {
     await world.ask('sweep', { moveId: 'swp_anew' });
     await world.ask('gas_top_up', {
       ...{ moveId: 'gas_anew', coin: 'ETH', fromAddress: TREASURY, toAddress: ADDRESS, forMoveId: 'swp_anew' },
@@ -228,7 +228,7 @@ describe('a lost sweep', () => {
     ]);
   });
 
-  it('waits for one of its address that was signed', async () => {
+  it('waits for another one of its address that was signed', async () => {
     world.journalFault = null;
     await world.ask('sweep', { moveId: 'swp_before' });
     world.landed.clear();
@@ -238,7 +238,7 @@ describe('a lost sweep', () => {
     expect(world.acts).toEqual([]);
   });
 
-  it('keeps the gas that was sent for it, however often', async () => {
+  it('keeps the gas that was sent for it, however often it was sent', async () => {
     world.lost = [topUp(1, 'gas_1'), topUp(2, 'gas_2'), { ...sweep, draft: draft(1) }];
     world.landed.clear();
     await world.takeOver('0xgas_1-1');
@@ -265,7 +265,7 @@ describe('a lost sweep', () => {
 describe('a withdrawal whose approvals and signature were lost', () => {
   const withdrawal = payment(1, { kind: 'withdrawal', id: 'wdr_1', fromAddress: TREASURY, toAddress: '0xCold' });
 
-  it('tells the signer who asked for it, so that nobody signs who could not be written down', async () => {
+  it('gives the signer the name of the proposer, so that nobody signs who could not be recorded', async () => {
     await world.ask('withdrawal', { moveId: 'wdr_1', fromAddress: TREASURY, toAddress: '0xCold', requestedBy: 'carl' });
     world.lost = [withdrawal];
     await world.takeOver('0xwdr_1-1');
@@ -273,7 +273,7 @@ describe('a withdrawal whose approvals and signature were lost', () => {
     expect((await context()).moves['wdr_1']).toMatchObject({ approvers: APPROVERS, signed: [{ txHash: '0xwdr_1-1' }] });
   });
 
-  it('has other terms in the ledger: that is said before anybody signs', async () => {
+  it('has other terms in the event log: this is reported before anybody signs', async () => {
     await world.ask('withdrawal', { moveId: 'wdr_1', fromAddress: TREASURY, toAddress: '0xOther' });
     world.lost = [withdrawal];
     await expect(world.takeOver('0xwdr_1-1')).rejects.toThrow('wdr_1 has different terms in the event log');
@@ -303,7 +303,7 @@ describe('resuming a signer whose journal was lost', () => {
     world.newest = { seq: 4, hash: 'b'.repeat(64) };
   });
 
-  it('names where the ledger is, and brings it to the entry from which the journal begins anew', async () => {
+  it('names the position of the event log, and moves it to the entry with which the journal begins again', async () => {
     expect(await world.run('treasury.resume', { mode: 'test' })).toMatchObject({ approved_by: APPROVERS });
     expect(world.acts).toMatchObject([{ kind: 'resume', anew: [{ network: 'ethereum', place: place(1) }] }]);
     expect(await context()).toMatchObject({ journal: world.newest });
@@ -319,7 +319,7 @@ describe('resuming a signer whose journal was lost', () => {
     expect(await context()).toMatchObject({ journal: place(5) });
   });
 
-  it('passes over nothing that the journal says was signed since', async () => {
+  it('skips nothing that the journal says was signed since', async () => {
     world.journalLost = false;
     world.lost = [payment(4, { id: 'swp_lost' })];
     world.newest = place(4);

@@ -107,7 +107,7 @@ function told(type: string, session: string, secret = 'whs') {
 }
 
 describe('the Medusa payment provider', () => {
-  it('makes a session for the payment session of Medusa, and shows the storefront where to pay', async () => {
+  it("creates a session for Medusa's payment session, and shows the storefront where to pay", async () => {
     const options = {
       successUrl: 'https://shop.example/thanks/{payment_session_id}',
       expiresIn: 900,
@@ -174,7 +174,7 @@ describe('the Medusa payment provider', () => {
     expect(sessions.size).toBe(2);
   });
 
-  it('makes another session when answers got lost and their sessions are over', async () => {
+  it('creates another session if responses were lost and their sessions have ended', async () => {
     const data = await begun();
     expect((await begun()).id).toBe('cs_1');
     becomes('cs_1', { status: 'expired' });
@@ -216,13 +216,13 @@ describe('the Medusa payment provider', () => {
     expect(sessions.size).toBe(3);
   });
 
-  it('says what the service says when no session of the order is listed', async () => {
+  it("passes on the service's error if no session of the order is listed", async () => {
     await begun();
     becomes('cs_1', { status: 'expired', order_id: 'another' });
     await expect(begun()).rejects.toThrow('over');
   });
 
-  it('makes another session when the first one expired', async () => {
+  it('creates another session if the first one expired', async () => {
     const data = await begun();
     becomes('cs_1', { status: 'expired' });
     expect((await provider().updatePayment({ amount: 10, currency_code: 'usd', data })).data).toMatchObject({
@@ -249,7 +249,7 @@ describe('the Medusa payment provider', () => {
     expect(second.data.refunds).toEqual(['re_1', 're_2']);
   });
 
-  it('never refunds twice when no answer came', async () => {
+  it('never refunds twice if no response came', async () => {
     const data = await begun();
     loseAnswers = true;
     await expect(provider().refundPayment({ amount: 4, data })).rejects.toThrow('lost');
@@ -259,7 +259,7 @@ describe('the Medusa payment provider', () => {
     expect(refunds).toHaveLength(1);
   });
 
-  it('tells Medusa of a payment only when the event is genuine and the service shows it', async () => {
+  it('reports a payment to Medusa only if the event is genuine and the service shows it', async () => {
     await begun();
     await expect(provider().getWebhookActionAndData(told('payment.completed', 'cs_1', 'another'))).rejects.toThrow(
       'signature',
@@ -286,7 +286,7 @@ describe('the Medusa payment provider', () => {
     });
   });
 
-  it('leaves out sessions that are not of Medusa, and those with a successor', async () => {
+  it('ignores sessions that are not from Medusa, and those with a successor', async () => {
     const data = await begun();
     await provider().updatePayment({ amount: 12, currency_code: 'usd', data });
     paid('cs_1');
@@ -300,7 +300,7 @@ describe('the Medusa payment provider', () => {
     });
   });
 
-  it('warns of what Medusa has no state for', async () => {
+  it('logs a warning for what Medusa has no state for', async () => {
     const warn = vi.fn();
     await new QuittancePaymentProvider({ logger: { warn } }, OPTIONS).getWebhookActionAndData(
       told('refund.failed', 'cs_1'),
@@ -335,11 +335,11 @@ describe('options', () => {
     ['apiSecret', { apiSecret: undefined }],
     ['webhookSecret', { webhookSecret: [] }],
     ['expiresIn', { expiresIn: 59 }],
-  ])('names %s where it is wrong: %j', (name, change) =>
+  ])('names %s if it is wrong: %j', (name, change) =>
     expect(() => checkOptions({ ...OPTIONS, ...change })).toThrow(name),
   );
 
-  it('takes what works', () => {
+  it('accepts valid options', () => {
     expect(() =>
       checkOptions({ ...OPTIONS, baseUrl: 'http://127.0.0.1:8080', webhookSecret: ['old', 'new'], expiresIn: 60 }),
     ).not.toThrow();

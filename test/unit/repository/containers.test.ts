@@ -83,7 +83,7 @@ describe('docker-compose.yml', () => {
     expect(service.user).toMatch(/^(node|[1-9]\d*:\d+)$/);
   });
 
-  it('watches the health of every container that can be asked', () => {
+  it('has a health check for every container that supports one', () => {
     const imageHasOne = (name: string): boolean => ours.some(([own]) => own === name);
     expect(
       services.filter(([name, { healthcheck }]) => !healthcheck && !imageHasOne(name)).map(([name]) => name),

@@ -82,7 +82,7 @@ describe('the units', () => {
 });
 
 describe('the proxies', () => {
-  it.skipIf(!isThere('nginx'))('nginx takes its configuration', () => {
+  it.skipIf(!isThere('nginx'))('nginx accepts its configuration', () => {
     const { certificate, key } = selfSigned();
     const site = text('ops/proxy/nginx.conf')
       .replace(/(ssl_certificate) .*;/, `$1 ${certificate};`)
@@ -194,7 +194,7 @@ describe('update.sh', { timeout: 120_000 }, () => {
     );
   }
 
-  it('puts releases in place one after the other, and goes back to the one before', async () => {
+  it('installs releases one after another, and rolls back to the previous one', async () => {
     expect(await update(release('1.0.0'))).toMatch(/^update: 1\.0\.0-\w+ runs\n$/);
     expect(existsSync(join(root, 'current/node_modules/of-the-developer'))).toBe(false);
     expect(await update('--back')).toBe('1 update: no release ran before this one\n');
@@ -209,13 +209,13 @@ describe('update.sh', { timeout: 120_000 }, () => {
     expect(await update('--back')).toMatch(/2\.0\.0-\w+ runs/);
   });
 
-  it('puts a release in place despite what doctor finds, where it is told to', async () => {
+  it("installs a release despite doctor's findings if told to", async () => {
     isDespiteFaults = 'yes';
     expect(await update(release('2.0.0', { doctor: 1 }))).toMatch(/2\.0\.0-\w+ runs/);
     isDespiteFaults = 'no';
   });
 
-  it('takes a release back that does not become ready', async () => {
+  it('rolls back a release that does not become ready', async () => {
     await update(release('1.0.0'));
     expect(await update(release('2.0.0', { isBad: true }))).toMatch(
       /^1 update: 2\.0\.0-\w+ was not ready after 1 s; 1\.0\.0-\w+ runs again\n$/,
@@ -243,7 +243,7 @@ describe('update.sh', { timeout: 120_000 }, () => {
 });
 
 describe('backup.sh', () => {
-  it('makes a backup, reads it back, and removes old ones that are whole', async () => {
+  it('makes a backup, reads it back, and removes old complete ones', async () => {
     const under = join(folder, 'backups');
     const program = join(folder, 'node');
     writeFileSync(

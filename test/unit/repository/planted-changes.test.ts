@@ -38,7 +38,7 @@ describe('each planted bug', () => {
 });
 
 describe.each(Object.entries(MUTANT_SETS))(
-  'each protection of %s that tests are shown to need',
+  'each protection of %s that the tests must notice',
   (_, { mutants, always }) => {
     it.each(mutants.map((mutant) => [mutant.without, mutant] as const))(
       '%s can still be taken out',
@@ -49,7 +49,7 @@ describe.each(Object.entries(MUTANT_SETS))(
   },
 );
 
-describe('each fault that the simulation is shown to find', () => {
+describe('each fault that the simulation must find', () => {
   it.each(UNFIXED.map((fault) => [fault.name, fault] as const))('%s can still be put back', (_, { changes }) => {
     for (const source of changed(changes)) expect(() => stripTypeScriptTypes(source)).not.toThrow();
   });

@@ -5,14 +5,14 @@ import { readResults, tableOf } from '../../simulation/unfixed/results.ts';
 import { UNFIXED } from '../../simulation/unfixed/unfixed.ts';
 import { REPOSITORY } from '../../support/repository.ts';
 
-describe('what the simulation is shown to find', () => {
-  it('names each fault once, and nothing that is listed no more', () => {
+describe('the list of faults that the simulation finds', () => {
+  it('names each fault once, and nothing that was removed', () => {
     const names = UNFIXED.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
     for (const name of Object.keys(readResults())) expect(names).toContain(name);
   });
 
-  it('is told by the documentation as it was measured', () => {
+  it('is in the documentation as measured', () => {
     const page = readFileSync(join(REPOSITORY, 'docs/simulation-unfixed.md'), 'utf8');
     expect(page).toBe(tableOf(readResults()));
   });

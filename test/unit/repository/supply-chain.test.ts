@@ -62,7 +62,7 @@ function write(pinned = ''): void {
 }
 
 describe('pinning images', () => {
-  it('writes the digest behind each version, and again when the registry has another one', async () => {
+  it('appends the digest to each version, and replaces it when the registry has another one', async () => {
     for (const before of ['', `@${OLD}`]) {
       write(before);
       expect(await pin(directory, true)).toMatchObject({ faults: 2 });
@@ -79,7 +79,7 @@ describe('pinning images', () => {
     }
   });
 
-  it('says which image was not looked up, changes none for it, and ends with a fault', async () => {
+  it('names the image that was not looked up, does not change it, and fails', async () => {
     write(`@${OLD}`);
     digest = null;
     const { told, faults } = await pin(directory, false);
@@ -89,13 +89,13 @@ describe('pinning images', () => {
   });
 
   it.each(['FROM node', 'FROM node:latest', '    image: redis', '    image: redis:7@sha256:short'])(
-    'takes no image without an exact version: %s',
+    'accepts no image without an exact version: %s',
     (text) => {
       expect(() => imagesIn(text)).toThrow(/name an exact version/);
     },
   );
 
-  it('knows every image of ours', () => {
+  it('covers every image that we use', () => {
     const found = ['Dockerfile', 'docker-compose.yml', 'ops/docker/secure.yml'].flatMap((name) =>
       imagesIn(readFileSync(join(REPOSITORY, name), 'utf8')),
     );
@@ -106,7 +106,7 @@ describe('pinning images', () => {
   });
 });
 
-describe('what is known of the packages', () => {
+describe('the check of the packages for vulnerabilities', () => {
   /** The script beside an npm that answers so. */
   function run(args: readonly string[], answer: string): Promise<{ status: number | null; output: string }> {
     writeFileSync(file('npm'), `#!${process.execPath}\nprocess.stdout.write(${JSON.stringify(answer)})\n`, {
@@ -120,7 +120,7 @@ describe('what is known of the packages', () => {
     return new Promise((done) => child.on('close', (status) => done({ status, output })));
   }
 
-  it('is not said to be well when the registry did not answer', async () => {
+  it('does not pass if the registry did not respond', async () => {
     for (const answer of ['', '{"message":"405 Method Not Allowed"}', 'not JSON']) {
       const { status, output } = await run(['audit'], answer);
       expect([status, output]).toEqual([2, expect.stringContaining('nobody looked')]);

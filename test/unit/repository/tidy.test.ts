@@ -49,7 +49,7 @@ describe('the house', () => {
     expect(productFiles.filter((file) => !kebab.test(file.split('/').at(-1)!)).map(shown)).toEqual([]);
   });
 
-  it('leaves no work marked as open and no test switched off', () => {
+  it('has no open to-do marks and no disabled tests', () => {
     expect(productFiles.filter((file) => /\b(TODO|FIXME|XXX|HACK)\b/.test(read(file))).map(shown)).toEqual([]);
     const tests = filesUnder('test', (name) => name.endsWith('.test.ts')).filter(
       (file) => !file.endsWith('tidy.test.ts'),
@@ -59,7 +59,7 @@ describe('the house', () => {
 });
 
 describe('what is pure', () => {
-  it('reads no clock, throws no dice and starts no timer', () => {
+  it('reads no clock, uses no randomness and starts no timer', () => {
     const impure =
       /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bset(Timeout|Interval|Immediate)\b|\bperformance\.|\bqueueMicrotask\b|\bprocess\.|\brandomUUID\b/;
     expect(offenders(pureFiles, impure)).toEqual([]);

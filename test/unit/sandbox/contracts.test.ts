@@ -23,7 +23,7 @@ describe('the committed contract artefacts', () => {
     expect(artifactText(compileContract(source))).toBe(readFileSync(artifactPath(source), 'utf8'));
   });
 
-  it('keep the difference that payment software trips over: USDT returns nothing, USDC returns a bool', () => {
+  it('keep the difference that payment software has to handle: USDT returns nothing, USDC returns a bool', () => {
     for (const name of ['transfer', 'transferFrom', 'approve']) {
       expect(returnsOf('sandbox-usdt', name)).toEqual([]);
       expect(returnsOf('sandbox-usdc', name)).toEqual(['bool']);

@@ -23,21 +23,21 @@ async function works(coin: Coin, method: string, args: readonly unknown[], from?
 }
 
 describe.each(['USDT', 'USDC'] as const)('the sandbox %s', (coin) => {
-  it('moves what its holder has and no more', async () => {
+  it('moves at most what its holder has', async () => {
     const before = await chain.balanceOf(coin, friend.address);
     expect(await works(coin, 'transfer', [friend.address, 10n], payer)).toBe(true);
     expect(await chain.balanceOf(coin, friend.address)).toBe(before + 10n);
     expect(await works(coin, 'transfer', [friend.address, 10n ** 18n], payer)).toBe(false);
   });
 
-  it('lets another move what it was allowed to and no more', async () => {
+  it('lets another account move at most its allowance', async () => {
     expect(await works(coin, 'approve', [friend.address, 5n], payer)).toBe(true);
     expect(await works(coin, 'transferFrom', [payer.address, friend.address, 6n], friend)).toBe(false);
     expect(await works(coin, 'transferFrom', [payer.address, friend.address, 5n], friend)).toBe(true);
     expect(await works(coin, 'transferFrom', [payer.address, friend.address, 1n], friend)).toBe(false);
   });
 
-  it('stands still while it is paused', async () => {
+  it('moves nothing while it is paused', async () => {
     expect(await works(coin, 'pause', [])).toBe(true);
     expect(await works(coin, 'transfer', [friend.address, 1n], payer)).toBe(false);
     expect(await works(coin, 'unpause', [])).toBe(true);

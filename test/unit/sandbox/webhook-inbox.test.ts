@@ -52,7 +52,7 @@ describe('the webhook inbox', () => {
     });
   });
 
-  it('refuses with 401 what is not', async () => {
+  it('refuses everything else with 401', async () => {
     const refused: [Sent, string][] = [
       [{ secret: 'another' }, 'signature_wrong'],
       [{ headers: { 'X-Service-Signature': 'ab' } }, 'signature_wrong'],
@@ -68,14 +68,14 @@ describe('the webhook inbox', () => {
     expect(inbox.deliveries().map(({ verdict }) => verdict)).toEqual(refused.map(([, error]) => error).reverse());
   });
 
-  it('marks an event id that came before, but only once it came with a valid signature', async () => {
+  it('marks a repeated event id, but only if it came with a valid signature before', async () => {
     await send({ secret: 'another' });
     await send();
     await send();
     expect(inbox.deliveries().map(({ repeated }) => repeated)).toEqual([true, false, false]);
   });
 
-  it('trusts a new secret beside the old one', async () => {
+  it('accepts a new secret beside the old one', async () => {
     inbox.trust('whsec_two');
     expect((await send({ secret: 'whsec_two' })).status).toBe(200);
     expect((await send()).status).toBe(200);
@@ -87,7 +87,7 @@ describe('the webhook inbox', () => {
     expect(inbox.deliveries()[0]!.eventId).toBe('evt_209');
   });
 
-  it('takes no body without end', async () => {
+  it('limits the size of a body', async () => {
     const response = await request(inbox.webhookUrl, { method: 'POST', body: 'x'.repeat(2 * 1024 * 1024) }).catch(
       () => null,
     );
@@ -99,7 +99,7 @@ describe('the webhook inbox', () => {
     expect((await send()).status).toBe(200);
   });
 
-  it('uses the wanted port, and another where that is taken', async () => {
+  it('uses the configured port, or another one if that is taken', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
@@ -114,7 +114,7 @@ describe('the webhook inbox', () => {
 });
 
 describe('the page of the inbox', () => {
-  it('shows what arrived without letting it speak', async () => {
+  it('shows what arrived, escaped', async () => {
     await send({
       body: '{"a":"<script>alert(1)</script>"}',
       id: '"><img src=x>',
@@ -140,7 +140,7 @@ describe('the page of the inbox', () => {
     expect(html).toContain('<meta charset="utf-8">');
   });
 
-  it('names the order, and keeps the body open that its address names while it loads itself anew', async () => {
+  it('names the order, and keeps the body open that its URL names while it reloads', async () => {
     await send({ body: '{"data":{"object":{"order_id":"A-17 <i>"}}}', id: 'evt_17' });
     const html = await (await request(inbox.pageUrl)).body.text();
     expect(html).toContain('order A-17 &lt;i&gt;');

@@ -31,14 +31,14 @@ describe('one key is one person', () => {
     }
   });
 
-  it('who may hold several', () => {
+  it('and may hold several keys', () => {
     expect(() =>
       check(ada, passkey('Ada', 'P-256').key, passkey('ada', 'Ed25519').key, approverKey('ben')),
     ).not.toThrow();
     expect(() => check(ada, { ...ada, name: 'ADA' })).not.toThrow();
   });
 
-  it('which must be one of its kind', () => {
+  it('whose key must be valid for its kind', () => {
     expect(() => check(ben(ada.publicKey.slice(2)))).toThrow(/not an Ed25519 public key/);
     expect(() => check({ ...passkey('ada', 'P-256').key, publicKey: ada.publicKey })).toThrow(
       /not the public key of a passkey/,

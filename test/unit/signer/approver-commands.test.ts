@@ -47,7 +47,7 @@ const proves = async (entry: ApproverKey, text: string, signature: string): Prom
   (await prove([entry], text, { kind: 'ed25519', signature }, () => 0)).ok;
 
 describe('a key of an approver', () => {
-  it('signs what the printed entry proves, from a file that only its owner reads and that the passphrase alone opens', async () => {
+  it('signs what the printed entry verifies, from a file that only its owner can read and only the passphrase opens', async () => {
     const entry = await enrol();
     expect(entry).toMatchObject({ name: 'ada', kind: 'ed25519' });
     expect(statSync(key()).mode & 0o777).toBe(0o600);
@@ -79,7 +79,7 @@ describe('a key of an approver', () => {
     await expect(enrolApprover({ ...other, name: 'ben' }, {})).rejects.toThrow('the passphrase must have');
   });
 
-  it('of the sandbox is made once, for two people', () => {
+  it('of the sandbox is created once, for two people', () => {
     const made = demoApprovers(directory);
     expect(demoApprovers(directory)).toEqual(made);
     expect(new Set(made.map(({ publicKey }) => publicKey)).size).toBe(2);
@@ -127,7 +127,7 @@ describe('quittance treasury approve', () => {
     expect(Object.keys(second!)).toEqual(['id', 'approvals']);
   });
 
-  it('only shows the terms without a key, and takes what was signed on another machine', async () => {
+  it('only shows the terms without a key, and accepts what was signed on another machine', async () => {
     const entry = await enrol();
     await run([terms], 'treasury', 'approve', 'wdr_1');
     expect(written).toContain('Nothing was signed');
@@ -156,7 +156,7 @@ describe('quittance treasury approve', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('takes no secret as an argument, like every other command', () => {
+  it('accepts no secret as an argument, like every other command', () => {
     const names: string[] = [];
     const collect = (command: ReturnType<typeof createProgram>): void => {
       names.push(...command.options.map(({ long }) => long ?? ''));

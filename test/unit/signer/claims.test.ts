@@ -193,7 +193,7 @@ describe('a claim with a signature of the key that paid', () => {
     ).toMatchObject({ code: 'evidence_used' });
   });
 
-  it('takes one deposit, which the signature is for', async () => {
+  it('takes one deposit, the one that the signature names', async () => {
     const both = claiming(signature(), { amount: '101.2345', deposits: [deposit(0, '100'), deposit(1, TEST)] });
     expect(await signerTaking(['signature']).check(both)).toMatchObject({ ok: false, code: 'other_deposits' });
   });
@@ -212,7 +212,7 @@ describe.each([
   ['a test payment', (change?: Partial<OutgoingTransaction>) => tested(undefined, change)],
   ['no sender', minted],
 ] as const)('a claim with %s as evidence', (_, order) => {
-  it('wants two approvers for its exact terms, however small it is', async () => {
+  it('needs two approvers for its exact terms, however small it is', async () => {
     const signer = signerTaking(['test_payment', 'no_sender']);
     expect(await signer.check(order())).toMatchObject({ ok: false, kind: 'later', code: 'approval' });
     await approve(signer, order(), 'ada');
@@ -236,7 +236,7 @@ describe.each([
   });
 });
 
-describe('what two approvers agreed to', () => {
+describe('a claim with two approvals', () => {
   const approved = async (order: OutgoingTransaction) => {
     const signer = signerTaking(['test_payment', 'no_sender']);
     await approve(signer, order, 'ada', 'ben');
@@ -273,7 +273,7 @@ describe('what two approvers agreed to', () => {
     });
   });
 
-  it('says in its text whom it pays, from which deposits, and what speaks for it', async () => {
+  it('names the payee, the deposits and the evidence in its terms', async () => {
     const asked = await signerTaking(['test_payment']).approvals.terms({
       kind: 'transaction',
       order: tested(),
@@ -287,7 +287,7 @@ describe('what two approvers agreed to', () => {
   });
 });
 
-describe('evidence that was not taken at the first start', () => {
+describe('evidence that was not accepted at the first start', () => {
   it('is taken once two approvers want it', async () => {
     const journalDirectory = mkdtempSync(join(directory, 'journal-'));
     signerTaking([], { journalDirectory });

@@ -45,7 +45,7 @@ const writersIn = (journal: Journal): string[] =>
   journal.entries.flatMap((entry) => (entry.kind === 'stopped' ? [entry.by] : []));
 
 describe('the journal of the signer', () => {
-  it('never answers for an entry of which the disk took a part only', () => {
+  it('never confirms an entry that reached the disk only in part', () => {
     const journal = Journal.open(path);
     journal.append(stopped('ada'), 1);
     disk.bytesLeft = 20;
@@ -54,7 +54,7 @@ describe('the journal of the signer', () => {
     expect(writersIn(Journal.open(path))).toEqual(['ada']);
   });
 
-  it('writes on behind an entry that came through in two parts', () => {
+  it('continues after an entry that was written in two parts', () => {
     const journal = Journal.open(path);
     disk.bytesAtOnce = 20;
     journal.append(stopped('ada'), 1);
@@ -77,7 +77,7 @@ describe('the journal of the signer', () => {
   });
 });
 
-describe('a journal that lost what was answered', () => {
+describe('a journal that lost a confirmed entry', () => {
   const LINE = /[^\n]*\n/g;
   const written = (): string => {
     const journal = Journal.open(path);

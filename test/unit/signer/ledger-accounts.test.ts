@@ -52,7 +52,7 @@ const signed = (moveId: string): JournalEntry =>
     units: '1',
   }) as unknown as JournalEntry;
 
-describe('what unknown senders of native coin are owed', () => {
+describe('the debt to unknown senders of native coin', () => {
   const treasury = treasuryStream('test', 'ethereum');
   const event = (type: string, data: object): StreamEvent => [treasury, { type, data } as unknown as DomainEvent];
   const found = (amount: string): StreamEvent =>
@@ -73,7 +73,7 @@ describe('what unknown senders of native coin are owed', () => {
     orderOf({ kind: 'native_return', terms: moveTerms(id, { amount, transfer }) });
   const block = { txHash: '0xs', blockNumber: 2, blockHash: '0xb', blockTimeSec: 2, completedAtSec: 2, feeCoin: 'ETH' };
 
-  it('is what was found, less what is on its way back or went back with its fee', () => {
+  it('is what was found, less what was returned or is being returned, with its fee', () => {
     expect(accountsOf([]).refusal(back('0.1'), [])).toMatchObject({ code: 'exceeds_account' });
     expect(accountsOf([found('1')]).refusal(back('1'), [])).toBeNull();
     const asked = event('NativeReturnRequested', moveTerms('nrt_0', { amount: '0.4', transfer }));
@@ -101,7 +101,7 @@ describe('what unknown senders of native coin are owed', () => {
     expect([burnt.refusal(back('0.2'), []), burnt.refusal(back('0.21'), [])?.code]).toEqual([null, 'exceeds_account']);
   });
 
-  it('stands still when the log lacks a return that was signed', () => {
+  it('stops if the log lacks a signed return', () => {
     expect(
       accountsOf([found('1')]).refusal(back('0.1'), [{ ...signed('nrt_0'), purpose: 'native_return' } as JournalEntry]),
     ).toMatchObject({
@@ -110,7 +110,7 @@ describe('what unknown senders of native coin are owed', () => {
   });
 });
 
-describe('an entry by hand', () => {
+describe('a manual entry', () => {
   const terms = (amount: string, account = payableTo(MERCHANT_ID)) => ({
     ...({
       adjustmentId: 'adj_1',
@@ -153,7 +153,7 @@ describe('an entry by hand', () => {
     });
   });
 
-  it('takes from a merchant at once, and touches no other account', () => {
+  it('takes from a merchant at once, and does not change other accounts', () => {
     const less = accountsOf([...paidOrder(0), posted(terms('-5'))]);
     expect([less.refusal(order('5'), []), less.refusal(order('5.01'), [])?.code]).toEqual([null, 'exceeds_account']);
     const others = accountsOf([...paidOrder(0), posted(terms('-5', 'income:other'))]);
@@ -178,7 +178,7 @@ describe("a merchant's account", () => {
     expect(accountsOf(paidOrder(0)).refusal(order('0.01', change), [])).toMatchObject({ code: 'exceeds_account' });
   });
 
-  it('pays nothing that is on its way to the merchant already, but counts no settlement against itself', () => {
+  it('does not pay what is already on its way to the merchant, but does not count a settlement against itself', () => {
     const asked = (id: string, amount: string) => settlementEvent('SettlementRequested', settlementTerms(id, amount));
     const accounts = accountsOf([...paidOrder(0), asked('stl_1', '6'), asked('stl_2', '4')]);
     expect(accounts.refusal(order('6'), [])).toBeNull();
@@ -199,7 +199,7 @@ describe("a merchant's account", () => {
     ).toBeNull();
   });
 
-  it('stands still when the log lacks a settlement that was signed', () => {
+  it('stops if the log lacks a signed settlement', () => {
     expect(accountsOf(paidOrder(0)).refusal(order('1'), [signed('stl_0')])).toMatchObject({
       kind: 'stopped',
       code: 'ledger_disagrees',
@@ -208,7 +208,7 @@ describe("a merchant's account", () => {
     expect(known.refusal(order('3'), [signed('stl_0')])).toBeNull();
   });
 
-  it('stands still for events that are not those under a signed checkpoint, and for fewer', () => {
+  it('stops if events differ from those under a signed checkpoint, or are missing', () => {
     const genuine = recorded(paidOrder(0));
     const forged = recorded([...paidOrder(0).slice(0, 3), ...paidOrder(1)]);
     const accounts = new LedgerAccounts(() => [anchorOf(genuine)]);
@@ -221,7 +221,7 @@ describe("a merchant's account", () => {
     expect(behind.refusal(order('10'), [])).toBeNull();
   });
 
-  it('stands still when a checkpoint that is signed later says otherwise', () => {
+  it('stops if a later checkpoint contradicts it', () => {
     let anchors: readonly AuditAnchor[] = [];
     const accounts = new LedgerAccounts(() => anchors);
     accounts.take(0, recorded([...paidOrder(1), ...paidOrder(2)]));
@@ -230,14 +230,14 @@ describe("a merchant's account", () => {
     expect(accounts.refusal(order('1'), [])).toMatchObject({ code: 'ledger_disagrees' });
   });
 
-  it('takes each event once, in order', () => {
+  it('accepts each event once, in order', () => {
     const accounts = accountsOf(paidOrder(0));
     expect(accounts.take(0, recorded(paidOrder(0)))).toEqual({ size: 4, fault: null });
     expect(accounts.take(5, recorded(paidOrder(1)))).toEqual({ size: 4, fault: null });
     expect(accounts.refusal(order('10.01'), [])).toMatchObject({ code: 'exceeds_account' });
   });
 
-  it('stands still for a history that cannot be booked', () => {
+  it('stops at a history that cannot be booked', () => {
     const accounts = new LedgerAccounts();
     expect(accounts.take(0, recorded(paidOrder(0).slice(1))).fault).toContain(
       'event 1 of the event log cannot be booked',
@@ -245,7 +245,7 @@ describe("a merchant's account", () => {
     expect(accounts.refusal(order('1'), [])).toMatchObject({ kind: 'stopped' });
   });
 
-  it('is what the books have, whatever happens to sessions', () => {
+  it('agrees with the books, whatever happens to sessions', () => {
     fc.assert(
       fc.property(steps, (drawn) => {
         const { entries } = ledgerOf(drawn);

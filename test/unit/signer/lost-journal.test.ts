@@ -25,7 +25,7 @@ async function agree(signer: Outgoing, act: ApprovalAct): Promise<void> {
 }
 
 describe('a signer without its journal', () => {
-  it('stops itself for the whole mode beside a ledger that has paid, and stays stopped', async () => {
+  it('stops its whole mode if the event log has payments, and stays stopped', async () => {
     await withSigner(async (open, order, request) => {
       const signer = open(() => START_MS);
       expect(await signer.sign(request({}, { ledger: LOST }))).toMatchObject(refused);
@@ -69,7 +69,7 @@ describe('a signer without its journal', () => {
     );
   });
 
-  it('stops itself also where a payment was signed since, as with an older copy of the journal', async () => {
+  it('stops even after it signed another payment, as with an older copy of the journal', async () => {
     await withSigner(async (open, _, request) => {
       const signer = open(() => START_MS);
       expect(await signer.sign(request())).toMatchObject({ ok: true });
@@ -79,7 +79,7 @@ describe('a signer without its journal', () => {
     });
   });
 
-  it('is not what a ledger that is behind is refused for: nothing is stopped', async () => {
+  it('differs from an event log that is behind: nothing is stopped', async () => {
     await withSigner(async (open, _, request) => {
       const signer = open(() => START_MS);
       const first = await signer.sign(request());
@@ -102,7 +102,7 @@ describe('a signer without its journal', () => {
   });
 });
 
-describe('going on without the journal', () => {
+describe('resuming without the journal', () => {
   const lost = { network: 'ethereum', place: LOST } as const;
 
   it('is approved with the entry up to which the event log has paid, from which its network pays again', async () => {

@@ -143,7 +143,7 @@ describe.each(NETWORKS)('the signer on %s', (network) => {
     expect(await sign(payouts, order)).toMatchObject({ ok: false, kind: 'denied' });
   });
 
-  it('signs a withdrawal to an allow-listed address that two operators want, and asks for the second one before', async () => {
+  it('signs a withdrawal to an allow-listed address with two approvals, and requires the second one', async () => {
     const payouts = signer();
     const order = orderOf('withdrawal', network);
     expect(await approve(payouts, move(order), 'ada')).toEqual({ ok: true, done: false, approvers: ['ada'] });
@@ -155,14 +155,14 @@ describe.each(NETWORKS)('the signer on %s', (network) => {
     expect(await sign(payouts, order)).toMatchObject({ ok: true });
   });
 
-  it('refuses a withdrawal to an address that is not allow-listed, even when two operators want it', async () => {
+  it('refuses a withdrawal to an address that is not allow-listed, even with two approvals', async () => {
     const payouts = signer();
     const order = orderOf('withdrawal', network, { toAddress: stranger });
     await agree(payouts, order);
     expect(await sign(payouts, order)).toMatchObject({ ok: false, kind: 'denied', code: 'not_on_allow_list' });
   });
 
-  it("settles to the merchant's own address that two operators registered, and nowhere else, even when two operators want it", async () => {
+  it("settles to the merchant's own address that two approvers registered, and nowhere else, even with two approvals", async () => {
     const payouts = signer();
     const order = orderOf('settlement', network);
     await agree(payouts, order);
@@ -189,7 +189,7 @@ describe.each(NETWORKS)('the signer on %s', (network) => {
     expect(await sign(payouts, order)).toMatchObject({ ok: false, code: 'approval' });
   });
 
-  it('lets nobody who guesses keep the others from approving', async () => {
+  it('does not let anybody who guesses keep others from approving', async () => {
     const payouts = signer();
     const act = move(orderOf('withdrawal', network));
     for (const name of ['ada', 'eve', 'mallory'])

@@ -218,7 +218,7 @@ describe.each(NETWORKS)('the signer on %s', (network) => {
   // TRON's dearest transfer of its coin costs more than the one coin that came.
   const tenths = network === 'tron' ? 0n : 9n;
 
-  it('sees who sent native coin, and how much', async () => {
+  it('reads who sent native coin, and how much', async () => {
     const asked = { mode: 'test', network, txHash: TX[network], toAddress: ours(network) } as const;
     expect(await signer().nativeTransfer(asked)).toEqual({
       transfer: { fromAddress: stranger(network), amount: '1.00', final: true },
@@ -249,7 +249,7 @@ describe.each(NETWORKS)('the signer on %s', (network) => {
     expect(await payouts.check(wrong)).toMatchObject({ ok: false, code });
   });
 
-  it('pays nothing for a transfer that failed, is not final or not there, and nothing without two approvers', async () => {
+  it('pays nothing for a transfer that failed, is not final or missing, and nothing without two approvers', async () => {
     const payouts = signer();
     expect(await payouts.check(order(network))).toMatchObject({ ok: false, code: 'approval' });
     await agree(payouts, order(network));
@@ -265,7 +265,7 @@ describe.each(NETWORKS)('the signer on %s', (network) => {
   });
 
   it.runIf(tenths > 0n)(
-    'signs it once, within the caps of native coin, and not when the fee takes more than is kept',
+    'signs it once, within the native coin caps, and not if the fee exceeds the amount kept for it',
     async () => {
       const payouts = signer();
       await agree(payouts, order(network));
@@ -299,7 +299,7 @@ describe.each(NETWORKS)('the signer on %s', (network) => {
   );
 });
 
-it('the signer on tron keeps the dearest fee of the way back', async () => {
+it('the signer on tron keeps the highest possible fee of the return', async () => {
   shown = { from: stranger('tron'), to: ours('tron'), whole: true, final: true, failed: false };
   const payouts = signer();
   await agree(payouts, order('tron'));
@@ -309,7 +309,7 @@ it('the signer on tron keeps the dearest fee of the way back', async () => {
   });
 });
 
-it('the signer on solana believes no sender who did not sign, and takes no draft that names another receiver', async () => {
+it('the signer on solana does not trust a sender who did not sign, and refuses a draft with another receiver', async () => {
   shown = { from: stranger('solana'), to: ours('solana'), whole: true, final: true, failed: false };
   const payouts = signer();
   signers = 0;

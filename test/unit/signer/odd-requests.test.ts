@@ -132,7 +132,7 @@ describe('an odd request', () => {
     end();
   });
 
-  it('that somebody else makes at the same time gets one signature between them, and who comes in last is the one who is served', async () => {
+  it('that two clients make at the same time gets one signature, and only the client that connected last is served', async () => {
     const asked = (leg: string, nonce: number): string =>
       JSON.stringify({ ...request, order: { ...request.order, id: leg }, draft: chain.draft(30_000_000n, 1, nonce) });
     const before = await caller();

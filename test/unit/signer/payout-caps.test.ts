@@ -19,7 +19,7 @@ describe('the signer', () => {
   });
 });
 
-describe('a payer who paid in many small parts', () => {
+describe('a payer who sent many small amounts', () => {
   it('is queried many at a time, so that the refunds of others wait for few answers', async () => {
     const PARTS = 200;
     let mostInFlight = 0;

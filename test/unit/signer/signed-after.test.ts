@@ -48,8 +48,8 @@ const idsAfter = (place: ReturnType<typeof placeOf>) => {
   return 'payments' in found ? found.payments.map(({ id }) => id) : found.code;
 };
 
-describe('what was signed after the place that a ledger has', () => {
-  it('is told of its network, oldest first, with amounts in units of the coin', () => {
+describe("what was signed after the event log's position in the journal", () => {
+  it('is listed for its network, oldest first, with amounts in units of the coin', () => {
     const known = journal.append(signed('a', 'bsc'), 1_000);
     journal.append(signed('b', 'ethereum'), 2_000);
     journal.append(signed('c', 'bsc'), 3_000);
@@ -76,7 +76,7 @@ describe('what was signed after the place that a ledger has', () => {
     expect(idsAfter({ seq: 7, hash: 'f'.repeat(64) })).toBe('journal_disagrees');
   });
 
-  it('names the merchant of a settlement by the address that two people had agreed to before', () => {
+  it('names the merchant of a settlement by its approved settlement address', () => {
     const destination = (merchantId: string) =>
       ({ kind: 'destination', network: 'bsc', merchantId, address: '0xPayer', approvers: [] }) as const;
     journal.append(destination('mer_one'), 1_000);

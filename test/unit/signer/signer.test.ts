@@ -77,7 +77,7 @@ describe('a wallet', () => {
     expect(ours.map(base58)).toEqual(theirs.map(base58));
   });
 
-  it('takes only a valid mnemonic, and never repeats a wrong one', () => {
+  it('accepts only a valid mnemonic, and never shows a wrong one', () => {
     for (const bad of ['', 'test', MNEMONIC.replace('junk', 'test'), `${MNEMONIC} secretword`]) {
       expect(() => new Wallet(bad)).toThrow(InvalidMnemonic);
       expect(() => new Wallet(bad)).toThrow(/^(?!.*(secretword|test))/);
@@ -89,7 +89,7 @@ describe('a wallet', () => {
 });
 
 describe('a keystore', () => {
-  it('opens with its passphrase and mode only', () => {
+  it('opens only with its passphrase and mode', () => {
     const text = JSON.stringify(sealKeystore('live', MNEMONIC, 'correct horse', FAST));
     expect(openKeystore(text, 'live', 'correct horse')).toBe(MNEMONIC);
     expect(() => openKeystore(text, 'live', 'wrong horse')).toThrow(KeystoreRefused);
@@ -135,7 +135,7 @@ describe('the signer process', () => {
     expect(JSON.stringify(exported)).not.toMatch(/xprv|junk/);
   });
 
-  it('opens live keys from the sources alone, whatever compiled modules a folder offers', async () => {
+  it('opens live keys only with code from the sources, whatever compiled modules a folder offers', async () => {
     const cache = join(directory, 'compiled');
     vi.stubEnv('NODE_COMPILE_CACHE', cache);
     const source = { kind: 'mnemonic', mnemonic: MNEMONIC } as const;
@@ -165,7 +165,7 @@ describe('the signer process', () => {
     }
   });
 
-  it('serves many requests at once, each with its own answer', async () => {
+  it('serves many requests at once, each with its own response', async () => {
     const signer = await start({ kind: 'mnemonic', mnemonic: MNEMONIC });
     const pool = await signer.exportSolanaKeys('test', 0, 50);
     const each = await Promise.all(pool.map((_, i) => signer.exportSolanaKeys('test', i, 1)));
@@ -230,7 +230,7 @@ describe('a sandbox wallet', () => {
     );
   });
 
-  it('lies encrypted beside its key file, both private', async () => {
+  it('is encrypted beside its key file, both private', async () => {
     await start(sandbox('a'));
     const files = readdirSync(join(directory, 'a')).sort();
     expect(files).toEqual(['test.key', 'test.keystore.json']);
@@ -251,7 +251,7 @@ describe('a sandbox wallet', () => {
   });
 });
 
-describe('the door of the signer', () => {
+describe('connecting to the signer', () => {
   const socket = () => connect(join(directory, 'signer.sock'));
   const answerTo = async (lines: string): Promise<string> => {
     const stranger = socket();
@@ -264,12 +264,12 @@ describe('the door of the signer', () => {
   };
   const request = JSON.stringify({ id: 1, method: 'exportWatchOnly', params: { mode: 'test', solanaPoolSize: 0 } });
 
-  it('opens for this user only', async () => {
+  it('works for this user only', async () => {
     await start({ kind: 'mnemonic', mnemonic: MNEMONIC });
     expect(statSync(join(directory, 'signer.sock')).mode & 0o777).toBe(0o600);
   });
 
-  it('shuts out whoever has no token, a wrong one, or talks before showing it', async () => {
+  it('is refused without a token, with a wrong one, or with a request before it', async () => {
     const signer = await start({ kind: 'mnemonic', mnemonic: MNEMONIC });
     for (const line of [
       request,
@@ -286,7 +286,7 @@ describe('the door of the signer', () => {
     expect((await signer.exportWatchOnly('test', 0)).mode).toBe('test');
   });
 
-  it('takes its token once', async () => {
+  it('works once per token', async () => {
     const entry = new URL('../../../src/signer/main.ts', import.meta.url).pathname;
     const child = spawn(process.execPath, [entry], { stdio: ['pipe', 'pipe', 'inherit'], env: {} });
     const token = 'ab'.repeat(32);

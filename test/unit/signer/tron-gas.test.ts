@@ -52,7 +52,7 @@ function view(): TronView {
   return new TronView({ mode: 'test', network: 'tron', chainId: '1', tokens, urls: [url] });
 }
 
-describe('gas that a sweep on TRON needs', () => {
+describe('the gas that a sweep on TRON needs', () => {
   it('is none where the address holds no token', async () => {
     held.sun = 7;
     expect(await view().sweepGas(ADDRESS, wallet.treasury.tron)).toEqual({ needed: 0n, held: 7n * SUN });
@@ -64,13 +64,13 @@ describe('gas that a sweep on TRON needs', () => {
     expect(await view().sweepGas(ADDRESS, wallet.treasury.tron)).toEqual({ needed, held: 0n });
   });
 
-  it('was spent when the sweep is in a block', async () => {
+  it('counts as spent once the sweep is in a block', async () => {
     landed = new Set(['ab'.repeat(32)]);
     expect([await view().hasLanded('ab'.repeat(32)), await view().hasLanded('cd'.repeat(32))]).toEqual([true, false]);
   });
 });
 
-describe('an error that a node of TRON answers with status 200', () => {
+describe('an error that a TRON node returns with status 200', () => {
   const draft = {
     kind: 'tron-native',
     sun: '1',

@@ -40,7 +40,7 @@ describe('a transfer that is read with its whole block', () => {
     chain = createEvmChain({ settings: localSettings(TOKEN), pool: new ModelPool([provider]), lagProbeMs: Infinity });
   });
 
-  it('takes no second reading while the answer is whole', async () => {
+  it('is not read twice while the response is complete', async () => {
     expect(await read()).toMatchObject({ txHash, tokenUnits: 7n });
     expect(singly()).toBe(0);
   });
@@ -63,7 +63,7 @@ describe('a transfer that is read with its whole block', () => {
   });
 
   it.each([[null], ['0x'], [{ address: TOKEN }]])(
-    'makes a list of logs with %j a fault of the provider, after which others are asked',
+    'treats a list of logs with %j as a fault of the provider and asks others',
     async (log) => {
       provider.ofLogs = (logs) => [log, ...logs];
       await expect(chain.scan(0, 2, (address) => address.toLowerCase() === OURS.toLowerCase())).rejects.toThrow(

@@ -95,7 +95,7 @@ describe('a refused log range', () => {
     expect(adviceOf(new RpcError(code, message, data), FROM, TO)).toEqual(advice);
   });
 
-  test('that would have been too long to read is halved; other faults are not about the range', () => {
+  test('that is too long to read is halved; other faults do not change the range', () => {
     expect(adviceOf(new ProviderFault('too-large', ''), FROM, TO)).toEqual({ kind: 'halve' });
     expect(adviceOf(new ProviderFault('unreachable', ''), FROM, TO)).toEqual({ kind: 'give-up' });
   });

@@ -15,7 +15,7 @@ describe('the range window', () => {
     expect(window.blocks).toBe(10);
   });
 
-  test('stays at what was found to work, and tries more after a while', () => {
+  test('stays at a size that works, and tries a larger one after a while', () => {
     const window = createRangeWindow({ initialBlocks: 1_000, maxBlocks: 4_000 });
     window.refused(500, false);
     const widths = Array.from({ length: 8 }, () => (window.succeeded(window.blocks), window.blocks));

@@ -78,7 +78,7 @@ describe('a log', () => {
     expect(isOurTransfer(log(change), tokens, isOurs)).toBe(false);
   });
 
-  test('of a provider that writes checksummed addresses is read too', () => {
+  test('of a provider that returns checksummed addresses is read too', () => {
     expect(isOurTransfer(log({ address: USDT }), tokens, isOurs)).toBe(true);
   });
 });

@@ -8,7 +8,7 @@ const DAYS = ['2026-11-20', '2026-11-21', '2026-11-22'];
 const { signal } = new AbortController();
 const secOf = (day: string): number => Date.parse(day) / 1000;
 
-describe('what sources say of past days', () => {
+describe('what sources say about past days', () => {
   let feed: PriceFeed;
   beforeEach(async () => {
     feed = await startPriceFeed();

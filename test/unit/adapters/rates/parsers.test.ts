@@ -80,7 +80,7 @@ describe("Coinbase's answer", () => {
       expect(parseCoinbase(coinbase('USDT', { EUR: value, USD: '1' }), 'USDT', AT_MS), String(value)).toHaveLength(1);
   });
 
-  it('refuses answers about another coin or of another form', () => {
+  it('refuses responses about another coin or of another form', () => {
     for (const json of [
       null,
       [],
@@ -186,7 +186,7 @@ describe("CoinGecko's answer", () => {
     }
   });
 
-  it('leaves out coins without a time, and refuses an answer without any price', () => {
+  it('leaves out coins without a time, and refuses a response without any price', () => {
     for (const time of [undefined, null, 0, -1, 1.5, '1711356300', NaN]) {
       expect(() => parseCoingecko({ tether: { usd: 1, last_updated_at: time } }), String(time)).toThrow(ProviderFailed);
     }
@@ -214,7 +214,7 @@ describe('RATE_STATIC', () => {
     expect(rateOf(quotes, 'USDC', 'USDT')).toBe('1');
   });
 
-  it('takes a coin-to-coin rate when one is written', async () => {
+  it('accepts a coin-to-coin rate if there is one', async () => {
     const quotes = await staticProvider('USD=1,USDC=0.8').fetchQuotes(() => AT_MS, new AbortController().signal);
     expect(rateOf(quotes, 'USDC', 'USDT')).toBe('0.8');
     expect(rateOf(quotes, 'USDT', 'USDC')).toBe('1.25');

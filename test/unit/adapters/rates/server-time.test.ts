@@ -9,7 +9,7 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
 
-it("rate markets' own clocks are heard, also from an answer that is of no use", async () => {
+it('the clocks of rate providers are read, even from an unusable response', async () => {
   const feed = await startPriceFeed();
   feed.setClock(7_200_000);
   const check = new ClockCheck(systemClock);

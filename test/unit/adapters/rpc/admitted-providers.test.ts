@@ -19,7 +19,7 @@ async function extremeOf(which: 'lowest' | 'highest', ...blocks: readonly (numbe
   }
 }
 
-it('the lower of two answers counts, so that one provider alone cannot name a block that no chain has', async () => {
+it('the lower of two blocks counts, so that one provider alone cannot name a block that no chain has', async () => {
   expect(await extremeOf('lowest', 10 ** 12, 100)).toBe(100);
   expect(await extremeOf('lowest', 100, null, 10 ** 12)).toBe(100);
 });

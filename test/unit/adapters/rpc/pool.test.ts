@@ -39,7 +39,7 @@ describe('the pool', () => {
     expect(two.calls).toEqual([]);
   });
 
-  test('repeats the whole task at the next provider, so that one source answers all of it', async () => {
+  test('repeats the whole task at the next provider, so that one source serves all of it', async () => {
     const [one, two] = [await provider('one'), await provider('two')];
     one.play(({ method }) => (method === 'second' ? { status: 500 } : undefined));
     const { value, provider: name } = await poolOver([one.url, two.url]).run(async (each) => [
@@ -50,7 +50,7 @@ describe('the pool', () => {
     expect(name).toBe(new URL(two.url).host);
   });
 
-  test("tells what the provider's own clock said, by its host", async () => {
+  test("reports the time of the provider's clock, by its host", async () => {
     const one = await provider('one');
     const said: [string, number][] = [];
     const pool = poolOver([`${one.url}/key`, `${one.url}/other`], {
@@ -72,7 +72,7 @@ describe('the pool', () => {
     await expect.poll(() => nameOf(pool), { timeout: 3_000 }).toBe('one');
   });
 
-  test('takes an error of the provider for its own trouble and asks the next', async () => {
+  test("treats a server error as the provider's problem and asks the next one", async () => {
     const [one, two] = [await provider('one'), await provider('two')];
     one.play(() => ({ error: { code: -32000, message: 'header not found' } }));
     expect(await nameOf(poolOver([one.url, two.url]))).toBe('two');
@@ -123,7 +123,7 @@ describe('the pool', () => {
     expect(pool.status().map(({ provider: name }) => name)).toEqual([new URL(two.url).host]);
   });
 
-  test('keeps what it knows of a provider that stays on the list, and takes another address of its host for another', async () => {
+  test('keeps the state of a provider that stays on the list, and treats another URL of its host as another one', async () => {
     const one = await provider('one');
     let urls: readonly string[] = [one.url];
     const pool = createRpcPool({ network: 'ethereum', urls: () => urls, maxWaitMs: 0 });
@@ -162,7 +162,7 @@ describe('the pool', () => {
     expect(two.calls).toEqual([]);
   });
 
-  test('reports nothing more of who left, and holds nothing against another address of its host', async () => {
+  test('reports nothing more about a removed provider, and blames no other URL of its host', async () => {
     const [one, two] = [await provider('one'), await provider('two')];
     const host = new URL(one.url).host;
     const reports: unknown[] = [];
@@ -191,7 +191,7 @@ describe('the pool', () => {
     ]);
   });
 
-  test('lets errors that are no trouble of a provider through', async () => {
+  test("passes on errors that are not the provider's problem", async () => {
     const one = await provider('one');
     await expect(poolOver([one.url]).run(async () => Promise.reject(new TypeError('a bug')))).rejects.toThrow(
       TypeError,
@@ -213,7 +213,7 @@ describe('the pool', () => {
     expect(String(error)).not.toContain('secret');
   });
 
-  test('repeats no key that a provider repeats: not of its address, in whole or in part, and not of its headers', async () => {
+  test('does not repeat a key that a provider echoes, neither from its URL, in whole or in part, nor from its headers', async () => {
     const one = await provider('one');
     const said = 'no plan: /v2/path%2Fkey?key=key-in-query, path/key, path%2Fkey, key-in-query, header-key, user-key';
     const url = `${one.url.replace('//', '//user-key@')}/v2/path%2Fkey?key=key-in-query`;
@@ -231,14 +231,14 @@ describe('the pool', () => {
     for (const text of texts) expect(text).not.toMatch(/key-|-key|path|%2F/);
   });
 
-  test('waits for a provider that asked for patience, if that is not too long', async () => {
+  test('waits for a provider that sent Retry-After, unless that is too long', async () => {
     const one = await provider('one');
     let left = 1;
     one.play(() => (left-- > 0 ? { status: 429, headers: { 'retry-after': '1' } } : undefined));
     expect(await nameOf(poolOver([one.url], { maxWaitMs: 2_000 }))).toBe('one');
   });
 
-  test('reads no more of an answer than it has room for', async () => {
+  test('reads no more of a response than the limit', async () => {
     const one = await provider('x'.repeat(10_000));
     await expect(poolOver([one.url], { maxAnswerBytes: 5_000 }).run((each) => each.call('who', []))).rejects.toThrow(
       /over 5000 bytes/,
@@ -268,7 +268,7 @@ describe('the pool', () => {
     ]);
   });
 
-  test('tells two providers of one host apart', async () => {
+  test('distinguishes two providers on one host', async () => {
     const one = await provider('one');
     const pool = poolOver([`${one.url}/a`, `${one.url}/b`]);
     const host = new URL(one.url).host;

@@ -101,7 +101,7 @@ const accountFor = (account: string, owner: string, coin: 'USDT' | 'USDC'): Toke
   token: settings.tokens.find((token) => token.coin === coin)!,
 });
 
-describe('recorded Solana transactions, played through the adapter', () => {
+describe('recorded Solana transactions, replayed through the adapter', () => {
   const expected = (readJson('expected.json') as Expected[]).filter(({ chain }) => chain === 'solana');
 
   it.each(expected)('$file reads as recorded', async ({ file, hash, block, timestamp, tokenDeltas }) => {
@@ -275,7 +275,7 @@ describe('Solana providers', () => {
   });
 });
 
-describe('reading a Solana transfer anew', () => {
+describe('reading a Solana transfer again', () => {
   const transaction = (readJson('solana/synthetic.json') as Record<string, Recorded>)['usdt_plain']!;
 
   it('believes in an absence only where not even a status is known and the provider keeps up', async () => {

@@ -39,7 +39,7 @@ it('a transaction of the owner that nobody ordered is named, also one without ef
   ]);
 });
 
-it('what Surfpool lists without a signature is no transaction', async () => {
+it('what Surfpool lists without a signature is not a transaction', async () => {
   const surfpool = listing('1'.repeat(64));
   const ask = async ({ id, method, params }: JsonRpcRequest): Promise<JsonRpcAnswer> => {
     const result = method === 'getSlot' ? 40 : await surfpool.call(method!, params ?? []);

@@ -76,7 +76,7 @@ describe('a failed statement', () => {
     expect(faultOf(failureOf(code)).kind).toBe(kind);
   });
 
-  test('that no driver explains is taken for the worst', () => {
+  test('that no driver explains counts as fatal', () => {
     expect(faultOf(new TypeError('a bug'))).toEqual({ kind: 'fatal', message: 'a bug' });
     expect(faultOf('odd').kind).toBe('fatal');
   });
@@ -125,7 +125,7 @@ describe('the memory of nonces', () => {
     expect(memory.size).toBe(1);
   });
 
-  test('tells digests apart that share their first words', () => {
+  test('distinguishes digests that share their first words', () => {
     const memory = new NonceMemory();
     const digests = Array.from({ length: 300 }, (_, index) =>
       new Uint8Array(16)
@@ -225,7 +225,7 @@ describe('the file of stream names', () => {
     file.close();
   });
 
-  test('takes no name twice, with a key of its own or without, and then nothing of what came with it', () => {
+  test('accepts no name twice, with a key of its own or without, and then nothing of its batch', () => {
     const file = open();
     claim('two', 1);
     file.add([{ name: 'one', number: 1 }], tail);
@@ -245,7 +245,7 @@ describe('the file of stream names', () => {
   });
 });
 
-test('the heads of streams are forgotten longest unwritten first, a generation at a time', () => {
+test('the heads of the streams that were unwritten longest are dropped first, a generation at a time', () => {
   const heads = new StreamHeads(2);
   const head = { number: 1, revision: 0, hash: '' };
   heads.set('a', head);
@@ -257,7 +257,7 @@ test('the heads of streams are forgotten longest unwritten first, a generation a
   expect(heads.get('c')).toEqual(head);
 });
 
-test('what a worker unpacks is what was packed, whatever the texts', () => {
+test('a worker unpacks exactly what was packed, whatever the texts', () => {
   const text = fc.string({ unit: 'binary', maxLength: 30 }).map((value) => JSON.stringify(value));
   const name = fc.stringMatching(/^[!-~]{1,20}$/);
   const event = fc.record({
@@ -293,7 +293,7 @@ test('what a worker unpacks is what was packed, whatever the texts', () => {
   );
 });
 
-test('what came of a batch of every kind arrives whole from the thread that commits', () => {
+test('the results of a batch of every kind arrive complete from the commit thread', () => {
   const head = { number: 7, revision: 4, hash: 'ab' };
   const job = (expected: number, hashes: readonly string[], number?: number): AppendJob => {
     const events = hashes.map((hash) => ({

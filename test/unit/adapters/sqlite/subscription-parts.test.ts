@@ -50,7 +50,7 @@ function follow(
 }
 
 describe('a subscription that takes its batches in parts', () => {
-  it('reads a part when it is asked for, and is as far as the last batch', async () => {
+  it('reads a part on demand, and its position is that of the last batch', async () => {
     const source = logOf(23);
     const batches: number[][] = [];
     const subscription = follow(source, async (parts) => {

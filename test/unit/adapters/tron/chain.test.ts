@@ -141,7 +141,7 @@ describe('scanning TRON', () => {
     expect(await chain.transferAt(PLAIN.id!, 1)).not.toBeNull();
   });
 
-  it('takes an empty list from a machine that has not seen the block for what it is', async () => {
+  it('does not trust an empty list from a node that has not seen the block', async () => {
     const node = await play();
     const chain = chainOver([node]);
     await chain.verify();
@@ -152,7 +152,7 @@ describe('scanning TRON', () => {
     expect((await chain.scan(HEIGHT, HEIGHT, everyone)).transfers).toHaveLength(2);
   });
 
-  it('refuses receipts of another block, or of another block of the same height', async () => {
+  it('refuses receipts of another block, even of one at the same height', async () => {
     const node = await play();
     const chain = chainOver([node]);
     await chain.verify();
@@ -263,7 +263,7 @@ describe('a TRON provider without `getblock`', () => {
   });
 });
 
-describe('reading a TRON transfer anew', () => {
+describe('reading a TRON transfer again', () => {
   it('believes "no such transaction" only from a provider that keeps up', async () => {
     const node = await play();
     const chain = chainOver([node]);
@@ -319,7 +319,7 @@ describe('reading a TRON transfer anew', () => {
     await expect(chain.transferAt(GAS_FREE.id!, 0)).rejects.toThrow(/do not agree/);
   });
 
-  it('leaves out a provider of another chain, says so, and asks it again once it serves the right one', async () => {
+  it('excludes a provider of another chain with a report, and uses it again once it serves the right one', async () => {
     const [wrong, right] = [await play(), await play()];
     wrong.override = (path, body) =>
       path === '/wallet/getblock' && body['id_or_num'] === '0'

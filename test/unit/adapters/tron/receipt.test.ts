@@ -104,7 +104,7 @@ describe('a TRON receipt', () => {
     expect(readTransfers(withLog({ address: undefined }), tokens, everyone)).toEqual([]);
   });
 
-  it('reads receivers that were never activated and transfers of nothing like any other', () => {
+  it('reads never activated receivers and zero-value transfers like any other', () => {
     const [log] = usdtTransfer.log!;
     const zero = { ...usdtTransfer, log: [{ ...log!, data: '0'.repeat(64) }] };
     expect(readTransfers(zero, tokens, everyone)).toMatchObject([{ tokenUnits: 0n }]);

@@ -208,7 +208,7 @@ describe('address forms', () => {
 });
 
 describe('a Solana pool', () => {
-  it('returns its keys by index, and no more than it has', async () => {
+  it('returns its keys by index, up to its end', async () => {
     const keys = [SOLANA_KEY, '11111111111111111111111111111111', 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'];
     const deriver = solanaPoolDeriver('test', keys);
     expect(deriver.capacity).toBe(3);

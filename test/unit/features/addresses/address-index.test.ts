@@ -46,7 +46,7 @@ describe('the address index', () => {
     );
   });
 
-  test('knows no stranger, also when it holds many', () => {
+  test('matches no foreign address, even when it holds many', () => {
     const index = new AddressIndex('evm');
     for (let number = 0; number < 20_000; number += 1)
       index.add(evm(numbered(number, 20)), sessionOf(numbered(number, 20)));
@@ -56,7 +56,7 @@ describe('the address index', () => {
     }
   });
 
-  test('tells addresses apart that share all but one byte', () => {
+  test('distinguishes addresses that share all but one byte', () => {
     const index = new AddressIndex('evm');
     const base = numbered(7, 20);
     index.add(evm(base), SESSION);
@@ -101,7 +101,7 @@ describe('the address index', () => {
     expect(index.has(`42${hex}`)).toBe(false);
   });
 
-  test('reads Solana addresses of every number of leading zeros', () => {
+  test('reads Solana addresses with any number of leading zeros', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 32 }), bytes(32), (zeros, value) => {
         value.fill(0, 0, zeros);
@@ -116,7 +116,7 @@ describe('the address index', () => {
     );
   });
 
-  test('takes the same address for the same session again, and for another one never', () => {
+  test('accepts the same address again for the same session, but never for another one', () => {
     const index = new AddressIndex('evm');
     const address = evm(numbered(1, 20));
     index.add(address, SESSION);
@@ -125,7 +125,7 @@ describe('the address index', () => {
     expect(() => index.add(address, sessionOf(numbered(2, 20)))).toThrow(/assigned twice/);
   });
 
-  test('sifts hex texts without losing one of ours', () => {
+  test('filters hex texts without losing one of ours', () => {
     const index = new AddressIndex('evm');
     for (let number = 0; number < 3_000; number += 3) index.add(evm(numbered(number, 20)), SESSION);
     const topics = Array.from({ length: 3_000 }, (_, number) => `0x${'0'.repeat(24)}${hexOf(numbered(number, 20))}`);
@@ -137,7 +137,7 @@ describe('the address index', () => {
     expect(index.isOurs.sift!(['', '0x'])).toEqual(expect.any(Array));
   });
 
-  test('writes each address as the look-ups do, and asks them for what memory lacks', () => {
+  test('writes each address as the look-ups do, and reads from them what memory lacks', () => {
     const asked: string[] = [];
     const filter = new AddressFilter();
     for (const [family, given, other, written] of [
@@ -171,7 +171,7 @@ describe('the address index', () => {
     }
   });
 
-  test('throws rather than take an address of ours for a stranger while the look-ups cannot tell', () => {
+  test('throws rather than treat one of our addresses as foreign while the look-ups cannot tell', () => {
     let isWhole = true;
     const index = new AddressIndex('evm', {
       filter: new AddressFilter(),

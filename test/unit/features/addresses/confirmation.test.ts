@@ -57,7 +57,7 @@ describe('the signer', () => {
     expect(await owns(own.slice(1))).toBe(false);
   });
 
-  it('that cannot be asked has said nothing', async () => {
+  it('that cannot be asked has confirmed nothing', async () => {
     const gone = new Error('the signer is not reachable');
     const owner = signerOwner({ ...exporterOf(wallet), exportWatchOnly: () => Promise.reject(gone) });
     await expect(owner.owns(evm)).rejects.toThrow(gone);
@@ -82,7 +82,7 @@ describe('addresses', () => {
     ]);
   });
 
-  it('stay what they were while the holder of the keys cannot be asked', async () => {
+  it('keep their state while the signer cannot be asked', async () => {
     let owner: AddressOwner = always(true);
     const confirmation = confirming((source) => owner.owns(source));
     await confirmation.round();
@@ -91,7 +91,7 @@ describe('addresses', () => {
     expect(confirmation.isWithheld('test', 'evm')).toBe(false);
   });
 
-  it('that are not confirmed are in no session: creating is refused with a code of its own, and goes on once they are', async () => {
+  it('that are not confirmed are in no session: creates are refused with a code of their own until they are', async () => {
     const { deps, free } = sessionWorld();
     let owner = always(false);
     const confirmation = confirming((source) => owner.owns(source));
@@ -106,7 +106,7 @@ describe('addresses', () => {
   });
 });
 
-describe('the record in the ledger', () => {
+describe('the record in the event log', () => {
   const store = () => new MemoryEventStore();
   const recordOn = (ledger: MemoryEventStore, node: string) =>
     new SourceRecord({ store: ledger, clock: new ManualClock(), random: nodeRandom, node });
@@ -123,7 +123,7 @@ describe('the record in the ledger', () => {
     ]);
   });
 
-  it('tells nodes with other sources apart', async () => {
+  it('distinguishes nodes with other sources', async () => {
     const ledger = store();
     const stranger = { ...evm, fingerprint: 'bb' };
     await recordOn(ledger, '1').ask(evm);
@@ -140,7 +140,7 @@ describe('the record in the ledger', () => {
     expect(await recordOn(ledger, '1').ask(evm)).toBe(false);
   });
 
-  it('loses no question to another node that was faster', async () => {
+  it('loses no request to another node that was faster', async () => {
     const ledger = store();
     const [one, two] = [recordOn(ledger, '1'), recordOn(ledger, '2')];
     const stranger = { ...evm, fingerprint: 'bb' };

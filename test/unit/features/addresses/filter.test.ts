@@ -19,7 +19,7 @@ const held = (filter: AddressFilter, from: number, to: number): number => {
   return count;
 };
 
-describe('the filter of addresses', () => {
+describe('the address filter', () => {
   test('has every key that was added, over all of its layers, and one stranger in thirty at most', () => {
     const filter = filled(200_000);
     expect(filter.layers.length).toBeGreaterThan(3);
@@ -28,7 +28,7 @@ describe('the filter of addresses', () => {
     expect((filter.memoryBytes * 8) / 200_000).toBeLessThan(26);
   });
 
-  test('takes up no room until there is a key', () => {
+  test('takes no memory until there is a key', () => {
     expect(new AddressFilter().memoryBytes).toBe(0);
     expect(new AddressFilter().mayHave(0, 0)).toBe(false);
   });
@@ -61,7 +61,7 @@ describe('the filter of addresses', () => {
     expect(await loadFilter(kept)).toBeNull();
   });
 
-  test('may be added to while it is kept', async () => {
+  test('can grow while it is being saved', async () => {
     const kept = bytesInMemory();
     const filter = filled(300_000);
     let added = 300_000;

@@ -138,7 +138,7 @@ describe('the address pool', () => {
     expect(pool.take('test', 'evm')?.derivationIndex).toBe(16);
   });
 
-  it('refills when a quarter is gone, long before it is dry', async () => {
+  it('refills when a quarter is used, long before it is empty', async () => {
     const pool = start(new Ledger(), [deriver('evm')]);
     await pool.ready();
     for (let i = 0; i < 5; i += 1) pool.take('test', 'evm');
@@ -157,7 +157,7 @@ describe('the address pool', () => {
     expect(derive.mock.calls.map(([, count]) => count)).toEqual(counts);
   });
 
-  it('keeps more ready when demand outruns it, up to its bound', async () => {
+  it('keeps more ready when demand exceeds it, up to its bound', async () => {
     const pool = start(new Ledger(), [deriver('evm')], { maxStock: 64 });
     await pool.ready();
     for (let round = 0; round < 5; round += 1) {
@@ -168,7 +168,7 @@ describe('the address pool', () => {
     expect(pool.stocks()[0]!.target).toBe(64);
   });
 
-  it('leases a range in the ledger before it derives any of it', async () => {
+  it('leases a range in the event log before it derives any of it', async () => {
     const ledger = new Ledger();
     const derivation = deriver('evm');
     ledger.beforeAppend = () => expect(derivation.derived).toBe(0);
@@ -191,7 +191,7 @@ describe('the address pool', () => {
   });
 });
 
-describe('an address is given out at most once', () => {
+describe('an address is assigned at most once', () => {
   it('after a restart, which leaves out what was leased', async () => {
     const ledger = new Ledger();
     const before = start(ledger, [deriver('evm')]);
@@ -260,7 +260,7 @@ describe('trouble', () => {
     expect(pool.take('test', 'evm')).not.toBeNull();
   });
 
-  it('of an exported pool that is used up is named, and its last address is still given out', async () => {
+  it('of an exhausted exported pool is reported, and its last address is still assigned', async () => {
     const errors: object[] = [];
     const log = { ...silentLog, error: (fields: object) => void errors.push(fields) };
     const pool = start(new Ledger(), [deriver('solana', { capacity: 5 })], { log });
@@ -298,7 +298,7 @@ describe('trouble', () => {
     expect(available).toBe(target - 1);
   });
 
-  it('of an exported pool keeps more ready when demand outruns it, and gives out all of it', async () => {
+  it('of an exported pool keeps more ready when demand exceeds it, and assigns all of it', async () => {
     const pool = start(new Ledger(), [deriver('solana', { capacity: 3_000 })], { stock: 1024 });
     await pool.ready();
     const given: number[] = [];
@@ -317,7 +317,7 @@ describe('trouble', () => {
 });
 
 describe('an event log restored from a backup', () => {
-  it('skips the indexes that may have been given out since, over restarts too', async () => {
+  it('skips the indexes that may have been assigned since, also across restarts', async () => {
     const ledger = new Ledger();
     const pool = start(ledger, [deriver('evm')]);
     await pool.ready();
@@ -330,7 +330,7 @@ describe('an event log restored from a backup', () => {
     expect(ledger.leases('addresses-test-evm')[1]).toMatchObject({ from: 16, to: 99_999, node: 'a: skipped' });
   });
 
-  it('skips nothing that is behind already', async () => {
+  it('does not skip what it has already passed', async () => {
     const ledger = new Ledger();
     const pool = start(ledger, [deriver('evm')]);
     await pool.ready();
@@ -409,7 +409,7 @@ describe('an event log that lags behind what was leased', () => {
     expect(errors).toHaveLength(1);
   });
 
-  it('leaves another gap where a chain knows an address after the first one', async () => {
+  it('leaves another gap if a chain knows an address after the first one', async () => {
     const outside = new Outside();
     const ledger = await restoredLedger(outside);
     outside.used.add(addressAt('evm', 100_050));
@@ -484,7 +484,7 @@ describe('an event log that lags behind what was leased', () => {
     expect(pool.take('test', 'evm')!.derivationIndex).toBe(0);
   });
 
-  it('loses no lease while the mark cannot be written, and gives out nothing before it is', async () => {
+  it('loses no lease while the mark cannot be written, and assigns nothing before it is', async () => {
     const outside = new Outside();
     outside.marksFail = true;
     const ledger = new Ledger();

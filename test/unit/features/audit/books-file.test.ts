@@ -166,7 +166,7 @@ describe('the books as a file for analysts', () => {
     expect(ask(path, "SELECT balance FROM balances WHERE account = 'income:other'")).toEqual([{ balance: '-1.00' }]);
   });
 
-  it('says what the books say, to the last digit', async () => {
+  it('matches the books to the last digit', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (drawn) => {
         const books = new MemoryBooks();

@@ -9,7 +9,7 @@ import { openProjectionThread, type ProjectionThread } from '../../../../src/com
 import { CheckProjections } from '../../../../src/features/audit/check-projections.process.ts';
 import { appendLedger, ledgerOf, sessionIdOf, steps } from '../../../support/random-ledger.ts';
 
-describe('the comparison of what merchants read with the ledger', () => {
+describe('the comparison of what merchants read with the event log', () => {
   let dataDir: string;
   let store: SqliteEventStore;
   let thread: ProjectionThread;

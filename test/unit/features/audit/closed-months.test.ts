@@ -170,13 +170,13 @@ describe('a closed month', () => {
     );
   });
 
-  it('tells when a whole payment of it was taken out and everything else made to fit', async () => {
+  it('detects that a whole payment of it was removed and everything else adjusted', async () => {
     const events = await closedMonth();
     const without = rechained(events.filter(({ stream }) => !stream.endsWith(sessionIdOf(0))));
     expect((await verifiedAsSigned(without)).fault).toMatch(/the closed period 2026-09 says .*, the events add up to/);
   });
 
-  it('tells when the last payment before its closing was taken out, whose event the closing names', async () => {
+  it('detects that the last payment before its closing was removed, whose event the closing names', async () => {
     const events = await closedMonth();
     const without = rechained(events.filter(({ stream }) => !stream.endsWith(sessionIdOf(1))));
     expect((await verifiedAsSigned(without)).fault).toMatch(
@@ -184,7 +184,7 @@ describe('a closed month', () => {
     );
   });
 
-  it('tells when an amount in it was changed to another legal one and everything else made to fit', async () => {
+  it('detects that an amount in it was changed to another legal one and everything else adjusted', async () => {
     const events = await closedMonth();
     const more = rechained(
       events.map((event) =>

@@ -102,7 +102,7 @@ describe('a history whose hashes, tree and signature match', () => {
     ]);
   });
 
-  it('of several sessions is found out by any event that comes when it cannot', async () => {
+  it('of several sessions is detected by any event that comes when it cannot', async () => {
     await fc.assert(
       fc.asyncProperty(steps.map(ledgerOf), fc.nat(), fc.nat(), async ({ entries }, at, which) => {
         fc.pre(entries.length > 0);
@@ -135,7 +135,7 @@ describe('an address', () => {
   it.each([
     ['in the same letters', options('ethereum', '0xAb'), options('ethereum', '0xAb'), '0xAb'],
     ['in other letters, on another network of the family', options('ethereum', '0xAb'), options('bsc', '0xaB'), '0xaB'],
-  ])('that two sessions were given, %s, is found', async (_, first, second, address) => {
+  ])('that was assigned to two sessions, %s, is detected', async (_, first, second, address) => {
     const { ok, fault } = await verifiedAsSigned(
       recordedEvents([created('cs_a', first), created('cs_b', second)], AT_MS),
     );

@@ -65,7 +65,7 @@ describe('a file of the books', () => {
   const DOCUMENTS = ['journal', 'balances', 'payments', 'settlement', 'settled-orders', 'lines'] as const;
 
   it.each(DOCUMENTS.flatMap((document) => [['csv', document] as const, ['jsonl', document] as const]))(
-    'is verified as %s from itself and its evidence: %s',
+    'is verified as %s from the file and its evidence alone: %s',
     async (format, document) =>
       inOffice(async (office) => {
         await twoPaidOrders(office);
@@ -124,7 +124,7 @@ describe('a file of the books', () => {
       await expect(run('ledger.evidence', { mode: 'test', sha256: 'x' })).rejects.toThrow('sha256 must be');
     }));
 
-  it('names what is asked wrongly', async () =>
+  it('names the invalid argument', async () =>
     inOffice(async (office) => {
       await twoPaidOrders(office);
       await expect(office.exported({ mode: 'test', document: 'constructor' })).rejects.toThrow(

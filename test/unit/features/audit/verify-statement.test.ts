@@ -70,7 +70,7 @@ type Figures = { debit: string | null; credit: string | null; coin: string }[];
 type Proof = { leaf_index: number; text: string; hash: string };
 
 describe('a statement of a closed month', () => {
-  it('names its event and the one it goes through, adds up, and is verified by itself', async () => {
+  it('names its event and the last one it covers, adds up, and is verified on its own', async () => {
     const { statement, key } = await statementOf();
     expect(statement).toMatchObject({
       period: '2026-10',

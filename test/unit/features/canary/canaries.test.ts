@@ -127,7 +127,7 @@ describe('a canary payment', () => {
   });
 
   it.each(['create', 'pay', 'seen', 'final', 'webhook', 'refund'] as const)(
-    'names %s where that does not happen, and shows how slow it is meanwhile',
+    'names %s if that step does not happen, and shows how slow it is meanwhile',
     async (step) => {
       service.broken = step;
       start();
@@ -172,7 +172,7 @@ describe('the money of canary payments', () => {
     expect(running.status()[0]!.heldUp).toBe('money_out');
   });
 
-  it('stays in the wallet while the wallet cannot pay, and no session is created', async () => {
+  it('stays in the wallet while it cannot pay, and no session is created', async () => {
     service.heldUp = 'insufficient_gas';
     start();
     await vi.advanceTimersByTimeAsync(HOUR_MS);
@@ -184,7 +184,7 @@ describe('the money of canary payments', () => {
   });
 });
 
-it('tells a payment that is under way from one in whose midst the service ended', async () => {
+it('distinguishes a payment under way from one during which the service ended', async () => {
   service.blockMs = 10_000;
   start();
   await vi.advanceTimersByTimeAsync(1_000);

@@ -166,13 +166,13 @@ describe('ten thousand blocks behind', () => {
     expect(watcher.scannedToSec()).toBe(blockOf(11_000).timeSec);
   });
 
-  test('the payments found on the way are confirmed, those above finality wait', async () => {
+  test('payments found on the way are confirmed, those above finality wait', async () => {
     const { confirmed } = watch(new StraightChain(3_050, 100, 300), coveredAt(1_000));
     await watcher.start();
     expect(confirmed.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 19 }, (_, index) => 1_100 + index * 100));
   });
 
-  test('no block is written down as read before its payments are confirmed, so a restart without any memory finds them', async () => {
+  test('no block is recorded as read before its payments are confirmed, so a restart without any memory finds them', async () => {
     const chain = new StraightChain(2_000, 100, 300);
     let isDown = true;
     const deposits = {
@@ -193,7 +193,7 @@ describe('ten thousand blocks behind', () => {
     expect(again.confirmed).toContain(1_500);
   });
 
-  test('the coverage is written in few events that join without a gap', async () => {
+  test('the coverage is recorded in few events without a gap between them', async () => {
     const { ranges } = watch(
       new StraightChain(11_000, 1_000, 300),
       coveredAt(1_000),
@@ -259,7 +259,7 @@ describe('a watcher', () => {
     expect([chain.scans, ranges]).toEqual([[], []]);
   });
 
-  test('matches no block before all addresses given out by then are known', async () => {
+  test('matches no block before all addresses assigned by then are known', async () => {
     const chain = new StraightChain(1_000, 100_000, 300);
     let headAsked = 0;
     const order: string[] = [];
@@ -316,7 +316,7 @@ describe('a watcher', () => {
     expect(ranges).toEqual([]);
   });
 
-  test('that is stopped while it catches up ends where it is, and its evidence has no gap', async () => {
+  test('that is stopped while it catches up ends at its position, and its evidence has no gap', async () => {
     const chain = new StraightChain(1_000_000, 1_000_000, 300);
     const ranges: RangeScanned['data'][] = [];
     const record = async (range: RangeScanned['data']): Promise<void> => {
@@ -342,7 +342,7 @@ describe('a watcher', () => {
     expect(ranges.at(-1)!.toBlock).toBe(chain.scans.at(-1)![1]);
   });
 
-  test('undoes a payment only when two looks show that it is gone, and asks once in each', async () => {
+  test('reverts a payment only when two checks show that it is gone, with one request each', async () => {
     const chain = new StraightChain(1_000, 1_000_000, 300);
     let looks = 0;
     const asked: number[] = [];
@@ -370,7 +370,7 @@ describe('a watcher', () => {
     expect(asked).toEqual([1, 2]);
   });
 
-  test('tells of a confirmed payment that a deep reorganisation moved, and confirms it in its new block', async () => {
+  test('reports a confirmed payment that a deep reorganisation moved, and confirms it in its new block', async () => {
     const chain = new StraightChain(1_000, 1_000_000, 300);
     const facts = depositFacts({ blockNumber: 910, blockHash: '0xleft', toAddress: OURS, tokenAddress: TOKEN });
     chain.transferAt = async () => ({ ...facts, tokenUnits: 10_000_000n, block: blockOf(905) });
@@ -425,7 +425,7 @@ describe('a watcher', () => {
     expect(reverted).toEqual([true]);
   });
 
-  test('looks more often while a payment waits for its block to become final', async () => {
+  test('polls more often while a payment waits for its block to become final', async () => {
     const heads = { waiting: 0, idle: 0 };
     for (const [name, payEvery] of [
       ['waiting', 990],
@@ -441,7 +441,7 @@ describe('a watcher', () => {
     expect(heads.idle).toBe(1);
   });
 
-  test('reads a block once for all its payments that became final, and single ones for themselves', async () => {
+  test('reads a block once for all its payments that became final, and single payments individually', async () => {
     const chain = new StraightChain(1_000, 1_000_000, 300);
     const looks: unknown[] = [];
     const paid = (block: number, logIndex: number): Transfer => ({

@@ -28,7 +28,7 @@ describe('known blocks', () => {
     expect(blocks.hashAt(3)).toBe('b3');
   });
 
-  test('take a block between others without forgetting those', () => {
+  test('accept a block between others without forgetting those', () => {
     const blocks = known(1, 5, 9);
     blocks.insert(block(5, 'b'));
     blocks.insert(block(7));
@@ -47,7 +47,7 @@ describe('known blocks', () => {
     expect(blocks.newest).toBeNull();
   });
 
-  test('know nothing of heights between', () => {
+  test('know nothing about heights in between', () => {
     expect(known(1, 5).hashAt(3)).toBeNull();
   });
 

@@ -29,7 +29,7 @@ function world(change: Partial<RescanParts> = {}) {
   return { parts, scans, recorded };
 }
 
-describe('blocks that are read again', () => {
+describe('rescanned blocks', () => {
   it('are read twice and written down, in bounded ranges', async () => {
     const { parts, scans, recorded } = world();
     expect(await rescan(parts, 10, 39)).toEqual({

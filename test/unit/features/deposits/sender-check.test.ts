@@ -26,8 +26,8 @@ function checkOf(isContract: ContractCheck['isContract']): ContractCheck & { ask
   };
 }
 
-describe('who paid', () => {
-  it('is told by the list of exchanges in any spelling, then by the chain, which is asked once', async () => {
+describe('the sender of a deposit', () => {
+  it('is classified by the list of exchanges in any spelling, then by the chain, which is asked once', async () => {
     const check = checkOf((address) => Promise.resolve(address === SAFE));
     const senders = createSenders(
       [check],
@@ -40,7 +40,7 @@ describe('who paid', () => {
     expect(check.asked).toEqual([SAFE]);
   });
 
-  it('is unknown, and asked for again, while the chain does not answer, is slow or is not read at all', async () => {
+  it('is unknown, and looked up again, while the chain does not respond, is slow or is not read at all', async () => {
     let answer: () => Promise<boolean> = () => Promise.reject(new ChainUnavailable('down'));
     const senders = createSenders([checkOf(() => answer())], {}, 20);
     expect(await senders.of('live', 'ethereum', PERSON)).toBeNull();

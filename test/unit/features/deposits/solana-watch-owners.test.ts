@@ -34,7 +34,7 @@ const atTurns = (owners: WatchedOwners, tier: 'recent' | 'old', nowSec: number):
   Array.from({ length: TURNS }, (_, turn) => names(owners.atTurn(tier, turn, nowSec))).flat();
 const names = (list: readonly { owner: string }[]): string[] => list.map(({ owner }) => owner);
 
-describe('the owners that are watched', () => {
+describe('the watched owners', () => {
   it('are those of sessions of the mode that offer Solana', () => {
     const owners = new WatchedOwners('test');
     owners.apply(created('a', 'test', ['ethereum', 'solana']));

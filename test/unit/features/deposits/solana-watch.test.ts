@@ -151,7 +151,7 @@ describe('the Solana watcher', () => {
     expect(chain.calls.filter((call) => call.startsWith('effect'))).toEqual(['effect tx-3']);
   });
 
-  it('waits for a history that lags behind the balance, and holds the time it vouches for until then', async () => {
+  it('waits for a history that lags behind the balance, and keeps its confirmed time until then', async () => {
     const { chain, watcher, told, open, until, polls } = watching();
     open('a');
     await watcher.start();
@@ -179,7 +179,7 @@ describe('the Solana watcher', () => {
     await until('recorded', () => told.length === 1);
   });
 
-  it('reverts a payment that vanished, and finds the one that came instead', async () => {
+  it('reverts a payment that vanished, and finds the one that replaced it', async () => {
     const { chain, watcher, told, open, until } = watching();
     open('a');
     await watcher.start();
@@ -192,7 +192,7 @@ describe('the Solana watcher', () => {
     await until('the other', () => told.includes('confirm cs_a solana:tx-other:1'));
   });
 
-  it('keeps a payment that nobody shows any more until the chain proves that it is gone', async () => {
+  it('keeps a payment that no provider shows any more until the chain proves that it is gone', async () => {
     const { chain, watcher, told, anomalies, open, until, polls } = watching();
     open('a');
     await watcher.start();
@@ -205,19 +205,25 @@ describe('the Solana watcher', () => {
     expect(told).toEqual(['record cs_a 7.00']);
   });
 
-  it.each(['detected', 'final'] as const)('keeps a %s payment that nobody shows after a restart', async (status) => {
-    const { chain, watcher, told, anomalies, open, until, polls } = watching({}, { pending: [pendingOf('a', status)] });
-    chain.pay('a', 7_000_000n);
-    chain.finalize();
-    chain.denied.add('tx-1');
-    open('a');
-    await watcher.start();
-    await until('doubted', () => anomalies.some(({ kind }) => kind === 'withheld'));
-    await polls(5);
-    expect(told.filter((line) => line.startsWith('revert'))).toEqual([]);
-  });
+  it.each(['detected', 'final'] as const)(
+    'keeps a %s payment that no provider shows after a restart',
+    async (status) => {
+      const { chain, watcher, told, anomalies, open, until, polls } = watching(
+        {},
+        { pending: [pendingOf('a', status)] },
+      );
+      chain.pay('a', 7_000_000n);
+      chain.finalize();
+      chain.denied.add('tx-1');
+      open('a');
+      await watcher.start();
+      await until('doubted', () => anomalies.some(({ kind }) => kind === 'withheld'));
+      await polls(5);
+      expect(told.filter((line) => line.startsWith('revert'))).toEqual([]);
+    },
+  );
 
-  it('never takes a final payment back, whatever the chain says', async () => {
+  it('never reverts a final payment, whatever the chain says', async () => {
     const { watcher, chain, told, anomalies, open, until, polls } = watching(
       {},
       { pending: [pendingOf('a', 'final')] },
@@ -231,7 +237,7 @@ describe('the Solana watcher', () => {
     expect(told).toEqual([]);
   });
 
-  it('takes nothing back for a transaction that is listed with another amount than before', async () => {
+  it('reverts nothing for a transaction that is listed with another amount than before', async () => {
     const { chain, watcher, told, open, until, polls } = watching();
     open('a');
     await watcher.start();
@@ -264,7 +270,7 @@ describe('the Solana watcher', () => {
     await until('back', () => told.filter((line) => line === 'record cs_a 7.00').length === 2);
   });
 
-  it('takes a deposit up again after a restart and brings it to its end', async () => {
+  it('resumes a deposit after a restart and completes it', async () => {
     const pending = pendingOf('a', 'detected');
     const { chain, watcher, told, open, until } = watching({}, { pending: [pending] });
     chain.pay('a', 7_000_000n);
@@ -275,7 +281,7 @@ describe('the Solana watcher', () => {
     expect(told.filter((line) => line.startsWith('revert'))).toEqual([]);
   });
 
-  it('on a new chain gives up what was not final, keeps what was, and raises no alarm', async () => {
+  it('on a new chain drops what was not final, keeps what was, and raises no alarm', async () => {
     const facts = {
       depositKey: 'solana:old-1:1',
       network: 'solana',
@@ -314,7 +320,7 @@ describe('the Solana watcher', () => {
     expect(ranges[0]!.fromBlock).toBeLessThanOrEqual(chain.finalizedSlot);
   });
 
-  it('looks at ended sessions too, and records what comes late', async () => {
+  it('polls ended sessions too, and records late money', async () => {
     const { chain, watcher, told, open, until } = watching({ recentIntervalMs: 5, oldIntervalMs: 5 });
     open('ended', { endedAtSec: NOW_SEC - 60 });
     open('long-ago', {
@@ -329,7 +335,7 @@ describe('the Solana watcher', () => {
     expect(told.sort()).toEqual(['record cs_ended 1.00', 'record cs_long-ago 2.00']);
   });
 
-  it('looks at an ended session again at once when its turn failed', async () => {
+  it('polls an ended session again at once if its turn failed', async () => {
     const { chain, watcher, told, open, until } = watching({ recentIntervalMs: 500 });
     open('a', { endedAtSec: NOW_SEC });
     chain.pay('a', 5_000_000n);
@@ -358,7 +364,7 @@ describe('the Solana watcher', () => {
     expect(chain.timeSec(chain.finalizedSlot)).toBeGreaterThan(NOW_SEC + 20);
   });
 
-  it('writes down what was read, without gap and only up to finalized blocks', async () => {
+  it('records what was read, without a gap and only up to finalized blocks', async () => {
     const { chain, watcher, ranges, open, until } = watching(
       {},
       { covered: { block: 900, hash: 'hash-900', timeSec: chainTime(900) } },
@@ -389,7 +395,7 @@ describe('the Solana watcher', () => {
     await until('well again', () => watcher.status().consecutiveFailures === 0);
   });
 
-  it('reads what was paid during a long outage before it vouches for the time of the deadline', async () => {
+  it('reads what was paid during a long outage before it confirms the time of the deadline', async () => {
     const { chain, watcher, told, open, setNow } = watching();
     open('a');
     chain.pay('a', 5_000_000n);
@@ -400,7 +406,7 @@ describe('the Solana watcher', () => {
     expect(told).toEqual(['record cs_a 5.00']);
   });
 
-  it('offers a payment again when its session could not take it, and vouches for no later time meanwhile', async () => {
+  it('offers a payment again if its session could not record it, and confirms no later time meanwhile', async () => {
     const { chain, watcher, told, anomalies, open, until, polls, refuse } = watching();
     open('a');
     await watcher.start();
@@ -420,7 +426,7 @@ describe('the Solana watcher', () => {
     expect(told).toEqual(['record cs_a 3.00', 'record cs_a 1.00']);
   });
 
-  it('raises an alarm over a balance that no history explains, and goes on', async () => {
+  it('raises an alarm about a balance that no history explains, and continues', async () => {
     const { chain, watcher, told, anomalies, open, until } = watching({ unexplainedAfterMs: 20 });
     open('a');
     chain.unexplained.set('a', 500n);
@@ -469,7 +475,7 @@ describe('the Solana watcher', () => {
     expect(histories.explainedUnits(account.account)).toBe(3_000_000n);
   });
 
-  it('stops while a provider does not answer', { timeout: 10_000 }, async () => {
+  it('stops while a provider does not respond', { timeout: 10_000 }, async () => {
     const { chain, watcher, polls } = watching();
     await watcher.start();
     await polls(1);
@@ -482,7 +488,7 @@ describe('the Solana watcher', () => {
     running.splice(0);
   });
 
-  it('tells listeners how far it vouches for', async () => {
+  it('notifies listeners up to which time it has read', async () => {
     const { chain, watcher, open, until } = watching();
     open('a');
     const times: number[] = [];

@@ -93,7 +93,7 @@ describe('a file for an accounting program', () => {
     ['datev', 'datev.csv', readDatev],
     ['xero', 'xero.csv', readXero],
     ['quickbooks', 'quickbooks.csv', readQuickbooks],
-  ] as const)('is, for %s, byte for byte what it was, by the rules of its maker', async (document, name, read) =>
+  ] as const)('is, for %s, byte for byte unchanged, in its documented format', async (document, name, read) =>
     inMonth(async (office) => {
       const bytes = await office.exported({ mode: 'test', document, chart: CHART, ...DAYS });
       expect(read(bytes).faults).toEqual([]);
@@ -101,7 +101,7 @@ describe('a file for an accounting program', () => {
     }),
   );
 
-  it('is, as a statement of a wallet, byte for byte what it was, with the decimals that do not fit in an entry of their own', async () =>
+  it('is, as a wallet statement, byte for byte unchanged, with excess decimals in an entry of their own', async () =>
     inMonth(async (office) => {
       const bytes = await office.exported({
         mode: 'test',
@@ -213,7 +213,7 @@ describe('the evidence of a file for another program', () => {
     }));
 });
 
-describe('rates of the books', () => {
+describe('recorded rates', () => {
   it('are written down with who says so, and never changed', async () =>
     inOffice(async (office) => {
       await business(office);
@@ -245,7 +245,7 @@ describe('rates of the books', () => {
     }),
   );
 
-  it('of a coin that has none for a week value nothing', async () =>
+  it('of a coin without one for a week value nothing', async () =>
     inOffice(async (office) => {
       await business(office);
       await record(office, '2026-01-01,USDT,0.9\n2026-01-01,ETH,2000\n');
@@ -256,7 +256,7 @@ describe('rates of the books', () => {
 });
 
 describe('Windows-1252', () => {
-  it('is what every other program takes it for, and a question mark where it has no letter', () => {
+  it('is encoded as in other programs, with a question mark for missing letters', () => {
     const bytes = Uint8Array.from({ length: 256 }, (_, index) => index).filter(
       (byte) => ![0x81, 0x8d, 0x8f, 0x90, 0x9d].includes(byte),
     );

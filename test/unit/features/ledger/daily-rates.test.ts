@@ -49,7 +49,7 @@ async function recording(
 
 const USDT = { '2026-11-22': '0.921', '2026-11-23': '0.922', '2026-11-24': '0.923' };
 
-describe('daily rates of the books', () => {
+describe('daily rates', () => {
   it('are recorded from the day before the first entry, once, each with its source and day', async () => {
     const kraken = sourceOf('Kraken', { USDT });
     const { process, rates, store } = await recording([kraken], ['USDT']);
@@ -97,7 +97,7 @@ describe('daily rates of the books', () => {
     expect(process.missing()).toEqual([{ coin: 'USDT', day: '2026-11-23' }]);
   });
 
-  it('that jumped fourfold, or are no amount, are refused', async () => {
+  it('that jumped fourfold, or are not an amount, are refused', async () => {
     const slipped = { ...USDT, '2026-11-23': '9.22' };
     const { process, rates } = await recording(
       [sourceOf('Kraken', { USDT: slipped, ETH: { '2026-11-22': '1e3', '2026-11-23': '0' } })],

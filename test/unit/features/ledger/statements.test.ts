@@ -142,7 +142,7 @@ describe('the calendar of the books', () => {
 });
 
 describe('a balance as of a day', () => {
-  it('is told by the time of the chain or by the time of recording', () =>
+  it('is available by chain time or by recording time', () =>
     inOffice(async (office) => {
       await office.pay(at('2026-10-30'));
       await office.pay(at('2026-10-31', '23:59:59'), at('2026-11-01', '00:03:00'));
@@ -206,7 +206,7 @@ describe('a balance as of a moment', () => {
 });
 
 describe('a moment in a time zone', () => {
-  it('knows offsets and their changes', () => {
+  it('respects offsets and their changes', () => {
     const iso = (local: string, zone: string) => new Date(momentInZone(local, zone)).toISOString().slice(0, 16);
     expect(iso('2026-10-25T00:30', 'Europe/Berlin')).toBe('2026-10-24T22:30');
     expect(iso('2026-10-25T02:30', 'Europe/Berlin')).toBe('2026-10-25T01:30');
@@ -218,7 +218,7 @@ describe('a moment in a time zone', () => {
 });
 
 describe('a closed month', () => {
-  it('never changes: what comes to light later falls into the open month', () =>
+  it('never changes: later findings are booked in the open month', () =>
     inOffice(async (office) => {
       await office.pay(at('2026-10-30'));
       const closed = await office.periods(at('2026-11-02')).close('test', '2026-10', 'operator');
@@ -241,7 +241,7 @@ describe('a closed month', () => {
       ]);
     }));
 
-  it('seals what was written down last, also when a late fact overtakes the closing', () =>
+  it('seals the newest facts, even if a late one overtakes the closing', () =>
     inOffice(async (office) => {
       await office.pay(at('2026-10-30'));
       office.beforeClosing = () => office.pay(at('2026-10-31'), at('2026-11-02'));
@@ -290,7 +290,7 @@ describe('a closed month', () => {
 });
 
 describe('the settlement report', () => {
-  it('sums, page by page and day by day, to the difference of its balances', () =>
+  it('adds up, page by page and day by day, to the difference of its balances', () =>
     inOffice(async (office) => {
       for (let day = 1; day <= 9; day += 1) await office.pay(at(`2026-10-0${day}`), at(`2026-10-0${day}`) + 86_400_000);
       const books = new MerchantLedger({
@@ -324,7 +324,7 @@ describe('the settlement report', () => {
       }
     }));
 
-  it('takes its own cursors only, and shows a merchant nothing of another', () =>
+  it('accepts only its own cursors, and shows a merchant nothing of another', () =>
     inOffice(async (office) => {
       for (let day = 1; day <= 3; day += 1) await office.pay(at(`2026-10-0${day}`));
       const books = new MerchantLedger({
@@ -395,7 +395,7 @@ describe('the export', () => {
       expect(Object.keys(lines[0]!)).toEqual(JOURNAL_COLUMNS);
     }));
 
-  it('reads no further ahead than it is written out, however long the journal is', async () => {
+  it('reads no further ahead than it is written, however long the journal is', async () => {
     let read = 0;
     const model = {
       get: async () => ({ entries: 10_000_000 }),

@@ -110,7 +110,7 @@ describe('a logo', () => {
     expect(why(given)).toBe('must be a complete PNG image');
   });
 
-  it('that would become large is refused before it does', () => {
+  it('that would become large is refused before it is decoded', () => {
     const tooLarge = 'must be at most 1024 pixels wide and high';
     expect(why(file({ width: 1_025 }))).toBe(tooLarge);
     expect(why(file({ width: 2 ** 31, height: 2 ** 31 }))).toBe(tooLarge);
@@ -143,7 +143,7 @@ describe('a logo', () => {
     );
   });
 
-  it('of any bytes is read or refused, never a fault', () => {
+  it('of any bytes is decoded or refused, and never causes an exception', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 8 }), fc.nat(80), (noise, from) => {
         const bytes = Buffer.from(file(), 'base64');

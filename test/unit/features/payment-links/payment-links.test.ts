@@ -86,8 +86,8 @@ const pressOf = (press: string, visitor = press): Press => ({ press, visitor });
 const idOf = (outcome: Awaited<ReturnType<PaymentLinks['pay']>>): string =>
   outcome.ok ? outcome.value : outcome.refusal.code;
 
-describe('a payment link for many', () => {
-  it('makes one payment a page, named after the link, with its amount, and tells the merchant by which link it came', async () => {
+describe('a link for many payments', () => {
+  it('creates one payment per page, named after the link, with its amount, and names the link to the merchant', async () => {
     const { links, made, store, given } = linkWorld();
     const id = await made();
     const first = idOf(await links.pay(id, pressOf('page-1'), 'r1'));
@@ -138,7 +138,7 @@ describe('a payment link for many', () => {
     expect(idOf(await links.pay(id, pressOf('page-1'), 'r3'))).toBe(second);
   });
 
-  it('keeps the place of a payment that could not be made for a minute, and then gives it to others', async () => {
+  it('keeps the slot of a payment that could not be created for a minute, and then frees it', async () => {
     const { links, made, free, clock } = linkWorld();
     const id = await made({ maxOpen: 1 });
     free.length = 0;
@@ -155,7 +155,7 @@ describe('a payment link for many', () => {
     expect(idOf(await links.pay(other, pressOf('page-2'), 'r5'))).toMatch(/^cs_/);
   });
 
-  it('leads a page whose payment is paid back to it for good, so that nobody pays twice by going back', async () => {
+  it('always leads a page to its paid payment, so that nobody pays twice by going back', async () => {
     const { links, made, paid, free } = linkWorld();
     free.push(3, 4);
     const id = await made({ maxUses: 5, maxOpen: 1 });
@@ -179,7 +179,7 @@ describe('a payment link for many', () => {
     expect(idOf(await links.pay(id, pressOf('page-1'), 'r4'))).toBe(first);
   });
 
-  it('leads a page that has another payment by now to the one that was paid after all', async () => {
+  it('leads a page that has another payment by now to the earlier one if that was paid after all', async () => {
     const { links, made, paid, end, free } = linkWorld();
     free.push(3);
     const id = await made();
@@ -203,7 +203,7 @@ describe('a payment link for many', () => {
     expect(await links.get(caller, id)).toMatchObject({ paid: 1, open: 1, made: 3 });
   });
 
-  it('takes no more addresses once so many payments of a day are unpaid', async () => {
+  it('assigns no more addresses once too many payments of a day are unpaid', async () => {
     const { links, made, end, free } = linkWorld();
     free.push(3, 4);
     const id = await made({ maxUnpaidPerDay: 2 });
@@ -215,7 +215,7 @@ describe('a payment link for many', () => {
     expect((await links.linkFor(id))?.link.status).toBe('paused');
   });
 
-  it('lets one visitor take a part of its bounds only, and says when they may make another', async () => {
+  it('lets one visitor use only a part of its limits, and says when they may create another', async () => {
     const { links, made, end, paid, free, clock } = linkWorld();
     free.push(3, 4, 5, 6, 7, 8);
     const id = await made({ maxUses: 100, maxOpen: 8, maxUnpaidPerDay: 40 });
@@ -251,7 +251,7 @@ describe('a payment link for many', () => {
     expect((await links.linkFor(id))?.link.status).toBe('used_up');
   });
 
-  it('makes no payment for a number of before once it is off, and leads to one that is there', async () => {
+  it('creates no payment for an earlier number once it is off, and leads to an existing one', async () => {
     const { links, made, free } = linkWorld();
     const id = await made();
     const first = idOf(await links.pay(id, pressOf('page-1'), 'r1'));
@@ -264,7 +264,7 @@ describe('a payment link for many', () => {
     expect(idOf(await links.pay(id, pressOf('page-1'), 'r4'))).toBe(first);
   });
 
-  it('makes no payment whose place was given away while the process stood still', async () => {
+  it('creates no payment whose slot was freed while the process was paused', async () => {
     const { links, linksOver, handler, made, clock, free } = linkWorld();
     const id = await made({ maxOpen: 1 });
     const slow = linksOver({
@@ -280,7 +280,7 @@ describe('a payment link for many', () => {
     expect(free).toHaveLength(1);
   });
 
-  it('reads none of its payments to be looked at, and few of them to be pressed', async () => {
+  it('reads none of its payments to be shown, and few of them when pressed', async () => {
     const { links, made, end, looked, free } = linkWorld();
     free.push(3, 4, 5, 6);
     const id = await made({ maxUses: 100, maxOpen: 4 });

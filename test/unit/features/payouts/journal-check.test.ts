@@ -27,7 +27,7 @@ const look = (seq: number | null, ...ledger: TreasuryContext[]): Promise<string 
   );
 };
 
-describe('journal and ledger', () => {
+describe('journal and event log', () => {
   it.each([
     [null, null],
     [3, 3],
@@ -85,7 +85,7 @@ describe('journal and ledger', () => {
     expect(stopped).toEqual(expected);
   });
 
-  it('of one treasury say nothing of another', async () => {
+  it('of one treasury do not affect another', async () => {
     const check = new JournalCheck(signerAt(5));
     expect(await check.look('live', 'bsc', async () => ledgerAt(3))).not.toBeNull();
     expect(await check.look('live', 'tron', async () => ledgerAt(null))).toBeNull();

@@ -165,7 +165,7 @@ describe('a move whose replacement is reserved and not signed', () => {
   });
 });
 
-describe('a sweep that landed while its gas is not written down', () => {
+describe('a sweep that landed before its gas is recorded', () => {
   const inBlock = { kind: 'pending', inBlock: true } as const;
   const open = async (): Promise<string[]> => Object.keys((await stage.executor.context()).moves);
 
@@ -209,8 +209,8 @@ describe('a sweep that landed while its gas is not written down', () => {
   });
 });
 
-describe('gas for an address that the signer sees empty', () => {
-  it('waits, since a provider that lags does not show the money yet, and is given once it does', async () => {
+describe('gas for an address that looks empty to the signer', () => {
+  it('waits while a lagging provider does not show the money, and is sent once it does', async () => {
     const { data } = requested('gas', '0.002');
     const ends = { fromAddress: TREASURY, toAddress: data.fromAddress, forMoveId: 'swp' } as const;
     const gasSigned = async () => (await stage.executor.context()).moves['gas']?.signed.map(({ txHash }) => txHash);
@@ -243,7 +243,7 @@ describe('gas whose sweep has ended', () => {
 });
 
 describe('a move beside a journal that disagrees', () => {
-  it('waits as refunds do, and is told why', async () => {
+  it('waits as refunds do, with the reason', async () => {
     await stage.request(requested('swp_2'));
     stage.journalFault = 'the journal is ahead';
     await stage.executor.round();
@@ -252,7 +252,7 @@ describe('a move beside a journal that disagrees', () => {
   });
 });
 
-describe('a sweep whose address holds less than it was to bring', () => {
+describe('a sweep whose address holds less than ordered', () => {
   const short: PreCheck = { kind: 'wait', reason: 'insufficient_funds', detail: 'it holds 0.00 USDT' };
   const isOpen = async (): Promise<boolean> => 'late' in (await stage.executor.context()).moves;
   let elapsedMs = 0;
@@ -292,7 +292,7 @@ describe('a sweep whose address holds less than it was to bring', () => {
   });
 });
 
-describe('a move that nobody shows any more', () => {
+describe('a move that no provider shows any more', () => {
   it('goes out again in everything that was signed at its nonce, since the newest may cost more than the address holds', async () => {
     await stage.executor.round();
     stage.fate = { kind: 'absent' };
@@ -312,7 +312,7 @@ describe('a move that nobody shows any more', () => {
   });
 });
 
-describe('a nonce account that is being made and not shown yet', () => {
+describe('a nonce account that is being created and not shown yet', () => {
   it('is not looked for at a higher fee, since nothing can take its place before it can never land', async () => {
     stage.fate = landed;
     await stage.executor.round();
@@ -458,7 +458,7 @@ describe('a return whose deposit left the chain before anything was signed', () 
   });
 });
 
-describe('moves that cannot go on', () => {
+describe('moves that cannot continue', () => {
   const isStuck = ({ id }: OutgoingTransaction): boolean => id.startsWith('stuck');
   const signedOf = async (moveId: string): Promise<number> =>
     (await stage.executor.context()).moves[moveId]!.signed.length;
@@ -534,7 +534,7 @@ describe('a payment lost by a restored event log', () => {
     };
   });
 
-  it('is written down as the journal has it, and complete once the chain shows it, with nothing signed again', async () => {
+  it('is recorded as in the journal, and complete once the chain shows it, with nothing signed again', async () => {
     await stage.executor.interventions.takeOver(ref, payment);
     expect((await stage.executor.context()).moves['wd']!.signed).toMatchObject([
       { txHash: '0xlost', signedBytes: 'lost bytes', signedAtSec: 5 },
@@ -545,13 +545,13 @@ describe('a payment lost by a restored event log', () => {
     expect((await stage.executor.context()).moves).toEqual({});
   });
 
-  it('is written down once, however often it is asked for', async () => {
+  it('is recorded once, however often it is requested', async () => {
     await stage.executor.interventions.takeOver(ref, payment);
     await stage.executor.interventions.takeOver(ref, payment);
     expect((await stage.executor.context()).moves['wd']!.signed).toHaveLength(1);
   });
 
-  it('takes the place of what was reserved beside it, which the signer refused', async () => {
+  it('replaces what was reserved beside it, which the signer refused', async () => {
     stage.sign = () => stopped;
     await stage.executor.round();
     expect((await stage.executor.context()).open).toMatchObject({ moveId: 'wd', attempt: 1 });

@@ -62,7 +62,7 @@ describe('a refund whose deposit left the chain before anything was signed', () 
     expect(await refund()).toMatchObject({ status: 'FAILED', failureReason: 'deposit_reverted' });
   });
 
-  it('waits for the watchers of a process that was away for the whole time', async () => {
+  it('waits for the watchers of a process that was down for the whole time', async () => {
     nowMs += 10 * GRACE_MS;
     stage.restart();
     await rounds(GRACE_MS / POLL_MS / 10 - 1);
@@ -87,7 +87,7 @@ describe('a refund whose deposit left the chain before anything was signed', () 
     expect(stage.broadcast[0]).toBe(TX);
   });
 
-  it('waits without an end while the deposit is seen and not final again', async () => {
+  it('keeps waiting while the deposit is seen but not final again', async () => {
     await rounds(10);
     await stage.tell(SESSION_ID, { type: 'RecordDeposit', facts: depositFacts({ txHash: `0x${SESSION_ID}` }) });
     await pastGrace();
@@ -111,7 +111,7 @@ describe('a refund whose deposit left the chain before anything was signed', () 
     expect(named).toEqual(['ethereum:0x77:0']);
   });
 
-  it('waits alone: what else its payer sent can be refunded meanwhile', async () => {
+  it('waits alone: other money of its payer can be refunded meanwhile', async () => {
     await stage.deposit(SESSION_ID, { txHash: '0x77', amount: '4.00' });
     expect(await stage.requestRefund('re_b', 4)).toBe(true);
     await rounds(1);
@@ -228,7 +228,7 @@ describe('a refund whose deposit left the chain after it was signed', () => {
   });
 });
 
-describe('a reorganisation that takes deposit and completed refund', () => {
+describe('a reorganisation that removes both the deposit and the completed refund', () => {
   beforeEach(async () => {
     stage.fateOf = () => landedAs(TX);
     await rounds(2);
@@ -276,8 +276,8 @@ describe('a reorganisation that takes deposit and completed refund', () => {
   });
 });
 
-describe('a refund whose deposit leaves the chain while the signer is asked', () => {
-  it('is written down and not sent', async () => {
+describe('a refund whose deposit leaves the chain while the signer signs', () => {
+  it('is recorded and not sent', async () => {
     const { sign } = stage;
     let gone: Promise<void> = Promise.resolve();
     stage.sign = (request) => {

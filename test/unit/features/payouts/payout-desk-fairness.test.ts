@@ -52,7 +52,7 @@ const POISONS: Readonly<Record<string, (stage: PayoutStage) => void>> = {
       isPoisoned(order) ? new ChainUnavailable('no provider could answer (execution timeout)') : { kind: 'ready' }),
 };
 
-describe('a hundred refunds of one merchant that cannot go on', () => {
+describe('a hundred refunds of one merchant that cannot continue', () => {
   it.each(Object.keys(POISONS))('cost a healthy one of another merchant nothing: %s', async (poison) => {
     POISONS[poison]!(stage);
     await refunds(BAD, 'bad', 100);
@@ -111,7 +111,7 @@ describe('a replacement that the signer does not allow now', () => {
   });
 });
 
-describe('what is said of a refund that cannot go on', () => {
+describe('the reason shown for a refund that cannot continue', () => {
   beforeEach(() => refunds(GOOD, 'good', 1));
 
   it('is the outage when the chain is away, for as long as it is', async () => {
@@ -140,7 +140,7 @@ describe('what is said of a refund that cannot go on', () => {
   });
 });
 
-describe('a refund that can never be drawn up', () => {
+describe('a refund that can never be drafted', () => {
   const impossible = (order: OutgoingTransaction) =>
     new TransferImpossible('amount_not_payable', `${order.amount} is too fine`);
 

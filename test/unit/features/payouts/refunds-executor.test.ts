@@ -84,7 +84,7 @@ describe('a replacement lost by a restored event log', () => {
   it.each([
     ['landed', landedAs('0xt1'), 'COMPLETED'],
     ['had no effect', { kind: 'ineffective', txHash: '0xt1', networkFee: '0.001' } as const, 'FAILED'],
-  ])('is written down beside a leg whose first transaction %s, and nothing is sent', async (_, fate, status) => {
+  ])('is recorded beside a leg whose first transaction %s, and nothing is sent', async (_, fate, status) => {
     stage.fateOf = () => fate;
     await stage.executor.round();
     expect(await stage.leg('re_a-1')).toMatchObject({ status });
@@ -125,7 +125,7 @@ describe('a payout that a restored event log records as never signed', () => {
   });
 });
 
-describe('a payout of which the signer cannot say whether it was signed', () => {
+describe('a payout for which the signer cannot say whether it signed', () => {
   it('cannot be given up, since it may have been paid', async () => {
     await stage.requestRefund('re_b', 1);
     stage.lost = { ok: false, kind: 'stopped', code: 'journal_disagrees', message: 'the journal lacks entry 3' };
@@ -138,7 +138,7 @@ describe('a payout of which the signer cannot say whether it was signed', () => 
 });
 
 describe('a payout beside a journal that disagrees', () => {
-  it('waits, and is told why', async () => {
+  it('waits, with the reason', async () => {
     await stage.requestRefund('re_b', 1);
     stage.journalFault = 'the journal is ahead';
     await stage.executor.round();
@@ -147,8 +147,8 @@ describe('a payout beside a journal that disagrees', () => {
   });
 });
 
-describe('a payout that nobody shows any more', () => {
-  it('offers more once it has been out for long, since nodes refuse what offers less than the network asks for', async () => {
+describe('a payout that no provider shows any more', () => {
+  it("offers a higher fee once it has been out for long, since nodes refuse fees below the network's minimum", async () => {
     stage.fateOf = () => ({ kind: 'absent' });
     stage.bumpAfterMs = 60_000;
     await stage.executor.round();
@@ -184,7 +184,7 @@ describe('a payout that waits for a block', () => {
   });
 });
 
-describe('a payout that cannot go on', () => {
+describe('a payout that cannot continue', () => {
   it('holds up no other', async () => {
     await stage.requestRefund('re_b', 1);
     stage.fateOf = () => new Error('nobody foresaw this');

@@ -26,7 +26,7 @@ describe('turns', () => {
     expect([...turns.take(items, 2, of)].map(of.owner)).toEqual(['b', 'c']);
   });
 
-  it('lets a pause grow to sixteen times the first, and no further', () => {
+  it('lets a pause grow to at most sixteen times the first', () => {
     const turns = new Turns(1_000);
     const pauses: number[] = [];
     for (let time = 0; time < 7; time += 1) {
@@ -42,7 +42,7 @@ describe('turns', () => {
     expect(turns.isDue('x')).toBe(true);
   });
 
-  it('tries what is new within the stated rounds whatever waits, and what waits whatever is new', () => {
+  it('tries new work within the stated rounds whatever waits, and waiting work whatever is new', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 30 }),

@@ -72,7 +72,7 @@ describe('who may be paid by a claim', () => {
 });
 
 describe('evidence', () => {
-  it('is what merchant and installation both take', async () => {
+  it('is what both merchant and installation accept', async () => {
     for (const [merchant, installation] of [
       [[], EVIDENCE_KINDS],
       [EVIDENCE_KINDS, []],
@@ -98,7 +98,7 @@ describe('evidence', () => {
     ]);
   });
 
-  it('of a test payment is one amount however often the form is sent, and another claim begins anew', async () => {
+  it('of a test payment is one amount however often the form is sent, and another claim gets a new one', async () => {
     const { pay, file, claims } = await world('0xExchange');
     const filing = {
       transactionId: await pay('10.00', '0xExchange', EXCHANGE),
@@ -132,7 +132,7 @@ describe('evidence', () => {
     });
   });
 
-  it('of a test payment is there once exactly the amount came from the sender', async () => {
+  it('of a test payment is complete once exactly the amount came from the sender', async () => {
     const { pay, file, refund, claims } = await world('0xExchange');
     const filed = await file({ transactionId: await pay('10.00', '0xExchange', EXCHANGE), evidence: 'test_payment' });
     const { claimId, testPayment } = filed as { claimId: string; testPayment: string };
@@ -167,7 +167,7 @@ describe('two claims for one deposit, approved at the same time', () => {
 });
 
 describe('a refund that names a claim', () => {
-  it('names one of the session, and no deposit beside it', async () => {
+  it('must name a claim of the session, and no deposit', async () => {
     const { pay, file, sign, refund, claims } = await world();
     const transactionId = await pay('10.00');
     await file(await sign(transactionId));

@@ -8,13 +8,13 @@ import { successorOf } from '../../../../src/features/sessions/attempts.ts';
 import { createSession, type CreateSessionDeps } from '../../../../src/features/sessions/create.ts';
 import { caller, order, sessionWorld } from '../../../support/session-world.ts';
 
-it('keeps its addresses when the key of its personal data could not be made: nobody was shown them', async () => {
+it('keeps its addresses when the key of its personal data could not be created: nobody has seen them', async () => {
   const { deps, free } = sessionWorld({ create: () => Promise.reject(new StoreUnavailable('no answer')) });
   await expect(createSession(deps, caller, order)).rejects.toThrow(StoreUnavailable);
   expect(free.toSorted()).toEqual([1, 2]);
 });
 
-it('sets no deadline by a clock in doubt, and answers the session that is there already', async () => {
+it('sets no deadline by a clock in doubt, and returns an existing session', async () => {
   const { deps, free } = sessionWorld();
   const inDoubt = { ...deps, isClockInDoubt: () => true };
   expect(await createSession(inDoubt, caller, order)).toMatchObject({
@@ -42,7 +42,7 @@ it('answers a retry with the session also when the domain it named was removed m
   });
 });
 
-it('leaves a forgotten session forgotten when its create is sent again', async () => {
+it('keeps personal data erased when the create of the session is sent again', async () => {
   let isForgotten = false;
   const { deps, erased } = sessionWorld({ create: async () => (isForgotten ? null : { salt: new Uint8Array(32) }) });
   const first = await createSession(deps, caller, order);
@@ -63,7 +63,7 @@ it('an amount that converts past the largest one is a bad request on `amount`, a
   expect(await create('999800000000.00')).toMatchObject({ ok: true });
 });
 
-describe('another attempt to have an order paid', () => {
+describe('another session for an order', () => {
   const idOf = async (created: ReturnType<typeof createSession>): Promise<SessionId> => {
     const result = await created;
     if (!result.ok) throw new Error(result.refusal.message);
@@ -297,7 +297,7 @@ describe('the tolerance of a session', () => {
   });
 });
 
-it('lasts as long as its create says, else as the merchant says, else as the installation does', async () => {
+it("lasts as long as the create says, else as the merchant's policy, else as the installation's default", async () => {
   const lifetimeOf = async (change: object, policy = {}): Promise<number> => {
     const created = await createSession(sessionWorld({ policy }).deps, caller, { ...order, ...change });
     const { createdAtSec, expiresAtSec } = created.ok

@@ -112,7 +112,7 @@ describe('a session past its deadline', () => {
     expect(expired).toEqual(['cs_a']);
   });
 
-  it('waits for a network that is being caught up with, and for no other one', async () => {
+  it('waits for a network that is catching up, and for no other one', async () => {
     const { expired, scanned, pass } = expiring();
     for (let behind = 5_000; behind >= 0; behind -= 1_000) {
       scanned.bsc = DEADLINE - behind;

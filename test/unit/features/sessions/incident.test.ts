@@ -115,7 +115,7 @@ describe('an incident', () => {
     expect(endedAs).toBe('expired');
   });
 
-  it('says where this program decides otherwise than was recorded', async () => {
+  it('says where this version decides differently from the record', async () => {
     const night = new Night();
     await night.say(CREATED_AT, { type: 'CreateSession', data: created });
     await night.note(sessionStream(SESSION_ID), SECOND, {
@@ -126,7 +126,7 @@ describe('an incident', () => {
     expect(steps.map(({ agrees }) => agrees)).toEqual([true, false]);
   });
 
-  it('takes what became of its webhooks without body or address, and the log lines that are about it', async () => {
+  it('contains the outcome of its webhooks without body or URL, and the log lines about it', async () => {
     const night = await underpaid();
     const about = { notificationId: NOTIFICATION, merchantId: created.merchantId };
     const body = '{"secret":"body"}';
@@ -152,7 +152,7 @@ describe('an incident', () => {
     expect(JSON.stringify(incident)).not.toContain('body');
   });
 
-  it('of a range of time has every session that something happened to then, whole', async () => {
+  it('of a time range has every session in which something happened then, in full', async () => {
     const night = await underpaid();
     const incident = await night.incident({ fromSec: SECOND + 60, toSec: SECOND + 60 });
     expect(incident.sessions.map(({ events }) => events.length)).toEqual([4]);
@@ -192,7 +192,7 @@ describe('another policy', () => {
     expect((await under(await underpaid(), 'tolerance=0.20')).endedAs).toBe('expired');
   });
 
-  it('with fewer confirmations counts as soon as the chain was known to be that far, and not where it never was', async () => {
+  it('with fewer confirmations counts as soon as the chain was known to be that far, and not if it never was', async () => {
     const early = await under(await underpaid(), 'confirmations=6', 'tolerance=1');
     expect(early.paidAtSec).toBe(SECOND + 20);
     expect((await under(await underpaid(), 'confirmations=30', 'tolerance=1')).paidAtSec).toBe(SECOND + 90);
@@ -200,7 +200,7 @@ describe('another policy', () => {
     expect([never.paidAtSec, never.steps.some(({ note }) => note?.includes('block 159'))]).toEqual([null, true]);
   });
 
-  it('with fewer confirmations would have counted what the chain took back', async () => {
+  it('with fewer confirmations would have counted what the chain reverted', async () => {
     const night = new Night();
     await night.say(CREATED_AT, { type: 'CreateSession', data: created });
     await night.say(SECOND, { type: 'RecordDeposit', facts: { ...deposit, amount: '10.00' } });
@@ -218,7 +218,7 @@ describe('another policy', () => {
     expect((await under(night, 'confirmations=20')).paidAtSec).toBeNull();
   });
 
-  it('with a second source waits where one provider alone read the block', async () => {
+  it('with a second source waits if only one provider read the block', async () => {
     const alone = await under(await underpaid(), 'second_source=5', 'tolerance=1');
     expect([alone.paidAtSec, alone.steps[2]!.note]).toEqual([
       null,

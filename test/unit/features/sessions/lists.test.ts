@@ -79,7 +79,7 @@ describe('lists', () => {
   const page = (listing: Listing<unknown>) => listing.pagination as PagePagination;
   const downFrom = (top: number, count: number): number[] => Array.from({ length: count }, (_, index) => top - index);
 
-  it('show every attempt of an order, the newest first, page by page', async () => {
+  it('show every session of an order, newest first, page by page', async () => {
     await happened(
       created(0),
       created(1),
@@ -98,7 +98,7 @@ describe('lists', () => {
   });
 
   describe('page mode', () => {
-    it('shows the newest first with the totals', async () => {
+    it('shows the newest first with totals', async () => {
       await create(45);
       const first = await sessions({ page: 1, pageSize: 20 });
       expect(numbers(first)).toEqual(downFrom(44, 20));
@@ -240,7 +240,7 @@ describe('lists', () => {
       }
     });
 
-    it('takes a cursor of the same filters given in another order', async () => {
+    it('accepts a cursor with the same filters in another order', async () => {
       await create(5);
       const cursor = (await sessions({ cursor: '', pageSize: 2 }, { status: 'open', coin: 'USDT' })).pagination
         .next_cursor!;
@@ -281,7 +281,7 @@ describe('lists', () => {
       expect((await sessions(one, { orderId: '1/order-1' })).rows).toEqual([]);
     });
 
-    it('takes a created range, both ends included', async () => {
+    it('accepts a created range, both ends included', async () => {
       await create(9);
       const found = await sessions(
         { page: 1, pageSize: 2 },

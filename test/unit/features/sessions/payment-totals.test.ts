@@ -80,7 +80,7 @@ describe('totals of payments', () => {
     expect(listed).toMatchObject({ ok: true, value: { pagination: { total: 2 } } });
   });
 
-  it('of an order are those of its attempts', async () => {
+  it('of an order are those of its sessions', async () => {
     await create(
       { createdAtSec: MIDNIGHT - 1 },
       { createdAtSec: MIDNIGHT, orderId: 'order-1', supersedes: idOf(1), dueAmount: '12.50' },

@@ -79,7 +79,7 @@ async function world(input: Partial<CreateSessionInput> = {}, change: Change = {
   return { api, sessionId, tell, pay, refund, asked, kinds, view: async () => (await api.viewSession(sessionId))! };
 }
 
-describe('an order in another currency than it is paid in', () => {
+describe('an order in a currency other than the coin that pays it', () => {
   it('is refunded in its currency at the locked rate, also when that is a coin of which a stranger sent some', async () => {
     const { pay, refund } = await world({ currency: 'USDC', targetCurrency: 'USDT' }, { rate: '1.001' });
     await pay('0xCustomer', '10.01');
@@ -126,7 +126,7 @@ describe('an order in another currency than it is paid in', () => {
     expect((await inParts.view()).refundable).toBe('2.00');
   });
 
-  it('takes what paid it when a tolerance let less be enough, and never more than that', async () => {
+  it('takes what paid it if a tolerance accepted less, and never more than that', async () => {
     const { pay, refund } = await world(
       { amount: '9.99', currency: 'EUR' },
       { rate: '1.0837', policy: { tolerance: '0.50' } },
@@ -147,7 +147,7 @@ describe('an order in another currency than it is paid in', () => {
   });
 });
 
-describe('a deposit that the request names', () => {
+describe('a deposit named by the request', () => {
   it('must be one of the session, in whose coin the amount is', async () => {
     const { pay, refund } = await world();
     await pay('0xCustomer', '10.00');
@@ -161,7 +161,7 @@ describe('a deposit that the request names', () => {
     });
   });
 
-  it('shows what it still has', async () => {
+  it('shows what is left of it', async () => {
     const { pay, refund, view } = await world();
     const paid = await pay('0xCustomer', '10.00');
     await pay(null, '2.00');
@@ -185,7 +185,7 @@ describe('who paid', () => {
   });
 });
 
-describe('the key of a request', () => {
+describe('the idempotency key of a request', () => {
   it('is for the amount, however it is written, and for the deposit', async () => {
     const { pay, refund } = await world();
     const paid = await pay('0xCustomer', '10.00');

@@ -31,13 +31,13 @@ describe('the session of a refund', () => {
     expect(await find(REFUND)).toBe('cs_1');
   });
 
-  it('is waited for when the refund was asked for a moment ago', async () => {
+  it('is waited for if the refund was requested a moment ago', async () => {
     const rows: Row[] = [];
     const find = lookUps({ rows, catchUp: () => rows.push(ROW) === 1 });
     expect(await find(REFUND)).toBe('cs_1');
   });
 
-  it('is nobody once the look-ups show all that is in the ledger', async () => {
+  it('is unknown once the look-ups show all of the event log', async () => {
     expect(await lookUps({ rows: [], catchUp: () => true })(REFUND)).toBeNull();
   });
 

@@ -57,7 +57,7 @@ const readTo = async (store: MemoryEventStore): Promise<number | null> =>
   (await sessionTimeline(store, id, START_SEC + 9_999))!.readTo[0]!.timeSec;
 const mark = (startedSec: number, turns: number) => ({ startedSec, previousSec: startedSec - 60, turns });
 
-describe('the time to which a session was read, as its timeline tells', () => {
+describe('the time up to which a session was read, as in its timeline', () => {
   it('is not there before anything was read', async () => {
     const timeline = await sessionTimeline(await ledger(), id, START_SEC);
     expect(timeline!.readTo).toEqual([{ network: 'solana', timeSec: null }]);

@@ -40,7 +40,7 @@ describe('a command that runs once for each Idempotency-Key', () => {
     expect(runs()).toBe(1);
   });
 
-  it('lets a repetition wait for the first one while that is under way', async () => {
+  it('makes a repetition wait while the first one is running', async () => {
     const { idempotency } = world();
     let finish = (): void => {};
     const { command, runs } = counting([

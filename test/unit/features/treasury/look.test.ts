@@ -44,7 +44,7 @@ class World {
   }
 }
 
-describe('the look at the treasuries', () => {
+describe('the comparison of the treasuries', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
@@ -61,7 +61,7 @@ describe('the look at the treasuries', () => {
     await world.look.stop();
   });
 
-  it('tells what it finds, each network at its own place', async () => {
+  it('reports what it finds for each network', async () => {
     const world = new World('bsc', 'tron');
     world.answers = async (network) => ({
       found: network === 'bsc' ? [MONEY] : [],
@@ -86,7 +86,7 @@ describe('the look at the treasuries', () => {
     await world.look.stop();
   });
 
-  it('looks for unbooked money although the balances cannot be compared, or nothing may be paid', async () => {
+  it('looks for unbooked money even if the balances cannot be compared, or nothing may be paid', async () => {
     const world = new World('bsc');
     world.reconcile = () => Promise.reject(new Error('the journal differs'));
     await world.hours(1);

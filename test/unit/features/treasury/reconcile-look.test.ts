@@ -90,7 +90,7 @@ describe('the newest booked block', () => {
   });
 });
 
-describe('two looks', () => {
+describe('two readings', () => {
   const account = (kind: 'treasury' | 'collection', difference: string): Account => ({
     ...{ account: kind, coin: 'USDT', booked: '0.00', onChain: difference, difference },
   });
@@ -144,7 +144,7 @@ describe('the treasury compared with the books', () => {
     });
   });
 
-  it('misses nothing that a withdrawal on its way explains, and a sweep explains no loss', async () => {
+  it('reports no loss that a withdrawal in flight explains, but a sweep explains none', async () => {
     expect(
       await treasuryOf({ booked: 100n, onChain: 95n, moves: [{ kind: 'withdrawal', amount: '5', signed: true }] }),
     ).toMatchObject({
@@ -153,7 +153,7 @@ describe('the treasury compared with the books', () => {
     expect(await treasuryOf({ booked: 100n, onChain: 95n, moves: [sweep] })).toMatchObject({ difference: '-5.00' });
   });
 
-  it('misses no fee that the treasury may have paid for a sweep on Solana, and no more than that', async () => {
+  it('allows for the fee that the treasury may have paid for a sweep on Solana, and no more', async () => {
     const onSolana = { network: 'solana', coin: 'SOL', booked: 100n } as const;
     expect(await treasuryOf({ ...onSolana, onChain: 98n, moves: [sweep] })).toMatchObject({ difference: '0.00' });
     expect(await treasuryOf({ ...onSolana, onChain: 80n, moves: [sweep] })).toMatchObject({ difference: '-0.02' });

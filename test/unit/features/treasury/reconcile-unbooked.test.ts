@@ -141,7 +141,7 @@ describe('money that the books do not have', () => {
     });
   });
 
-  it('is what exceeds the books and what waits for its finality, however addresses are written', async () => {
+  it('is what exceeds the books and the money waiting for finality, however addresses are written', async () => {
     const world = new World();
     for (const name of ['0xabc1', '0xabc2', '0xabc3']) world.give(name, `cs_${name}`);
     world.held
@@ -196,7 +196,7 @@ describe('money that the books do not have', () => {
     expect(world.told).toEqual([]);
   });
 
-  it('waits while no proof of the books can be made, and what is missing is told of all the same', async () => {
+  it('waits while the books cannot be verified, but missing money is reported all the same', async () => {
     const world = new World();
     for (const name of ['0xabc1', '0xabc3']) world.give(name, `cs_${name}`);
     world.native.set('0xabc1', UNIT);
@@ -216,7 +216,7 @@ describe('money that the books do not have', () => {
     expect(world.told).toEqual([]);
   });
 
-  it('is written down when it is native coin, and what is missing of that is told to the signer, too', async () => {
+  it('is recorded if it is native coin, and missing native coin is reported to the signer too', async () => {
     const world = new World();
     for (const name of ['0xabc1', '0xabc2', '0xabc3', '0xabc4']) world.give(name, `cs_${name}`);
     world.native
@@ -268,7 +268,7 @@ describe('money that the books do not have', () => {
     ]);
   });
 
-  it('says on Solana which address to read again', async () => {
+  it('names the address to rescan on Solana', async () => {
     const world = new World('solana');
     world.give('oeYf', 'cs_1');
     world.held.set('oeYf', UNIT);

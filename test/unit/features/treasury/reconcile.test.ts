@@ -165,7 +165,7 @@ describe('treasury funding', () => {
     expect(formatAmount(world.booked())).toBe('7.00');
   });
 
-  it('says why it cannot be written down where another look would not change that', async () => {
+  it('says why it cannot be recorded if another reading would not change that', async () => {
     const world = await World.compared();
     const refusing = { ...world.executor, tell: async () => 'another reconciliation got further' };
     await expect(reconcileTreasury(refusing as never, world.deps)).rejects.toThrow(
@@ -184,7 +184,7 @@ describe('treasury funding', () => {
     expect(world.history[1]).toMatchObject({ data: { coin: 'USDC', amount: '4.00' } });
   });
 
-  it('waits to be booked while no proof of the books can be made', async () => {
+  it('waits to be booked while the books cannot be verified', async () => {
     const world = await World.compared();
     world.proof = async () => false;
     world.held = 7n;

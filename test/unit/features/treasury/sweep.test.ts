@@ -82,7 +82,7 @@ describe('a sweep', () => {
   });
 });
 
-describe('a look through the collection addresses', () => {
+describe('a pass over the collection addresses', () => {
   const dead = (network: Network): Promise<bigint> =>
     network === 'bsc'
       ? Promise.reject(new ChainUnavailable('bsc: no provider could answer'))
@@ -116,7 +116,7 @@ describe('a look through the collection addresses', () => {
     expect(told).toMatchObject([...onBsc.slice(600), ADDRESS].map((fromAddress) => ({ data: { fromAddress } })));
   });
 
-  it('never runs beside another, so that nothing is ordered any more once it was stopped', async () => {
+  it('never runs beside another, so that nothing is ordered once it was stopped', async () => {
     let [running, most] = [0, 0];
     const { sweeper, told } = await given({
       held: async () => {

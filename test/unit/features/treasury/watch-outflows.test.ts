@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { amountOf } from '../../../../src/domain/money.ts';
 import { WatchTreasuries, type WatchedTreasury } from '../../../../src/features/treasury/watch-outflows.process.ts';
 
-describe('the watch over treasuries', () => {
-  it('tells what each holds in units, gas apart, and keeps the last figures of one that cannot be read', async () => {
+describe('watching the treasuries', () => {
+  it('reports what each holds, gas separately, and keeps the last figures of one that cannot be read', async () => {
     let reads = 0;
     const errors: unknown[] = [];
     const bsc: WatchedTreasury = {

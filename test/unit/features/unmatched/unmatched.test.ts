@@ -150,7 +150,7 @@ async function world(change: Parameters<typeof createdFacts>[0] = {}) {
 
 const refusalOf = (outcome: InboxOutcome): string => (outcome.ok ? 'accepted' : outcome.refusal.message);
 
-describe('attaching a unmatched transfer', () => {
+describe('attaching an unmatched transfer', () => {
   it('pays an open session once, and takes the money out of the session it came to', async () => {
     const { made, inbox, found, context } = await world();
     expect(await inbox.attach(await found(), TARGET, REAL)).toMatchObject({ ok: true, state: { value: 'attached' } });
@@ -178,7 +178,7 @@ describe('attaching a unmatched transfer', () => {
     expect(made.balance(':unapplied')).toBe('-10');
   });
 
-  it('says what it would do in a dry run, and does nothing', async () => {
+  it('says in a dry run what it would do, and does nothing', async () => {
     const { made, inbox, found } = await world();
     const before = made.store.events.length;
     expect(await inbox.attach(await found(), TARGET, { by, dryRun: true })).toMatchObject({
@@ -270,7 +270,7 @@ describe('one decision that two processes carry out', () => {
 describe('undoing', () => {
   const underpaid = { dueAmount: '25.00', amount: '25.00' } as const;
 
-  it('puts the money back where it was, and it can be decided anew', async () => {
+  it('puts the money back where it was, for another decision', async () => {
     const { made, inbox, found, context } = await world(underpaid);
     await inbox.attach(await found(), TARGET, REAL);
     expect(await inbox.undo(await found(), REAL)).toMatchObject({ ok: true, state: { value: 'open' } });
@@ -320,7 +320,7 @@ describe('returning', () => {
     }
   });
 
-  it('that is signed already cannot be cancelled, and goes on', async () => {
+  it('that is already signed cannot be cancelled, and continues', async () => {
     const { made, inbox, found, state } = await world();
     await inbox.giveBack(await found(), { ...REAL, acknowledgedSender: false });
     made.returns.cancelRefusal = 'rtn_1 was signed and may land';
@@ -330,7 +330,7 @@ describe('returning', () => {
 });
 
 describe('two operators', () => {
-  it('who attach and return at the same moment from two processes: one wins, the other is told', async () => {
+  it('who attach and return at the same time from two processes: one wins, the other gets an error', async () => {
     const { made } = await world();
     const [one, other] = [made.process(), made.process()];
     const outcomes = await Promise.all([

@@ -23,7 +23,7 @@ afterEach(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-describe('the answers of receivers', () => {
+describe('the responses of receivers', () => {
   it('are kept byte for byte, by attempt, over a restart', async () => {
     const bytes = Uint8Array.from([0, 255, 27, 10]);
     answers.keep({ notificationId: ID, attempt: 1, atMs: nowMs, body: bytes });
@@ -46,7 +46,7 @@ describe('the answers of receivers', () => {
     expect((await answers.of(ID)).size).toBe(0);
   });
 
-  it('that cannot be written disturb no delivery, and those after them are kept', async () => {
+  it('that cannot be written affect no delivery, and later ones are kept', async () => {
     const other = new DatabaseSync(join(dataDir, 'delivery-answers.db'));
     other.exec(
       "CREATE TRIGGER no_room BEFORE INSERT ON answers BEGIN SELECT RAISE(ABORT, 'as if the disk were full'); END",

@@ -77,8 +77,8 @@ function answered(number: number): Promise<unknown> {
 
 const wait = (ms: number): Promise<void> => timers.pass(ms, () => true);
 
-describe('new events, when 128 of them are being notifications', () => {
-  it('wait no longer than a moment for endpoints that do not answer, and are then written down first', async () => {
+describe('new events, when 128 of them are being recorded as notifications', () => {
+  it('wait only a moment for endpoints that do not respond, and are then recorded first', async () => {
     const room = tell(0, 128);
     await wait(99);
     expect(room.isOver).toBe(false);
@@ -89,7 +89,7 @@ describe('new events, when 128 of them are being notifications', () => {
     expect(written).toEqual(['ScheduleDelivery']);
   });
 
-  it('wait for a store that is behind, which nothing more is written to meanwhile', async () => {
+  it('wait for a store that is behind, without further writes meanwhile', async () => {
     store.isBehind = true;
     const room = tell(0, 128);
     const records = Array.from({ length: 128 }, (_, number) => answered(number));
@@ -107,7 +107,7 @@ describe('new events, when 128 of them are being notifications', () => {
     expect(written).toHaveLength(128);
   });
 
-  it('wait for nothing any more when the process is to end', async () => {
+  it('stop waiting when the process has to end', async () => {
     store.isBehind = true;
     const room = tell(0, 128);
     for (let number = 0; number < 128; number++) void answered(number);
@@ -117,8 +117,8 @@ describe('new events, when 128 of them are being notifications', () => {
   });
 });
 
-describe('new events, when so many are unsettled that no more are taken', () => {
-  it('wait for the store, but not when the process is to end', async () => {
+describe('new events, when too many are unsettled', () => {
+  it('wait for the store, but not when the process has to end', async () => {
     store.isBehind = true;
     tell(0, 128);
     await wait(101);
@@ -132,7 +132,7 @@ describe('new events, when so many are unsettled that no more are taken', () => 
 });
 
 describe('a schedule', () => {
-  it('is written down alone 300 ms after its event was notifications, unless the answer came first', async () => {
+  it('is recorded alone 300 ms after its event, unless the response comes first', async () => {
     tell(0, 1);
     await wait(200);
     tell(1, 2);

@@ -169,7 +169,7 @@ describe('a changed webhook URL', () => {
     ]);
   });
 
-  it('is told where the last rotated secret signed, though the endpoint has moved on, and after a restart', async () => {
+  it('is announced at the old URL with its last secret, although the endpoint has moved, and after a restart', async () => {
     const { side, made, by, pass, sender, told, world, restart } = await installation();
     await world.process.stop();
     const { webhook_secret: secret } = valueOf(await side().merchants.issueWebhookSecret(made.id, by));
@@ -187,7 +187,7 @@ describe('a changed webhook URL', () => {
     expect(header('X-Service-Signature')).toBe(createHmac('sha256', secret).update(text).digest('hex'));
   });
 
-  it('of a further endpoint is told there and at the default one, under one id', async () => {
+  it('of a further endpoint is announced there and at the default one, under one id', async () => {
     const { side, made, by, pass, sender, told } = await installation();
     const input = { url: OLD.replace('old', 'books'), events: ['payment.completed'] };
     const { endpoint } = valueOf(await side().merchants.addWebhook(made.id, input, by));
@@ -224,7 +224,7 @@ describe('a changed policy or settlement address', () => {
   });
 });
 
-describe('a change that waits', () => {
+describe('a delayed change', () => {
   it('is announced before it takes effect, survives a restart, and takes effect by itself at its time', async () => {
     const { side, made, by, pass, told, timers, restart, world } = await installation(60);
     const asked = valueOf(await side().merchants.setWebhook(made.id, { url: NEW }, by));
@@ -272,7 +272,7 @@ describe('a change that waits', () => {
     expect(types.filter((type) => type === 'MerchantChangeApplied')).toHaveLength(1);
   });
 
-  it('is withdrawn by the merchant, which is told as well, once for each Idempotency-Key', async () => {
+  it('is withdrawn by the merchant and announced, once for each Idempotency-Key', async () => {
     const { side, made, by, pass, told, own, caller } = await installation(60);
     valueOf(await side().merchants.setWebhook(made.id, { url: NEW }, by));
     const [waiting] = own().list(caller);

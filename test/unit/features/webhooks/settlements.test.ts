@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { Settlements, type Batch } from '../../../../src/features/webhooks/settlements.ts';
 
 describe('how far the log was handled', () => {
-  it('moves past events without notifications at once', () => {
+  it('passes events without notifications at once', () => {
     const settlements = new Settlements(null, () => undefined);
     settlements.begin('1', 0);
     settlements.begin('2', 0);
     expect(settlements.position).toBe('2');
   });
 
-  it('waits for the oldest notification, and then jumps over all that is settled', () => {
+  it('waits for the oldest notification, and then skips all that are settled', () => {
     let moves = 0;
     const settlements = new Settlements('0', () => (moves += 1));
     const first = settlements.begin('1', 2);
@@ -23,7 +23,7 @@ describe('how far the log was handled', () => {
     expect([settlements.position, moves, settlements.unsettled]).toEqual(['3', 1, 0]);
   });
 
-  it('lets new events wait until there is room', async () => {
+  it('makes new events wait until there is room', async () => {
     const settlements = new Settlements(null, () => undefined);
     const batch = settlements.begin('1', 3);
     let isOver = false;

@@ -21,7 +21,7 @@ const headersOf = (change: Partial<WebhookEndpoint>): ReadonlyMap<string, string
   return new Map(flat.flatMap((name, index) => (index % 2 === 0 ? [[name, flat[index + 1]!] as const] : [])));
 };
 
-describe('a request that is signed after Standard Webhooks, too', () => {
+describe('a request that is also signed by Standard Webhooks', () => {
   it('carries id, timestamp and signature as its libraries expect them, in addition to the usual headers', () => {
     const headers = headersOf({});
     expect(headers.get('webhook-id')).toBe(MESSAGE.eventId);

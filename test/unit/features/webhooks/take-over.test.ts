@@ -62,7 +62,7 @@ async function opened() {
   return { timers, sender, told, readModel, next };
 }
 
-test('who takes over attempts what is owed, in its time, and nothing that is settled', async () => {
+test('the new owner attempts what is due, on time, and nothing that is settled', async () => {
   const { timers, sender, told, next } = await opened();
   await world.process.start();
   const quiet = isQuiet(world.process);
@@ -134,14 +134,14 @@ test('an event that was set aside is read again by who takes over, however far t
   expect(alarms).toEqual(world.alarms);
 });
 
-test('nobody takes over from look-ups that are behind', async () => {
+test('no process takes over with look-ups that are behind', async () => {
   const { next } = await opened();
   const process = next({ handled: async () => '1', caughtUpTo: async () => false });
   await expect(process.start()).rejects.toThrow('behind the deliveries');
   await process.stop();
 });
 
-test('where nobody knows how far the others were, the whole log is read, and nothing is attempted twice', async () => {
+test('if nobody knows how far the others were, the whole log is read, and nothing is attempted twice', async () => {
   const { timers, sender, next } = await opened();
   await world.process.start();
   const delivered = await world.cancelled(1);

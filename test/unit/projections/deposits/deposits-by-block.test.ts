@@ -60,7 +60,7 @@ const reverted: SessionEvent = {
 };
 
 describe('deposits by block', () => {
-  it('keeps what was seen and is not settled, whatever its height', () => {
+  it('keeps what was seen and is not final, whatever its height', () => {
     const rows = project(detected);
     expect(keysOf(rows, OPEN_DEPOSITS_TABLE)).toEqual([`ethereum/${facts.depositKey}`]);
     expect(keysOf(rows, DEPOSITS_BY_BLOCK_TABLE)).toEqual([`ethereum/000000000100/${facts.depositKey}`]);
@@ -70,7 +70,7 @@ describe('deposits by block', () => {
     expect(keysOf(rows, OPEN_DEPOSITS_TABLE)).toEqual([]);
     expect(keysOf(rows, DEPOSITS_BY_BLOCK_TABLE)).toEqual([`ethereum/000000000103/${facts.depositKey}`]);
   });
-  it('keeps a reverted deposit by when it was reverted, seen or final before, and takes it up again when it comes back', () => {
+  it('keeps a reverted deposit by the time of the reversal, seen or final before, and restores it when it comes back', () => {
     for (const rows of [project(detected, reverted), project(detected, confirmed, reverted)]) {
       expect([keysOf(rows, OPEN_DEPOSITS_TABLE), keysOf(rows, DEPOSITS_BY_BLOCK_TABLE)]).toEqual([[], []]);
       const [key] = keysOf(rows, REVERTED_DEPOSITS_TABLE);

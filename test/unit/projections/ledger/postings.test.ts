@@ -349,7 +349,7 @@ describe('a posting rule', () => {
     });
   });
 
-  it('takes an order that was paid on two networks from both', () => {
+  it('books an order that was paid on two networks from both', () => {
     const bsc = { network: 'bsc', txHash: '0x02', amount: '4.00' } as const;
     const story = new Story().add(
       created,
@@ -383,7 +383,7 @@ describe('a posting rule', () => {
     ]);
   });
 
-  it('takes a refund from what pays no order first, and its gas from the operator', () => {
+  it('takes a refund first from what pays no order, and its gas from the operator', () => {
     const story = new Story().add(
       created,
       detected({ amount: '12.00' }),
@@ -428,7 +428,7 @@ describe('a posting rule', () => {
     ]);
   });
 
-  it('reverses a refund that left the chain, fee and all, and names the entry', () => {
+  it('reverses a refund that left the chain, including the fee, and names the entry', () => {
     const story = new Story().add(created, detected(), confirmed(), paid('10.00'), refund('3.00'), signed, landed);
     const original = story.books.entries('test').at(-1)!;
     story.add({ type: 'RefundPayoutReverted', data: { ...leg, txHash: '0xout', headNumber: 9 } });
@@ -509,7 +509,7 @@ describe('the money of a paid order', () => {
     expect(owed(story.add(...final()))).toEqual({ 'payable ethereum': '-10', 'unapplied ethereum': '-4' });
   });
 
-  it('is what a tolerance let be missing, too, once more money is there', () => {
+  it('includes what a tolerance allowed to be missing once more money arrives', () => {
     const story = new Story().add(
       created,
       ...final({ amount: '9.99' }),
@@ -519,7 +519,7 @@ describe('the money of a paid order', () => {
     expect(owed(story)).toEqual({ 'payable ethereum': '-10', 'unapplied ethereum': '-0.99' });
   });
 
-  it('that a refund paid out is owed by the merchant when the chain takes the payment back, until it is back', () => {
+  it('that a refund paid out is owed by the merchant when the chain reverts the payment, until it is back', () => {
     const story = new Story().add(created, ...final(), paid('10.00'), refund('4.00'), signed, landed, reverted());
     expect(owed(story)).toEqual({ 'unapplied ethereum': '4' });
     expect(owed(story.add(...final()))).toEqual({ 'payable ethereum': '-6' });
@@ -543,7 +543,7 @@ describe('a refund', () => {
     },
   ];
 
-  it('of other money of the session takes nothing of the order for what was set aside and lost', () => {
+  it('of other money of the session takes nothing from the order for what was set aside and lost', () => {
     const story = new Story().add(
       created,
       detected(),
@@ -558,7 +558,7 @@ describe('a refund', () => {
     expect(story.balance('payable')).toBe('-10');
   });
 
-  it('of who paid the order leaves the money of others alone, which the merchant is never settled', () => {
+  it("of the order's payer does not touch the money of others, which is never settled to the merchant", () => {
     const story = new Story().add(
       created,
       detected(),
@@ -583,7 +583,7 @@ describe('a refund', () => {
     ]);
   });
 
-  it('takes what is over the order before the order, and neither of what came late', () => {
+  it("takes the excess before the order's money, and neither from late money", () => {
     const over = { amount: '12.00' };
     const story = new Story().add(
       created,
@@ -603,7 +603,7 @@ describe('a refund', () => {
     expect([story.balance('payable'), story.balance('unapplied')]).toEqual(['-9', '-5']);
   });
 
-  it('takes nothing of payable where no order was paid: the settlement of others comes from there', () => {
+  it('takes nothing from payable if no order was paid: that would be money owed for other orders', () => {
     const story = new Story().add(
       created,
       ...lostAside,
@@ -735,7 +735,7 @@ describe('the service fee', () => {
     ]);
   });
 
-  it('never takes more of a network than the payment brought there', () => {
+  it('never takes more from a network than the payment brought there', () => {
     const story = new Story().add(
       ofMerchant(1_000),
       ...final({ amount: '9.999999' }),
@@ -781,7 +781,7 @@ describe('the service fee', () => {
     expect(feesOf(story).at(-1)).toMatchObject({ kind: 'service_fee_reversed', reverses: again.id });
   });
 
-  it('stays while what is left is still enough, and is not charged before the order is paid', () => {
+  it('stays while the rest is still enough, and is not charged before the order is paid', () => {
     const story = new Story().add(ofMerchant(100), ...final(), ...final(bsc('9.95')));
     expect(feesOf(story)).toEqual([]);
     story.add(paid('19.95'), reverted());
@@ -824,7 +824,7 @@ describe("the treasury's rules", () => {
     return booking ? shown(booking.draft.postings) : undefined;
   };
 
-  it('move what a sweep brought to the treasury, and charge the fee to whoever paid it', () => {
+  it('book what a sweep brought to the treasury, and charge the fee to whoever paid it', () => {
     expect(lines({ type: 'SweepCompleted', data: { ...terms, derivationIndex: 4 } })).toEqual([
       ...['assets:treasury ethereum 100.00 USDT @0xTo', 'assets:deposit-wallets ethereum -100.00 USDT @0xFrom'],
       ...['expenses:network-fees ethereum 0.01 ETH', 'assets:deposit-wallets ethereum -0.01 ETH @0xFrom'],
@@ -865,7 +865,7 @@ describe("the treasury's rules", () => {
     ).toEqual([]);
   });
 
-  it('take native coin that goes back, and the fee of its way, from what is owed to unknown senders; what failed cost the operator its fee', () => {
+  it('take returned native coin and the fee of the return from what is owed to unknown senders; the operator pays for failed returns', () => {
     const ofReturn = { ...terms, coin: 'ETH', amount: '0.5' } as const;
     expect(lines({ type: 'NativeReturnCompleted', data: ofReturn })).toEqual([
       ...['liabilities:suspense ethereum 0.50 ETH', 'assets:treasury ethereum -0.50 ETH @0xFrom'],
@@ -956,7 +956,7 @@ describe('the fiat value', () => {
   const quote = (currency: string, rate: string) => ({ currency, coin: 'USDT' as const, rate, quotedAtMs: 1 });
   const UNIT = 10n ** 18n;
 
-  it('is told at the locked rate and at the quote of settlement, with the difference, in the minor unit of the currency', () => {
+  it("is shown at the locked rate and at the quote of settlement, with the difference, in the currency's minor unit", () => {
     expect(fiatValueOf(books, (27n * UNIT) / 2n, quote('EUR', '1.1'))).toEqual({
       currency: 'EUR',
       atLockedRate: '12.50',

@@ -53,7 +53,7 @@ test('a settled delivery is not kept in memory: a later request finds it in the 
   expect(read).toHaveBeenCalledTimes(1);
 });
 
-test('nothing is kept of a stream whose last append may or may not have been stored', async () => {
+test('nothing is cached of a stream whose last append may or may not have been stored', async () => {
   await handler.execute(stream, attempt({ delivery, status: 500 }), context, { expectNew: true });
   const recorded = attempt({ status: 500 });
   const append = store.append.bind(store);

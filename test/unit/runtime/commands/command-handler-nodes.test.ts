@@ -50,7 +50,7 @@ beforeEach(async () => {
   expect(await other.read(stream)).not.toBeNull();
 });
 
-test('what one process wrote is read by the other at once', async () => {
+test('what one process wrote, the other reads at once', async () => {
   await one.execute(stream, { type: 'IssueKey', key: keyOf('second') }, context);
   expect(Object.keys((await other.read(stream))!.context.keys)).toEqual(['first', 'second']);
 });

@@ -11,7 +11,7 @@ const keep =
   };
 
 describe('mailboxes', () => {
-  it('keep the values of the keys used last, and no more than there is room for', async () => {
+  it('keep the values of the most recently used keys, up to the limit', async () => {
     const boxes = new Mailboxes<string>(10);
     for (let key = 0; key < 100; key++) await boxes.run(`key-${key}`, keep('kept'));
     const kept = Array.from({ length: 100 }, (_, key) => boxes.peek(`key-${key}`) !== null);
@@ -19,7 +19,7 @@ describe('mailboxes', () => {
     expect(kept.slice(-5)).toEqual([true, true, true, true, true]);
   });
 
-  it('keep a value that is used again and again, whatever comes in between', async () => {
+  it('keep a frequently used value, whatever comes in between', async () => {
     const boxes = new Mailboxes<string>(10);
     await boxes.run('often', keep('kept'));
     for (let key = 0; key < 100; key++) {
@@ -35,7 +35,7 @@ describe('mailboxes', () => {
     expect(await boxes.run('a', keep('new'))).toBeNull();
   });
 
-  it('never run two tasks of one key at a time, though hundreds of others pass', async () => {
+  it('never run two tasks of one key at a time, among hundreds of others', async () => {
     const boxes = new Mailboxes<string>(4);
     const order: string[] = [];
     let finish = (): void => undefined;

@@ -77,7 +77,7 @@ describe('copying a log', () => {
     expect(target.events).toHaveLength(1);
   });
 
-  it('refuses a target that went on after it was copied', async () => {
+  it('refuses a target that received further events after the copy', async () => {
     const source = new MemoryEventStore();
     await appendNote(source, 'secrets-a', 'one');
     const target = new MemoryEventStore();
@@ -86,7 +86,7 @@ describe('copying a log', () => {
     await expect(copyAll(source, target)).rejects.toThrow('the target holds more than the source');
   });
 
-  it('stops when somebody else writes to the target meanwhile', async () => {
+  it('stops if somebody else writes to the target meanwhile', async () => {
     const source = new MemoryEventStore();
     for (const stream of ['secrets-a', 'secrets-b']) await appendNote(source, stream, 'one');
     const target = new MemoryEventStore();
@@ -96,7 +96,7 @@ describe('copying a log', () => {
     );
   });
 
-  it('puts what was committed together to one stream into one append', async () => {
+  it('copies what was committed together to one stream in one append', async () => {
     const source = new MemoryEventStore();
     for (const stream of ['secrets-a', 'secrets-a', 'secrets-b', 'secrets-a']) await appendNote(source, stream, 'one');
     const sizes: number[] = [];

@@ -41,7 +41,7 @@ async function until(what: () => boolean): Promise<void> {
   }
 }
 
-test('of two processes one works, and the other takes over when it leaves, with a higher token', async () => {
+test('one of two processes works, and the other takes over when it stops, with a higher token', async () => {
   const leases = createSingleProcessLeases();
   const first = worker(leases);
   await first.lease.first;
@@ -54,7 +54,7 @@ test('of two processes one works, and the other takes over when it leaves, with 
   expect(second.grants[0]!.token).toBeGreaterThan(first.grants[0]!.token);
 });
 
-test('work is over before the lease is let go', async () => {
+test('work has ended before the lease is released', async () => {
   const leases = createSingleProcessLeases();
   const order: string[] = [];
   const lease = withLease('job', async () => ({ stop: async () => void order.push('stopped') }), {
@@ -93,7 +93,7 @@ test('a lease that cannot be renewed ends the work, and it begins again with the
   expect(one.grants[1]!.token).toBeGreaterThan(one.grants[0]!.token);
 });
 
-test('work that asks for it is ended and begun anew', async () => {
+test('work that requests it is ended and restarted', async () => {
   const one = worker(createSingleProcessLeases());
   await one.lease.first;
   one.grants[0]!.restart(new Error('the rows are gone'));
@@ -103,7 +103,7 @@ test('work that asks for it is ended and begun anew', async () => {
   expect(one.grants[1]!.isHeld()).toBe(true);
 });
 
-test('work that cannot begin says so at once and is tried again', async () => {
+test('work that cannot begin reports it at once and is retried', async () => {
   let tries = 0;
   const start = async () => {
     tries += 1;

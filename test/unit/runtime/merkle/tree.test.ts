@@ -89,7 +89,7 @@ describe('a signed checkpoint', () => {
   const TEXT = "If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n";
   const SIGNATURE = 'x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=';
 
-  it('is verified as other implementations of signed notes do it', () => {
+  it('is verified as in other implementations of signed notes', () => {
     const key = parseVerifierKey(KEY)!;
     expect(verifierKeyText(verifierKeyOf(key.name, key.publicKey))).toBe(KEY);
     const bytes = Buffer.from(SIGNATURE, 'base64');

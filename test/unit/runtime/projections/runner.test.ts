@@ -210,7 +210,7 @@ describe('the projection runner', () => {
     expect([await countOf(model, 'old'), await countOf(model, 'new')]).toEqual([13, 13]);
   });
 
-  it('parks an event that one projection cannot take; it and the others go on', async () => {
+  it('parks an event that one projection cannot process; it and the others continue', async () => {
     const model = new MemoryReadModel();
     const alarms: ParkedEvent[] = [];
     const fragile = counting('fragile', {
@@ -349,7 +349,7 @@ describe('the projection runner', () => {
       model.isOpen = true;
     });
 
-    it('serves what there was until the rows built beside it have caught up, with what came meanwhile', async () => {
+    it('serves the old rows until the rows built beside them have caught up with later events', async () => {
       await append(0, 5);
       const switched: string[] = [];
       const runner = await startServing(['one', 'two'], { hooks: { onSwitched: (id) => switched.push(id) } });
@@ -382,7 +382,7 @@ describe('the projection runner', () => {
       expect(runner.status().map(({ position }) => position)).toEqual(['8', '8']);
     });
 
-    it('refuses a rebuild of what is being rebuilt, and takes one afterwards', async () => {
+    it('refuses a rebuild during a rebuild, and accepts one afterwards', async () => {
       await append(0, 3);
       const runner = await startServing(['one', 'two']);
       await runner.rebuild(['one']);
@@ -414,7 +414,7 @@ describe('the projection runner', () => {
       expect([await countOf(model, 'one'), await isOld(model)]).toEqual([9, false]);
     });
 
-    it('serves nothing of a projection that nobody has begun until its rows are whole, and others meanwhile', async () => {
+    it('serves no rows of a new projection until they are complete, but those of others meanwhile', async () => {
       await append(0, 5);
       await (await startServing(['two'])).stop();
       const runner = await start([counting('one'), counting('two')], model);
@@ -429,7 +429,7 @@ describe('the projection runner', () => {
       expect(statusOf()).toMatchObject({ position: '6', hasCaughtUp: true });
     });
 
-    it('tries again when the new rows could not take their place', async () => {
+    it('tries again if the new rows could not replace the old ones', async () => {
       await append(0, 3);
       const errors: unknown[] = [];
       const runner = await startServing(['one'], { hooks: { onError: (error) => errors.push(error) } });
@@ -441,7 +441,7 @@ describe('the projection runner', () => {
       expect([await countOf(model, 'one'), await isOld(model), errors.length]).toEqual([3, false, 1]);
     });
 
-    it('waits for a projection that fell behind the others before its rows are replaced', async () => {
+    it('waits for a projection that fell behind the others before it replaces its rows', async () => {
       const straggling = new StragglingReadModel();
       model = straggling;
       await append(0, 5);
@@ -492,7 +492,7 @@ describe('the projection runner', () => {
       expect([await isOld(model), errors]).toEqual([false, []]);
     });
 
-    it('leaves an empty ledger as it is', async () => {
+    it('leaves an empty event log as it is', async () => {
       const runner = await start([counting('one')], model);
       await runner.rebuild(['one']);
       await runner.ready();
@@ -517,7 +517,7 @@ describe('the projection runner', () => {
     expect([await countOf(model, 'one'), reasons]).toEqual([2, ['one@1 checkpoint_beyond_log']]);
   });
 
-  it('tells of a projection that fell behind the others and is not at work again yet', async () => {
+  it('reports a projection that fell behind the others and has not resumed yet', async () => {
     const model = new StragglingReadModel();
     model.isOpen = true;
     await append(0, 1);
@@ -539,7 +539,7 @@ describe('the projection runner', () => {
     expect(await countOf(model, 'one')).toBe(2);
   });
 
-  it('tells how far each projection is', async () => {
+  it('reports how far each projection is', async () => {
     const model = new MemoryReadModel();
     const runner = await start([sessionView, addressIndex], model);
     await append(0, 2);

@@ -63,8 +63,8 @@ afterEach(async () => {
   await Promise.all(runners.splice(0).map((runner) => runner.stop()));
 });
 
-describe('rows that are shown', () => {
-  it('wait for what was written before, and are shown as they are then', async () => {
+describe('served rows', () => {
+  it('wait for earlier writes, and include them', async () => {
     const { wait, asked } = servedRows({ head: '9', checkpoint: '4', reaches: false });
     await wait();
     expect(asked).toEqual(['own writes']);

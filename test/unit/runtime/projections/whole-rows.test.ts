@@ -20,7 +20,7 @@ async function lose(model: MemoryReadModel, refilledTo: string | null): Promise<
   if (refilledTo !== null) await model.apply('p@1', [], refilledTo);
 }
 
-describe('rows that seed what follows the ledger', () => {
+describe('rows that seed a follower of the event log', () => {
   it('are read once, from the checkpoint before them', async () => {
     const model = new MemoryReadModel();
     await model.apply('p@1', [], '7');
@@ -49,7 +49,7 @@ describe('rows that seed what follows the ledger', () => {
   });
 });
 
-describe('rows that the ledger is written by', () => {
+describe('rows on which events are based', () => {
   const store = { head: async () => '7' };
   const projections = { caughtUpTo: async () => true, status: () => [] };
 

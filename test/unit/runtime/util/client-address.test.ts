@@ -30,7 +30,7 @@ describe('the address of a client', () => {
     expect(addressOf(proxies, forwarded)).toBe(expected);
   });
 
-  it('of a peer is IPv4 where it comes in IPv6 form', () => {
+  it('of a peer is IPv4 if it comes in IPv6 form', () => {
     expect(addressOf(0, undefined, '::ffff:127.0.0.1')).toBe('127.0.0.1');
   });
 
@@ -50,12 +50,12 @@ describe('the address of a client', () => {
   });
 });
 
-describe('what limits count together', () => {
+describe('the address that rate limits use', () => {
   it('is one IPv4 address', () => expect(addressGroup('1.2.3.4')).toBe('1.2.3.4'));
   it('is the /64 of an IPv6 address', () => {
     expect(addressGroup('2001:db8:1:2:3:4:5:6')).toBe('2001:db8:1:2::/64');
     expect(addressGroup('2001:db8:1:2:ffff::')).toBe('2001:db8:1:2::/64');
     expect(addressGroup('2001:db8:1:3::1')).not.toBe(addressGroup('2001:db8:1:2::1'));
   });
-  it('takes what is no address as it is', () => expect(addressGroup('unknown')).toBe('unknown'));
+  it('uses an invalid address as it is', () => expect(addressGroup('unknown')).toBe('unknown'));
 });

@@ -3,7 +3,7 @@ import { randomBytesPooled } from '../../../../src/runtime/util/pooled-random.ts
 
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
-describe('random bytes drawn ahead', () => {
+describe('random bytes drawn in advance', () => {
   it('are as many as were asked for, and no two draws are alike, also across refills', () => {
     const lengths = [12, 16, 32, 64, 1, 0, 33];
     const seen = new Set<string>();
@@ -26,7 +26,7 @@ describe('random bytes drawn ahead', () => {
     expect(hexOf(first)).toBe('00'.repeat(32));
   });
 
-  it('use every value of a byte, at every place', () => {
+  it('contain every byte value at every position', () => {
     const counts = Array.from({ length: 8 }, () => new Set<number>());
     for (let draw = 0; draw < 8_000; draw += 1) randomBytesPooled(8).forEach((byte, place) => counts[place]!.add(byte));
     expect(counts.map((values) => values.size)).toEqual(counts.map(() => 256));

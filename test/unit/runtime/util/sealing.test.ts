@@ -30,7 +30,7 @@ describe('the master key', () => {
     expect(new Set(ids).size).toBe(1);
   });
 
-  it('refuses other lengths, other alphabets, a constant and doubles, never repeating the key', () => {
+  it('refuses other lengths, other alphabets, constants and repetitions, without showing the key', () => {
     for (const written of [
       '',
       'secret',
@@ -52,7 +52,7 @@ describe('the master key', () => {
 });
 
 describe('a sealed secret', () => {
-  it('opens for what it was sealed for, whatever its bytes', () => {
+  it('opens for its purpose, whatever its bytes', () => {
     const sealer = createSealer(keys(1));
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.string(), (plain, context) => {
@@ -106,7 +106,7 @@ describe('a sealed secret', () => {
     }
   });
 
-  it('never looks the same twice and never holds the secret', () => {
+  it('never looks the same twice and never contains the secret', () => {
     const sealer = createSealer(keys(1));
     const sealed = Array.from({ length: 200 }, () => sealer.seal('api-secrets', bytes('s3cret'), 'c'));
     expect(new Set(sealed.map((it) => it.split('.')[2])).size).toBe(200);
@@ -114,7 +114,7 @@ describe('a sealed secret', () => {
     expect(sealed.join()).not.toContain(Buffer.from('s3cret').toString('base64url'));
   });
 
-  it('stays readable when a new master key is put in front, and seals under the new one', () => {
+  it('stays readable when a new master key comes first, and new secrets are sealed under that', () => {
     const old = createSealer(keys(1)).seal('api-secrets', bytes('s3cret'), 'c');
     const rotated = createSealer(keys(2, 1));
     expect(text(rotated.open('api-secrets', old, 'c'))).toBe('s3cret');
@@ -139,7 +139,7 @@ describe('a sealed secret', () => {
   });
 });
 
-describe('what is sealed apart', () => {
+describe('sealing by kind', () => {
   const only = (kind: (typeof SEALED_KINDS)[number], setting: string, seed: number): SealingKeys => ({
     ...{ 'api-secrets': null, 'webhook-secrets': null, 'personal-data': null },
     [kind]: parseKeys(kind, setting, hexKey(seed)),
@@ -181,7 +181,7 @@ describe('what is sealed apart', () => {
     ).toThrow(KeyNotHeld);
   });
 
-  it('names the setting of a key that is not usable', () => {
+  it('names the setting of an unusable key', () => {
     expect(() => parseKeys('api-secrets', 'API_SECRETS_KEY', 'short')).toThrow(
       /each key of API_SECRETS_KEY must be 32 bytes/,
     );
@@ -191,7 +191,7 @@ describe('what is sealed apart', () => {
 describe('personal data', () => {
   const salt = randomBytes(32);
 
-  it('opens with the salt, the subject and the master key together only', () => {
+  it('opens only with salt, subject and master key together', () => {
     const sealer = createPersonalSealer(keys(1));
     const sealed = sealer.seal(salt, 'cs_a', '{"description":"☕"}');
     expect(sealer.open(salt, 'cs_a', sealed)).toBe('{"description":"☕"}');

@@ -23,7 +23,7 @@ function byLibrary({ mint, fromOwner, toOwner, units, decimals, rentPayer }: Tok
 
 describe('a token transfer on Solana', () => {
   it.each([0n, 1n, 255n, 256n, 10_010_000n, 2n ** 53n + 1n, 2n ** 64n - 1n])(
-    'of %s units is what the library makes',
+    'of %s units equals that of the library',
     (units) => {
       const transfer = {
         mint: address(),
@@ -47,7 +47,7 @@ describe('a token transfer on Solana', () => {
     },
   );
 
-  it('to an owner that no key belongs to goes to its account, too', () => {
+  it('to an owner without a key goes to its account too', () => {
     const program = PublicKey.findProgramAddressSync(
       [Buffer.from('vault')],
       new PublicKey(TOKEN_PROGRAM),

@@ -30,11 +30,11 @@ const CASES: readonly [string, Network, string, (text: string) => string][] = [
 ];
 
 describe.each(CASES)('%s', (_, network, address, signed) => {
-  it('proves the address for the very text', async () => {
+  it('proves the address for exactly this text', async () => {
     expect(await isSignedByWallet(network, address, TEXT, signed(TEXT))).toBe(true);
   });
 
-  it('proves nothing for another text, another address, or bytes that are no signature', async () => {
+  it('proves nothing for another text, another address, or bytes that are not a signature', async () => {
     const signature = signed(TEXT);
     expect(await isSignedByWallet(network, address, `${TEXT}1`, signature)).toBe(false);
     expect(await isSignedByWallet(network, address, TEXT, signed(`${TEXT}1`))).toBe(false);

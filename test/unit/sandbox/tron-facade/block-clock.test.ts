@@ -50,7 +50,7 @@ describe('the clock of the TRON sandbox', () => {
     expect(madeIn(clock, pass, 20_000)).toBe(20);
   });
 
-  it('stays quick as long as transactions come', () => {
+  it('stays fast as long as transactions come', () => {
     const { pass, start } = world();
     const clock = start();
     for (let round = 0; round < 20; round += 1) {
@@ -59,7 +59,7 @@ describe('the clock of the TRON sandbox', () => {
     }
   });
 
-  it('never takes a block back, dates one anew, or makes one of the future, through transactions, pauses, ends and kills', () => {
+  it('never removes a block, changes its date, or makes one in the future, across transactions, pauses, ends and kills', () => {
     const step = fc.oneof(
       fc.record({
         kind: fc.constant('pass' as const),

@@ -65,7 +65,7 @@ const outcome = (...commands: AdjustmentsCommand[]): unknown => {
   return last.ok ? last.events.map(({ type }) => type) : (last.refusal.param ?? last.refusal.code);
 };
 
-describe('an entry by hand', () => {
+describe('a manual entry', () => {
   it('is posted once two people other than who proposed it agreed, with all that was proposed', () => {
     expect(outcome(propose('adj_1'))).toEqual(['AdjustmentProposed']);
     expect(outcome(propose('adj_1'), post('adj_1', ['ada', 'ben']))).toBe('conflict');

@@ -91,7 +91,7 @@ describe('a payer files a claim', () => {
       .thenRefused('conflict'),
   );
 
-  it('with the key that paid, however many others wait that prove nothing yet', () => {
+  it('with the key that paid, however many unproven ones are open', () => {
     const noise = Array.from({ length: 20 }, (_, n) =>
       filed({ claimId: `c${n}`, evidence: { kind: 'test_payment', amount: `1.${n + 10}` } }),
     );
@@ -151,7 +151,7 @@ describe('an approved claim', () => {
     });
   });
 
-  it('takes the deposit from every other refund, and is taken from by them', () => {
+  it('excludes the deposit from other refunds, and they exclude it', () => {
     const { events } = given(...paid, filed())
       .when(approve({ units: 6n * 10n ** 18n }))
       .then('RefundRequested');
@@ -183,7 +183,7 @@ describe('an approved claim', () => {
       .thenRefused('conflict');
   });
 
-  it('must exist, be open, and be of a kind that is still taken', () => {
+  it('must exist, be open, and be of a kind that is still accepted', () => {
     given(...paid)
       .when(approve())
       .thenRefused('not_found');
@@ -205,7 +205,7 @@ describe('an approved claim', () => {
       .thenRefused('session_not_paid');
   });
 
-  it('without a sender pays from money of nobody, which no other refund takes', () => {
+  it('without a sender pays from money without a payer, which no other refund takes', () => {
     const minted = [created, ...arrived({ fromAddress: null }), over];
     given(...minted)
       .when(refundCommand())
@@ -249,7 +249,7 @@ describe('a claim with a test payment', () => {
       .thenRefused('conflict'),
   );
 
-  it('pays nothing once the test payment was refunded by itself', () => {
+  it('pays nothing once the test payment was refunded separately', () => {
     const all = [...waiting, ...testPayment()];
     const { events } = given(...all)
       .when(refundCommand({ namedDeposit: 'ethereum:0x02:0' }))
@@ -259,7 +259,7 @@ describe('a claim with a test payment', () => {
       .thenRefused('conflict');
   });
 
-  it('takes more than the test payment', () => {
+  it('must take more than the test payment', () => {
     const test = given(...waiting, ...testPayment());
     test.when(approve({ units: 12_345n * 10n ** 14n })).thenRefused('invalid_request');
     expect(test.when(approve({ units: 5n * 10n ** 18n })).then('RefundRequested').events[0]!.data).toMatchObject({

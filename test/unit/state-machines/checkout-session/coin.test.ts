@@ -86,7 +86,7 @@ describe('a session whose payer chooses the coin', () => {
     ['the first coin', [created, detected(usdt)], usdc],
     ['the first coin, final', [created, detected(usdt), confirmed(usdt)], usdc],
     ['the other coin', [created, chosen, detected(usdc)], usdt],
-  ] as const)('lets money in %s decide: the other one then pays nothing and can go back', (_, history, late) => {
+  ] as const)('is fixed by money in %s: the other coin then pays nothing and can be refunded', (_, history, late) => {
     const { after } = given(...history)
       .when({ type: 'RecordDeposit', facts: late })
       .then('DepositDetected');
@@ -139,7 +139,7 @@ describe('a session whose payer chooses the coin', () => {
     expect(events[1]).toMatchObject({ data: { coin: 'USDC', afterExpiry: true } });
   });
 
-  it('offers no choice once it is over, and is never chosen for after a cancel', () => {
+  it('offers no choice once it has ended, and gets no coin after a cancel', () => {
     const cancelled: SessionEvent = {
       type: 'SessionCancelled',
       data: { cancelledAtSec: CREATED_AT + 5, coin: 'USDT', received: '0.00', inFlight: false },

@@ -46,7 +46,7 @@ function told(...commands: SessionCommand[]) {
 }
 const types = (...commands: SessionCommand[]): string[] => told(...commands).map(({ type }) => type);
 
-describe('of claims, a merchant can be told', () => {
+describe('a merchant can be notified', () => {
   const { depositKey } = full;
   const claim = {
     claimId: 'clm_1',
@@ -63,7 +63,7 @@ describe('of claims, a merchant can be told', () => {
   };
   const reject: SessionCommand = { type: 'RejectClaim', claimId: 'clm_1', reason: null, nowSec: 2, valuation: null };
 
-  it('that one was filed and turned down, with its deposit, and by which refund it was approved', () => {
+  it('that a claim was filed and rejected, with its deposit, and by which refund one was approved', () => {
     const about = {
       payee: '0xPayee',
       transfer: { amount: '10.00', coin: 'USDT', network: 'ethereum', txHash: full.txHash },
@@ -82,7 +82,7 @@ describe('of claims, a merchant can be told', () => {
 });
 
 describe('besides outcomes, a merchant can be sent', () => {
-  it('that a payment is on its way, once, and what of it became final', () => {
+  it('that a payment is on its way, once, and which part of it became final', () => {
     const other = depositFacts({ amount: '5.00', txHash: '0x06', network: 'bsc' });
     expect(types(record(full), confirm(full))).toEqual(['payment.processing', 'SessionPaid']);
     expect(types(record(half), record(other), confirm(half), confirm(other))).toEqual([
@@ -93,7 +93,7 @@ describe('besides outcomes, a merchant can be sent', () => {
     expect(told(...final(half)).at(-1)).toMatchObject({ held: '5.00', transfer: { amount: '5.00' }, reason: null });
   });
 
-  it('of money after the deadline and after a cancel, also of what was on its way when it was cancelled', () => {
+  it('of money after the deadline and after a cancel, also of what was in flight at the cancel', () => {
     expect(told(expire, ...final(late)).at(-1)).toMatchObject({
       type: 'payment.late',
       reason: 'after_deadline',
@@ -125,7 +125,7 @@ describe('besides outcomes, a merchant can be sent', () => {
     });
   });
 
-  it('of final money that the chain took back, and of its return', () => {
+  it('of final money that the chain reverted, and of its return', () => {
     expect(told(...final(full), revert(full)).at(-1)).toMatchObject({ type: 'payment.reversed', held: '0.00' });
     expect(types(...final(full), revert(full), ...final(full)).slice(2)).toEqual([
       'payment.reversed',
@@ -139,7 +139,7 @@ describe('besides outcomes, a merchant can be sent', () => {
     expect(types(record(full), revert(full))).toEqual(['payment.processing']);
   });
 
-  it('that a refund was asked for', () => {
+  it('that a refund was requested', () => {
     expect(told(...final(full), refund).at(-1)).toEqual({
       type: 'refund.created',
       refundId: 're_a',
@@ -164,7 +164,7 @@ function detailed(...commands: SessionCommand[]) {
   return details;
 }
 
-describe('what an endpoint can ask for beside what is always said', () => {
+describe('optional events besides outcomes', () => {
   it('is the money and the transfer that brought it', () => {
     expect(detailed(...final(full))).toEqual({
       received: '10.00',

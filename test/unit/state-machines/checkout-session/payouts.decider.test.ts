@@ -202,7 +202,7 @@ describe('a payout', () => {
       .thenRefused('conflict');
   });
 
-  it('offers more on Solana for the same value of the same nonce account only', () => {
+  it('raises the fee on Solana only for the same value of the same nonce account', () => {
     const onSolana = (
       txHash: string,
       attempt: number,
@@ -231,7 +231,7 @@ describe('a payout', () => {
       ).toThrow(IllegalHistory);
   });
 
-  it('that was signed fails only when the chain executed it without effect', () => {
+  it('that was signed fails only if it failed on chain', () => {
     const { events } = given(...history)
       .when(sign('leg-1', '0xt1'))
       .then('RefundPayoutSigned');
@@ -243,7 +243,7 @@ describe('a payout', () => {
       .then('RefundPayoutFailed');
   });
 
-  it('that failed fails the refund once all legs ended, and says what reached the payers', () => {
+  it('that failed fails the refund once all legs have ended, with what reached the payers', () => {
     const failed = given(...history)
       .when(fail('leg-1', 'recipient_frozen'))
       .then('RefundPayoutFailed').events;
@@ -256,7 +256,7 @@ describe('a payout', () => {
     expect(events[1]).toMatchObject({ data: { amountReturned: '4.00', reason: 'recipient_frozen' } });
   });
 
-  it('that is reorged away and lands again tells nobody a second time', () => {
+  it('that is reorganised away and lands again sends no second notification', () => {
     const single: SessionEvent[] = [
       ...history.slice(0, -1),
       {
@@ -378,7 +378,7 @@ describe('a treasury', () => {
     expect(decide(first, bump(0, '0xother'))).toMatchObject({ ok: false });
   });
 
-  it('refuses a history in which the journal stands still', () => {
+  it('refuses a history in which the journal does not advance', () => {
     const first = [
       reserved(reservation('leg-1', 0)),
       signedAt('leg-1', 1, '0xt1', 3),

@@ -89,7 +89,7 @@ describe('whose money a refund takes', () => {
     expect(formatAmount(refundable(state.context, 'USDT'))).toBe('10.00');
   });
 
-  it('takes the money of who paid the order before that of a stranger who came later, or earlier', () => {
+  it("takes the money of the order's payer before that of a stranger, whoever came first", () => {
     expect(paysOf(after({}, { payer: '0xStranger', amount: '3.00' }), asking('3.00'))).toEqual([
       '0xCustomer ethereum 3.00',
     ]);
@@ -114,7 +114,7 @@ describe('whose money a refund takes', () => {
     expect(paysOf(state, asking('13.00'))).toEqual(['0xAbC ethereum 10.00', '0xaBc bsc 3.00']);
   });
 
-  it('takes of one payer what paid nothing of the order first, so that the session goes on holding what is due', () => {
+  it('takes first what did not pay for the order from a payer, so that the session still holds what is due', () => {
     const state = after(
       {},
       { amount: '5.00', blockTimeSec: EXPIRES_AT + 9 },
@@ -143,7 +143,7 @@ describe('whose money a refund takes', () => {
     ).toEqual(['0xMost ethereum 3.00']);
   });
 
-  it('names the deposits that a leg takes from, with what it takes of each, and leaves the rest to the next refund', () => {
+  it('names the deposits that a leg takes from, with the amount of each, and leaves the rest to the next refund', () => {
     const state = after({ amount: '6.00' }, { amount: '4.00' });
     const [first] = legsOf(state, asking('7.00'));
     expect(first!.takenFrom).toEqual([
@@ -168,14 +168,14 @@ describe('whose money a refund takes', () => {
     expect(paysOf(paidAgain, asking('10.00', { refundId: 're_b' as RefundId }))).toEqual(['0xOther ethereum 10.00']);
   });
 
-  it('that went back no longer pays, although as much of a network that is not offered is there', () => {
+  it('that was refunded no longer pays, although as much is there on a network that is not offered', () => {
     const state = after({ amount: '6.00' }, { payer: '0xStranger', network: 'tron', amount: '6.00' });
     expect(held(state.context)).toBe(amountOf('6.00'));
     expect(held(run(state, asking('6.00')).context)).toBe(0n);
   });
 });
 
-describe('a deposit that the merchant names', () => {
+describe('a deposit named by the merchant', () => {
   const state = after({}, { payer: '0xStranger', network: 'bsc', amount: wei }, { payer: '0xOther', amount: '3.00' });
 
   it('is refunded alone, dust too, up to what it still has', () => {
@@ -219,7 +219,7 @@ describe('what a token can carry', () => {
     expect(formatAmount(refundable(run(state, asking('7.50')).context, 'USDT'))).toBe('2.50');
   });
 
-  it('takes what is missing from the fine ones before a stranger is touched', () => {
+  it("takes what is missing from finer tokens before a stranger's money", () => {
     const half = '5.0000005';
     const state = after(
       { payer: '0xOne', network: 'bsc', amount: half },
@@ -229,7 +229,7 @@ describe('what a token can carry', () => {
     expect(paysOf(state, asking('10.000001'))).toEqual([`0xTwo bsc ${half}`, `0xOne bsc ${half}`]);
   });
 
-  it('says what can be refunded when the amount is none of its units', () => {
+  it('says what can be refunded if the amount is not a whole number of units', () => {
     const state = after({});
     expect(refusalOf(state, asking('1.0000001'))).toMatchObject({
       code: 'invalid_request',
@@ -245,7 +245,7 @@ describe('what a token can carry', () => {
     expect(refusalOf(state, asking('7.00', { decimals }))).toMatchObject({ code: 'refund_exceeds_paid' });
   });
 
-  it('splits what came in more deposits than the signer looks up for one payout', () => {
+  it('splits a refund of more deposits than the signer reads for one payout', () => {
     const [, , ...parts] = Array.from({ length: 1_003 }, (): Paid => ({ amount: '0.01' }));
     const legs = legsOf(after(...parts), asking(null));
     expect(legs.map(({ takenFrom, amount }) => [takenFrom.length, amount])).toEqual([
@@ -273,7 +273,7 @@ describe('money without a single payer', () => {
     expect(paysOf(mixed, asking(null))).toEqual(['0xCustomer ethereum 6.00']);
   });
 
-  it('is told apart from dust', () => {
+  it('is distinguished from dust', () => {
     const state = run(after({}, { payer: '0xStranger', amount: '0.005' }), asking(null));
     expect(refusalOf(state, asking('0.005', { refundId: 're_b' as RefundId }))).toMatchObject({
       message: 'at most 0.00 USDT can be refunded; 0.005 USDT are dust, which is refunded only by its transaction_id',
@@ -281,7 +281,7 @@ describe('money without a single payer', () => {
   });
 });
 
-describe('the word of the merchant', () => {
+describe("the merchant's acknowledgement", () => {
   const contract = { kind: 'contract', name: null } as const;
   const wallet = { kind: 'wallet', name: null } as const;
 

@@ -126,7 +126,7 @@ describe('a payment', () => {
     const { events } = given(created(), detected(over)).when(confirm(over)).then('DepositConfirmed', 'SessionPaid');
     expect(events.at(-1)).toMatchObject({ data: { received: '12.50', excess: '2.50' } });
   });
-  it('of another coin, of dust, late, or on a network that is not offered never pays', () => {
+  it('in another coin, as dust, late, or on a network that is not offered never pays', () => {
     const { state } = given(created());
     expect(kindOf(state.context, depositFacts({ coin: 'USDC' }))).toBe('wrong_coin');
     expect(kindOf(state.context, depositFacts({ amount: '0.009999' }))).toBe('dust');
@@ -157,7 +157,7 @@ describe('a payment', () => {
       expect([view.received, view.excess]).toEqual(type === 'SessionExpired' ? ['10.00', '0.00'] : ['20.00', '10.00']);
     },
   );
-  it('moved before the deadline by a reorg stays late where the order was cancelled, or asks for another coin', () => {
+  it('moved before the deadline by a reorg stays late if the order was cancelled or is due in another coin', () => {
     const seenLate = { ...full, blockTimeSec: EXPIRES_AT + 1 };
     const cancelled: SessionEvent = {
       type: 'SessionCancelled',
@@ -292,14 +292,14 @@ describe('a transfer that an operator set aside', () => {
   const again = detected({ ...full, depositKey: dust.depositKey });
   const asideAndLost = [created(), detected(dust, 'dust'), confirmed(dust), setAside, reverted];
 
-  it('keeps no session waiting when the chain shows it once more', () => {
+  it('keeps no session waiting if the chain shows it once more', () => {
     const { state } = given(...asideAndLost, again);
     expect(state.value).toBe('open');
     given(...asideAndLost, again)
       .when(expire)
       .then('SessionExpired');
   });
-  it('is waited for again once it is put back', () => {
+  it('is pending again once it is put back', () => {
     const { after } = given(...asideAndLost, again)
       .when(putBack)
       .then('DepositPutBack');
@@ -309,7 +309,7 @@ describe('a transfer that an operator set aside', () => {
       .then('DepositPutBack');
     expect(lost.value).toBe('open');
   });
-  it('pays its session when it came in time after all and is final as it is put back, before the deadline and after', () => {
+  it('pays its session if it was in time after all and is final when it is put back, before the deadline and after', () => {
     const finalAgain = [...asideAndLost, again, confirmed({ ...full, depositKey: dust.depositKey })];
     const { after, events } = given(...finalAgain)
       .when(putBack)
@@ -468,7 +468,7 @@ describe('refunding', () => {
       .then('RefundRequested');
     const second = [detected(otherHalf), confirmed(otherHalf)];
 
-    it('takes the money out of what pays it, from the request on', () => {
+    it('removes the money from what pays it, from the request on', () => {
       given(...first, ...asked, detected(otherHalf))
         .when(confirm(otherHalf))
         .then('DepositConfirmed');
@@ -477,7 +477,7 @@ describe('refunding', () => {
         .when(confirm(again))
         .then('DepositConfirmed', 'SessionPaid');
     });
-    it('that fails gives it back to what pays it', () => {
+    it('that fails returns it to what pays it', () => {
       const { legId } = (asked[0] as Extract<SessionEvent, { type: 'RefundRequested' }>).data.legs[0]!;
       const fail = {
         type: 'FailPayout',
@@ -511,7 +511,7 @@ describe('refunding', () => {
         .then('DepositConfirmed', 'SessionPaid');
     });
   });
-  it('takes all that is left when no amount is named', () => {
+  it('takes all that is left without an amount', () => {
     const { events } = given(...paidSession)
       .when(refund(null))
       .then('RefundRequested');
@@ -601,7 +601,7 @@ describe('refunding', () => {
   it.each([
     ['a contract', { kind: 'contract', name: null }],
     ['an exchange', { kind: 'exchange', name: 'Kraken' }],
-  ] as const)('to %s needs the word of the merchant', (_name, sender) => {
+  ] as const)("to %s needs the merchant's acknowledgement", (_name, sender) => {
     const flagged: SessionEvent = { type: 'DepositConfirmed', data: { ...confirmData(full), sender } };
     const session = [created(), detected(full), flagged, paid()];
     given(...session)
@@ -632,12 +632,12 @@ describe('refunding', () => {
       .when(refund('6'))
       .thenRefused('sender_not_acknowledged');
   });
-  it('reads no session but its own', () => {
+  it('reads only its own session', () => {
     expect(given(...paidSession).state.context.created?.sessionId).toBe(SESSION_ID);
   });
 });
 
-describe('the amounts that are told', () => {
+describe('the amounts in notifications', () => {
   const six = depositFacts({ amount: '6.00', txHash: '0x06', fromAddress: '0xFirst' });
   const ten = depositFacts({
     amount: '10.00',

@@ -96,7 +96,7 @@ describe('a change of a guarded setting', () => {
     ]);
   });
 
-  it('takes effect at once where it takes nothing away: the first URL, a resumption, what is told beside', () => {
+  it('takes effect at once if it takes nothing away: the first URL, a resumption, subscriptions', () => {
     expect(after(register('live', null), url(OLD)).types).toEqual(['WebhookEndpointSet']);
     const suspended: MerchantCommand = { type: 'SuspendEndpoint', endpointId: 'we_1', reason: 'gone' };
     expect(after(register(), suspended, url(OLD)).types).toEqual(['WebhookEndpointSet']);
@@ -136,7 +136,7 @@ describe('a change of a guarded setting', () => {
     });
   });
 
-  it('that is not possible any more when its time comes is given up, with the reason', () => {
+  it('that is no longer possible at its time is refused, with the reason', () => {
     const asked: MerchantCommand = { type: 'SetPolicy', policy: { ethereumConfirmations: 20 }, ...BOUNDS, ...wait() };
     const raised = {
       type: 'ApplyChange',
@@ -151,7 +151,7 @@ describe('a change of a guarded setting', () => {
     expect(told.at(-1)).toBe('settings.change_withdrawn default');
   });
 
-  it('to a share is in force from its time on, and given up where the operator allows less by then', () => {
+  it('to a share takes effect at its time, and is refused if the operator allows less by then', () => {
     const asked: MerchantCommand = { type: 'SetPolicy', policy: { tolerancePercent: '2.5' }, ...BOUNDS, ...wait() };
     expect(after(register(), asked).context.policy.tolerancePercent).toBeUndefined();
     expect(after(register(), asked, apply('chg_1', 4_600)).context.policy.tolerancePercent).toBe('2.5');
@@ -188,7 +188,7 @@ describe('a further endpoint', () => {
     expect(applied.told.at(-1)).toBe('settings.changed default');
   });
 
-  it('is told of what becomes of it where it is, and where it was', () => {
+  it('is notified of its changes at its current and its previous URL', () => {
     const move: MerchantCommand = { type: 'SetWebhook', endpointId: 'we_2', url: OLD, ...wait('chg_2') };
     const { told } = after(register(), add, apply('chg_1', 4_600), move, apply('chg_2', 9_999));
     expect(told.slice(-2)).toEqual(['settings.change_scheduled default we_2', 'settings.changed default we_2.1']);
@@ -219,7 +219,7 @@ describe('the delay itself', () => {
   });
 });
 
-describe('what a merchant is told of its settings', () => {
+describe('notifications about settings', () => {
   const now = { installationMinutes: 0 };
   const at = (command: MerchantCommand): MerchantCommand => ({ ...command, ...wait('chg_1', now) });
 
@@ -241,20 +241,20 @@ describe('what a merchant is told of its settings', () => {
     expect(back.told.at(-1)).toBe('settings.changed default');
   });
 
-  it('says nothing where nothing was taken away: a registration, a first URL, what is told beside', () => {
+  it('sends nothing if nothing was taken away: a registration, a first URL, subscriptions', () => {
     expect(after(register()).told).toEqual([]);
     expect(after(register('live', null), at({ type: 'SetWebhook', url: OLD })).told).toEqual([]);
     expect(after(register(), at({ type: 'SetWebhook', events: ['payment.late'] })).told).toEqual([]);
   });
 
-  it('keeps the last five places of an endpoint', () => {
+  it('keeps the last five URLs of an endpoint', () => {
     const moves = Array.from({ length: 7 }, (_, index) => at({ type: 'SetWebhook', url: `${NEW}/${index}` }));
     const { context, told } = after(register(), ...moves);
     expect(Object.keys(context.formerEndpoints)).toEqual(['we_1.3', 'we_1.4', 'we_1.5', 'we_1.6', 'we_1.7']);
     expect(told.at(-1)).toBe('settings.changed we_1.7');
   });
 
-  it('names the fields as the API does, and no operator', () => {
+  it('names the fields as the API does, but no operator', () => {
     const { state } = after(register());
     const event: MerchantEvent = {
       type: 'SettlementAddressSet',

@@ -96,7 +96,7 @@ describe('registering', () => {
     } satisfies MerchantPolicy);
   });
 
-  it('refuses names that payers could not read as they stand', () => {
+  it('refuses names that payers could misread', () => {
     for (const name of [
       '',
       ' Shop',
@@ -165,7 +165,7 @@ describe('keys', () => {
 });
 
 describe('the webhook endpoint', () => {
-  it('keeps its id and secret over a change of URL', () => {
+  it('keeps its id and secret when its URL changes', () => {
     const { state } = after(
       register(),
       { type: 'SetWebhook', url: 'https://a.example/hook' },
@@ -179,7 +179,7 @@ describe('the webhook endpoint', () => {
     });
   });
 
-  it('records nothing when it is set as it stands', () => {
+  it('records nothing if it is set to its current value', () => {
     const merchant = after(register(), { type: 'SetWebhook', url: 'https://a.example/', durableRedelivery: true });
     expect(merchant.then({ type: 'SetWebhook', url: 'https://a.example/' })).toEqual([]);
     expect(merchant.then({ type: 'SetWebhook', url: 'https://a.example/', durableRedelivery: false })).toEqual([
@@ -187,7 +187,7 @@ describe('the webhook endpoint', () => {
     ]);
   });
 
-  it('is told what it asks for beside outcomes, until it asks for something else', () => {
+  it('receives the optional events that it subscribes to, until it changes them', () => {
     const url = 'https://a.example/';
     const merchant = after(
       register(),
@@ -240,7 +240,7 @@ describe('a further endpoint', () => {
     ...change,
   });
 
-  it('stands beside the default one, and is added once', () => {
+  it('exists beside the default one, and is added once', () => {
     const merchant = after(
       register(),
       add({ events: ['payment.late', 'payment.completed'], fields: ['tx_hash', 'network'] }),
@@ -312,13 +312,13 @@ describe('rotating the webhook secret', () => {
     });
   });
 
-  it('lets the new one take over by itself after its time', () => {
+  it('lets the new one take over automatically after its time', () => {
     const { state } = after(register(), issueSecret(2));
     expect(mainSecret(state.context.endpoint!, 87_399).version).toBe(1);
     expect(mainSecret(state.context.endpoint!, 87_400).version).toBe(2);
   });
 
-  it('records the activation that time brought when the next one is issued', () => {
+  it('records the automatic activation when the next one is issued', () => {
     const merchant = after(register(), issueSecret(2), issueSecret(3, 100_000));
     expect(merchant.types.slice(3)).toEqual(['WebhookSecretRotated', 'WebhookSecretRotated', 'WebhookSecretRotated']);
     expect(merchant.state.context.endpoint).toMatchObject({ current: { version: 2 }, next: { version: 3 } });
@@ -410,7 +410,7 @@ describe('the policy', () => {
     expect(state.context.policy.tolerancePercent).toBeNull();
   });
 
-  it('takes a share up to what the operator allows, and says how much that is', () => {
+  it('accepts a share up to what the operator allows, and says how much that is', () => {
     const bounded = (tolerancePercent: string, toleranceMaxPercent: number) => ({
       ...policy({ tolerancePercent }),
       toleranceMaxPercent,
@@ -482,13 +482,13 @@ describe('the policy', () => {
   it.each([
     ['ethereum_confirmations', { ethereumConfirmations: 11 }, 'at least 12'],
     ['ethereum_finalized_from', { ethereumFinalizedFrom: '10000.01' }, 'at most 10000'],
-  ])("refuses %s below the operator's floor, naming it, together with all that was asked", (param, asked, bound) => {
+  ])("refuses %s below the operator's floor by name, together with the whole change", (param, asked, bound) => {
     const refusal = after(register()).refusal(policy({ tolerance: '0.01', ...asked }));
     expect(refusal).toMatchObject({ code: 'invalid_request', param });
     expect(refusal!.message).toContain(`${param} must be ${bound}`);
   });
 
-  it('takes what is on the floor itself, and other settings of a policy that is below it', () => {
+  it('accepts the floor itself, and other settings of a policy below it', () => {
     const low = {
       ...policy({ ethereumConfirmations: 2 }),
       floor: { ethereumConfirmations: 1, ethereumFinalizedFrom: '10000' },
@@ -503,7 +503,7 @@ describe('the policy', () => {
     });
   });
 
-  it('takes every setting it has', () => {
+  it('accepts every setting', () => {
     const all: Required<MerchantPolicy> = {
       settlementCoin: 'USDC',
       networks: ['tron'],

@@ -63,7 +63,7 @@ describe('a payment link', () => {
     ]);
   });
 
-  it('lets at most so many payments wait at once, and takes another once one has ended', () => {
+  it('limits the payments that wait at once, and accepts another once one has ended', () => {
     expect(outcome(create(), use('a'), use('b'), use('c'))).toBe('conflict');
     expect(statusAt(10, create(), use('a'), use('b'))).toBe('busy');
     const ended = after(create(), use('a'), use('b'), use('c', [{ number: 1, outcome: 'unpaid' }]));
@@ -73,7 +73,7 @@ describe('a payment link', () => {
     ]);
   });
 
-  it('is used up once it was paid so often, and no payment that is unpaid counts', () => {
+  it('is used up once it was paid often enough, and unpaid payments do not count', () => {
     const paid = (number: number): EndedUse => ({ number, outcome: 'paid' });
     const both = [create({ maxUses: 2 }), use('a'), use('b'), use('c', [paid(1), { number: 2, outcome: 'unpaid' }])];
     expect(after(...both).state.context.paid).toEqual([{ number: 1, press: 'a', visitor: 'a' }]);
@@ -84,7 +84,7 @@ describe('a payment link', () => {
     expect(after(...both, use('d', [paid(3)])).state.context.open).toHaveProperty('3');
   });
 
-  it('makes nothing when its time is over, and nothing once it is switched off, for good', () => {
+  it('creates nothing after its last day, and nothing once it is permanently switched off', () => {
     expect(outcome(create(), use('a', [], 999))).toEqual(['PaymentLinkUsed']);
     expect(outcome(create(), use('a', [], 1_000))).toBe('conflict');
     expect(statusAt(1_000, create())).toBe('over');
@@ -104,7 +104,7 @@ describe('a payment link', () => {
     expect(outcome(...unpaid, use('a'))).toEqual(['PaymentLinkUsed']);
   });
 
-  it('pauses once so many of its payments of a day are unpaid, until those are older or are paid', () => {
+  it('pauses once too many of its payments of a day are unpaid, until those are older or paid', () => {
     const DAY = 86_400;
     const ended = (number: number, how: EndedUse['outcome']): EndedUse[] => [{ number, outcome: how }];
     const limits = create({ maxUses: 10, maxUnpaidPerDay: 2, endsAtSec: null });
@@ -181,7 +181,7 @@ describe('a payment link', () => {
     expect(after(...given, use('c', [], 20 + 86_400)).state.context.unpaid).toEqual([]);
   });
 
-  it('says which bound is none', () => {
+  it('names an invalid limit', () => {
     for (const maxUses of [0, 1.5, 10_001, NaN]) expect(outcome(create({ maxUses }))).toBe('uses');
     for (const maxUnpaidPerDay of [0, 1_001]) expect(outcome(create({ maxUnpaidPerDay }))).toBe('unpaid');
     for (const maxOpen of [0, 101]) expect(outcome(create({ maxOpen }))).toBe('open');
@@ -192,7 +192,7 @@ describe('a payment link', () => {
     expect(outcome(create(), off(' '))).toBe('reason');
   });
 
-  it('makes no payment by which more could be paid, wait or stay unpaid than may, whatever comes in whatever order', () => {
+  it('creates no payment that could exceed a limit of paid, waiting or unpaid payments, in whatever order', () => {
     const ended = fc.record({
       number: fc.integer({ min: 1, max: 12 }),
       outcome: fc.constantFrom('paid' as const, 'unpaid' as const),

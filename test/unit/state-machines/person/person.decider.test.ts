@@ -110,7 +110,7 @@ describe('an invitation', () => {
   });
 });
 
-describe('a link for somebody who has passkeys', () => {
+describe('a link for somebody with passkeys', () => {
   it('is made by themselves, or by two operators within a day', () => {
     expect(when(newLink('Ada', 'second'), active())).toMatchObject([{ type: 'JoinLinkIssued' }]);
     expect(when(newLink('Grace', 'second'), active())).toContain('two operators');
@@ -146,7 +146,7 @@ describe('single sign-on', () => {
   });
   const support: Grant = { role: 'support', merchantId: null, untilSec: null };
 
-  it('makes somebody known, and gives them the roles of each sign-in', () => {
+  it('creates the person, with the roles of each sign-in', () => {
     expect(when(bySso('a'), personTable.initial)).toMatchObject([
       { type: 'PersonProvisioned' },
       { type: 'SignedInBySso' },
@@ -161,18 +161,18 @@ describe('single sign-on', () => {
     expect(Object.keys(context.signIns)).toEqual(['a', 'b']);
   });
 
-  it('keeps the first name of whoever calls themselves otherwise there, and keeps out who is suspended under any name', () => {
+  it('keeps the first name of a renamed person, and keeps a suspended one out under any name', () => {
     const renamed = { ...bySso('b'), name: 'Mallory' } as PersonCommand;
     expect(when(renamed, given(bySso('a')))).toMatchObject([{ type: 'SignedInBySso', data: { personId: 'psn_bo' } }]);
     expect(given(bySso('a'), renamed).context.invited?.name).toBe('Bo');
     expect(when(renamed, given(bySso('a'), { type: 'Suspend', ...wanted }))).toContain('suspended');
   });
 
-  it.each(RESERVED)('makes nobody known as %s, which records give to no person', (name) => {
+  it.each(RESERVED)('creates nobody named %s, which is reserved in records', (name) => {
     expect(when({ ...bySso('a'), name } as PersonCommand, personTable.initial)).toContain('name must not be');
   });
 
-  it('takes over nobody: who was invited, who has another subject or issuer', () => {
+  it('takes over nobody who was invited or has another subject or issuer', () => {
     expect(when({ ...bySso('a'), personId: 'psn_ada', name: 'Ada' } as PersonCommand, active())).toContain(
       'another person here',
     );
@@ -181,7 +181,7 @@ describe('single sign-on', () => {
     expect(when({ ...invited, personId: 'psn_bo', name: 'Bo' }, given(bySso('a')))).toContain('already exists');
   });
 
-  it('lets nobody in without roles that may be given, under no name, or who is suspended', () => {
+  it('lets nobody in without permitted roles, without a name, or while suspended', () => {
     expect(when(bySso('a', {}, []), personTable.initial)).toContain('roles must be');
     expect(when(bySso('a', {}, [{ ...viewer, role: 'auditor' }]), personTable.initial)).toContain('an end date');
     expect(when({ ...bySso('a'), name: 'Bo\nby: Ada' } as PersonCommand, personTable.initial)).toContain(
@@ -192,7 +192,7 @@ describe('single sign-on', () => {
     expect(when(bySso('b'), suspended)).toContain('suspended');
   });
 
-  it('is where its roles are changed, and gives nobody a first passkey of their own accord', () => {
+  it('is the only place to change its roles, and gives nobody a first passkey by itself', () => {
     const bo = given(bySso('a'));
     expect(when({ type: 'ChangeRoles', ...wanted, grants: [support], nowSec: NOW }, bo)).toContain('single sign-on');
     expect(when(newLink('Bo', 'first'), bo)).toContain('a link from somebody else');
@@ -213,7 +213,7 @@ describe('single sign-on', () => {
 });
 
 describe('a person', () => {
-  it('who is suspended is signed out, and neither signs in nor gets a link', () => {
+  it('who is suspended is signed out, and can neither sign in nor get a link', () => {
     const suspended = given(invited, passkey('one', 'first'), signedIn('a', 'one'), { type: 'Suspend', ...wanted });
     expect(suspended.context.signIns).toEqual({});
     expect(when(signedIn('b', 'one'), suspended)).toContain('suspended');
@@ -230,7 +230,7 @@ describe('a person', () => {
     expect(when({ type: 'RemovePasskey', credentialId: 'one', ...wanted }, active())).toContain('the last passkey');
   });
 
-  it('loses the sign-ins of a passkey with it', () => {
+  it('loses the sign-ins of a removed passkey', () => {
     const two = given(
       invited,
       passkey('one', 'first'),

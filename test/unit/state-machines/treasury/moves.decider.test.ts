@@ -124,7 +124,7 @@ describe('a sweep', () => {
     expect(types(after(sweep('swp'), sweep('other', '0xElsewhere')))).toEqual(['SweepRequested']);
   });
 
-  it("leaves the treasury's own sequence alone", () => {
+  it("does not use the treasury's own sequence", () => {
     const between = after(sweep('swp'), reserve('swp', 7, '0xCollection'), sign('swp', 1));
     expect(between.state.context.nextNonce).toBeNull();
   });
@@ -155,7 +155,7 @@ describe('a sweep', () => {
   });
 });
 
-describe('a look at the native coin of collection addresses', () => {
+describe('a check of the native coin at collection addresses', () => {
   const facts = {
     mode: 'test',
     network: 'ethereum',
@@ -181,7 +181,7 @@ describe('a look at the native coin of collection addresses', () => {
     missing: [{ ...outflow, toAddress: null, txHash: null, blockNumber: 7, foundAtSec: 1 }],
   };
 
-  it('writes down what was found, and what is missing stops payouts', () => {
+  it('records what was found, and missing coin stops payouts', () => {
     expect(types(after(look(0, '0xA', '0xB')))).toEqual(['NativeCoinFound', 'NativeCoinFound']);
     const missing = after(lost);
     expect(types(missing)).toEqual(['UnknownOutflowFound']);
@@ -243,7 +243,7 @@ describe('a return of native coin', () => {
     expect(done.state.context).toMatchObject({ moves: {}, nextNonce: 1 });
   });
 
-  it('pays a transfer back once, and again only after it came to nothing', () => {
+  it('pays a transfer back once, and again only after a failure', () => {
     expect(types(after(propose('nrt'), propose('nrt')))).toEqual([]);
     expect(types(after(propose('nrt'), propose('again')))).toEqual(['refused']);
     expect(types(after(propose('nrt'), propose('other', { transfer: { ...transfer, txHash: '0xother' } })))).toEqual([
@@ -321,7 +321,7 @@ describe('a withdrawal', () => {
   });
 });
 
-describe('a return that is given up', () => {
+describe('a cancelled return', () => {
   const proof = { depositKey: 'ethereum:0x1:0', txHash: '0x1', logIndex: 0, toAddress: '0xOurs', derivationIndex: 4 };
   const data = terms('rtn', { toAddress: '0xPayer', deposit: proof });
   const giveUp: TreasuryCommand = { type: 'GiveUpReturn', data, nowSec: 4 };
@@ -345,7 +345,7 @@ describe('a return that is given up', () => {
   });
 });
 
-describe('an outflow nobody ordered', () => {
+describe('an unknown outflow', () => {
   const outflow = {
     ...({
       mode: 'test',
@@ -380,12 +380,12 @@ describe('an outflow nobody ordered', () => {
     expect(types(after(found(), acknowledge, acknowledge, found(2)))).toEqual(['TreasuryReconciled']);
   });
 
-  it('that was explained while a look went on refuses that look, which counted it as missing still', () => {
+  it('that was explained during a comparison invalidates that comparison, which still counted it as missing', () => {
     expect(types(after(found(), acknowledge, found(1)))).toEqual(['refused']);
   });
 });
 
-describe('what was brought to the treasury', () => {
+describe('funding of the treasury', () => {
   const facts = {
     mode: 'test',
     network: 'ethereum',
@@ -427,7 +427,7 @@ describe('what was brought to the treasury', () => {
     expect(known(looked(6, brought('0xc', 8)), lookedAfter(1, 8))).toEqual({});
   });
 
-  it('without a known transfer closes its blocks: nothing seen there explains anything later', () => {
+  it('without a known transfer closes its blocks: nothing in them explains anything later', () => {
     const through = (...commands: TreasuryCommand[]) => after(...commands).state.context.unknownInflowsThrough;
     expect(through(looked(6, brought('0xa', 5)))).toBe(0);
     expect(through(looked(6, unknown))).toBe(9);

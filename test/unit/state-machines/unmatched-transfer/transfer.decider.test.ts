@@ -64,7 +64,7 @@ function refusalOf(command: TransferCommand, ...given: TransferCommand[]): strin
 }
 
 describe('an unmatched transfer', () => {
-  it('is written down with the first decision about it', () => {
+  it('is recorded with the first decision about it', () => {
     const { state, last } = after(attach);
     expect(last).toEqual(['TransferRecorded', 'TransferAttachRequested']);
     expect(state.context).toMatchObject({
@@ -96,7 +96,7 @@ describe('an unmatched transfer', () => {
     expect(refusalOf(undo, giveBack, paid(1))).toContain('cannot be undone');
   });
 
-  it('stays where it is when something depends on it', () => {
+  it('stays where it is if something depends on it', () => {
     const refused: TransferCommand = {
       type: 'SettleUndoRefused',
       operation: 1,
@@ -110,7 +110,7 @@ describe('an unmatched transfer', () => {
     expect(after(giveBack, undo, refused).state.value).toBe('returning');
   });
 
-  it('that lands while its return is being cancelled is returned', () => {
+  it('counts as returned if its return lands while it is being cancelled', () => {
     expect(after(giveBack, undo, paid(1)).state.value).toBe('returned');
   });
 

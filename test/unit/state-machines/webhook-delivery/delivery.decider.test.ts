@@ -11,8 +11,8 @@ import { attempt, Delivery, NOTIFICATION_ID, scheduled, STARTED_AT_MS } from '..
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-describe('the response table', () => {
-  it.each([200, 201, 204, 206, 226, 299])('takes %i as delivered', (status) => {
+describe('the table of responses', () => {
+  it.each([200, 201, 204, 206, 226, 299])('counts %i as delivered', (status) => {
     expect(judge({ status, fault: null })).toEqual({ course: 'delivered', failure: null });
   });
   it.each([
@@ -71,7 +71,7 @@ describe('the quick schedule', () => {
     delivery.do(attempt({ status: null, fault: 'timeout', durationMs: 30_000 }));
     expect(delivery.state.context.nextAttemptAtMs).toBe(STARTED_AT_MS + 30_000 + 1_000);
   });
-  it('lets jitter add at most a tenth', () => {
+  it('adds at most a tenth of jitter', () => {
     const delivery = Delivery.scheduled();
     delivery.do(attempt({ status: 500, jitter: 1 }));
     expect(delivery.waitMs).toBe(1_100);
@@ -133,7 +133,7 @@ describe('durable redelivery', () => {
     expect(nowMs - STARTED_AT_MS).toBeGreaterThan(60 * HOUR);
     expect(delivery.state.value).toBe('exhausted');
   });
-  it('waits for a client error too, but never for a forbidden address or a missing endpoint', () => {
+  it('retries after a client error too, but never for a forbidden address or a missing endpoint', () => {
     const rejected = Delivery.scheduled();
     rejected.do(attempt({ status: 404, durableRedelivery: true }));
     expect(rejected.waitMs).toBe(5 * MINUTE);
@@ -144,7 +144,7 @@ describe('durable redelivery', () => {
     nowhere.do(attempt({ status: null, fault: 'no_endpoint', durableRedelivery: true }));
     expect(nowhere.waitMs).toBeNull();
   });
-  it('makes an exhausted delivery delivered', () => {
+  it('delivers an exhausted delivery', () => {
     const delivery = Delivery.scheduled();
     for (let number = 1; number <= 6; number++) delivery.do(attempt(failing));
     expect(delivery.do(attempt({ trigger: 'durable' }))).toEqual(['DeliveryAttempted', 'DeliverySucceeded']);
@@ -165,7 +165,7 @@ describe('durable redelivery', () => {
   });
 });
 
-describe('a redelivery that somebody asks for', () => {
+describe('a requested redelivery', () => {
   const request = { type: 'RequestRedelivery', by: 'merchant', requestedAtMs: STARTED_AT_MS + 1, bulk: false } as const;
 
   it('starts a new run with quick retries of its own', () => {
@@ -211,7 +211,7 @@ describe('recording', () => {
     delivery.do(command);
     expect(decideDelivery(command, delivery.state)).toEqual({ ok: true, events: [] });
   });
-  it('keeps a late attempt of another node without changing what was settled', () => {
+  it('records a late attempt of another node without changing the outcome', () => {
     const delivery = Delivery.scheduled();
     delivery.do(attempt());
     expect(delivery.do(attempt({ status: 500 }))).toEqual(['DeliveryAttempted']);
@@ -267,7 +267,7 @@ describe('Retry-After', () => {
     'Fri, 99 Nov 2026 17:00:30 GMT',
     '20 Nov 2026 17:00:30',
     null,
-  ])('takes %s for nothing', (header) => {
+  ])('ignores %s', (header) => {
     expect(readRetryAfterMs(header, nowMs)).toBe(0);
   });
 });
