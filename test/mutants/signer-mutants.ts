@@ -57,7 +57,10 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
         "if (act.kind === 'resume' || act.kind === 'acknowledge') { this.#carryOut(act, account, [approval.approver]); return { ok: true, approvers: [], done: true }; }\n      if (this.#isFlooded(person))",
       ),
     ],
-    foundBy: ['is for two; stopping is for anyone', 'stops its network at the signer until two explained it'],
+    foundBy: [
+      'is for two; stopping is for anyone',
+      'stops its network at the signer until two approvers acknowledged it',
+    ],
   },
   {
     without: 'the chain id of a draft',

@@ -29,7 +29,7 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
     ...[
       'W1: that accepts',
       'W2: that sends',
-      'W3: that answers 200',
+      'W3: that returns 200',
       'W6: .* costs no more',
       'W20: that took too long',
     ],
@@ -39,8 +39,8 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
     EXCHANGE,
     'incomplete: status !== null',
     'incomplete: false',
-    'W3: that answers',
-    'W3: with a body',
+    'W3: that returns',
+    'W3: with an endless',
   ),
   mutant(
     'the bound of what is read',
@@ -113,7 +113,7 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
     "{ course: 'retry', failure: 'http_5xx' }",
     "{ course: 'reject', failure: 'http_5xx' }",
     'W11: 500',
-    'W11: come',
+    'W11: follow',
   ),
   mutant(
     'the end at 4xx',
@@ -122,7 +122,7 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
     "{ course: 'retry', failure: 'http_4xx' }",
     'W11: do not follow',
   ),
-  mutant('the growing pauses', DECIDER, '[SECOND, 2 * SECOND,', '[SECOND, SECOND,', 'W11: come'),
+  mutant('the growing pauses', DECIDER, '[SECOND, 2 * SECOND,', '[SECOND, SECOND,', 'W11: follow'),
   mutant('the cap of Retry-After', DECIDER, 'Math.min(retryAfterMs, schedule.retryAfterCapMs)', 'retryAfterMs', 'W12:'),
   mutant('respect for Retry-After', DECIDER, 'Math.min(retryAfterMs, schedule.retryAfterCapMs)', '0', 'W12:'),
   mutant(
@@ -164,7 +164,7 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
     CONNECTION,
     'const address = this.#pin(isAddress ? [host] : await this.#rules.resolve(host));',
     'this.#pin(isAddress ? [host] : await this.#rules.resolve(host));\n    const address = isAddress ? host : (await this.#rules.resolve(host))[0]!;',
-    'W15: a name that turns bad',
+    'W15: a name whose address turns bad',
   ),
   mutant(
     'memory of origins that end kept connections',
@@ -271,7 +271,7 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
     LANES,
     'merchantQueue.nextPacedAtMs = Math.max(nowMs, merchantQueue.nextPacedAtMs) + 1_000 / this.#limits.pacePerSec;',
     '',
-    ...['W24: that comes back', 'W24: brings'],
+    ...['W24: that comes back', 'W24: delivers'],
   ),
   mutant(
     'one attempt of a delivery at a time',
