@@ -28,6 +28,8 @@ export const NOTICES: Readonly<Record<string, string>> = {
   proposed: 'The proposal waits for two approvers.',
   swept: 'The sweeps were requested.',
   approved: 'Your approval was counted.',
+  'approved-before': 'You had already approved this, so nothing changed. Each person counts once.',
+  'approved-by-others': 'Two others had already approved this. Yours was not needed and was not counted.',
   rejected: 'The proposal was cancelled.',
   stopped: 'The signer is stopped.',
   closed: 'The month was closed.',

@@ -13,7 +13,7 @@ import { adjustmentsTable, type AdjustmentsHandler } from '../features/shared/ha
 import { reversalOf, type AdjustmentsCommand } from '../../state-machines/adjustments/adjustments.decider.ts';
 import type { Adjustment } from '../../state-machines/adjustments/adjustments.machine.ts';
 import { actorOf, proposerOf } from './acts.ts';
-import { agree } from './approvals.ts';
+import { agree, approvedBy } from './approvals.ts';
 import {
   type AdminArguments,
   type AdminCommands,
@@ -59,7 +59,7 @@ export function adjustmentCommands(parts: AdjustmentParts): AdminCommands {
       const agreed = await agree(parts.signer, [{ kind: 'adjustment', adjustment, proposedBy }], args);
       if (!agreed.ok) return agreed.answer;
       const { approvers, done } = agreed;
-      if (!done) return { id: terms.adjustmentId, approved_by: approvers, status: 'waiting_for_approval' };
+      if (!done) return { id: terms.adjustmentId, ...approvedBy(agreed), status: 'waiting_for_approval' };
       const reversesEvent = terms.reverses === null ? null : await postedBy(parts, terms.mode, terms.reverses);
       const { adjustmentId } = terms;
       await tell(
@@ -68,7 +68,7 @@ export function adjustmentCommands(parts: AdjustmentParts): AdminCommands {
         { type: 'PostAdjustment', adjustmentId, approvers, reversesEvent, nowSec: nowSec(parts) },
         must(approvers.at(-1)),
       );
-      return { id: adjustmentId, approved_by: approvers, status: 'posted' };
+      return { id: adjustmentId, ...approvedBy(agreed), status: 'posted' };
     },
     'ledger.reject-adjustment': async (args) => {
       const { terms } = await find(parts, requiredText(args, 'id'));

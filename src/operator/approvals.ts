@@ -4,7 +4,19 @@ import type { JsonValue } from '../ports/read-model.ts';
 
 /** `to_sign` has one text per act; null where nothing is left to sign. */
 type Asked = { readonly ok: false; readonly answer: JsonValue };
-type Agreed = { readonly ok: true; readonly approvers: readonly string[]; readonly done: boolean };
+interface Agreed {
+  readonly ok: true;
+  readonly approvers: readonly string[];
+  readonly done: boolean;
+  /** False if the approvals given changed nothing. */
+  readonly counted: boolean;
+}
+
+/** What a command answers about its approvals. */
+export const approvedBy = ({ approvers, counted }: Pick<Agreed, 'approvers' | 'counted'>) => ({
+  approved_by: approvers,
+  counted,
+});
 
 /**
  * An approver's command is sent twice: without approvals it returns the terms to be signed, with them it counts them.
@@ -25,12 +37,13 @@ export async function agree(
     // There was nothing to sign, so it was approved before.
     const verdict = approval === null ? await signer.approvalTerms(act) : await signer.approve(act, approval);
     if (!verdict.ok) throw new CommandRefused(verdict.message);
-    agreed.push({ ok: true, approvers: 'approvers' in verdict ? verdict.approvers : [], done: verdict.done });
+    agreed.push({ counted: false, approvers: [], ...verdict });
   }
   return {
     ok: true,
     approvers: [...new Set(agreed.flatMap(({ approvers }) => approvers))],
     done: agreed.every(({ done }) => done),
+    counted: agreed.some(({ counted }) => counted),
   };
 }
 
@@ -44,6 +57,6 @@ async function askFor(signer: ApprovalSigner, acts: readonly ApprovalAct[]): Pro
     asked.push(terms.done ? null : { text: terms.text, number: terms.number });
   }
   return asked.every((terms) => terms === null)
-    ? { ok: true, approvers: [...new Set(approvers)], done: true }
+    ? { ok: true, approvers: [...new Set(approvers)], done: true, counted: false }
     : { ok: false, answer: { to_sign: asked } };
 }

@@ -15,7 +15,7 @@ import type { OutgoingSigner, TreasuryAddresses } from '../ports/outgoing-signer
 import type { JsonValue } from '../ports/read-model.ts';
 import { orderedLeg, type OrderedLeg } from '../features/payouts/refunds/orders.ts';
 import { actorOf } from './acts.ts';
-import { agree } from './approvals.ts';
+import { agree, approvedBy } from './approvals.ts';
 import type { TreasuryStatus } from '../features/payouts/refunds/refunds.process.ts';
 import type { SessionHandler } from '../features/shared/handlers/session-handler.ts';
 import type { RefundId } from '../domain/ids.ts';
@@ -69,13 +69,13 @@ export function payoutCommands(
       const mode = requiredMode(args);
       const proposedBy = optionalText(args, 'operator') ?? 'operator';
       const agreed = await agree(signer, [{ kind: 'limits', mode, proposedBy }], args);
-      return agreed.ok ? signerStanding(signer, mode, agreed.approvers) : agreed.answer;
+      return agreed.ok ? signerStanding(signer, mode, agreed) : agreed.answer;
     },
     'treasury.approve': async (args) => {
       const { legs } = await legsOf(args);
       const acts = legs.map(({ order }): ApprovalAct => ({ kind: 'transaction', order, proposedBy: 'merchant' }));
       const agreed = await agree(signer, acts, args);
-      return agreed.ok ? { approved: legs.length, approved_by: agreed.approvers } : agreed.answer;
+      return agreed.ok ? { approved: legs.length, ...approvedBy(agreed) } : agreed.answer;
     },
     'treasury.reject': async (args) => {
       const { legs } = await legsOf(args);
@@ -91,8 +91,8 @@ export function payoutCommands(
 export async function signerStanding(
   signer: Pick<OutgoingSigner, 'status'>,
   mode: Mode,
-  approvers: readonly string[],
+  agreed: Parameters<typeof approvedBy>[0],
 ): Promise<JsonValue> {
   const { stopped, limitsToApprove } = await signer.status(mode);
-  return { stopped, limits_to_approve: limitsToApprove, approved_by: approvers };
+  return { stopped, limits_to_approve: limitsToApprove, ...approvedBy(agreed) };
 }

@@ -24,7 +24,7 @@ export function resumeCommands(parts: CommandParts): AdminCommands {
       if (agreed.done)
         for (const executor of executors)
           await beginAnew(parts, executor, { mode, proposedBy, approvers: agreed.approvers });
-      return signerStanding(signer, mode, agreed.approvers);
+      return signerStanding(signer, mode, agreed);
     },
   };
 }

@@ -4,7 +4,7 @@ import type { SignedPayment } from '../ports/outgoing-signer.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import type { MoveExecutor } from '../features/payouts/moves/records.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
-import { agree } from './approvals.ts';
+import { agree, approvedBy } from './approvals.ts';
 import { fateOf, lostOf } from './lost-payments.ts';
 import { prepare, type TakeOverParts } from './take-over-plan.ts';
 import { must } from '../domain/must.ts';
@@ -49,9 +49,9 @@ export function takeOverCommands(parts: TakeOverParts): AdminCommands {
           args,
         );
         if (!agreed.ok) return agreed.answer;
-        if (!agreed.done) return { tx: txHash, approved_by: agreed.approvers, status: 'waiting_for_approval' };
+        if (!agreed.done) return { tx: txHash, ...approvedBy(agreed), status: 'waiting_for_approval' };
         await write(agreed.approvers).catch((error: unknown) => refused(`it was not taken over: ${messageOf(error)}`));
-        return { ...shown(payment, executor, fate), approved_by: agreed.approvers, status: 'taken_over' };
+        return { ...shown(payment, executor, fate), ...approvedBy(agreed), status: 'taken_over' };
       }
       return refused('tx: no payment lost by this event log has this transaction');
     },

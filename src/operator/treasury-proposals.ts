@@ -10,7 +10,7 @@ import type { MoveExecutor } from '../features/payouts/moves/records.ts';
 import { isMoveId, isOutwardMoveId, newMoveId } from '../features/payouts/moves/ids.ts';
 import { Mailboxes } from '../runtime/commands/mailboxes.ts';
 import { actorOf } from './acts.ts';
-import { agree } from './approvals.ts';
+import { agree, approvedBy } from './approvals.ts';
 import { must } from '../domain/must.ts';
 
 /* Money that leaves the treasury: proposed by one, approved by others. */
@@ -66,7 +66,7 @@ export function outwardCommands(parts: CommandParts): AdminCommands {
         if (fault !== null) refused(fault);
       }
       treasury().moves.wake(executor);
-      return { id, approved_by: agreed.approvers };
+      return { id, ...approvedBy(agreed) };
     },
     'treasury.reject': async (args) => {
       const id = requiredText(args, 'id');
@@ -154,7 +154,7 @@ export function destinationCommands({ payouts, core, givenAddress }: CommandPart
       if (!agreed.ok) return agreed.answer;
       const { approvers } = agreed;
       if (!agreed.done)
-        return { merchant_id: merchantId, network, address, approved_by: approvers, status: 'waiting_for_approval' };
+        return { merchant_id: merchantId, network, address, ...approvedBy(agreed), status: 'waiting_for_approval' };
       const set = await core.merchants.setSettlementAddress(
         merchantId,
         { network, address, approvers },
@@ -168,7 +168,7 @@ export function destinationCommands({ payouts, core, givenAddress }: CommandPart
         merchant_id: merchantId,
         network,
         address,
-        approved_by: approvers,
+        ...approvedBy(agreed),
         status: waiting ? 'waiting' : 'set',
         takes_effect_at: waiting?.takes_effect_at ?? null,
       };

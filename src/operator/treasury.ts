@@ -17,7 +17,7 @@ import { reportOutflows } from '../features/treasury/reconcile.ts';
 import { isApproved } from '../../state-machines/treasury/moves.ts';
 import { actorOf } from './acts.ts';
 import { nativeReturnCommands } from './native-return.ts';
-import { agree } from './approvals.ts';
+import { agree, approvedBy } from './approvals.ts';
 import { resumeCommands } from './resume.ts';
 import { destinationCommands, outwardCommands } from './treasury-proposals.ts';
 
@@ -125,12 +125,12 @@ async function acknowledge({ treasury, payouts, clock }: CommandParts, args: Adm
     } as const;
     const agreed = await agree(payouts.signer, [act], args);
     if (!agreed.ok) return agreed.answer;
-    if (!agreed.done) return { outflow, approved_by: agreed.approvers, status: 'waiting_for_approval' };
+    if (!agreed.done) return { outflow, ...approvedBy(agreed), status: 'waiting_for_approval' };
     for (const { outflowKey } of meant) {
       const fault = await executor.tell({ type: 'AcknowledgeOutflow', outflowKey, ...facts }, facts.actor);
       if (fault !== null) refused(fault);
     }
-    return { acknowledged: outflow, approved_by: agreed.approvers };
+    return { acknowledged: outflow, ...approvedBy(agreed) };
   }
   return refused('no such outflow is reported');
 }

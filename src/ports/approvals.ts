@@ -105,9 +105,9 @@ export interface Approval {
   readonly proof: ApprovalProof;
 }
 
-/** `done`: two people approved. */
+/** `done`: two people approved. `counted`: this approval was the person's first, and was still needed. */
 export type ApprovalVerdict =
-  | { readonly ok: true; readonly approvers: readonly string[]; readonly done: boolean }
+  | { readonly ok: true; readonly approvers: readonly string[]; readonly done: boolean; readonly counted: boolean }
   | SignerRefusal;
 
 /** The signer's methods for actions that need two people. */

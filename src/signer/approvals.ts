@@ -77,7 +77,8 @@ export class Approvals {
     return this.#parts.inTurn(modeOf(act), async (account): Promise<ApprovalVerdict> => {
       const { journal } = account;
       const found = this.#find(act, account);
-      if (!found.ok || found.done) return found;
+      if (!found.ok) return found;
+      if (found.done) return { ...found, counted: false };
       const keys = this.#parts.rules.approvers.filter(({ name }) => personOf(name) === personOf(approval.approver));
       const name = keys[0]?.name ?? approval.approver;
       const person = keys.length === 0 ? UNKNOWN : personOf(name);
@@ -100,7 +101,9 @@ export class Approvals {
         lastSignCount(journal.entries, credentialId),
       );
       if (!proven.ok) return this.#wrongly(person, 'wrong_signature', proven.why);
-      if (!approversOf(journal.entries, found.hash, found.proposedBy).includes(name)) {
+      const before = approversOf(journal.entries, found.hash, found.proposedBy);
+      const counted = !before.includes(name) && before.length < APPROVALS_NEEDED;
+      if (counted) {
         const { number, proof } = approval;
         const passkey = proof.kind === 'webauthn' && {
           passkey: { credentialId: proof.response.id, signCount: proven.signCount ?? 0 },
@@ -110,10 +113,10 @@ export class Approvals {
           this.#parts.nowMs(),
         );
       }
-      const approvers = approversOf(journal.entries, found.hash, found.proposedBy);
+      const approvers = counted ? [...before, name] : before;
       const done = approvers.length >= APPROVALS_NEEDED;
       if (done) this.#carryOut(act, account, approvers);
-      return { ok: true, approvers, done };
+      return { ok: true, approvers, done, counted };
     });
   }
 

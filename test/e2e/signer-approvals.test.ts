@@ -89,10 +89,13 @@ const isAgreed = async (signer: SignerProcess, change: Partial<OutgoingTransacti
 describe('an approval of a withdrawal', () => {
   it('counts for the exact terms, from two people, each once', async () => {
     const signer = await startSigner();
-    for (const _ of ['once', 'twice', 'thrice'])
-      expect(await approveAt(signer, moving(), 'ada')).toEqual({ ok: true, approvers: ['ada'], done: false });
+    const byAda = { ok: true, approvers: ['ada'], done: false };
+    for (const counted of [true, false, false])
+      expect(await approveAt(signer, moving(), 'ada')).toEqual({ ...byAda, counted });
     expect(await isAgreed(signer)).toBe(false);
-    expect(await approveAt(signer, moving(), 'ben')).toEqual({ ok: true, approvers: ['ada', 'ben'], done: true });
+    const byBoth = { ok: true, approvers: ['ada', 'ben'], done: true };
+    expect(await approveAt(signer, moving(), 'ben')).toEqual({ ...byBoth, counted: true });
+    expect(await approveAt(signer, moving(), 'cleo')).toEqual({ ...byBoth, counted: false });
     expect(await isAgreed(signer)).toBe(true);
     const others: Partial<OutgoingTransaction>[] = [
       { amount: '5.01' },
@@ -247,7 +250,7 @@ describe.each(['P-256', 'Ed25519'] as const)('a passkey on %s', (algorithm) => {
       ok: false,
       code: 'wrong_signature',
     });
-    expect(await given({ count: 7 })).toEqual({ ok: true, approvers: ['ada'], done: false });
+    expect(await given({ count: 7 })).toEqual({ ok: true, approvers: ['ada'], done: false, counted: true });
     // A count that does not rise is a copy of the authenticator.
     expect(await given({ count: 7 })).toMatchObject({ ok: false, code: 'wrong_signature' });
     expect(await approveAt(signer, moving(), 'ben')).toMatchObject({ ok: true, done: true });

@@ -125,6 +125,7 @@ describe.each(['tron', 'solana'] as const)('a transaction of the treasury that n
     expect(await world.twoApprove('treasury.acknowledge', explained)).toEqual({
       acknowledged: txHash,
       approved_by: ['ben', 'cleo'],
+      counted: true,
     });
     await until('the alarm ends', WAIT_MS, async () => (await alarm()) === null);
     await until('the books have the loss', WAIT_MS, async () => (await world.disagreement()) === null);

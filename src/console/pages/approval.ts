@@ -3,7 +3,11 @@ import { run, type ConsoleDeps } from '../deps.ts';
 import { MAX_SIGNED, TOO_MUCH } from '../step-up.ts';
 import { reasonIn, Refused, type ChangeRoute, type Signature, type ToSign, type Visit } from '../visit.ts';
 
-type Asked = { readonly to_sign?: readonly (null | { readonly text: string; readonly number: string })[] };
+interface Asked {
+  readonly to_sign?: readonly (null | { readonly text: string; readonly number: string })[];
+  readonly approved_by?: readonly string[];
+  readonly counted?: boolean;
+}
 
 /** The signer writes the terms and verifies the signatures; the console passes them on unchanged. */
 export function approval(
@@ -25,16 +29,24 @@ export function approval(
         if (count > MAX_SIGNED) throw new Refused(TOO_MUCH);
         return { kind: 'signer', title: 'Approve', texts: Array.from({ length: count }, () => null) };
       }
-      const { to_sign: texts } = await run<Asked>(deps, command, argsOf(visit));
-      if (!texts) throw new Refused('Nothing is left to approve: you have already approved it.', 409);
+      const { to_sign: texts, approved_by: approvers = [] } = await run<Asked>(deps, command, argsOf(visit));
+      if (!texts) {
+        const who = approvers.length > 0 ? `: ${approvers.join(' and ')} approved it` : '';
+        throw new Refused(`Nothing is left to approve${who}.`, 409);
+      }
       return { kind: 'signer', title: 'Approve', texts };
     },
     run: async (visit, signatures) => {
       const approvals = signatures.map((signature) => signature && approvalOf(visit, signature));
-      const answer = await run(deps, command, { ...argsOf(visit), approvals: approvals as never });
-      return { detail: JSON.stringify(answer), shown: { to: `${to}?done=approved` } };
+      const answer = await run<Asked>(deps, command, { ...argsOf(visit), approvals: approvals as never });
+      return { detail: JSON.stringify(answer), shown: { to: `${to}?done=${noticeOf(visit, answer)}` } };
     },
   };
+}
+
+function noticeOf({ person }: Visit, { counted = true, approved_by: approvers = [] }: Asked): string {
+  if (counted) return 'approved';
+  return approvers.includes(person.name) ? 'approved-before' : 'approved-by-others';
 }
 
 interface Rejected extends Pick<ChangeRoute, 'action'> {

@@ -24,6 +24,8 @@ const POSTED = {
   ...{ reverses: null, reversed_by: null, proposed_by: 'Fin' },
 };
 const WAITING = { ...POSTED, id: 'adj_waiting', status: 'waiting_for_approval' };
+/** What the command answers to an approval. */
+let verdict: JsonValue = { approved_by: ['Ada'], counted: true, status: 'waiting_for_approval' };
 const asked: [string, AdminArguments][] = [];
 const answers: Readonly<Record<string, JsonValue>> = {
   'ledger.adjust': { id: 'adj_new' },
@@ -41,7 +43,7 @@ const commands = Object.fromEntries(
       if (name !== 'ledger.approve-adjustment') return answers[name]!;
       return args['approvals'] === undefined
         ? { to_sign: [{ text: 'the terms of the signer', number: 'n-1' }] }
-        : { status: 'waiting_for_approval' };
+        : verdict;
     },
   ]),
 );
@@ -110,6 +112,20 @@ it('approvers sign the terms of the signer, which judges them; they propose noth
     approvals: [{ approver: 'Ada', number: 'n-1' }],
   });
   expect((await world.post('/adjustments/approve', finance!, { id: 'adj_waiting' })).status).toBe(404);
+});
+
+it.each([
+  [['Ada'], 'approved-before', 'You had already approved this'],
+  [['Ben', 'Cy'], 'approved-by-others', 'Two others had already approved this'],
+])('an approval that changed nothing says so: approved by %s', async (approvers, notice, words) => {
+  const id = { id: 'adj_waiting' };
+  const terms = termsIn((await world.post('/adjustments/approve', approver!, id)).body)!;
+  const before = verdict;
+  verdict = { approved_by: approvers, counted: false };
+  const signed = await world.post('/adjustments/approve', approver!, { ...id, ...signedForm(terms, approver!) });
+  verdict = before;
+  expect(signed.headers['location']).toBe(`/adjustments?done=${notice}`);
+  expect((await world.get(`/adjustments?done=${notice}`, approver!)).body).toContain(words);
 });
 
 it.each(['number-20', 'number-4000000000', 'number-99999999999999999999999'])(

@@ -46,7 +46,7 @@ function commandsOf(log: StreamEvent[]) {
     check: async (order: OutgoingTransaction) =>
       accounts.refusal(order, []) ?? { ok: false, kind: 'later', code: 'approval', message: 'two approvers' },
     approvalTerms: async () => ({ ok: true, done: false, text: 'the terms', number: 'the number' }),
-    approve: async () => later({ ok: true, approvers: ['ben', 'cleo'], done: true }),
+    approve: async () => later({ ok: true, approvers: ['ben', 'cleo'], done: true, counted: true }),
   } as unknown as OutgoingSigner;
   const store = { readAll: async ({ after }: { after: string | null }) => recorded(log).slice(Number(after ?? 0)) };
   const parts = {
