@@ -14,6 +14,7 @@ import type { JournalScope } from '../features/ledger/journal.ts';
 import { accountingFile, ACCOUNTING_FILES, costBasis, isForPeople, valued, type AccountingFile } from './accounting.ts';
 import { actorOf } from './acts.ts';
 import {
+  CommandRefused,
   json,
   optionalText,
   refused,
@@ -26,6 +27,9 @@ import {
 import { monthIn, scopeOf } from './ledger-arguments.ts';
 import type { LedgerParts } from './ledger.ts';
 import { must } from '../domain/must.ts';
+
+/** The month is open, its statement was not issued yet, or there is nothing to state. */
+export class NoStatement extends CommandRefused {}
 
 export interface DocumentParts extends LedgerParts {
   readonly store: Pick<EventStore, 'readStream'>;
@@ -178,7 +182,7 @@ export function evidenceCommands(parts: EvidenceParts): AdminCommands {
       const merchantId = (optionalText(args, 'merchant') ?? null) as MerchantId | null;
       const found = await parts.statements.find({ mode, period, merchantId });
       if (!found)
-        return refused(
+        throw new NoStatement(
           `month: there is no statement of ${period} for ${merchantId ?? 'the operator'}: either nothing was owed and nothing moved, the month is open, or \`quittance ledger statements ${period}\` must create it first`,
         );
       return json(await evidenceOf(parts, found.event));

@@ -1,6 +1,7 @@
 import { html, type Html } from '../../runtime/util/html.ts';
 import { firstDayOf, isMonth, lastDayOf } from '../../domain/calendar.ts';
 import { merchantAccountOf, owedToMerchant } from '../../domain/ledger.ts';
+import { NoStatement } from '../../operator/documents.ts';
 import { modeOf, readerOf, run, type ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
 import { badge, code, facts, link, table, time, type Column } from '../parts.ts';
@@ -45,7 +46,9 @@ export function monthStatementRoutes(deps: ConsoleDeps): ConsoleRoutes {
         action,
         show: async (visit: Visit): Promise<Shown> => {
           const { mode } = ownerOf(visit);
-          const body = html`${base.startsWith('/books') && booksTabs(visit)} ${page(visit, await read(visit))}`;
+          const statement = await read(visit).catch((error: unknown) => whyNone(deps, visit, mode, error));
+          const shown = 'page' in statement ? statement.page : page(visit, statement);
+          const body = html`${base.startsWith('/books') && booksTabs(visit)} ${shown}`;
           return { page: { title: `Statement of ${monthOf(visit)}`, mode: modeOf(mode), body } };
         },
       },
@@ -84,6 +87,26 @@ export function monthStatementRoutes(deps: ConsoleDeps): ConsoleRoutes {
         merchant: readerOf(visit).merchantId,
       })),
     ],
+  };
+}
+
+/** Nothing was owed and nothing moved in a closed month. Throws what else went wrong. */
+async function whyNone(deps: ConsoleDeps, visit: Visit, mode: string, error: unknown): Promise<{ page: Html }> {
+  if (!(error instanceof NoStatement)) throw error;
+  const month = monthOf(visit);
+  const { periods } = await run<{ periods: readonly { period: string }[] }>(deps, 'ledger.periods', { mode });
+  if (!periods.some(({ period }) => period === month)) throw NO_SUCH();
+  return {
+    page: html`<p class="empty">
+        Nothing was owed to ${visit.merchant?.name ?? 'anybody'} in ${month}, and nothing moved, so there is no
+        statement.
+      </p>
+      <p>
+        <small
+          >If money did move, the statement was not created when the month was closed:
+          <code>quittance ledger statements ${month}</code> creates it.</small
+        >
+      </p>`,
   };
 }
 

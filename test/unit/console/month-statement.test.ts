@@ -1,3 +1,5 @@
+import type { AdminArguments } from '../../../src/operator/commands.ts';
+import { NoStatement } from '../../../src/operator/documents.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SAMPLES } from '../../fixtures/events/samples.ts';
 import { shownEvent } from '../../../src/features/audit/issued.ts';
@@ -12,7 +14,11 @@ beforeAll(async () => {
     verifier_key: 'key',
   };
   const commands = {
-    'ledger.month-statement': async () => ({ ...evidence, checkpoint: { size: 7, root_hash: 'root' } }),
+    'ledger.month-statement': async ({ month }: AdminArguments) => {
+      if (month !== '2027-01') throw new NoStatement(`month: there is no statement of ${String(month)}`);
+      return { ...evidence, checkpoint: { size: 7, root_hash: 'root' } };
+    },
+    'ledger.periods': async () => ({ periods: [{ period: '2027-01' }, { period: '2026-12' }] }),
   };
   world = await ConsoleWorld.start({ commands });
   admin = await world.person('Mia', { role: 'merchant_admin', merchantId: SHOP.id });
@@ -37,4 +43,12 @@ it('merchants cannot read that of another merchant, of the operator, or of an in
     `/m/${SHOP.id}/statement/may`,
   ])
     expect((await world.get(path, admin)).status, path).toBe(404);
+});
+
+it('a closed month without a statement says that nothing moved; an open month is not there', async () => {
+  const closed = await world.get(`/m/${SHOP.id}/statement/2026-12`, admin);
+  expect(closed.status).toBe(200);
+  expect(closed.body).toContain('Nothing was owed to Shop in 2026-12');
+  expect((await world.get(`/m/${SHOP.id}/statement/2026-12/evidence.json`, admin)).status).toBe(400);
+  expect((await world.get(`/m/${SHOP.id}/statement/2027-02`, admin)).status).toBe(404);
 });
