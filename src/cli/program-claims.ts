@@ -11,6 +11,14 @@ export function addClaims(program: Command, host: CliHost): void {
   admin(
     claim,
     host,
+    'waiting <merchant_id>',
+    'claim.waiting',
+    'claims of a merchant that wait for a decision, oldest first',
+    [['--limit <n>', 'at most this many (default 50)']],
+  );
+  admin(
+    claim,
+    host,
     'reject <session_id> <claim_id>',
     'claim.reject',
     'reject one, or withdraw its approval until a minute before it is paid',

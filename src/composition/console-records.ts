@@ -5,7 +5,6 @@ import type { MerchantRecords } from '../console/deps.ts';
 import { auditLine } from '../features/audit/lines.ts';
 import { indexKey } from '../features/addresses/address-index.ts';
 import { Lists } from '../features/sessions/lists.ts';
-import { waitingClaims } from '../features/sessions/waiting-claims.ts';
 import { sessionTimeline } from '../features/sessions/timeline.ts';
 import { createRefundPresenter } from '../http/presenters/refund.presenter.ts';
 import { createSessionPresenter, type PresenterSettings } from '../http/presenters/session.presenter.ts';
@@ -56,10 +55,6 @@ export function consoleRecords({
     refunds: async (reader, id) =>
       ((await core.sessions.getSession(reader, id))?.refunds ?? []).map((view) => refund(view, reader.mode)),
     claims: async (reader, id) => (await core.sessions.listClaims(reader, id)) ?? [],
-    waitingClaims: async ({ merchantId, mode }, limit) => {
-      await servedRows();
-      return waitingClaims({ readModel, sessions: core.sessions }, { merchantId, mode }, limit);
-    },
     timeline: (id) => sessionTimeline(store, id, toSec(clock.nowMs())),
     sessionOfTransaction: async (id) => {
       await servedRows();

@@ -19,8 +19,10 @@ import { settingsCommands } from '../operator/settings.ts';
 import { webhookCommands } from './webhooks.ts';
 import { Lists } from '../features/sessions/lists.ts';
 import { paymentTotals } from '../features/sessions/payment-totals.ts';
+import { waitingClaims } from '../features/sessions/waiting-claims.ts';
 import { sessionView } from '../../projections/sessions/session-view.projection.ts';
 import { indexKey } from '../features/addresses/address-index.ts';
+import type { MerchantId } from '../domain/ids.ts';
 import { addressFamilyOf } from '../domain/networks.ts';
 import type { Treasury } from '../features/treasury/treasury.ts';
 import type { RunningAudit } from '../features/audit/running-audit.ts';
@@ -77,8 +79,7 @@ export function operatorCommands(
       ...sealingKeyCommands({ store, sealingKeys: parts.sealingKeys, clock: parts.clock, random: parts.random }),
       ...compareCommands(parts.storage.comparison),
       ...snapshotCommands(parts.storage.snapshots),
-      ...totalsCommands(parts, foundation),
-      ...claimCommands(core.sessions),
+      ...listCommands(parts, foundation),
       ...canaryCommands(store),
       ...settingsCommands(settings, { store, clock: parts.clock, random: parts.random }, (facts, message) =>
         parts.log.warn(facts, message),
@@ -98,16 +99,27 @@ export function operatorCommands(
   });
 }
 
-function totalsCommands({ storage: { readModel } }: ServiceParts, { core, servedRows }: Foundation): AdminCommands {
+/** Commands that read the rows of payments. */
+function listCommands({ storage: { readModel } }: ServiceParts, { core, servedRows }: Foundation): AdminCommands {
   const served = servedRows(sessionView);
   const lists = new Lists({ readModel, cursorKey: core.cursorKey, metadataIndex: null });
-  return paymentTotalsCommands({
-    totals: async (owner, asked) => {
-      await served();
-      return paymentTotals({ readModel, lists }, owner, asked);
-    },
-    modeOfMerchant: (id) => core.directory.settings(id)?.mode ?? null,
-  });
+  const modeOfMerchant = (id: MerchantId) => core.directory.settings(id)?.mode ?? null;
+  return {
+    ...paymentTotalsCommands({
+      totals: async (owner, asked) => {
+        await served();
+        return paymentTotals({ readModel, lists }, owner, asked);
+      },
+      modeOfMerchant,
+    }),
+    ...claimCommands(core.sessions, {
+      waiting: async (owner, limit) => {
+        await served();
+        return waitingClaims({ readModel, sessions: core.sessions }, owner, limit);
+      },
+      modeOfMerchant,
+    }),
+  };
 }
 
 /** Commands about outgoing money. */

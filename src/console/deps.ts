@@ -46,8 +46,6 @@ export interface MerchantRecords {
   timeline(id: SessionId): Promise<Timeline | null>;
   /** The claims of the payment, newest first. */
   claims(reader: Reader, id: SessionId): Promise<readonly ClaimView[]>;
-  /** The waiting claims of all payments of the merchant, at most `limit`. */
-  waitingClaims(reader: Reader, limit: number): Promise<readonly ClaimView[]>;
   sessionOfTransaction(id: string): Promise<SessionId | null>;
   /** The payment to which the address is assigned. */
   sessionOfAddress(address: string): SessionId | null;

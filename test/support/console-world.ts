@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { request } from 'node:http';
+import type { Express } from 'express';
 import type { Grant } from '../../src/domain/events/person-events.ts';
 import type { MerchantId } from '../../src/domain/ids.ts';
 import { LiveReaders } from '../../src/console/live.ts';
@@ -54,7 +55,6 @@ const EMPTY = {
     list: async () => NONE,
     sessionOfAddress: () => null,
     claims: async () => [],
-    waitingClaims: async () => [],
   },
   webhooks: { list: async () => NONE },
   settings: { getMerchant: (id: string) => ({ id, name: id, keys: [], webhook: null, domains: [], policy: POLICY }) },
@@ -63,12 +63,19 @@ const EMPTY = {
   requestLog: new RequestLog(),
 };
 
+const addressesOf = (app: Express): readonly string[] =>
+  app.router.stack.flatMap(({ route }) =>
+    route ? route.stack.map(({ method }) => `${method.toUpperCase()} ${route.path}`) : [],
+  );
+
 /** The console over a ledger in memory, with people whose passkeys the test holds. */
 export class ConsoleWorld {
   readonly store: MemoryEventStore;
   readonly warnings: object[] = [];
   nowMs = 1_800_000_000_000;
   readonly people: People;
+  /** What the router answers, such as `GET /sign-in`. */
+  readonly addresses: readonly string[];
   readonly #directory: PeopleDirectory;
   readonly #server: Server;
 
@@ -89,7 +96,11 @@ export class ConsoleWorld {
       merchants: () => [SHOP, OTHER_SHOP],
       ...EMPTY,
       ...more,
-      commands: { 'session.totals': async () => ({ totals: [] }), ...more.commands },
+      commands: {
+        'session.totals': async () => ({ totals: [] }),
+        'claim.waiting': async () => ({ claims: [] }),
+        ...more.commands,
+      },
     };
     const app = createConsoleApp({
       ...{ address: RP_OF_CONSOLE, sandbox: false, people, clock, random: nodeRandom, sso },
@@ -105,6 +116,7 @@ export class ConsoleWorld {
       routes: consoleRoutes(deps as unknown as ConsoleDeps),
       live: new LiveReaders({ head: () => this.store.head() }),
     });
+    this.addresses = addressesOf(app);
     this.#server = app.listen(0, '127.0.0.1');
   }
 

@@ -13,6 +13,22 @@ import type { Nonces } from '../../src/ports/nonces.ts';
 import type { AuthenticatedKey, KeyDirectory } from '../../src/features/shared/merchant-api.ts';
 import { FakeMerchantApi } from './fake-merchant-api.ts';
 
+/** What is behind a route does not matter here: nothing is called. */
+const nothing: unknown = new Proxy(() => undefined, { get: () => () => undefined });
+/** For a server whose OpenAPI document has every part. */
+export const ALL_PARTS = {
+  settings: nothing,
+  timeline: nothing,
+  claims: nothing,
+  audit: nothing,
+  ledger: nothing,
+  statements: nothing,
+  webhooks: nothing,
+  endpoints: nothing,
+  requestLog: nothing,
+  sandbox: nothing,
+} as unknown as Partial<HttpAppOptions>;
+
 export interface TestKey {
   readonly apiKey: string;
   readonly secret: string;

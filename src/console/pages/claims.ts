@@ -1,7 +1,7 @@
 import { html, type Html } from '../../runtime/util/html.ts';
 import type { ClaimView } from '../../features/shared/claim-views.ts';
 import { csvLink, csvRoute } from '../csv.ts';
-import { accepted, callerOf, readerOf, type ConsoleDeps } from '../deps.ts';
+import { accepted, callerOf, run, type ConsoleDeps } from '../deps.ts';
 import { badge, changeForm, code, facts, field, link, REASON, table, time, timeColumn, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { reasonIn, type ChangeRoute, type Visit, paramOf, merchantOf } from '../visit.ts';
@@ -21,18 +21,27 @@ export function claimRoutes(deps: ConsoleDeps): ConsoleRoutes {
           page: {
             title: 'Claims',
             isLive: true,
-            body: waitingPage(visit, await deps.records.waitingClaims(readerOf(visit), MAX_LISTED)),
+            body: waitingPage(visit, await waitingClaims(deps, visit, MAX_LISTED)),
           },
         }),
       },
       csvRoute('/m/:merchant/claims', 'payments.read', async (visit) => ({
         columns: waitingColumns(visit),
-        pages: [await deps.records.waitingClaims(readerOf(visit), MAX_LISTED)],
+        pages: [await waitingClaims(deps, visit, MAX_LISTED)],
       })),
     ],
     change: [rejectChange(deps)],
   };
 }
+
+/** Claims of the merchant that nobody decided yet, oldest first. */
+export const waitingClaims = async (deps: ConsoleDeps, visit: Visit, limit: number): Promise<readonly ClaimView[]> =>
+  (
+    await run<{ claims: readonly ClaimView[] }>(deps, 'claim.waiting', {
+      merchant_id: merchantOf(visit).id,
+      limit: String(limit),
+    })
+  ).claims;
 
 const rejectChange = ({ api }: ConsoleDeps): ChangeRoute => ({
   path: '/m/:merchant/payments/:payment/claims/:claim/reject',

@@ -7,6 +7,7 @@ import { merchantPath } from '../layout.ts';
 import { badge, filterForm, link, more, table, timeColumn, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { Refused, type Visit, merchantOf } from '../visit.ts';
+import { waitingClaims } from './claims.ts';
 import { failedDeliveries } from './failed-deliveries.ts';
 import { countOf, paidChart, paidDays, totalsFile, totalsOf, totalsPart } from './payment-totals.ts';
 import { FILTER_STATUSES } from '../../../projections/sessions/session-list.ts';
@@ -55,7 +56,7 @@ async function homePage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
     count({ status: 'open' }),
     count({ status: 'processing' }),
     failedDeliveries({ webhooks: deps.webhooks, merchants: () => [merchantOf(visit)] }, reader.mode),
-    deps.records.waitingClaims(reader, MOST_CLAIMS),
+    waitingClaims(deps, visit, MOST_CLAIMS),
     paidDays(deps, visit),
     deps.records.list('sessions', reader, { page: 1, pageSize: 10 }),
   ]);

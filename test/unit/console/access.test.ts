@@ -3,6 +3,7 @@ import { PERSON_ROLES, type PersonRole } from '../../../src/domain/events/person
 import { ACTIONS, isOfMerchant, ROLE_ACTIONS, type Action } from '../../../src/console/access.ts';
 import { consoleRoutes } from '../../../src/console/routes.ts';
 import type { ConsoleDeps } from '../../../src/console/deps.ts';
+import type { ConsoleSso } from '../../../src/console/pages/sso.ts';
 import { ROUTES } from '../../support/console-routes.ts';
 import { ConsoleWorld, OTHER_SHOP, SHOP, type TestPerson } from '../../support/console-world.ts';
 
@@ -67,6 +68,16 @@ describe('the table of roles', () => {
     for (const [method, all] of Object.entries({ GET: routes.read, POST: routes.change }))
       for (const { path, action } of all) (found[String(action)] ??= []).push(`${method} ${path}`);
     expect(found).toEqual(ROUTES);
+  });
+
+  it('has every address that the router answers, but for those of whoever has not signed in', async () => {
+    const world = await ConsoleWorld.start({}, {} as ConsoleSso);
+    const outside = [
+      ...['GET /assets/:name', 'GET /live', 'GET /sign-in', 'POST /sign-in', 'GET /join/:token', 'POST /join/:token'],
+      ...['GET /sign-in/sso', 'GET /sign-in/sso/callback'],
+    ];
+    expect(world.addresses.toSorted()).toEqual([...outside, ...Object.values(ROUTES).flat()].toSorted());
+    await world.close();
   });
 
   it('names an action for every page except the personal ones, and a merchant in every path of a merchant', () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sessionView } from '../../../projections/sessions/session-view.projection.ts';
 import type { ConsoleDeps } from '../../../src/console/deps.ts';
+import { claimCommands } from '../../../src/operator/claims.ts';
 import { waitingClaims } from '../../../src/features/sessions/waiting-claims.ts';
 import type { RefundInput } from '../../../src/features/shared/merchant-api.ts';
 import { createSessionPresenter } from '../../../src/http/presenters/session.presenter.ts';
@@ -42,17 +43,20 @@ beforeAll(async () => {
     refunds: async () => [],
     timeline: async () => null,
     claims: () => api.listClaims(caller, sessionId),
-    waitingClaims: async (_: unknown, limit: number) => {
+  };
+  const commands = claimCommands(api, {
+    waiting: async (_, limit) => {
       await projections.caughtUpTo((await store.head())!);
       return waitingClaims({ readModel, sessions: api }, caller, limit);
     },
-  };
+    modeOfMerchant: () => caller.mode,
+  });
   const use = {
     previewRefund: (_: unknown, input: RefundInput) => api.previewRefund(caller, input),
     requestRefund: (_: unknown, input: RefundInput) => api.requestRefund(inTestMode, input),
     rejectClaim: (_: unknown, ...rest: [typeof sessionId, string, string]) => api.rejectClaim(inTestMode, ...rest),
   };
-  world = await ConsoleWorld.start({ records, api: use } as unknown as Partial<ConsoleDeps>);
+  world = await ConsoleWorld.start({ records, commands, api: use } as unknown as Partial<ConsoleDeps>);
   support = await world.person('Sue', { role: 'support', merchantId: SHOP.id });
   viewer = await world.person('Vic', { role: 'viewer', merchantId: SHOP.id });
 });

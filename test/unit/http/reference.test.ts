@@ -1,22 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { HttpAppOptions } from '../../../src/http/app.ts';
-import { startTestServer, type TestServer } from '../../support/http-api.ts';
+import { ALL_PARTS, startTestServer, type TestServer } from '../../support/http-api.ts';
 
 /* The OpenAPI document of a server that has every part. */
-
-/** What is behind a route does not matter here: nothing is called. */
-const nothing: unknown = new Proxy(() => undefined, { get: () => () => undefined });
-const ALL_PARTS = {
-  settings: nothing,
-  timeline: nothing,
-  claims: nothing,
-  audit: nothing,
-  ledger: nothing,
-  webhooks: nothing,
-  endpoints: nothing,
-  requestLog: nothing,
-  sandbox: nothing,
-} as unknown as Partial<HttpAppOptions>;
 
 type Json = Record<string, unknown>;
 interface Schema extends Json {
