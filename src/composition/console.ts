@@ -1,6 +1,7 @@
 import { isLoopbackHost } from '../runtime/util/loopback-request.ts';
 import type { AdminCommands, AdminStreams } from '../operator/commands.ts';
 import { grantsOf, peopleCommands } from '../operator/people.ts';
+import { grantFault } from '../../state-machines/person/person.decider.ts';
 import { oidcSingleSignOn } from '../adapters/oidc/single-sign-on.ts';
 import { deepLinks } from '../checkout/deep-links.ts';
 import type { MerchantWebhooks } from '../features/webhooks/webhooks.ts';
@@ -171,8 +172,8 @@ function ssoFaults({
 
 function roleFault(text: string): string | false {
   try {
-    grantsOf(text, () => true);
-    return false;
+    const fault = grantsOf(text, () => true).flatMap((grant) => grantFault(grant) ?? [])[0];
+    return fault !== undefined && `CONSOLE_SSO_ROLES: ${fault}`;
   } catch (error) {
     return `CONSOLE_SSO_ROLES: ${messageOf(error)}`;
   }

@@ -269,14 +269,20 @@ function nameFault(name: string): Refusal | null {
     : null;
 }
 
+/** What is wrong with a grant at any time; null if nothing. */
+export function grantFault({ role, merchantId, untilSec }: Grant): string | null {
+  if (role === 'merchant_admin' && merchantId === null) return 'merchant_admin needs a merchant';
+  if (!OF_MERCHANTS.has(role) && merchantId !== null) return `${role} is for the whole service, not for one merchant`;
+  return role === 'auditor' && untilSec === null ? 'auditor needs an end date, such as auditor@2027-03-31' : null;
+}
+
 function grantsFault(grants: readonly Grant[], nowSec: number): Refusal | null {
   const fault = (message: string): Refusal => ({ code: 'invalid_request', message, param: 'roles' });
   if (grants.length === 0 || grants.length > MAX_GRANTS) return fault(`roles must be 1 to ${MAX_GRANTS}`);
-  for (const { role, merchantId, untilSec } of grants) {
-    if (role === 'merchant_admin' && merchantId === null) return fault('merchant_admin needs a merchant');
-    if (!OF_MERCHANTS.has(role) && merchantId !== null)
-      return fault(`${role} is for the whole service, not for one merchant`);
-    if (role === 'auditor' && untilSec === null) return fault('auditor needs an end date');
+  for (const grant of grants) {
+    const { role, untilSec } = grant;
+    const malformed = grantFault(grant);
+    if (malformed !== null) return fault(malformed);
     if (untilSec !== null && untilSec <= nowSec) return fault(`${role} would already have ended`);
     if (role === 'auditor' && must(untilSec) > nowSec + MAX_AUDIT_SEC) return fault('auditor must end within a year');
   }

@@ -38,6 +38,16 @@ describe('the settings of the console', () => {
       { ...SSO, CONSOLE_SSO_ROLES: '{"payments":"boss"}' },
       'CONSOLE_SSO_ROLES: roles: boss is not one of',
     ],
+    [
+      'an auditor for ever',
+      { ...SSO, CONSOLE_SSO_ROLES: '{"audit":"auditor"}' },
+      'CONSOLE_SSO_ROLES: auditor needs an end date',
+    ],
+    [
+      'an operator of one merchant',
+      { ...SSO, CONSOLE_SSO_ROLES: '{"ops":"operator:mer_1"}' },
+      'CONSOLE_SSO_ROLES: operator is for the whole service',
+    ],
   ])('name what is wrong: %s', (_, env, fault) => {
     expect(faultsOf(env)).toEqual([expect.stringContaining(fault)]);
   });
