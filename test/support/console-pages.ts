@@ -16,7 +16,8 @@ const MATCHES = ROUTES_OF_PAGES.map((route) => ({
   matches: new RegExp(`^${route.replaceAll(/:\w+/g, '[^/]+')}$`),
 })).toSorted((one, other) => one.parameters - other.parameters);
 
-const routeOf = (path: string): string | undefined => MATCHES.find(({ matches }) => matches.test(path))?.route;
+const routeOf = (path: string): string | undefined =>
+  NO_PAGES.test(path) ? undefined : MATCHES.find(({ matches }) => matches.test(path))?.route;
 
 /**
  * Follows links, as a person does, until each route was seen once; answers those that no link leads to. Links to what

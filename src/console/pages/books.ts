@@ -80,8 +80,8 @@ const CLOCK: Field = {
   name: 'clock',
   label: 'Days by',
   options: [
-    ['recorded', 'when it was recorded'],
-    ['chain', 'the time of the block'],
+    ['recorded', 'recording'],
+    ['chain', 'block time'],
   ],
 };
 

@@ -89,16 +89,6 @@ function mePage(
   address: ConsoleDeps['address'],
 ): Html {
   const passkeys = Object.values(me.passkeys);
-  const entries = passkeys.map(({ added: { credentialId, publicKey } }) => ({
-    ...{
-      name: visit.person.name,
-      kind: 'webauthn',
-      credentialId,
-      publicKey,
-      rpId: address.rpId,
-      origin: address.origin,
-    },
-  }));
   return html`${facts([
       ['Roles', me.grants.map(grantText).join(', ')],
       ...(me.identity ? ([['Single sign-on', `${me.identity.subject} at ${me.identity.issuer}`]] as const) : []),
@@ -111,18 +101,33 @@ function mePage(
     ${passkeys.length === 0 ? NO_PASSKEYS : passkeysPart(visit, passkeys)}
     <h2>Sign-ins</h2>
     ${signInsPart(visit, Object.values(me.signIns).filter(isOpen))}
-    <h2>As an approver</h2>
-    <p>
-      Your approvals count only if the signer's own settings list your passkey. Whoever runs the signer adds this entry
-      to
-      <code>PAYOUT_APPROVERS</code>; the console cannot.
-    </p>
-    <pre class="terms" tabindex="0">${JSON.stringify(entries, null, 2)}</pre>
+    ${visit.can('treasury.approve') && approverPart(visit, passkeys, address)}
     <h2>Time zone</h2>
     <form method="get" action="/me/zone" class="form">
       ${field({ name: 'zone', label: 'Time zone', value: visit.zone, hint: 'For example Europe/Lisbon. Times are shown in this zone beside UTC.' })}
       <p><button class="quiet">Use this time zone</button></p>
     </form>`;
+}
+
+function approverPart(
+  { person: { name } }: Visit,
+  passkeys: readonly PasskeyState[],
+  { rpId, origin }: ConsoleDeps['address'],
+): Html {
+  const entries = passkeys.map(({ added: { credentialId, publicKey } }) => ({
+    ...{ name, kind: 'webauthn', credentialId, publicKey },
+    ...{ rpId, origin },
+  }));
+  return html`<h2>As an approver</h2>
+    <p>
+      Your approvals count only if the signer's own settings list your passkey. Whoever runs the signer adds
+      ${entries.length === 0 ? 'it' : 'this entry'} to <code>PAYOUT_APPROVERS</code>; the console cannot.
+    </p>
+    ${
+      entries.length === 0
+        ? html`<p class="empty">The entry appears here once you have a passkey.</p>`
+        : html`<pre class="terms" tabindex="0">${JSON.stringify(entries, null, 2)}</pre>`
+    }`;
 }
 
 const NO_PASSKEYS = html`<p>

@@ -61,7 +61,13 @@ function listPage(log: ConsoleDeps['requestLog'], visit: Visit): Html {
         value: query.get('status') ?? '',
         hint: 'Such as 400, or 4 for all from 400 to 499.',
       },
-      { name: 'find', label: 'Request, path or operation', type: 'search', value: query.get('find') ?? '' },
+      {
+        name: 'find',
+        label: 'Find',
+        type: 'search',
+        value: query.get('find') ?? '',
+        hint: 'Part of a request ID, path or operation.',
+      },
     ])}
     ${table('Requests', columnsOf(visit), rows, 'No requests match the filters.')} ${more(visit, next)}`;
 }

@@ -33,7 +33,7 @@ export const currencyField = (currency: string, currencies: readonly string[]): 
   value: currency,
   options: [
     ...[...new Set([...currencies, ...(currency === '' ? [] : [currency])])].map((one) => [one, one] as const),
-    ['', currencies.length === 0 ? 'no rates are recorded' : 'not shown'],
+    ['', currencies.length === 0 ? 'no rates' : 'not shown'],
   ],
 });
 
