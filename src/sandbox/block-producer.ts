@@ -45,8 +45,8 @@ export interface ExclusiveChain {
 
 /** The longest replay after a kill. */
 const SNAPSHOT_EVERY_BLOCKS = 200;
-/** Block 0 is at a random time in the past, so that a new chain never equals the previous one. */
-const GENESIS_SPREAD_SEC = 1_000_000;
+/** Block 0 is at a random time in the last hour, so that a new chain never equals the previous one. */
+const GENESIS_SPREAD_SEC = 3_600;
 const RESTART_ATTEMPTS = 20;
 const RESTART_PAUSE_MS = 100;
 
