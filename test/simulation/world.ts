@@ -1,6 +1,7 @@
-import { mkdtempSync, rmSync, existsSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { MANIFEST } from '../../src/composition/backup/manifest.ts';
 import { readConfig } from '../../src/config.ts';
 import type { MerchantId, Mode } from '../../src/domain/ids.ts';
 import { amountOf } from '../../src/domain/money.ts';
@@ -72,6 +73,10 @@ export class World {
   readonly skewsMs: number[];
   readonly #nodes: (ServiceNode | null)[];
   readonly #journals: string;
+  /** Holds nothing but the mark of a restored log. */
+  readonly #dataDir: string;
+  /** From when a copy of the event log has all merchants. */
+  #registeredMs = START_MS;
   readonly #requests: Prng;
 
   constructor(plan: Plan) {
@@ -83,6 +88,7 @@ export class World {
     takeOver(scheduler, prng.fork('runtime'));
     this.timeline = new Timeline(() => scheduler.nowMs - START_MS);
     this.#journals = mkdtempSync(join(existsSync(RAM_DISK) ? RAM_DISK : tmpdir(), 'quittance-simulation-'));
+    this.#dataDir = join(this.#journals, 'data');
     this.#requests = prng.fork('requests');
     this.log = new EventLog(scheduler, prng.fork('log'));
     this.disk = new Disk(this.log, prng.fork('disk'));
@@ -112,7 +118,7 @@ export class World {
       {
         config: readConfig({
           ...{
-            DATA_DIR: '/dev/null/data',
+            DATA_DIR: this.#dataDir,
             SIGNER_JOURNAL_DIR: '/dev/null/journal',
             LOG_LEVEL: 'silent',
             RATE_PROVIDERS: 'static',
@@ -143,6 +149,18 @@ export class World {
     this.#nodes[number]?.kill();
     this.#nodes[number] = null;
     this.timeline.add('process', `killed: node ${number}`);
+  }
+
+  /** Every process ends, and the installation has nothing but an old copy of its event log, put in place by the tool. */
+  restore(oldSec: number): void {
+    for (const number of this.#nodes.keys()) {
+      this.killNode(number);
+      this.disk.forgetRows(number);
+    }
+    this.disk.leaseServer.forget();
+    mkdirSync(this.#dataDir, { recursive: true });
+    writeFileSync(join(this.#dataDir, MANIFEST), '{}');
+    this.log.restoreTo(Math.max(this.#registeredMs, this.scheduler.nowMs - oldSec * 1000));
   }
 
   setClock(number: number, skewMs: number): void {
@@ -206,6 +224,7 @@ export class World {
       if (!done.ok) throw new Error(done.refusal.message);
       merchant.account = { id: done.value.id, webhookSecret: done.value.webhook_secret };
     }
+    this.#registeredMs = this.scheduler.nowMs;
   }
 
   close(): void {

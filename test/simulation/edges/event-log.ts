@@ -19,6 +19,8 @@ export interface LogFaults {
   isAway: boolean;
   /** Of the appends, how many are told to have an unknown outcome; half of those were done. */
   unknownOutcomes: number;
+  /** How long each call takes. */
+  slowMs: number;
 }
 
 const LATENCY: Latency = { leastMs: 0.5, mostMs: 4 };
@@ -36,12 +38,18 @@ const placeOf = (position: Position | null): number =>
 /** The event log as its disk has it: what was committed stays, whatever ends. */
 export class EventLog {
   readonly events: RecordedEvent[] = [];
-  readonly faults: LogFaults = { isAway: false, unknownOutcomes: 0 };
+  readonly faults: LogFaults = { isAway: false, unknownOutcomes: 0, slowMs: 0 };
   /** Told of each event when it is durable. */
   readonly onCommitted: ((event: RecordedEvent) => void)[] = [];
+  /** Told of the events that a restored copy lacks. */
+  readonly onLost: ((events: readonly RecordedEvent[]) => void)[] = [];
   readonly scheduler: Scheduler;
   readonly prng: Prng;
+  /** Copies that were put in its place. */
+  restored = 0;
   readonly #streams = new Map<string, RecordedEvent[]>();
+  /** When each event became durable. */
+  readonly #committedMs: number[] = [];
   readonly #connections = new Set<Connection>();
 
   constructor(scheduler: Scheduler, prng: Prng) {
@@ -73,20 +81,33 @@ export class EventLog {
       const entry = { ...event, stream, revision: recorded.length, position: positionOf(this.events.length + 1) };
       recorded.push(entry);
       this.events.push(entry);
+      this.#committedMs.push(this.scheduler.nowMs);
       for (const listener of this.onCommitted) listener(entry);
     }
     for (const connection of this.#connections) connection.notify();
     return { ok: true, revision: recorded.length - 1, position: positionOf(this.events.length) };
   }
+
+  /** A copy made at that time takes its place. */
+  restoreTo(copiedMs: number): void {
+    const kept = this.#committedMs.filter((atMs) => atMs <= copiedMs).length;
+    const lost = this.events.splice(kept);
+    this.restored += 1;
+    this.#committedMs.splice(kept);
+    for (const { stream, revision } of lost) this.#streams.get(stream)!.splice(revision);
+    for (const listener of this.onLost) listener(lost);
+  }
 }
 
 class Connection implements EventStore {
   readonly #log: EventLog;
+  readonly #restored: number;
   readonly #onClosed: () => void;
   readonly #subscriptions = new Set<FollowedLog>();
 
   constructor(log: EventLog, onClosed: () => void) {
     this.#log = log;
+    this.#restored = log.restored;
     this.#onClosed = onClosed;
   }
 
@@ -140,8 +161,9 @@ class Connection implements EventStore {
 
   #call<Value>(work: () => Value): Promise<Value> {
     const { scheduler, prng, faults } = this.#log;
-    return callOut({ scheduler, prng, loses: () => prng.chance(0.5) }, LATENCY, () => {
-      if (faults.isAway) throw new StoreUnavailable('the store is away');
+    const latency = { leastMs: LATENCY.leastMs + faults.slowMs, mostMs: LATENCY.mostMs + faults.slowMs };
+    return callOut({ scheduler, prng, loses: () => prng.chance(0.5) }, latency, () => {
+      if (faults.isAway || this.#restored < this.#log.restored) throw new StoreUnavailable('the store is away');
       return work();
     });
   }

@@ -12,7 +12,7 @@ import type { EventStore } from '../../../src/ports/event-store.ts';
 import type { PersonalKeys } from '../../../src/ports/personal-keys.ts';
 import type { Projection } from '../../../src/ports/projection.ts';
 import type { ReadModel } from '../../../src/ports/read-model.ts';
-import { projectionId } from '../../../src/runtime/projections/batch.ts';
+import { ownedRows, projectionId } from '../../../src/runtime/projections/batch.ts';
 import { caughtUpWithLedger } from '../../../src/runtime/projections/caught-up.ts';
 import { ProjectionRunner } from '../../../src/runtime/projections/runner.ts';
 import { MemoryReadModel } from '../../support/memory-read-model.ts';
@@ -55,9 +55,11 @@ export class Disk {
     return known;
   }
 
-  /** A release with other look-ups builds its own out of the log. */
-  forgetRows(node: number): void {
-    this.#rows.delete(node);
+  /** A release with other versions of this share of the projections builds those out of the log. */
+  forgetRows(node: number, share = 1): void {
+    if (share === 1) return void this.#rows.delete(node);
+    for (const projection of PROJECTIONS)
+      if (this.#prng.chance(share)) void this.rowsOf(node).clear(ownedRows(projection));
   }
 
   /** As the current process has it open. */

@@ -14,6 +14,8 @@ const TOLD: Readonly<Record<string, string>> = {
   RefundFailed: 'refund.failed',
 };
 
+const isTold = ({ type, stream }: Fact): boolean => stream.startsWith('session-') && TOLD[type] !== undefined;
+
 /**
  * Each event is told under one id, with the same words each time, signed, in the order of its session, until it is
  * taken or given up visibly.
@@ -22,11 +24,12 @@ export function judgeNotifications(
   world: World,
   facts: readonly Fact[],
   sessions: ReadonlyMap<string, SeenSession>,
+  lost: readonly Fact[],
 ): string[] {
   const faults: string[] = [];
-  const told = facts.filter(({ type, stream }) => stream.startsWith('session-') && TOLD[type] !== undefined);
+  const told = facts.filter(isTold);
   const idOf = (fact: Fact): string => String(fact.metadata['notificationId']);
-  const ids = told.map(idOf);
+  const ids = [...lost.filter(isTold), ...told].map(idOf);
   for (const id of new Set(ids.filter((one, at) => ids.indexOf(one) !== at)))
     faults.push(`two events have the id ${id}`);
   const sent = Map.groupBy(world.receivers.received, (one) => one.headers.get('x-service-event-id') ?? '');

@@ -3,6 +3,7 @@ import { TROUBLES, type Facts } from '../plan/carry-out.ts';
 import type { ModelledNetwork } from '../plan/plan.ts';
 import { START_MS, type World } from '../world.ts';
 import { judgeBooks } from './books.ts';
+import { LostHistory } from './lost.ts';
 import { judgeNotifications } from './notifications.ts';
 import { judgeOutgoing, namedNonce, unfinishedMoves, whyUnreasonable } from './outgoing.ts';
 import { arrivedIn, heldOf, lostOf, sessionOf, take, type SeenDeposit, type SeenSession } from './sessions.ts';
@@ -21,9 +22,9 @@ const FORBIDDEN_LINES = [
   'a projection parked an event',
   'a projection failed',
   'a stored secret cannot be decrypted',
-  'money left one of our addresses without an order',
   'look-ups differ from the event log',
 ];
+const OUTFLOW = 'money left one of our addresses without an order';
 
 /**
  * Judges the installation by what is outside of it: each event when it is written, and everything once all is quiet.
@@ -36,10 +37,14 @@ export class Oracle {
   readonly #lengths = new Map<string, number>();
   /** By value of a nonce account: whose payment names it. */
   readonly #nonces = new Map<string, string>();
+  /** By address: the session whose payers were shown it. */
+  readonly #shownFor = new Map<string, string>();
+  readonly #lost = new LostHistory();
 
   constructor(world: World) {
     this.#world = world;
     world.log.onCommitted.push((event) => this.#judge(event));
+    world.log.onLost.push(({ length }) => this.#forget(length));
     world.onStolen.push((what) => this.found(what));
     for (const { chain } of world.chains.values())
       chain.onSubmitted.push(
@@ -50,13 +55,11 @@ export class Oracle {
   /** Whether nothing is left to do but to wait for people. */
   isSettled(): boolean {
     const sessions = [...this.sessions.values()];
-    if (
-      sessions.some((session) => mustEnd(session) || [...session.refunds.values()].some(({ ended }) => ended === null))
-    )
-      return false;
+    const isPaying = !this.#lacksPayments && sessions.some(isGivingBack);
+    if (isPaying || sessions.some(mustEnd)) return false;
     if ([...this.#world.chains.values()].some(({ chain }) => chain.pool.size > 0)) return false;
     if (allMovements(this.#world).some(({ isFinal }) => !isFinal)) return false;
-    if (unfinishedMoves(this.facts).length > 0) return false;
+    if (!this.#lacksPayments && unfinishedMoves(this.facts).length > 0) return false;
     return sessions.every(({ deposits }) => [...deposits.values()].every(({ status }) => status !== 'detected'));
   }
 
@@ -67,13 +70,16 @@ export class Oracle {
       this.#judgeDeposits(session, movements);
       this.#judgeStatus(session, movements);
     }
-    for (const fault of judgeOutgoing(this.#world, [...this.sessions.values()], this.facts, movements))
-      this.found(fault);
-    for (const fault of judgeNotifications(this.#world, this.facts, this.sessions)) this.found(fault);
+    const sessions = [...this.sessions.values()];
+    for (const fault of judgeOutgoing(this.#world, sessions, this.facts, movements, this.#lost)) this.found(fault);
+    for (const fault of judgeNotifications(this.#world, this.facts, this.sessions, this.#lost.facts)) this.found(fault);
     this.#judgePromises(told);
-    for (const fault of judgeBooks(this.#world, [...this.sessions.values()], this.facts)) this.found(fault);
+    if (!this.#lacksPayments)
+      for (const fault of [...unfinishedMoves(this.facts), ...judgeBooks(this.#world, sessions, this.facts)])
+        this.found(fault);
+    const forbidden = this.#lacksPayments ? FORBIDDEN_LINES : [...FORBIDDEN_LINES, OUTFLOW];
     for (const { what, text } of [...this.#world.timeline.lines]) {
-      if (what === 'log error' && FORBIDDEN_LINES.some((line) => text.startsWith(line)))
+      if (what === 'log error' && forbidden.some((line) => text.startsWith(line)))
         this.found(`the service says: ${text}`);
       // Whatever the surroundings do, code that takes them for something else is at fault.
       if (/^log /.test(what) && /\b(TypeError|ReferenceError): /.test(text))
@@ -86,6 +92,19 @@ export class Oracle {
   found(fault: string): void {
     this.violations.push(fault);
     this.#world.timeline.add('violation', fault);
+  }
+
+  get #lacksPayments(): boolean {
+    return this.#lost.hasPayments(this.facts);
+  }
+
+  /** A copy takes the place of the log, without so many of the newest events. */
+  #forget(count: number): void {
+    const sessions = this.#lost.lose(count, this.facts, this.sessions);
+    this.sessions.clear();
+    for (const [stream, session] of sessions) this.sessions.set(stream, session);
+    this.#lengths.clear();
+    for (const { stream, revision } of this.facts) this.#lengths.set(stream, revision + 1);
   }
 
   #judge(event: RecordedEvent): void {
@@ -112,11 +131,21 @@ export class Oracle {
       if (type !== 'SessionCreated') return this.found(`${stream} begins with ${type}`);
       if (Number(fact.data['expiresAtSec']) <= Number(fact.data['createdAtSec']))
         this.found(`${stream} ends before it begins`);
-      return void this.sessions.set(stream, sessionOf(fact));
+      return this.#begin(fact);
     }
     this.#judgeMoment(before, fact);
     const fault = take(before, fact);
     if (fault !== null) this.found(`${stream}/${revision} ${type}: ${fault}`);
+  }
+
+  #begin(fact: Fact): void {
+    const session = sessionOf(fact);
+    this.sessions.set(fact.stream, session);
+    for (const address of session.addresses) {
+      const first = this.#shownFor.get(address) ?? session.sessionId;
+      this.#shownFor.set(address, first);
+      if (first !== session.sessionId) this.found(`${session.sessionId} shows ${address}, which ${first} had shown`);
+    }
   }
 
   /** Before the event is taken in. */
@@ -245,7 +274,7 @@ export class Oracle {
     if (mustEnd(session)) return this.found(`${sessionId} is still open`);
     if (status === 'open') return;
     for (const { refundId, ended } of refunds.values())
-      if (ended === null) this.found(`${sessionId}: refund ${refundId} never ended`);
+      if (ended === null && !this.#lacksPayments) this.found(`${sessionId}: refund ${refundId} never ended`);
     // Money that a merchant gave back before does not pay.
     const gaveBackFirst =
       refunds.size > 0 && (status !== 'paid' || history.indexOf('RefundRequested') < history.indexOf('SessionPaid'));
@@ -263,6 +292,7 @@ export class Oracle {
   #judgePromises({ sessions, refunds }: Facts): void {
     for (const [order, { view }] of sessions) {
       const session = this.sessions.get(`session-${view.sessionId}`);
+      if (!session && this.#lost.has(view.sessionId)) continue;
       if (!session) this.found(`order ${order} was answered with ${view.sessionId}, which does not exist`);
       else if (unitsOf(view.dueAmount) !== session.due) this.found(`order ${order} was told another amount`);
     }
@@ -276,7 +306,8 @@ export class Oracle {
         this.found(`one request (${key}) made several refunds`);
     for (const { order, view } of refunds) {
       const known = [...this.sessions.values()].some((session) => session.refunds.has(view.refundId));
-      if (!known) this.found(`the refund of ${order} was answered with ${view.refundId}, which does not exist`);
+      if (!known && !this.#lost.has(view.refundId))
+        this.found(`the refund of ${order} was answered with ${view.refundId}, which does not exist`);
     }
   }
 
@@ -285,6 +316,8 @@ export class Oracle {
     return (this.#world.scheduler.nowMs - START_MS) / 1000;
   }
 }
+
+const isGivingBack = ({ refunds }: SeenSession): boolean => [...refunds.values()].some(({ ended }) => ended === null);
 
 /** It must get an end within the run: it was not made by a process whose clock was a day ahead. */
 const mustEnd = ({ status, expiresAtSec }: SeenSession): boolean =>

@@ -1,7 +1,8 @@
 import { accountOf, TOKENS } from '../networks.ts';
 import type { ModelledNetwork } from '../plan/plan.ts';
 import type { World } from '../world.ts';
-import type { SeenLeg, SeenSession } from './sessions.ts';
+import type { LostHistory } from './lost.ts';
+import { legsOf, type SeenLeg, type SeenSession } from './sessions.ts';
 import { unitsOf, type Data, type Fact, type Landed } from './truth.ts';
 
 /** Every transfer out of an address of ours is one that was ordered, goes where the money came from, and goes once. */
@@ -10,17 +11,25 @@ export function judgeOutgoing(
   sessions: readonly SeenSession[],
   facts: readonly Fact[],
   movements: readonly Landed[],
+  lost: LostHistory,
 ): string[] {
   const treasuries = [...world.chains.values()].map(({ treasury }) => treasury);
-  const ours = new Set([...treasuries, ...sessions.flatMap(({ addresses }) => [...addresses])]);
+  const addresses = [...lost.sessions, ...sessions].flatMap((session) => [...session.addresses]);
+  const ours = new Set([...treasuries, ...addresses]);
   const outgoing = movements.filter(({ from }) => ours.has(from));
-  const legs = sessions.flatMap((session) =>
-    [...session.refunds.values()].flatMap((refund) => [...refund.legs.values()].map((leg) => ({ session, leg }))),
-  );
+  const known = legsOf(sessions);
+  const legIds = new Set(known.map(({ leg }) => leg.legId));
+  const unknown = legsOf(lost.sessions).filter(({ leg }) => !legIds.has(leg.legId));
+  const legs = [
+    ...known,
+    ...unknown.map(({ session, leg }) => ({ session, leg: { ...leg, status: 'open' as const } })),
+  ];
   const legOfTransaction = new Map(
     legs.flatMap(({ leg }) => [...leg.txHashes].map((txHash) => [txHash, leg] as const)),
   );
-  const ofTreasury = facts.filter(({ stream, data }) => stream.startsWith('treasury-') && data['moveId'] !== undefined);
+  const ofTreasury = [...lost.facts, ...facts].filter(
+    ({ stream, data }) => stream.startsWith('treasury-') && data['moveId'] !== undefined,
+  );
   const terms = new Map(
     ofTreasury.flatMap(({ type, data }) =>
       type.endsWith('Requested') ? [[String(data['moveId']), data] as const] : [],
@@ -40,8 +49,8 @@ export function judgeOutgoing(
     else faults.push(...judgeMove(movement, moveOfTransaction.get(movement.txHash) ?? null, terms, moved));
   }
   for (const { session, leg } of legs) faults.push(...judgeLeg(session, leg, landedOf.get(leg.legId) ?? []));
-  for (const session of sessions) faults.push(...judgeSums(session));
-  faults.push(...unfinishedMoves(facts));
+  faults.push(...judgePaidBack(known.filter(({ leg }) => leg.status !== 'failed')));
+  faults.push(...judgePaidBack(legs.filter(({ leg }) => landedOf.has(leg.legId))));
   return faults;
 }
 
@@ -83,17 +92,17 @@ function judgeLeg(session: SeenSession, leg: SeenLeg, landed: readonly Landed[])
   return faults;
 }
 
-/** No more of a deposit goes back than had come. */
-function judgeSums({ sessionId, deposits, refunds }: SeenSession): string[] {
+/** No more of a deposit goes back than had come, by promise or, whatever log promised it, by payment. */
+function judgePaidBack(legs: ReturnType<typeof legsOf>): string[] {
   const back = new Map<string, bigint>();
-  for (const { legs } of refunds.values())
-    for (const { status, takenFrom } of legs.values())
-      for (const { depositKey, amount } of status === 'failed' ? [] : takenFrom)
-        back.set(depositKey, (back.get(depositKey) ?? 0n) + unitsOf(amount));
+  const came = new Map<string, bigint>();
+  for (const { session, leg } of legs)
+    for (const { depositKey, amount } of leg.takenFrom) {
+      back.set(depositKey, (back.get(depositKey) ?? 0n) + unitsOf(amount));
+      came.set(depositKey, session.deposits.get(depositKey)?.units ?? 0n);
+    }
   return [...back].flatMap(([key, units]) =>
-    units > (deposits.get(key)?.units ?? 0n)
-      ? [`${sessionId}: ${units} units of ${key} go back, more than had come`]
-      : [],
+    units > came.get(key)! ? [`${units} units of ${key} go back, more than had come`] : [],
   );
 }
 
@@ -150,7 +159,7 @@ export function whyUnreasonable(world: World, fact: Fact, facts: readonly Fact[]
   if (type === 'GasTopUpFailed' && hasEnded(facts, data['forMoveId'])) return null;
   if (DONE.test(type)) return whyNotDone(world, fact);
   const meets = (...kinds: readonly string[]): boolean => world.plan.steps.some(({ kind }) => kinds.includes(kind));
-  if (/^(RefundPayout|Sweep|GasTopUp)Failed$/.test(type) && !meets('frozen', 'paused', 'reorg'))
+  if (/^(RefundPayout|Sweep|GasTopUp)Failed$/.test(type) && !meets('frozen', 'paused', 'reorg', 'restore'))
     return `it fails (${String(data['reason'])}), and nothing stands against it`;
   if (type !== 'SweepRequested' || meets('reorg')) return null;
   const [network, coin] = [data['network'] as ModelledNetwork, data['coin'] as 'USDT' | 'USDC'];

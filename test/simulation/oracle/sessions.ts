@@ -199,6 +199,11 @@ const legOf = (data: Data): SeenLeg => ({
   },
 });
 
+export const legsOf = (sessions: Iterable<SeenSession>): { readonly session: SeenSession; readonly leg: SeenLeg }[] =>
+  [...sessions].flatMap((session) =>
+    [...session.refunds.values()].flatMap((refund) => [...refund.legs.values()].map((leg) => ({ session, leg }))),
+  );
+
 /** Whether on-time money of it left the chain. */
 export const lostOf = ({ deposits }: SeenSession): boolean =>
   [...deposits.values()].some(({ status, kind }) => status === 'reverted' && kind === 'on_time');

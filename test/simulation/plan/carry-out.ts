@@ -41,6 +41,7 @@ export const TROUBLES: ReadonlySet<string> = new Set([
   'halt',
   'kill',
   'upgrade',
+  'restore',
   'pause',
   'store',
   'leases',
@@ -128,9 +129,12 @@ export class CarriedOut {
       case 'paused':
         return void (world.chainOf(step.network).chain.isPaused = true);
       case 'kill':
-      case 'upgrade':
-        if (step.kind === 'upgrade') world.disk.forgetRows(step.node);
         return world.killNode(step.node);
+      case 'upgrade':
+        world.disk.forgetRows(step.node, step.newShare);
+        return world.killNode(step.node);
+      case 'restore':
+        return world.restore(step.oldSec);
       case 'pause':
         return world.nodes[step.node]?.pause(world.scheduler.nowMs, step.forSec * 1000);
       case 'attack':
@@ -144,7 +148,9 @@ export class CarriedOut {
       case 'clock':
         return world.setClock(step.node, step.skewSec * 1000);
       case 'store':
-        return void Object.assign(world.log.faults, { unknownOutcomes: step.unknownOutcomes, isAway: step.isAway });
+        return void Object.assign(world.log.faults, {
+          ...{ unknownOutcomes: step.unknownOutcomes, isAway: step.isAway, slowMs: step.slowMs ?? 0 },
+        });
       case 'leases':
         if (step.forgets) world.disk.leaseServer.forget();
         return void (world.disk.leaseServer.isAway = !step.forgets);
@@ -188,6 +194,12 @@ export class CarriedOut {
       case 'kill':
       case 'upgrade':
         return world.nodes[step.node] === null ? world.startNode(step.node) : undefined;
+      case 'restore':
+        for (const [number, node] of world.nodes.entries()) if (node === null) world.startNode(number);
+        void this.#operators.takeOver(
+          (refundId) => this.facts.refunds.find(({ view }) => view.refundId === refundId)?.view.sessionId,
+        );
+        return this.#orderAgain();
       case 'stopped':
         return void this.#operators.resume();
       case 'behind':
@@ -195,7 +207,7 @@ export class CarriedOut {
       case 'clock':
         return world.setClock(step.node, 0);
       case 'store':
-        return void Object.assign(world.log.faults, { unknownOutcomes: 0, isAway: false });
+        return void Object.assign(world.log.faults, { unknownOutcomes: 0, isAway: false, slowMs: 0 });
       case 'leases':
         return void (world.disk.leaseServer.isAway = false);
     }
@@ -217,6 +229,16 @@ export class CarriedOut {
     );
     if (answer?.ok) this.facts.sessions.set(order, { merchant: step.merchant, view: answer.value });
     else if (answer) this.#refused('order', answer.refusal.code);
+  }
+
+  /** Merchants send the orders again that a restored log lacks. */
+  #orderAgain(): void {
+    for (const step of this.#plan.steps) {
+      const view = step.kind === 'order' && this.facts.sessions.get(step.order)?.view;
+      if (!view || this.#world.log.streamOf(`session-${view.sessionId}`).length > 0) continue;
+      this.facts.sessions.delete(step.order);
+      void this.#order(step);
+    }
   }
 
   #pay(step: Pay): void {

@@ -1,7 +1,7 @@
 import { SOUND, type ProviderFaults } from '../chain/simulated-provider.ts';
 import { RECEIVER_BEHAVIOURS } from '../edges/receiver.ts';
 import type { Prng } from '../time/prng.ts';
-import type { Amid, ModelledNetwork, Step } from './plan.ts';
+import type { Amid, ModelledNetwork, ProviderFault, Step } from './plan.ts';
 
 export const PAYERS = ['alice', 'bob', 'carol', 'dave'] as const;
 /** Ethereum's everyday rule wants twelve blocks: what is deeper than that is another kind of world. */
@@ -113,9 +113,13 @@ export function faultOf(prng: Prng, kind: Kind, atSec: number, place: Place): St
         forSec: prng.pick([1, 20, 120]),
         unknownOutcomes: prng.pick([0.05, 0.3]),
         isAway: prng.chance(0.4),
+        slowMs: prng.pick([0, 0, 3_000]),
       };
     case 'upgrade':
-      return { kind, atSec, forSec: prng.pick([1, 5, 60]), node: prng.between(0, nodes - 1) };
+      return {
+        ...{ kind, atSec, forSec: prng.pick([1, 5, 60]) },
+        ...{ node: prng.between(0, nodes - 1), newShare: prng.pick([0.2, 1]) },
+      };
     case 'pause':
       return { kind, atSec, forSec: prng.pick([1, 10, 30, 120]), node: prng.between(0, nodes - 1) };
     case 'attack':
@@ -134,6 +138,8 @@ const HALF_DONE = [
   'RefundCompleted',
   'SweepSigned',
 ] as const;
+/** Ways to fail that leave everything else readable. */
+const ENTIRE: readonly ProviderFaultName[] = ['nulls', 'omits', 'broadcastLies'];
 /** Above the usual price, and below what the service may pay. */
 const LASTING_PRICES = [60, 120];
 
@@ -153,6 +159,10 @@ export function aimed(fault: Step, prng: Prng): Step {
         ...(prng.chance(0.2) && { stays: true, price: prng.pick(LASTING_PRICES) }),
       };
     case 'kill':
+      // Some processes are away until nothing that they signed can land.
+      return { ...fault, ...amid(prng, 'event'), ...(prng.chance(0.3) && { forSec: 900 }) };
+    case 'store':
+    case 'restore':
     case 'upgrade':
     case 'pause':
     case 'frozen':
@@ -161,17 +171,27 @@ export function aimed(fault: Step, prng: Prng): Step {
     case 'pool':
       return { ...fault, ...amid(prng, 'event') };
     case 'provider':
-      return { ...fault, ...amid(prng, 'event'), ...(prng.chance(0.3) && { provider: 'all' }) };
+      return { ...fault, ...amid(prng, 'event'), ...(prng.chance(0.4) && atAll(fault, prng)) };
     default:
       return fault;
   }
 }
 
+/** Every provider fails so; some of them in each answer, until nothing that was signed before can land. */
+function atAll({ faults }: ProviderFault, prng: Prng): Partial<ProviderFault> {
+  const [[name]] = Object.entries(faults) as [[ProviderFaultName, unknown]];
+  const isEntire = prng.chance(0.5) && ENTIRE.includes(name);
+  return { provider: 'all', ...(isEntire && { forSec: 1_800, faults: { [name]: 1 } }) };
+}
+
 function amid(prng: Prng, what: Amid['what']): { amid?: Amid } {
   if (prng.chance(0.3)) return {};
   if (what !== 'event' || prng.chance(0.3)) return { amid: { what, count: prng.between(1, 6) } };
-  const withinMs = prng.pick([20, 20, 400]);
-  return { amid: { what, type: prng.pick(HALF_DONE), count: prng.between(1, 2), withinMs } };
+  const [type, count] = [prng.pick(HALF_DONE), prng.between(1, 2)];
+  const inOneStream = type === 'RefundCompleted' && count > 1;
+  return {
+    amid: { what, type, count, withinMs: prng.pick([20, 20, 400, 2_000]), ...(inOneStream && { inOneStream }) },
+  };
 }
 
 function providerFault(prng: Prng, names: readonly ProviderFaultName[]): Partial<ProviderFaults> {

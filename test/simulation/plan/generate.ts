@@ -34,7 +34,7 @@ const WORLDS: readonly (readonly ModelledNetwork[])[] = [
   ['tron', 'solana'],
 ];
 /** What a focus may ask for beside kinds of fault. */
-const MANNERS = ['sweep', 'operator', 'aimed', 'deadline'] as const;
+const MANNERS = ['sweep', 'operator', 'aimed', 'deadline', 'refund', 'restore'] as const;
 
 export interface GenerateOptions {
   readonly steps?: number;
@@ -42,7 +42,8 @@ export interface GenerateOptions {
   readonly profile?: Profile;
   /**
    * These kinds of faults and no others, all the time. `sweep` makes every address be swept, `aimed` makes faults
-   * strike in the middle of work, `deadline` makes people pay about the deadline.
+   * strike in the middle of work, `deadline` makes people pay about the deadline, `refund` makes all ask for several
+   * refunds at once.
    */
   readonly focus?: readonly Focus[];
 }
@@ -67,8 +68,12 @@ export function generate(seed: string, options: GenerateOptions = {}): Plan {
   const faultShare = kinds.length === 0 ? 0 : prng.pick(focus ? [0.5] : [0, 0.2, 0.4, 0.6]);
   const ttlSec = prng.pick([300, 600, 1_800]);
   const steps: Step[] = [];
+  const mayAim = (fault: Step, own: Prng): Step => (!focus || focus.includes('aimed') ? aimed(fault, own) : fault);
   for (let order = 1; steps.length < wanted; order += 1) {
-    const people = { networks, merchants, ttlSec, isLate: focus?.includes('deadline') ?? false };
+    const people = {
+      ...{ networks, merchants, ttlSec },
+      ...{ isLate: focus?.includes('deadline') ?? false, isGivingBack: focus?.includes('refund') ?? false },
+    };
     steps.push(...orderOf(prng.fork(`order ${order}`), `o${order}`, people));
     const faults = prng.fork(`faults ${order}`);
     while (faults.chance(faultShare)) {
@@ -78,9 +83,12 @@ export function generate(seed: string, options: GenerateOptions = {}): Plan {
       const fault = faultOf(faults, faults.pick(kinds), atSec + faults.fraction(), {
         ...{ nodes, networks, providers, merchants, providerFaults },
       });
-      steps.push(!focus || focus.includes('aimed') ? aimed(fault, faults.fork(`aim ${steps.length}`)) : fault);
+      steps.push(mayAim(fault, faults.fork(`aim ${steps.length}`)));
     }
   }
+  const restores = prng.fork('restores');
+  if (focus ? focus.includes('restore') : restores.chance(0.1))
+    steps.push(mayAim(restoreOf(restores), restores.fork('aim')));
   const operators = prng.fork('operators');
   if (focus ? focus.includes('operator') : operators.chance(0.4)) steps.push(...operatorSteps(operators, networks));
   return {
@@ -96,10 +104,12 @@ interface People extends Pick<Place, 'networks' | 'merchants'> {
   readonly ttlSec: number;
   /** Everybody pays about the deadline. */
   readonly isLate: boolean;
+  /** Everybody is given something back, in several parts at once. */
+  readonly isGivingBack: boolean;
 }
 const ABOUT_THE_DEADLINE = 4;
 
-function orderOf(prng: Prng, order: string, { networks, merchants, ttlSec, isLate }: People): Step[] {
+function orderOf(prng: Prng, order: string, { networks, merchants, ttlSec, isLate, isGivingBack }: People): Step[] {
   const atSec = prng.between(1, ORDERS_SEC) + prng.fraction();
   const created: Order = {
     ...{
@@ -146,9 +156,9 @@ function orderOf(prng: Prng, order: string, { networks, merchants, ttlSec, isLat
   const cancel: Cancel[] = prng.chance(0.15) ? [{ kind: 'cancel', atSec: later(5, ttlSec + 100), order }] : [];
   // Some merchants give several things back at once.
   const firstRefundSec = later(100, 2_400);
-  const isAtOnce = prng.chance(0.4);
-  const refunds: Refund[] = prng.chance(0.45)
-    ? Array.from({ length: prng.between(1, 3) }, () => ({
+  const isAtOnce = prng.chance(isGivingBack ? 1 : 0.4);
+  const refunds: Refund[] = prng.chance(isGivingBack ? 1 : 0.45)
+    ? Array.from({ length: prng.between(isGivingBack ? 2 : 1, 3) }, () => ({
         kind: 'refund',
         atSec: isAtOnce ? firstRefundSec + prng.fraction() * 10 : later(100, 2_400),
         order,
@@ -159,6 +169,12 @@ function orderOf(prng: Prng, order: string, { networks, merchants, ttlSec, isLat
   if (prng.chance(0.1)) return [created, ...partGivenBack(prng, pay, soon, order)];
   return [created, ...payments(), ...cancel, ...refunds];
 }
+
+/** The log is lost, and a copy is put in its place. */
+const restoreOf = (prng: Prng): Step => ({
+  ...{ kind: 'restore', atSec: prng.between(300, ORDERS_SEC + 600) + prng.fraction() },
+  ...{ forSec: prng.pick([60, 900]), oldSec: prng.pick([5, 60, 600]) },
+});
 
 /** What the people do who run the installation. */
 function operatorSteps(prng: Prng, networks: readonly ModelledNetwork[]): Step[] {

@@ -15,11 +15,17 @@ interface Moves {
 interface Status {
   readonly signers: readonly { readonly stopped: boolean }[];
 }
+interface LostPayments {
+  readonly lost: readonly { readonly id: string; readonly tx: string }[];
+}
 interface Listed {
   readonly transfers: readonly { readonly id: string }[];
 }
 
 const RETRY_MS = 4_000;
+/** A lost payment must be final before it is taken over; what the log cannot take is not tried for longer than this. */
+const TAKE_OVER_ROUNDS = 40;
+const TAKE_OVER_MS = 60_000;
 const BY = { operator: 'olga', actor: 'olga', reason: 'as planned' };
 
 /** People at the command line of the process that pays, and those who approve what they propose. */
@@ -48,6 +54,21 @@ export class Operators {
       while (await this.#isStopped()) {
         await this.#agree('treasury.resume', { mode: 'test', ...BY });
         await this.#pause();
+      }
+    });
+  }
+
+  /** What the signer paid and a restored log lacks, the oldest first. Merchants know the session of a refund. */
+  takeOver(sessionOf: (refundId: string) => string | undefined): Promise<void> {
+    return this.#during(async () => {
+      for (let round = 0; round < TAKE_OVER_ROUNDS; round += 1) {
+        await this.#pause(TAKE_OVER_MS);
+        const found = (await this.#tell('treasury.lost', {})) as unknown as LostPayments | null;
+        if (found?.lost.length === 0) return;
+        for (const { id, tx } of found?.lost ?? []) {
+          const session = sessionOf(id.replace(/-\d+$/, ''));
+          await this.#agree('treasury.take-over', { tx, ...(session !== undefined && { session }), ...BY });
+        }
       }
     });
   }
@@ -133,8 +154,8 @@ export class Operators {
     return status?.signers.some(({ stopped }) => stopped) ?? true;
   }
 
-  #pause(): Promise<void> {
-    return new Promise((resolve) => void this.#world.scheduler.after(RETRY_MS, null, resolve));
+  #pause(forMs = RETRY_MS): Promise<void> {
+    return new Promise((resolve) => void this.#world.scheduler.after(forMs, null, resolve));
   }
 
   async #during(work: () => Promise<void>): Promise<void> {

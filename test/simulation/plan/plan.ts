@@ -57,6 +57,8 @@ export interface Amid {
   readonly count: number;
   /** Only events of this type count. */
   readonly type?: string;
+  /** Each stream is counted by itself. */
+  readonly inOneStream?: boolean;
   /** It strikes within this time afterwards, 20 ms if absent. */
   readonly withinMs?: number;
 }
@@ -95,8 +97,10 @@ export type Frozen = Lasting & { readonly kind: 'frozen'; readonly network: Mode
 export type Paused = Lasting & { readonly kind: 'paused'; readonly network: ModelledNetwork };
 /** The process of this number ends in the middle of whatever it does and is started again after a while. */
 export type Kill = Lasting & { readonly kind: 'kill'; readonly node: number };
-/** The process is replaced by one of another release, whose look-ups are built anew. */
-export type Upgrade = Lasting & { readonly kind: 'upgrade'; readonly node: number };
+/** The process is replaced by one of another release, in which this share of the projections has another version. */
+export type Upgrade = Lasting & { readonly kind: 'upgrade'; readonly node: number; readonly newShare: number };
+/** The event log is lost, and the installation goes on from a copy that is this old; signer and chains are as they are. */
+export type Restore = Lasting & { readonly kind: 'restore'; readonly oldSec: number };
 /** The process that pays is in the hands of somebody who asks the signer for more than is owed. */
 export type Attack = Lasting & { readonly kind: 'attack' };
 /** The process stands still and then goes on as if no time had passed. */
@@ -106,7 +110,12 @@ export type Behind = Lasting & { readonly kind: 'behind'; readonly node: number 
 export type Clock = Lasting & { readonly kind: 'clock'; readonly node: number; readonly skewSec: number };
 /** Of the shared servers: what holds the leases. */
 export type LeasesGone = Lasting & { readonly kind: 'leases'; readonly forgets: boolean };
-export type Unknown = Lasting & { readonly kind: 'store'; readonly unknownOutcomes: number; readonly isAway: boolean };
+export type Unknown = Lasting & {
+  readonly kind: 'store';
+  readonly unknownOutcomes: number;
+  readonly isAway: boolean;
+  readonly slowMs?: number;
+};
 
 export interface Reorg extends Aimed {
   readonly kind: 'reorg';
@@ -149,6 +158,7 @@ export type Step =
   | Paused
   | Kill
   | Upgrade
+  | Restore
   | Pause
   | Attack
   | Behind
@@ -175,6 +185,7 @@ const KINDS_OF_FAULTS = [
   'leases',
   'stopped',
   'upgrade',
+  'restore',
   'pause',
   'attack',
 ] as const satisfies readonly Step['kind'][];
