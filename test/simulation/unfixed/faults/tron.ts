@@ -55,7 +55,7 @@ export const TRON_FAULTS: readonly Unfixed[] = [
   },
   unfixed(
     'a missing receipt shows that a payout on TRON never landed',
-    '--focus nulls --focus aimed --network tron --profile embedded',
+    '--focus nulls --focus aimed --focus refund --network tron --profile embedded',
     TRON_FATE,
     "return isListed ? { kind: 'pending', inBlock: true } : { kind: 'never' };",
     "return isListed ? { kind: 'never' } : { kind: 'never' };",
@@ -76,7 +76,7 @@ export const TRON_FAULTS: readonly Unfixed[] = [
   ),
   unfixed(
     'receipts of another block are taken on TRON',
-    '--focus reorg --focus otherMachine --network tron --profile embedded',
+    '--focus reorg --focus otherMachine --focus aimed --network tron --profile embedded',
     'src/adapters/tron/rpc.ts',
     'Math.floor(receipt.blockTimeStamp / 1000) !== block.timeSec',
     'Math.floor(receipt.blockTimeStamp / 1000) < 0',
