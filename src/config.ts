@@ -81,11 +81,9 @@ const treasuryLimits = z.partialRecord(
   z.strictObject({ perTransaction: payoutAmount, perDay: payoutAmount }),
 );
 const nativeLimit = z.strictObject({
-  ...{
-    perTransaction: payoutAmount.exactOptional(),
-    perHour: payoutAmount.exactOptional(),
-    perDay: payoutAmount.exactOptional(),
-  },
+  perTransaction: payoutAmount.exactOptional(),
+  perHour: payoutAmount.exactOptional(),
+  perDay: payoutAmount.exactOptional(),
   ...{ maxGasPriceGwei: payoutAmount.exactOptional(), maxPriorityFeeGwei: payoutAmount.exactOptional() },
   maxPriorityFeeMicroLamports: z
     .string()

@@ -5,9 +5,8 @@ import type { MerchantId, Mode } from '../../src/domain/ids.ts';
 import type { LedgerClock, Posting } from '../../src/domain/ledger.ts';
 import { formatAmount, signedAmountOf } from '../../src/domain/money.ts';
 import type { RowReader, RowRef } from '../../src/ports/projection.ts';
-import type { RowChange } from '../../src/ports/read-model.ts';
+import type { RowChange, Table } from '../../src/ports/read-model.ts';
 import type { EntryDraft } from './entry.ts';
-import type { Table } from '../../src/ports/read-model.ts';
 import {
   addressKey,
   balanceKey,

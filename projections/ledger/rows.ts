@@ -1,7 +1,7 @@
 import type { EntryKind, FiatValue, LedgerClock } from '../../src/domain/ledger.ts';
+import { DEPOSIT_WALLETS, merchantAccountOf } from '../../src/domain/ledger.ts';
 import type { MerchantId, Mode } from '../../src/domain/ids.ts';
 import type { Network } from '../../src/domain/networks.ts';
-import { DEPOSIT_WALLETS, merchantAccountOf } from '../../src/domain/ledger.ts';
 import type { Table } from '../../src/ports/read-model.ts';
 
 /*

@@ -2,8 +2,7 @@ import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
 import { sessionOfStream } from '../../src/domain/streams.ts';
 import type { Projection } from '../../src/ports/projection.ts';
-import { putRow, type RowChange } from '../../src/ports/read-model.ts';
-import type { Table } from '../../src/ports/read-model.ts';
+import { putRow, type RowChange, type Table } from '../../src/ports/read-model.ts';
 import type { SessionId } from '../../src/domain/ids.ts';
 
 /** Refunds that still owe money, by id, which the payout process loads after a restart. */

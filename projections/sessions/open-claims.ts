@@ -1,8 +1,7 @@
 import type { MerchantId, Mode, SessionId } from '../../src/domain/ids.ts';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
-import { putRow, type RowChange } from '../../src/ports/read-model.ts';
+import { putRow, type RowChange, type Table } from '../../src/ports/read-model.ts';
 import type { SessionRow } from './session-row.ts';
-import type { Table } from '../../src/ports/read-model.ts';
 
 /** Payers' claims that await their merchant's decision. */
 export const OPEN_CLAIMS_TABLE: Table<{ readonly sessionId: SessionId; readonly claimId: string }> = 'open-claims@1';

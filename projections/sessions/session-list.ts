@@ -2,10 +2,9 @@ import type { MerchantId, Mode, SessionId } from '../../src/domain/ids.ts';
 import type { Coin } from '../../src/domain/money.ts';
 import type { Network } from '../../src/domain/networks.ts';
 import type { ListPlace } from '../../src/ports/projection.ts';
-import { putRow, type RowChange } from '../../src/ports/read-model.ts';
+import { putRow, type RowChange, type Table } from '../../src/ports/read-model.ts';
 import { filteredList, filteredLists } from '../shared/filtered-lists.ts';
 import { SESSIONS_TABLE, type SessionRow } from './session-row.ts';
-import type { Table } from '../../src/ports/read-model.ts';
 
 export const SESSION_LISTS = 'sessions@3/';
 

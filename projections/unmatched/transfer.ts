@@ -86,11 +86,9 @@ function recorded(data: EventOf<'TransferRecorded'>['data'], before: InboxRow | 
   } = data;
   return {
     ...{ depositKey, network, coin, amount, fromAddress, toAddress, txHash, logIndex, blockNumber, blockTimeSec, mode },
-    ...{
-      state: 'open',
-      kind: before?.kind ?? KINDS[origin.kind],
-      sessionId: origin.kind === 'session' ? origin.sessionId : null,
-    },
+    state: 'open',
+    kind: before?.kind ?? KINDS[origin.kind],
+    sessionId: origin.kind === 'session' ? origin.sessionId : null,
     decision:
       origin.kind === 'session'
         ? null

@@ -82,12 +82,10 @@ function textOf(file: string): string {
 export const incidentJson = ({ incident, policy, sessions }: Opened): JsonValue =>
   JSON.parse(
     JSON.stringify({
-      ...{
-        made_at: incident.madeAtSec,
-        subject: incident.subject,
-        configuration: incident.configuration,
-        what_if: policy,
-      },
+      made_at: incident.madeAtSec,
+      subject: incident.subject,
+      configuration: incident.configuration,
+      what_if: policy,
       sessions: sessions.map(({ session, recorded, other }) => ({
         ...{ session_id: session.sessionId, recorded, what_if: other, deliveries: session.deliveries },
       })),

@@ -73,12 +73,10 @@ export function canaryPayer(
     if (!missing) return;
     const order: OutgoingTransaction = {
       ...orderOf(`canary-nonce-${missing.index}`, missing.address),
-      ...{
-        kind: 'nonce_account',
-        coin: NATIVE_COIN[chain.network],
-        amount: formatAmount(missing.rent),
-        derivationIndex: missing.index,
-      },
+      kind: 'nonce_account',
+      coin: NATIVE_COIN[chain.network],
+      amount: formatAmount(missing.rent),
+      derivationIndex: missing.index,
     };
     await send(order, signal);
   }

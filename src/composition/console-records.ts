@@ -39,11 +39,9 @@ export function consoleRecords({
   const sessions = createSessionPresenter(presenter);
   const refund = createRefundPresenter(presenter);
   const lists = listRecords({
-    ...{
-      api: core.sessions,
-      lists: new Lists({ readModel, cursorKey: core.cursorKey, metadataIndex: null }),
-      presenter,
-    },
+    api: core.sessions,
+    lists: new Lists({ readModel, cursorKey: core.cursorKey, metadataIndex: null }),
+    presenter,
     ...{ networks: presenter.networks, confirmationsOf, servedRows },
   });
   return {

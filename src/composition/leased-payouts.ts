@@ -73,21 +73,23 @@ export class LeasedPayouts {
 
   /** Throws `CommandRefused` if another process holds the lease. */
   get treasury(): Treasury {
-    if (!this.#current) throw new CommandRefused('another process makes the payouts: ask that one');
-    return this.#current.treasury;
+    return this.#own.treasury;
   }
 
   async reject(legId: string): Promise<void> {
-    if (!this.#current) throw new CommandRefused('another process makes the payouts: ask that one');
-    await this.#current.payouts.reject(legId);
+    await this.#own.payouts.reject(legId);
   }
 
   async takeOver(...given: Parameters<PayRefunds['takeOver']>): Promise<void> {
-    if (!this.#current) throw new CommandRefused('another process makes the payouts: ask that one');
-    await this.#current.payouts.takeOver(...given);
+    await this.#own.payouts.takeOver(...given);
   }
 
   stop(): Promise<void> {
     return this.#lease.close();
+  }
+
+  get #own(): { readonly payouts: PayRefunds; readonly treasury: Treasury } {
+    if (!this.#current) throw new CommandRefused('another process makes the payouts: ask that one');
+    return this.#current;
   }
 }

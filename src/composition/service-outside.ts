@@ -215,21 +215,17 @@ function peopleSide(
   }: { audit: RunningAudit; ledger: Ledger; requestLog: RequestLog; publicUrl: string; commands: AdminCommands },
 ): ReturnType<typeof startPeopleSide> {
   return startPeopleSide(parts, {
-    ...{
-      core,
-      store,
-      commands,
-      publicUrl,
-      requestLog,
-      streams: ledger.streams,
-      readOnly: audit.readOnly,
-      webhooks: webhooks.api,
-    },
-    ...{
-      waitingFor: waitingIn(payouts),
-      confirmationsOf: confirmationCounter(watched),
-      servedRows: servedRows(sessionView),
-    },
+    core,
+    store,
+    commands,
+    publicUrl,
+    requestLog,
+    streams: ledger.streams,
+    readOnly: audit.readOnly,
+    webhooks: webhooks.api,
+    waitingFor: waitingIn(payouts),
+    confirmationsOf: confirmationCounter(watched),
+    servedRows: servedRows(sessionView),
   });
 }
 

@@ -1,5 +1,4 @@
-import type { Config } from '../config.ts';
-import { InvalidConfig } from '../config.ts';
+import { type Config, InvalidConfig } from '../config.ts';
 import type { Storage, StorageDeps } from './storage-parts.ts';
 
 /** Opens the storage named by the settings: servers shared by several processes, or files of this one. */

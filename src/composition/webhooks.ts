@@ -3,6 +3,7 @@ import { HttpWebhookSender } from '../adapters/webhook-http/sender.ts';
 import type { UrlRules } from '../adapters/webhook-http/url.ts';
 import { actorOf } from '../operator/acts.ts';
 import {
+  accepted,
   type AdminArguments,
   type AdminCommands,
   CommandRefused,
@@ -22,7 +23,7 @@ import type { ServedRows } from '../runtime/projections/served-rows.ts';
 import { systemTimers } from '../ports/timers.ts';
 import type { WebhookSender } from '../ports/webhook-sender.ts';
 import { DeliverWebhooks, type DeliveryObserver } from '../features/webhooks/deliver.process.ts';
-import type { Caller, Outcome } from '../features/shared/merchant-api.ts';
+import type { Caller } from '../features/shared/merchant-api.ts';
 import { MerchantEndpoints } from '../features/merchants/endpoints.ts';
 import { createDeliveryHandler, type DeliveryHandler } from '../features/shared/handlers/delivery-handler.ts';
 import { MerchantWebhooks } from '../features/webhooks/webhooks.ts';
@@ -163,9 +164,4 @@ function numberOf(args: AdminArguments, name: string): number | undefined {
   if (text === undefined) return undefined;
   if (!/^\d{1,12}$/.test(text)) throw new CommandRefused(`${name} must be a whole number`);
   return Number(text);
-}
-
-function accepted<Value>(outcome: Outcome<Value>): Value {
-  if (outcome.ok) return outcome.value;
-  throw new CommandRefused(outcome.refusal.message);
 }

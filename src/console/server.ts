@@ -8,8 +8,7 @@ import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
 import { loadAssets, sendCompressed, sendEncoded } from '../checkout/assets.ts';
 import { html } from '../runtime/util/html.ts';
-import type { OnceNumbers, PasskeyProof } from '../features/people/passkeys.ts';
-import { credentialIdIn } from '../features/people/passkeys.ts';
+import { type OnceNumbers, type PasskeyProof, credentialIdIn } from '../features/people/passkeys.ts';
 import type { People } from '../features/people/people.ts';
 import { allows, type Action } from './access.ts';
 import { csrfOf, headersOf, isCsrf, tokenIn, whyRefused, type ConsoleAddress } from './guard.ts';
@@ -264,14 +263,12 @@ class Pipeline {
     const { people } = this.#deps;
     const proof: PasskeyProof | null = signed?.proof ?? null;
     const taken = {
-      ...{
-        action,
-        target,
-        outcome,
-        detail,
-        reason: visit.form['reason'] ?? '',
-        merchantId: visit.merchant?.id ?? null,
-      },
+      action,
+      target,
+      outcome,
+      detail,
+      reason: visit.form['reason'] ?? '',
+      merchantId: visit.merchant?.id ?? null,
       signed: proof && { ...proof, termsHash: must(signed).termsHash },
     };
     return people.record(visit.person, taken, visit.requestId);

@@ -226,14 +226,12 @@ function claim(
   { type, claimId, payee, evidence, transfer }: Extract<Notice, { payee: string }>,
 ): ClaimObject {
   return {
-    ...{
-      session_id: sessionId,
-      order_id: orderId,
-      claim_id: claimId,
-      status: type === 'claim.created' ? 'open' : 'rejected',
-      payee,
-      evidence,
-    },
+    session_id: sessionId,
+    order_id: orderId,
+    claim_id: claimId,
+    status: type === 'claim.created' ? 'open' : 'rejected',
+    payee,
+    evidence,
     ...{ transfer: transferObject(transfer), source: 'api' },
   };
 }

@@ -1,6 +1,7 @@
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { AuditState } from '../ports/audit.ts';
 import type { Clock } from '../ports/clock.ts';
+import { gaugesIn } from './gauges.ts';
 
 /** The state of the event log's audit. */
 export interface AuditFacts {
@@ -23,45 +24,30 @@ export interface ProjectionDrift {
 const INTEGRITY = ['sound', 'checking', 'damaged'] as const;
 
 export function reportAudit(registry: Registry, audit: AuditFacts, clock: Clock): void {
-  const registers = [registry];
-  new Gauge({
-    name: 'quittance_audit_checkpoint_age_seconds',
-    help: 'Age of the newest signed checkpoint.',
-    registers,
-    collect() {
-      const atMs = audit.signedAtMs();
-      if (atMs === null) this.reset();
-      else this.set(Math.max(0, clock.nowMs() - atMs) / 1000);
-    },
+  const gauge = gaugesIn(registry);
+  gauge('quittance_audit_checkpoint_age_seconds', 'Age of the newest signed checkpoint.', () => {
+    const atMs = audit.signedAtMs();
+    return atMs === null ? 0 : Math.max(0, clock.nowMs() - atMs) / 1000;
   });
-  new Gauge({
-    name: 'quittance_audit_integrity',
-    help: 'Whether the event log is intact: 0 yes, 1 still being checked after a start, 2 no.',
-    registers,
-    collect() {
+  gauge(
+    'quittance_audit_integrity',
+    'Whether the event log is intact: 0 yes, 1 still being checked after a start, 2 no.',
+    () => {
       const state = audit.state();
-      if (state) this.set(INTEGRITY.indexOf(audit.readOnly() === null ? state.integrity : 'damaged'));
+      return state && INTEGRITY.indexOf(audit.readOnly() === null ? state.integrity : 'damaged');
     },
-  });
-  new Gauge({
-    name: 'quittance_read_only',
-    help: '1 while nothing is written because the event log has changed.',
-    registers,
-    collect() {
-      this.set(audit.readOnly() === null ? 0 : 1);
-    },
-  });
+  );
+  gauge('quittance_read_only', '1 while nothing is written because the event log has changed.', () =>
+    audit.readOnly() === null ? 0 : 1,
+  );
 }
 
 /** Rows that differ from a replay, by projection, at the last comparison. */
 export function reportDrift(registry: Registry, drift: () => readonly ProjectionDrift[]): void {
-  new Gauge({
-    name: 'quittance_projection_drift_rows',
-    help: 'Rows of a projection that differed from a replay of the event log in the last comparison.',
-    labelNames: ['projection'],
-    registers: [registry],
-    collect() {
-      for (const { projection, rows } of drift()) this.set({ projection }, rows);
-    },
-  });
+  gaugesIn(registry).by(
+    'quittance_projection_drift_rows',
+    'Rows of a projection that differed from a replay of the event log in the last comparison.',
+    ['projection'],
+    () => drift().map(({ projection, rows }) => [{ projection }, rows]),
+  );
 }

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { Clock } from '../ports/clock.ts';
+import { gaugesIn } from './gauges.ts';
 
 /** A file in the data directory that records the last backup. */
 export const LAST_BACKUP = 'last-backup.json';
@@ -11,38 +12,24 @@ export const LAST_BACKUP = 'last-backup.json';
  */
 export function reportBackup(registry: Registry, dataDir: string, clock: Clock): void {
   const startedMs = clock.nowMs();
-  new Gauge({
-    name: 'quittance_backup_age_seconds',
-    help: 'Age of the newest backup that "quittance backup" made of the data directory; without one the age of the process.',
-    labelNames: ['kind'],
-    registers: [registry],
-    collect() {
-      this.set(
-        { kind: 'data' },
-        Math.max(0, clock.nowMs() - (madeAtMs(join(dataDir, LAST_BACKUP)) ?? startedMs)) / 1000,
-      );
-    },
-  });
-  new Gauge({
-    name: 'quittance_backup_made',
-    help: '1 once there was a backup of the data directory.',
-    registers: [registry],
-    collect() {
-      this.set(madeAtMs(join(dataDir, LAST_BACKUP)) === null ? 0 : 1);
-    },
-  });
+  const gauge = gaugesIn(registry);
+  const lastMs = (): number | null => madeAtMs(join(dataDir, LAST_BACKUP));
+  gauge.by(
+    'quittance_backup_age_seconds',
+    'Age of the newest backup that "quittance backup" made of the data directory; without one the age of the process.',
+    ['kind'],
+    () => [[{ kind: 'data' }, Math.max(0, clock.nowMs() - (lastMs() ?? startedMs)) / 1000]],
+  );
+  gauge('quittance_backup_made', '1 once there was a backup of the data directory.', () => (lastMs() === null ? 0 : 1));
 }
 
 /** How much data would be lost with this machine. */
 export function reportShipping(registry: Registry, ageSec: () => Promise<number>): void {
-  new Gauge({
-    name: 'quittance_log_shipping_age_seconds',
-    help: 'How long the oldest event not yet in LOG_SHIPPING_TO has waited; 0 if all are there.',
-    registers: [registry],
-    async collect() {
-      this.set(await ageSec());
-    },
-  });
+  gaugesIn(registry)(
+    'quittance_log_shipping_age_seconds',
+    'How long the oldest event not yet in LOG_SHIPPING_TO has waited; 0 if all are there.',
+    ageSec,
+  );
 }
 
 /** Null where there was none, or the file cannot be read. */

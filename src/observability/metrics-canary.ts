@@ -1,19 +1,17 @@
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { canaryPromiseSec, CANARY_STEPS, type CanaryStep } from '../domain/canary.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { CanaryStatus } from '../features/canary/canaries.process.ts';
+import { gaugesIn } from './gauges.ts';
 
 /** In each process configured to make canary payments, so that it shows when none of them does. */
 export function reportCanaryLease(registry: Registry, mode: Mode, isHeld: () => boolean): void {
-  new Gauge({
-    name: 'quittance_canary_paying',
-    help: '1 while this process makes the canary payments, 0 while it leaves them to another.',
-    labelNames: ['mode'],
-    registers: [registry],
-    collect() {
-      this.set({ mode }, Number(isHeld()));
-    },
-  });
+  gaugesIn(registry).by(
+    'quittance_canary_paying',
+    '1 while this process makes the canary payments, 0 while it leaves them to another.',
+    ['mode'],
+    () => [[{ mode }, Number(isHeld())]],
+  );
 }
 
 /** Canary payments; reports nothing where another process makes them. */
@@ -25,18 +23,12 @@ export function reportCanaries(registry: Registry, status: () => readonly Canary
     values: (
       each: CanaryStatus,
     ) => readonly (readonly [value: number | null, labels: Readonly<Record<Label, string>>])[],
-  ): void => {
-    new Gauge({
-      ...{ name, help, registers: [registry] },
-      labelNames: ['mode', 'network', ...labels],
-      collect() {
-        this.reset();
-        for (const each of status())
-          for (const [value, own] of values(each))
-            if (value !== null) this.set({ mode: each.mode, network: each.network, ...own }, value);
-      },
-    });
-  };
+  ): void =>
+    gaugesIn(registry).by<'mode' | 'network' | Label>(name, help, ['mode', 'network', ...labels], () =>
+      status().flatMap((each) =>
+        values(each).map(([value, own]) => [{ mode: each.mode, network: each.network, ...own }, value] as const),
+      ),
+    );
   const ofStep = (name: string, help: string, value: (each: CanaryStatus, step: CanaryStep) => number | null): void =>
     report(name, help, ['step'], (each) => CANARY_STEPS.map((step) => [value(each, step), { step }]));
   const ofNetwork = (name: string, help: string, value: (each: CanaryStatus) => number | null): void =>

@@ -1,6 +1,7 @@
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { Mode } from '../domain/ids.ts';
 import type { Clock } from '../ports/clock.ts';
+import { gaugesIn } from './gauges.ts';
 
 /** Transfers that wait for a decision, or for the decision to be carried out. */
 export interface InboxCount {
@@ -13,27 +14,16 @@ export interface InboxCount {
 
 /** Shows whether transfers that pay no order are being handled. */
 export function reportInbox(registry: Registry, counts: () => readonly InboxCount[], clock: Clock): void {
-  const registers = [registry];
-  const labelNames = ['mode', 'network'] as const;
-  new Gauge({
-    name: 'quittance_inbox_transfers',
-    help: 'Final transfers at our addresses that pay no order and wait for a decision.',
-    labelNames,
-    registers,
-    collect() {
-      this.reset();
-      for (const { mode, network, transfers } of counts()) this.set({ mode, network }, transfers);
-    },
-  });
-  new Gauge({
-    name: 'quittance_inbox_oldest_age_seconds',
-    help: 'How long the oldest of them is in its block.',
-    labelNames,
-    registers,
-    collect() {
-      this.reset();
-      for (const { mode, network, oldestSec } of counts())
-        this.set({ mode, network }, Math.max(0, clock.nowMs() / 1000 - oldestSec));
-    },
-  });
+  const gauge = (name: string, help: string, of: (count: InboxCount) => number): void =>
+    gaugesIn(registry).by(name, help, ['mode', 'network'], () =>
+      counts().map((count) => [{ mode: count.mode, network: count.network }, of(count)]),
+    );
+  gauge(
+    'quittance_inbox_transfers',
+    'Final transfers at our addresses that pay no order and wait for a decision.',
+    ({ transfers }) => transfers,
+  );
+  gauge('quittance_inbox_oldest_age_seconds', 'How long the oldest of them is in its block.', ({ oldestSec }) =>
+    Math.max(0, clock.nowMs() / 1000 - oldestSec),
+  );
 }

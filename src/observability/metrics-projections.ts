@@ -1,6 +1,7 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Histogram, type Registry } from 'prom-client';
 import type { ProjectionHooks } from '../runtime/projections/hooks.ts';
 import type { ProjectionStatus } from '../runtime/projections/status.ts';
+import { gaugesIn } from './gauges.ts';
 
 const BATCH_BUCKETS_SEC = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
@@ -59,16 +60,12 @@ export class ProjectionMetrics {
 
   /** Reports projections for which another process derived something else from the same events. */
   addAgreement(registry: Registry, agreement: { differing(): readonly string[] }): void {
-    new Gauge({
-      name: 'quittance_projection_differs',
-      help: '1 for a projection of which another process has made something else of the same events.',
-      labelNames: ['projection'],
-      registers: [registry],
-      collect() {
-        this.reset();
-        for (const projection of agreement.differing()) this.set({ projection }, 1);
-      },
-    });
+    gaugesIn(registry).by(
+      'quittance_projection_differs',
+      '1 for a projection of which another process has made something else of the same events.',
+      ['projection'],
+      () => agreement.differing().map((projection) => [{ projection }, 1]),
+    );
   }
 
   /** Adds these projections to the metrics. */
@@ -77,19 +74,10 @@ export class ProjectionMetrics {
       this.#parked.inc({ projection }, 0);
       this.#rebuilds.inc({ projection }, 0);
     }
-    const gauge = (name: string, help: string, of: (status: ProjectionStatus) => number): void => {
-      new Gauge({
-        name,
-        help,
-        labelNames: ['projection'],
-        registers: [registry],
-        collect() {
-          // Another process may run them by now: a former lag would stay forever.
-          this.reset();
-          for (const status of runner.status()) this.set({ projection: status.projection }, of(status));
-        },
-      });
-    };
+    const gauge = (name: string, help: string, of: (status: ProjectionStatus) => number): void =>
+      gaugesIn(registry).by(name, help, ['projection'], () =>
+        runner.status().map((status) => [{ projection: status.projection }, of(status)]),
+      );
     gauge(
       'quittance_projection_lag_events',
       'Committed events a projection has not handled.',

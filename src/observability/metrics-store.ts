@@ -1,7 +1,8 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Histogram, type Registry } from 'prom-client';
 import type { Clock } from '../ports/clock.ts';
 import type { AppendRequest, AppendResult, EventStore, SubscribeOptions, Subscription } from '../ports/event-store.ts';
 import { storeWith } from '../ports/store-with.ts';
+import { gaugesIn } from './gauges.ts';
 import { must } from '../domain/must.ts';
 
 const APPEND_BUCKETS_SEC = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
@@ -42,7 +43,7 @@ export class StoreMetrics {
       registers,
     });
     for (const result of ['ok', 'conflict', 'error']) this.#appends.inc({ result }, 0);
-    this.#registerLag(registers);
+    this.#registerLag(registry);
   }
 
   /** Wraps the store so that its calls are measured. */
@@ -94,23 +95,14 @@ export class StoreMetrics {
     };
   }
 
-  #registerLag(registers: Registry[]): void {
-    const subscriptions = this.#subscriptions;
-    const clock = this.#clock;
-    const gauge = (name: string, help: string, of: (followed: Followed) => number): void => {
-      new Gauge({
-        name,
-        help,
-        labelNames: ['subscription'],
-        registers,
-        collect() {
-          this.reset();
-          // Projections number their subscriptions and report their own lag.
-          for (const [subscription, followed] of subscriptions)
-            if (!subscription.startsWith('projections')) this.set({ subscription }, of(followed));
-        },
-      });
-    };
+  #registerLag(registry: Registry): void {
+    const gauge = (name: string, help: string, of: (followed: Followed) => number): void =>
+      gaugesIn(registry).by(name, help, ['subscription'], () =>
+        // Projections number their subscriptions and report their own lag.
+        [...this.#subscriptions]
+          .filter(([subscription]) => !subscription.startsWith('projections'))
+          .map(([subscription, followed]) => [{ subscription }, of(followed)]),
+      );
     gauge(
       'quittance_subscription_lag_events',
       'Committed events that a follower of the event log has not handled.',
@@ -119,7 +111,7 @@ export class StoreMetrics {
     gauge(
       'quittance_subscription_lag_seconds',
       'Age of the last handled event while others wait; 0 when none do.',
-      ({ subscription, lastAtMs }) => (subscription.lag === 0 ? 0 : Math.max(0, clock.nowMs() - lastAtMs) / 1000),
+      ({ subscription, lastAtMs }) => (subscription.lag === 0 ? 0 : Math.max(0, this.#clock.nowMs() - lastAtMs) / 1000),
     );
   }
 }

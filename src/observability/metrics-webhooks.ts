@@ -1,9 +1,10 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Histogram, type Registry } from 'prom-client';
 import type { AttemptFailure, DeliveryAttempted, DeliveryScheduled } from '../domain/events/delivery-events.ts';
 import { MODES } from '../domain/ids.ts';
 import { decidedAtMs } from '../domain/notifications.ts';
 import { WEBHOOK_TYPES, isWebhookType } from '../domain/notification-types.ts';
 import { exemplarOf, type TraceSource } from './exemplar.ts';
+import { gaugesIn } from './gauges.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DeliveryObserver } from '../features/webhooks/deliver.process.ts';
 
@@ -119,16 +120,7 @@ export class WebhookMetrics {
 
   /** Adds the queue to the metrics. */
   add(registry: Registry, stats: () => WebhookStats, queue: WebhookQueue, clock: Clock): void {
-    const gauge = (name: string, help: string, of: () => number): void => {
-      new Gauge({
-        name,
-        help,
-        registers: [registry],
-        collect() {
-          this.set(of());
-        },
-      });
-    };
+    const gauge = gaugesIn(registry);
     gauge('quittance_webhook_attempts_in_flight', 'Attempts that wait for an answer.', () => stats().inFlight);
     gauge(
       'quittance_webhook_deliveries_retrying',

@@ -1,7 +1,8 @@
 import { statfsSync } from 'node:fs';
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Registry } from 'prom-client';
 import type { Clock } from '../ports/clock.ts';
 import { NO_TRACES, type TraceSource } from './exemplar.ts';
+import { gaugesIn } from './gauges.ts';
 import { ChainMetrics } from './metrics-chains.ts';
 import { HttpMetrics } from './metrics-http.ts';
 import { MoneyMetrics } from './metrics-money.ts';
@@ -46,48 +47,29 @@ export class Metrics {
       registers: [registry],
     });
     for (const level of ['warn', 'error', 'fatal']) this.logLines.inc({ level }, 0);
-    new Gauge({
-      name: 'quittance_build_info',
-      help: '1, with the version of the service and of Node as labels.',
-      labelNames: ['version', 'node_version'],
-      registers: [registry],
-    }).set({ version: options.version, node_version: process.versions.node }, 1);
-    reportDisk(registry, options.dataDir);
+    const gauge = gaugesIn(registry);
+    gauge.by(
+      'quittance_build_info',
+      '1, with the version of the service and of Node as labels.',
+      ['version', 'node_version'],
+      () => [[{ version: options.version, node_version: process.versions.node }, 1]],
+    );
+    gauge('quittance_data_disk_free_bytes', 'Free space of the file system that holds the data directory.', () => {
+      const { bavail, bsize } = statfsSync(options.dataDir);
+      return bavail * bsize;
+    });
     registry.setContentType(Registry.PROMETHEUS_CONTENT_TYPE);
   }
 
   /** Adds the health checks: one series per check, and whether the node accepts traffic. */
   addHealth(health: HealthChecks): void {
-    const registers = [this.registry];
-    new Gauge({
-      name: 'quittance_health_state',
-      help: 'State of a part of the service: 0 ok, 1 degraded, 2 down, 3 takes nothing new but can be read.',
-      labelNames: ['check'],
-      registers,
-      collect() {
-        this.reset();
-        for (const { name, state } of health.report().facts) this.set({ check: name }, STATES.indexOf(state));
-      },
-    });
-    new Gauge({
-      name: 'quittance_ready',
-      help: '1 while the node may be sent traffic.',
-      registers,
-      collect() {
-        this.set(health.report().ready ? 1 : 0);
-      },
-    });
+    const gauge = gaugesIn(this.registry);
+    gauge.by(
+      'quittance_health_state',
+      'State of a part of the service: 0 ok, 1 degraded, 2 down, 3 takes nothing new but can be read.',
+      ['check'],
+      () => health.report().facts.map(({ name, state }) => [{ check: name }, STATES.indexOf(state)]),
+    );
+    gauge('quittance_ready', '1 while the node may be sent traffic.', () => (health.report().ready ? 1 : 0));
   }
-}
-
-function reportDisk(registry: Registry, dataDir: string): void {
-  new Gauge({
-    name: 'quittance_data_disk_free_bytes',
-    help: 'Free space of the file system that holds the data directory.',
-    registers: [registry],
-    collect() {
-      const { bavail, bsize } = statfsSync(dataDir);
-      this.set(bavail * bsize);
-    },
-  });
 }

@@ -185,14 +185,12 @@ const present = ({ terms, status, reversedBy }: Adjustment) => {
     return { account, debit: isCredit ? null : amount, credit: isCredit ? amount.slice(1) : null };
   });
   return {
-    ...{
-      id: adjustmentId,
-      status: status === 'proposed' ? 'waiting_for_approval' : status,
-      mode,
-      network,
-      coin,
-      lines: shown,
-    },
+    id: adjustmentId,
+    status: status === 'proposed' ? 'waiting_for_approval' : status,
+    mode,
+    network,
+    coin,
+    lines: shown,
     ...{ reason, attachment_sha256: attachment, reverses, reversed_by: reversedBy, proposed_by: proposedBy },
   };
 };

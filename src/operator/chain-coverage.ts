@@ -12,11 +12,9 @@ export async function chainCoverage(store: RangeStore, mode: Mode, network: Netw
   const covered = coveredBlocks(ranges, again.ranges);
   return {
     ...{ mode, network, ranges: ranges.length, since_the_beginning: isWhole },
-    ...{
-      from_block: covered?.fromBlock ?? null,
-      to_block: covered?.toBlock ?? null,
-      to_time: covered?.toTimeSec ?? null,
-    },
+    from_block: covered?.fromBlock ?? null,
+    to_block: covered?.toBlock ?? null,
+    to_time: covered?.toTimeSec ?? null,
     providers: [...(covered?.providers ?? [])],
     gaps: (covered?.gaps ?? []).map(({ fromBlock, toBlock }) => ({ from_block: fromBlock, to_block: toBlock })),
   };

@@ -2,7 +2,7 @@ import { parseSessionId, type MerchantId, type Mode, type SessionId } from '../d
 import type { ClaimView, PayerClaims } from '../features/shared/claim-views.ts';
 import type { Caller, Outcome } from '../features/shared/merchant-api.ts';
 import { actorOf } from './acts.ts';
-import { json, refused, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
+import { accepted, json, refused, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
 import { limitOf } from './ledger-arguments.ts';
 
 interface Claims extends Pick<PayerClaims, 'claimsOf'> {
@@ -30,8 +30,7 @@ export function claimCommands(claims: Claims, { waiting, modeOfMerchant }: Merch
     },
     'claim.reject': async (args) => {
       const [id, claimId, reason] = [sessionIdOf(args), requiredText(args, 'claim_id'), requiredText(args, 'reason')];
-      const outcome = await claims.rejectClaimAs(actorOf(args), id, claimId, reason);
-      return outcome.ok ? json(outcome.value) : refused(outcome.refusal.message);
+      return json(accepted(await claims.rejectClaimAs(actorOf(args), id, claimId, reason)));
     },
   };
 }

@@ -1,5 +1,6 @@
 import { MODES, type Mode } from '../domain/ids.ts';
 import type { JsonValue } from '../ports/read-model.ts';
+import type { Outcome } from '../features/shared/merchant-api.ts';
 
 export type AdminArguments = Readonly<Record<string, JsonValue | undefined>>;
 
@@ -31,6 +32,10 @@ export class CommandRefused extends Error {
 export function refused(message: string): never {
   throw new CommandRefused(message);
 }
+
+/** Throws `CommandRefused` with the message of the refusal. */
+export const accepted = <Value>(outcome: Outcome<Value>): Value =>
+  outcome.ok ? outcome.value : refused(outcome.refusal.message);
 
 /** Drops what JSON cannot express; the values are plain records. */
 export const json = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value ?? null)) as JsonValue;

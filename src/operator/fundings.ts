@@ -34,20 +34,16 @@ async function presentFunding({ store }: FundingParts, { number, id, stream, rev
     'TreasuryFunded',
   );
   return {
-    ...{
-      entry: number,
-      network,
-      coin,
-      amount,
-      address,
-      from_address: fromAddress,
-      tx_hash: txHash,
-      log_index: logIndex,
-    },
-    ...{
-      block_number: txHash === null ? null : blockNumber,
-      came_in_blocks: window ? [window.fromBlock, window.toBlock] : null,
-    },
+    entry: number,
+    network,
+    coin,
+    amount,
+    address,
+    from_address: fromAddress,
+    tx_hash: txHash,
+    log_index: logIndex,
+    block_number: txHash === null ? null : blockNumber,
+    came_in_blocks: window ? [window.fromBlock, window.toBlock] : null,
     recorded_at: recordedAtSec,
   };
 }

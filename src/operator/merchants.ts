@@ -21,6 +21,7 @@ import { RebuildRunning } from '../runtime/projections/status.ts';
 import type { PersonalData } from '../features/shared/personal-data.ts';
 import { actorOf, withRecordedActs } from './acts.ts';
 import {
+  accepted,
   type AdminArguments,
   type AdminCommands,
   json,
@@ -30,6 +31,7 @@ import {
   requiredText,
 } from './commands.ts';
 import { forgetSession, sessionIdOf } from './forget.ts';
+import { networkOf, optionalCoin } from './treasury-arguments.ts';
 
 /** Pays a session from the sandbox's own wallet. */
 interface TestWallet {
@@ -74,7 +76,7 @@ function merchantCommands(merchants: Merchants, random: Random): AdminCommands {
       return json(accepted(await merchants.registerMerchant(input, by(args))));
     },
     'merchant.list': async () => json(merchants.listMerchants().map(({ id, name, mode }) => ({ id, name, mode }))),
-    'merchant.show': async (args) => json(merchants.getMerchant(merchantOf(args)) ?? refused('no such merchant')),
+    'merchant.show': async (args) => json(shownIn(merchants, args)),
     'merchant.add-domain': async (args) =>
       json(
         accepted(
@@ -98,8 +100,7 @@ function merchantCommands(merchants: Merchants, random: Random): AdminCommands {
       const minutes = text === 'default' ? null : wholeNumber(text, 'minutes');
       return json(accepted(await merchants.setChangeDelay(merchantOf(args), minutes, by(args))));
     },
-    'merchant.changes': async (args) =>
-      json((merchants.getMerchant(merchantOf(args)) ?? refused('no such merchant')).pending_changes),
+    'merchant.changes': async (args) => json(shownIn(merchants, args).pending_changes),
     'merchant.withdraw-change': async (args) =>
       json(
         accepted(await merchants.withdrawChange(merchantOf(args), requiredText(args, 'change_id'), by(args)))
@@ -107,7 +108,7 @@ function merchantCommands(merchants: Merchants, random: Random): AdminCommands {
       ),
     'key.issue': async (args) =>
       json(accepted(await merchants.issueKey(merchantOf(args), restrictionsOf(args), by(args)))),
-    'key.list': async (args) => json((merchants.getMerchant(merchantOf(args)) ?? refused('no such merchant')).keys),
+    'key.list': async (args) => json(shownIn(merchants, args).keys),
     'key.restrict': async (args) => {
       const keyId = requiredText(args, 'key_id') as ApiKeyId;
       const { keys } = accepted(await merchants.restrictKey(merchantOf(args), keyId, restrictionsOf(args), by(args)));
@@ -138,8 +139,7 @@ function webhookCommands(merchants: Merchants, random: Random): AdminCommands {
     'webhook.resume': async (args) =>
       json(endpointIn(args, accepted(await merchants.resumeWebhook(merchantOf(args), by(args), endpointIdOf(args))))),
     'webhook.list': async (args) => {
-      const { webhook, further_webhooks: further } =
-        merchants.getMerchant(merchantOf(args)) ?? refused('no such merchant');
+      const { webhook, further_webhooks: further } = shownIn(merchants, args);
       return json([...(webhook ? [webhook] : []), ...further]);
     },
     'webhook.add': async (args) => {
@@ -233,12 +233,10 @@ function sessionCommands({ core, store, testWallet, clock, random }: AdminParts)
 }
 
 function payRequestOf(args: AdminArguments): Omit<SandboxPayRequest, 'sessionId'> {
-  const network = requiredText(args, 'network');
-  const coin = optionalText(args, 'coin')?.toUpperCase();
+  const network = networkOf(requiredText(args, 'network'));
+  const coin = optionalCoin(args);
   const amount = optionalText(args, 'amount');
   const kind = SANDBOX_CASES.find((name) => name === (optionalText(args, 'case') ?? 'exact'));
-  if (!isNetwork(network)) return refused('network must be ethereum, bsc, tron or solana');
-  if (coin !== undefined && !isCoin(coin)) return refused('coin must be USDT or USDC');
   if (amount !== undefined && !parseAmount(amount))
     return refused('amount must be a decimal amount above zero, such as 10.00');
   if (kind === undefined) return refused(`case must be one of ${SANDBOX_CASES.join(', ')}`);
@@ -265,6 +263,9 @@ function projectionCommands({ projections }: AdminParts): AdminCommands {
 }
 
 const merchantOf = (args: AdminArguments): MerchantId => requiredText(args, 'merchant_id') as MerchantId;
+
+const shownIn = (merchants: Merchants, args: AdminArguments): MerchantOverview =>
+  merchants.getMerchant(merchantOf(args)) ?? refused('no such merchant');
 
 /** What `merchant set-policy` accepts, by option name. Throws `CommandRefused`. */
 export function policyOf(args: AdminArguments): Partial<MerchantPolicy> {
@@ -323,7 +324,3 @@ function basisPoints(percent: string, name: string): number {
 
 const wholeNumber = (text: string, name: string): number =>
   /^\d{1,9}$/.test(text) ? Number(text) : refused(`${name} must be a whole number`);
-
-function accepted<Value>(outcome: Outcome<Value>): Value {
-  return outcome.ok ? outcome.value : refused(outcome.refusal.message);
-}

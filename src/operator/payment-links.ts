@@ -90,11 +90,9 @@ function inputOf(args: AdminArguments): PaymentLinkInput {
   if (decimalsOf(amount) > maxDecimals(currency))
     return refused(`amount must have at most ${maxDecimals(currency)} decimals in ${currency}`);
   return {
-    ...{
-      amount: paddedAmount(amount, shownDecimals(currency)),
-      currency,
-      description: description === '' ? null : description,
-    },
+    amount: paddedAmount(amount, shownDecimals(currency)),
+    currency,
+    description: description === '' ? null : description,
     ...{ maxUses: wholeNumber(args, 'uses', USUAL_USES), maxOpen: wholeNumber(args, 'open', USUAL_OPEN) },
     ...{ maxUnpaidPerDay: wholeNumber(args, 'unpaid', USUAL_UNPAID_PER_DAY), endsAtSec: endOf(args) },
   };
@@ -116,13 +114,11 @@ function endOf(args: AdminArguments): number | null {
 }
 
 const present = (publicUrl: string, link: PaymentLinkView) => ({
-  ...{
-    id: link.linkId,
-    url: `${publicUrl}/l/${link.linkId}`,
-    status: link.status,
-    mode: link.mode,
-    merchant_id: link.merchantId,
-  },
+  id: link.linkId,
+  url: `${publicUrl}/l/${link.linkId}`,
+  status: link.status,
+  mode: link.mode,
+  merchant_id: link.merchantId,
   ...{ amount: link.amount, currency: link.currency, description: link.description },
   ...{ max_uses: link.maxUses, max_open: link.maxOpen, max_unpaid_per_day: link.maxUnpaidPerDay },
   ...{ ends_at: link.endsAtSec, created_at: link.createdAtSec },

@@ -7,7 +7,7 @@ import {
   requiredMode,
   requiredText,
 } from './commands.ts';
-import { parseRefundId, type Mode, type SessionId } from '../domain/ids.ts';
+import { parseRefundId, type Mode, type SessionId, type RefundId } from '../domain/ids.ts';
 import { addressFamilyOf } from '../domain/networks.ts';
 import { sessionStream } from '../domain/streams.ts';
 import type { ApprovalAct, ApprovalSigner } from '../ports/approvals.ts';
@@ -18,7 +18,6 @@ import { actorOf } from './acts.ts';
 import { agree, approvedBy } from './approvals.ts';
 import type { TreasuryStatus } from '../features/payouts/refunds/refunds.process.ts';
 import type { SessionHandler } from '../features/shared/handlers/session-handler.ts';
-import type { RefundId } from '../domain/ids.ts';
 import { createdOf } from '../../state-machines/checkout-session/session.state.ts';
 
 /** Payouts, where this process runs them; both throw `CommandRefused` where another process pays. */

@@ -1,11 +1,10 @@
-import { type AdminArguments, type AdminCommands, optionalText, refused, requiredText } from './commands.ts';
+import { accepted, type AdminArguments, type AdminCommands, optionalText, refused, requiredText } from './commands.ts';
 import { isDay } from '../domain/calendar.ts';
 import { PERSON_ROLES, type Grant, type PersonRole } from '../domain/events/person-events.ts';
 import type { MerchantId } from '../domain/ids.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import type { PersonEntry } from '../features/people/directory.ts';
 import { personIdOf, type NewLink, type People } from '../features/people/people.ts';
-import type { Outcome } from '../features/shared/merchant-api.ts';
 import type { PersonContext } from '../../state-machines/person/person.state.ts';
 import { must } from '../domain/must.ts';
 
@@ -121,8 +120,4 @@ export function grantsOf(text: string, isMerchant: (id: MerchantId) => boolean):
       const untilSec = day === null ? null : Date.parse(`${day}T00:00:00Z`) / 1000 + DAY_SEC;
       return { role, merchantId: merchantId as MerchantId | null, untilSec };
     });
-}
-
-function accepted<Value>(outcome: Outcome<Value>): Value {
-  return outcome.ok ? outcome.value : refused(outcome.refusal.message);
 }

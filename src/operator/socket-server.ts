@@ -14,6 +14,7 @@ import {
 } from './commands.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
 import { KeyNotHeld } from '../runtime/util/sealing.ts';
+import { bodyOf } from '../runtime/util/body-of.ts';
 
 export const adminSocketPath = (dataDir: string): string => join(dataDir, 'admin.sock');
 
@@ -80,12 +81,7 @@ async function answer(request: IncomingMessage, commands: AdminCommands, streams
 }
 
 export async function readArguments(request: IncomingMessage): Promise<AdminArguments> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > MAX_BODY_BYTES) throw new CommandRefused('arguments are too large');
-    chunks.push(chunk);
-  }
-  return size === 0 ? {} : (JSON.parse(Buffer.concat(chunks).toString('utf8')) as AdminArguments);
+  const body = await bodyOf(request, MAX_BODY_BYTES);
+  if (body === null) throw new CommandRefused('arguments are too large');
+  return body.length === 0 ? {} : (JSON.parse(body.toString('utf8')) as AdminArguments);
 }

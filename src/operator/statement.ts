@@ -29,14 +29,12 @@ export function statementCommands({ records, closingOf }: StatementParts): Admin
         refused('no checkpoint covers the closing yet: `quittance audit checkpoint --now`, then again');
       const data = dataOf(event, 'PeriodClosed');
       return json({
-        ...{
-          mode,
-          period: month,
-          closed_at: toSec(event.atMs),
-          actor: data.actor,
-          event: event.id,
-          through_event: data.throughPosition,
-        },
+        mode,
+        period: month,
+        closed_at: toSec(event.atMs),
+        actor: data.actor,
+        event: event.id,
+        through_event: data.throughPosition,
         ...figuresOf(data),
         ...presentProven(proven, records.verifierKey()),
       });

@@ -102,22 +102,18 @@ async function propose(
   const requestedBy = requiredText(args, 'operator');
   const { coin, amount } = moneyOf(executor, args);
   const data: MoveRequested = {
-    ...{
-      moveId: newMoveId(kind, random),
-      mode: executor.chain.mode,
-      network: executor.chain.network,
-      coin,
-      amount,
-      fromAddress: executor.treasury,
-      toAddress,
-    },
-    ...{
-      derivationIndex: null,
-      merchantId,
-      forMoveId: null,
-      requestedBy,
-      reason: optionalText(args, 'reason') ?? null,
-    },
+    moveId: newMoveId(kind, random),
+    mode: executor.chain.mode,
+    network: executor.chain.network,
+    coin,
+    amount,
+    fromAddress: executor.treasury,
+    toAddress,
+    derivationIndex: null,
+    merchantId,
+    forMoveId: null,
+    requestedBy,
+    reason: optionalText(args, 'reason') ?? null,
     requestedAtSec: toSec(clock.nowMs()),
   };
   const verdict = await payouts.signer.check(orderOf({ kind, terms: data }));

@@ -85,16 +85,14 @@ async function sweep({ treasury }: CommandParts, args: AdminArguments): Promise<
     ...(most !== null && { most }),
   });
   const shown = sweeps.map(({ moveId, mode: of, network: on, coin: what, units, address, toAddress, note, fee }) => ({
-    ...{
-      id: moveId,
-      mode: of,
-      network: on,
-      coin: what,
-      amount: formatAmount(units),
-      from_address: address,
-      to_address: toAddress,
-      note,
-    },
+    id: moveId,
+    mode: of,
+    network: on,
+    coin: what,
+    amount: formatAmount(units),
+    from_address: address,
+    to_address: toAddress,
+    note,
     ...(dryRun && { fee: fee ? formatAmount(fee) : null, fee_coin: NATIVE_COIN[on] }),
   }));
   return { dry_run: dryRun, sweeps: shown };
@@ -149,25 +147,21 @@ async function movesOf(executor: MoveExecutor): Promise<JsonValue[]> {
     const waiting = executor.waiting.find((candidate) => candidate.moveId === moveId);
     const status = move.signed.length > 0 ? 'sent' : isApproved(move) ? 'pending' : 'waiting_for_approval';
     return {
-      ...{
-        id: moveId,
-        kind: move.kind,
-        status,
-        mode,
-        network,
-        coin,
-        amount,
-        from_address: fromAddress,
-        to_address: toAddress,
-        merchant_id: merchantId,
-      },
-      ...{
-        requested_by: requestedBy,
-        requested_at: requestedAtSec,
-        approved_by: [...move.approvers],
-        tx_hash: move.signed.at(-1)?.txHash ?? null,
-        waiting: waiting?.detail ?? null,
-      },
+      id: moveId,
+      kind: move.kind,
+      status,
+      mode,
+      network,
+      coin,
+      amount,
+      from_address: fromAddress,
+      to_address: toAddress,
+      merchant_id: merchantId,
+      requested_by: requestedBy,
+      requested_at: requestedAtSec,
+      approved_by: [...move.approvers],
+      tx_hash: move.signed.at(-1)?.txHash ?? null,
+      waiting: waiting?.detail ?? null,
     };
   });
 }

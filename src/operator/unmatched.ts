@@ -10,14 +10,13 @@ import {
 import type { AdminRoute } from './http-server.ts';
 import type { UnmatchedTransfer } from '../domain/events/transfer-events.ts';
 import { MODES, parseSessionId } from '../domain/ids.ts';
-import { isCoin } from '../domain/money.ts';
-import { isNetwork } from '../domain/networks.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import type { ServedRows } from '../runtime/projections/served-rows.ts';
 import type { FoundTransfer, Inbox, InboxOutcome } from '../features/unmatched/unmatched.ts';
 import { sessionOf, type InboxFilter, type InboxList, type ListedTransfer } from '../features/unmatched/list.ts';
 import type { NamedTransfer } from './record-transfer.ts';
+import { networkOf, optionalCoin, optionalNetwork } from './treasury-arguments.ts';
 
 export interface InboxCommandParts {
   readonly inbox: Inbox;
@@ -116,12 +115,10 @@ const flag = (args: AdminArguments, ...names: string[]): boolean => names.some((
 function filterOf(args: AdminArguments, clock: Clock): InboxFilter {
   const state = optionalText(args, 'state') ?? 'unresolved';
   const mode = optionalMode(args);
-  const network = optionalText(args, 'network');
-  const coin = optionalText(args, 'coin')?.toUpperCase();
+  const network = optionalNetwork(args);
+  const coin = optionalCoin(args);
   const days = wholeOf(args, 'olderThan', 'older-than');
   if (state !== 'unresolved' && state !== 'resolved') return refused('state must be unresolved or resolved');
-  if (network !== undefined && !isNetwork(network)) return refused('network must be ethereum, bsc, tron or solana');
-  if (coin !== undefined && !isCoin(coin)) return refused('coin must be USDT or USDC');
   const untilSec = days === undefined ? undefined : toSec(clock.nowMs()) - days * DAY_SEC;
   return {
     state,
@@ -134,10 +131,9 @@ function filterOf(args: AdminArguments, clock: Clock): InboxFilter {
 
 function namedOf(args: AdminArguments): NamedTransfer {
   const mode = optionalMode(args);
-  const network = requiredText(args, 'network');
+  const network = networkOf(requiredText(args, 'network'));
   const txHash = requiredText(args, 'tx');
   const logIndex = wholeOf(args, 'logIndex', 'log-index') ?? wholeOf(args, 'log_index');
-  if (!isNetwork(network)) return refused('network must be ethereum, bsc, tron or solana');
   if (logIndex === undefined) return refused('log-index is missing');
   return {
     mode,
@@ -180,13 +176,11 @@ function answer({ transfer }: Found, outcome: InboxOutcome, args: AdminArguments
   return json({
     dry_run: flag(args, 'dryRun', 'dry_run'),
     transfer: transfer.depositKey,
-    ...{
-      mode: transfer.mode,
-      network: transfer.network,
-      coin: transfer.coin,
-      amount: transfer.amount,
-      from_address: transfer.fromAddress,
-    },
+    mode: transfer.mode,
+    network: transfer.network,
+    coin: transfer.coin,
+    amount: transfer.amount,
+    from_address: transfer.fromAddress,
     state: value === 'absent' ? 'open' : value,
     target: target ? (target.kind === 'session' ? target.sessionId : target.moveId) : null,
     notes: outcome.notes,
@@ -209,24 +203,20 @@ function present(transfer: ListedTransfer, clock: Clock) {
   } = transfer;
   const { kind, state, sessionId, orderId, merchantId, decision } = transfer;
   return {
-    ...{
-      id: depositKey,
-      state,
-      kind,
-      mode,
-      network,
-      coin,
-      amount,
-      age_days: Math.floor((toSec(clock.nowMs()) - blockTimeSec) / DAY_SEC),
-    },
-    ...{
-      from_address: fromAddress,
-      to_address: toAddress,
-      tx_hash: txHash,
-      log_index: logIndex,
-      block_number: blockNumber,
-      block_time: blockTimeSec,
-    },
+    id: depositKey,
+    state,
+    kind,
+    mode,
+    network,
+    coin,
+    amount,
+    age_days: Math.floor((toSec(clock.nowMs()) - blockTimeSec) / DAY_SEC),
+    from_address: fromAddress,
+    to_address: toAddress,
+    tx_hash: txHash,
+    log_index: logIndex,
+    block_number: blockNumber,
+    block_time: blockTimeSec,
     ...{ session_id: sessionId, order_id: orderId, merchant_id: merchantId },
     decision: decision && {
       ...{ actor: decision.actor, reason: decision.reason, decided: decision.decidedAtSec, target: decision.target },

@@ -1,5 +1,4 @@
-import type { RateLock } from '../domain/events/coin-events.ts';
-import type { Valuation } from '../domain/events/coin-events.ts';
+import type { RateLock, Valuation } from '../domain/events/coin-events.ts';
 import type { Coin } from '../domain/money.ts';
 
 export interface Rates {

@@ -11,6 +11,7 @@ import { foreignRequest } from '../runtime/util/loopback-request.ts';
 import { INBOX_HEADERS, inboxPage } from './webhook-inbox-page.ts';
 import type { InboxVerdict, InboxDelivery } from './inbox-delivery.ts';
 import { must } from '../domain/must.ts';
+import { bodyOf } from '../runtime/util/body-of.ts';
 
 /*
  * The demo merchant's webhook receiver. It checks signatures with its own code, written from the interface
@@ -103,7 +104,7 @@ async function route(
   if (fault !== null) return json(response, 400, { error: fault });
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://inbox');
   if (request.method === 'POST' && pathname === WEBHOOK_PATH) {
-    const body = await readBody(request);
+    const body = await bodyOf(request, MAX_BODY_BYTES);
     if (body === null) return json(response, 413, { error: 'body too large' });
     const verdict = receive(request.headers, body);
     return verdict === 'valid' ? json(response, 200, { received: true }) : json(response, 401, { error: verdict });
@@ -138,18 +139,6 @@ function judge(
     if (given.length === expected.length && timingSafeEqual(given, expected)) return 'valid';
   }
   return 'signature_wrong';
-}
-
-/** Null when the body is over the limit; the rest of it is then not read. */
-async function readBody(request: IncomingMessage): Promise<Buffer | null> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > MAX_BODY_BYTES) return null;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 function remember(ids: Set<string>, id: string): void {

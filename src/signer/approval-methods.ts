@@ -90,12 +90,10 @@ const outflow = (network: Network) =>
   z.strictObject({
     ...{ mode, network: z.literal(network), outflowKey, address: line },
     coin: z.enum([...COINS, NATIVE_COIN[network]]).nullable(),
-    ...{
-      amount: amount.nullable(),
-      toAddress: line.nullable(),
-      txHash: line.nullable(),
-      blockNumber: z.int().min(0).nullable(),
-    },
+    amount: amount.nullable(),
+    toAddress: line.nullable(),
+    txHash: line.nullable(),
+    blockNumber: z.int().min(0).nullable(),
   });
 const report = onNetwork<{ mode: Mode; network: Network; outflows: OutflowFacts[] }>((_, network) => ({
   mode,

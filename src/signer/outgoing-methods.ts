@@ -34,12 +34,10 @@ const isItsKey =
 const depositOn = (fields: NetworkFields, network: Network): z.ZodType<TakenDeposit> =>
   z
     .strictObject({
-      ...{
-        depositKey: z.string().max(256),
-        txHash: fields.txHash,
-        logIndex: z.int().min(0),
-        toAddress: fields.address,
-      },
+      depositKey: z.string().max(256),
+      txHash: fields.txHash,
+      logIndex: z.int().min(0),
+      toAddress: fields.address,
       ...{ derivationIndex: walletIndex.nullable(), amount },
     })
     .refine(isItsKey(network), { path: ['depositKey'] });
@@ -147,14 +145,12 @@ export function outgoingOf({ outgoing }: SignerContext): Outgoing {
 }
 
 const ledgerEvent: z.ZodType<LedgerEvent> = z.strictObject({
-  ...{
-    stream: z.string().min(1),
-    revision: z.int().min(0),
-    id: z.string(),
-    type: z.string().min(1),
-    version: z.int(),
-    atMs: z.int(),
-  },
+  stream: z.string().min(1),
+  revision: z.int().min(0),
+  id: z.string(),
+  type: z.string().min(1),
+  version: z.int(),
+  atMs: z.int(),
   ...{ data: z.string(), metadata: z.string() },
 });
 const ledgerPage = z.strictObject({ from: z.int().min(0), events: z.array(ledgerEvent).max(1_000) });

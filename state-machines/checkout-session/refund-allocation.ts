@@ -139,13 +139,11 @@ function payersOf(context: SessionContext, { coin, namedDeposit, decimals }: Ref
     const one = must(deposits[0]);
     const { network, fromAddress } = one.facts;
     return {
-      ...{
-        network,
-        address: must(fromAddress),
-        deposits: parts,
-        left: sumOf(parts),
-        unit: fromTokenUnits(1n, must(decimals[network])),
-      },
+      network,
+      address: must(fromAddress),
+      deposits: parts,
+      left: sumOf(parts),
+      unit: fromTokenUnits(1n, must(decimals[network])),
       paid: unitsOf(deposits.filter(isPaying)),
       isOfOrder: people.has(personOf(one)),
       units: unitsOf(deposits),

@@ -9,14 +9,12 @@ import { contactLink } from '../../src/domain/contact.ts';
 import { isNetwork } from '../../src/domain/networks.ts';
 import { OUTCOME_TYPES } from '../../src/domain/notification-types.ts';
 import { basisPointsOf } from '../../src/domain/percent.ts';
-import { accept, refuse } from '../../src/domain/result.ts';
-import type { Decision, Refusal } from '../../src/domain/result.ts';
+import { accept, refuse, type Decision, type Refusal } from '../../src/domain/result.ts';
 import { applyChange, decideChangeDelay, waiting, withdrawChange } from './changes.decider.ts';
 import { decideEndpoint, NEW_ENDPOINT } from './endpoints.decider.ts';
 import type { MerchantCommand } from './merchant.commands.ts';
 import type { MerchantValue } from './merchant.machine.ts';
-import { activeKeys, MAX_SERVICE_FEE_BASIS_POINTS, merchantIdOf } from './merchant.state.ts';
-import type { MerchantContext } from './merchant.state.ts';
+import { activeKeys, MAX_SERVICE_FEE_BASIS_POINTS, merchantIdOf, type MerchantContext } from './merchant.state.ts';
 
 export interface MerchantState {
   readonly value: MerchantValue;

@@ -31,15 +31,13 @@ export function settingsNoticeOf(
 ): AddressedNotice | null {
   const changedBy = actor.startsWith('merchant:') ? 'merchant' : 'operator';
   const changed = (change: GuardedChange): SettingsNotice => ({
-    ...{
-      type: 'settings.changed',
-      status: 'changed',
-      change,
-      changeId: null,
-      takesEffectAtSec: atSec,
-      changedBy,
-      refusal: null,
-    },
+    type: 'settings.changed',
+    status: 'changed',
+    change,
+    changeId: null,
+    takesEffectAtSec: atSec,
+    changedBy,
+    refusal: null,
   });
   switch (event.type) {
     case 'WebhookEndpointSet':

@@ -1,5 +1,4 @@
-import { initialMovesContext } from './moves.state.ts';
-import type { MovesContext, MoveReservation } from './moves.state.ts';
+import { initialMovesContext, type MovesContext, type MoveReservation } from './moves.state.ts';
 import type { PayoutSequenceReserved, UsedNonces } from '../../src/domain/events/treasury-events.ts';
 import type { JournalPlace, TransactionDraft } from '../../src/domain/events/transaction-draft.ts';
 

@@ -1,7 +1,16 @@
 import type { Channel } from '@grpc/grpc-js';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { StoreUnavailable } from '../../ports/event-store.ts';
-import { isDenied, mayRetry, pauseMs, type RetryTimes, sleep, StoreDenies, wasSilent, within } from './faults.ts';
+import {
+  isDenied,
+  mayRetry,
+  pauseMs,
+  type RetryTimes,
+  sleep,
+  StoreDenies,
+  wasSilent,
+  answeredWithin,
+} from './faults.ts';
 
 /** How long a closed channel stays open. */
 const CLOSED_AFTER_MS = 1_000;
@@ -58,7 +67,7 @@ export class EsdbConnection {
       if (this.#closed) throw new StoreUnavailable('the event store is closed');
       const client = this.#client;
       try {
-        return await within(attemptMs + OWN_TIMER_MARGIN_MS, what, task(client));
+        return await answeredWithin(attemptMs + OWN_TIMER_MARGIN_MS, what, task(client));
       } catch (error) {
         if (isDenied(error)) throw new StoreDenies(`${what}: ${DENIED}`, { cause: error });
         if (!mayRetry(error)) throw error;
@@ -86,7 +95,7 @@ export class EsdbConnection {
 }
 
 export async function closeClient(client: EventStoreDBClient): Promise<void> {
-  await within(1_000, 'ending the calls', client.dispose()).catch(() => {});
+  await answeredWithin(1_000, 'ending the calls', client.dispose()).catch(() => {});
   closeChannel(client);
 }
 

@@ -1,5 +1,6 @@
 import { ErrorType, isCommandError } from '@eventstore/db-client';
 import { DamagedEvent, StoreUnavailable } from '../../ports/event-store.ts';
+import { within } from '../../runtime/util/within.ts';
 
 /** Our own timer expired, so the outcome of the call is unknown. */
 export class NoAnswer extends Error {
@@ -68,14 +69,7 @@ export const sleep = (ms: number): Promise<void> => new Promise((resolve) => voi
 export const rest = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms).unref());
 
 /** Rejects with `NoAnswer` if the promise has not settled in time; its later result is ignored. */
-export async function within<Value>(ms: number, what: string, promise: Promise<Value>): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined;
-  const expiry = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new NoAnswer(`${what}: no answer within ${ms} ms`)), ms);
+export const answeredWithin = <Value>(ms: number, what: string, promise: Promise<Value>): Promise<Value> =>
+  within(ms, promise, () => {
+    throw new NoAnswer(`${what}: no answer within ${ms} ms`);
   });
-  try {
-    return await Promise.race([promise, expiry]);
-  } finally {
-    clearTimeout(timer);
-  }
-}

@@ -1,6 +1,5 @@
 import type { NetworkSettings } from '../../domain/networks.ts';
-import { ProviderFault } from '../../ports/rpc-pool.ts';
-import type { RpcProvider } from '../../ports/rpc-pool.ts';
+import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 
 /** First four bytes of Keccak-256 of `balanceOf(address)`. */
 const BALANCE_CALL = '0x70a08231';

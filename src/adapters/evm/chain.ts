@@ -17,16 +17,14 @@ import { agreedDisproof } from '../../runtime/util/agreed-disproof.ts';
 import { HeadComparison } from '../rpc/head-comparison.ts';
 import { AdmittedProviders } from '../rpc/admitted-providers.ts';
 import { Voices } from '../rpc/voices.ts';
-import { ProviderFault, RpcError } from '../../ports/rpc-pool.ts';
-import type { RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
+import { ProviderFault, RpcError, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { usedEvmAddresses } from './address-history.ts';
 import { disproofAt } from './disproof.ts';
 import { fromQuantity, mustReadHeader, readBlockReceipts, readHeader, readReceipt } from './rpc.ts';
 import type { RawLog, RawReceipt } from './rpc.ts';
 import { LogScanner } from './log-scanner.ts';
 import { verifyProvider } from './provider-check.ts';
-import { isOurTransfer, tokensByAddress, toTransfer } from './transfer-log.ts';
-import type { TokensByAddress } from './transfer-log.ts';
+import { isOurTransfer, tokensByAddress, toTransfer, type TokensByAddress } from './transfer-log.ts';
 import { must } from '../../domain/must.ts';
 
 export interface EvmChainOptions {

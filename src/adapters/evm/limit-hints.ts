@@ -1,5 +1,4 @@
-import { ProviderFault } from '../../ports/rpc-pool.ts';
-import type { RpcError } from '../../ports/rpc-pool.ts';
+import { ProviderFault, type RpcError } from '../../ports/rpc-pool.ts';
 import { must } from '../../domain/must.ts';
 
 /** What a provider's refusal of a log range means for the next attempt. */

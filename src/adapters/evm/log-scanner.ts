@@ -1,15 +1,12 @@
 import type { Block, IsOurs, Transfer } from '../../ports/chain.ts';
-import { ProviderFault, RpcError } from '../../ports/rpc-pool.ts';
-import type { RpcProvider } from '../../ports/rpc-pool.ts';
+import { ProviderFault, RpcError, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { provenReceipts } from './disproof.ts';
 import { fromQuantity, mustReadHeader, readBlockReceipts, toQuantity } from './rpc.ts';
 import type { Header, RawLog, RawReceipt } from './rpc.ts';
 import { adviceOf } from './limit-hints.ts';
 import { createTransferBloom } from './logs-bloom.ts';
-import { createRangeWindow } from './range-window.ts';
-import type { RangeWindow } from './range-window.ts';
-import { isOurTransfer, readTransferLogs, toTransfer, TRANSFER_TOPIC } from './transfer-log.ts';
-import type { TokensByAddress } from './transfer-log.ts';
+import { createRangeWindow, type RangeWindow } from './range-window.ts';
+import { isOurTransfer, readTransferLogs, toTransfer, TRANSFER_TOPIC, type TokensByAddress } from './transfer-log.ts';
 import { must } from '../../domain/must.ts';
 
 export interface LogScannerOptions {

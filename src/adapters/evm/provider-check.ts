@@ -1,9 +1,9 @@
 import type { NetworkSettings } from '../../domain/networks.ts';
-import { ProviderFault, RpcError } from '../../ports/rpc-pool.ts';
-import type { RpcProvider } from '../../ports/rpc-pool.ts';
+import { ProviderFault, RpcError, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { mustReadHeader, toQuantity } from './rpc.ts';
 import { adviceOf } from './limit-hints.ts';
 import { TRANSFER_TOPIC } from './transfer-log.ts';
+import { able } from '../rpc/able.ts';
 
 /** First four bytes of Keccak-256 of `decimals()`. */
 const DECIMALS_CALL = '0x313ce567';
@@ -50,16 +50,6 @@ async function verifyLogs(provider: RpcProvider, settings: NetworkSettings, numb
     // Too many logs in one block is a valid answer; block receipts are used then.
     if (error instanceof RpcError && adviceOf(error, number, number).kind !== 'give-up') return;
     if (error instanceof RpcError) throw new ProviderFault('incapable', `does not serve eth_getLogs (${error.code})`);
-    throw error;
-  }
-}
-
-async function able<Value>(task: () => Promise<Value>): Promise<Value> {
-  try {
-    return await task();
-  } catch (error) {
-    if (error instanceof RpcError)
-      throw new ProviderFault('incapable', `refused a method it must serve (${error.code}: ${error.message})`);
     throw error;
   }
 }

@@ -1,6 +1,5 @@
 import type { Block } from '../../ports/chain.ts';
-import { ProviderFault } from '../../ports/rpc-pool.ts';
-import type { RpcProvider } from '../../ports/rpc-pool.ts';
+import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 
 /* The parts of Ethereum JSON-RPC responses that are used here (execution-apis), validated on entry. */
 

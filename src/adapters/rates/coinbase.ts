@@ -1,9 +1,7 @@
 import { isCurrency } from '../../domain/currencies.ts';
-import { COINS } from '../../domain/money.ts';
-import type { Coin } from '../../domain/money.ts';
+import { COINS, type Coin } from '../../domain/money.ts';
 import { endpoint, getJson } from './bounded-json.ts';
-import { ONE, ProviderFailed, isRecord, readPrice } from './provider.ts';
-import type { Quote, RateProvider } from './provider.ts';
+import { ONE, ProviderFailed, isRecord, readPrice, type Quote, type RateProvider } from './provider.ts';
 
 const COINBASE_URL = 'https://api.coinbase.com';
 

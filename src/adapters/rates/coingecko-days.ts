@@ -7,12 +7,10 @@ import { isRecord, priceText } from './provider.ts';
 
 const IDS: Readonly<Record<string, string>> = {
   ...COINGECKO_IDS,
-  ...{
-    [NATIVE_COIN.ethereum]: 'ethereum',
-    [NATIVE_COIN.bsc]: 'binancecoin',
-    [NATIVE_COIN.tron]: 'tron',
-    [NATIVE_COIN.solana]: 'solana',
-  },
+  [NATIVE_COIN.ethereum]: 'ethereum',
+  [NATIVE_COIN.bsc]: 'binancecoin',
+  [NATIVE_COIN.tron]: 'tron',
+  [NATIVE_COIN.solana]: 'solana',
 };
 const TIMEOUT_MS = 10_000;
 /** Each day is one request, and about five a minute are allowed without a key. The rest follows in the next round. */

@@ -1,15 +1,11 @@
-import type { RateLock } from '../../domain/events/coin-events.ts';
-import type { Valuation } from '../../domain/events/coin-events.ts';
+import type { RateLock, Valuation } from '../../domain/events/coin-events.ts';
 import type { Coin } from '../../domain/money.ts';
-import { toSec } from '../../ports/clock.ts';
-import type { Clock } from '../../ports/clock.ts';
+import { toSec, type Clock } from '../../ports/clock.ts';
 import type { Rates } from '../../ports/rates.ts';
-import { judge, rateText } from './judge-quotes.ts';
-import type { Judgement } from './judge-quotes.ts';
-import { QuoteSource } from './quote-source.ts';
-import type { OnServerTime, SourceStatus } from './quote-source.ts';
-import { ONE, otherCoin } from './provider.ts';
-import type { RateProvider } from './provider.ts';
+import { judge, rateText, type Judgement } from './judge-quotes.ts';
+import { QuoteSource, type OnServerTime, type SourceStatus } from './quote-source.ts';
+import { ONE, otherCoin, type RateProvider } from './provider.ts';
+import { within } from '../../runtime/util/within.ts';
 
 export interface MarketRatesOptions {
   readonly providers: readonly RateProvider[];
@@ -106,12 +102,8 @@ export class MarketRates implements Rates {
   }
 
   async #refreshWithin(): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const enough = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, this.#firstWaitMs);
-    });
-    await Promise.race([Promise.all(this.#sources.map((source) => source.refresh())), enough]);
-    clearTimeout(timer);
+    const refreshed = Promise.all(this.#sources.map((source) => source.refresh()));
+    await within(this.#firstWaitMs, refreshed, () => undefined);
   }
 
   #hasFreshQuote(currency: string, coin: Coin, nowMs: number): boolean {

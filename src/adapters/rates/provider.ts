@@ -1,6 +1,5 @@
 import { Decimal } from 'decimal.js';
-import { COINS, SCALE } from '../../domain/money.ts';
-import type { Coin } from '../../domain/money.ts';
+import { COINS, SCALE, type Coin } from '../../domain/money.ts';
 import { must } from '../../domain/must.ts';
 
 /** One provider's quote: one unit of `currency` is `rate` units of `coin`. */

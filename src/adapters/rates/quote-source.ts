@@ -1,7 +1,6 @@
 import type { Coin } from '../../domain/money.ts';
 import type { Clock } from '../../ports/clock.ts';
-import { ProviderFailed } from './provider.ts';
-import type { HeardTime, Quote, RateProvider } from './provider.ts';
+import { ProviderFailed, type HeardTime, type Quote, type RateProvider } from './provider.ts';
 import type { Testimony } from './judge-quotes.ts';
 
 /** Consecutive failures after which the provider is paused. */

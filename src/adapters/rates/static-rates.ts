@@ -1,7 +1,6 @@
 import { isCurrency } from '../../domain/currencies.ts';
 import { COINS, isCoin, type Coin } from '../../domain/money.ts';
-import { ONE, readPrice, withCoinCrosses } from './provider.ts';
-import type { Quote, RateProvider } from './provider.ts';
+import { ONE, readPrice, withCoinCrosses, type Quote, type RateProvider } from './provider.ts';
 
 /** Maximum number of decimals of a rate. */
 const MAX_DECIMALS = 18;

@@ -2,6 +2,7 @@ import { Cluster, type Command, Redis, ReplyError } from 'ioredis';
 import { StoreUnavailable } from '../../ports/event-store.ts';
 import { parseRedisUrl, trustOf, type RedisTarget } from './url.ts';
 import { must } from '../../domain/must.ts';
+import { within } from '../../runtime/util/within.ts';
 
 export interface RedisConnectionOptions {
   /** One of the forms that `parseRedisUrl` accepts. */
@@ -31,7 +32,9 @@ export async function connectRedis({
   // The driver's errors contain the failed command, including the password of AUTH. Only their message is passed on.
   redis.on('error', (error: unknown) => onError(new Error(messageOf(error))));
   try {
-    await bounded(redis.connect(), 2 * commandMs);
+    await within(2 * commandMs, redis.connect(), () => {
+      throw new Error(`no connection within ${2 * commandMs} ms`);
+    });
     return redis;
   } catch (error) {
     redis.disconnect();
@@ -123,18 +126,6 @@ export async function answered<Value>(command: Promise<Value>): Promise<Value> {
   } catch (error) {
     const kind = error instanceof ReplyError ? 'Redis refused' : 'Redis did not answer';
     throw new StoreUnavailable(`${kind}: ${messageOf(error)}`);
-  }
-}
-
-async function bounded<Value>(work: Promise<Value>, ms: number): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>(
-    (_, reject) => (timer = setTimeout(() => reject(new Error(`no connection within ${ms} ms`)), ms)),
-  );
-  try {
-    return await Promise.race([work, timeout]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -2,10 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ChainUnavailable } from '../../ports/chain.ts';
 import { ProviderFault, RpcError, sourceOf } from '../../ports/rpc-pool.ts';
 import type { Opinion, ProviderStatus, RpcObserver, RpcPool, RpcProvider, RunOptions } from '../../ports/rpc-pool.ts';
-import { createHttpProvider } from './http-provider.ts';
-import type { HttpProvider } from './http-provider.ts';
-import { createProviderHealth, referenceHead } from './provider-health.ts';
-import type { ProviderHealth } from './provider-health.ts';
+import { createHttpProvider, type HttpProvider } from './http-provider.ts';
+import { createProviderHealth, referenceHead, type ProviderHealth } from './provider-health.ts';
 import { must } from '../../domain/must.ts';
 
 export interface RpcPoolOptions {

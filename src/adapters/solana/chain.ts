@@ -17,16 +17,14 @@ import { agreedDisproof } from '../../runtime/util/agreed-disproof.ts';
 import { HeadComparison } from '../rpc/head-comparison.ts';
 import { AdmittedProviders } from '../rpc/admitted-providers.ts';
 import { Voices } from '../rpc/voices.ts';
-import { ProviderFault } from '../../ports/rpc-pool.ts';
-import type { RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
+import { ProviderFault, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { associatedTokenAccount } from '../../runtime/util/spl-token.ts';
 import { usedSolanaOwners } from './address-history.ts';
 import { solanaDisproof } from './disproof.ts';
 import { verifySolanaProvider } from './provider-check.ts';
 import { ACCOUNTS_A_CALL, blockAtSlot, hasStatus, readBalances, readHistory, readTransaction, slotOf } from './rpc.ts';
 import { SolanaPayerTransactions } from './unsigned-transfer.ts';
-import { payerOf, tokenDeltas } from './token-balances.ts';
-import type { SolanaTransaction, TokenDelta } from './token-balances.ts';
+import { payerOf, tokenDeltas, type SolanaTransaction, type TokenDelta } from './token-balances.ts';
 import { must } from '../../domain/must.ts';
 
 export interface SolanaChainOptions {

@@ -1,8 +1,8 @@
 import type { NetworkSettings } from '../../domain/networks.ts';
-import { ProviderFault, RpcError } from '../../ports/rpc-pool.ts';
-import type { RpcProvider } from '../../ports/rpc-pool.ts';
+import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { base58 } from '../../runtime/util/base58.ts';
 import { TOKEN_PROGRAM } from '../../runtime/util/spl-token.ts';
+import { able } from '../rpc/able.ts';
 import { ask, blockAtSlot, hasStatus, readBalances, readHistory, readTransaction, slotOf } from './rpc.ts';
 
 /** A valid signature of a transaction that never existed. */
@@ -47,15 +47,5 @@ async function verifyMints(provider: RpcProvider, { tokens }: NetworkSettings): 
         'wrong-chain',
         `${token.coin} at ${token.address} has ${decimals} decimals instead of ${token.decimals}`,
       );
-  }
-}
-
-async function able<Value>(task: () => Promise<Value>): Promise<Value> {
-  try {
-    return await task();
-  } catch (error) {
-    if (error instanceof RpcError)
-      throw new ProviderFault('incapable', `refused a method it must serve (${error.code}: ${error.message})`);
-    throw error;
   }
 }

@@ -1,7 +1,6 @@
 import type { HistoryEntry, HistoryOptions, TokenAccount } from '../../ports/account-chain.ts';
 import type { Block } from '../../ports/chain.ts';
-import { ProviderFault, RpcError } from '../../ports/rpc-pool.ts';
-import type { RpcProvider } from '../../ports/rpc-pool.ts';
+import { ProviderFault, RpcError, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { base58 } from '../../runtime/util/base58.ts';
 import { TOKEN_PROGRAM } from '../../runtime/util/spl-token.ts';
 import type { SolanaTransaction } from './token-balances.ts';

@@ -1,6 +1,5 @@
 import type { NetworkSettings } from '../../domain/networks.ts';
-import { ProviderFault } from '../../ports/rpc-pool.ts';
-import type { RpcProvider } from '../../ports/rpc-pool.ts';
+import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { accountOf } from './address.ts';
 import { ask } from './rpc.ts';
 

@@ -2,8 +2,7 @@ import type { DepositFacts } from '../../domain/events/session-events.ts';
 import { formatAmount, fromTokenUnits } from '../../domain/money.ts';
 import type { Disproof } from '../../ports/chain.ts';
 import type { RpcProvider } from '../../ports/rpc-pool.ts';
-import { readTransfers, succeeded } from './receipt.ts';
-import type { TokenAccounts, TronTransactionInfo } from './receipt.ts';
+import { readTransfers, succeeded, type TokenAccounts, type TronTransactionInfo } from './receipt.ts';
 import { assertSameBlock, completeReceiptsOf, mustHaveBlock, transactionInfo } from './rpc.ts';
 import { must } from '../../domain/must.ts';
 

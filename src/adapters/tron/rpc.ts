@@ -1,6 +1,5 @@
 import type { Block } from '../../ports/chain.ts';
-import { ProviderFault } from '../../ports/rpc-pool.ts';
-import type { RpcProvider } from '../../ports/rpc-pool.ts';
+import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import type { TronListedTransaction, TronTransactionInfo } from './receipt.ts';
 
 /** `wallet` answers with the newest block, `walletsolidity` only with solidified data. */

@@ -1,6 +1,5 @@
 import type { Block, Transfer } from '../../ports/chain.ts';
-import { ProviderFault } from '../../ports/rpc-pool.ts';
-import type { RpcProvider } from '../../ports/rpc-pool.ts';
+import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { askedTransfer, readTransfers } from './receipt.ts';
 import type { TokenAccounts, TransferLog, TronListedTransaction, TronTransactionInfo } from './receipt.ts';
 import { assertComplete, assertSameBlock, mustHaveBlock, receiptsOfBlock, transactionsOf } from './rpc.ts';

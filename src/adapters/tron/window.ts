@@ -1,5 +1,4 @@
-import { ProviderFault } from '../../ports/rpc-pool.ts';
-import type { RpcProvider } from '../../ports/rpc-pool.ts';
+import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { mustHaveBlock, newestBlock, transactionsOf } from './rpc.ts';
 import { must } from '../../domain/must.ts';
 

@@ -38,16 +38,14 @@ export function lostPayments(
     return entries
       .filter((entry): entry is SignedEntry => entry.kind === 'signed' && !known.has(entry.hash))
       .map(({ network, purpose, id, attempt, coin, units, toAddress, txHash, atMs }) => ({
-        ...{
-          mode,
-          network,
-          kind: purpose,
-          id,
-          attempt,
-          coin,
-          amount: formatAmount(BigInt(units)),
-          to_address: toAddress,
-        },
+        mode,
+        network,
+        kind: purpose,
+        id,
+        attempt,
+        coin,
+        amount: formatAmount(BigInt(units)),
+        to_address: toAddress,
         ...{ tx_hash: txHash, signed_at: new Date(atMs).toISOString() },
       }));
   });

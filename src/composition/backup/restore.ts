@@ -85,23 +85,19 @@ export async function restoreBackup(places: BackupPlaces, request: RestoreReques
       lastEventAtSec: data.last_event_at === null ? null : secOf(data.last_event_at),
       unknownPayments:
         signer.lost?.map(({ mode, network, id, tx_hash: txHash }) => ({ mode, network, id, txHash })) ?? null,
-      ...{
-        signedEvents: signer.signedEvents,
-        addresses,
-        actor: request.actor,
-        restoredAtSec: toSec(systemClock.nowMs()),
-      },
+      signedEvents: signer.signedEvents,
+      addresses,
+      actor: request.actor,
+      restoredAtSec: toSec(systemClock.nowMs()),
     });
   return {
     ...{ backup: backup.report, data_dir: target && places.dataDir, moved_aside: target?.movedAside ?? null },
     lost_events: signer.signedEvents === null || !data ? null : signer.signedEvents - data.events,
-    ...{
-      kept_checkpoints: signer.kept,
-      addresses,
-      unknown_payments: signer.lost,
-      signer: signer.say,
-      next: nextSteps(signer),
-    },
+    kept_checkpoints: signer.kept,
+    addresses,
+    unknown_payments: signer.lost,
+    signer: signer.say,
+    next: nextSteps(signer),
   };
 }
 

@@ -14,11 +14,9 @@ export function startLogShipping(
   if (!objects || !storage.ownLog || readOnly) return null;
   const shipping = new LogShipping({
     ...{ objects, keys: shippingKeys(sealingKeys), store: storage.store, clock, log },
-    ...{
-      dataDir: config.DATA_DIR,
-      signerDirectory: journalDirectory(config),
-      everyMs: config.LOG_SHIPPING_EVERY_SECONDS * 1000,
-    },
+    dataDir: config.DATA_DIR,
+    signerDirectory: journalDirectory(config),
+    everyMs: config.LOG_SHIPPING_EVERY_SECONDS * 1000,
   });
   reportShipping(registry, () => shipping.ageSec());
   shipping.start();

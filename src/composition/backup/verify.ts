@@ -74,12 +74,10 @@ export async function verifyBackup(given: string, sealingKeys: SealingKeys | nul
         : null;
     const all = [...faults, ...(read?.faults ?? [])];
     const report: BackupReport = {
-      ...{
-        ok: all.length === 0,
-        made_at: manifest.made_at,
-        events: manifest.data?.events ?? null,
-        root_hash: read?.rootHash ?? null,
-      },
+      ok: all.length === 0,
+      made_at: manifest.made_at,
+      events: manifest.data?.events ?? null,
+      root_hash: read?.rootHash ?? null,
       last_event_at: manifest.data?.last_event_at ?? null,
       files: Object.keys(manifest.data?.files ?? {}).length + Object.keys(manifest.signer?.files ?? {}).length,
       ...{ secrets: read?.secrets ?? 'not tried: no key is set', faults: all },

@@ -1,5 +1,4 @@
 import { chmodSync, rmSync } from 'node:fs';
-import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { copyDatabase } from '../../adapters/sqlite/database-copy.ts';
 import {
@@ -14,6 +13,7 @@ import { ownedRows } from '../../runtime/projections/batch.ts';
 import { projectionsNamed } from '../projections.ts';
 import { fileDigest, type SnapshotManifest } from './manifest.ts';
 import { must } from '../../domain/must.ts';
+import { lowerPriority } from '../workers/lower-priority.ts';
 
 /*
  * Copies a consistent state of the look-ups while they continue, and reduces the copy to what another process can start
@@ -29,10 +29,8 @@ export interface SnapshotOrder {
 export type SnapshotCopy = CopyContents & { readonly file: SnapshotManifest['file'] };
 
 const { dataDir, projections, to } = workerData as SnapshotOrder;
-const NICE = 10;
 
-// On Linux this is the priority of the calling thread alone; elsewhere it would be that of the whole process.
-if (process.platform === 'linux') setPriority(0, NICE);
+lowerPriority();
 
 const whole = `${to}.whole`;
 for (const file of [to, whole]) rmSync(file, { force: true });

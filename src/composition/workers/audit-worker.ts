@@ -1,4 +1,3 @@
-import { setPriority } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { LogAudit } from '../../adapters/sqlite/event-log/log-audit.ts';
@@ -8,16 +7,15 @@ import type { AuditState } from '../../ports/audit.ts';
 import type { AuditQuestion, AuditWorkerData, FromAudit, ToAudit } from './audit-messages.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 import { must } from '../../domain/must.ts';
+import { lowerPriority } from './lower-priority.ts';
 
 /* The audit's thread: reads the log on a separate connection, never writes, and takes no time from requests. */
 
 const FOLLOW_EVERY_MS = 1_000;
 /** 512 events a second, so a million in about half an hour, at a hundredth of one core. */
 const RECHECKED_TILES = 2;
-const NICE = 10;
 
-// On Linux this is the priority of the calling thread alone; elsewhere it would be that of the whole process.
-if (process.platform === 'linux') setPriority(0, NICE);
+lowerPriority();
 
 const histories = new StreamHistories(() => new SpilledMap());
 const audit = new LogAudit({ ...(workerData as AuditWorkerData), inspect: (event) => histories.take(event) });

@@ -1,5 +1,4 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { compareProjection, ReadModelSnapshot } from '../../adapters/sqlite/read-model/compare.ts';
@@ -14,6 +13,7 @@ import { isLater, readLog } from './followed-log.ts';
 import type { ComparedProjection } from './projection-compare.ts';
 import type { Follows } from './projection-messages.ts';
 import { must } from '../../domain/must.ts';
+import { lowerPriority } from './lower-priority.ts';
 
 /*
  * Replays the event log into a separate read model up to the position of the running one, and compares the two. Does
@@ -24,10 +24,8 @@ const { dataDir, log, projections } = workerData as Follows;
 const SHADOW = 'shadow-';
 const PAGE = 1_000;
 const CACHED_ROWS = 20_000;
-const NICE = 10;
 
-// On Linux this is the priority of the calling thread alone; elsewhere it would be that of the whole process.
-if (process.platform === 'linux') setPriority(0, NICE);
+lowerPriority();
 
 interface Replay {
   readonly projection: Projection;

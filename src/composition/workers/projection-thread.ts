@@ -2,14 +2,14 @@ import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
 import { openSqliteReadModel } from '../../adapters/sqlite/read-model/read-model.ts';
 import { type EventStore, type Position, type Subscription, StoreUnavailable } from '../../ports/event-store.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
-import type { ParkedEvent } from '../../runtime/projections/batch.ts';
+import { type ParkedEvent, projectionId } from '../../runtime/projections/batch.ts';
 import type { ProjectionHooks } from '../../runtime/projections/hooks.ts';
 import { CATCH_UP_TIMEOUT_MS, type RunningProjections } from '../../runtime/projections/runner.ts';
 import { RebuildRunning, type ProjectionStatus } from '../../runtime/projections/status.ts';
-import { projectionId } from '../../runtime/projections/batch.ts';
 import { PROJECTIONS, projectionsNamed } from '../projections.ts';
 import { isLater } from './followed-log.ts';
 import type { Follows, FromProjections, Question, ToProjections } from './projection-messages.ts';
+import { within } from '../../runtime/util/within.ts';
 
 /**
  * This process's read model with its projections in one thread. Queries run here, everything else there. An event log
@@ -122,12 +122,9 @@ export class ProjectionThread implements RunningProjections {
   async #reach(position: Position, timeoutMs: number): Promise<boolean> {
     const answer = this.#ask({ kind: 'reach', position, timeoutMs }) as Promise<boolean>;
     const id = this.#lastId;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<false>((resolve) => (timer = setTimeout(() => resolve(false), timeoutMs + LATE_MS)));
     try {
-      return await Promise.race([answer, late]);
+      return await within(timeoutMs + LATE_MS, answer, () => false);
     } finally {
-      clearTimeout(timer);
       this.#waiting.delete(id);
     }
   }

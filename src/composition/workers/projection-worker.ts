@@ -1,4 +1,3 @@
-import { setPriority } from 'node:os';
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
 import { serveSqliteReadModel } from '../../adapters/sqlite/read-model/read-model.ts';
 import { systemClock } from '../../ports/clock.ts';
@@ -11,6 +10,7 @@ import { followLog } from './followed-log.ts';
 import { forgetOtherLog } from './other-log.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 import { must } from '../../domain/must.ts';
+import { lowerPriority } from './lower-priority.ts';
 
 /*
  * The projection thread: follows the log on a separate connection and owns the read model's writer, so that neither
@@ -20,12 +20,10 @@ import { must } from '../../domain/must.ts';
 const { dataDir, log, projections, archiveAfterDays, control } = workerData as Follows & {
   readonly control: MessagePort;
 };
-const NICE = 5;
 /** Lags change without any batch: when events arrive, and when the thread is busy. */
 const STATUS_EVERY_MS = 1_000;
 
-// On Linux this is the priority of the calling thread alone; elsewhere it would be that of the whole process.
-if (process.platform === 'linux') setPriority(0, NICE);
+lowerPriority(5);
 
 const tell = (message: FromProjections): void => control.postMessage(message);
 

@@ -17,10 +17,9 @@ import {
   type Column,
 } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
-import type { Visit } from '../visit.ts';
+import { type Visit, paramOf, merchantOf } from '../visit.ts';
 import { linkAndCode, onePaymentLink } from './one-payment-link.ts';
 import { paymentPath } from './payment-path.ts';
-import { paramOf, merchantOf } from '../visit.ts';
 import { must } from '../../domain/must.ts';
 
 interface PaymentLink {

@@ -4,10 +4,9 @@ import { readerOf, run, type ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
 import { badge, filterForm, link, more, table, timeColumn, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
-import type { Visit } from '../visit.ts';
+import { type Visit, merchantOf } from '../visit.ts';
 import { clockField, dayField, given } from './books.ts';
 import { monthLinks } from './month-statement.ts';
-import { merchantOf } from '../visit.ts';
 
 interface Owed {
   readonly network: string;

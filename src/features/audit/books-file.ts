@@ -97,26 +97,20 @@ class BooksWriter {
   entry({ number: entry, mode, kind, id, days, lines, value, ...row }: EntryRow): void {
     this.#put('entries', {
       ...{ mode, entry, kind, event_id: id, stream: row.stream, revision: row.revision },
-      ...{
-        recorded_at: Math.floor(row.recordedAtMs / 1000),
-        recorded_day: days.recorded,
-        chain_time: row.chainTimeSec,
-        chain_day: days.chain,
-      },
-      ...{
-        merchant_id: row.merchantId,
-        order_id: row.orderId,
-        session_id: row.sessionId,
-        refund_id: row.refundId,
-        move_id: row.moveId,
-      },
+      recorded_at: Math.floor(row.recordedAtMs / 1000),
+      recorded_day: days.recorded,
+      chain_time: row.chainTimeSec,
+      chain_day: days.chain,
+      merchant_id: row.merchantId,
+      order_id: row.orderId,
+      session_id: row.sessionId,
+      refund_id: row.refundId,
+      move_id: row.moveId,
       ...{ reverses: row.reverses, network: row.network, tx_hash: row.txHash, log_index: row.logIndex },
       ...{ block_number: row.blockNumber, block_hash: row.blockHash, fiat_currency: value?.currency },
-      ...{
-        fiat_at_locked_rate: value?.atLockedRate,
-        fiat_at_settlement_quote: value?.atSettlementQuote,
-        fiat_difference: value?.difference,
-      },
+      fiat_at_locked_rate: value?.atLockedRate,
+      fiat_at_settlement_quote: value?.atSettlementQuote,
+      fiat_difference: value?.difference,
     });
     for (const [index, { account, network, coin, amount, balance, address }] of lines.entries()) {
       this.#put('lines', {
@@ -155,25 +149,19 @@ class BooksWriter {
     switch (type) {
       case 'SessionCreated':
         return this.#put('payments', {
-          ...{
-            session_id: sessionId,
-            mode: data.mode,
-            merchant_id: data.merchantId,
-            order_id: data.orderId,
-            status: 'open',
-          },
-          ...{
-            currency: data.currency,
-            amount: data.amount,
-            tax_amount: data.taxAmount,
-            shipping_amount: data.shippingAmount,
-          },
-          ...{
-            rate: data.rateLock?.rate,
-            coin: data.dueCoin,
-            ...money('due', data.dueAmount),
-            created_at: data.createdAtSec,
-          },
+          session_id: sessionId,
+          mode: data.mode,
+          merchant_id: data.merchantId,
+          order_id: data.orderId,
+          status: 'open',
+          currency: data.currency,
+          amount: data.amount,
+          tax_amount: data.taxAmount,
+          shipping_amount: data.shippingAmount,
+          rate: data.rateLock?.rate,
+          coin: data.dueCoin,
+          ...money('due', data.dueAmount),
+          created_at: data.createdAtSec,
           ...{ expires_at: data.expiresAtSec, supersedes: data.supersedes },
         });
       case 'SessionPaid': {
@@ -198,20 +186,16 @@ class BooksWriter {
     switch (type) {
       case 'DepositDetected':
         return this.#put('deposits', {
-          ...{
-            session_id: sessionId,
-            deposit: data.depositKey,
-            status: 'seen',
-            kind: data.kind,
-            network: data.network,
-            coin: data.coin,
-          },
-          ...{
-            ...money('amount', data.amount),
-            from_address: data.fromAddress,
-            to_address: data.toAddress,
-            tx_hash: data.txHash,
-          },
+          session_id: sessionId,
+          deposit: data.depositKey,
+          status: 'seen',
+          kind: data.kind,
+          network: data.network,
+          coin: data.coin,
+          ...money('amount', data.amount),
+          from_address: data.fromAddress,
+          to_address: data.toAddress,
+          tx_hash: data.txHash,
           ...{ log_index: data.logIndex, block_number: data.blockNumber, block_time: data.blockTimeSec },
         });
       case 'DepositConfirmed': {

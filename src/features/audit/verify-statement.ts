@@ -11,14 +11,12 @@ import { eventTextOf, notIncluded, provenFields, signedCheckpoint } from './veri
 
 const cells = { clock: z.string(), network: z.string(), coin: z.string() };
 const schema = z.object({
-  ...{
-    mode: z.string(),
-    period: z.string(),
-    closed_at: z.int(),
-    actor: z.string(),
-    event: z.string(),
-    through_event: z.string(),
-  },
+  mode: z.string(),
+  period: z.string(),
+  closed_at: z.int(),
+  actor: z.string(),
+  event: z.string(),
+  through_event: z.string(),
   figures: z.array(
     z.strictObject({ ...cells, account: z.string(), debit: z.string().nullable(), credit: z.string().nullable() }),
   ),

@@ -4,6 +4,7 @@ import type { Sender } from '../../domain/senders.ts';
 import type { ContractCheck, Senders } from '../../ports/senders.ts';
 import { exchangeOf, type ExchangeWallets } from './exchange-wallets.ts';
 import { must } from '../../domain/must.ts';
+import { within } from '../../runtime/util/within.ts';
 
 /** A payment must not wait for a slow provider; the sender is checked again before a refund. */
 const ANSWER_MS = 3_000;
@@ -39,20 +40,7 @@ export function createSenders(
       const check = byNetwork.get(`${mode}/${network}`);
       if (!check) return null;
       const key = `${mode}/${network}/${address}`;
-      return known.get(key) ?? within(answerMs, lookUp(check, key, address));
+      return known.get(key) ?? within(answerMs, lookUp(check, key, address), () => null);
     },
   };
-}
-
-/** Null on timeout. */
-async function within<Value>(ms: number, task: Promise<Value>): Promise<Value | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(() => resolve(null), ms);
-  });
-  try {
-    return await Promise.race([task, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

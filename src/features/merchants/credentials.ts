@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
-import { base32 } from '../../domain/ids.ts';
-import type { ApiKeyId, MerchantId, Mode } from '../../domain/ids.ts';
+import { base32, type ApiKeyId, type MerchantId, type Mode } from '../../domain/ids.ts';
 import type { Random } from '../../ports/random.ts';
 
 /* Credentials that a merchant sees once, and ids of what belongs to a merchant. */

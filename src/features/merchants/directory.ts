@@ -1,5 +1,4 @@
-import { createSecretKey } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { createSecretKey, type KeyObject } from 'node:crypto';
 import type { KeyRestrictions } from '../../domain/api-keys.ts';
 import type { MerchantChangeScheduled, MerchantEvent } from '../../domain/events/merchant-events.ts';
 import { isOfMerchant } from '../../domain/events/of-streams.ts';

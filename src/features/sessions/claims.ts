@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
 import { CLAIM_NUMBER, claimText, evidenceFor, type EvidenceKind } from '../../domain/claims.ts';
 import { base32, type MerchantId, type Mode, type SessionId } from '../../domain/ids.ts';
-import type { Coin } from '../../domain/money.ts';
-import { formatAmount } from '../../domain/money.ts';
+import { type Coin, formatAmount } from '../../domain/money.ts';
 import type { Network } from '../../domain/networks.ts';
 import { sessionStream } from '../../domain/streams.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
@@ -82,14 +81,12 @@ export function claimableOf(deps: Pick<ClaimDeps, 'claims' | 'merchants'>, state
     if (leftOf(deposit, taken) === 0n || deposit.kind === 'dust' || evidence.length === 0) return [];
     return [
       {
-        ...{
-          transactionId: idOf(state, deposit),
-          network,
-          coin,
-          amount: formatAmount(deposit.units),
-          txHash,
-          fromAddress,
-        },
+        transactionId: idOf(state, deposit),
+        network,
+        coin,
+        amount: formatAmount(deposit.units),
+        txHash,
+        fromAddress,
         evidence,
       },
     ];
@@ -233,20 +230,16 @@ async function claimView(
   const refund = refundId === null ? undefined : context.refunds[refundId];
   const { evidence } = filed;
   return {
-    ...{
-      claimId: filed.claimId,
-      sessionId,
-      transactionId: idOf(state, deposit),
-      status,
-      payee: filed.payee,
-      evidence: evidence.kind,
-    },
-    ...{
-      network: deposit.facts.network,
-      coin: deposit.facts.coin,
-      amount: formatAmount(deposit.units),
-      fromAddress: deposit.facts.fromAddress,
-    },
+    claimId: filed.claimId,
+    sessionId,
+    transactionId: idOf(state, deposit),
+    status,
+    payee: filed.payee,
+    evidence: evidence.kind,
+    network: deposit.facts.network,
+    coin: deposit.facts.coin,
+    amount: formatAmount(deposit.units),
+    fromAddress: deposit.facts.fromAddress,
     toAddress: deposit.facts.toAddress,
     isProven: status === 'approved' || depositsOfClaim(context, claim) !== null,
     testPayment: evidence.kind === 'test_payment' ? evidence.amount : null,

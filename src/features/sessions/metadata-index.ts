@@ -8,6 +8,7 @@ import { type Change, type ReadModel, type Row, putRow, type Table } from '../..
 import { decodeEvent } from '../../runtime/commands/codec.ts';
 import type { PersonalData } from '../shared/personal-data.ts';
 import { must } from '../../domain/must.ts';
+import { within } from '../../runtime/util/within.ts';
 
 export interface MetadataOwner {
   readonly merchantId: MerchantId;
@@ -87,18 +88,10 @@ export class MetadataIndex {
   async caughtUp(): Promise<void> {
     const head = await this.#deps.store.head();
     if (head === null) return;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(
-        () => reject(new StoreUnavailable('the metadata index is being built')),
-        this.#deps.timeoutMs ?? TIMEOUT_MS,
-      );
+    const reached = this.#subscription?.reached(head) ?? new Promise<never>(() => undefined);
+    await within(this.#deps.timeoutMs ?? TIMEOUT_MS, reached, () => {
+      throw new StoreUnavailable('the metadata index is being built');
     });
-    try {
-      await Promise.race([this.#subscription?.reached(head) ?? late, late]);
-    } finally {
-      clearTimeout(timer);
-    }
   }
 
   /**

@@ -198,11 +198,9 @@ export function shortfall(
 }
 
 const accountOf = (account: Account['account'], coin: Coin | NativeCoin, booked: bigint, onChain: bigint): Account => ({
-  ...{
-    account,
-    coin,
-    booked: formatAmount(booked),
-    onChain: formatAmount(onChain),
-    difference: formatAmount(onChain - booked),
-  },
+  account,
+  coin,
+  booked: formatAmount(booked),
+  onChain: formatAmount(onChain),
+  difference: formatAmount(onChain - booked),
 });

@@ -181,16 +181,14 @@ function requestOf(
 ): MoveRequested {
   const { mode, network, coin, units, address, derivationIndex } = candidate;
   return {
-    ...{
-      moveId,
-      mode,
-      network,
-      coin,
-      amount: formatAmount(units),
-      fromAddress: address,
-      toAddress: treasury,
-      derivationIndex,
-    },
+    moveId,
+    mode,
+    network,
+    coin,
+    amount: formatAmount(units),
+    fromAddress: address,
+    toAddress: treasury,
+    derivationIndex,
     ...{ merchantId: null, forMoveId: null, requestedBy, reason: null, requestedAtSec },
   };
 }

@@ -19,8 +19,7 @@ import {
 import { amountOf, formatAmount } from '../../domain/money.ts';
 import { newMoveId } from '../payouts/moves/ids.ts';
 import { sessionTable, type SessionHandler } from '../shared/handlers/session-handler.ts';
-import type { InboxSettlement } from './settlement.ts';
-import { returnRequestOf } from './settlement.ts';
+import { type InboxSettlement, returnRequestOf } from './settlement.ts';
 import { transferTable, type TransferHandler } from '../shared/handlers/transfer-handler.ts';
 import { must } from '../../domain/must.ts';
 

@@ -30,6 +30,7 @@ import { Scheduling } from './scheduling.ts';
 import { takeOver, type TakeOver } from './take-over.ts';
 import { WAITING_LIMITS, WaitingForEndpoint, type WaitingLimits } from './waiting.ts';
 import { must } from '../../domain/must.ts';
+import { within } from '../../runtime/util/within.ts';
 
 /** Events for operators. */
 export type DeliveryAlarm =
@@ -178,12 +179,8 @@ export class DeliverWebhooks {
     this.#endpoints.close();
     this.#cancelFlush?.();
     await this.#subscription?.close();
-    let timer: NodeJS.Timeout | undefined;
-    const grace = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, this.#options.stopGraceMs ?? STOP_GRACE_MS);
-    });
-    await Promise.race([Promise.all([this.#dispatcher.stop(), this.#waiting.stop()]), grace]);
-    clearTimeout(timer);
+    const stopped = Promise.all([this.#dispatcher.stop(), this.#waiting.stop()]);
+    await within(this.#options.stopGraceMs ?? STOP_GRACE_MS, stopped, () => undefined);
     // A process that resumes from the checkpoint finds in the event log what could not be written here.
     await this.#backlog.flush(this.#scheduling.handled).catch((error: unknown) => {
       this.#options.log.warn({ err: error }, 'the webhook backlog could not be written at the end');

@@ -29,12 +29,10 @@ const EXAMPLE = {
   ...{ closing: '0b8e5a52-6d0e-4c3e-9a55-3c9f0d3f8f11', through_event: '6d0e0b8e-5a52-4c3e-9a55-3c9f0d3f8f12' },
   accounts: [{ ...PLACE, opening: '0.00', debits: '0.00', credits: '13.50', closing: '-13.50' }],
   kinds: [{ kind: 'payment', ...PLACE, lines: 1, debits: '0.00', credits: '13.50' }],
-  ...{
-    lines: 1,
-    lines_sha256: '5857e13ceb90f67f3f4ad2de938a438d6bc2ea50fdb40fee7e28c641774a3f35',
-    actor: 'olga',
-    issued_at_sec: 1770000000,
-  },
+  lines: 1,
+  lines_sha256: '5857e13ceb90f67f3f4ad2de938a438d6bc2ea50fdb40fee7e28c641774a3f35',
+  actor: 'olga',
+  issued_at_sec: 1770000000,
   ...{ event: '4c3e0b8e-5a52-4c3e-9a55-3c9f0d3f8f13', recorded_at: 1770000000 },
   verifier_key: 'quittance/3f0c5f6c9b1e2d47+033de0ae+Ac4zctda0e5eza+HJyk9SxEdh+s3Ux18htTTAD8OuAn8',
   checkpoint: {
@@ -42,10 +40,8 @@ const EXAMPLE = {
     checkpoint: `quittance/3f0c5f6c9b1e2d47\n4821\n${ROOT}\n\n— quittance/3f0c5f6c9b1e2d47 Az3grlgtzPICa5OS8npVmf1M...\n`,
   },
   proof: {
-    ...{
-      leaf_index: 4711,
-      text: '["ledger-statements-live-2026-01",1,"4c3e...","StatementIssued",1,1770000000123,{...},{...}]',
-    },
+    leaf_index: 4711,
+    text: '["ledger-statements-live-2026-01",1,"4c3e...","StatementIssued",1,1770000000123,{...},{...}]',
     ...{ hash: '0ac5186a91863e8e1d90c808014aa89bf5da8e3ee1d9f07630f0378f68f1ab62', inclusion_proof: [ROOT] },
   },
 } satisfies MonthStatementBody;

@@ -1,5 +1,6 @@
 import type { ProjectionWork } from './work.ts';
 import type { ProjectionGroup } from './group.ts';
+import { within } from '../util/within.ts';
 
 /** How long the served rows may pause for the built ones to catch up. */
 const MEET_TIMEOUT_MS = 2_000;
@@ -25,20 +26,12 @@ export async function whileTheyStand(
   }
 }
 
-async function reachedInTime(group: ProjectionGroup, position: string): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => (timer = setTimeout(resolve, MEET_TIMEOUT_MS, false)));
-  try {
-    return await Promise.race([
-      late,
-      group.reached(position).then(
-        () => true,
-        () => false,
-      ),
-    ]);
-  } finally {
-    clearTimeout(timer);
-  }
+function reachedInTime(group: ProjectionGroup, position: string): Promise<boolean> {
+  const reached = group.reached(position).then(
+    () => true,
+    () => false,
+  );
+  return within(MEET_TIMEOUT_MS, reached, () => false);
 }
 
 /** Makes built rows the served ones: replaces `next` with `served`. */

@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { connect } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { foreignRequest } from '../../runtime/util/loopback-request.ts';
 import { base58 } from '../../runtime/util/base58.ts';
-import { answerCorrected } from './rpc-corrections.ts';
-import type { JsonRpcAnswer, JsonRpcRequest, Upstream } from './rpc-corrections.ts';
+import { answerCorrected, type JsonRpcAnswer, type JsonRpcRequest, type Upstream } from './rpc-corrections.ts';
+import { bodyOf } from '../../runtime/util/body-of.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_BATCH = 100;
@@ -55,21 +53,12 @@ function upstreamOf(rpcUrl: string): Upstream {
 
 /** Surfpool refuses batches, so each one is split. */
 async function answer(request: IncomingMessage, upstream: Upstream): Promise<unknown> {
-  const body = JSON.parse(await readBody(request)) as JsonRpcRequest | readonly JsonRpcRequest[];
+  const text = await bodyOf(request, MAX_BODY_BYTES);
+  if (text === null) throw new Error('body too large');
+  const body = JSON.parse(text.toString('utf8')) as JsonRpcRequest | readonly JsonRpcRequest[];
   if (!Array.isArray(body)) return answerCorrected(body as JsonRpcRequest, upstream);
   if (body.length > MAX_BATCH) throw new Error(`a batch of over ${MAX_BATCH} requests`);
   return Promise.all((body as readonly JsonRpcRequest[]).map((single) => answerCorrected(single, upstream)));
-}
-
-async function readBody(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > MAX_BODY_BYTES) throw new Error('body too large');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 function send(response: ServerResponse, status: number, body: unknown): void {

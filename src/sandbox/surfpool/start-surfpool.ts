@@ -2,17 +2,15 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { NetworkSettings } from '../../domain/networks.ts';
-import { startGuarded } from '../guarded-process.ts';
-import type { GuardedProcess } from '../guarded-process.ts';
+import { startGuarded, type GuardedProcess } from '../guarded-process.ts';
 import { createRpc, type Rpc } from '../json-rpc.ts';
 import type { KeyPayer, SandboxChain, SandboxChainUnavailable, SandboxPaid, SandboxPayment } from '../chain.ts';
 import { withFrozenPayer } from '../frozen-payer.ts';
-import { SolanaTestWallet } from './solana-test-wallet.ts';
-import type { SolanaTransfer } from './solana-test-wallet.ts';
+import { SolanaTestWallet, type SolanaTransfer } from './solana-test-wallet.ts';
 import { findSurfpoolAddon } from './addon.ts';
 import type { SurfpoolChildConfig, SurfpoolChildReport } from './child.ts';
-import { TOKEN_DECIMALS, loadSolanaGenesis } from './genesis.ts';
-import type { SolanaGenesis } from './genesis.ts';
+import { TOKEN_DECIMALS, loadSolanaGenesis, type SolanaGenesis } from './genesis.ts';
+import { within } from '../../runtime/util/within.ts';
 
 export interface SurfpoolOptions {
   /** Stores keys and mints; the chain itself is new after each start. */
@@ -145,17 +143,13 @@ function replaceChainName(directory: string, genesisHash: string): string | null
 /** The child's first line, or why there is none. */
 async function reportOf(child: GuardedProcess): Promise<SurfpoolChildReport> {
   const lines = createInterface({ input: child.stdout });
-  let timer: NodeJS.Timeout | undefined;
-  const report = await Promise.race([
-    new Promise<SurfpoolChildReport>((resolve) =>
-      lines.once('line', (line) => resolve(JSON.parse(line) as SurfpoolChildReport)),
-    ),
-    child.ended.then((): SurfpoolChildReport => ({ failure: 'its process ended at once' })),
-    new Promise<SurfpoolChildReport>((resolve) => {
-      timer = setTimeout(() => resolve({ failure: `no answer in ${START_TIMEOUT_MS} ms` }), START_TIMEOUT_MS);
-    }),
-  ]);
-  clearTimeout(timer);
+  const said = new Promise<SurfpoolChildReport>((resolve) =>
+    lines.once('line', (line) => resolve(JSON.parse(line) as SurfpoolChildReport)),
+  );
+  const ended = child.ended.then((): SurfpoolChildReport => ({ failure: 'its process ended at once' }));
+  const report = await within(START_TIMEOUT_MS, Promise.race([said, ended]), () => ({
+    failure: `no answer in ${START_TIMEOUT_MS} ms`,
+  }));
   lines.close();
   child.stdout.resume();
   return report;

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
-import { startGuarded } from '../guarded-process.ts';
-import type { GuardedProcess } from '../guarded-process.ts';
+import { startGuarded, type GuardedProcess } from '../guarded-process.ts';
+import { within } from '../../runtime/util/within.ts';
 
 /** A transaction as executed by the EVM. */
 export interface EvmOutcome {
@@ -166,25 +166,18 @@ export function intrinsicGas(call: Pick<EvmCall, 'to' | 'data'>): bigint {
 
 async function listeningAddress(node: GuardedProcess): Promise<string> {
   const lines = createInterface({ input: node.stdout });
-  let timer: NodeJS.Timeout | undefined;
+  const listening = new Promise<string>((resolve) => {
+    lines.on('line', (line) => {
+      const address = /^Listening on (127\.0\.0\.1:\d+)/.exec(line)?.[1];
+      if (address !== undefined) resolve(address);
+    });
+  });
+  const ended = node.ended.then(() => Promise.reject(new Error('anvil ended before it listened')));
   try {
-    return await Promise.race([
-      new Promise<string>((resolve) => {
-        lines.on('line', (line) => {
-          const address = /^Listening on (127\.0\.0\.1:\d+)/.exec(line)?.[1];
-          if (address !== undefined) resolve(address);
-        });
-      }),
-      node.ended.then(() => Promise.reject(new Error('anvil ended before it listened'))),
-      new Promise<never>((_, reject) => {
-        timer = setTimeout(
-          () => reject(new Error(`anvil did not listen within ${START_TIMEOUT_MS} ms`)),
-          START_TIMEOUT_MS,
-        );
-      }),
-    ]);
+    return await within(START_TIMEOUT_MS, Promise.race([listening, ended]), () => {
+      throw new Error(`anvil did not listen within ${START_TIMEOUT_MS} ms`);
+    });
   } finally {
-    clearTimeout(timer);
     lines.close();
     node.stdout.resume();
   }

@@ -1,5 +1,4 @@
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { foreignRequest } from '../../runtime/util/loopback-request.ts';
 import { ProtoError } from './protobuf.ts';
@@ -7,6 +6,7 @@ import type { FacadeChain } from './chain.ts';
 import { answerCall } from './wallet-api.ts';
 import { BadRequest } from './wallet-body.ts';
 import { must } from '../../domain/must.ts';
+import { bodyOf } from '../../runtime/util/body-of.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const PATH = /^\/(wallet|walletsolidity)\/([a-z]+)$/;
@@ -54,16 +54,10 @@ async function respond(chain: FacadeChain, request: IncomingMessage, response: S
 }
 
 async function readJson(request: IncomingMessage): Promise<Record<string, unknown>> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > MAX_BODY_BYTES) throw new BadRequest('body too large');
-    chunks.push(chunk);
-  }
-  const text = Buffer.concat(chunks).toString('utf8');
-  if (text === '') return {};
-  const body: unknown = JSON.parse(text);
+  const text = await bodyOf(request, MAX_BODY_BYTES);
+  if (text === null) throw new BadRequest('body too large');
+  if (text.length === 0) return {};
+  const body: unknown = JSON.parse(text.toString('utf8'));
   return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
 }
 

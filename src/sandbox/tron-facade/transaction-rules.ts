@@ -1,8 +1,7 @@
 import type { EvmNode } from './evm-node.ts';
 import { bytesOfHex, evmAddressOf } from './tron-codec.ts';
 import type { FacadeBlock } from './block.ts';
-import { signerOf } from './tron-transaction.ts';
-import type { RawTransaction } from './tron-transaction.ts';
+import { signerOf, type RawTransaction } from './tron-transaction.ts';
 import { must } from '../../domain/must.ts';
 
 /** Refusals as java-tron names them (`GrpcAPI.Return.response_code`). */

@@ -1,7 +1,6 @@
 import type { TronWeb } from 'tronweb';
 import { parseAmount, toTokenUnits } from '../../domain/money.ts';
-import { tokenOf } from '../../domain/networks.ts';
-import type { NetworkSettings } from '../../domain/networks.ts';
+import { tokenOf, type NetworkSettings } from '../../domain/networks.ts';
 import { KEY_PAYERS, SandboxPaymentFailed, type KeyPayer, type SandboxPaid, type SandboxPayment } from '../chain.ts';
 import type { Broadcast, FacadeChain } from './chain.ts';
 import { payerBase58 } from './genesis.ts';

@@ -1,11 +1,9 @@
 import type { DepositFacts, FinalityRule } from '../../../domain/events/session-events.ts';
 import { isFinalEnough } from '../../../domain/finality.ts';
 import type { SessionId } from '../../../domain/ids.ts';
-import { ChainUnavailable } from '../../../ports/chain.ts';
-import type { Block, BlockLook, Disproof, Transfer } from '../../../ports/chain.ts';
+import { ChainUnavailable, type Block, type BlockLook, type Disproof, type Transfer } from '../../../ports/chain.ts';
 import { StoreUnavailable } from '../../../ports/event-store.ts';
-import { depositFactsOf, isSameMoney } from './facts.ts';
-import type { ChainView } from './facts.ts';
+import { depositFactsOf, isSameMoney, type ChainView } from './facts.ts';
 import { RevertedDeposits } from './reverted.ts';
 import type { DepositTrackingDeps, PendingDeposit } from './types.ts';
 import { must } from '../../../domain/must.ts';

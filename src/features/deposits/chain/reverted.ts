@@ -1,6 +1,5 @@
 import type { DepositFacts } from '../../../domain/events/session-events.ts';
-import { ChainUnavailable } from '../../../ports/chain.ts';
-import type { Transfer } from '../../../ports/chain.ts';
+import { ChainUnavailable, type Transfer } from '../../../ports/chain.ts';
 import { depositFactsOf, isSameMoney } from './facts.ts';
 import type { DepositTrackingDeps } from './types.ts';
 

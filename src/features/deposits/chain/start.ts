@@ -1,5 +1,4 @@
-import { ChainUnavailable } from '../../../ports/chain.ts';
-import type { Block } from '../../../ports/chain.ts';
+import { ChainUnavailable, type Block } from '../../../ports/chain.ts';
 import { lastBlockBefore } from '../../shared/last-block-before.ts';
 import { commonBlockBelow } from './common-block.ts';
 import type { WatchChainDeps } from './types.ts';

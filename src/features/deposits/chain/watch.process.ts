@@ -1,5 +1,4 @@
-import { ChainUnavailable } from '../../../ports/chain.ts';
-import type { Block, ScanResult } from '../../../ports/chain.ts';
+import { ChainUnavailable, type Block, type ScanResult } from '../../../ports/chain.ts';
 import { toSec } from '../../../ports/clock.ts';
 import { commonBlockBelow } from './common-block.ts';
 import { CoverageLog } from './coverage.ts';

@@ -1,8 +1,7 @@
 import type { BalanceLook, TokenAccount } from '../../../ports/account-chain.ts';
 import { ChainUnavailable } from '../../../ports/chain.ts';
 import type { TrackedDeposits } from '../chain/deposits.ts';
-import { AccountHistories } from './accounts.ts';
-import type { AccountReading } from './accounts.ts';
+import { AccountHistories, type AccountReading } from './accounts.ts';
 import type { SolanaCoverage } from './coverage.ts';
 import type { WatchedOwner } from './owners.ts';
 import type { Pace, WatchSolanaDeps } from './types.ts';

@@ -1,9 +1,8 @@
 import type { Mode } from '../../../domain/ids.ts';
 import { rowPages } from '../../../ports/row-pages.ts';
 import type { ReadModel } from '../../../ports/read-model.ts';
-import { SESSIONS_TABLE } from '../../../../projections/sessions/session-row.ts';
+import { SESSIONS_TABLE, type SessionRow } from '../../../../projections/sessions/session-row.ts';
 import { everyOptionOf } from '../../../../projections/sessions/session-fold.ts';
-import type { SessionRow } from '../../../../projections/sessions/session-row.ts';
 import type { WatchedOwners } from './owners.ts';
 
 /**

@@ -1,5 +1,4 @@
-import { ChainUnavailable } from '../../../ports/chain.ts';
-import type { Block } from '../../../ports/chain.ts';
+import { ChainUnavailable, type Block } from '../../../ports/chain.ts';
 import { toSec } from '../../../ports/clock.ts';
 import { TrackedDeposits } from '../chain/deposits.ts';
 import type { WatchStatus } from '../chain/types.ts';

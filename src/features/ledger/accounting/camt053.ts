@@ -108,11 +108,9 @@ function entryOf({ entry, line, units }: Move, { clock }: JournalScope, wallet: 
   ];
   return bankEntry(`${entry.mode}-${entry.number}-${line}`, amount(cut(units), wallet), {
     ...{ day, valueDay: entry.chainTimeSec === undefined ? day : dayOf(entry.chainTimeSec) },
-    ...{
-      reference: entry.id.replaceAll('-', '').slice(0, 35),
-      code: entry.kind,
-      said: said.filter(Boolean).join('; '),
-    },
+    reference: entry.id.replaceAll('-', '').slice(0, 35),
+    code: entry.kind,
+    said: said.filter(Boolean).join('; '),
   });
 }
 

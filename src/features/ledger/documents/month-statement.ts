@@ -97,13 +97,11 @@ class Sums {
       [...rows].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
     const text = formatAmount;
     const accounts = sorted(this.#accounts).map(({ opening, debits, credits, ...place }): StatementAccount => ({
-      ...{
-        ...place,
-        opening: text(opening),
-        debits: text(debits),
-        credits: text(credits),
-        closing: text(opening + debits - credits),
-      },
+      ...place,
+      opening: text(opening),
+      debits: text(debits),
+      credits: text(credits),
+      closing: text(opening + debits - credits),
     }));
     const kinds = sorted(this.#kinds).map(({ debits, credits, ...row }): StatementKind => ({
       ...row,

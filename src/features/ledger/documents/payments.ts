@@ -86,22 +86,18 @@ function rowsOf(entry: EntryRow, { created, chosen, paid }: Order): CsvCell[][] 
     ...{ rate_locked_at: lock ? timeCell(lock.lockedAtSec * 1000) : null, rate_rule: lock?.rule ?? null },
     ...conversion(created.amount, rate, paid.due),
     ...{ received: amountCell(amountOf(paid.received)), excess: amountCell(amountOf(paid.excess)) },
-    ...{
-      fiat_at_locked_rate: entry.value?.atLockedRate ?? null,
-      fiat_at_settlement_quote: entry.value?.atSettlementQuote ?? null,
-    },
+    fiat_at_locked_rate: entry.value?.atLockedRate ?? null,
+    fiat_at_settlement_quote: entry.value?.atSettlementQuote ?? null,
     fiat_difference: entry.value?.difference ?? null,
   };
   const account = payableTo(must(entry.merchantId));
   const parts = entry.lines.filter((line) => line.account === account);
   return parts.map(({ network, amount }, index) => {
     const cells: Record<string, CsvCell> = {
-      ...{
-        event_id: entry.id,
-        recorded_day: entry.days.recorded,
-        chain_day: entry.days.chain,
-        currency: created.currency,
-      },
+      event_id: entry.id,
+      recorded_day: entry.days.recorded,
+      chain_day: entry.days.chain,
+      currency: created.currency,
       ...{ chain_time: chainTimeCell(entry), merchant_id: entry.merchantId ?? null },
       ...{ order_id: entry.orderId ?? null, session_id: entry.sessionId ?? null, coin: paid.coin },
       ...(index === 0 && ofOrder),

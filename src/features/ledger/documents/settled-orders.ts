@@ -63,12 +63,10 @@ class OwedOrders {
       if (entry.kind === 'settlement') return settled(orders, -units).map((part) => rowOf(entry, network, coin, part));
       const id = entry.sessionId ?? entry.id;
       const order = orders.get(id) ?? {
-        ...{
-          orderId: entry.orderId ?? null,
-          sessionId: entry.sessionId ?? null,
-          paidDay: entry.days.recorded,
-          units: 0n,
-        },
+        orderId: entry.orderId ?? null,
+        sessionId: entry.sessionId ?? null,
+        paidDay: entry.days.recorded,
+        units: 0n,
       };
       order.units += units;
       if (order.units === 0n) orders.delete(id);

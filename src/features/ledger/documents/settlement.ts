@@ -62,20 +62,16 @@ const amounts = (owed: Owed) => ({
 
 const cellsOf = ({ entry, network, coin, changed, value }: SettlementLine): CsvCell[] =>
   rowOf(COLUMNS, {
-    ...{
-      kind: entry.kind,
-      recorded_at: timeCell(entry.recordedAtMs),
-      recorded_day: entry.days.recorded,
-      chain_day: entry.days.chain,
-    },
+    kind: entry.kind,
+    recorded_at: timeCell(entry.recordedAtMs),
+    recorded_day: entry.days.recorded,
+    chain_day: entry.days.chain,
     ...{ chain_time: chainTimeCell(entry), order_id: entry.orderId ?? null },
-    ...{
-      session_id: entry.sessionId ?? null,
-      refund_id: entry.refundId ?? null,
-      move_id: entry.moveId ?? null,
-      network,
-      coin,
-    },
+    session_id: entry.sessionId ?? null,
+    refund_id: entry.refundId ?? null,
+    move_id: entry.moveId ?? null,
+    network,
+    coin,
     ...amounts(changed),
     ...{ tx_hash: entry.txHash ?? null, log_index: entry.logIndex ?? null, block_number: entry.blockNumber ?? null },
     ...{ block_hash: entry.blockHash ?? null, event_id: entry.id, reverses: entry.reverses ?? null },

@@ -36,17 +36,13 @@ function cellsOf({ kind, day, entry }: ValuedEntry, line: ValuedLine, index: num
     ...{ currency: rates.currency, rate: rate?.rate ?? null, rate_at: rate ? timeCell(rate.atSec * 1000) : null },
     ...{ rate_source: rate?.source ?? null, rate_event: rate?.event ?? null, value: rates.text(value) },
     ...{ debit_value: value > 0n ? rates.text(value) : null, credit_value: value < 0n ? rates.text(-value) : null },
-    ...{
-      merchant_id: entry?.merchantId ?? null,
-      order_id: entry?.orderId ?? null,
-      session_id: entry?.sessionId ?? null,
-    },
-    ...{
-      refund_id: entry?.refundId ?? null,
-      move_id: entry?.moveId ?? null,
-      event_id: entry?.id ?? null,
-      tx_hash: entry?.txHash ?? null,
-    },
+    merchant_id: entry?.merchantId ?? null,
+    order_id: entry?.orderId ?? null,
+    session_id: entry?.sessionId ?? null,
+    refund_id: entry?.refundId ?? null,
+    move_id: entry?.moveId ?? null,
+    event_id: entry?.id ?? null,
+    tx_hash: entry?.txHash ?? null,
   };
   return rowOf(COLUMNS, cells);
 }

@@ -67,32 +67,26 @@ function cellsOf({ entry, kind, day }: ValuedEntry, line: ValuedLine, pool: Pool
   const left = isAcquired ? null : pool.dispose(-units, -value);
   if (isAcquired) pool.acquire(units, value);
   const cells: Record<string, CsvCell> = {
-    ...{
-      entry: entry?.number ?? null,
-      recorded_day: day,
-      kind,
-      account: line.account,
-      network: line.network,
-      coin: line.coin,
-    },
+    entry: entry?.number ?? null,
+    recorded_day: day,
+    kind,
+    account: line.account,
+    network: line.network,
+    coin: line.coin,
     chain_time: chainTimeCell(entry),
     ...(isAcquired ? { acquired: amountCell(units), cost: rates.text(value) } : {}),
     ...(left && {
       ...{ disposed: amountCell(-units), uncovered: amountCell(left.uncovered), cost: rates.text(-left.cost) },
       ...{ proceeds: rates.text(-value), gain: rates.text(-value - left.cost) },
     }),
-    ...{
-      currency: rates.currency,
-      rate: must(line.rate).rate,
-      rate_at: timeCell(must(line.rate).atSec * 1000),
-      rate_source: must(line.rate).source,
-    },
-    ...{
-      held: amountCell(pool.held),
-      held_cost: rates.text(pool.cost),
-      event_id: entry?.id ?? null,
-      tx_hash: entry?.txHash ?? null,
-    },
+    currency: rates.currency,
+    rate: must(line.rate).rate,
+    rate_at: timeCell(must(line.rate).atSec * 1000),
+    rate_source: must(line.rate).source,
+    held: amountCell(pool.held),
+    held_cost: rates.text(pool.cost),
+    event_id: entry?.id ?? null,
+    tx_hash: entry?.txHash ?? null,
   };
   return rowOf(COLUMNS, cells);
 }

@@ -3,15 +3,13 @@ import { base32 } from '../../../domain/ids.ts';
 import type { Random } from '../../../ports/random.ts';
 
 const PREFIX = {
-  ...{
-    sweep: 'swp',
-    gas_top_up: 'top',
-    withdrawal: 'wdr',
-    settlement: 'stl',
-    return: 'rtn',
-    native_return: 'nrt',
-    nonce_account: 'nac',
-  },
+  sweep: 'swp',
+  gas_top_up: 'top',
+  withdrawal: 'wdr',
+  settlement: 'stl',
+  return: 'rtn',
+  native_return: 'nrt',
+  nonce_account: 'nac',
 } as const satisfies Record<MoveKind, string>;
 const OUTWARD = ['withdrawal', 'settlement', 'return', 'native_return'] as const satisfies readonly MoveKind[];
 const ID_BYTES = 13;

@@ -31,20 +31,16 @@ export async function keepNonceAccounts(
   if (missing === null) return;
   const { mode, network } = chain;
   const data: MoveRequested = {
-    ...{
-      moveId: newMoveId('nonce_account', random),
-      mode,
-      network,
-      coin: NATIVE_COIN[network],
-      amount: formatAmount(missing.rent),
-    },
-    ...{
-      fromAddress: treasury,
-      toAddress: missing.address,
-      derivationIndex: missing.index,
-      merchantId: null,
-      forMoveId: null,
-    },
+    moveId: newMoveId('nonce_account', random),
+    mode,
+    network,
+    coin: NATIVE_COIN[network],
+    amount: formatAmount(missing.rent),
+    fromAddress: treasury,
+    toAddress: missing.address,
+    derivationIndex: missing.index,
+    merchantId: null,
+    forMoveId: null,
     ...{ requestedBy: 'nonce-accounts', reason: null, requestedAtSec: toSec(clock.nowMs()) },
   };
   await executor.tell({ type: 'RequestMove', kind: 'nonce_account', data }, 'move-money');

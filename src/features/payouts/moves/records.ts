@@ -116,13 +116,11 @@ class MoveRecords implements OutgoingRecords<OrderedMove> {
     const { moves } = await this.#account.context();
     if (Object.values(moves).some((move) => move.terms.forMoveId === forMoveId)) return;
     const data: MoveRequested = {
-      ...{
-        moveId: newMoveId('gas_top_up', this.#deps.random),
-        mode,
-        network,
-        coin: NATIVE_COIN[network],
-        amount: formatAmount(units),
-      },
+      moveId: newMoveId('gas_top_up', this.#deps.random),
+      mode,
+      network,
+      coin: NATIVE_COIN[network],
+      amount: formatAmount(units),
       ...{ fromAddress: this.#account.address, toAddress: fromAddress, derivationIndex, merchantId: null, forMoveId },
       ...{ requestedBy, reason: null, requestedAtSec: this.#nowSec() },
     };

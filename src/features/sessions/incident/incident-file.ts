@@ -39,15 +39,13 @@ export interface Incident {
 }
 
 const event = z.object({
-  ...{
-    id: z.string(),
-    type: z.string(),
-    version: z.int(),
-    atMs: z.number(),
-    data: z.string(),
-    metadata: z.string(),
-    hash: z.string(),
-  },
+  id: z.string(),
+  type: z.string(),
+  version: z.int(),
+  atMs: z.number(),
+  data: z.string(),
+  metadata: z.string(),
+  hash: z.string(),
   ...{ stream: z.string(), revision: z.int(), position: z.string() },
 });
 const incident = z.object({

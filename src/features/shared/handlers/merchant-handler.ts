@@ -3,9 +3,8 @@ import { type CommandHandler, handlersOf } from '../../../runtime/commands/handl
 import { MachineTable } from '../../../runtime/commands/machine-table.ts';
 import { decideMerchant } from '../../../../state-machines/merchant/merchant.decider.ts';
 import type { MerchantCommand } from '../../../../state-machines/merchant/merchant.commands.ts';
-import { merchantMachine } from '../../../../state-machines/merchant/merchant.machine.ts';
+import { merchantMachine, type MerchantValue } from '../../../../state-machines/merchant/merchant.machine.ts';
 import { SETTINGS_EVENTS } from '../../../../state-machines/merchant/notices.ts';
-import type { MerchantValue } from '../../../../state-machines/merchant/merchant.machine.ts';
 import type { MerchantContext } from '../../../../state-machines/merchant/merchant.state.ts';
 
 export const merchantTable = new MachineTable<MerchantValue, MerchantContext, MerchantEvent>(merchantMachine);
