@@ -13,7 +13,8 @@ const PROCESSES = { retry: 1 };
 
 const CLIENT = `${import.meta.dirname}/packages/client/src/`;
 
-const SETUP = ['test/support/property-seed.ts'];
+const REMOVE_FOLDERS = 'test/support/remove-folders.ts';
+const SETUP = ['test/support/property-seed.ts', REMOVE_FOLDERS];
 
 /** They put modules of their own in the place of Node's, which only a process that loaded nothing before lets them. */
 const REPLACES_MODULES = ['test/unit/signer/journal.test.ts', 'test/unit/adapters/sqlite/anchor.test.ts'];
@@ -109,6 +110,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
+          setupFiles: [REMOVE_FOLDERS],
           include: ['test/e2e/**/*.test.ts'],
           testTimeout: SLOW.timeoutMs,
           hookTimeout: SLOW.timeoutMs,

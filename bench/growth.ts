@@ -159,23 +159,19 @@ function created(
   return {
     type: 'SessionCreated',
     data: {
-      ...{
-        sessionId,
-        mode: 'test',
-        merchantId,
-        orderId: `order-${number}`,
-        requestHash: 'ab'.repeat(32),
-        amount: '12.50',
-        currency: 'EUR',
-      },
+      sessionId,
+      mode: 'test',
+      merchantId,
+      orderId: `order-${number}`,
+      requestHash: 'ab'.repeat(32),
+      amount: '12.50',
+      currency: 'EUR',
       ...{ dueCoin: 'USDT', dueAmount: '13.50', taxAmount: null, shippingAmount: null, domainId: null, personal: null },
       rateLock: { rate: '1.08', lockedAtSec: atSec, rule: 'median-1', quotes: [] },
-      ...{
-        createdAtSec: atSec,
-        expiresAtSec: atSec + lifetimeSec,
-        paymentOptions: [option],
-        policy: { tolerance: '0', dustLimit: '0.01' },
-      },
+      createdAtSec: atSec,
+      expiresAtSec: atSec + lifetimeSec,
+      paymentOptions: [option],
+      policy: { tolerance: '0', dustLimit: '0.01' },
     },
   };
 }

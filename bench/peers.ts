@@ -12,11 +12,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Candidate } from './peers/candidate.ts';
-import { postgresPrograms, startPostgres } from './peers/postgresql.ts';
-import type { Postgres } from './peers/postgresql.ts';
+import { postgresPrograms, startPostgres, type Postgres } from './peers/postgresql.ts';
 import { writeSection } from './report.ts';
-import { median, percentile, renderSection } from './section.ts';
-import type { BenchSection } from './section.ts';
+import { median, percentile, renderSection, type BenchSection } from './section.ts';
 
 /*
  * `npm run bench:peers`: our embedded store against the two stores of Emmett, with 32 callers. The peers' packages are

@@ -64,12 +64,10 @@ async function append(session: Session, event: object): Promise<void> {
 async function create(merchant: Session['merchant'], body: Buffer): Promise<object> {
   const order = createSessionBody.parse(JSON.parse(body.toString('utf8')));
   const session = {
-    ...{
-      id: `cs_${randomBytes(20).toString('hex')}`,
-      merchant,
-      orderId: order.order_id,
-      address: `0x${randomBytes(20).toString('hex')}`,
-    },
+    id: `cs_${randomBytes(20).toString('hex')}`,
+    merchant,
+    orderId: order.order_id,
+    address: `0x${randomBytes(20).toString('hex')}`,
     ...{ revision: -1, hash: '' },
   };
   await append(session, {
@@ -177,12 +175,10 @@ async function credit({ topics, data, transactionHash, blockNumber }: Log, netwo
   const body = JSON.stringify({ id: eventId, type: 'payment.completed', created_at: createdAt, data: { object } });
   const nonce = crypto.randomUUID();
   const headers = {
-    ...{
-      'content-type': 'application/json',
-      'x-service-timestamp': String(createdAt),
-      'x-service-nonce': nonce,
-      'x-service-event-id': eventId,
-    },
+    'content-type': 'application/json',
+    'x-service-timestamp': String(createdAt),
+    'x-service-nonce': nonce,
+    'x-service-event-id': eventId,
     'x-service-signature': createHmac('sha256', merchant.webhookSecret)
       .update(`${createdAt}.${nonce}.${body}`)
       .digest('hex'),

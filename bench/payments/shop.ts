@@ -163,25 +163,21 @@ export class Shop {
   async #create(at: number): Promise<Payment> {
     const merchant = this.#merchants[this.#asked++ % this.#merchants.length]!;
     const order = {
-      ...{
-        amount: '10.00',
-        currency: 'USD',
-        order_id: randomUUID(),
-        description: 'Two blue mugs',
-        tax_amount: '1.00',
-        shipping_amount: '2.00',
-      },
+      amount: '10.00',
+      currency: 'USD',
+      order_id: randomUUID(),
+      description: 'Two blue mugs',
+      tax_amount: '1.00',
+      shipping_amount: '2.00',
       line_items: [
         {
           price_data: { currency: 'USD', unit_amount: '3.50', product_data: { name: 'Mug', description: 'Blue' } },
           quantity: 2,
         },
       ],
-      ...{
-        success_url: 'https://shop.example/thanks',
-        cancel_url: 'https://shop.example/cart',
-        metadata: { customer: 'c-1042', channel: 'web' },
-      },
+      success_url: 'https://shop.example/thanks',
+      cancel_url: 'https://shop.example/cart',
+      metadata: { customer: 'c-1042', channel: 'web' },
     };
     const session = await this.#call<CreatedSession>(
       merchant,
@@ -202,12 +198,10 @@ export class Shop {
     const timestamp = String(Math.floor(Date.now() / 1000));
     const nonce = randomUUID();
     const headers = {
-      ...{
-        'content-type': 'application/json',
-        authorization: `Bearer ${apiKey}`,
-        'x-service-timestamp': timestamp,
-        'x-service-nonce': nonce,
-      },
+      'content-type': 'application/json',
+      authorization: `Bearer ${apiKey}`,
+      'x-service-timestamp': timestamp,
+      'x-service-nonce': nonce,
       'x-service-signature': createHmac('sha256', apiSecret).update(`${timestamp}.${nonce}.${body}`).digest('hex'),
     };
     const answer = await this.#pool.request({ method, path, headers, ...(body !== '' && { body }) });

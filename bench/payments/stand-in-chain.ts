@@ -79,13 +79,11 @@ export class StandInChain {
     );
     const parentHash = this.#blocks[number - 1]?.hash ?? hex(32);
     const header = {
-      ...{
-        number: quantity(number),
-        hash,
-        parentHash,
-        timestamp: quantity(Math.floor(Date.now() / 1000)),
-        baseFeePerGas: '0x3b9aca00',
-      },
+      number: quantity(number),
+      hash,
+      parentHash,
+      timestamp: quantity(Math.floor(Date.now() / 1000)),
+      baseFeePerGas: '0x3b9aca00',
       ...{ logsBloom: `0x${Buffer.from(bloom).toString('hex')}`, receiptsRoot: receiptsRootOf(receipts) },
     };
     this.#blocks.push({ number, hash, header, receipts, references: payments.map(({ reference }) => reference) });

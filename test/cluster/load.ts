@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Network } from '../../src/domain/networks.ts';
-import type { ApiAnswer } from '../support/running-sandbox.ts';
-import { signedCall } from '../support/running-sandbox.ts';
+import { type ApiAnswer, signedCall } from '../support/running-sandbox.ts';
 import type { Cluster } from './cluster.ts';
 
 export interface Merchant {

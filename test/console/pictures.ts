@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join as joined } from 'node:path';
 import { promisify } from 'node:util';
-import { axe, join, openBrowser } from '../support/console-browser.ts';
+import { openBrowser } from '../support/browser.ts';
+import { axe, join } from '../support/console-browser.ts';
 import { eachPage } from '../support/console-pages.ts';
 
 /*

@@ -1,17 +1,17 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { copyDatabase } from '../../src/adapters/sqlite/database-copy.ts';
 import { openWithWriter } from '../../src/adapters/sqlite/read-model/read-model.ts';
 import { readModelFile, SCHEMA_VERSION } from '../../src/adapters/sqlite/read-model/schema.ts';
 import { contentsOf, takeIn } from '../../src/adapters/sqlite/read-model/shared-copy.ts';
 import { putRow } from '../../src/ports/read-model.ts';
 import { archivedIn, archiveFiles, keysOfArchived, pointersIn, rowOf, TABLE, timeOf } from './archived-rows.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const CHILD = join(import.meta.dirname, 'archive-killed.child.ts');
 const KILLS = 6;
@@ -20,8 +20,7 @@ const KEYS = keysOfArchived();
 const ROWS = KEYS.map(rowOf);
 
 let dataDir: string;
-beforeEach(() => void (dataDir = mkdtempSync(join(tmpdir(), 'quittance-archive-'))));
-afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+beforeEach(() => void (dataDir = temporaryFolder('archive')));
 
 async function opened(work: (open: ReturnType<typeof openWithWriter>) => Promise<void> | void): Promise<void> {
   const open = openWithWriter(dataDir);

@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -33,6 +32,7 @@ import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
 import { MemoryReadModel } from '../support/memory-read-model.ts';
 import { appendLedger, ledgerOf, sessionIdOf, steps, type LedgerEntry } from '../support/random-ledger.ts';
 import { appendOf, FIRST, until } from './event-store-samples.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* The tree and its signatures over a log whose positions are not dense; the server is the wire-level double. */
 
@@ -46,14 +46,13 @@ let folder: string;
 const closing: (() => Promise<unknown> | void)[] = [];
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'quittance-audit-esdb-'));
+  folder = temporaryFolder('audit-esdb');
   double = await EsdbDouble.start();
   ({ connectionString } = double);
 });
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
   await double.stop();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 let connectionString: string;
@@ -117,8 +116,7 @@ async function node({ anchors = [], from = null, rechecks = false }: NodeOptions
   return { store, tree, faults };
 }
 
-const KEY = AuditSigner.open(mkdtempSync(join(tmpdir(), 'quittance-audit-key-')), new AuditKey(SEED)).identity()
-  .verifierKey;
+const KEY = AuditSigner.open(temporaryFolder('audit-key'), new AuditKey(SEED)).identity().verifierKey;
 
 type SequencerTimes = Partial<
   Pick<ConstructorParameters<typeof SignAuditCheckpoints>[0], 'clock' | 'everyEvents' | 'everyMs'>

@@ -1,10 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createEvmChain } from '../../src/adapters/evm/chain.ts';
-import type { EvmChainOptions } from '../../src/adapters/evm/chain.ts';
-import { createRpcPool } from '../../src/adapters/rpc/pool.ts';
-import type { RpcPoolOptions } from '../../src/adapters/rpc/pool.ts';
-import { ChainUnavailable, WrongChain } from '../../src/ports/chain.ts';
-import type { Chain } from '../../src/ports/chain.ts';
+import { createEvmChain, type EvmChainOptions } from '../../src/adapters/evm/chain.ts';
+import { createRpcPool, type RpcPoolOptions } from '../../src/adapters/rpc/pool.ts';
+import { ChainUnavailable, WrongChain, type Chain } from '../../src/ports/chain.ts';
 import { Anvil, localSettings } from '../support/anvil.ts';
 import {
   down,

@@ -1,14 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { getAddress } from 'ethers';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createEvmChain } from '../../src/adapters/evm/chain.ts';
 import { TRANSFER_TOPIC } from '../../src/adapters/evm/transfer-log.ts';
 import { createRpcPool } from '../../src/adapters/rpc/pool.ts';
 import type { NetworkSettings } from '../../src/domain/networks.ts';
 import type { Chain } from '../../src/ports/chain.ts';
-import { serveFixture } from './chain-fixture-node.ts';
-import type { FixtureBlock, FixtureLog } from './chain-fixture-node.ts';
+import { serveFixture, type FixtureBlock, type FixtureLog } from './chain-fixture-node.ts';
 
 /*
  * Real main-network transactions, played through the adapter as a provider would answer. Where the public record lacks
@@ -71,18 +70,14 @@ const NO_HASH = `0x${'00'.repeat(32)}`;
 const hex = (value: number): string => `0x${value.toString(16)}`;
 const word = (value: string): string => `0x${value.replace('0x', '').padStart(64, '0')}`;
 
-const ends: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0)) await end();
-});
-
 async function chainOf(block: FixtureBlock, settings: NetworkSettings): Promise<Chain> {
   const node = await serveFixture(block);
   const chain = createEvmChain({
     settings,
     pool: createRpcPool({ network: settings.network, urls: [node.url], maxWaitMs: 0 }),
   });
-  ends.push(() => chain.close(), node.close);
+  onTestFinished(node.close);
+  onTestFinished(() => chain.close());
   return chain;
 }
 
@@ -181,16 +176,16 @@ describe('a whole main-network block', () => {
   test('that arrives without any logs of a token whose bloom bits are set is requested again, by its hash', async () => {
     const byHashOnly = { ...block, logs: fixture.logs };
     const node = await serveFixture(byHashOnly);
-    ends.push(node.close);
+    onTestFinished(node.close);
     const { FaultProxy, logsCutTo } = await import('../support/fault-proxy.ts');
     const proxy = await FaultProxy.before(node.url);
-    ends.push(() => proxy.close());
+    onTestFinished(() => proxy.close());
     proxy.play(logsCutTo(0));
     const chain = createEvmChain({
       settings: MAIN.ethereum,
       pool: createRpcPool({ network: 'ethereum', urls: [proxy.url], maxWaitMs: 0 }),
     });
-    ends.push(() => chain.close());
+    onTestFinished(() => chain.close());
     await expect(chain.scan(number, number, () => true)).rejects.toThrow(/left out transfers of block 16899757/);
   });
 });

@@ -3,8 +3,7 @@ import { createRpcPool } from '../../src/adapters/rpc/pool.ts';
 import { AddressIndex } from '../../src/features/addresses/address-index.ts';
 import { Anvil, localSettings } from '../support/anvil.ts';
 import { sessionId } from '../e2e/evm-watch-world.ts';
-import { describeChain } from './chain.contract.ts';
-import type { ChainBench } from './chain.contract.ts';
+import { describeChain, type ChainBench } from './chain.contract.ts';
 
 async function open(decimals: number, change: Parameters<typeof localSettings>[1]): Promise<ChainBench> {
   const anvil = await Anvil.start({ chainId: Number(change?.chainId ?? 31337) });

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createRpcPool } from '../../src/adapters/rpc/pool.ts';
 import { createTronChain } from '../../src/adapters/tron/chain.ts';
 import { formatAmount, fromTokenUnits } from '../../src/domain/money.ts';
@@ -8,9 +5,10 @@ import { AddressIndex } from '../../src/features/addresses/address-index.ts';
 import { startTronFacade } from '../../src/sandbox/tron-facade/start-tron-facade.ts';
 import { sessionId } from '../e2e/evm-watch-world.ts';
 import { describeChain } from './chain.contract.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 describeChain('TRON', async () => {
-  const directory = mkdtempSync(join(tmpdir(), 'quittance-tron-'));
+  const directory = temporaryFolder('tron');
   const sandbox = await startTronFacade({ directory, manual: true });
   if ('reason' in sandbox) throw new Error(sandbox.reason);
   const chain = createTronChain({
@@ -33,7 +31,6 @@ describeChain('TRON', async () => {
     close: async () => {
       await chain.close();
       await sandbox.close();
-      rmSync(directory, { recursive: true, force: true });
     },
   };
 });

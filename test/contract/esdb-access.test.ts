@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ANY, EventStoreDBClient, binaryEvent, START, FORWARDS } from '@eventstore/db-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -20,6 +19,7 @@ import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
 import { CertificateAuthority } from '../support/certificates.ts';
 import { REPOSITORY } from '../support/repository.ts';
 import { appendOf, FIRST } from './event-store-samples.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /*
  * What the user of each role may do to an event store with access control, and that `docs/security.md` says so: each
@@ -28,7 +28,7 @@ import { appendOf, FIRST } from './event-store-samples.ts';
 
 const ADMIN = 'the-administrators-own';
 const passwordOf = (user: StoreUser): string => `password-of-the-${user}`;
-const directory = mkdtempSync(join(tmpdir(), 'quittance-access-'));
+const directory = temporaryFolder('access');
 const authority = new CertificateAuthority();
 const clients = new Map<StoreUser | 'admin', EventStoreDBClient>();
 const doubles: EsdbDouble[] = [];
@@ -65,7 +65,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all([...clients.values()].map((client) => client.dispose()));
   await Promise.all(doubles.map((each) => each.stop()));
-  rmSync(directory, { recursive: true, force: true });
 });
 
 /** Whether it was done, on a stream that is there or not; only a right that is missing counts as refused. */

@@ -1,17 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
@@ -23,6 +12,7 @@ import { DataDirInUse } from '../../src/adapters/sqlite/writer-lock.ts';
 import { StoreUnavailable } from '../../src/ports/event-store.ts';
 import { CAN_MOUNT, onSmallDisk } from '../support/small-disk.ts';
 import { appendOf, afterAppend, FIRST, grow, idsOf, readWholeLog, until } from './event-store-samples.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const CHILD = join(import.meta.dirname, 'event-store-sqlite.child.ts');
 const WAL_HEADER_BYTES = 32;
@@ -34,14 +24,13 @@ const children: ChildProcess[] = [];
 const stores: SqliteEventStore[] = [];
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'quittance-faults-'));
+  folder = temporaryFolder('faults');
   dataDir = join(folder, 'data');
 });
 
 afterEach(async () => {
   await Promise.all(children.splice(0).map(kill));
   await Promise.all(stores.splice(0).map((store) => store.close()));
-  rmSync(folder, { recursive: true, force: true });
 });
 
 async function open(directory = dataDir): Promise<SqliteEventStore> {

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { openSqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
 import { readWholeLog } from './event-store-samples.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const CHILD = join(import.meta.dirname, 'event-store-sqlite.child.ts');
 const LIBRARY_SOURCE = join(import.meta.dirname, 'event-store-sqlite-failing-sync.c');
@@ -13,10 +13,9 @@ let folder: string;
 let dataDir: string;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'quittance-sync-'));
+  folder = temporaryFolder('sync');
   dataDir = join(folder, 'data');
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const canCompile = process.platform === 'linux' && spawnSync('cc', ['--version']).status === 0;
 const canTrace = spawnSync('strace', ['-V']).status === 0;

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -19,16 +18,14 @@ import {
   sampleEvent,
   until,
 } from './event-store-samples.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 eventStoreContract('the embedded store', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'quittance-store-'));
+  const dataDir = temporaryFolder('store');
   const store = await openSqliteEventStore({ dataDir });
   return {
     store,
-    dispose: async () => {
-      await store.close();
-      rmSync(dataDir, { recursive: true, force: true });
-    },
+    dispose: () => store.close(),
   };
 });
 
@@ -37,13 +34,10 @@ describe('the embedded store', () => {
   let store: SqliteEventStore;
 
   beforeEach(async () => {
-    dataDir = mkdtempSync(join(tmpdir(), 'quittance-store-'));
+    dataDir = temporaryFolder('store');
     store = await openSqliteEventStore({ dataDir });
   });
-  afterEach(async () => {
-    await store.close();
-    rmSync(dataDir, { recursive: true, force: true });
-  });
+  afterEach(() => store.close());
 
   async function reopen(): Promise<void> {
     await store.close();

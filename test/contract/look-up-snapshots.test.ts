@@ -4,16 +4,14 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { SESSIONS_TABLE } from '../../projections/sessions/session-row.ts';
 import { openEsdbEventStore } from '../../src/adapters/esdb/event-store.ts';
 import { projectionsOf } from '../../src/composition/projections.ts';
@@ -43,6 +41,7 @@ import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
 import { appendLedger, sessionIdOf } from '../support/random-ledger.ts';
 import { createdFacts } from '../support/session-facts.ts';
 import { grow } from './event-store-samples.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /*
  * A node begins with the look-ups of another one, where everything about them is what it should be; otherwise it makes
@@ -64,26 +63,21 @@ let namespace: string;
 let store: EventStore;
 let sessions: number;
 let told: string[];
-const closing: (() => Promise<void>)[] = [];
 
 beforeAll(async () => void (double = await EsdbDouble.start()));
 afterAll(() => double.stop());
 beforeEach(async () => {
-  root = mkdtempSync(join(tmpdir(), 'quittance-snapshots-'));
+  root = temporaryFolder('snapshots');
   folder = join(root, 'shared');
   mkdirSync(folder);
   [sessions, told] = [0, []];
   store = await another();
 });
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-  rmSync(root, { recursive: true, force: true });
-});
 
 async function another(): Promise<EventStore> {
   namespace = `${randomUUID()}.`;
   const opened = await openEsdbEventStore({ connectionString: double.connectionString, namespace });
-  closing.push(() => opened.close());
+  onTestFinished(() => opened.close());
   return opened;
 }
 
@@ -108,7 +102,7 @@ async function node(name: string, roles = API): Promise<Node> {
   let ending: Promise<void> | null = null;
   await thread.start(store, { onBatch: (report) => void (events += report.events) });
   const end = (): Promise<void> => (ending ??= thread.stop().then(() => thread.readModel.close()));
-  closing.push(end);
+  onTestFinished(end);
   expect(await thread.caughtUpTo((await store.head())!, PLENTY_MS)).toBe(true);
   await thread.ready();
   return { follows: followed, thread, events: () => events, end };

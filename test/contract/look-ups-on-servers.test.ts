@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { sessionList } from '../../projections/sessions/session-list.ts';
 import { SESSIONS_TABLE } from '../../projections/sessions/session-row.ts';
 import { openEsdbEventStore } from '../../src/adapters/esdb/event-store.ts';
@@ -24,6 +23,7 @@ import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
 import { appendLedger, ownerOf, sessionIdOf } from '../support/random-ledger.ts';
 import { createdFacts, EXPIRES_AT } from '../support/session-facts.ts';
 import { grow } from './event-store-samples.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* Each process follows the log on the servers by itself and keeps its look-ups in files of its own. */
 
@@ -36,27 +36,22 @@ let namespace: string;
 let store: EventStore;
 let sessions: number;
 let faults: string[];
-const closing: (() => Promise<void>)[] = [];
 
 beforeAll(async () => void (double = await EsdbDouble.start()));
 afterAll(() => double.stop());
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'quittance-look-ups-'));
+  folder = temporaryFolder('look-ups');
   sessions = 0;
   faults = [];
   store = await another();
-});
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** An event log with nothing in it. */
 async function another(): Promise<EventStore> {
   namespace = `${randomUUID()}.`;
   const opened = await openEsdbEventStore({ connectionString: double.connectionString, namespace });
-  closing.push(() => opened.close());
+  onTestFinished(() => opened.close());
   return opened;
 }
 
@@ -69,7 +64,7 @@ async function node(name: string): Promise<ProjectionThread> {
     projections: projectionsOf(ROLES).map(projectionId),
   });
   await thread.start(store, { onError: (error) => faults.push((error as Error).message) });
-  closing.push(() => end(thread));
+  onTestFinished(() => end(thread));
   return thread;
 }
 

@@ -1,16 +1,11 @@
 import { createHash, createHmac } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
-import { openSqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
-import type { SqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
+import { openSqliteEventStore, type SqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
 import { vetWebhookUrl } from '../../src/adapters/webhook-http/url.ts';
 import type { ApiKeyId, MerchantId } from '../../src/domain/ids.ts';
 import type { SubscribeOptions, Subscription } from '../../src/ports/event-store.ts';
 import { storeWith } from '../../src/ports/store-with.ts';
-import { NotificationIds } from '../../src/runtime/commands/notification-ids.ts';
 import { createSealer, parseMasterKeys } from '../../src/runtime/util/sealing.ts';
 import { MerchantDirectory } from '../../src/features/merchants/directory.ts';
 import { NoteKeyUse } from '../../src/features/merchants/note-key-use.process.ts';
@@ -28,6 +23,8 @@ import { changeMerchantBody } from '../../src/http/schemas/merchant.schema.ts';
 import type { NewMerchant } from '../../src/features/merchants/new-key.ts';
 import { ManualClock } from '../support/price-feed.ts';
 import { caller, order, sessionWorld } from '../support/session-world.ts';
+import { handlerDeps } from '../support/handler-deps.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const FLOOR = { ethereumConfirmations: 12, ethereumFinalizedFrom: '10000' };
 
@@ -40,7 +37,7 @@ let clock: ManualClock;
 const open: { close(): Promise<void> }[] = [];
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'quittance-merchants-'));
+  folder = temporaryFolder('merchants');
   store = await openSqliteEventStore({ dataDir: folder });
   clock = new ManualClock();
 });
@@ -48,20 +45,13 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const part of open.splice(0)) await part.close();
   await store.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 async function node(masterKeys = KEY_A, faults: string[] = []) {
   const sealer = createSealer(parseMasterKeys(masterKeys));
   const directory = new MerchantDirectory({ store, sealer, onFault: (_, message) => faults.push(message) });
   open.push(directory);
-  const handler = createMerchantHandler({
-    store,
-    clock,
-    random: nodeRandom,
-    notificationIds: new NotificationIds(clock),
-    soleWriter: false,
-  });
+  const handler = createMerchantHandler({ ...handlerDeps(store, clock), soleWriter: false });
   const vet = (url: string) => vetWebhookUrl(url, { allowInsecure: false, ownHosts: [] });
   const merchants = new Merchants({
     handler,

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
@@ -15,9 +14,10 @@ import { startTestServer } from '../support/http-api.ts';
 import { CAN_MOUNT, onSmallDisk } from '../support/small-disk.ts';
 import { appendOf, FIRST, until } from './event-store-samples.ts';
 import { noncesContract } from './nonces.contract.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 noncesContract('the embedded store', async (startSec) => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'quittance-nonces-'));
+  const dataDir = temporaryFolder('nonces');
   let store = await openSqliteEventStore({ dataDir });
   let nonces = openSqliteNonces({ dataDir, store, clock: { nowMs: () => startSec * 1000 } });
   let streams = 0;
@@ -34,7 +34,6 @@ noncesContract('the embedded store', async (startSec) => {
     dispose: async () => {
       await nonces.close();
       await store.close();
-      rmSync(dataDir, { recursive: true, force: true });
     },
   };
 });
@@ -45,14 +44,13 @@ let store: SqliteEventStore;
 let nonces: Nonces;
 
 beforeEach(async () => {
-  dataDir = mkdtempSync(join(tmpdir(), 'quittance-nonces-'));
+  dataDir = temporaryFolder('nonces');
   store = await openSqliteEventStore({ dataDir });
   nonces = openSqliteNonces({ dataDir, store, clock: { nowMs: () => NOW * 1000 } });
 });
 afterEach(async () => {
   await nonces.close();
   await store.close();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 function rowsOf(file: string, table: string): number {

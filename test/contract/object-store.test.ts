@@ -1,13 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { folderObjects } from '../../src/adapters/node/folder-objects.ts';
 import { s3Objects } from '../../src/adapters/s3/s3-objects.ts';
 import type { ObjectStore } from '../../src/ports/object-store.ts';
 import { S3_KEYS, startS3Server, type S3Server } from '../support/s3-server.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'quittance-objects-'));
+const folder = temporaryFolder('objects');
 let server: S3Server;
 const bucket = (change: Partial<typeof S3_KEYS> = {}, name = 'payments', prefix = 'shop/'): ObjectStore =>
   s3Objects({ endpoint: `${server.url}/`, bucket: name, prefix, credentials: { ...S3_KEYS, ...change } });
@@ -16,10 +16,7 @@ beforeAll(async () => {
   server = await startS3Server('payments');
   mkdirSync(join(folder, 'own'));
 });
-afterAll(async () => {
-  await server.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => server.close());
 
 describe.each([
   ['a folder', () => folderObjects(join(folder, 'own'))],

@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
@@ -8,9 +7,10 @@ import { openSqliteEventStore, type SqliteEventStore } from '../../src/adapters/
 import { openSqlitePersonalKeys, type SqlitePersonalKeys } from '../../src/adapters/sqlite/event-log/personal-keys.ts';
 import { appendOf, FIRST } from './event-store-samples.ts';
 import { personalKeysContract } from './personal-keys.contract.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 personalKeysContract('the embedded store', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'quittance-keys-'));
+  const folder = temporaryFolder('keys');
   let log = await openSqliteEventStore({ dataDir: folder });
   let salts = openSqlitePersonalKeys({ dataDir: folder, random: nodeRandom });
   let streams = 0;
@@ -27,7 +27,6 @@ personalKeysContract('the embedded store', async () => {
     dispose: async () => {
       await salts.close();
       await log.close();
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 });
@@ -37,25 +36,20 @@ let store: SqliteEventStore;
 let keys: SqlitePersonalKeys;
 
 beforeEach(async () => {
-  dataDir = mkdtempSync(join(tmpdir(), 'quittance-keys-'));
+  dataDir = temporaryFolder('keys');
   store = await openSqliteEventStore({ dataDir });
   keys = openSqlitePersonalKeys({ dataDir, random: nodeRandom });
 });
 afterEach(async () => {
   await keys.close();
   await store.close();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 /** Looks into copies made by another process: opening the files here would drop this process's locks on them. */
 function filesWith(salt: Uint8Array): string[] {
-  const copy = mkdtempSync(join(tmpdir(), 'quittance-copy-'));
-  try {
-    expect(spawnSync('cp', ['-r', `${dataDir}/.`, copy]).status).toBe(0);
-    return readdirSync(copy).filter((name) => readFileSync(join(copy, name)).includes(Buffer.from(salt)));
-  } finally {
-    rmSync(copy, { recursive: true, force: true });
-  }
+  const copy = temporaryFolder('copy');
+  expect(spawnSync('cp', ['-r', `${dataDir}/.`, copy]).status).toBe(0);
+  return readdirSync(copy).filter((name) => readFileSync(join(copy, name)).includes(Buffer.from(salt)));
 }
 
 test('a salt is stored with the append that brings it, not before and not with a refused one', async () => {

@@ -1,16 +1,15 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { compareProjection, ReadModelSnapshot } from '../../src/adapters/sqlite/read-model/compare.ts';
 import { openSqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
 import { openProjectionThread } from '../../src/composition/workers/projection-thread.ts';
 import { PROJECTIONS } from '../../src/composition/projections.ts';
 import { ownedRows, projectionId } from '../../src/runtime/projections/batch.ts';
 import { appendRandomLedger } from '../support/audited-log.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const CHILD = join(import.meta.dirname, 'rebuild-killed.child.ts');
 const KILLS = 2;
@@ -21,9 +20,8 @@ const TIMEOUT_MS = 120_000;
 let dataDir: string;
 
 beforeEach(() => {
-  dataDir = mkdtempSync(join(tmpdir(), 'quittance-rebuild-killed-'));
+  dataDir = temporaryFolder('rebuild-killed');
 });
-afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
 function digests(): Record<string, string> {
   const snapshot = new ReadModelSnapshot(dataDir);

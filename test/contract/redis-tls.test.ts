@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { connectRedis, disconnectRedis } from '../../src/adapters/redis/connection.ts';
@@ -9,6 +8,7 @@ import { openRedisNonces } from '../../src/adapters/redis/nonces.ts';
 import { InvalidRedisUrl } from '../../src/adapters/redis/url.ts';
 import { StoreUnavailable } from '../../src/ports/event-store.ts';
 import { RedisServer } from '../support/redis-server.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* A real redis-server that speaks TLS only, started with the words of ops/docker/secure.yml. */
 
@@ -36,7 +36,7 @@ function authority(name: string): string {
 }
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'quittance-redis-tls-'));
+  folder = temporaryFolder('redis-tls');
   const caFile = authority('ca');
   authority('other');
   writeFileSync(join(folder, 'names'), 'subjectAltName=DNS:redis,DNS:localhost');
@@ -74,10 +74,7 @@ beforeAll(async () => {
   const [certFile, keyFile] = [join(folder, 'node.crt'), join(folder, 'node.key')];
   server = await RedisServer.start({ tls: { certFile, keyFile, caFile, password: 'pass' } });
 });
-afterAll(async () => {
-  await server.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => server.stop());
 
 const trusting = (name: string): string => `${server.url}?ca_file=${encodeURIComponent(join(folder, `${name}.crt`))}`;
 

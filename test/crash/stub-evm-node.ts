@@ -43,13 +43,11 @@ export async function evmNodeWithDeposit({
   const answers: Readonly<Record<string, (asked: string) => unknown>> = {
     // Hashes are understood in any writing, as some nodes do.
     eth_getTransactionReceipt: (asked) => ({
-      ...{
-        transactionHash: `0x${asked.toLowerCase().replace(/^0x/, '')}`,
-        status: '0x1',
-        blockNumber: '0x1',
-        blockHash: BLOCK_HASH,
-        logs,
-      },
+      transactionHash: `0x${asked.toLowerCase().replace(/^0x/, '')}`,
+      status: '0x1',
+      blockNumber: '0x1',
+      blockHash: BLOCK_HASH,
+      logs,
     }),
     eth_getBlockByNumber: () => ({ number: '0x1', hash: BLOCK_HASH }),
   };

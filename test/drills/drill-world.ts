@@ -244,21 +244,17 @@ export class DrillWorld {
     mkdirSync(dataDir);
     mkdirSync(this.shippedTo, { recursive: true });
     this.node = new NodeProcess(dataDir, {
-      ...{
-        HOST: '127.0.0.1',
-        PORT: String(port),
-        OPS_PORT: String(opsPort),
-        LOG_LEVEL: 'info',
-        RATE_LIMIT_PER_KEY: '0',
-      },
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      OPS_PORT: String(opsPort),
+      LOG_LEVEL: 'info',
+      RATE_LIMIT_PER_KEY: '0',
       ADMIN_PORT: String(adminPort),
       ...{ CANARY_NETWORKS: 'bsc', CANARY_EVERY_SECONDS: '5', CANARY_MAX_OUT: '100' },
       ...{ RATE_PROVIDERS: 'coinbase,kraken', RATE_COINBASE_URL: this.coinbase.url, RATE_KRAKEN_URL: this.kraken.url },
-      ...{
-        RATE_MAX_AGE_SECONDS: String(RATE_MAX_AGE_SEC),
-        WEBHOOK_ALLOW_INSECURE: 'true',
-        AUDIT_CHECKPOINT_SECONDS: '5',
-      },
+      RATE_MAX_AGE_SECONDS: String(RATE_MAX_AGE_SEC),
+      WEBHOOK_ALLOW_INSECURE: 'true',
+      AUDIT_CHECKPOINT_SECONDS: '5',
       ...{ BOOK_RATES_CURRENCY: 'EUR', BOOK_RATES_EVERY_SECONDS: '2' },
       ...{ LOG_SHIPPING_TO: this.shippedTo, LOG_SHIPPING_EVERY_SECONDS: '1' },
     });

@@ -1,10 +1,9 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { canonicalText } from '../../src/domain/events/canonical-text.ts';
 import { checkpointText, noteOf, parseCheckpoint, parseVerifierKey } from '../../src/runtime/merkle/checkpoint-note.ts';
 import { openSqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
@@ -20,11 +19,12 @@ import { verifyExport, type VerifyReport } from '../../src/features/audit/verify
 import { eventually } from '../support/running-sandbox.ts';
 import { exchanged, recomputed, rewrite, type Row } from '../support/rewritten-log.ts';
 import { exportOf, foundAtStart, growAuditedLog, type AuditedLog } from '../support/audited-log.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const PARTS = 3;
 const VERIFIER = resolve(import.meta.dirname, '../../docs/verify/verify.py');
 const HAS_PYTHON = spawnSync('python3', ['--version']).status === 0;
-const folder = mkdtempSync(join(tmpdir(), 'quittance-mutations-'));
+const folder = temporaryFolder('mutations');
 const dataDir = join(folder, 'data');
 const crashed = join(folder, 'crashed');
 const backup = join(folder, 'backup');
@@ -44,8 +44,6 @@ beforeAll(async () => {
   cpSync(dataDir, backup, { recursive: true });
   rewrite(backup, (rows) => rows.slice(0, Math.floor(rows.length / 2)));
 }, 60_000);
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const noteIn = (directory: string): string => {
   const file = join(directory, 'events.anchor.json');

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
@@ -9,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseCheckpoint, parseVerifierKey, verifySignature } from '../../src/runtime/merkle/checkpoint-note.ts';
 import { verifyConsistency } from '../../src/runtime/merkle/tree.ts';
 import { eventually, signedCall, startRunningSandbox, type RunningSandbox } from '../support/running-sandbox.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const run = promisify(execFile);
 const repository = resolve(import.meta.dirname, '../..');
@@ -27,7 +27,7 @@ interface ProofBody {
 }
 
 describe('the audit of a running sandbox', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'quittance-audit-'));
+  const folder = temporaryFolder('audit');
   const dataDir = join(folder, 'data');
   const file = (name: string): string => join(folder, name);
   const env = { AUDIT_CHECKPOINT_SECONDS: '1', SANDBOX_NETWORKS: 'ethereum' };
@@ -82,10 +82,7 @@ describe('the audit of a running sandbox', () => {
     );
   }, 120_000);
 
-  afterAll(async () => {
-    await sandbox?.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => sandbox?.stop());
 
   it('proves a payment to its merchant, verifiable from the response and the public key alone', async () => {
     const proof = await eventually('a checkpoint that covers the payment', async () => {

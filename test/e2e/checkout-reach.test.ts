@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { CHROMIUM } from '../support/browser.ts';
 import {
-  CHROMIUM,
   CheckoutWorld,
   DESKTOP,
   PHONE,

@@ -7,7 +7,8 @@ import { TronWeb } from 'tronweb';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { findSurfpoolAddon } from '../../src/sandbox/surfpool/addon.ts';
 import { loadSolanaGenesis, secretKeyOfSeed } from '../../src/sandbox/surfpool/genesis.ts';
-import { CHROMIUM, CheckoutWorld, type Keys, type Session } from './checkout-world.ts';
+import { CHROMIUM } from '../support/browser.ts';
+import { CheckoutWorld, type Keys, type Session } from './checkout-world.ts';
 
 /*
  * "Pay with the wallet in this browser": injected test wallets with keys of their own that sign real transactions on

@@ -1,11 +1,11 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import jsQR from 'jsqr';
 import { PNG } from 'pngjs';
-import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { callAdmin } from '../../src/cli/admin-client.ts';
 import type { AdminArguments } from '../../src/operator/commands.ts';
+import { axeScript, openBrowser } from '../support/browser.ts';
 import {
   eventually,
   signedCall,
@@ -14,11 +14,6 @@ import {
   type RunningSandbox,
 } from '../support/running-sandbox.ts';
 
-const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-
-export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
-  existsSync(path),
-);
 /** Where pictures go for people to look at: CHECKOUT_PICTURES=<folder>. Nothing is drawn without it. */
 const PICTURES = process.env['CHECKOUT_PICTURES'];
 
@@ -77,7 +72,7 @@ export class CheckoutWorld {
 
   static async start(): Promise<CheckoutWorld> {
     const sandbox = await startRunningSandbox({ env: { AUDIT_CHECKPOINT_SECONDS: '3' } });
-    const browser = await chromium.launch({ executablePath: CHROMIUM!, args: ['--no-sandbox'] });
+    const browser = await openBrowser();
     return new CheckoutWorld(sandbox, browser);
   }
 
@@ -230,7 +225,7 @@ export interface AxeViolation {
 /** Accessibility rules of WCAG 2.2 A and AA and best practices that the page breaks. */
 export async function violations(page: Page): Promise<string[]> {
   // Evaluated over the debugger, which the content security policy does not bind.
-  await page.evaluate(readFileSync(axePath, 'utf8'));
+  await page.evaluate(axeScript());
   const found: AxeViolation[] = await page.evaluate(RUN_AXE);
   return found.map(
     ({ id, help, nodes }) =>

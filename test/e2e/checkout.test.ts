@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { CHROMIUM, CheckoutWorld, PHONE, eventually, readCode, violations, type Keys } from './checkout-world.ts';
+import { CHROMIUM } from '../support/browser.ts';
+import { CheckoutWorld, PHONE, eventually, readCode, violations, type Keys } from './checkout-world.ts';
 
 /* The payer's page over the real sandbox: every state is reached by real transactions on the local chains. */
 

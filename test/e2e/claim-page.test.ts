@@ -1,7 +1,7 @@
 import { createPrivateKey, sign } from 'node:crypto';
 import { Keypair } from '@solana/web3.js';
 import { Wallet } from 'ethers';
-import { chromium, type Browser, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { TronWeb } from 'tronweb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { claimText } from '../../src/domain/claims.ts';
@@ -11,7 +11,8 @@ import { isSignedByWallet } from '../../src/runtime/util/wallet-signature.ts';
 import { CLAIMABLE, CLAIMS_API, DEPOSIT, PAYEE, SESSIONS } from '../support/page-sessions.ts';
 import { eventually } from '../support/running-sandbox.ts';
 import { servePages, type ServedPages } from '../support/served-pages.ts';
-import { CHROMIUM, violations } from './checkout-world.ts';
+import { CHROMIUM, openBrowser } from '../support/browser.ts';
+import { violations } from './checkout-world.ts';
 
 /* What only a browser shows of the page of a claim: wallets that sign, its policy, and how it looks. */
 
@@ -92,7 +93,7 @@ describe.skipIf(CHROMIUM === undefined)('the claim page', () => {
   };
 
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: CHROMIUM!, args: ['--no-sandbox'] });
+    browser = await openBrowser();
     served = await servePages(SESSIONS['late']!, {}, { api, burst: 1000 });
   });
   afterAll(async () => {

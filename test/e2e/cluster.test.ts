@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -14,6 +13,7 @@ import { Load, type Merchant } from '../cluster/load.ts';
 import { verify } from '../cluster/verify.ts';
 import { eventually, signedCall } from '../support/running-sandbox.ts';
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* A short slice of `npm run test:chaos`: two API nodes, two workers and a signer on one store and one Redis. */
 
@@ -193,7 +193,7 @@ async function provenBy(name: 'api-1' | 'api-2', sessionId: string): Promise<Pro
 /** Offline: what the store holds, against checkpoints that were kept. */
 async function exportVerifies(key: string, ...checkpoints: readonly string[]): Promise<void> {
   const store = await openEsdbEventStore({ connectionString: cluster.storeUrl, namespace: cluster.namespace });
-  const folder = mkdtempSync(join(tmpdir(), 'quittance-cluster-audit-'));
+  const folder = temporaryFolder('cluster-audit');
   try {
     const file = (name: string): string => join(folder, name);
     await exportLedger(store, 0, file('ledger.jsonl'));
@@ -216,7 +216,6 @@ async function exportVerifies(key: string, ...checkpoints: readonly string[]): P
     ]);
     if (!python.error) expect(python.stdout.toString()).toMatch(/^ok: /);
   } finally {
-    rmSync(folder, { recursive: true });
     await store.close();
   }
 }

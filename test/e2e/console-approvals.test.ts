@@ -1,6 +1,7 @@
 import { Wallet } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { axe, CHROMIUM, signTerms, type AtConsole } from '../support/console-browser.ts';
+import { CHROMIUM } from '../support/browser.ts';
+import { axe, signTerms, type AtConsole } from '../support/console-browser.ts';
 import { ConsoleSandbox } from '../support/console-sandbox.ts';
 import { eventually } from '../support/running-sandbox.ts';
 

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { axe, CHROMIUM } from '../support/console-browser.ts';
+import { CHROMIUM } from '../support/browser.ts';
+import { axe } from '../support/console-browser.ts';
 import { ConsoleSandbox } from '../support/console-sandbox.ts';
 
 describe.skipIf(CHROMIUM === undefined)('the pages of the console in a browser', () => {

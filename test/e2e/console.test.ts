@@ -1,10 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join as joined } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { axe, CHROMIUM, signTerms } from '../support/console-browser.ts';
+import { CHROMIUM } from '../support/browser.ts';
+import { axe, signTerms } from '../support/console-browser.ts';
 import { ConsoleSandbox } from '../support/console-sandbox.ts';
 import { eventually } from '../support/running-sandbox.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /*
  * What only a browser can show: the ceremony of the passkey, forms as they are sent, and the proof that is checked
@@ -13,14 +14,13 @@ import { eventually } from '../support/running-sandbox.ts';
  */
 
 describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
-  const downloads = mkdtempSync(joined(tmpdir(), 'quittance-console-'));
+  const downloads = temporaryFolder('console');
   let at: ConsoleSandbox;
   beforeAll(async () => {
     at = await ConsoleSandbox.start();
   }, 180_000);
   afterAll(async () => {
     await at?.close();
-    rmSync(downloads, { recursive: true, force: true });
   }, 60_000);
 
   it('a person finds an underpaid order, refunds a part after reading the terms, sends its webhook again and closes a month', async () => {

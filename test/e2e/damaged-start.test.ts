@@ -1,7 +1,6 @@
-import { cpSync, existsSync, mkdtempSync, rmSync, statSync, truncateSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { callAdmin } from '../../src/cli/admin-client.ts';
 import { runOffline } from '../../src/composition/offline.ts';
 import { readConfig } from '../../src/config.ts';
@@ -10,8 +9,9 @@ import { countOf, growLogs, MUTATIONS, PAGE, TORN, type GrownLogs } from '../sup
 import { openForReading } from '../support/opened-for-reading.ts';
 import { signedCall } from '../support/running-sandbox.ts';
 import { MASTER_KEY_TEXT, startServiceInProcess, type ServiceInProcess } from '../support/service-in-process.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'quittance-damaged-'));
+const folder = temporaryFolder('damaged');
 /** Every start ends in less. */
 const LONGEST_START_MS = 15_000;
 const WHERE = /event \d+|events|position \d+|events\.db/;
@@ -21,8 +21,6 @@ let copies = 0;
 beforeAll(async () => {
   logs = await growLogs(folder);
 }, 60_000);
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function copyOf(directory: string): string {
   copies += 1;

@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Wallet } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -11,6 +9,7 @@ import type { JsonValue } from '../../src/ports/read-model.ts';
 import { RunningService, until } from '../crash/running-service.ts';
 import { approveAs, approverKey } from '../support/approvers.ts';
 import { editLookUps, editRow } from '../support/edited-rows.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /*
  * Somebody edits rows of every table that the service looks things up in, while it runs and while it stands still. The
@@ -29,7 +28,7 @@ let service: RunningService;
 let merchantId: string;
 let refund: string;
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'edited-look-ups-'));
+  directory = temporaryFolder('edited-look-ups');
   dataDir = join(directory, 'data');
   service = await RunningService.start(dataDir, ENV);
   merchantId = service.facts.merchant.id;
@@ -39,10 +38,7 @@ beforeAll(async () => {
     await as(name, 'merchant.settlement-address', { merchant_id: merchantId, network: 'ethereum', address: MERCHANT });
   await until('the books know it', WAIT_MS, async () => (await owed()) === 70);
 });
-afterAll(async () => {
-  await service.kill();
-  rmSync(directory, { recursive: true, force: true });
-});
+afterAll(() => service.kill());
 
 const admin = async <Answer>(command: string, args: Readonly<Record<string, JsonValue>> = {}): Promise<Answer> =>
   (await callAdmin(dataDir, command, args)) as unknown as Answer;

@@ -1,8 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { FaultProxy, lying, refusing } from '../support/fault-proxy.ts';
-import type { Fault } from '../support/fault-proxy.ts';
-import { WatchWorld } from './evm-watch-world.ts';
-import type { WorldOptions } from './evm-watch-world.ts';
+import { FaultProxy, lying, refusing, type Fault } from '../support/fault-proxy.ts';
+import { WatchWorld, type WorldOptions } from './evm-watch-world.ts';
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {

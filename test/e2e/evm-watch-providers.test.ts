@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { FaultProxy, down, hanging, laggingBy, limitedTo, lying, rateLimitedTimes } from '../support/fault-proxy.ts';
 import type { Fault } from '../support/fault-proxy.ts';
-import { sessionId, WatchWorld } from './evm-watch-world.ts';
-import type { WorldOptions } from './evm-watch-world.ts';
+import { sessionId, WatchWorld, type WorldOptions } from './evm-watch-world.ts';
 
 const worlds: WatchWorld[] = [];
 const proxies: FaultProxy[] = [];

@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createEvmChain } from '../../src/adapters/evm/chain.ts';
-import type { EvmChainOptions } from '../../src/adapters/evm/chain.ts';
-import { createRpcPool } from '../../src/adapters/rpc/pool.ts';
-import type { RpcPoolOptions } from '../../src/adapters/rpc/pool.ts';
+import { createEvmChain, type EvmChainOptions } from '../../src/adapters/evm/chain.ts';
+import { createRpcPool, type RpcPoolOptions } from '../../src/adapters/rpc/pool.ts';
 import type { RangeScanned } from '../../src/domain/events/operations-events.ts';
 import type { DepositConfirmed, DepositFacts, FinalityRule } from '../../src/domain/events/session-events.ts';
 import type { SessionId } from '../../src/domain/ids.ts';

@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { StoreUnavailable } from '../../src/ports/event-store.ts';
 import type { Anvil } from '../support/anvil.ts';
-import { sessionId, WatchWorld } from './evm-watch-world.ts';
-import type { WorldOptions } from './evm-watch-world.ts';
+import { sessionId, WatchWorld, type WorldOptions } from './evm-watch-world.ts';
 
 let world: WatchWorld;
 const started = async (options: WorldOptions & { slotsInAnEpoch?: number } = {}): Promise<WatchWorld> => {

@@ -1,18 +1,16 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, rmSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { chromium, type Browser } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CHROMIUM, openBrowser } from '../support/browser.ts';
 import { eventually, signedCall, startRunningSandbox, type RunningSandbox } from '../support/running-sandbox.ts';
 import { signatureOf, startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const run = promisify(execFile);
 const repository = resolve(import.meta.dirname, '../..');
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
-  existsSync(path),
-);
 
 interface Session {
   readonly id: string;
@@ -23,7 +21,7 @@ interface Session {
 }
 
 describe.skipIf(!existsSync(join(repository, '.git')))('a first payment, from a clean clone', () => {
-  const clone = mkdtempSync(join(tmpdir(), 'quittance-clone-'));
+  const clone = temporaryFolder('clone');
   let sandbox: RunningSandbox;
   let receiver: WebhookReceiver;
   let browser: Browser | null = null;
@@ -65,15 +63,13 @@ describe.skipIf(!existsSync(join(repository, '.git')))('a first payment, from a 
       '--webhook-url',
       receiver.url,
     )) as typeof merchant;
-    browser =
-      CHROMIUM === undefined ? null : await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+    browser = CHROMIUM === undefined ? null : await openBrowser();
   }, 240_000);
 
   afterAll(async () => {
     await browser?.close();
     await sandbox?.stop();
     await receiver?.close();
-    rmSync(clone, { recursive: true, force: true });
     if (sandbox) rmSync(sandbox.dataDir, { recursive: true, force: true });
   });
 

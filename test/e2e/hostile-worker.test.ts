@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Wallet as PayingWallet } from 'ethers';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -18,6 +17,7 @@ import { modelSolana } from '../support/model-chains/solana-model.ts';
 import { outgoing } from '../support/outgoing.ts';
 import { approveAt, approverKey } from '../support/approvers.ts';
 import { evmNodeWithDeposit, PAYER_KEY, type StubNode } from '../crash/stub-evm-node.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /*
  * Whoever took over everything but the signer sits at its socket, names what it likes, and must not get a coin more
@@ -33,16 +33,11 @@ let directory: string;
 let node: StubNode;
 const running: SignerProcess[] = [];
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'hostile-worker-'));
+  directory = temporaryFolder('hostile-worker');
   node = await evmNodeWithDeposit({ toAddress: wallet.collectionAddress('evm', 0), units: 100_000_000n });
 });
-afterAll(async () => {
-  await node.close();
-  rmSync(directory, { recursive: true, force: true });
-});
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((signer) => signer.close()));
-});
+afterAll(() => node.close());
+afterEach(() => Promise.all(running.splice(0).map((signer) => signer.close())));
 
 async function signerOn(change: Partial<PayoutRules> = {}, urls = [node.url]): Promise<SignerProcess> {
   const journalDirectory = change.journalDirectory ?? mkdtempSync(join(directory, 'journal-'));
@@ -81,15 +76,13 @@ function request(
     toAddress: wallet.collectionAddress('evm', 0),
   };
   const order = outgoing({
-    ...{
-      kind: 'refund',
-      id: 're_1-1',
-      network: 'ethereum',
-      coin: 'USDT',
-      amount: '100',
-      fromAddress: wallet.treasury.evm,
-      toAddress: node.payer,
-    },
+    kind: 'refund',
+    id: 're_1-1',
+    network: 'ethereum',
+    coin: 'USDT',
+    amount: '100',
+    fromAddress: wallet.treasury.evm,
+    toAddress: node.payer,
     ...{ deposits: [{ ...proof, derivationIndex: 0, amount: change.amount ?? '100' }], ...change },
   });
   const tokenUnits = String(Number(order.amount) * 1e6);
@@ -302,14 +295,12 @@ describe('a hostile worker on Solana', () => {
       ] as const;
       const [of] = chain.paid;
       const order = outgoing({
-        ...{
-          kind: 'refund',
-          id: 're_1-1',
-          network: 'solana',
-          coin: 'USDT',
-          amount: '60',
-          fromAddress: wallet.treasury.solana,
-        },
+        kind: 'refund',
+        id: 're_1-1',
+        network: 'solana',
+        coin: 'USDT',
+        amount: '60',
+        fromAddress: wallet.treasury.solana,
         ...{ toAddress: of!.payer, deposits: [{ ...of!.proof, amount: '60' }] },
       });
       let ledger: JournalPlace | null = null;
@@ -391,12 +382,10 @@ function request0() {
 function sweepOf(change: Partial<OutgoingTransaction> = {}): OutgoingTransaction {
   return outgoing({
     ...{ kind: 'sweep', id: 'swp_1', network: 'ethereum', coin: 'USDT', amount: '0.01' },
-    ...{
-      fromAddress: wallet.collectionAddress('evm', 3),
-      toAddress: wallet.treasury.evm,
-      derivationIndex: 3,
-      ...change,
-    },
+    fromAddress: wallet.collectionAddress('evm', 3),
+    toAddress: wallet.treasury.evm,
+    derivationIndex: 3,
+    ...change,
   });
 }
 

@@ -1,6 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
@@ -9,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wireTypes } from '../../scripts/client-wire-types.ts';
 import { startTestServer, type TestServer } from '../support/http-api.ts';
 import { REPOSITORY } from '../support/repository.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const PACKAGE = join(REPOSITORY, 'packages/client');
 /** What an installation may weigh, and what of it a program loads. */
@@ -21,7 +21,7 @@ let installed: string;
 let service: TestServer;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'quittance-client-'));
+  folder = temporaryFolder('client');
   execFileSync('npm', ['pack', '--pack-destination', folder], { cwd: PACKAGE, stdio: 'pipe' });
   tarball = join(
     folder,
@@ -34,10 +34,7 @@ beforeAll(async () => {
   installed = join(project, 'node_modules/@quittance/client');
   service = await startTestServer();
 });
-afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true });
-  await service?.close();
-});
+afterAll(() => service?.close());
 
 const bytesOf = (path: string): number =>
   readdirSync(path, { recursive: true, encoding: 'utf8' })

@@ -1,15 +1,9 @@
-import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { chromium, type Browser, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WEBHOOK_TYPES } from '../../src/domain/notification-types.ts';
+import { axeScript, CHROMIUM, openBrowser } from '../support/browser.ts';
 import { startTestServer, type TestServer } from '../support/http-api.ts';
 import { layoutShift } from './checkout-world.ts';
-
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
-  existsSync(path),
-);
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 describe.skipIf(CHROMIUM === undefined)('the documentation page in Chromium', () => {
   let service: TestServer;
@@ -20,7 +14,7 @@ describe.skipIf(CHROMIUM === undefined)('the documentation page in Chromium', ()
 
   beforeAll(async () => {
     service = await startTestServer();
-    browser = await chromium.launch({ executablePath: CHROMIUM!, args: ['--no-sandbox'] });
+    browser = await openBrowser();
     page = await browser.newPage();
     page.on('pageerror', (error) => faults.push(String(error)));
     page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
@@ -94,7 +88,7 @@ describe.skipIf(CHROMIUM === undefined)('the documentation page in Chromium', ()
   it('has no violation that axe can find, with an operation open, light or dark', async () => {
     await page.locator('[id="event-payment.late"] > summary').click();
     // The page's own policy forbids foreign script, so the checker is put in through the debugger.
-    await page.evaluate(await (await import('node:fs/promises')).readFile(AXE, 'utf8'));
+    await page.evaluate(axeScript());
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
       const { violations } = await page.evaluate<{ violations: { id: string; nodes: { html: string }[] }[] }>(

@@ -1,10 +1,10 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestServer, type TestServer } from '../support/http-api.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const DOCS = join(import.meta.dirname, '../../docs');
 const guide = readFileSync(join(DOCS, 'integration.md'), 'utf8');
@@ -29,13 +29,10 @@ function block(language: string, holding: string): string {
 let directory: string;
 let service: TestServer;
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'quittance-guide-'));
+  directory = temporaryFolder('guide');
   service = await startTestServer();
 });
-afterAll(async () => {
-  rmSync(directory, { recursive: true, force: true });
-  await service?.close();
-});
+afterAll(() => service?.close());
 
 async function run(command: string, args: readonly string[], env: Record<string, string> = {}): Promise<string> {
   const { stdout } = await promisify(execFile)(command, [...args], {

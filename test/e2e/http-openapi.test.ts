@@ -194,11 +194,9 @@ describe('the OpenAPI document', () => {
       const { headers } = answer;
       return {
         json: await answer.json(),
-        ...{
-          encoding: headers.get('content-encoding'),
-          bytes: Number(headers.get('content-length')),
-          etag: headers.get('etag'),
-        },
+        encoding: headers.get('content-encoding'),
+        bytes: Number(headers.get('content-length')),
+        etag: headers.get('etag'),
       };
     };
     const [plain, gzip, br] = [await ask('identity'), await ask('gzip'), await ask('gzip, br')];

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { fileOperators } from '../../src/adapters/node/operators-file.ts';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -10,6 +9,7 @@ import { amountOf, formatAmount, fromTokenUnits, signedAmountOf } from '../../sr
 import type { SettlementLineBody } from '../../src/http/schemas/ledger.schema.ts';
 import { RunningService, until } from '../crash/running-service.ts';
 import { freePort } from '../support/free-port.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* The books of a service on real nodes: what they say is on our addresses is there. */
 
@@ -28,7 +28,7 @@ interface Balance {
 }
 
 describe('the books beside the chains', () => {
-  const directory = mkdtempSync(join(tmpdir(), 'quittance-books-'));
+  const directory = temporaryFolder('books');
   const dataDir = join(directory, 'data');
   const { token } = fileOperators(dataDir).create('ada', 'operator', 0);
   let service: RunningService;
@@ -96,10 +96,7 @@ describe('the books beside the chains', () => {
       );
     }
   }, 2 * WAIT_MS);
-  afterAll(async () => {
-    await service?.kill();
-    rmSync(directory, { recursive: true, force: true });
-  });
+  afterAll(() => service?.kill());
 
   const booked = (accounts: readonly Balance[], account: string, network: string, coin = 'USDT'): bigint =>
     accounts

@@ -1,14 +1,14 @@
 import { createServer } from 'node:http';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { webhookHandler, type WebhookEvent } from '../../packages/client/src/webhooks.ts';
 import { readAccess, startListening, trigger, type MerchantAccess } from '../../src/composition/listen.ts';
 import { FAKE_DESKS } from '../support/fake-executors.ts';
 import { startTestServer, type TestServer } from '../support/http-api.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const SECRET = 'whs_test_of_the_shop';
 const [EARLIER, LATER] = [1, 2].map((n) =>
@@ -88,7 +88,7 @@ describe('quittance listen', () => {
   });
 
   it('reads its keys from a file like sandbox.json', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'quittance-listen-'));
+    const folder = temporaryFolder('listen');
     const file = join(folder, 'sandbox.json');
     writeFileSync(
       file,
@@ -105,7 +105,6 @@ describe('quittance listen', () => {
     });
     writeFileSync(file, '{}');
     expect(() => readAccess(file, {})).toThrow('must hold base_url');
-    rmSync(folder, { recursive: true });
   });
 });
 

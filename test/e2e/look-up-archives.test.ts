@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { openSqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { MerchantId, SessionId } from '../../src/domain/ids.ts';
@@ -14,6 +13,7 @@ import { NotificationIds } from '../../src/runtime/commands/notification-ids.ts'
 import { eventually, signedCall } from '../support/running-sandbox.ts';
 import { startServiceInProcess, type ServiceInProcess } from '../support/service-in-process.ts';
 import { createdFacts } from '../support/session-facts.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const DAY_SEC = 86_400;
 const OLD_DAYS = 100;
@@ -23,7 +23,7 @@ const NOW_SEC = Math.floor(Date.now() / 1_000);
 const FIRST_SEC = NOW_SEC - OLD_DAYS * DAY_SEC;
 
 const notificationIds = new NotificationIds(systemClock);
-const folder = mkdtempSync(join(tmpdir(), 'quittance-archives-'));
+const folder = temporaryFolder('archives');
 const dataDir = join(folder, 'data');
 let merchant: { readonly id: MerchantId; readonly api_key: string; readonly api_secret: string };
 
@@ -108,8 +108,6 @@ beforeAll(async () => {
   });
   await appendOrders();
 }, 60_000);
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test('old orders move to archives and read as before, with the setting, without it, and without the file', async () => {
   let before: unknown;

@@ -1,11 +1,10 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openEsdbEventStore } from '../../src/adapters/esdb/event-store.ts';
 import { openEsdbPersonalKeys } from '../../src/adapters/esdb/personal-keys.ts';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
@@ -20,9 +19,10 @@ import type { EventStore, RecordedEvent } from '../../src/ports/event-store.ts';
 import { encodeEvent } from '../../src/runtime/commands/codec.ts';
 import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
 import { ledgerOf, steps } from '../support/random-ledger.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const repository = resolve(import.meta.dirname, '../..');
-const folder = mkdtempSync(join(tmpdir(), 'quittance-migrate-'));
+const folder = temporaryFolder('migrate');
 const temporary = join(folder, 'tmp');
 const ERASED = 'session-erased';
 const LEDGERS = 8;
@@ -147,8 +147,6 @@ afterEach(async () => {
   await Promise.all(doubles.splice(0).map((double) => double.stop()));
   rmSync(join(source.dataDir, 'moved.json'), { force: true });
 });
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('quittance migrate', () => {
   it('is killed twice in the middle, and the copy is equal event for event; the source then starts no second service', async () => {

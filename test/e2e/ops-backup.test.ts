@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
@@ -8,6 +7,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { callAdmin } from '../../src/cli/admin-client.ts';
 import { demoApprove } from '../support/approvers.ts';
 import { eventually, signedCall, startRunningSandbox, type RunningSandbox } from '../support/running-sandbox.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const repository = resolve(import.meta.dirname, '../..');
 let folder: string;
@@ -81,17 +81,14 @@ const step = (what: string, run: () => Promise<void>): Promise<void> =>
   });
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'quittance-backup-'));
+  folder = temporaryFolder('backup');
   [copy, dataDir] = [join(folder, 'copy'), join(folder, 'data')];
   mkdirSync(dataDir);
   sandbox = await startRunningSandbox({ dataDir });
   merchant = sandbox.facts.merchant;
 }, 120_000);
 
-afterEach(async () => {
-  await sandbox?.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterEach(() => sandbox?.stop());
 
 it('the backup of a running service restores it: no payment is lost, and none is made twice', async () => {
   const known: Payment[] = [];

@@ -1,14 +1,11 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CHROMIUM, openBrowser } from '../support/browser.ts';
 import { PROMETHEUS, startPrometheus, type RunningPrometheus } from '../support/running-prometheus.ts';
 import { eventually, signedCall, startRunningSandbox, type RunningSandbox } from '../support/running-sandbox.ts';
 
 const repository = resolve(import.meta.dirname, '../..');
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
-  existsSync(path),
-);
 const NETWORKS = ['ethereum', 'bsc', 'tron'] as const;
 /** Never to be printed: said by a merchant about a person. */
 const PERSONAL = ['Ada Lovelace', 'ada@example.org', 'a very private description'];
@@ -121,7 +118,7 @@ describe('the ops port of a running sandbox', () => {
   });
 
   it.skipIf(CHROMIUM === undefined)('fits a phone and a screen', async () => {
-    const browser = await chromium.launch({ executablePath: CHROMIUM!, args: ['--no-sandbox'] });
+    const browser = await openBrowser();
     try {
       for (const [width, height] of [
         [360, 740],

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { chromium, type Browser, type Page, type Route } from 'playwright-core';
+import type { Browser, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LANGUAGES } from '../../src/checkout/languages.ts';
 import { pageStatus } from '../../src/checkout/page-model.ts';
@@ -10,7 +10,8 @@ import { inCoin } from '../../src/features/shared/coin-choice.ts';
 import { CHOICE, DEPOSIT, FACTS, NOW_SEC, OPEN, SESSIONS } from '../support/page-sessions.ts';
 import { eventually } from '../support/running-sandbox.ts';
 import { servePages, type ServedPages } from '../support/served-pages.ts';
-import { CHROMIUM, layoutShift, violations } from './checkout-world.ts';
+import { CHROMIUM, openBrowser } from '../support/browser.ts';
+import { layoutShift, violations } from './checkout-world.ts';
 
 /*
  * Every state in a real browser, as an open page is told of it and as a reload shows it, against what the API answers.
@@ -62,7 +63,7 @@ describe.skipIf(CHROMIUM === undefined)('an open page and a reloaded one', () =>
   let page: Page;
 
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: CHROMIUM!, args: ['--no-sandbox'] });
+    browser = await openBrowser();
     served = await servePages(OPEN);
     page = await browser.newPage({ viewport: { width: 390, height: 844 } });
     // The payer had chosen this one before; money on another network must move the choice.

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,6 +8,7 @@ import { Anvil } from '../support/anvil.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { RunningProduction } from '../support/paying-production.ts';
 import { startTokenChain, type TokenChain } from '../support/tokens.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /*
  * `quittance serve` over one chain that two providers serve, of which one takes the other's place while payments are on
@@ -29,7 +29,7 @@ let foreign: Anvil;
 let service: RunningProduction;
 let payer: Awaited<ReturnType<TokenChain['account']>>;
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'provider-swap-'));
+  directory = temporaryFolder('provider-swap');
   chain = await startTokenChain({ slotsInAnEpoch: 2 });
   [first, second] = [await FaultProxy.before(chain.url), await FaultProxy.before(chain.url)];
   foreign = await Anvil.start({ chainId: 999 });
@@ -42,7 +42,6 @@ afterAll(async () => {
   await service?.kill();
   await Promise.all([first?.close(), second?.close(), foreign?.stop()]);
   await chain?.close();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 const env = () => ({ ...process.env, DATA_DIR: service.dataDir });

@@ -72,15 +72,13 @@ async function proxy(): Promise<FaultProxy> {
 }
 
 const order = outgoing({
-  ...{
-    kind: 'refund',
-    id: 're_a-1',
-    network: 'ethereum',
-    coin: 'USDT',
-    amount: '5.00',
-    fromAddress: treasury,
-    toAddress: PAYEE,
-  },
+  kind: 'refund',
+  id: 're_a-1',
+  network: 'ethereum',
+  coin: 'USDT',
+  amount: '5.00',
+  fromAddress: treasury,
+  toAddress: PAYEE,
 });
 
 async function signed(draft: TransactionDraft, of: OutgoingTransaction = order): Promise<SentTransaction> {

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createRpcPool } from '../../src/adapters/rpc/pool.ts';
 import { SolanaOutgoing } from '../../src/adapters/solana/outgoing.ts';
@@ -26,6 +23,7 @@ import {
   type PlayedSolanaNode,
 } from '../support/solana-node.ts';
 import { tronProxyBefore, withoutInfos } from '../support/tron-proxy.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /*
  * The moment at which a payout can no longer land is the moment at which another may be signed: one block too early
@@ -59,7 +57,7 @@ describe('a payout on TRON whose expiration comes', () => {
   let view: TronView;
   let order: OutgoingTransaction;
   beforeAll(async () => {
-    directory = mkdtempSync(join(tmpdir(), 'refund-expiry-'));
+    directory = temporaryFolder('refund-expiry');
     const started = await startTronFacade({ directory, manual: true, nowMs: () => nowMs });
     if ('reason' in started) throw new Error(started.reason);
     sandbox = started;
@@ -83,7 +81,6 @@ describe('a payout on TRON whose expiration comes', () => {
   afterAll(async () => {
     await payouts.close();
     await sandbox.close();
-    rmSync(directory, { recursive: true, force: true });
   });
 
   function mine(count: number): void {
@@ -176,15 +173,13 @@ describe('a payout on Solana that names a nonce', () => {
   const MINT = 'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB';
   const [NONCE, NEXT_NONCE] = [1, 2].map((digit) => base58(Buffer.alloc(32, digit)));
   const draft = {
-    ...{
-      kind: 'solana',
-      tokenAddress: MINT,
-      tokenUnits: '5000000',
-      decimals: 6,
-      computeUnitPrice: '1000',
-      nonceIndex: 3,
-      nonce: NONCE!,
-    },
+    kind: 'solana',
+    tokenAddress: MINT,
+    tokenUnits: '5000000',
+    decimals: 6,
+    computeUnitPrice: '1000',
+    nonceIndex: 3 as number,
+    nonce: NONCE!,
   } as const satisfies TokenDraft;
   const order = orderOn('solana', wallet.solanaPublicKeys(7, 1)[0]!);
   const treasury = wallet.treasury.solana;
@@ -212,12 +207,10 @@ describe('a payout on Solana that names a nonce', () => {
     };
     store(3, NONCE!);
     const settings: NetworkSettings = {
-      ...{
-        network: 'solana',
-        mode: 'test',
-        chainId: MAINNET_GENESIS,
-        tokens: [{ coin: 'USDT', address: MINT, decimals: 6 }],
-      },
+      network: 'solana',
+      mode: 'test',
+      chainId: MAINNET_GENESIS,
+      tokens: [{ coin: 'USDT', address: MINT, decimals: 6 }],
       ...{ simulated: false, mainNetwork: true, explorerTransactionUrl: null },
     };
     payouts = new SolanaOutgoing({

@@ -1,10 +1,10 @@
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callAdmin } from '../../src/cli/admin-client.ts';
 import { RunningService, until } from '../crash/running-service.ts';
 import { demoApprove } from '../support/approvers.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* The service as a user runs it, on a real node: what happens to a refund when the world is not as it should be. */
 
@@ -15,13 +15,10 @@ let dataDir: string;
 let service: RunningService;
 let orders = 0;
 beforeAll(() => {
-  directory = mkdtempSync(join(tmpdir(), 'refund-life-'));
+  directory = temporaryFolder('refund-life');
   dataDir = join(directory, 'data');
 });
-afterAll(async () => {
-  await service?.kill();
-  rmSync(directory, { recursive: true, force: true });
-});
+afterAll(() => service?.kill());
 
 const start = async (): Promise<void> =>
   void (service = await RunningService.start(dataDir, { SANDBOX_NETWORKS: 'ethereum' }));

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callAdmin } from '../../src/cli/admin-client.ts';
@@ -9,6 +8,7 @@ import { drillRules } from '../drills/drill-rules.ts';
 import { MNEMONIC, RunningProduction } from '../support/paying-production.ts';
 import { PROMETHEUS, startPrometheus, type RunningPrometheus } from '../support/running-prometheus.ts';
 import { startTokenChain, type TokenChain } from '../support/tokens.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* `quittance serve` on a chain whose blocks and reorganisations are in the test's own hand: finality lags 64 blocks. */
 
@@ -22,7 +22,7 @@ let service: RunningProduction;
 let payer: Awaited<ReturnType<TokenChain['account']>>;
 let prometheus: RunningPrometheus | null = null;
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'refund-production-'));
+  directory = temporaryFolder('refund-production');
   chain = await startTokenChain({ slotsInAnEpoch: 32 });
   payer = await chain.account();
   await chain.rpc('anvil_setBalance', [treasury, '0x8ac7230489e80000']);
@@ -41,7 +41,6 @@ afterAll(async () => {
   await prometheus?.stop();
   await service?.kill();
   await chain?.close();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 const transfersToPayer = async (): Promise<string[]> => {

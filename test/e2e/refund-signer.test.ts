@@ -1,5 +1,4 @@
-import { appendFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, mkdtempSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeAll, afterAll, describe, expect, it } from 'vitest';
@@ -12,8 +11,7 @@ import type { SigningRequest, TreasuryAddresses } from '../../src/ports/outgoing
 import { associatedTokenAccount } from '../../src/runtime/util/spl-token.ts';
 import { payoutChain } from '../../src/composition/payouts.ts';
 import { contractCheck } from '../../src/composition/senders.ts';
-import type { Network } from '../../src/domain/networks.ts';
-import { addressFamilyOf } from '../../src/domain/networks.ts';
+import { type Network, addressFamilyOf } from '../../src/domain/networks.ts';
 import { silentLog } from '../../src/ports/log.ts';
 import type { PayoutLimits, PayoutRules } from '../../src/ports/signer-protocol.ts';
 import { startEvmSandboxChain } from '../../src/sandbox/evm-sandbox-chain.ts';
@@ -24,6 +22,7 @@ import { startTronFacade } from '../../src/sandbox/tron-facade/start-tron-facade
 import { Wallet } from '../../src/signer/wallet.ts';
 import { outgoing } from '../support/outgoing.ts';
 import { approveAt, approverKey } from '../support/approvers.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* A real signer process and real chains: what it signs reaches the payer, and whatever it is told, nobody else. */
 
@@ -33,9 +32,8 @@ const WIDE: PayoutLimits = { perTransaction: '1000', perHour: '2000', perDay: '3
 
 let directory: string;
 beforeAll(() => {
-  directory = mkdtempSync(join(tmpdir(), 'refund-signer-'));
+  directory = temporaryFolder('refund-signer');
 });
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const starters: Readonly<Record<Network, () => Promise<SandboxChain | { reason: string }>>> = {
   ethereum: () =>
@@ -148,9 +146,7 @@ class Desk {
 }
 
 const running: SignerProcess[] = [];
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((signer) => signer.close()));
-});
+afterEach(() => Promise.all(running.splice(0).map((signer) => signer.close())));
 
 async function startSigner(chains: readonly SandboxChain[], change: Partial<PayoutRules> = {}): Promise<SignerProcess> {
   const networks = chains.map(({ settings: { mode, network, chainId, tokens }, rpcUrl }) => ({

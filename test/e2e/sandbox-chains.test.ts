@@ -1,12 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Interface, Wallet } from 'ethers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Network } from '../../src/domain/networks.ts';
-import { tokenOf } from '../../src/domain/networks.ts';
+import { type Network, tokenOf } from '../../src/domain/networks.ts';
 import { silentLog } from '../../src/ports/log.ts';
 import { findAnvil } from '../../src/sandbox/anvil-binary.ts';
 import { createRpc, type Rpc } from '../../src/sandbox/json-rpc.ts';
@@ -14,6 +12,7 @@ import { loadPayerKeys } from '../../src/sandbox/payer-keys.ts';
 import type { SandboxChain } from '../../src/sandbox/chain.ts';
 import { startEvmSandboxChain } from '../../src/sandbox/evm-sandbox-chain.ts';
 import { EVM_STARTERS, startSandboxChains, type SandboxChains } from '../../src/sandbox/chains.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 interface Block {
   readonly number: string;
@@ -92,9 +91,8 @@ const nodesOf = (pids: readonly number[]): number[] =>
 
 let dataDir: string;
 beforeEach(() => {
-  dataDir = mkdtempSync(join(tmpdir(), 'sandbox-'));
+  dataDir = temporaryFolder('sandbox');
 });
-afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
 describe('the sandbox chains', () => {
   let directory: string;
@@ -102,13 +100,10 @@ describe('the sandbox chains', () => {
   const chainOf = (network: Network): SandboxChain =>
     sandbox.chains.find(({ settings }) => settings.network === network)!;
   beforeAll(async () => {
-    directory = mkdtempSync(join(tmpdir(), 'sandbox-'));
+    directory = temporaryFolder('sandbox');
     sandbox = await startSandboxChains({ dataDir: directory, log: silentLog });
   });
-  afterAll(async () => {
-    await sandbox?.close();
-    rmSync(directory, { recursive: true, force: true });
-  });
+  afterAll(() => sandbox?.close());
 
   it('are both there, on ids of no main network, with the decimals they claim', async () => {
     expect(sandbox.unavailable).toEqual([]);
@@ -329,9 +324,7 @@ describe('after a restart', () => {
     open.push(sandbox);
     return sandbox;
   };
-  afterEach(async () => {
-    await Promise.all(open.splice(0).map((sandbox) => sandbox.close()));
-  });
+  afterEach(() => Promise.all(open.splice(0).map((sandbox) => sandbox.close())));
 
   it('the chain is the same: first block, receipts, logs, balances, tokens', async () => {
     const before = await start();

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { nameOfUser, STORE_USERS, type StoreUser } from '../../src/composition/store-access.ts';
@@ -18,6 +17,7 @@ import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
 import { RedisServer } from '../support/redis-server.ts';
 import { startRunningProduction, TEST_WORDS, type RunningProduction } from '../support/running-production.ts';
 import { eventually, signedCall, type ApiAnswer } from '../support/running-sandbox.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /*
  * `quittance serve` as three processes, one role each, on every network: an address is watch-only, the keys are the
@@ -38,7 +38,7 @@ const running: RunningProduction[] = [];
 let shop: { readonly api_key: string; readonly api_secret: string };
 
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'quittance-roles-'));
+  directory = temporaryFolder('roles');
   [chains, store, redis] = await Promise.all([
     startSandboxChains({ dataDir: directory, log: silentLog, starters: STARTERS }),
     startSecured(),
@@ -85,7 +85,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all(running.map((node) => node.stop()));
   await Promise.all([chains?.close(), store?.stop(), redis?.stop()]);
-  rmSync(directory, { recursive: true, force: true });
 });
 
 test.concurrent.each(NETWORKS)(

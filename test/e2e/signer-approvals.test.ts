@@ -1,7 +1,6 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startSignerProcess, type SignerProcess } from '../../src/adapters/signer/process.ts';
 import type { OutflowFacts } from '../../src/domain/events/treasury-move-events.ts';
 import type { MerchantId } from '../../src/domain/ids.ts';
@@ -12,6 +11,7 @@ import { silentLog } from '../../src/ports/log.ts';
 import { Wallet } from '../../src/signer/wallet.ts';
 import { outgoing } from '../support/outgoing.ts';
 import { approveAt, approverKey, passkey, signedBy, termsFor } from '../support/approvers.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /*
  * Whoever took over the worker has the signer's socket and may say anything on it. The signer is the real program; no
@@ -28,13 +28,10 @@ const NEVER_SENT = Buffer.alloc(64, 7).toString('base64url');
 
 let directory: string;
 beforeAll(() => {
-  directory = mkdtempSync(join(tmpdir(), 'signer-approvals-'));
+  directory = temporaryFolder('signer-approvals');
 });
 const running: SignerProcess[] = [];
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((signer) => signer.close()));
-});
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
+afterEach(() => Promise.all(running.splice(0).map((signer) => signer.close())));
 
 async function startSigner(change: Partial<PayoutRules> = {}, log = silentLog): Promise<SignerProcess> {
   const network = (of: 'ethereum' | 'bsc') =>
@@ -67,15 +64,13 @@ async function startSigner(change: Partial<PayoutRules> = {}, log = silentLog): 
 
 const withdrawal = (change: Partial<OutgoingTransaction> = {}): OutgoingTransaction =>
   outgoing({
-    ...{
-      kind: 'withdrawal',
-      id: 'wdr_1',
-      network: 'ethereum',
-      coin: 'USDT',
-      amount: '5.00',
-      fromAddress: wallet.treasury.evm,
-      toAddress: COLD,
-    },
+    kind: 'withdrawal',
+    id: 'wdr_1',
+    network: 'ethereum',
+    coin: 'USDT',
+    amount: '5.00',
+    fromAddress: wallet.treasury.evm,
+    toAddress: COLD,
     ...change,
   });
 const moving = (change: Partial<OutgoingTransaction> = {}, proposedBy = 'olga'): ApprovalAct => ({
@@ -298,25 +293,21 @@ describe('resuming after a stop', () => {
 
 describe('an outflow that nobody ordered', () => {
   const outflow: OutflowFacts = {
-    ...{
-      mode: 'test',
-      network: 'ethereum',
-      outflowKey: '0xabc:1',
-      address: wallet.treasury.evm,
-      coin: 'USDT',
-      amount: '7.00',
-    },
+    mode: 'test',
+    network: 'ethereum',
+    outflowKey: '0xabc:1',
+    address: wallet.treasury.evm,
+    coin: 'USDT',
+    amount: '7.00',
     ...{ toAddress: OTHER_COLD, txHash: `0x${'a'.repeat(64)}`, blockNumber: 9 },
   };
   const explain = (reason = 'a drill'): ApprovalAct => ({
-    ...{
-      kind: 'acknowledge',
-      mode: 'test',
-      network: 'ethereum',
-      outflowKeys: [outflow.outflowKey],
-      reason,
-      proposedBy: 'olga',
-    },
+    kind: 'acknowledge',
+    mode: 'test',
+    network: 'ethereum',
+    outflowKeys: [outflow.outflowKey],
+    reason,
+    proposedBy: 'olga',
   });
 
   it('stops its network at the signer until two approvers acknowledged it, also after a restart, and is not reported again', async () => {
@@ -385,11 +376,9 @@ describe('a change of what may be paid', () => {
 describe('the settlement address of a merchant', () => {
   const [merchantId] = ['mer_a'] as unknown as [MerchantId];
   const to = (address: string): ApprovalAct => ({
-    ...{
-      kind: 'settlement_address',
-      destination: { mode: 'test', network: 'ethereum', merchantId, address },
-      proposedBy: 'olga',
-    },
+    kind: 'settlement_address',
+    destination: { mode: 'test', network: 'ethereum', merchantId, address },
+    proposedBy: 'olga',
   });
   const settle = (address: string) =>
     withdrawal({ kind: 'settlement', id: `stl_${address.slice(2, 8)}`, merchantId, toAddress: address });

@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSignerProcess, type SignerProcess } from '../../src/adapters/signer/process.ts';
@@ -11,6 +9,7 @@ import type { OutgoingTransaction } from '../../src/ports/outgoing.ts';
 import { Wallet } from '../../src/signer/wallet.ts';
 import { outgoing } from '../support/outgoing.ts';
 import { startEvmBalancesNode, SWEEP_GAS, TIP_WEI, type EvmBalancesNode } from '../support/evm-balances-node.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* The real signer over its socket, asked by a worker that somebody took over; the node is the signer's own. */
 
@@ -26,7 +25,7 @@ let ledger: JournalPlace | null;
 let nonce: number;
 
 beforeEach(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'signer-native-'));
+  directory = temporaryFolder('signer-native');
   node = await startEvmBalancesNode();
   ledger = null;
   nonce = 0;
@@ -34,7 +33,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await signer.close();
   await node.close();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 async function start(limits: Partial<NativeLimits> = {}): Promise<void> {

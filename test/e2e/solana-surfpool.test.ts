@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   Connection,
@@ -30,20 +29,18 @@ import { SolanaWatcher } from '../../src/features/deposits/solana/watch.process.
 import { WatchedOwners } from '../../src/features/deposits/solana/owners.ts';
 import { createRpc, RpcRefused } from '../../src/sandbox/json-rpc.ts';
 import { findSurfpoolAddon } from '../../src/sandbox/surfpool/addon.ts';
-import { startSurfpool } from '../../src/sandbox/surfpool/start-surfpool.ts';
-import type { SolanaSandbox } from '../../src/sandbox/surfpool/start-surfpool.ts';
+import { startSurfpool, type SolanaSandbox } from '../../src/sandbox/surfpool/start-surfpool.ts';
 import { descendantsOf, isRunning } from '../support/processes.ts';
 import { ToldDeposits, until } from '../support/watching.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const folders: string[] = [];
 const folder = (): string => {
-  const path = mkdtempSync(join(tmpdir(), 'quittance-solana-'));
+  const path = temporaryFolder('solana');
   folders.push(path);
   return path;
 };
-afterAll(() => {
-  for (const path of folders) rmSync(path, { recursive: true, force: true });
-});
+afterAll(() => {});
 
 async function start(directory: string): Promise<SolanaSandbox> {
   const sandbox = await startSurfpool({ directory });

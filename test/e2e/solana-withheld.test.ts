@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Keypair } from '@solana/web3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRpcPool } from '../../src/adapters/rpc/pool.ts';
@@ -10,11 +7,10 @@ import { SolanaWatcher } from '../../src/features/deposits/solana/watch.process.
 import { WatchedOwners } from '../../src/features/deposits/solana/owners.ts';
 import type { PendingDeposit } from '../../src/features/deposits/chain/types.ts';
 import { findSurfpoolAddon } from '../../src/sandbox/surfpool/addon.ts';
-import { startSurfpool } from '../../src/sandbox/surfpool/start-surfpool.ts';
-import type { SolanaSandbox } from '../../src/sandbox/surfpool/start-surfpool.ts';
-import { FaultProxy } from '../support/fault-proxy.ts';
-import type { Fault } from '../support/fault-proxy.ts';
+import { startSurfpool, type SolanaSandbox } from '../../src/sandbox/surfpool/start-surfpool.ts';
+import { FaultProxy, type Fault } from '../support/fault-proxy.ts';
 import { ToldDeposits, until } from '../support/watching.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** Knows no transaction any more; what it says of blocks and balances is true. */
 const knowingNothing: Fault = async (call, forward) => {
@@ -29,7 +25,7 @@ describe.skipIf(findSurfpoolAddon() === null)(
   'a Solana provider that returns nothing about transactions',
   { timeout: 120_000 },
   () => {
-    const directory = mkdtempSync(join(tmpdir(), 'quittance-withheld-'));
+    const directory = temporaryFolder('withheld');
     const deposits = new ToldDeposits();
     const anomalies: string[] = [];
     const owner = Keypair.generate().publicKey.toBase58();
@@ -48,7 +44,6 @@ describe.skipIf(findSurfpoolAddon() === null)(
       await stop();
       await proxy.close();
       await sandbox.close();
-      rmSync(directory, { recursive: true, force: true });
     });
 
     /** A service that was killed knows what its ledger does. */

@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Wallet } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -7,6 +5,7 @@ import { callAdmin } from '../../src/cli/admin-client.ts';
 import type { JsonValue } from '../../src/ports/read-model.ts';
 import { RunningService, until } from '../crash/running-service.ts';
 import { solanaPayer, tronPayer } from '../support/raw-payers.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* What an operator brings to the treasuries, on real nodes and the facade. */
 
@@ -25,13 +24,10 @@ interface Funding {
 let directory: string;
 let service: RunningService;
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'treasury-fundings-'));
+  directory = temporaryFolder('treasury-fundings');
   service = await RunningService.start(join(directory, 'data'));
 });
-afterAll(async () => {
-  await service.kill();
-  rmSync(directory, { recursive: true, force: true });
-});
+afterAll(() => service.kill());
 
 const admin = async <Answer>(command: string, args: Readonly<Record<string, JsonValue>> = {}): Promise<Answer> =>
   (await callAdmin(join(directory, 'data'), command, args)) as unknown as Answer;

@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Wallet } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,6 +7,7 @@ import type { JsonValue } from '../../src/ports/read-model.ts';
 import { RunningService, until } from '../crash/running-service.ts';
 import { solanaPayer, tronPayer } from '../support/raw-payers.ts';
 import { approveAs, approverKey } from '../support/approvers.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* Money that is not a refund, in the service as an operator runs it, on real nodes and the facade. */
 
@@ -33,14 +32,11 @@ let directory: string;
 let dataDir: string;
 let service: RunningService;
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'treasury-moves-'));
+  directory = temporaryFolder('treasury-moves');
   dataDir = join(directory, 'data');
   service = await RunningService.start(dataDir, ENV);
 });
-afterAll(async () => {
-  await service.kill();
-  rmSync(directory, { recursive: true, force: true });
-});
+afterAll(() => service.kill());
 
 const admin = async <Answer>(command: string, args: Readonly<Record<string, JsonValue>> = {}): Promise<Answer> =>
   (await callAdmin(dataDir, command, args)) as unknown as Answer;

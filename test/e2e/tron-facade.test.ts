@@ -1,6 +1,4 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SigningKey } from 'ethers';
@@ -11,11 +9,12 @@ import { createTronChain } from '../../src/adapters/tron/chain.ts';
 import type { Chain } from '../../src/ports/chain.ts';
 import { startTronFacade } from '../../src/sandbox/tron-facade/start-tron-facade.ts';
 import type { TronFacadeOptions, TronSandbox } from '../../src/sandbox/tron-facade/start-tron-facade.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const TO = 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t';
 const folders: string[] = [];
 const folder = (): string => {
-  const path = mkdtempSync(join(tmpdir(), 'quittance-tron-'));
+  const path = temporaryFolder('tron');
   folders.push(path);
   return path;
 };
@@ -38,9 +37,7 @@ async function post(sandbox: TronSandbox, path: string, body: object): Promise<R
 const textOf = (answer: Record<string, unknown>): string =>
   Buffer.from(String(answer['message']), 'hex').toString('utf8');
 
-afterAll(() => {
-  for (const path of folders) rmSync(path, { recursive: true, force: true });
-});
+afterAll(() => {});
 
 describe('the TRON sandbox, block by block', () => {
   let sandbox: TronSandbox;

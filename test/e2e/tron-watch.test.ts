@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createRpcPool } from '../../src/adapters/rpc/pool.ts';
 import { createTronChain } from '../../src/adapters/tron/chain.ts';
@@ -9,11 +6,11 @@ import { systemClock } from '../../src/ports/clock.ts';
 import { ChainWatcher } from '../../src/features/deposits/chain/watch.process.ts';
 import type { Anomaly, Reorg } from '../../src/features/deposits/chain/types.ts';
 import { AddressIndex } from '../../src/features/addresses/address-index.ts';
-import { startTronFacade } from '../../src/sandbox/tron-facade/start-tron-facade.ts';
-import type { TronSandbox } from '../../src/sandbox/tron-facade/start-tron-facade.ts';
+import { startTronFacade, type TronSandbox } from '../../src/sandbox/tron-facade/start-tron-facade.ts';
 import { tronProxyBefore, withoutInfos } from '../support/tron-proxy.ts';
 import { until } from '../support/watching.ts';
 import { DepositBook, sessionId } from './evm-watch-world.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const OURS = 'TWer2Ygk5TEheHp3TPuYeqxmB6SsGZmaL6';
 const running: (() => Promise<unknown>)[] = [];
@@ -30,8 +27,7 @@ async function start(directory: string): Promise<TronSandbox> {
 }
 
 function folder(): string {
-  const path = mkdtempSync(join(tmpdir(), 'quittance-tron-'));
-  running.push(async () => rmSync(path, { recursive: true, force: true }));
+  const path = temporaryFolder('tron');
   return path;
 }
 

@@ -1,13 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { NotificationId } from '../../src/domain/ids.ts';
 import { answer, bodyOf, HostileReceiver, isSigned } from '../support/hostile-receiver.ts';
 import type { CrashPoint } from '../support/webhook-child.ts';
 import { until, WEBHOOK_SECRET, WebhookWorld } from '../support/webhook-world.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* kill -9 at every point that matters: each event is delivered at least once, with one id and one set of bytes. */
 
@@ -20,8 +19,7 @@ afterEach(async () => {
 });
 
 function directory(): string {
-  const path = mkdtempSync(join(tmpdir(), 'quittance-webhook-crash-'));
-  cleanups.push(() => rmSync(path, { recursive: true, force: true }));
+  const path = temporaryFolder('webhook-crash');
   return path;
 }
 

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { OptionalType } from '../../src/domain/notification-types.ts';
 import { answer, bodyOf, HostileReceiver } from '../support/hostile-receiver.ts';
-import { createdFacts, depositFacts, EXPIRES_AT } from '../support/session-facts.ts';
+import { createdFacts, depositFacts, EXPIRES_AT, depositDetected, depositConfirmed } from '../support/session-facts.ts';
 import { deliveryIdOf, queueOfEndpoint } from '../../src/domain/delivery-ids.ts';
 import { merchantId, sessionId, until, WebhookWorld, type TestDirectory } from '../support/webhook-world.ts';
 
@@ -35,14 +35,8 @@ const expired: SessionEvent = {
   data: { expiredAtSec: EXPIRES_AT + 1, coin: 'USDT', received: '0.00', scannedToSec: {} },
 };
 const facts = depositFacts({ blockTimeSec: EXPIRES_AT + 5 });
-const seen: SessionEvent = { type: 'DepositDetected', data: { ...facts, kind: 'late' } };
-const final: SessionEvent = {
-  type: 'DepositConfirmed',
-  data: {
-    ...{ depositKey: facts.depositKey, rule: { kind: 'finalized' }, blockNumber: facts.blockNumber },
-    ...{ blockHash: facts.blockHash, blockTimeSec: facts.blockTimeSec, headNumber: 300 },
-  },
-};
+const seen = depositDetected(facts, 'late');
+const final = depositConfirmed(facts);
 
 describe('an endpoint', () => {
   it('receives only outcomes unless it subscribes to more', async () => {

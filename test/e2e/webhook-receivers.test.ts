@@ -1,9 +1,8 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { createSecretKey, randomBytes, randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { MerchantId, NotificationId } from '../../src/domain/ids.ts';
 import type { Notification } from '../../src/domain/notifications.ts';
 import { sampleNotification } from '../../src/domain/notification-samples.ts';
@@ -11,6 +10,7 @@ import { signedHeaders } from '../../src/features/webhooks/signing.ts';
 import { receiverSamples } from '../../src/http/openapi/receiver-samples.ts';
 import { eventually } from '../support/running-sandbox.ts';
 import { freePort } from '../support/free-port.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* Every printed receiver, run as printed, against the requests that the service makes. */
 
@@ -68,7 +68,7 @@ const TOO_FAR_MS = 360_000;
 
 let folder: string;
 let running: ChildProcess | undefined;
-beforeAll(() => void (folder = mkdtempSync(join(tmpdir(), 'quittance-receivers-'))));
+beforeAll(() => void (folder = temporaryFolder('receivers')));
 afterEach(async () => {
   // `go run` and `php -S` have children of their own.
   if (running?.pid !== undefined && running.exitCode === null && running.signalCode === null) {
@@ -77,7 +77,6 @@ afterEach(async () => {
     await gone;
   }
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe.each(receiverSamples('X-Service-'))('the printed receiver in $label', ({ label, source }) => {
   const { file, installed, start } = PROGRAMS[label]!;

@@ -145,11 +145,9 @@ async function startImage(): Promise<void> {
   execFileSync('chown', ['-R', '1000:1000', state]);
   const [port, opsPort] = [await freePort(), await freePort()];
   const env = {
-    ...{
-      MASTER_KEY: randomBytes(32).toString('hex'),
-      PUBLIC_URL: 'https://pay.shop.example',
-      RATE_PROVIDERS: 'coinbase,kraken',
-    },
+    MASTER_KEY: randomBytes(32).toString('hex'),
+    PUBLIC_URL: 'https://pay.shop.example',
+    RATE_PROVIDERS: 'coinbase,kraken',
     ...{ HOST: '127.0.0.1', PORT: String(port), OPS_PORT: String(opsPort) },
   };
   const child = spawn('unshare', inside(image, state, env, image.command), { stdio: ['ignore', 'pipe', 'pipe'] });

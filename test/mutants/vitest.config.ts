@@ -25,7 +25,7 @@ export default defineConfig({
     watch: false,
     pool: 'forks',
     env: { PLANT_HOOK: pathToFileURL(join(import.meta.dirname, 'plant.mjs')).href },
-    setupFiles: ['test/mutants/no-shrinking.ts'],
+    setupFiles: ['test/mutants/no-shrinking.ts', 'test/support/remove-folders.ts'],
     include: [...include],
     exclude: [...exclude],
     testTimeout: 20_000,

@@ -1,8 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { compareProjection, ReadModelSnapshot } from '../../src/adapters/sqlite/read-model/compare.ts';
 import { openWithWriter } from '../../src/adapters/sqlite/read-model/read-model.ts';
 import { PROJECTIONS } from '../../src/composition/projections.ts';
@@ -16,6 +14,7 @@ import { MemoryEventStore } from '../support/memory-event-store.ts';
 import { MemoryReadModel } from '../support/memory-read-model.ts';
 import { appendLedger, ledgerOf, steps } from '../support/random-ledger.ts';
 import { runsOf } from '../support/runs.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 type Opened = ReturnType<typeof openWithWriter>;
 
@@ -26,8 +25,7 @@ const NEVER_SEC = 9_000_000_000;
 let root: string;
 let opened = 0;
 
-beforeAll(() => void (root = mkdtempSync(join(tmpdir(), 'quittance-archive-'))));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+beforeAll(() => void (root = temporaryFolder('archive')));
 
 const newDataDir = (): string => join(root, String((opened += 1)));
 

@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { dayOf, monthOf } from '../../src/domain/calendar.ts';
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
@@ -21,14 +20,14 @@ import { MemoryBooks } from '../support/books.ts';
 import { ledgerOf, steps } from '../support/random-ledger.ts';
 import { REPOSITORY } from '../support/repository.ts';
 import { runsOf } from '../support/runs.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* The books made anew by a program in another language, from events alone, to the last digit. */
 
 const PROGRAM = join(REPOSITORY, 'docs/verify/rebuild_books.py');
 const DAY_MS = 86_400_000;
 const hasPython = spawnSync('python3', ['--version']).status === 0;
-const folder = mkdtempSync(join(tmpdir(), 'quittance-books-anew-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder('books-anew');
 
 /** One of every kind that moves money, each with the treasury as it is in the golden events. */
 const TREASURY_EVENTS = Object.entries(SAMPLES).flatMap(([type, data]): DomainEvent[] =>

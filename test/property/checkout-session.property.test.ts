@@ -12,7 +12,14 @@ import {
 } from '../../state-machines/checkout-session/session.decider.ts';
 import { checkoutSessionMachine } from '../../state-machines/checkout-session/session.machine.ts';
 import { arrived, refundable, takenByDeposit } from '../../state-machines/checkout-session/session.state.ts';
-import { choiceFacts, createdFacts, depositFacts, EXPIRES_AT, refundCommand } from '../support/session-facts.ts';
+import {
+  choiceFacts,
+  createdFacts,
+  depositFacts,
+  EXPIRES_AT,
+  refundCommand,
+  depositConfirmed,
+} from '../support/session-facts.ts';
 import { runsOf } from '../support/runs.ts';
 
 const deposit = fc.record({
@@ -206,15 +213,7 @@ const refunding = fc
   .map((commands): SessionCommand[] => {
     const paid = (['0xA', '0xB'] as const).flatMap((payer, index): SessionCommand[] => {
       const facts = factsOf({ tx: 10 + index, network: 'ethereum', coin: 'USDT', cents: 600, late: false, payer });
-      const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
-      const data = {
-        depositKey,
-        rule: { kind: 'finalized' as const },
-        blockNumber,
-        blockHash,
-        blockTimeSec,
-        headNumber: 300,
-      };
+      const { data } = depositConfirmed(facts);
       return [
         { type: 'RecordDeposit', facts },
         { type: 'ConfirmDeposit', data, nowSec: EXPIRES_AT - 1, valuation: null },

@@ -12,7 +12,14 @@ import {
   type SessionState,
 } from '../../state-machines/checkout-session/session.decider.ts';
 import type { SessionContext } from '../../state-machines/checkout-session/session.state.ts';
-import { CREATED_AT, createdFacts, depositFacts, EXPIRES_AT, refundCommand } from '../support/session-facts.ts';
+import {
+  CREATED_AT,
+  createdFacts,
+  depositFacts,
+  EXPIRES_AT,
+  refundCommand,
+  depositConfirmed,
+} from '../support/session-facts.ts';
 import { runsOf } from '../support/runs.ts';
 
 const HOUR = 3600;
@@ -35,15 +42,7 @@ function paying({ tx, from, amount, late }: Paid): SessionCommand[] {
     fromAddress: from,
     blockTimeSec: late ? LATER + HOUR : CREATED_AT + 60,
   });
-  const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
-  const data = {
-    depositKey,
-    rule: { kind: 'finalized' as const },
-    blockNumber,
-    blockHash,
-    blockTimeSec,
-    headNumber: 300,
-  };
+  const { data } = depositConfirmed(facts);
   return [
     { type: 'RecordDeposit', facts },
     { type: 'ConfirmDeposit', data, nowSec: LATER, valuation: null },

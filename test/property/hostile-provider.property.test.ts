@@ -8,8 +8,7 @@ import type { FinalityRule } from '../../src/domain/events/session-events.ts';
 import type { ChainWatcher } from '../../src/features/deposits/chain/watch.process.ts';
 import { AddressIndex } from '../../src/features/addresses/address-index.ts';
 import { DepositBook, sessionId } from '../e2e/evm-watch-world.ts';
-import { HONEST, ModelChain, ModelProvider } from '../support/lying-evm.ts';
-import type { Lies, ModelTransfer } from '../support/lying-evm.ts';
+import { HONEST, ModelChain, ModelProvider, type Lies, type ModelTransfer } from '../support/lying-evm.ts';
 import { bare, tronAddress, TronModelProvider, tronSettings } from '../support/lying-tron.ts';
 import { localSettings } from '../support/anvil.ts';
 import { addressFamilyOf, type NetworkSettings } from '../../src/domain/networks.ts';
@@ -158,15 +157,13 @@ class HostileWorld {
   #newWatcher(): ChainWatcher {
     const { secondFrom } = this.#setting;
     return modelWatcher({
-      ...{
-        token: TOKEN,
-        settings: this.#family.settings,
-        providers: this.#providers,
-        addresses: this.#addresses,
-        book: this.book,
-        rule: this.#rule,
-        ranges: this.#ranges,
-      },
+      token: TOKEN,
+      settings: this.#family.settings,
+      providers: this.#providers,
+      addresses: this.#addresses,
+      book: this.book,
+      rule: this.#rule,
+      ranges: this.#ranges,
       onTick: () => this.#tick(),
       confirmWithSecond: (units) => secondFrom !== null && units >= amountOf(secondFrom),
     });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SessionState } from '../../state-machines/checkout-session/session.decider.ts';
-import { addressKey, balanceKey, LEDGER_ADDRESSES_TABLE } from '../../projections/ledger/rows.ts';
+import { addressKey, balanceKey, LEDGER_ADDRESSES_TABLE, type EntryRow } from '../../projections/ledger/rows.ts';
 import { LEDGER_SESSIONS_TABLE, type SessionBooks } from '../../projections/ledger/session-books.ts';
 import {
   DEPOSIT_WALLETS,
@@ -24,7 +24,6 @@ import { MemoryEventStore } from '../support/memory-event-store.ts';
 import { MemoryReadModel } from '../support/memory-read-model.ts';
 import { sessionTable } from '../../src/features/shared/handlers/session-handler.ts';
 import { arrived, held as heldBy } from '../../state-machines/checkout-session/session.state.ts';
-import type { EntryRow } from '../../projections/ledger/rows.ts';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import {
   appendLedger,
@@ -35,7 +34,14 @@ import {
   steps,
   type LedgerEntry,
 } from '../support/random-ledger.ts';
-import { createdFacts, depositFacts } from '../support/session-facts.ts';
+import {
+  createdFacts,
+  depositFacts,
+  depositReverted,
+  sessionPaid,
+  depositDetected,
+  depositConfirmed,
+} from '../support/session-facts.ts';
 import { runsOf } from '../support/runs.ts';
 
 const history = steps.map(ledgerOf);
@@ -108,24 +114,10 @@ function withComeback({ entries, states }: ReturnType<typeof ledgerOf>): LedgerE
       after.push({ session, event, atMs: (after.at(-1)?.atMs ?? 0) + 1_000 });
     };
     const finals = Object.values(state.context.deposits).filter(({ status, credit }) => status === 'final' && !credit);
-    for (const { facts } of finals)
-      add({
-        type: 'DepositReverted',
-        data: {
-          depositKey: facts.depositKey,
-          reason: 'reorg',
-          afterFinal: true,
-          headNumber: 400,
-          revertedAtSec: 1_800_000_500,
-        },
-      });
+    for (const { facts } of finals) add(depositReverted(facts.depositKey, { headNumber: 400 }));
     for (const { facts, kind } of finals) {
-      const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
-      add({ type: 'DepositDetected', data: { ...facts, kind } });
-      add({
-        type: 'DepositConfirmed',
-        data: { depositKey, rule: { kind: 'finalized' }, blockNumber, blockHash, blockTimeSec, headNumber: 500 },
-      });
+      add(depositDetected(facts, kind));
+      add(depositConfirmed(facts, { headNumber: 500 }));
     }
   }
   return after;
@@ -306,26 +298,10 @@ describe('the books', () => {
           ];
           for (const network of ['ethereum', 'bsc'] as const) {
             const facts = depositFacts({ network, amount: formatAmount(brought[network]) });
-            const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
-            events.push({ type: 'DepositDetected', data: { ...facts, kind: 'on_time' } });
-            events.push({
-              type: 'DepositConfirmed',
-              data: { depositKey, rule: { kind: 'finalized' }, blockNumber, blockHash, blockTimeSec, headNumber: 200 },
-            });
+            events.push(depositDetected(facts), depositConfirmed(facts));
           }
           const due = formatAmount(total);
-          events.push({
-            type: 'SessionPaid',
-            data: {
-              coin: 'USDT',
-              due,
-              received: due,
-              excess: '0.00',
-              paidAtSec: 1,
-              afterExpiry: false,
-              valuation: null,
-            },
-          });
+          events.push(sessionPaid({ due, received: due, paidAtSec: 1 }));
           const books = new MemoryBooks();
           for (const event of events) books.takeEntry({ session: 0, event, atMs: 1_800_000_000_000 });
           const step = 10n ** BigInt(18 - decimals);

@@ -18,16 +18,14 @@ const TREASURY = '0xTreasury';
 const OWED = balanceKey('test', SUSPENSE, 'ethereum', 'ETH');
 const GIVEN = ADDRESSES.map((address) => ({ address, sessionId: `cs_${address}` }));
 const DRAFT: TransactionDraft = {
-  ...{
-    kind: 'evm',
-    chainId: '1',
-    nonce: 0,
-    tokenAddress: '0xToken',
-    tokenUnits: '1',
-    gasLimit: '1',
-    maxFeePerGas: '1',
-    maxPriorityFeePerGas: '1',
-  },
+  kind: 'evm',
+  chainId: '1',
+  nonce: 0,
+  tokenAddress: '0xToken',
+  tokenUnits: '1',
+  gasLimit: '1',
+  maxFeePerGas: '1',
+  maxPriorityFeePerGas: '1',
 };
 
 interface Landed {
@@ -90,23 +88,19 @@ class World {
     if (isSweep && held === 0n) return;
     const units = isSweep ? 1n + ((held - 1n) * share) / 100n : share;
     const data: MoveRequested = {
-      ...{
-        moveId,
-        mode: 'test' as const,
-        network: 'ethereum' as const,
-        coin: isSweep ? 'USDT' : 'ETH',
-        amount: formatAmount(units),
-        fromAddress,
-        toAddress,
-      },
-      ...{
-        derivationIndex: 1,
-        merchantId: null,
-        forMoveId: isSweep ? null : `for-${moveId}`,
-        requestedBy: 'ada',
-        reason: null,
-        requestedAtSec: 1,
-      },
+      moveId,
+      mode: 'test' as const,
+      network: 'ethereum' as const,
+      coin: isSweep ? 'USDT' : 'ETH',
+      amount: formatAmount(units),
+      fromAddress,
+      toAddress,
+      derivationIndex: 1,
+      merchantId: null,
+      forMoveId: isSweep ? null : `for-${moveId}`,
+      requestedBy: 'ada',
+      reason: null,
+      requestedAtSec: 1,
     };
     if (this.tell({ type: 'RequestMove', kind, data }) !== null) return;
     this.#sign(moveId, fromAddress, isSweep);

@@ -101,13 +101,11 @@ const end = fc
   .tuple(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 3 }))
   .map(([id, leg]): SessionCommand[] => [
     {
-      ...{
-        type: 'FailPayout',
-        refundId: `re_${id}`,
-        legId: `re_${id}-${leg}`,
-        reason: 'recipient_frozen',
-        networkFee: null,
-      },
+      type: 'FailPayout',
+      refundId: `re_${id}`,
+      legId: `re_${id}-${leg}`,
+      reason: 'recipient_frozen',
+      networkFee: null,
       ...{ nowSec: EXPIRES_AT, valuation: null },
     },
   ]);

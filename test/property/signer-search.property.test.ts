@@ -75,14 +75,12 @@ const action: fc.Arbitrary<Action> = fc.oneof(
 );
 
 const CANCELLATION: CancelDraft = {
-  ...{
-    kind: 'evm-cancel',
-    chainId: '31337',
-    nonce: 0,
-    gasLimit: '21000',
-    maxFeePerGas: '2000',
-    maxPriorityFeePerGas: '1000',
-  },
+  kind: 'evm-cancel',
+  chainId: '31337',
+  nonce: 0,
+  gasLimit: '21000',
+  maxFeePerGas: '2000',
+  maxPriorityFeePerGas: '1000',
 };
 
 /** The worker: all that it asked for, and all that it was given. */
@@ -171,10 +169,8 @@ class Worker {
     const next = (this.#attempts.get(leg) ?? 0) + 1;
     const request = {
       ...{ order, attempt: lie === 'attempt' ? 1 + (pick % (next + 1)) : next },
-      ...{
-        draft: this.#draft(leg, unitsOf(order), pick, lie === 'draft'),
-        ledger: this.#signer.placeOf(lie === 'ledger'),
-      },
+      draft: this.#draft(leg, unitsOf(order), pick, lie === 'draft'),
+      ledger: this.#signer.placeOf(lie === 'ledger'),
     };
     const answer = await this.#signer.ask<Signature>('sign', request);
     if (!answer?.ok) return;

@@ -6,8 +6,7 @@ import type { RangeScanned } from '../../src/domain/events/operations-events.ts'
 import type { ChainWatcher } from '../../src/features/deposits/chain/watch.process.ts';
 import { AddressIndex } from '../../src/features/addresses/address-index.ts';
 import { DepositBook, sessionId } from '../e2e/evm-watch-world.ts';
-import { HONEST, ModelChain, ModelProvider } from '../support/lying-evm.ts';
-import type { Lies, ModelTransfer } from '../support/lying-evm.ts';
+import { HONEST, ModelChain, ModelProvider, type Lies, type ModelTransfer } from '../support/lying-evm.ts';
 import { modelWatcher } from '../support/model-watcher.ts';
 import { runsOf } from '../support/runs.ts';
 
@@ -83,14 +82,12 @@ class World {
 
   #newWatcher(): ChainWatcher {
     return modelWatcher({
-      ...{
-        token: TOKEN,
-        providers: this.#providers,
-        addresses: this.#addresses,
-        book: this.book,
-        rule: { kind: 'finalized' },
-        ranges: this.ranges,
-      },
+      token: TOKEN,
+      providers: this.#providers,
+      addresses: this.#addresses,
+      book: this.book,
+      rule: { kind: 'finalized' },
+      ranges: this.ranges,
       onRange: ({ toBlock }) => this.#checkCovered(toBlock),
       onTick: () => this.#tick(),
     });

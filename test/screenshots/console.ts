@@ -6,7 +6,8 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join as joined, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { join, openBrowser } from '../support/console-browser.ts';
+import { openBrowser } from '../support/browser.ts';
+import { join } from '../support/console-browser.ts';
 
 const PICTURE = { width: 1000, height: 640 };
 /** Of 100; flat colours need no more. */

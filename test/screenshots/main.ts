@@ -2,15 +2,13 @@
  * Draws every state of the payment page, at the widths of a phone and a desktop, light and dark, and one language that
  * is written from right to left: `npm run screenshots [-- folder]`. Needs a Chromium on this machine.
  */
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
+import { CHROMIUM, openBrowser } from '../support/browser.ts';
 import { CLAIMS_API, PAYEE, SESSIONS } from '../support/page-sessions.ts';
 import { servePages } from '../support/served-pages.ts';
 
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
-  existsSync(path),
-);
 const LOOKS = [
   { name: 'phone-light', width: 390, height: 844, scheme: 'light', language: 'en' },
   { name: 'phone-dark', width: 390, height: 844, scheme: 'dark', language: 'en' },
@@ -31,7 +29,7 @@ async function draw(page: Page, name: string): Promise<void> {
 const folder = resolve(process.argv[2] ?? 'screenshots');
 mkdirSync(folder, { recursive: true });
 if (CHROMIUM === undefined) throw new Error('no Chromium on this machine');
-const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+const browser = await openBrowser();
 const pages = await servePages(SESSIONS['awaiting']!, {}, { api: CLAIMS_API, burst: 1000 });
 try {
   for (const { name, width, height, scheme, language } of LOOKS) {

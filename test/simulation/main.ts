@@ -19,26 +19,20 @@ const FAILURES = 'simulation-failures';
 
 const { values } = parseArgs({
   options: {
-    ...{
-      seed: { type: 'string', default: '1' },
-      first: { type: 'string', default: '0' },
-      runs: { type: 'string', default: '1' },
-      steps: { type: 'string' },
-      minutes: { type: 'string' },
-    },
-    ...{
-      replay: { type: 'string', multiple: true },
-      network: { type: 'string', multiple: true },
-      profile: { type: 'string' },
-      focus: { type: 'string', multiple: true },
-      directory: { type: 'string', default: FAILURES },
-    },
-    ...{
-      timeline: { type: 'boolean', default: false },
-      coverage: { type: 'boolean', default: false },
-      'no-shrink': { type: 'boolean', default: false },
-      'keep-going': { type: 'boolean', default: false },
-    },
+    seed: { type: 'string', default: '1' },
+    first: { type: 'string', default: '0' },
+    runs: { type: 'string', default: '1' },
+    steps: { type: 'string' },
+    minutes: { type: 'string' },
+    replay: { type: 'string', multiple: true },
+    network: { type: 'string', multiple: true },
+    profile: { type: 'string' },
+    focus: { type: 'string', multiple: true },
+    directory: { type: 'string', default: FAILURES },
+    timeline: { type: 'boolean', default: false },
+    coverage: { type: 'boolean', default: false },
+    'no-shrink': { type: 'boolean', default: false },
+    'keep-going': { type: 'boolean', default: false },
   },
 });
 

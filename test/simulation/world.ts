@@ -117,12 +117,10 @@ export class World {
     const node = new ServiceNode(
       {
         config: readConfig({
-          ...{
-            DATA_DIR: this.#dataDir,
-            SIGNER_JOURNAL_DIR: '/dev/null/journal',
-            LOG_LEVEL: 'silent',
-            RATE_PROVIDERS: 'static',
-          },
+          DATA_DIR: this.#dataDir,
+          SIGNER_JOURNAL_DIR: '/dev/null/journal',
+          LOG_LEVEL: 'silent',
+          RATE_PROVIDERS: 'static',
           ...{ SESSION_TTL_SECONDS: String(this.plan.ttlSec), RECONCILE_EVERY_SECONDS: String(this.plan.reconcileSec) },
           ...{ NODE_NUMBER: String(number), ROLES: pays ? 'api,worker,signer' : 'api,worker' },
           ...(this.plan.sweepFrom !== null && { SWEEP_FROM: this.plan.sweepFrom }),

@@ -42,19 +42,15 @@ export class BooksOffice {
     wholeBooks: createWholeRows({ store: this.store, readModel: this.model, projections: this.runner }, ledger),
   });
   readonly parts: { -readonly [Name in keyof DocumentParts]: DocumentParts[Name] } = {
-    ...{
-      balances: this.balances,
-      journal: this.journal,
-      periods: this.periods,
-      statements: this.statements,
-      store: this.store,
-    },
-    ...{
-      issue: this.#writes,
-      notFinal: async () => [],
-      modeOfMerchant: () => 'test',
-      servedRows: async () => undefined,
-    },
+    balances: this.balances,
+    journal: this.journal,
+    periods: this.periods,
+    statements: this.statements,
+    store: this.store,
+    issue: this.#writes,
+    notFinal: async () => [],
+    modeOfMerchant: () => 'test',
+    servedRows: async () => undefined,
   };
 
   async take(stream: string, event: DomainEvent, atMs: number): Promise<void> {

@@ -10,7 +10,7 @@ import type { ClaimInput } from '../../src/features/shared/claim-views.ts';
 import type { RefundInput } from '../../src/features/shared/merchant-api.ts';
 import type { SessionCommand } from '../../state-machines/checkout-session/session.decider.ts';
 import { caller, order, sessionWorld } from './session-world.ts';
-import { depositFacts } from './session-facts.ts';
+import { depositFacts, depositConfirmed } from './session-facts.ts';
 
 export const wallet = new Wallet(`0x${'11'.repeat(32)}`);
 export const PAYEE = '0x90F79bf6EB2c4f870365E785982E1f101E93b906';
@@ -26,13 +26,11 @@ export async function claimWorld(
   const { deps, store } = sessionWorld({ policy: { refundClaims } });
   const kinds = new Map<string, Sender | null>();
   const api = new Sessions({
-    ...{
-      ...deps,
-      claims: { ...deps.claims, accepted },
-      random: nodeRandom,
-      sessionOfRefund: async () => null,
-      onAddressesGiven: () => undefined,
-    },
+    ...deps,
+    claims: { ...deps.claims, accepted },
+    random: nodeRandom,
+    sessionOfRefund: async () => null,
+    onAddressesGiven: () => undefined,
     isOurs: (_mode, _network, address) => address === ANOTHER_SESSIONS,
     senders: {
       of: async (_mode, _network, address) =>
@@ -61,17 +59,8 @@ export async function claimWorld(
       txHash: `0x${paid}`,
       blockTimeSec,
     });
-    const { depositKey, blockNumber, blockHash } = facts;
     await tell({ type: 'RecordDeposit', facts });
-    const data = {
-      depositKey,
-      rule: { kind: 'finalized' as const },
-      blockNumber,
-      blockHash,
-      blockTimeSec,
-      headNumber: 300,
-      ...(sender && { sender }),
-    };
+    const { data } = depositConfirmed(facts, sender && { sender });
     await tell({ type: 'ConfirmDeposit', data, nowSec: blockTimeSec, valuation: null });
     return (await api.viewSession(sessionId))!.deposits.at(-1)!.transactionId;
   };

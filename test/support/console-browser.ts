@@ -1,14 +1,5 @@
-import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
-
-export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
-  existsSync(path),
-);
-const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-
-export const openBrowser = (): Promise<Browser> =>
-  chromium.launch({ executablePath: CHROMIUM!, args: ['--no-sandbox'] });
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { axeScript } from './browser.ts';
 
 /** A person at a browser of their own, with a passkey that the browser holds and that says yes. */
 export interface AtConsole {
@@ -63,10 +54,8 @@ export async function signTerms(page: Page): Promise<string> {
  */
 export async function axe(page: Page, rules: readonly string[] = []): Promise<string[]> {
   const client = await page.context().newCDPSession(page);
-  const { readFileSync } = await import('node:fs');
   const { result: loaded } = await client.send('Runtime.evaluate', { expression: 'typeof axe' });
-  if (loaded.value === 'undefined')
-    await client.send('Runtime.evaluate', { expression: readFileSync(axePath, 'utf8') });
+  if (loaded.value === 'undefined') await client.send('Runtime.evaluate', { expression: axeScript() });
   const { result } = await client.send('Runtime.evaluate', {
     expression: `axe.run(${rules.length > 0 ? JSON.stringify({ runOnly: rules }) : ''}).then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html).join(" | ").slice(0, 300)))`,
     awaitPromise: true,

@@ -1,7 +1,8 @@
 import { rmSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
 import { callAdmin } from '../../src/cli/admin-client.ts';
-import { join, openBrowser, type AtConsole } from './console-browser.ts';
+import { openBrowser } from './browser.ts';
+import { join, type AtConsole } from './console-browser.ts';
 import { freePort } from './free-port.ts';
 import { eventually, signedCall, startRunningSandbox, type RunningSandbox } from './running-sandbox.ts';
 

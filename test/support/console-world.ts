@@ -1,6 +1,5 @@
-import type { Server } from 'node:http';
+import { type Server, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { request } from 'node:http';
 import type { Express } from 'express';
 import type { Grant } from '../../src/domain/events/person-events.ts';
 import type { MerchantId } from '../../src/domain/ids.ts';
@@ -16,10 +15,10 @@ import { OnceNumbers } from '../../src/features/people/passkeys.ts';
 import { PeopleDirectory } from '../../src/features/people/directory.ts';
 import { People } from '../../src/features/people/people.ts';
 import { createPersonHandler } from '../../src/features/shared/handlers/person-handler.ts';
-import { NotificationIds } from '../../src/runtime/commands/notification-ids.ts';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
 import { passkey } from './approvers.ts';
 import { MemoryEventStore } from './memory-event-store.ts';
+import { handlerDeps } from './handler-deps.ts';
 
 export const RP_OF_CONSOLE = { rpId: 'console.example', origin: 'https://console.example' } as const;
 export const SHOP: ShownMerchant = { id: 'mer_shop' as MerchantId, name: 'Shop', mode: 'live' };
@@ -124,16 +123,10 @@ export class ConsoleWorld {
     const store = new MemoryEventStore();
     const time: { world: ConsoleWorld | null } = { world: null };
     const clock = { nowMs: () => time.world?.nowMs ?? 1_800_000_000_000 };
-    const handlerDeps = {
-      store,
-      clock,
-      random: nodeRandom,
-      notificationIds: new NotificationIds(clock, 0),
-      soleWriter: true,
-    };
     const directory = new PeopleDirectory(store);
     await directory.start();
-    const people = new People({ handler: createPersonHandler(handlerDeps), directory, clock, random: nodeRandom });
+    const handler = createPersonHandler(handlerDeps(store, clock));
+    const people = new People({ handler, directory, clock, random: nodeRandom });
     const world = new ConsoleWorld(people, directory, store, clock, more, sso);
     time.world = world;
     await new Promise<void>((done) => world.#server.once('listening', done));

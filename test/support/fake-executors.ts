@@ -174,25 +174,21 @@ const timeline: NonNullable<HttpAppOptions['timeline']> = async (_reader, sessio
 });
 
 const CLAIM = {
-  ...{
-    claimId: 'clm_1',
-    sessionId: 'cs_x',
-    transactionId: 'txn_x',
-    network: 'ethereum',
-    coin: 'USDT',
-    amount: '10.00',
-    fromAddress: '0x1',
-    payee: '0x2',
-  },
-  ...{
-    evidence: 'test_payment',
-    isProven: false,
-    testPayment: '1.4821',
-    status: 'open',
-    reason: null,
-    filedAtSec: 1_767_225_600,
-    refundId: null,
-  },
+  claimId: 'clm_1',
+  sessionId: 'cs_x',
+  transactionId: 'txn_x',
+  network: 'ethereum',
+  coin: 'USDT',
+  amount: '10.00',
+  fromAddress: '0x1',
+  payee: '0x2',
+  evidence: 'test_payment',
+  isProven: false,
+  testPayment: '1.4821',
+  status: 'open',
+  reason: null,
+  filedAtSec: 1_767_225_600,
+  refundId: null,
   ...{ payableFromSec: null, rejectedAtSec: null, rejectionReason: null },
 } as unknown as ClaimView;
 const claims: NonNullable<HttpAppOptions['claims']> = {

@@ -83,10 +83,8 @@ export class ModelChain {
   headerOf({ number, hash, parentHash, receipts }: ModelBlock): object {
     return {
       ...{ number: hex(number), hash, parentHash, timestamp: hex(START_SEC + number * 12) },
-      ...{
-        logsBloom: union(receipts.map(({ logsBloom }) => logsBloom)),
-        receiptsRoot: receiptsRootOf(receipts as never),
-      },
+      logsBloom: union(receipts.map(({ logsBloom }) => logsBloom)),
+      receiptsRoot: receiptsRootOf(receipts as never),
     };
   }
 

@@ -1,7 +1,6 @@
 import { PublicKey } from '@solana/web3.js';
 import type { NetworkSettings } from '../../src/domain/networks.ts';
-import { ProviderFault, RpcError } from '../../src/ports/rpc-pool.ts';
-import type { RpcProvider } from '../../src/ports/rpc-pool.ts';
+import { ProviderFault, RpcError, type RpcProvider } from '../../src/ports/rpc-pool.ts';
 import { associatedTokenAccount } from '../../src/runtime/util/spl-token.ts';
 import {
   MAINNET_GENESIS,
@@ -23,12 +22,10 @@ const FINALITY = 8;
 const START_SLOT = 1_000;
 
 export const SOLANA_MODEL: NetworkSettings = {
-  ...{
-    network: 'solana',
-    mode: 'test',
-    chainId: MAINNET_GENESIS,
-    tokens: [{ coin: 'USDT', address: MINT, decimals: 6 }],
-  },
+  network: 'solana',
+  mode: 'test',
+  chainId: MAINNET_GENESIS,
+  tokens: [{ coin: 'USDT', address: MINT, decimals: 6 }],
   ...{ simulated: false, mainNetwork: false, explorerTransactionUrl: null },
 };
 

@@ -2,8 +2,7 @@ import { TRANSFER_TOPIC } from '../../src/adapters/evm/transfer-log.ts';
 import { toBase58Address } from '../../src/adapters/tron/address.ts';
 import type { TronTransactionInfo } from '../../src/adapters/tron/receipt.ts';
 import type { NetworkSettings } from '../../src/domain/networks.ts';
-import { ProviderFault } from '../../src/ports/rpc-pool.ts';
-import type { RpcProvider } from '../../src/ports/rpc-pool.ts';
+import { ProviderFault, type RpcProvider } from '../../src/ports/rpc-pool.ts';
 import { HONEST, ModelChain, PAYER, START_SEC, type Lies, type ModelBlock } from './lying-evm.ts';
 
 /** Names of TRON have no `0x`. */
@@ -15,11 +14,9 @@ const word = (account: string): string => bare(account).toLowerCase().padStart(6
 /** The first block is the same for everybody, and names the chain. */
 export function tronSettings(token: string): NetworkSettings {
   return {
-    ...{
-      network: 'tron',
-      mode: 'test',
-      chainId: BigInt(`0x${new ModelChain(token).at(0)!.hash.slice(-8)}`).toString(),
-    },
+    network: 'tron',
+    mode: 'test',
+    chainId: BigInt(`0x${new ModelChain(token).at(0)!.hash.slice(-8)}`).toString(),
     tokens: [{ coin: 'USDT', address: tronAddress(token), decimals: 6 }],
     ...{ simulated: false, mainNetwork: false, explorerTransactionUrl: null },
   };
@@ -77,12 +74,10 @@ export class TronModelProvider implements RpcProvider {
   /** One that leaves our transfers out keeps their receipts, without what they moved. */
   #receiptsOf(block: ModelBlock | undefined): TronTransactionInfo[] {
     return (block?.transfers ?? []).map(({ txHash, to, units }) => ({
-      ...{
-        id: bare(txHash),
-        blockNumber: block!.number,
-        blockTimeStamp: timeMsOf(block!),
-        receipt: { result: 'SUCCESS' },
-      },
+      id: bare(txHash),
+      blockNumber: block!.number,
+      blockTimeStamp: timeMsOf(block!),
+      receipt: { result: 'SUCCESS' },
       log:
         this.lies.withoutOurs && to === this.#ours
           ? []

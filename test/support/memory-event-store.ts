@@ -1,14 +1,14 @@
-import type {
-  AppendRequest,
-  AppendResult,
-  EventStore,
-  Position,
-  ReadAllOptions,
-  RecordedEvent,
-  SubscribeOptions,
-  Subscription,
+import {
+  type AppendRequest,
+  type AppendResult,
+  type EventStore,
+  type Position,
+  type ReadAllOptions,
+  type RecordedEvent,
+  type SubscribeOptions,
+  type Subscription,
+  StoreUnavailable,
 } from '../../src/ports/event-store.ts';
-import { StoreUnavailable } from '../../src/ports/event-store.ts';
 
 const RETRY_MS = 5;
 const BATCH = 256;

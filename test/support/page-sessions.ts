@@ -247,30 +247,24 @@ export const SESSIONS: Readonly<Record<string, SessionView>> = {
 
 export const CLAIMABLE: Claimable = { ...DEPOSIT, evidence: EVIDENCE_KINDS };
 const CLAIM: ClaimView = {
-  ...{
-    claimId: 'clm_1',
-    sessionId: OPEN.sessionId,
-    transactionId: DEPOSIT.transactionId,
-    network: 'ethereum',
-    coin: 'USDT',
-    amount: '10.80',
-  },
-  ...{
-    fromAddress: DEPOSIT.fromAddress,
-    toAddress: OPTION.address,
-    payee: PAYEE,
-    evidence: 'test_payment',
-    isProven: false,
-    testPayment: '1.23',
-  },
-  ...{
-    status: 'open',
-    reason: 'nobody reads this',
-    filedAtSec: NOW_SEC,
-    refundId: null,
-    payableFromSec: null,
-    rejectedAtSec: null,
-  },
+  claimId: 'clm_1',
+  sessionId: OPEN.sessionId,
+  transactionId: DEPOSIT.transactionId,
+  network: 'ethereum',
+  coin: 'USDT',
+  amount: '10.80',
+  fromAddress: DEPOSIT.fromAddress,
+  toAddress: OPTION.address,
+  payee: PAYEE,
+  evidence: 'test_payment',
+  isProven: false,
+  testPayment: '1.23',
+  status: 'open',
+  reason: 'nobody reads this',
+  filedAtSec: NOW_SEC,
+  refundId: null,
+  payableFromSec: null,
+  rejectedAtSec: null,
   rejectionReason: 'nor this',
 };
 export const CLAIMS: ClaimView[] = [

@@ -55,15 +55,11 @@ export class RunningProduction {
       ...{ HOST: '127.0.0.1', PORT: String(port), OPS_PORT: String(opsPort), DATA_DIR: dataDir },
       ...{ PUBLIC_URL: 'https://pay.example', MASTER_KEY },
       ...{ RATE_PROVIDERS: 'coinbase', RATE_COINBASE_URL: 'http://127.0.0.1:9' },
-      ...{
-        TEST_ETHEREUM_RPC_URLS: chain.url,
-        TEST_NETWORKS: JSON.stringify({ ethereum: { chain_id: chainId, tokens } }),
-      },
-      ...{
-        TEST_WALLET_MNEMONIC: MNEMONIC,
-        SIGNER_JOURNAL_DIR: join(directory, 'journal'),
-        PAYOUT_LIMITS: JSON.stringify({ USDT: limits }),
-      },
+      TEST_ETHEREUM_RPC_URLS: chain.url,
+      TEST_NETWORKS: JSON.stringify({ ethereum: { chain_id: chainId, tokens } }),
+      TEST_WALLET_MNEMONIC: MNEMONIC,
+      SIGNER_JOURNAL_DIR: join(directory, 'journal'),
+      PAYOUT_LIMITS: JSON.stringify({ USDT: limits }),
     };
     const given = { ...ENDS_WITH_PARENT, PATH: process.env['PATH'], HOME: process.env['HOME'], ...settings, ...env };
     const child = spawn(process.execPath, [ENTRY, 'serve'], { env: given, stdio: ['ignore', out, out] });

@@ -5,8 +5,8 @@ import type { TransactionDraft } from '../../src/domain/events/transaction-draft
 import type { MerchantId, RefundId, SessionId } from '../../src/domain/ids.ts';
 import type { Network } from '../../src/domain/networks.ts';
 import { sessionStream, treasuryStream } from '../../src/domain/streams.ts';
-import { systemClock } from '../../src/ports/clock.ts';
 import type { Fate, OutgoingTransaction, PreCheck, SentTransaction } from '../../src/ports/outgoing.ts';
+import { silentLog } from '../../src/ports/log.ts';
 import type { OutgoingChain } from '../../src/ports/outgoing-chain.ts';
 import type {
   Signature,
@@ -19,7 +19,6 @@ import { TreasuryAccount } from '../../src/features/payouts/account.ts';
 import { OutgoingExecutor } from '../../src/features/payouts/executor.ts';
 import { RefundRecords, type Leg } from '../../src/features/payouts/refunds/records.ts';
 import type { LegRef, PayoutWork } from '../../src/features/payouts/refunds/work.ts';
-import { NotificationIds } from '../../src/runtime/commands/notification-ids.ts';
 import { createTreasuryHandler, type TreasuryHandler } from '../../src/features/shared/handlers/treasury-handler.ts';
 import { createSessionHandler, type SessionHandler } from '../../src/features/shared/handlers/session-handler.ts';
 import type { SessionCommand } from '../../state-machines/checkout-session/session.decider.ts';
@@ -30,11 +29,13 @@ import {
   addressOfSession,
   createdFacts,
   CREATED_AT,
+  depositConfirmed,
   depositFacts,
   MERCHANT_ID,
   refundCommand,
   SESSION_ID,
 } from './session-facts.ts';
+import { handlerDeps } from './handler-deps.ts';
 
 const TREASURY = '0xTreasury';
 const CONTEXT = { correlationId: 'test', actor: 'test' };
@@ -98,16 +99,9 @@ export class PayoutStage {
   constructor({ network = 'ethereum', pollMs = 0, depositGraceMs = 60_000 }: StageOptions = {}) {
     this.network = network;
     const store = new MemoryEventStore();
-    const deps = {
-      store,
-      clock: systemClock,
-      random: nodeRandom,
-      notificationIds: new NotificationIds(systemClock, 1),
-      soleWriter: true,
-    };
+    const deps = handlerDeps(store);
     this.sessions = createSessionHandler(deps);
     this.treasuries = createTreasuryHandler(deps);
-    const silent = { info: () => undefined, warn: () => undefined, error: () => undefined } as never;
     const clock = { nowMs: () => this.#nowMs() };
     const work = {
       open: () => this.legs,
@@ -127,7 +121,7 @@ export class PayoutStage {
         work,
         clock,
         random: nodeRandom,
-        log: silent,
+        log: silentLog,
         isOurs: () => false,
         valuation: () => null,
       };
@@ -141,7 +135,7 @@ export class PayoutStage {
         signer,
         journalCheck: { look: () => Promise.resolve(this.journalFault) },
         clock,
-        log: silent,
+        log: silentLog,
         pollMs,
         depositGraceMs,
       });
@@ -167,21 +161,13 @@ export class PayoutStage {
   /** The transfer is seen and final; the same one may come again after it was reverted. */
   async deposit(sessionId: SessionId, change: Partial<DepositFacts>): Promise<string> {
     const facts = depositFacts({ toAddress: addressOfSession(sessionId), ...change });
-    const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
-    const data = {
-      depositKey,
-      rule: { kind: 'finalized' as const },
-      blockNumber,
-      blockHash,
-      blockTimeSec,
-      headNumber: blockNumber + 20,
-    };
+    const { data } = depositConfirmed(facts);
     await this.tell(
       sessionId,
       { type: 'RecordDeposit', facts },
       { type: 'ConfirmDeposit', data, nowSec: CREATED_AT + 90, valuation: null },
     );
-    return depositKey;
+    return facts.depositKey;
   }
 
   #nowMs(): number {

@@ -129,16 +129,14 @@ class TreasuryReturns implements Returns {
   async sign(moveId: string): Promise<void> {
     const nonce = (await this.context())?.nextNonce ?? 0;
     const draft: TransactionDraft = {
-      ...{
-        kind: 'evm',
-        chainId: '1',
-        nonce,
-        tokenAddress: '0xToken',
-        tokenUnits: '5',
-        gasLimit: '1',
-        maxFeePerGas: '1',
-        maxPriorityFeePerGas: '1',
-      },
+      kind: 'evm',
+      chainId: '1',
+      nonce,
+      tokenAddress: '0xToken',
+      tokenUnits: '5',
+      gasLimit: '1',
+      maxFeePerGas: '1',
+      maxPriorityFeePerGas: '1',
     };
     await this.tell({
       type: 'ReserveMove',

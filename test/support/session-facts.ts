@@ -1,5 +1,12 @@
 import { hash } from 'node:crypto';
-import type { DepositFacts, SessionCreated } from '../../src/domain/events/session-events.ts';
+import type {
+  DepositConfirmed,
+  DepositDetected,
+  DepositFacts,
+  DepositReverted,
+  SessionCreated,
+  SessionPaid,
+} from '../../src/domain/events/session-events.ts';
 import type { MerchantId, RefundId, SessionId } from '../../src/domain/ids.ts';
 import type { RequestRefund } from '../../state-machines/checkout-session/session.decider.ts';
 
@@ -108,3 +115,51 @@ export function refundCommand(change: Partial<RequestRefund> = {}): RequestRefun
     ...change,
   };
 }
+
+/** Ten USDT before the deadline; any field can be replaced. */
+export const sessionPaid = (change: Partial<SessionPaid['data']> = {}): SessionPaid => ({
+  type: 'SessionPaid',
+  data: {
+    coin: 'USDT',
+    due: '10.00',
+    received: '10.00',
+    excess: '0.00',
+    paidAtSec: EXPIRES_AT - 100,
+    afterExpiry: false,
+    valuation: null,
+    ...change,
+  },
+});
+
+export const depositDetected = (
+  facts: DepositFacts,
+  kind: DepositDetected['data']['kind'] = 'on_time',
+): DepositDetected => ({
+  type: 'DepositDetected',
+  data: { ...facts, kind },
+});
+
+/** By the chain's own finality; any field can be replaced. */
+export const depositConfirmed = (
+  { depositKey, blockNumber, blockHash, blockTimeSec }: DepositFacts,
+  change: Partial<DepositConfirmed['data']> = {},
+): DepositConfirmed => ({
+  type: 'DepositConfirmed',
+  data: {
+    rule: { kind: 'finalized' },
+    ...{ depositKey, blockNumber, blockHash, blockTimeSec, headNumber: blockNumber + 20 },
+    ...change,
+  },
+});
+
+/** By a reorganisation after it was final; any field can be replaced. */
+export const depositReverted = (
+  depositKey: string,
+  change: Partial<DepositReverted['data']> = {},
+): DepositReverted => ({
+  type: 'DepositReverted',
+  data: {
+    ...{ depositKey, reason: 'reorg', afterFinal: true, headNumber: 300, revertedAtSec: 1_800_000_500 },
+    ...change,
+  },
+});

@@ -5,7 +5,6 @@ import { EVIDENCE_KINDS } from '../../src/domain/claims.ts';
 import type { Coin } from '../../src/domain/money.ts';
 import type { Network, NetworkSettings } from '../../src/domain/networks.ts';
 import { toSec } from '../../src/ports/clock.ts';
-import { NotificationIds } from '../../src/runtime/commands/notification-ids.ts';
 import type { ClaimSettings } from '../../src/features/sessions/claims.ts';
 import type { CreateSessionDeps } from '../../src/features/sessions/create.ts';
 import { Idempotency } from '../../src/features/shared/idempotency.ts';
@@ -18,6 +17,7 @@ import { DEFAULT_POLICY } from '../../state-machines/merchant/merchant.state.ts'
 import { MemoryEventStore } from './memory-event-store.ts';
 import { ManualClock } from './price-feed.ts';
 import type { MadeSalt } from '../../src/ports/personal-keys.ts';
+import { handlerDeps } from './handler-deps.ts';
 
 export const caller = { merchantId: 'mer_shop', mode: 'test', keyId: 'key_1', requestId: 'req_1' } as Caller;
 export const order: CreateSessionInput = {
@@ -64,13 +64,7 @@ export function sessionWorld({
     erase: async (subject: string) => void erased.push(subject),
   };
   const deps: CreateSessionDeps & { readonly claims: ClaimSettings } = {
-    sessions: createSessionHandler({
-      store,
-      clock,
-      random: nodeRandom,
-      notificationIds: new NotificationIds(clock),
-      soleWriter: true,
-    }),
+    sessions: createSessionHandler(handlerDeps(store, clock)),
     ids: new SessionIds([{ version: 1, bytes: new Uint8Array(32) }]),
     merchants: {
       settings: () => ({

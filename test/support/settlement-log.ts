@@ -4,7 +4,16 @@ import type { Network } from '../../src/domain/networks.ts';
 import { sessionStream, treasuryStream } from '../../src/domain/streams.ts';
 import type { RecordedEvent } from '../../src/ports/event-store.ts';
 import { sessionIdOf } from './random-ledger.ts';
-import { addressOfSession, createdFacts, CREATED_AT, depositFacts, MERCHANT_ID } from './session-facts.ts';
+import {
+  addressOfSession,
+  createdFacts,
+  CREATED_AT,
+  depositFacts,
+  MERCHANT_ID,
+  depositDetected,
+  depositConfirmed,
+  sessionPaid,
+} from './session-facts.ts';
 import { recordedEvents } from './signed-export.ts';
 
 /* The events by which a merchant is owed 10.00 USDT on Ethereum for each order, and by which it is settled. */
@@ -14,48 +23,31 @@ export type StreamEvent = readonly [stream: string, event: DomainEvent];
 export function paidOrder(index: number, merchantId = MERCHANT_ID, network: Network = 'ethereum'): StreamEvent[] {
   const sessionId = sessionIdOf(index);
   const facts = depositFacts({ txHash: `0x${index}`, network, toAddress: addressOfSession(sessionId) });
-  const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
-  const paid = {
-    coin: 'USDT',
-    due: '10.00',
-    received: '10.00',
-    excess: '0.00',
-    paidAtSec: CREATED_AT + 90,
-    afterExpiry: false,
-    valuation: null,
-  } as const;
   const events: DomainEvent[] = [
     { type: 'SessionCreated', data: createdFacts({ sessionId, merchantId, orderId: `order-${index}` }) },
-    { type: 'DepositDetected', data: { ...facts, kind: 'on_time' } },
-    {
-      type: 'DepositConfirmed',
-      data: { depositKey, rule: { kind: 'finalized' }, blockNumber, blockHash, blockTimeSec, headNumber: 200 },
-    },
-    { type: 'SessionPaid', data: paid },
+    depositDetected(facts),
+    depositConfirmed(facts),
+    sessionPaid({ paidAtSec: CREATED_AT + 90 }),
   ];
   return events.map((event) => [sessionStream(sessionId), event]);
 }
 
 export function settlementTerms(moveId: string, amount: string, change: Partial<MoveRequested> = {}): MoveRequested {
   return {
-    ...{
-      moveId,
-      mode: 'test',
-      network: 'ethereum',
-      coin: 'USDT',
-      amount,
-      fromAddress: '0xTreasury',
-      toAddress: '0xMerchant',
-    },
-    ...{
-      derivationIndex: null,
-      merchantId: MERCHANT_ID,
-      forMoveId: null,
-      requestedBy: 'ana',
-      reason: null,
-      requestedAtSec: CREATED_AT,
-      ...change,
-    },
+    moveId,
+    mode: 'test',
+    network: 'ethereum',
+    coin: 'USDT',
+    amount,
+    fromAddress: '0xTreasury',
+    toAddress: '0xMerchant',
+    derivationIndex: null,
+    merchantId: MERCHANT_ID,
+    forMoveId: null,
+    requestedBy: 'ana',
+    reason: null,
+    requestedAtSec: CREATED_AT,
+    ...change,
   };
 }
 

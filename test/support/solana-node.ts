@@ -80,15 +80,13 @@ export async function playSolanaNode(slot: number, finalizedSlot = slot): Promis
 }
 
 export const solanaNodeState = (slot: number, finalizedSlot: number): SolanaNodeState => ({
-  ...{
-    slot,
-    finalizedSlot,
-    genesis: MAINNET_GENESIS,
-    fork: '0',
-    skipped: new Set(),
-    transactions: new Map(),
-    histories: new Map(),
-  },
+  slot,
+  finalizedSlot,
+  genesis: MAINNET_GENESIS,
+  fork: '0',
+  skipped: new Set(),
+  transactions: new Map(),
+  histories: new Map(),
   ...{ accounts: new Map(), timeOf: (at) => 1_700_000_000 + Math.floor(at * 0.4) },
 });
 

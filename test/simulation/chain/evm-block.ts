@@ -46,31 +46,25 @@ export function render(block: EvmBlock): Rendered {
         ...{ ...place, transactionHash: transaction.txHash, logIndex: quantity(logIndexes[index]!) },
       }));
       return {
-        ...{
-          ...place,
-          transactionHash: transaction.txHash,
-          status: succeeded ? '0x1' : '0x0',
-          type: '0x2',
-          cumulativeGasUsed: quantity(gas),
-        },
-        ...{
-          gasUsed: quantity(gasUsed),
-          effectiveGasPrice: quantity(gasPrice),
-          from,
-          logsBloom: bloomOf(logs.flatMap(({ address, topics }) => [address, ...topics])),
-          logs,
-        },
+        ...place,
+        transactionHash: transaction.txHash,
+        status: succeeded ? '0x1' : '0x0',
+        type: '0x2',
+        cumulativeGasUsed: quantity(gas),
+        gasUsed: quantity(gasUsed),
+        effectiveGasPrice: quantity(gasPrice),
+        from,
+        logsBloom: bloomOf(logs.flatMap(({ address, topics }) => [address, ...topics])),
+        logs,
       };
     },
   );
   const header = {
-    ...{
-      number: quantity(block.number),
-      hash: block.hash,
-      parentHash: block.parentHash,
-      timestamp: quantity(block.timeSec),
-      baseFeePerGas: quantity(block.price),
-    },
+    number: quantity(block.number),
+    hash: block.hash,
+    parentHash: block.parentHash,
+    timestamp: quantity(block.timeSec),
+    baseFeePerGas: quantity(block.price),
     logsBloom: receipts.length === 0 ? NO_BLOOM : union(receipts.map(({ logsBloom }) => logsBloom)),
     receiptsRoot: receipts.length === 0 ? NO_RECEIPTS : receiptsRootOf(receipts),
   };

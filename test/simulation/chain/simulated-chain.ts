@@ -220,11 +220,9 @@ export abstract class SimulatedChain<Signed = unknown, Receipt = unknown> {
     const parent = this.#branch.at(-1);
     const included: Included<Signed, Receipt>[] = [];
     const block: ChainBlock<Signed, Receipt> = {
-      ...{
-        number,
-        hash: this.blockHashOf(this.#newDigits('block'), number),
-        parentHash: parent?.hash ?? this.hashOf('0'.repeat(64)),
-      },
+      number,
+      hash: this.blockHashOf(this.#newDigits('block'), number),
+      parentHash: parent?.hash ?? this.hashOf('0'.repeat(64)),
       isSkipped: this.options.skips > 0 && this.#prng.chance(this.options.skips),
       timeSec: Math.max(timeSec, (parent?.timeSec ?? -Infinity) + this.#leastGapSec),
       minedMs: this.#scheduler.nowMs,

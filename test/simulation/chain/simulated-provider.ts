@@ -25,18 +25,16 @@ export interface ProviderFaults {
 }
 
 export const SOUND: Readonly<ProviderFaults> = {
-  ...{
-    lagMs: 0,
-    otherMachine: 0,
-    isSilent: false,
-    isDown: false,
-    rateLimited: 0,
-    resets: 0,
-    nulls: 0,
-    omits: 0,
-    broadcastLies: 0,
-    garbage: 0,
-  },
+  lagMs: 0,
+  otherMachine: 0,
+  isSilent: false,
+  isDown: false,
+  rateLimited: 0,
+  resets: 0,
+  nulls: 0,
+  omits: 0,
+  broadcastLies: 0,
+  garbage: 0,
 };
 
 /** How far machines behind one name are apart at most; what decides by an absence allows for a minute. */

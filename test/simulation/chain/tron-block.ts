@@ -55,12 +55,10 @@ export function render(block: TronBlock): Rendered {
   if (known) return known;
   const raw = {
     ...(block.number > 0 && { number: block.number }),
-    ...{
-      txTrieRoot: '0'.repeat(64),
-      witness_address: `41${'0'.repeat(40)}`,
-      parentHash: block.parentHash,
-      timestamp: block.timeSec * 1000,
-    },
+    txTrieRoot: '0'.repeat(64),
+    witness_address: `41${'0'.repeat(40)}`,
+    parentHash: block.parentHash,
+    timestamp: block.timeSec * 1000,
   };
   const header = { blockID: block.hash, block_header: { raw_data: raw, witness_signature: '' } };
   const transactions = block.included.map(transactionOf);

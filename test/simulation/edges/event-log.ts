@@ -1,13 +1,13 @@
-import { StoreUnavailable } from '../../../src/ports/event-store.ts';
-import type {
-  AppendRequest,
-  AppendResult,
-  EventStore,
-  Position,
-  ReadAllOptions,
-  RecordedEvent,
-  SubscribeOptions,
-  Subscription,
+import {
+  StoreUnavailable,
+  type AppendRequest,
+  type AppendResult,
+  type EventStore,
+  type Position,
+  type ReadAllOptions,
+  type RecordedEvent,
+  type SubscribeOptions,
+  type Subscription,
 } from '../../../src/ports/event-store.ts';
 import type { Prng } from '../time/prng.ts';
 import { currentProcess, within, type ModelProcess, type Scheduler } from '../time/scheduler.ts';

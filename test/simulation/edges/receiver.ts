@@ -33,15 +33,13 @@ export interface Received {
 
 const TIMEOUT_MS = 30_000;
 const ANSWER: WebhookAnswer = {
-  ...{
-    status: 200,
-    fault: null,
-    detail: null,
-    address: '203.0.113.1',
-    durationMs: 20,
-    retryAfter: null,
-    incomplete: false,
-  },
+  status: 200,
+  fault: null,
+  detail: null,
+  address: '203.0.113.1',
+  durationMs: 20,
+  retryAfter: null,
+  incomplete: false,
   body: Buffer.from('{"received":true}'),
 };
 

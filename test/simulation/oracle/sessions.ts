@@ -1,6 +1,5 @@
 import { accountOf } from '../networks.ts';
-import type { Data, Fact } from './truth.ts';
-import { unitsOf } from './truth.ts';
+import { type Data, type Fact, unitsOf } from './truth.ts';
 
 export interface SeenDeposit {
   readonly depositKey: string;
@@ -89,23 +88,17 @@ export function take(session: SeenSession, { type, data, committedMs }: Fact): s
     case 'DepositDetected':
       if (deposit && deposit.status !== 'reverted') return 'a transfer was detected that is known already';
       session.deposits.set(String(data['depositKey']), {
-        ...{
-          depositKey: String(data['depositKey']),
-          network: String(data['network']),
-          coin: String(data['coin']),
-          units: unitsOf(data['amount']),
-        },
-        ...{
-          from: accountOf(String(data['fromAddress'])),
-          to: accountOf(String(data['toAddress'])),
-          txHash: String(data['txHash']),
-        },
-        ...{
-          kind: String(data['kind']),
-          blockNumber: Number(data['blockNumber']),
-          status: 'detected',
-          confirmations: deposit?.confirmations ?? 0,
-        },
+        depositKey: String(data['depositKey']),
+        network: String(data['network']),
+        coin: String(data['coin']),
+        units: unitsOf(data['amount']),
+        from: accountOf(String(data['fromAddress'])),
+        to: accountOf(String(data['toAddress'])),
+        txHash: String(data['txHash']),
+        kind: String(data['kind']),
+        blockNumber: Number(data['blockNumber']),
+        status: 'detected',
+        confirmations: deposit?.confirmations ?? 0,
       });
       return null;
     case 'DepositConfirmed':
@@ -185,18 +178,14 @@ function onTimeIn({ deposits, refunds, coin }: SeenSession): bigint {
 }
 
 const legOf = (data: Data): SeenLeg => ({
-  ...{
-    legId: String(data['legId']),
-    network: String(data['network']),
-    coin: String(data['coin']),
-    to: accountOf(String(data['toAddress'])),
-  },
-  ...{
-    units: unitsOf(data['amount']),
-    takenFrom: data['takenFrom'] as SeenLeg['takenFrom'],
-    status: 'open',
-    txHashes: new Set(),
-  },
+  legId: String(data['legId']),
+  network: String(data['network']),
+  coin: String(data['coin']),
+  to: accountOf(String(data['toAddress'])),
+  units: unitsOf(data['amount']),
+  takenFrom: data['takenFrom'] as SeenLeg['takenFrom'],
+  status: 'open',
+  txHashes: new Set(),
 });
 
 export const legsOf = (sessions: Iterable<SeenSession>): { readonly session: SeenSession; readonly leg: SeenLeg }[] =>

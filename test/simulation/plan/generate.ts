@@ -112,13 +112,11 @@ const ABOUT_THE_DEADLINE = 4;
 function orderOf(prng: Prng, order: string, { networks, merchants, ttlSec, isLate, isGivingBack }: People): Step[] {
   const atSec = prng.between(1, ORDERS_SEC) + prng.fraction();
   const created: Order = {
-    ...{
-      kind: 'order',
-      atSec,
-      order,
-      merchant: prng.between(0, merchants - 1),
-      amount: prng.pick(['10.00', '0.50', '99.99', '1200.00', '3.33']),
-    },
+    kind: 'order',
+    atSec,
+    order,
+    merchant: prng.between(0, merchants - 1),
+    amount: prng.pick(['10.00', '0.50', '99.99', '1200.00', '3.33']),
     ...{ currency: prng.pick(['USDT', 'USD', 'EUR'] as const), copies: prng.chance(0.15) ? 2 : 1 },
   };
   const later = (least: number, most: number): number => atSec + prng.between(least, most) + prng.fraction();

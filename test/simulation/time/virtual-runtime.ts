@@ -154,12 +154,10 @@ function install(): void {
     return view;
   };
   Object.assign(crypto, {
-    ...{
-      randomBytes: (length: number) => Buffer.from(random.bytes(length)),
-      randomUUID: () => random.uuid(),
-      randomInt,
-      randomFillSync: fill,
-    },
+    randomBytes: (length: number) => Buffer.from(random.bytes(length)),
+    randomUUID: () => random.uuid(),
+    randomInt,
+    randomFillSync: fill,
   });
   Object.defineProperty(crypto.webcrypto, 'getRandomValues', { value: fill });
   Object.defineProperty(crypto.webcrypto, 'randomUUID', { value: () => random.uuid() });

@@ -46,16 +46,14 @@ export async function modelEvm(): Promise<ModelChain> {
     },
   );
   const chain: ModelChain = {
-    ...{
-      network: 'ethereum',
-      chainId: '31337',
-      token: TOKEN,
-      paid,
-      others: [],
-      landed,
-      failsNext: false,
-      second: 'sound',
-    },
+    network: 'ethereum',
+    chainId: '31337',
+    token: TOKEN,
+    paid,
+    others: [],
+    landed,
+    failsNext: false,
+    second: 'sound',
     urls: server.urls,
     draft: (tokenUnits, pick, sequence) => ({
       ...{ kind: 'evm', chainId: '31337', nonce: sequence, tokenAddress: TOKEN, tokenUnits: String(tokenUnits) },

@@ -90,16 +90,14 @@ export async function modelSolana(): Promise<ModelChain> {
     return true;
   };
   const chain: ModelChain = {
-    ...{
-      network: 'solana',
-      chainId: 'model',
-      token: TOKEN,
-      paid,
-      others: [],
-      landed,
-      failsNext: false,
-      second: 'sound',
-    },
+    network: 'solana',
+    chainId: 'model',
+    token: TOKEN,
+    paid,
+    others: [],
+    landed,
+    failsNext: false,
+    second: 'sound',
     urls: server.urls,
     draft: (tokenUnits, pick, sequence) => {
       const nonceIndex = sequence % ACCOUNTS;

@@ -36,13 +36,11 @@ export async function modelTron(): Promise<ModelChain> {
     ...{ network: 'tron', chainId: '1', token: TOKEN, paid, others: [], landed, failsNext: false, second: 'sound' },
     urls: server.urls,
     draft: (tokenUnits, pick) => ({
-      ...{
-        kind: 'tron',
-        tokenAddress: TOKEN,
-        tokenUnits: String(tokenUnits),
-        refBlockBytes: '0001',
-        refBlockHash: '0011223344556677',
-      },
+      kind: 'tron',
+      tokenAddress: TOKEN,
+      tokenUnits: String(tokenUnits),
+      refBlockBytes: '0001',
+      refBlockHash: '0011223344556677',
       ...{ timestampMs: headMs, expirationMs: headMs + 600_000, feeLimit: 30_000_000 + pick },
     }),
     // Long ago, over before it begins, or late.

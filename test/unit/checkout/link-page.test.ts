@@ -15,15 +15,13 @@ import { MERCHANT_ID } from '../../support/session-facts.ts';
 const linkId = `pl_${'a'.repeat(20)}` as PaymentLinkId;
 const SESSION = `cs_${'b'.repeat(32)}` as SessionId;
 const link: PaymentLinkView = {
-  ...{
-    linkId,
-    merchantId: MERCHANT_ID,
-    mode: 'test',
-    amount: '1234.50',
-    currency: 'EUR',
-    description: '<b>Concert</b>',
-    maxUses: 3,
-  },
+  linkId,
+  merchantId: MERCHANT_ID,
+  mode: 'test',
+  amount: '1234.50',
+  currency: 'EUR',
+  description: '<b>Concert</b>',
+  maxUses: 3,
   ...{ maxOpen: 2, maxUnpaidPerDay: 10 },
   ...{ endsAtSec: null, createdAtSec: 1, status: 'on', switchedOff: null, made: 0, paid: 0, open: 0, unpaidOfDay: 0 },
 };

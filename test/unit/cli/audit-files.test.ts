@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { SpilledMap } from '../../../src/adapters/sqlite/read-model/spilled-map.ts';
 import { CommandRefused } from '../../../src/operator/commands.ts';
 import { verifyFiles } from '../../../src/cli/audit.ts';
@@ -9,9 +8,9 @@ import { sessionStream } from '../../../src/domain/streams.ts';
 import { sessionIdOf } from '../../support/random-ledger.ts';
 import { createdFacts } from '../../support/session-facts.ts';
 import { recordedEvents, signedExport } from '../../support/signed-export.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'quittance-audit-files-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder('audit-files');
 
 function written(name: string, text: string): string {
   const file = join(folder, name);

@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { systemFault } from '../../../src/cli/system-fault.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 it('a port in use is named, with what to do', async () => {
   const taken = createServer();
@@ -18,10 +18,9 @@ it('a port in use is named, with what to do', async () => {
 });
 
 it('a directory that cannot be made is named, with what to check', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'fault-'));
+  const folder = temporaryFolder('fault');
   writeFileSync(join(folder, 'file'), '');
   const error: unknown = await mkdir(join(folder, 'file', 'data')).catch((found: unknown) => found);
-  rmSync(folder, { recursive: true });
   expect(systemFault(error)).toContain(
     `${folder}/file/data is below something that is not a directory; check DATA_DIR`,
   );

@@ -1,12 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openSqliteEventStore } from '../../../src/adapters/sqlite/event-log/event-store.ts';
 import { AuditThread } from '../../../src/composition/workers/audit-thread.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 it('a thread that has ended vouches for nothing: payouts wait for one that looks', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'quittance-audit-thread-'));
+  const dataDir = temporaryFolder('audit-thread');
   const store = await openSqliteEventStore({ dataDir });
   const sound = Promise.withResolvers<void>();
   const thread = new AuditThread(
@@ -21,6 +19,5 @@ it('a thread that has ended vouches for nothing: payouts wait for one that looks
   } finally {
     await thread.stop();
     await store.close();
-    rmSync(dataDir, { recursive: true, force: true });
   }
 });

@@ -1,17 +1,6 @@
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { openSqliteEventStore } from '../../../src/adapters/sqlite/event-log/event-store.ts';
 import { runBackupCommand } from '../../../src/composition/backup/commands.ts';
 import { lostPayments } from '../../../src/composition/backup/lost-payments.ts';
@@ -23,8 +12,9 @@ import { Journal, type JournalEntry } from '../../../src/signer/journal.ts';
 import { isStopped } from '../../../src/signer/limits.ts';
 import { appendOf, FIRST } from '../../contract/event-store-samples.ts';
 import { growAuditedLog, signNow, type AuditedLog } from '../../support/audited-log.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'quittance-backup-'));
+const folder = temporaryFolder('backup');
 const dataDir = join(folder, 'data');
 const backup = join(folder, 'backup');
 let log: AuditedLog;
@@ -82,8 +72,6 @@ async function signMore(): Promise<void> {
   await signNow(store, dataDir, AuditSigner.open(`${dataDir}-signer`, new AuditKey(Buffer.alloc(64, 7))));
   await store.close();
 }
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a backup', () => {
   it('contains the event log, the record of its end and what the signer remembers, readable by its owner only, and its date', () => {

@@ -1,13 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { vetWebhookUrl } from '../../../src/adapters/webhook-http/url.ts';
 import { openCanary } from '../../../src/composition/canary-account.ts';
 import { readConfig } from '../../../src/config.ts';
 import { sealKeystore } from '../../../src/signer/keystore.ts';
 import { SCRYPT_COST } from '../../../src/signer/sealed-text.ts';
 import { Wallet } from '../../../src/signer/wallet.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const WORDS = 'test test test test test test test test test test test junk';
 let directory: string;
@@ -18,7 +18,7 @@ const put = (name: string, text: string): string => {
 };
 
 beforeAll(() => {
-  directory = mkdtempSync(join(tmpdir(), 'canary-'));
+  directory = temporaryFolder('canary');
   settings = {
     CANARY_MERCHANT_FILE: put(
       'merchant.json',
@@ -31,7 +31,6 @@ beforeAll(() => {
     CANARY_KEYSTORE_PASSPHRASE_FILE: put('passphrase', 'a good passphrase\n'),
   };
 });
-afterAll(() => rmSync(directory, { recursive: true }));
 
 const open = async (changes: Record<string, string | undefined> = {}) =>
   openCanary(readConfig({ ...settings, ...changes }));

@@ -1,55 +1,21 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
-import { nodeRandom } from '../../../src/adapters/node/random.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { vetWebhookUrl } from '../../../src/adapters/webhook-http/url.ts';
 import { startDemoShop, type DemoMerchant } from '../../../src/composition/demo-shop.ts';
-import { MerchantDirectory } from '../../../src/features/merchants/directory.ts';
-import { Merchants } from '../../../src/features/merchants/merchants.ts';
-import { createMerchantHandler } from '../../../src/features/shared/handlers/merchant-handler.ts';
 import { silentLog } from '../../../src/ports/log.ts';
-import { NotificationIds } from '../../../src/runtime/commands/notification-ids.ts';
-import { createSealer, parseMasterKeys } from '../../../src/runtime/util/sealing.ts';
 import { MemoryEventStore } from '../../support/memory-event-store.ts';
 import { ManualClock } from '../../support/price-feed.ts';
-
-const FLOOR = { ethereumConfirmations: 12, ethereumFinalizedFrom: '10000' };
-
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
+import { merchantsOf } from '../../support/merchants.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** A sandbox's merchants over starts: `start` is one more of them. */
 async function sandbox() {
-  const dataDir = mkdtempSync(join(tmpdir(), 'quittance-demo-shop-'));
-  cleanups.push(() => rmSync(dataDir, { recursive: true, force: true }));
+  const dataDir = temporaryFolder('demo-shop');
   const clock = new ManualClock();
   const store = new MemoryEventStore();
-  const sealer = createSealer(parseMasterKeys('a1b2c3d4e5f60718293a4b5c6d7e8f900112233445566778899aabbccddeeff0'));
-  const directory = new MerchantDirectory({ store, sealer });
-  await directory.start();
-  cleanups.push(() => directory.close());
-  const handler = createMerchantHandler({
-    store,
-    clock,
-    random: nodeRandom,
-    notificationIds: new NotificationIds(clock),
-    soleWriter: true,
+  const { directory, merchants } = await merchantsOf(store, clock, undefined, {
+    vetWebhookUrl: (url) => vetWebhookUrl(url, { allowInsecure: true, ownHosts: [] }),
   });
-  const vet = (url: string) => vetWebhookUrl(url, { allowInsecure: true, ownHosts: [] });
-  const merchants = new Merchants({
-    handler,
-    directory,
-    sealer,
-    random: nodeRandom,
-    clock,
-    vetWebhookUrl: vet,
-    finalityFloor: FLOOR,
-    toleranceMaxPercent: 5,
-    changeDelayMinutes: 0,
-  });
+  onTestFinished(() => directory.close());
   const start = async () => {
     const shop = await startDemoShop(
       { merchants, directory },
@@ -64,7 +30,7 @@ async function sandbox() {
       shop.detach();
       await shop.inbox.close();
     };
-    cleanups.push(stop);
+    onTestFinished(stop);
     return {
       inbox: shop.inbox,
       merchant: () => seen.at(-1)!,

@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { diagnose, quickFindings } from '../../../src/composition/doctor/doctor.ts';
@@ -13,6 +12,7 @@ import { SCRYPT_COST } from '../../../src/signer/sealed-text.ts';
 import { newMnemonic, Wallet } from '../../../src/signer/wallet.ts';
 import { FaultProxy } from '../../support/fault-proxy.ts';
 import { krakenJson, startPriceFeed, type PriceFeed } from '../../support/price-feed.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /* One installation in order, and one change at a time that is not. */
 
@@ -51,7 +51,7 @@ const evmProvider = async (chainId: number, head: number, hasHistory = true): Pr
   });
 
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'doctor-'));
+  directory = temporaryFolder('doctor');
   const file = (name: string, text: string): string => {
     writeFileSync(join(directory, name), text, { mode: 0o600 });
     return join(directory, name);
@@ -105,7 +105,6 @@ afterAll(async () => {
   await Promise.all(
     [provider, behind, forgetful, otherChain, market, deadMarket, wrongMarket].map((each) => each?.close()),
   );
-  rmSync(directory, { recursive: true, force: true });
 });
 
 const KEYS = ['TEST_WALLET_KEYSTORE', 'TEST_WALLET_KEYSTORE_PASSPHRASE_FILE'];

@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { folderObjects } from '../../../src/adapters/node/folder-objects.ts';
@@ -15,6 +14,7 @@ import type { ObjectStore } from '../../../src/ports/object-store.ts';
 import { appendOf, FIRST } from '../../contract/event-store-samples.ts';
 import { S3_KEYS, startS3Server, type S3Server } from '../../support/s3-server.ts';
 import { SHIPPING_KEYS, SHIPPING_MASTER_KEY } from '../../support/shipped-place.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let folder: string;
 let dataDir: string;
@@ -64,7 +64,7 @@ const bucketEnv = (): object => ({
 });
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'quittance-shipping-'));
+  folder = temporaryFolder('shipping');
   dataDir = join(folder, 'data');
   place = join(folder, 'place');
   mkdirSync(place);
@@ -77,7 +77,6 @@ afterEach(async () => {
   for (const shipping of started) await stop(shipping);
   await store.close();
   await server.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 describe('a log shipping destination', () => {

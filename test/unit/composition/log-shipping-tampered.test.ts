@@ -1,7 +1,6 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { folderObjects } from '../../../src/adapters/node/folder-objects.ts';
 import { nodeRandom } from '../../../src/adapters/node/random.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../../../src/adapters/sqlite/event-log/event-store.ts';
@@ -16,6 +15,7 @@ import { parseMasterKeys } from '../../../src/runtime/util/sealing.ts';
 import { Journal } from '../../../src/signer/journal.ts';
 import { appendOf, FIRST } from '../../contract/event-store-samples.ts';
 import { SHIPPING_KEYS, SHIPPING_MASTER_KEY } from '../../support/shipped-place.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** One of each kind that a place holds. */
 const OBJECTS = [
@@ -90,7 +90,7 @@ async function demandRefused(sentence: RegExp): Promise<void> {
 /** Made once: a place at two times, its data directory, and a place of another installation with the same master key. */
 let made: string;
 beforeAll(async () => {
-  made = mkdtempSync(join(tmpdir(), 'quittance-shipped-'));
+  made = temporaryFolder('shipped');
   for (const name of ['own', 'other']) {
     const installation = await installationAt(join(made, `${name}-data`), join(made, name));
     for (const round of [1, 2, 3]) {
@@ -101,16 +101,14 @@ beforeAll(async () => {
     await installation.close();
   }
 }, 60_000);
-afterAll(() => rmSync(made, { recursive: true, force: true }));
 
 beforeEach(() => {
   told.length = 0;
-  folder = mkdtempSync(join(tmpdir(), 'quittance-tampered-'));
+  folder = temporaryFolder('tampered');
   place = join(folder, 'place');
   earlier = join(made, 'own-earlier');
   cpSync(join(made, 'own'), place, { recursive: true });
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The installation that shipped to the place, started again. */
 function startedAgain(keys = SHIPPING_KEYS): Promise<Installation> {

@@ -1,5 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { folderObjects } from '../../../src/adapters/node/folder-objects.ts';
@@ -21,6 +20,7 @@ import { appendOf, FIRST } from '../../contract/event-store-samples.ts';
 import { appendRandomLedger, signNow } from '../../support/audited-log.ts';
 import { S3_KEYS, startS3Server } from '../../support/s3-server.ts';
 import { openedPlace, SHIPPING_KEYS, SHIPPING_MASTER_KEY } from '../../support/shipped-place.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let folder: string;
 let dataDir: string;
@@ -65,16 +65,13 @@ const eventsOf = async (of: SqliteEventStore): Promise<unknown[]> => of.readAll(
 
 beforeEach(async () => {
   told.length = 0;
-  folder = mkdtempSync(join(tmpdir(), 'quittance-shipping-'));
+  folder = temporaryFolder('shipping');
   dataDir = join(folder, 'data');
   place = join(folder, 'place');
   mkdirSync(place);
   store = await openSqliteEventStore({ dataDir });
 });
-afterEach(async () => {
-  await store.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterEach(() => store.close());
 
 describe('a shipped log', () => {
   it('is restored event for event, with salts, journal and checkpoints', async () => {

@@ -1,19 +1,18 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { forgetOtherLog, type NotedLog, type OtherLogDeps } from '../../../src/composition/workers/other-log.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let dataDir: string;
 let first: string | null;
 let noteFile: string;
 
 beforeEach(() => {
-  dataDir = mkdtempSync(join(tmpdir(), 'quittance-other-log-'));
+  dataDir = temporaryFolder('other-log');
   noteFile = join(dataDir, 'read-model.log');
   first = null;
 });
-afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
 const opened = (): Promise<NotedLog> => {
   const store = {

@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { SESSIONS_TABLE } from '../../../projections/sessions/session-row.ts';
@@ -15,6 +14,7 @@ import type { ReadModel } from '../../../src/ports/read-model.ts';
 import { BatchRows } from '../../../src/runtime/projections/batch-rows.ts';
 import { RowCache } from '../../../src/runtime/projections/row-cache.ts';
 import { appendRandomLedger } from '../../support/audited-log.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 describe('comparing projections with a replay of the event log', () => {
   let dataDir: string;
@@ -22,7 +22,7 @@ describe('comparing projections with a replay of the event log', () => {
   let projections: ProjectionThread;
 
   beforeEach(async () => {
-    dataDir = mkdtempSync(join(tmpdir(), 'quittance-compare-'));
+    dataDir = temporaryFolder('compare');
     store = await openSqliteEventStore({ dataDir });
     projections = await openProjectionThread(dataDir);
     await projections.start(store);
@@ -34,7 +34,6 @@ describe('comparing projections with a replay of the event log', () => {
     await projections.stop();
     await projections.readModel.close();
     await store.close();
-    rmSync(dataDir, { recursive: true, force: true });
   });
 
   it('finds no drift in what the running projections made, and the same digests', async () => {

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { MessagePort } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { SESSIONS_TABLE } from '../../../projections/sessions/session-row.ts';
@@ -11,6 +8,7 @@ import { PROJECTIONS } from '../../../src/composition/projections.ts';
 import { projectionId, type ParkedEvent } from '../../../src/runtime/projections/batch.ts';
 import { appendLedger, sessionIdOf, type LedgerEntry } from '../../support/random-ledger.ts';
 import { createdFacts, CREATED_AT } from '../../support/session-facts.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const created = (session: number): LedgerEntry => ({
   session,
@@ -40,13 +38,10 @@ describe("the projections' thread", () => {
   const caughtUp = async (): Promise<boolean> => thread.caughtUpTo((await store.head())!);
 
   beforeEach(async () => {
-    dataDir = await mkdtemp(join(tmpdir(), 'quittance-projections-'));
+    dataDir = temporaryFolder('projections');
     await open();
   });
-  afterEach(async () => {
-    await close();
-    await rm(dataDir, { recursive: true, force: true });
-  });
+  afterEach(() => close());
 
   it('lets a writer find its own event, and accepts applies by others in the same file', async () => {
     await appendLedger(store, [created(0)]);

@@ -3,17 +3,16 @@ import { describe, expect, it } from 'vitest';
 import { nodeRandom } from '../../../src/adapters/node/random.ts';
 import { readingStore } from '../../../src/composition/reading-store.ts';
 import { MerchantDirectory } from '../../../src/features/merchants/directory.ts';
-import { Merchants } from '../../../src/features/merchants/merchants.ts';
 import { PeopleDirectory } from '../../../src/features/people/directory.ts';
 import { People } from '../../../src/features/people/people.ts';
-import { createMerchantHandler } from '../../../src/features/shared/handlers/merchant-handler.ts';
 import { createPersonHandler } from '../../../src/features/shared/handlers/person-handler.ts';
 import type { EventStore, RecordedEvent } from '../../../src/ports/event-store.ts';
 import { silentLog } from '../../../src/ports/log.ts';
 import { storeWith } from '../../../src/ports/store-with.ts';
-import { NotificationIds } from '../../../src/runtime/commands/notification-ids.ts';
 import { createSealer, parseMasterKeys } from '../../../src/runtime/util/sealing.ts';
 import { MemoryEventStore } from '../../support/memory-event-store.ts';
+import { handlerDeps } from '../../support/handler-deps.ts';
+import { merchantsOf } from '../../support/merchants.ts';
 
 const clock = { nowMs: () => 1_800_000_000_000 };
 const sealer = createSealer(parseMasterKeys('0123456789abcdef'.repeat(4)));
@@ -26,25 +25,11 @@ function damaged(store: EventStore, type: string, change: Partial<RecordedEvent>
   return readingStore(storeWith(store, { readAll }), 'event 5 does not have its hash', silentLog);
 }
 
-const depsOf = (store: EventStore) => ({
-  store,
-  clock,
-  random: nodeRandom,
-  notificationIds: new NotificationIds(clock, 0),
-  soleWriter: true,
-});
+const depsOf = (store: EventStore) => handlerDeps(store, clock);
 
 async function aMerchant() {
   const store = new MemoryEventStore();
-  const directory = new MerchantDirectory({ store, sealer });
-  await directory.start();
-  const merchants = new Merchants({
-    ...{ directory, sealer, clock, random: nodeRandom, handler: createMerchantHandler(depsOf(store)) },
-    vetWebhookUrl: (url) => ({ ok: true, url }),
-    finalityFloor: { ethereumConfirmations: 12, ethereumFinalizedFrom: '10000' },
-    toleranceMaxPercent: 5,
-    changeDelayMinutes: 0,
-  });
+  const { directory, merchants } = await merchantsOf(store, clock, sealer);
   const made = await merchants.registerMerchant({ name: 'Shop', mode: 'test' });
   if (!made.ok) throw new Error(made.refusal.message);
   return { store, directory, merchants, merchant: made.value };

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { connectSigner, type RemoteSigner } from '../../../src/adapters/signer/remote.ts';
 import { checkProductionConfig } from '../../../src/composition/production.ts';
 import { startSignerService } from '../../../src/composition/signer-service.ts';
@@ -14,16 +13,16 @@ import { silentLog } from '../../../src/ports/log.ts';
 import { jsonLine } from '../../../src/runtime/util/json-lines.ts';
 import { sealKeystore } from '../../../src/signer/keystore.ts';
 import { SCRYPT_COST } from '../../../src/signer/sealed-text.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const WORDS = 'test test test test test test test test test test test junk';
 const log = createLogger('silent');
 const secret = randomBytes(32).toString('hex');
 let directory: string;
 let settings: Record<string, string>;
-const open: { close(): Promise<void> }[] = [];
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'signer-service-'));
+  directory = temporaryFolder('signer-service');
   const file = (name: string, text: string, mode: number): string => {
     writeFileSync(join(directory, name), text);
     chmodSync(join(directory, name), mode);
@@ -42,10 +41,6 @@ beforeEach(() => {
     TEST_WALLET_KEYSTORE_PASSPHRASE_FILE: file('passphrase', 'a passphrase\n', 0o400),
   };
 });
-afterEach(async () => {
-  for (const part of open.splice(0).reverse()) await part.close();
-  rmSync(directory, { recursive: true, force: true });
-});
 
 const settingsFile = (): string => join(directory, 'signer.env');
 function write(mode = 0o600): string {
@@ -56,12 +51,12 @@ function write(mode = 0o600): string {
 }
 async function start() {
   const service = await startSignerService(write(), log);
-  open.push(service);
+  onTestFinished(() => service.close());
   return service;
 }
 async function enter(known = secret): Promise<RemoteSigner> {
   const signer = await connectSigner({ socketPath: settings.SIGNER_SOCKET!, secret: known, log: silentLog });
-  open.push(signer);
+  onTestFinished(() => signer.close());
   return signer;
 }
 

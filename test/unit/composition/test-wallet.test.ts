@@ -16,15 +16,13 @@ function wallet(change: Partial<SessionView> = {}) {
   const nowSec = NOW_MS / 1000;
   const options = ['ethereum', 'solana'].map((network) => ({ network, address: `address on ${network}` }));
   let session = {
-    ...{
-      sessionId: SESSION_ID,
-      mode: 'test',
-      status: 'open',
-      dueCoin: 'USDT',
-      dueAmount: '10.00',
-      received: '0.00',
-      pending: '0.00',
-    },
+    sessionId: SESSION_ID,
+    mode: 'test',
+    status: 'open',
+    dueCoin: 'USDT',
+    dueAmount: '10.00',
+    received: '0.00',
+    pending: '0.00',
     ...{ expiresAtSec: nowSec + 60, paymentOptions: options, alternative: null, ...change },
   } as unknown as SessionView;
   let nowMs = NOW_MS;

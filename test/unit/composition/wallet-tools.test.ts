@@ -1,22 +1,21 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { runWalletTool } from '../../../src/composition/wallet-tools.ts';
 import { silentLog } from '../../../src/ports/log.ts';
 import { openKeystore } from '../../../src/signer/keystore.ts';
 import { Wallet } from '../../../src/signer/wallet.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const MNEMONIC = 'test test test test test test test test test test test junk';
 const PASSPHRASE = 'correct horse battery';
 
 let directory: string;
 beforeAll(() => {
-  directory = mkdtempSync(join(tmpdir(), 'wallet-tools-'));
+  directory = temporaryFolder('wallet-tools');
   writeFileSync(join(directory, 'passphrase'), `${PASSPHRASE}\n`);
   writeFileSync(join(directory, 'words'), `${MNEMONIC}\n`);
 });
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const at = (name: string): string => join(directory, name);
 const run = (command: string, args: Record<string, string | boolean>, env: Record<string, string> = {}) =>

@@ -3,16 +3,14 @@ import type { AdminArguments } from '../../../src/operator/commands.ts';
 import { ConsoleWorld, type TestPerson } from '../../support/console-world.ts';
 
 const covered = {
-  ...{
-    mode: 'live',
-    network: 'bsc',
-    ranges: 2,
-    since_the_beginning: false,
-    from_block: 10,
-    to_block: 90,
-    to_time: 1_800_000_000,
-    providers: ['one'],
-  },
+  mode: 'live',
+  network: 'bsc',
+  ranges: 2,
+  since_the_beginning: false,
+  from_block: 10,
+  to_block: 90,
+  to_time: 1_800_000_000,
+  providers: ['one'],
   gaps: [{ from_block: 40, to_block: 49 }],
 };
 

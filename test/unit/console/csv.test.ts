@@ -14,35 +14,29 @@ const PAGE_OF: Readonly<Record<string, string>> = {
 };
 
 const transfer = (id: number) => ({
-  ...{
-    id: `t${id}`,
-    state: 'open',
-    kind: 'late',
-    mode: 'live',
-    network: 'bsc',
-    coin: 'USDT',
-    amount: `${id}.00`,
-    age_days: 1,
-  },
-  ...{
-    from_address: '=HYPERLINK("http://evil.example")',
-    to_address: '0x2',
-    tx_hash: '0x3',
-    block_time: 1_800_000_000,
-    order_id: null,
-    decision: null,
-  },
+  id: `t${id}`,
+  state: 'open',
+  kind: 'late',
+  mode: 'live',
+  network: 'bsc',
+  coin: 'USDT',
+  amount: `${id}.00`,
+  age_days: 1,
+  from_address: '=HYPERLINK("http://evil.example")',
+  to_address: '0x2',
+  tx_hash: '0x3',
+  block_time: 1_800_000_000,
+  order_id: null,
+  decision: null,
 });
 const move = {
-  ...{
-    id: 'mv_1',
-    kind: 'withdrawal',
-    status: 'waiting_for_approval',
-    mode: 'live',
-    network: 'bsc',
-    coin: 'USDT',
-    amount: '5.00',
-  },
+  id: 'mv_1',
+  kind: 'withdrawal',
+  status: 'waiting_for_approval',
+  mode: 'live',
+  network: 'bsc',
+  coin: 'USDT',
+  amount: '5.00',
   ...{ to_address: '0x5', requested_by: '<Ada & "Co">', approved_by: [], waiting: null },
 };
 

@@ -8,15 +8,13 @@ import { ConsoleWorld, signedForm, termsIn, type TestPerson } from '../../suppor
  */
 
 const POSTED = {
-  ...{
-    id: 'adj_posted',
-    status: 'posted',
-    mode: 'live',
-    network: 'bsc',
-    coin: 'USDT',
-    reason: 'goodwill',
-    attachment_sha256: null,
-  },
+  id: 'adj_posted',
+  status: 'posted',
+  mode: 'live',
+  network: 'bsc',
+  coin: 'USDT',
+  reason: 'goodwill',
+  attachment_sha256: null,
   lines: [
     { account: 'expenses:other', debit: '12.50', credit: null },
     { account: 'liabilities:merchants:mer_shop:payable', debit: null, credit: '12.50' },

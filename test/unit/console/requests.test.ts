@@ -9,21 +9,17 @@ describe('the request log', () => {
   const requestLog = new RequestLog();
   const note = (requestId: string, status: number, merchant = SHOP): void =>
     requestLog.note({
-      ...{
-        requestId,
-        status,
-        merchantId: merchant.id,
-        mode: merchant.mode,
-        keyId: 'key_1' as ApiKeyId,
-        atMs: 1_800_000_000_000,
-        durationMs: 4,
-      },
+      requestId,
+      status,
+      merchantId: merchant.id,
+      mode: merchant.mode,
+      keyId: 'key_1' as ApiKeyId,
+      atMs: 1_800_000_000_000,
+      durationMs: 4,
       ...{ method: 'POST', target: `/api/v1/of-${requestId}`, operation: 'createPaymentSession' },
-      ...{
-        errorCode: status < 400 ? null : 'invalid_request',
-        param: status < 400 ? null : 'amount',
-        authenticationFault: null,
-      },
+      errorCode: status < 400 ? null : 'invalid_request',
+      param: status < 400 ? null : 'amount',
+      authenticationFault: null,
     });
   const get = (path: string) => world.get(`/m/${SHOP.id}/requests${path}`, support);
 

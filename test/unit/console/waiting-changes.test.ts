@@ -4,11 +4,9 @@ import type { PendingChangeOverview } from '../../../src/features/merchants/over
 import { ConsoleWorld, POLICY, SHOP, termsIn, type TestPerson } from '../../support/console-world.ts';
 
 const URL_CHANGE: PendingChangeOverview = {
-  ...{
-    change_id: 'chg_1',
-    setting: 'webhook_endpoint',
-    change: { endpoint_id: 'we_1', url: 'https://evil.example/<b>' },
-  },
+  change_id: 'chg_1',
+  setting: 'webhook_endpoint',
+  change: { endpoint_id: 'we_1', url: 'https://evil.example/<b>' },
   ...{ requested_by: 'merchant:mer_shop', requested_at: 1_800_000_000, takes_effect_at: 1_800_086_400 },
 };
 
@@ -22,16 +20,14 @@ async function shopWith(
 ): Promise<{ readonly admin: TestPerson; readonly withdrawn: string[] }> {
   const withdrawn: string[] = [];
   const overview = () => ({
-    ...{
-      id: SHOP.id,
-      name: SHOP.name,
-      keys: [],
-      webhook: null,
-      further_webhooks: [],
-      domains: [],
-      policy: POLICY,
-      logo: null,
-    },
+    id: SHOP.id,
+    name: SHOP.name,
+    keys: [],
+    webhook: null,
+    further_webhooks: [],
+    domains: [],
+    policy: POLICY,
+    logo: null,
     ...{ change_delay_minutes: waits ? 1_440 : 0, pending_changes: [...waiting] },
   });
   const settings = {

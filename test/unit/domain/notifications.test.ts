@@ -12,7 +12,7 @@ import { NOTIFICATION_TYPES, OUTCOME_TYPES } from '../../../src/domain/notificat
 import { sampleNotification } from '../../../src/domain/notification-samples.ts';
 import { EVENT_TYPES } from '../../../src/runtime/commands/event-versions.ts';
 import { NOTIFYING_EVENTS } from '../../../src/features/shared/handlers/session-handler.ts';
-import { createdFacts, MERCHANT_ID, SESSION_ID } from '../../support/session-facts.ts';
+import { createdFacts, MERCHANT_ID, SESSION_ID, sessionPaid } from '../../support/session-facts.ts';
 
 const ID = 'evt_1800000060123000000' as NotificationId;
 const AT_MS = 1_800_000_060_999;
@@ -22,18 +22,7 @@ const bodyOf = (event: NotifyingEvent, of = facts): string => notificationOf(ID,
 
 describe('the body of a notification', () => {
   it('of a payment has the fields of the specification, in its order', () => {
-    const paid: NotifyingEvent = {
-      type: 'SessionPaid',
-      data: {
-        coin: 'USDT',
-        due: '10.00',
-        received: '10.00',
-        excess: '0.00',
-        paidAtSec: 1,
-        afterExpiry: false,
-        valuation: null,
-      },
-    };
+    const paid: NotifyingEvent = sessionPaid({ paidAtSec: 1 });
     expect(bodyOf(paid)).toBe(
       `{"id":"${ID}","type":"payment.completed","created_at":1800000060,"data":{"object":{"amount":"10.00","status":"completed","currency":"USDT",` +
         `"exchange_rate":"1","order_id":"order-1","session_id":"${SESSION_ID}","source":"api"}}}`,
@@ -51,18 +40,8 @@ describe('the body of a notification', () => {
   });
 
   it('says `after_expiry` for a payment after expiry, and for no other', () => {
-    const paid = (afterExpiry: boolean): NotifyingEvent => ({
-      type: 'SessionPaid',
-      data: {
-        coin: 'USDC',
-        due: '10.00',
-        received: '12.5',
-        excess: '2.50',
-        paidAtSec: 1,
-        afterExpiry,
-        valuation: null,
-      },
-    });
+    const paid = (afterExpiry: boolean): NotifyingEvent =>
+      sessionPaid({ coin: 'USDC', received: '12.5', excess: '2.50', paidAtSec: 1, afterExpiry });
     expect(JSON.parse(bodyOf(paid(true)))).toMatchObject({
       data: { object: { amount: '12.50', currency: 'USDC', after_expiry: true } },
     });

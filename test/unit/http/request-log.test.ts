@@ -30,13 +30,11 @@ describe('the log of requests', () => {
     const id = refused.json.error.request_id;
     const found = (await service.call('GET', `/v1/requests/${id}`, undefined, {})).json;
     expect(found).toEqual({
-      ...{
-        id,
-        method: 'POST',
-        target: '/api/v1/checkout/sessions/create',
-        operation: 'createPaymentSession',
-        key_id: service.key.keyId,
-      },
+      id,
+      method: 'POST',
+      target: '/api/v1/checkout/sessions/create',
+      operation: 'createPaymentSession',
+      key_id: service.key.keyId,
       ...{ status: 400, error_code: 'invalid_request', param: 'order_id', authentication_fault: null },
       ...{ at: expect.any(Number), duration_ms: expect.any(Number) },
     });
@@ -92,12 +90,10 @@ describe('the log of requests', () => {
   it('keeps the newest thousand of a merchant and drops the merchant that was idle longest', () => {
     const log = new RequestLog();
     const entry = (merchant: number, number: number): LoggedRequest => ({
-      ...{
-        requestId: `req_${merchant}_${number}`,
-        merchantId: `mer_${merchant}` as MerchantId,
-        mode: 'test',
-        keyId: 'key_1' as ApiKeyId,
-      },
+      requestId: `req_${merchant}_${number}`,
+      merchantId: `mer_${merchant}` as MerchantId,
+      mode: 'test',
+      keyId: 'key_1' as ApiKeyId,
       ...{ atMs: number, durationMs: 1, method: 'GET', target: '/', operation: 'x', status: 200 },
       ...{ errorCode: null, param: null, authenticationFault: null },
     });

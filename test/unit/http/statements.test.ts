@@ -5,25 +5,21 @@ import { startTestServer, type TestServer } from '../../support/http-api.ts';
 
 const PLACE = { account: 'liabilities:merchants:mer_1:payable', network: 'ethereum', coin: 'USDT' };
 const STATEMENT = {
-  ...{
-    type: 'StatementIssued',
-    mode: 'test',
-    period: '2026-10',
-    merchant_id: '<mer_1>',
-    closing: 'c',
-    through_event: 't',
-    actor: 'olga',
-  },
+  type: 'StatementIssued',
+  mode: 'test',
+  period: '2026-10',
+  merchant_id: '<mer_1>',
+  closing: 'c',
+  through_event: 't',
+  actor: 'olga',
   accounts: [{ ...PLACE, opening: '-2.00', debits: '1.25', credits: '10.00', closing: '-10.75' }],
   kinds: [{ kind: 'payment', ...PLACE, lines: 3, debits: '0.00', credits: '10.00' }],
-  ...{
-    lines: 3,
-    lines_sha256: 'ab',
-    issued_at_sec: 1_790_000_000,
-    event: 'e',
-    recorded_at: 1_790_000_000,
-    verifier_key: 'key',
-  },
+  lines: 3,
+  lines_sha256: 'ab',
+  issued_at_sec: 1_790_000_000,
+  event: 'e',
+  recorded_at: 1_790_000_000,
+  verifier_key: 'key',
   checkpoint: { origin: 'o', size: 7, root_hash: 'root', created: 1, checkpoint: 'text' },
   proof: { leaf_index: 1, text: '[]', hash: '00', inclusion_proof: [] },
 };

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { drillRules } from '../../drills/drill-rules.ts';
 import { PLAN } from '../../drills/plan.ts';
 import { REPOSITORY } from '../../support/repository.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const folder = join(REPOSITORY, 'ops/prometheus');
 const rules = readFileSync(join(folder, 'alerts.yml'), 'utf8');
@@ -57,10 +57,9 @@ describe('alert rules', () => {
       expect(execFileSync(PROMTOOL!, ['check', 'rules', 'alerts.yml'], { cwd: folder, encoding: 'utf8' })).toContain(
         `SUCCESS: ${alerts.length} rules found`,
       );
-      const apart = mkdtempSync(join(tmpdir(), 'quittance-alerts-'));
+      const apart = temporaryFolder('alerts');
       const cases = alerts.map((alert) => writeCase(apart, alert));
       const said = execFileSync(PROMTOOL!, ['test', 'rules', ...cases], { cwd: apart, encoding: 'utf8' });
-      rmSync(apart, { recursive: true });
       expect(said.match(/SUCCESS/g)).toHaveLength(alerts.length);
     },
     120_000,

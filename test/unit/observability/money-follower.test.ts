@@ -123,16 +123,14 @@ it('a payment is being confirmed only until it is final or gone, whatever it did
   });
   await figures.start();
   const event = (type: string, depositKey: string, data: object = {}) => ({
-    ...{
-      stream: 'session-cs_1',
-      type,
-      version: 1,
-      atMs: 1,
-      id: depositKey,
-      hash: '00',
-      revision: 1,
-      metadata: '{"correlationId":"","actor":"","prev":"","v":1}',
-    },
+    stream: 'session-cs_1',
+    type,
+    version: 1,
+    atMs: 1,
+    id: depositKey,
+    hash: '00',
+    revision: 1,
+    metadata: '{"correlationId":"","actor":"","prev":"","v":1}',
     data: JSON.stringify({ depositKey, network: 'ethereum', kind: 'on_time', blockTimeSec: 1, ...data }),
   });
   const status = () => [...figures.openSessions()].map((session) => session.status);

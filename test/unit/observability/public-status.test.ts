@@ -1,11 +1,11 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startPublicStatus } from '../../../src/composition/public-status.ts';
 import { publicStatus, type PublicStatus } from '../../../src/observability/public-status.ts';
 import type { Status } from '../../../src/observability/service-status.ts';
 import { silentLog } from '../../../src/ports/log.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const line = (mode: string, network: string) => ({ mode, network, headBlock: 7, lagSec: 1, gapBlocks: 0, failures: 0 });
 const well: Status = {
@@ -58,7 +58,7 @@ describe('the public status', () => {
   });
 
   it('is a page and a file, from which a start continues; a folder that cannot be written is named', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'public-status-'));
+    const folder = temporaryFolder('public-status');
     const read = () => JSON.parse(readFileSync(join(folder, 'status.json'), 'utf8')) as PublicStatus;
     startPublicStatus(folder, { status: () => later(0, { ready: false }) }, silentLog).close();
     startPublicStatus(folder, { status: () => later(300, { ready: false }) }, silentLog).close();
@@ -67,6 +67,5 @@ describe('the public status', () => {
     expect(() => startPublicStatus(join(folder, 'index.html', 'x'), { status: () => well }, silentLog)).toThrow(
       /^PUBLIC_STATUS_DIR: /,
     );
-    rmSync(folder, { recursive: true });
   });
 });

@@ -9,16 +9,14 @@ import { MemoryEventStore } from '../../support/memory-event-store.ts';
 const range = (fromBlock: number, toBlock: number, providers = ['one']): RangeScanned => ({
   type: 'RangeScanned',
   data: {
-    ...{
-      mode: 'test',
-      network: 'bsc',
-      fromBlock,
-      toBlock,
-      toBlockHash: `0x${toBlock}`,
-      toBlockTimeSec: toBlock * 10,
-      providers,
-      transfersSeen: 0,
-    },
+    mode: 'test',
+    network: 'bsc',
+    fromBlock,
+    toBlock,
+    toBlockHash: `0x${toBlock}`,
+    toBlockTimeSec: toBlock * 10,
+    providers,
+    transfersSeen: 0,
   },
 });
 
@@ -52,16 +50,14 @@ describe('the recorded coverage of a chain', () => {
   it('names the unread blocks between two ranges', async () => {
     const store = await recorded(range(10, 19), range(20, 29, ['two']), range(35, 40), range(42, 50));
     expect(await chainCoverage(store, 'test', 'bsc')).toEqual({
-      ...{
-        mode: 'test',
-        network: 'bsc',
-        ranges: 4,
-        since_the_beginning: true,
-        from_block: 10,
-        to_block: 50,
-        to_time: 500,
-        providers: ['one', 'two'],
-      },
+      mode: 'test',
+      network: 'bsc',
+      ranges: 4,
+      since_the_beginning: true,
+      from_block: 10,
+      to_block: 50,
+      to_time: 500,
+      providers: ['one', 'two'],
       gaps: [
         { from_block: 30, to_block: 34 },
         { from_block: 41, to_block: 41 },

@@ -1,6 +1,5 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createTokenBucketLimiter } from '../../../src/adapters/memory/token-bucket.ts';
@@ -10,13 +9,13 @@ import { runOperatorCommand } from '../../../src/operator/operators.ts';
 import type { AdminCommands } from '../../../src/operator/commands.ts';
 import { StoreUnavailable } from '../../../src/ports/event-store.ts';
 import { createClientAddress } from '../../../src/runtime/util/client-address.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let close: () => void = () => undefined;
 let directory: string;
-beforeEach(() => (directory = mkdtempSync(join(tmpdir(), 'operators-'))));
+beforeEach(() => (directory = temporaryFolder('operators')));
 afterEach(() => {
   close();
-  rmSync(directory, { recursive: true });
 });
 
 const create = (name: string, role: string, more: Record<string, string> = {}) =>
@@ -28,18 +27,14 @@ const refused = vi.fn();
 
 async function start(commands: AdminCommands, burst = 100) {
   const server = await startAdminHttpServer({
-    ...{
-      host: '127.0.0.1',
-      port: 0,
-      operators: fileOperators(directory),
-      streams: {},
-      onError: () => expect.unreachable(),
-    },
-    ...{
-      limiter: createTokenBucketLimiter({ ratePerSec: 0.01, burst }),
-      clientAddress: createClientAddress(0),
-      onRefused: refused,
-    },
+    host: '127.0.0.1',
+    port: 0,
+    operators: fileOperators(directory),
+    streams: {},
+    onError: () => expect.unreachable(),
+    limiter: createTokenBucketLimiter({ ratePerSec: 0.01, burst }),
+    clientAddress: createClientAddress(0),
+    onRefused: refused,
     routes: [
       { method: 'GET', path: '/admin/inbox', command: 'inbox.list', query: [] },
       { method: 'POST', path: '/admin/inbox', command: 'inbox.record', query: [] },

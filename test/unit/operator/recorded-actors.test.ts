@@ -2,48 +2,20 @@ import { expect, it } from 'vitest';
 import { nodeRandom } from '../../../src/adapters/node/random.ts';
 import { webhookCommands } from '../../../src/composition/webhooks.ts';
 import type { Core } from '../../../src/composition/core.ts';
-import { MerchantDirectory } from '../../../src/features/merchants/directory.ts';
-import { Merchants } from '../../../src/features/merchants/merchants.ts';
-import { createMerchantHandler } from '../../../src/features/shared/handlers/merchant-handler.ts';
 import { actorOf, type Caller } from '../../../src/features/shared/merchant-api.ts';
 import type { MerchantWebhooks } from '../../../src/features/webhooks/webhooks.ts';
 import { adminCommands, type AdminParts } from '../../../src/operator/merchants.ts';
 import type { AdminArguments } from '../../../src/operator/commands.ts';
 import { decodeEvent } from '../../../src/runtime/commands/codec.ts';
-import { NotificationIds } from '../../../src/runtime/commands/notification-ids.ts';
-import { createSealer, parseMasterKeys } from '../../../src/runtime/util/sealing.ts';
 import { MemoryEventStore } from '../../support/memory-event-store.ts';
+import { merchantsOf } from '../../support/merchants.ts';
 
 const clock = { nowMs: () => 1_800_000_000_000 };
 
 /** The operator's commands over real merchants, and who the newest event of the merchant says did it. */
 async function operatorSide() {
   const store = new MemoryEventStore();
-  const sealer = createSealer(parseMasterKeys('0123456789abcdef'.repeat(4)));
-  const directory = new MerchantDirectory({ store, sealer });
-  await directory.start();
-  const handler = createMerchantHandler({
-    store,
-    clock,
-    random: nodeRandom,
-    notificationIds: new NotificationIds(clock),
-    soleWriter: true,
-  });
-  const merchants = new Merchants({
-    ...{
-      handler,
-      directory,
-      sealer,
-      clock,
-      random: nodeRandom,
-      vetWebhookUrl: (url: string) => ({ ok: true, url }) as const,
-    },
-    ...{
-      finalityFloor: { ethereumConfirmations: 12, ethereumFinalizedFrom: '10000' },
-      toleranceMaxPercent: 5,
-      changeDelayMinutes: 0,
-    },
-  });
+  const { directory, handler, merchants } = await merchantsOf(store, clock);
   const callers: Caller[] = [];
   const api = {
     replay: async (caller: Caller) => (callers.push(caller), { ok: true, value: { requested: 0 } }),

@@ -1,16 +1,12 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { nodeRandom } from '../../../src/adapters/node/random.ts';
-import { MerchantDirectory } from '../../../src/features/merchants/directory.ts';
-import { Merchants } from '../../../src/features/merchants/merchants.ts';
 import type { MerchantId } from '../../../src/domain/ids.ts';
 import { withKeptKeys } from '../../../src/features/shared/kept-keys.ts';
-import { createMerchantHandler } from '../../../src/features/shared/handlers/merchant-handler.ts';
 import { sealingKeysOf } from '../../../src/composition/sealing-keys.ts';
 import { sealingKeyCommands } from '../../../src/operator/sealing-keys.ts';
 import type { EventStore } from '../../../src/ports/event-store.ts';
 import { storeWith } from '../../../src/ports/store-with.ts';
-import { NotificationIds } from '../../../src/runtime/commands/notification-ids.ts';
 import {
   CannotOpen,
   createPersonalSealer,
@@ -20,6 +16,7 @@ import {
   type SealingKeys,
 } from '../../../src/runtime/util/sealing.ts';
 import { MemoryEventStore } from '../../support/memory-event-store.ts';
+import { merchantsOf } from '../../support/merchants.ts';
 
 const OLD = '0123456789abcdef'.repeat(4);
 const NEWER = 'fedcba9876543210'.repeat(4);
@@ -37,23 +34,7 @@ const idsOfTexts = (...texts: string[]): string[] => texts.flatMap((text) => ids
 /** A process with these keys, as it starts. */
 async function started(store: EventStore, given: Parameters<typeof keysOf>[0]) {
   const sealingKeys = await withKeptKeys(store, keysOf(given));
-  const sealer = createSealer(sealingKeys);
-  const directory = new MerchantDirectory({ store, sealer });
-  await directory.start();
-  const handler = createMerchantHandler({
-    store,
-    clock,
-    random: nodeRandom,
-    notificationIds: new NotificationIds(clock, 0),
-    soleWriter: true,
-  });
-  const merchants = new Merchants({
-    ...{ handler, directory, sealer, clock, random: nodeRandom },
-    vetWebhookUrl: (url) => ({ ok: true, url }),
-    finalityFloor: { ethereumConfirmations: 12, ethereumFinalizedFrom: '10000' },
-    toleranceMaxPercent: 5,
-    changeDelayMinutes: 0,
-  });
+  const { directory, merchants } = await merchantsOf(store, clock, createSealer(sealingKeys));
   const rewrap = () =>
     sealingKeyCommands({ store, sealingKeys, clock, random: nodeRandom })['key.rewrap']!({ operator: 'olga' });
   return { directory, merchants, sealingKeys, rewrap };

@@ -1,13 +1,13 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { callAdmin } from '../../../src/cli/admin-client.ts';
 import { serveAdmin } from '../../../src/operator/socket-server.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** Serves one command in a new directory for as long as the test needs it. */
 async function served(test: (dataDir: string) => Promise<void>): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'quittance-admin-'));
+  const folder = temporaryFolder('admin');
   const dataDir = join(folder, 'node', 'data');
   const server = await serveAdmin(dataDir, { 'say.hello': () => Promise.resolve('hello') });
   try {
@@ -15,7 +15,6 @@ async function served(test: (dataDir: string) => Promise<void>): Promise<void> {
   } finally {
     server.closeAllConnections();
     await new Promise((done) => server.close(done));
-    rmSync(folder, { recursive: true });
   }
 }
 

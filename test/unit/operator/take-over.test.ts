@@ -14,8 +14,8 @@ import type { AdminCommands } from '../../../src/operator/commands.ts';
 import { takeOverCommands } from '../../../src/operator/take-over.ts';
 import { treasuryCommands } from '../../../src/operator/treasury.ts';
 import { decodeEvent } from '../../../src/runtime/commands/codec.ts';
-import { NotificationIds } from '../../../src/runtime/commands/notification-ids.ts';
 import { MemoryEventStore } from '../../support/memory-event-store.ts';
+import { handlerDeps } from '../../support/handler-deps.ts';
 
 /* A ledger that is behind the signer's journal; chain, journal and approvers do as they are told. */
 
@@ -45,10 +45,7 @@ class World {
   journalFault: string | null = null;
 
   constructor() {
-    const deps = {
-      ...{ store: this.store, clock: systemClock, random: nodeRandom },
-      ...{ notificationIds: new NotificationIds(systemClock, 1), soleWriter: true },
-    };
+    const deps = handlerDeps(this.store);
     const chain = {
       ...{ network: 'ethereum', mode: 'test', bumpAfterMs: 1e9, settings: { network: 'ethereum', tokens: [] } },
       check: () => Promise.resolve({ kind: 'ready' }),

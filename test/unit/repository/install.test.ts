@@ -7,18 +7,18 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
-  rmSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir, userInfo } from 'node:os';
+import { userInfo } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readConfig, unknownSettings } from '../../../src/config.ts';
 import { REPOSITORY } from '../../support/repository.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /*
  * What an operator copies onto a host: units, proxies and scripts, judged by the programs that read them where this
@@ -31,8 +31,7 @@ const isThere = (program: string): boolean =>
 const SBIN_PATH = `${process.env['PATH']}:/usr/sbin:/sbin`;
 
 let folder: string;
-beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'quittance-install-'))));
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+beforeEach(() => (folder = temporaryFolder('install')));
 
 describe('the units', () => {
   const names = readdirSync(join(REPOSITORY, 'ops/systemd')).filter((name) => /\.(service|timer)$/.test(name));
@@ -178,12 +177,10 @@ describe('update.sh', { timeout: 120_000 }, () => {
   async function update(...args: string[]): Promise<string> {
     const env = {
       QUITTANCE_DESPITE_FAULTS: isDespiteFaults,
-      ...{
-        PATH: `${folder}/bin:${SBIN_PATH}`,
-        NODE: process.execPath,
-        QUITTANCE_ROOT: root,
-        QUITTANCE_SETTINGS: join(folder, 'environment'),
-      },
+      PATH: `${folder}/bin:${SBIN_PATH}`,
+      NODE: process.execPath,
+      QUITTANCE_ROOT: root,
+      QUITTANCE_SETTINGS: join(folder, 'environment'),
       ...{ QUITTANCE_USER: userInfo().username, QUITTANCE_WAIT_SECONDS: '1' },
       QUITTANCE_READY_URL: `http://127.0.0.1:${(service.address() as AddressInfo).port}/readyz`,
     };

@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PLANTS } from '../../crash/plants.ts';
@@ -9,6 +8,7 @@ import { MUTANT_SETS } from '../../mutants/mutant-sets.ts';
 import { UNFIXED } from '../../simulation/unfixed/unfixed.ts';
 import { planted, type PlantedChange } from '../../support/planted-change.ts';
 import { REPOSITORY } from '../../support/repository.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** The changed sources, by their files. */
 function changed(changes: readonly PlantedChange[]): string[] {
@@ -24,15 +24,11 @@ function changed(changes: readonly PlantedChange[]): string[] {
 /* A planted bug that does not fit its source finds nothing, and is noticed late: these tests are slow. */
 describe('each planted bug', () => {
   it.each(Object.entries(PLANTS))('%s fits the sources, which run with it', (_, changes) => {
-    const directory = mkdtempSync(join(tmpdir(), 'planted-changes-'));
-    try {
-      for (const source of changed(changes)) {
-        const file = join(directory, 'planted.mjs');
-        writeFileSync(file, stripTypeScriptTypes(source));
-        execFileSync(process.execPath, ['--check', file], { stdio: 'pipe' });
-      }
-    } finally {
-      rmSync(directory, { recursive: true, force: true });
+    const directory = temporaryFolder('planted-changes');
+    for (const source of changed(changes)) {
+      const file = join(directory, 'planted.mjs');
+      writeFileSync(file, stripTypeScriptTypes(source));
+      execFileSync(process.execPath, ['--check', file], { stdio: 'pipe' });
     }
   });
 });

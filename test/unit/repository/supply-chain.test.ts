@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 // @ts-expect-error -- a script without types
 import { imagesIn as imagesInScript, pin as pinInScript } from '../../../scripts/pin-images.mjs';
 import { REPOSITORY } from '../../support/repository.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 interface Named {
   readonly name: string;
@@ -25,7 +25,7 @@ let host: string;
 /** What the registry has now; null for nothing. */
 let digest: string | null;
 beforeEach(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'pin-images-'));
+  directory = temporaryFolder('pin-images');
   mkdirSync(join(directory, 'ops', 'docker'), { recursive: true });
   digest = NEW;
   registry = createServer((request, response) => {
@@ -45,7 +45,6 @@ beforeEach(async () => {
 afterEach(async () => {
   registry.closeAllConnections();
   await new Promise((done) => registry.close(done));
-  rmSync(directory, { recursive: true, force: true });
 });
 
 const file = (name: string): string => join(directory, name);

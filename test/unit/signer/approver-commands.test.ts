@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createProgram } from '../../../src/cli/program.ts';
@@ -10,6 +9,7 @@ import { enrolApprover, openKeyFile } from '../../../src/composition/approver-to
 import type { ApproverKey } from '../../../src/ports/approvals.ts';
 import type { JsonValue } from '../../../src/ports/read-model.ts';
 import { prove } from '../../../src/signer/approval-proof.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /* Keys of approvers on their own machine, and the commands that show terms and sign them there. */
 
@@ -20,7 +20,7 @@ const PASSPHRASE = 'correct horse battery';
 let directory: string;
 let written: string;
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'approver-'));
+  directory = temporaryFolder('approver');
   writeFileSync(join(directory, 'passphrase'), `${PASSPHRASE}\n`);
   written = '';
   const take = (text: unknown): boolean => {
@@ -32,7 +32,6 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.restoreAllMocks();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 const key = (): string => join(directory, 'ada.json');

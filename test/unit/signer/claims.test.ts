@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { Wallet as PayingWallet } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -14,6 +13,7 @@ import { Wallet } from '../../../src/signer/wallet.ts';
 import { evmNodeWithDeposit, PAYER_KEY, type StubNode } from '../../crash/stub-evm-node.ts';
 import { approverKey, signedBy } from '../../support/approvers.ts';
 import { outgoing } from '../../support/outgoing.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /*
  * A deposit of 100 at place 0, a test payment of 1.2345 from the same sender at 1, one of a stranger at 2, and minted
@@ -33,7 +33,7 @@ const limits = { perTransaction: '1000', perHour: '1000', perDay: '1000', approv
 let directory: string;
 let node: StubNode;
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'signer-claims-'));
+  directory = temporaryFolder('signer-claims');
   const more = [
     { from: payer.address, units: 1_234_500n },
     { from: STRANGER, units: 1_234_500n },
@@ -41,10 +41,7 @@ beforeAll(async () => {
   ];
   node = await evmNodeWithDeposit({ toAddress: wallet.collectionAddress('evm', 0), units: 100_000_000n, more });
 });
-afterAll(async () => {
-  await node.close();
-  rmSync(directory, { recursive: true, force: true });
-});
+afterAll(() => node.close());
 
 function signerTaking(claims: readonly EvidenceKind[], change: Partial<PayoutRules> = {}): Outgoing {
   const tokens = [{ coin: 'USDT', address: node.token, decimals: 6 }] as const;

@@ -1,13 +1,13 @@
 import type * as FileSystem from 'node:fs';
-import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { lockJournals, Journal } from '../../../src/signer/journal.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** Bytes that the disk still takes, at most so many in one write, and syncs that it still does. */
 const disk = vi.hoisted(() => ({ bytesLeft: Infinity, bytesAtOnce: Infinity, syncsLeft: Infinity }));
@@ -34,11 +34,10 @@ vi.mock('node:fs', async (importOriginal) => {
 let directory: string;
 let path: string;
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'payout-journal-'));
+  directory = temporaryFolder('payout-journal');
   path = join(directory, 'payouts.jsonl');
   [disk.bytesLeft, disk.bytesAtOnce, disk.syncsLeft] = [Infinity, Infinity, Infinity];
 });
-afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 const stopped = (by: string) => ({ kind: 'stopped', by }) as const;
 const writersIn = (journal: Journal): string[] =>

@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JournalPlace, TransactionDraft } from '../../../src/domain/events/transaction-draft.ts';
 import type { MerchantId } from '../../../src/domain/ids.ts';
 import { addressFamilyOf, NATIVE_COIN, type Network } from '../../../src/domain/networks.ts';
@@ -18,6 +17,7 @@ import { nonceAccount, playSolanaNode, type PlayedSolanaNode } from '../../suppo
 import { outgoing } from '../../support/outgoing.ts';
 import { approverKey, signedBy } from '../../support/approvers.ts';
 import { paidOrder, recorded } from '../../support/settlement-log.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /*
  * Whoever took over the API process can ask the signer for anything; these are the answers. Of the chain they need a
@@ -49,9 +49,8 @@ afterAll(() => solana.close());
 
 let directory: string;
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'signer-moves-'));
+  directory = temporaryFolder('signer-moves');
 });
-afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 function signer(keys: SigningWallet = wallet, nowMs = () => 1_800_000_000_000): Outgoing {
   const rules: PayoutRules = {

@@ -1,9 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JournalPlace, TransactionDraft } from '../../../src/domain/events/transaction-draft.ts';
 import { addressFamilyOf, NATIVE_COIN, type Network } from '../../../src/domain/networks.ts';
 import { treasuryStream } from '../../../src/domain/streams.ts';
@@ -18,6 +17,7 @@ import { approverKey, signedBy } from '../../support/approvers.ts';
 import { outgoing } from '../../support/outgoing.ts';
 import { recorded, type StreamEvent } from '../../support/settlement-log.ts';
 import { nonceAccount } from '../../support/solana-node.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /*
  * What the signer gives back of native coin, on nodes that show one transfer of a whole coin to a collection address.
@@ -144,9 +144,8 @@ function tron(path: string): unknown {
 
 let directory: string;
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'signer-return-'));
+  directory = temporaryFolder('signer-return');
 });
-afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 function signer(found = '1', perTransaction = '50'): Outgoing {
   const caps = { perTransaction, perHour: '100', perDay: '100', maxGasPriceGwei: '300', maxPriorityFeeGwei: '50' };

@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -14,6 +12,7 @@ import { startSignerServer, type SignerServer } from '../../../src/signer/server
 import { modelEvm } from '../../support/model-chains/evm-model.ts';
 import { MODEL_WALLET, type ModelChain } from '../../support/model-chains/model-chain.ts';
 import { outgoing } from '../../support/outgoing.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /*
  * Whatever can be written as JSON, at the socket of the signer: it answers in words, goes on, and signs nothing for it.
@@ -27,7 +26,7 @@ let chain: ModelChain;
 let server: SignerServer;
 let request: SigningRequest;
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'odd-requests-'));
+  directory = temporaryFolder('odd-requests');
   chain = await modelEvm();
   const { network, chainId, token, urls, paid } = chain;
   const wallets = new Map([['test' as const, MODEL_WALLET]]);
@@ -51,7 +50,6 @@ beforeAll(async () => {
 afterAll(async () => {
   server.close();
   await chain.close();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 /** Somebody who is let in; writes lines as they are given. */

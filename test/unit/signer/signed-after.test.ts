@@ -1,10 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { TransactionDraft } from '../../../src/domain/events/transaction-draft.ts';
 import { Journal, placeOf } from '../../../src/signer/journal.ts';
 import { signedAfter } from '../../../src/signer/signed-after.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const draft: TransactionDraft = {
   ...{ kind: 'evm', chainId: '1', nonce: 0, tokenAddress: '0xToken', tokenUnits: '5000000', gasLimit: '90000' },
@@ -12,35 +11,30 @@ const draft: TransactionDraft = {
 };
 const signed = (id: string, network: 'ethereum' | 'bsc', change = {}) =>
   ({
-    ...{
-      kind: 'signed',
-      purpose: 'refund',
-      network,
-      id,
-      attempt: 1,
-      coin: 'USDT',
-      units: '7250000000000000000',
-      fromAddress: '0xTreasury',
-    },
-    ...{
-      toAddress: '0xPayer',
-      draft,
-      takenFrom: [{ depositKey: 'bsc:0x1:0', units: '7250000000000000000' }],
-      txHash: `0x${id}`,
-      signedBytes: '0xb',
-    },
+    kind: 'signed',
+    purpose: 'refund',
+    network,
+    id,
+    attempt: 1,
+    coin: 'USDT',
+    units: '7250000000000000000',
+    fromAddress: '0xTreasury',
+    toAddress: '0xPayer',
+    draft,
+    takenFrom: [{ depositKey: 'bsc:0x1:0', units: '7250000000000000000' }],
+    txHash: `0x${id}`,
+    signedBytes: '0xb',
     ...change,
   }) as Parameters<Journal['append']>[0];
 
 let directory: string;
 let journal: Journal;
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'signed-after-'));
+  directory = temporaryFolder('signed-after');
   journal = Journal.open(join(directory, 'payouts.jsonl'));
 });
 afterEach(() => {
   journal.close();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 const idsAfter = (place: ReturnType<typeof placeOf>) => {

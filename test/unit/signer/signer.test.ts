@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HDKey as Slip10 } from 'micro-key-producer/slip10.js';
 import { mnemonicToSeedSync } from '@scure/bip39';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startSignerProcess, type SignerProcess } from '../../../src/adapters/signer/process.ts';
 import { InvalidWalletSettings, takeWalletSources } from '../../../src/adapters/signer/wallet-sources.ts';
 import { startHdDerivation } from '../../../src/adapters/wallet/hd-derivation.ts';
@@ -17,18 +16,14 @@ import { KeystoreRefused, openKeystore, sealKeystore } from '../../../src/signer
 import { SCRYPT_COST } from '../../../src/signer/sealed-text.ts';
 import { SolanaKeys } from '../../../src/signer/solana-keys.ts';
 import { InvalidMnemonic, newMnemonic, Wallet } from '../../../src/signer/wallet.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const MNEMONIC = 'test test test test test test test test test test test junk';
 const FAST = SCRYPT_COST.randomKey;
 
 let directory: string;
-const running: SignerProcess[] = [];
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'signer-'));
-});
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((signer) => signer.close()));
-  rmSync(directory, { recursive: true, force: true });
+  directory = temporaryFolder('signer');
 });
 
 async function start(
@@ -37,7 +32,7 @@ async function start(
 ): Promise<SignerProcess> {
   const wallets = { test, ...(options.live ? { live: options.live } : {}) };
   const signer = await startSignerProcess({ directory: directory, wallets, log: silentLog, ...options });
-  running.push(signer);
+  onTestFinished(() => signer.close());
   return signer;
 }
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { adviceOf } from '../../../../src/adapters/evm/limit-hints.ts';
-import type { RangeAdvice } from '../../../../src/adapters/evm/limit-hints.ts';
+import { adviceOf, type RangeAdvice } from '../../../../src/adapters/evm/limit-hints.ts';
 import { ProviderFault, RpcError } from '../../../../src/ports/rpc-pool.ts';
 
 const FROM = 0x1180fca;

@@ -13,24 +13,18 @@ const place = { blockNumber: '0x1', blockHash: some('b', 32) };
 function receiptOf(index: number): RawReceipt {
   const transactionHash = some(`${index}`, 32);
   return {
-    ...{
-      ...place,
-      transactionHash,
-      status: index % 7 === 0 ? '0x0' : '0x1',
-      ...(index % 3 > 0 && { type: `0x${(index % 3).toString(16)}` }),
-    },
-    ...{
-      from: some('f', 20),
-      gasUsed: '0xcb20',
-      cumulativeGasUsed: `0x${(index * 52_000).toString(16)}`,
-      logsBloom: some(`bloom ${index}`, 256),
-    },
+    ...place,
+    transactionHash,
+    status: index % 7 === 0 ? '0x0' : '0x1',
+    ...(index % 3 > 0 && { type: `0x${(index % 3).toString(16)}` }),
+    from: some('f', 20),
+    gasUsed: '0xcb20',
+    cumulativeGasUsed: `0x${(index * 52_000).toString(16)}`,
+    logsBloom: some(`bloom ${index}`, 256),
     logs: Array.from({ length: index % 4 }, (_, at) => ({
-      ...{
-        address: some(`a ${index} ${at}`, 20),
-        topics: [some('t', 32), some(`t ${at}`, 32)].slice(0, at),
-        data: some(`d ${index}`, (index * 13) % 300),
-      },
+      address: some(`a ${index} ${at}`, 20),
+      topics: [some('t', 32), some(`t ${at}`, 32)].slice(0, at),
+      data: some(`d ${index}`, (index * 13) % 300),
       ...{ ...place, transactionHash, logIndex: '0x0' },
     })),
   };

@@ -1,8 +1,7 @@
 import { Decimal } from 'decimal.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { judge, rateText } from '../../../../src/adapters/rates/judge-quotes.ts';
-import type { Testimony } from '../../../../src/adapters/rates/judge-quotes.ts';
+import { judge, rateText, type Testimony } from '../../../../src/adapters/rates/judge-quotes.ts';
 import { isSane } from '../../../../src/adapters/rates/sanity-band.ts';
 import { FIAT_CODES } from '../../../../src/domain/currencies.ts';
 import { parseAmount } from '../../../../src/domain/money.ts';

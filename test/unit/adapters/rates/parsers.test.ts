@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseCoinbase } from '../../../../src/adapters/rates/coinbase.ts';
 import { parseCoingecko } from '../../../../src/adapters/rates/coingecko.ts';
 import { parseKraken } from '../../../../src/adapters/rates/kraken.ts';
-import { ProviderFailed } from '../../../../src/adapters/rates/provider.ts';
-import type { Quote } from '../../../../src/adapters/rates/provider.ts';
+import { ProviderFailed, type Quote } from '../../../../src/adapters/rates/provider.ts';
 import { parseStatic, staticProvider } from '../../../../src/adapters/rates/static-rates.ts';
 
 const AT_MS = 1_763_600_000_000;

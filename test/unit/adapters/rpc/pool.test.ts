@@ -3,8 +3,7 @@ import { createConcurrencyLimit } from '../../../../src/adapters/rpc/concurrency
 import { retryAfterMs } from '../../../../src/adapters/rpc/http-provider.ts';
 import { createProviderHealth, referenceHead } from '../../../../src/adapters/rpc/provider-health.ts';
 import { AdmittedProviders } from '../../../../src/adapters/rpc/admitted-providers.ts';
-import { createRpcPool } from '../../../../src/adapters/rpc/pool.ts';
-import type { RpcPoolOptions } from '../../../../src/adapters/rpc/pool.ts';
+import { createRpcPool, type RpcPoolOptions } from '../../../../src/adapters/rpc/pool.ts';
 import { ChainUnavailable } from '../../../../src/ports/chain.ts';
 import { ProviderFault, RpcError } from '../../../../src/ports/rpc-pool.ts';
 import type { RpcObserver, RpcPool, RpcProvider } from '../../../../src/ports/rpc-pool.ts';

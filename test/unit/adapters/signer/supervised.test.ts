@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { superviseSigner } from '../../../../src/adapters/signer/supervised.ts';
@@ -9,6 +8,7 @@ import { silentLog } from '../../../../src/ports/log.ts';
 import { sealKeystore } from '../../../../src/signer/keystore.ts';
 import { SCRYPT_COST } from '../../../../src/signer/sealed-text.ts';
 import { Wallet } from '../../../../src/signer/wallet.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 const WORDS = 'test test test test test test test test test test test junk';
 
@@ -16,7 +16,7 @@ let directory: string;
 let env: Record<string, string>;
 const ends: (() => Promise<void>)[] = [];
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'supervised-'));
+  directory = temporaryFolder('supervised');
   const file = (name: string, text: string): string => {
     writeFileSync(join(directory, name), text, { mode: 0o600 });
     return join(directory, name);
@@ -31,7 +31,6 @@ beforeEach(() => {
 });
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 describe('a signer process that is killed', () => {

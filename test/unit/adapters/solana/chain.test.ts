@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { getAssociatedTokenAddressSync } from '@solana/spl-token';
 import { Keypair, PublicKey } from '@solana/web3.js';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createRpcPool } from '../../../../src/adapters/rpc/pool.ts';
 import { associatedTokenAccount } from '../../../../src/runtime/util/spl-token.ts';
 import { createSolanaChain } from '../../../../src/adapters/solana/chain.ts';
@@ -39,15 +39,10 @@ const settings: NetworkSettings = {
   explorerTransactionUrl: null,
 };
 
-const opened: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const part of opened.splice(0).reverse()) await part.close();
-});
-
 async function play(slot = 400_000_100, finalizedSlot = slot - 32): Promise<PlayedSolanaNode> {
   const node = await playSolanaNode(slot, finalizedSlot);
   node.accounts.set(USDC, mintAccount()).set(USDT, mintAccount());
-  opened.push(node);
+  onTestFinished(() => node.close());
   return node;
 }
 
@@ -63,7 +58,7 @@ function chainOver(
     ...(confirmWithSecond && { confirmWithSecond }),
     ...(lagProbeMs !== undefined && { lagProbeMs }),
   });
-  opened.push(chain);
+  onTestFinished(() => chain.close());
   return chain;
 }
 

@@ -1,5 +1,5 @@
 import { Keypair, PublicKey } from '@solana/web3.js';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createRpcPool } from '../../../../src/adapters/rpc/pool.ts';
 import { createSolanaChain } from '../../../../src/adapters/solana/chain.ts';
 import type { DepositFacts } from '../../../../src/domain/events/session-events.ts';
@@ -44,11 +44,6 @@ const RECORDED: DepositFacts = {
   blockHash: hashOfSlot(SLOT, '0'),
 };
 
-const opened: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const part of opened.splice(0).reverse()) await part.close();
-});
-
 const paying = (slot: number, units: bigint, err: unknown = null): PlayedTransaction =>
   ({
     slot,
@@ -71,7 +66,7 @@ const paying = (slot: number, units: bigint, err: unknown = null): PlayedTransac
 /** A node of a chain that is well past the slot, where the owner was paid `units` in all. */
 async function nodeWith(units: bigint): Promise<PlayedSolanaNode> {
   const node = await playSolanaNode(SLOT + 232, SLOT + 200);
-  opened.push(node);
+  onTestFinished(() => node.close());
   const bytes = (text: string): Uint8Array => new PublicKey(text).toBytes();
   node.accounts.set(USDT, mintAccount()).set(ACCOUNT, tokenAccountData(bytes(USDT), bytes(OWNER), units));
   return node;
@@ -80,7 +75,7 @@ async function nodeWith(units: bigint): Promise<PlayedSolanaNode> {
 async function disproofOver(nodes: readonly PlayedSolanaNode[]): Promise<Disproof | null> {
   const pool = createRpcPool({ network: 'solana', urls: nodes.map(({ url }) => url), maxWaitMs: 0, maxLagBlocks: 50 });
   const chain = createSolanaChain({ settings, pool });
-  opened.push(chain);
+  onTestFinished(() => chain.close());
   return chain.disprove(RECORDED);
 }
 

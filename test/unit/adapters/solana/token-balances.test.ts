@@ -1,8 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { payerOf, tokenDeltas } from '../../../../src/adapters/solana/token-balances.ts';
-import type { SolanaTransaction } from '../../../../src/adapters/solana/token-balances.ts';
+import { payerOf, tokenDeltas, type SolanaTransaction } from '../../../../src/adapters/solana/token-balances.ts';
 import type { Token } from '../../../../src/domain/networks.ts';
 import { REPOSITORY } from '../../../support/repository.ts';
 

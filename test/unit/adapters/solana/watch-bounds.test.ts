@@ -1,15 +1,11 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { SolanaWorld } from '../../../support/solana-world.ts';
 
 const DAY_SEC = 86_400;
-const worlds: SolanaWorld[] = [];
-afterEach(async () => {
-  for (const world of worlds.splice(0)) await world.stop();
-});
 
 function worldWith(options: ConstructorParameters<typeof SolanaWorld>[0] = {}): SolanaWorld {
   const world = new SolanaWorld(options);
-  worlds.push(world);
+  onTestFinished(() => world.stop());
   return world;
 }
 

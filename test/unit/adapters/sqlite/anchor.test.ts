@@ -1,14 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { Anchor } from '../../../../src/adapters/sqlite/event-log/anchor.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 vi.mock('node:fs/promises', { spy: true });
 
 test('a note waits for the one before it, which writes the same new file', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'quittance-anchor-'));
+  const dataDir = temporaryFolder('anchor');
   const anchor = new Anchor(dataDir);
   const tail = (position: number) => ({ position, chain: String(position).repeat(64) });
   const finish: (() => void)[] = [];
@@ -27,5 +25,4 @@ test('a note waits for the one before it, which writes the same new file', async
   }
   await anchor.close();
   expect(anchor.read()).toEqual(tail(2));
-  rmSync(dataDir, { recursive: true, force: true });
 });

@@ -1,13 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { copyDatabase } from '../../../../src/adapters/sqlite/database-copy.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 let folder: string;
-beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'quittance-copy-'))));
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+beforeEach(() => void (folder = temporaryFolder('copy')));
 
 test('a copy holds one moment, and ends however often the database is written to meanwhile', async () => {
   const [from, to] = [join(folder, 'from.db'), join(folder, 'to.db')];

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
-import { afterAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   packCommit,
   packOrder,
@@ -25,9 +24,9 @@ import { keyOfName, StreamNamesFile } from '../../../../src/adapters/sqlite/even
 import type { StreamNames } from '../../../../src/adapters/sqlite/event-log/stream-names.ts';
 import type { AppendResult, RecordedEvent } from '../../../../src/ports/event-store.ts';
 import { appendOf, FIRST } from '../../../contract/event-store-samples.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'quittance-sqlite-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder('sqlite');
 
 const digestOf = (text: string): Uint8Array => createHash('sha256').update(text).digest().subarray(0, 16);
 

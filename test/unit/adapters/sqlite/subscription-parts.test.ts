@@ -6,14 +6,12 @@ import {
 import type { RecordedEvent } from '../../../../src/ports/event-store.ts';
 
 const event = (position: number): RecordedEvent => ({
-  ...{
-    stream: position % 5 === 0 ? 'b' : 'a',
-    revision: position,
-    position: String(position),
-    id: `e${position}`,
-    type: 'T',
-    version: 1,
-  },
+  stream: position % 5 === 0 ? 'b' : 'a',
+  revision: position,
+  position: String(position),
+  id: `e${position}`,
+  type: 'T',
+  version: 1,
   ...{ atMs: position, data: '{}', metadata: '{}', hash: '' },
 });
 

@@ -1,14 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createRpcPool } from '../../../../src/adapters/rpc/pool.ts';
 import { createTronChain } from '../../../../src/adapters/tron/chain.ts';
 import type { TronTransactionInfo } from '../../../../src/adapters/tron/receipt.ts';
 import type { NetworkSettings } from '../../../../src/domain/networks.ts';
-import { ChainUnavailable, WrongChain } from '../../../../src/ports/chain.ts';
-import type { Chain } from '../../../../src/ports/chain.ts';
-import { MAINNET_CHAIN_ID, blockIdOf, playTronNode } from '../../../support/tron-node.ts';
-import type { PlayedTronNode } from '../../../support/tron-node.ts';
+import { ChainUnavailable, WrongChain, type Chain } from '../../../../src/ports/chain.ts';
+import { MAINNET_CHAIN_ID, blockIdOf, playTronNode, type PlayedTronNode } from '../../../support/tron-node.ts';
 import { REPOSITORY } from '../../../support/repository.ts';
 
 const FIXTURES = join(REPOSITORY, 'test', 'fixtures', 'chains');
@@ -36,18 +34,13 @@ const RECORDED = [
 ];
 const everyone = (): boolean => true;
 
-const opened: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const part of opened.splice(0).reverse()) await part.close();
-});
-
 async function play(
   receipts = RECORDED,
   headNumber = HEIGHT + 30,
   solidNumber = headNumber - 19,
 ): Promise<PlayedTronNode> {
   const node = await playTronNode({ receipts, headNumber, solidNumber });
-  opened.push(node);
+  onTestFinished(() => node.close());
   return node;
 }
 
@@ -73,7 +66,7 @@ function chainOver(
     ...(confirmWithSecond && { confirmWithSecond }),
     ...(lagProbeMs !== undefined && { lagProbeMs }),
   });
-  opened.push(chain);
+  onTestFinished(() => chain.close());
   return chain;
 }
 
@@ -333,7 +326,7 @@ describe('reading a TRON transfer again', () => {
       observer: { onExcluded: ({ provider, reason }) => told.push([provider, reason]) },
     });
     const chain = createTronChain({ settings, pool });
-    opened.push(chain);
+    onTestFinished(() => chain.close());
     await chain.verify();
     expect((await chain.head()).number).toBe(HEIGHT + 30);
     expect(told).toEqual([[new URL(wrong.url).host, 'serves chain 3448148188 instead of 728126428']]);

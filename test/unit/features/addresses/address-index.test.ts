@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { getAddress } from 'ethers';
 import { describe, expect, test } from 'vitest';
-import { base32 } from '../../../../src/domain/ids.ts';
-import type { SessionId } from '../../../../src/domain/ids.ts';
+import { base32, type SessionId } from '../../../../src/domain/ids.ts';
 import { AddressIndex } from '../../../../src/features/addresses/address-index.ts';
 import { AddressFilter } from '../../../../src/features/addresses/filter.ts';
 import { StoreUnavailable } from '../../../../src/ports/event-store.ts';

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Mode } from '../../../../src/domain/ids.ts';
 import type { AddressFamily } from '../../../../src/domain/networks.ts';
 import type { AddressMark, AddressMarks } from '../../../../src/ports/address-safety.ts';
@@ -67,11 +67,6 @@ function deriver(
   return self;
 }
 
-const open: RunningAddressPool[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((pool) => pool.close()));
-});
-
 function start(
   ledger: Ledger,
   derivers: AddressDeriver[],
@@ -88,7 +83,7 @@ function start(
     stock: 16,
     ...options,
   });
-  open.push(pool);
+  onTestFinished(() => pool.close());
   return pool;
 }
 

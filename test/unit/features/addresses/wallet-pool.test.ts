@@ -1,7 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { nodeRandom } from '../../../../src/adapters/node/random.ts';
 import { startSignerProcess } from '../../../../src/adapters/signer/process.ts';
 import { openSqliteEventStore } from '../../../../src/adapters/sqlite/event-log/event-store.ts';
@@ -10,12 +8,12 @@ import { signerSolanaDeriver, solanaPoolDeriver } from '../../../../src/adapters
 import { systemClock } from '../../../../src/ports/clock.ts';
 import { silentLog } from '../../../../src/ports/log.ts';
 import { startAddressPool } from '../../../../src/features/addresses/pool.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 let dataDir: string;
 beforeEach(() => {
-  dataDir = mkdtempSync(join(tmpdir(), 'wallet-'));
+  dataDir = temporaryFolder('wallet');
 });
-afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
 const FAMILIES = ['evm', 'tron', 'solana'] as const;
 

@@ -1,9 +1,8 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createTableFile } from '../../../../src/adapters/sqlite/table-file.ts';
 import { SpilledMap } from '../../../../src/adapters/sqlite/read-model/spilled-map.ts';
 import type { DomainEvent } from '../../../../src/domain/events/domain-event.ts';
@@ -24,9 +23,9 @@ import {
   type StreamEvent,
 } from '../../../support/settlement-log.ts';
 import { recordedEvents } from '../../../support/signed-export.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'quittance-books-file-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder('books-file');
 let files = 0;
 
 async function written(events: readonly RecordedEvent[]): Promise<{ path: string; taken: number }> {
@@ -98,15 +97,13 @@ const adjustment: StreamEvent = [
   {
     type: 'AdjustmentPosted',
     data: {
-      ...{
-        adjustmentId: 'adj_1',
-        mode: 'test',
-        network: 'ethereum',
-        coin: 'USDT',
-        reason: 'goodwill',
-        attachment: null,
-        reverses: null,
-      },
+      adjustmentId: 'adj_1',
+      mode: 'test',
+      network: 'ethereum',
+      coin: 'USDT',
+      reason: 'goodwill',
+      attachment: null,
+      reverses: null,
       lines: [
         { account: 'expenses:other', amount: '1.00' },
         { account: 'income:other', amount: '-1.00' },

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SESSIONS_TABLE } from '../../../../projections/sessions/session-row.ts';
@@ -8,6 +5,7 @@ import { openSqliteEventStore, type SqliteEventStore } from '../../../../src/ada
 import { openProjectionThread, type ProjectionThread } from '../../../../src/composition/workers/projection-thread.ts';
 import { CheckProjections } from '../../../../src/features/audit/check-projections.process.ts';
 import { appendLedger, ledgerOf, sessionIdOf, steps } from '../../../support/random-ledger.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 describe('the comparison of what merchants read with the event log', () => {
   let dataDir: string;
@@ -28,7 +26,7 @@ describe('the comparison of what merchants read with the event log', () => {
 
   beforeEach(async () => {
     told.length = 0;
-    dataDir = await mkdtemp(join(tmpdir(), 'quittance-drift-'));
+    dataDir = temporaryFolder('drift');
     store = await openSqliteEventStore({ dataDir });
     thread = await openProjectionThread(dataDir);
     await thread.start(store);
@@ -41,7 +39,6 @@ describe('the comparison of what merchants read with the event log', () => {
     await thread.stop();
     await thread.readModel.close();
     await store.close();
-    await rm(dataDir, { recursive: true, force: true });
   });
 
   it('finds nothing where nothing is wrong, also when it goes round in small steps', async () => {

@@ -17,7 +17,13 @@ import { LedgerPeriods } from '../../../../src/features/ledger/periods.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 import { MemoryReadModel } from '../../../support/memory-read-model.ts';
 import { appendLedger, sessionIdOf } from '../../../support/random-ledger.ts';
-import { createdFacts, depositFacts } from '../../../support/session-facts.ts';
+import {
+  createdFacts,
+  depositFacts,
+  sessionPaid,
+  depositDetected,
+  depositConfirmed,
+} from '../../../support/session-facts.ts';
 import { rechained, verifiedAsSigned } from '../../../support/signed-export.ts';
 
 /*
@@ -53,30 +59,15 @@ async function closedMonth(): Promise<readonly RecordedEvent[]> {
 
 async function pay(store: MemoryEventStore, session: number, atMs: number): Promise<void> {
   const facts = depositFacts({ txHash: `0x${session}`, blockTimeSec: atMs / 1000 });
-  const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
   const ends = { createdAtSec: atMs / 1000 - 60, expiresAtSec: atMs / 1000 + 60 };
   const events: SessionEvent[] = [
     {
       type: 'SessionCreated',
       data: createdFacts({ sessionId: sessionIdOf(session), orderId: `order-${session}`, ...ends }),
     },
-    { type: 'DepositDetected', data: { ...facts, kind: 'on_time' } },
-    {
-      type: 'DepositConfirmed',
-      data: { depositKey, rule: { kind: 'finalized' }, blockNumber, blockHash, blockTimeSec, headNumber: 200 },
-    },
-    {
-      type: 'SessionPaid',
-      data: {
-        coin: 'USDT',
-        due: '10.00',
-        received: '10.00',
-        excess: '0.00',
-        paidAtSec: atMs / 1000,
-        afterExpiry: false,
-        valuation: null,
-      },
-    },
+    depositDetected(facts),
+    depositConfirmed(facts),
+    sessionPaid({ paidAtSec: atMs / 1000 }),
   ];
   await appendLedger(
     store,

@@ -1,6 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
@@ -11,6 +10,7 @@ import { sessionTable } from '../../../../src/features/shared/handlers/session-h
 import { ledgerOf, sessionIdOf, steps } from '../../../support/random-ledger.ts';
 import { recordedEvents, signedExport, verifiedAsSigned } from '../../../support/signed-export.ts';
 import { REPOSITORY } from '../../../support/repository.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 /*
  * Whoever has the signer's key as well can make hashes, tree and signatures fit. Then it is the life cycles that tell
@@ -162,24 +162,20 @@ describe.skipIf(spawnSync('python3', ['--version']).status !== 0)('the verifier 
         AT_MS,
       ),
     );
-    const folder = mkdtempSync(join(tmpdir(), 'quittance-verify-'));
-    try {
-      const [file, kept] = [join(folder, 'export.jsonl'), join(folder, 'checkpoint.txt')];
-      writeFileSync(file, lines.map((line) => `${line}\n`).join(''));
-      writeFileSync(kept, checkpoint);
-      const args = [
-        join(REPOSITORY, 'docs/verify/verify.py'),
-        '--export',
-        file,
-        '--checkpoint',
-        kept,
-        '--key',
-        verifierKey,
-      ];
-      return (await promisify(execFile)('python3', args).catch((error: { stdout: string }) => error)).stdout;
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
+    const folder = temporaryFolder('verify');
+    const [file, kept] = [join(folder, 'export.jsonl'), join(folder, 'checkpoint.txt')];
+    writeFileSync(file, lines.map((line) => `${line}\n`).join(''));
+    writeFileSync(kept, checkpoint);
+    const args = [
+      join(REPOSITORY, 'docs/verify/verify.py'),
+      '--export',
+      file,
+      '--checkpoint',
+      kept,
+      '--key',
+      verifierKey,
+    ];
+    return (await promisify(execFile)('python3', args).catch((error: { stdout: string }) => error)).stdout;
   }
 
   it.each([

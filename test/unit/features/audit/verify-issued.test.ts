@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { MerchantId } from '../../../../src/domain/ids.ts';
 import { verifyDocument, verifyMonthStatement } from '../../../../src/features/audit/verify-issued.ts';
 import { evidenceCommands } from '../../../../src/operator/documents.ts';
@@ -14,14 +13,14 @@ import { evidenceRecords } from '../../../support/evidence.ts';
 import { REPOSITORY } from '../../../support/repository.ts';
 import { CREATED_AT, MERCHANT_ID } from '../../../support/session-facts.ts';
 import { paidOrder, settlementEvent, settlementTerms } from '../../../support/settlement-log.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 type Evidence = Record<string, unknown> & {
   totals: { sum: string }[];
   accounts: { closing: string }[];
   kinds: { debits: string; lines: number }[];
 };
-const folder = mkdtempSync(join(tmpdir(), 'quittance-evidence-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder('evidence');
 const PROGRAM = join(REPOSITORY, 'docs/verify/verify.py');
 const hasPython = spawnSync('python3', ['--version']).status === 0;
 const MONTH = new Date(CREATED_AT * 1000).toISOString().slice(0, 7);

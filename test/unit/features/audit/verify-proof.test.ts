@@ -1,26 +1,24 @@
 import { spawnSync } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { canonicalText } from '../../../../src/domain/events/canonical-text.ts';
 import { verifyProof } from '../../../../src/features/audit/verify-proof.ts';
 import { parseAuditLine } from '../../../../src/features/audit/lines.ts';
 import { parseVerifierKey } from '../../../../src/runtime/merkle/checkpoint-note.ts';
-import { leafHash, nodeHash } from '../../../../src/runtime/merkle/tree.ts';
-import { inclusionProof } from '../../../../src/runtime/merkle/tree.ts';
+import { leafHash, nodeHash, inclusionProof } from '../../../../src/runtime/merkle/tree.ts';
 import { MerkleFrontier } from '../../../../src/runtime/merkle/frontier.ts';
 import { presentProof } from '../../../../src/http/presenters/audit.presenter.ts';
 import type { SessionProof } from '../../../../src/features/audit/records.ts';
 import { SESSION_ID } from '../../../support/session-facts.ts';
 import { signedExport } from '../../../support/signed-export.ts';
 import { paidOrder, recorded } from '../../../support/settlement-log.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 /* A proof is held against both verifiers: what one refuses, the other refuses. */
 
-const folder = mkdtempSync(join(tmpdir(), 'quittance-proof-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder('proof');
 
 const events = recorded([...paidOrder(1).slice(0, 2), ...paidOrder(0), ...paidOrder(1).slice(2)]);
 const { checkpoint, verifierKey } = signedExport(events);

@@ -62,14 +62,12 @@ class Service {
 
   canaries(more: { readonly maxOut?: string } = {}): Canaries {
     return new Canaries({
-      ...{
-        store: this.store,
-        clock,
-        random: nodeRandom,
-        shop: this.shop,
-        mode: 'live',
-        payers: new Map([['bsc' as const, this.payer]]),
-      },
+      store: this.store,
+      clock,
+      random: nodeRandom,
+      shop: this.shop,
+      mode: 'live',
+      payers: new Map([['bsc' as const, this.payer]]),
       ...{ coin: 'USDT', amount: '1', maxOut: '2', everySec: 3_600, log: silentLog, ...more },
       pause: (ms, signal) =>
         new Promise((done, failed) => {

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { exchangeWallets } from '../../../../src/composition/senders.ts';
@@ -7,6 +6,7 @@ import { ChainUnavailable } from '../../../../src/ports/chain.ts';
 import type { ContractCheck } from '../../../../src/ports/senders.ts';
 import { withExchangeWallets } from '../../../../src/features/deposits/exchange-wallets.ts';
 import { createSenders } from '../../../../src/features/deposits/sender-check.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 const SAFE = '0x5FbDB2315678afecb367f032d93F642f64180aa3';
 const PERSON = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
@@ -53,21 +53,17 @@ describe('the sender of a deposit', () => {
   });
 
   it("is judged by the operator's file, whose faults are named", () => {
-    const directory = mkdtempSync(join(tmpdir(), 'exchange-wallets-'));
-    try {
-      const file = join(directory, 'wallets.json');
-      writeFileSync(file, JSON.stringify({ solana: { So1: 'Kraken' } }));
-      expect(exchangeWallets({ EXCHANGE_WALLETS_FILE: file })).toMatchObject({
-        solana: { So1: 'Kraken' },
-        bsc: { [HOT.toLowerCase()]: 'Binance' },
-      });
-      writeFileSync(file, JSON.stringify({ bitcoin: {} }));
-      expect(() => exchangeWallets({ EXCHANGE_WALLETS_FILE: file })).toThrow(/EXCHANGE_WALLETS_FILE.*wallets\.json/);
-      expect(() => exchangeWallets({ EXCHANGE_WALLETS_FILE: join(directory, 'none') })).toThrow(
-        /EXCHANGE_WALLETS_FILE.*none cannot be read/,
-      );
-    } finally {
-      rmSync(directory, { recursive: true, force: true });
-    }
+    const directory = temporaryFolder('exchange-wallets');
+    const file = join(directory, 'wallets.json');
+    writeFileSync(file, JSON.stringify({ solana: { So1: 'Kraken' } }));
+    expect(exchangeWallets({ EXCHANGE_WALLETS_FILE: file })).toMatchObject({
+      solana: { So1: 'Kraken' },
+      bsc: { [HOT.toLowerCase()]: 'Binance' },
+    });
+    writeFileSync(file, JSON.stringify({ bitcoin: {} }));
+    expect(() => exchangeWallets({ EXCHANGE_WALLETS_FILE: file })).toThrow(/EXCHANGE_WALLETS_FILE.*wallets\.json/);
+    expect(() => exchangeWallets({ EXCHANGE_WALLETS_FILE: join(directory, 'none') })).toThrow(
+      /EXCHANGE_WALLETS_FILE.*none cannot be read/,
+    );
   });
 });

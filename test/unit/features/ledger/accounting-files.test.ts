@@ -18,17 +18,13 @@ const TREASURY = '0xTreasury';
 const CHART = {
   currency: 'EUR',
   accounts: {
-    ...{
-      'assets:deposit-wallets': '1460',
-      'assets:treasury': '1461',
-      'equity:operator-funding': '1890',
-      'expenses:network-fees': '4970',
-    },
-    ...{
-      'liabilities:merchants:*:payable': '1700',
-      'liabilities:merchants:*:unapplied': '1701',
-      'expenses:rounding': '4972',
-    },
+    'assets:deposit-wallets': '1460',
+    'assets:treasury': '1461',
+    'equity:operator-funding': '1890',
+    'expenses:network-fees': '4970',
+    'liabilities:merchants:*:payable': '1700',
+    'liabilities:merchants:*:unapplied': '1701',
+    'expenses:rounding': '4972',
     'income:exchange-differences': '2660',
   },
   clearing: '1590',

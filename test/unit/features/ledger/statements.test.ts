@@ -18,7 +18,14 @@ import { CheckLedger } from '../../../../src/features/ledger/check.process.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 import { MemoryReadModel } from '../../../support/memory-read-model.ts';
 import { appendLedger, sessionIdOf } from '../../../support/random-ledger.ts';
-import { createdFacts, depositFacts, MERCHANT_ID } from '../../../support/session-facts.ts';
+import {
+  createdFacts,
+  depositFacts,
+  MERCHANT_ID,
+  sessionPaid,
+  depositDetected,
+  depositConfirmed,
+} from '../../../support/session-facts.ts';
 
 const at = (day: string, time = '12:00:00'): number => Date.parse(`${day}T${time}Z`);
 const OWNER = { merchantId: MERCHANT_ID, mode: 'test' } as const;
@@ -54,7 +61,6 @@ class Office {
   async pay(takenMs: number, recordedMs = takenMs, orderId = `order-${this.#sessions}`): Promise<void> {
     const session = this.#sessions++;
     const facts = depositFacts({ txHash: `0x${session}`, blockTimeSec: takenMs / 1000 });
-    const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
     const events: SessionEvent[] = [
       {
         type: 'SessionCreated',
@@ -65,23 +71,9 @@ class Office {
           expiresAtSec: takenMs / 1000 + 60,
         }),
       },
-      { type: 'DepositDetected', data: { ...facts, kind: 'on_time' } },
-      {
-        type: 'DepositConfirmed',
-        data: { depositKey, rule: { kind: 'finalized' }, blockNumber, blockHash, blockTimeSec, headNumber: 200 },
-      },
-      {
-        type: 'SessionPaid',
-        data: {
-          coin: 'USDT',
-          due: '10.00',
-          received: '10.00',
-          excess: '0.00',
-          paidAtSec: recordedMs / 1000,
-          afterExpiry: false,
-          valuation: null,
-        },
-      },
+      depositDetected(facts),
+      depositConfirmed(facts),
+      sessionPaid({ paidAtSec: recordedMs / 1000 }),
     ];
     await appendLedger(
       this.store,

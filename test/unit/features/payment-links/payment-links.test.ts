@@ -13,9 +13,9 @@ import {
   type PaymentLinkHandler,
 } from '../../../../src/features/shared/handlers/payment-link-handler.ts';
 import { Sessions } from '../../../../src/features/sessions/sessions.ts';
-import { NotificationIds } from '../../../../src/runtime/commands/notification-ids.ts';
 import type { ManualClock } from '../../../support/price-feed.ts';
 import { caller, sessionWorld } from '../../../support/session-world.ts';
+import { handlerDeps } from '../../../support/handler-deps.ts';
 
 const input: PaymentLinkInput = {
   amount: '10.00',
@@ -35,21 +35,13 @@ function linkWorld() {
   const given: string[] = [];
   const sessions = new Sessions({
     ...deps,
-    ...{
-      senders: {} as never,
-      sessionOfRefund: async () => null,
-      changes: { on: () => () => undefined },
-      isOurs: () => false,
-    },
+    senders: {} as never,
+    sessionOfRefund: async () => null,
+    changes: { on: () => () => undefined },
+    isOurs: () => false,
     onAddressesGiven: (_mode, id) => void given.push(id),
   });
-  const handler = createPaymentLinkHandler({
-    store,
-    clock,
-    random: nodeRandom,
-    notificationIds: new NotificationIds(clock),
-    soleWriter: true,
-  });
+  const handler = createPaymentLinkHandler(handlerDeps(store, clock));
   /** Sessions that the watcher found to be paid. */
   const paid = new Set<string>();
   const looked: string[] = [];

@@ -18,11 +18,11 @@ import type {
   SigningRequest,
 } from '../../../../src/ports/outgoing-signer.ts';
 import { moveExecutor, type MoveExecutor } from '../../../../src/features/payouts/moves/records.ts';
-import { NotificationIds } from '../../../../src/runtime/commands/notification-ids.ts';
 import { createTreasuryHandler } from '../../../../src/features/shared/handlers/treasury-handler.ts';
 import type { DepositState } from '../../../../state-machines/checkout-session/session.state.ts';
 import type { TreasuryCommand } from '../../../../state-machines/treasury/treasury.decider.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
+import { handlerDeps } from '../../../support/handler-deps.ts';
 
 /* One executor over a chain and a signer that do as they are told; what it writes down is real. */
 
@@ -36,12 +36,10 @@ const landed: Extract<Fate, { kind: 'landed' }> = {
   landed: { txHash: '0xs1', blockNumber: 9, blockHash: '0xb', blockTimeSec: 9, networkFee: '0.001' },
 };
 const signed = ({ attempt }: SigningRequest): Signature => ({
-  ...{
-    ok: true,
-    txHash: `0xs${attempt}`,
-    signedBytes: `bytes ${attempt}`,
-    journal: { seq: attempt, hash: `h${attempt}` },
-  },
+  ok: true,
+  txHash: `0xs${attempt}`,
+  signedBytes: `bytes ${attempt}`,
+  journal: { seq: attempt, hash: `h${attempt}` },
 });
 const stopped: Signature = {
   ok: false,
@@ -69,13 +67,7 @@ class Stage {
 
   constructor() {
     const store = new MemoryEventStore();
-    const deps = {
-      store,
-      clock: systemClock,
-      random: nodeRandom,
-      notificationIds: new NotificationIds(systemClock, 1),
-      soleWriter: true,
-    };
+    const deps = handlerDeps(store);
     const chain = {
       ...{ network: 'ethereum', mode: 'test' },
       check: async (order: OutgoingTransaction) => this.check(order),
@@ -106,18 +98,16 @@ class Stage {
     const depositOf = () => Promise.resolve(this.deposit as DepositState);
     const owed = () => Promise.resolve({ coins: {}, payouts: 0 });
     this.executor = moveExecutor({
-      ...{
-        chain,
-        treasury: TREASURY,
-        signer,
-        journalCheck: { look: () => Promise.resolve(this.journalFault) },
-        treasuries: createTreasuryHandler(deps),
-        owed,
-        clock: systemClock,
-        random: nodeRandom,
-        log,
-        pollMs: 0,
-      },
+      chain,
+      treasury: TREASURY,
+      signer,
+      journalCheck: { look: () => Promise.resolve(this.journalFault) },
+      treasuries: createTreasuryHandler(deps),
+      owed,
+      clock: systemClock,
+      random: nodeRandom,
+      log,
+      pollMs: 0,
       ...{ depositOf, depositGraceMs: 60_000 },
     });
   }
@@ -496,25 +486,21 @@ describe('moves that cannot continue', () => {
 
 describe('a payment lost by a restored event log', () => {
   const payment: SignedPayment = {
-    ...{
-      kind: 'withdrawal',
-      network: 'ethereum',
-      id: 'wd',
-      attempt: 1,
-      coin: 'USDT',
-      amount: '7.00',
-      fromAddress: TREASURY,
-      toAddress: '0xCold',
-    },
-    ...{
-      draft,
-      depositKeys: [],
-      merchantId: null,
-      txHash: '0xlost',
-      signedBytes: 'lost bytes',
-      journal: { seq: 9, hash: 'h9' },
-      signedAtSec: 5,
-    },
+    kind: 'withdrawal',
+    network: 'ethereum',
+    id: 'wd',
+    attempt: 1,
+    coin: 'USDT',
+    amount: '7.00',
+    fromAddress: TREASURY,
+    toAddress: '0xCold',
+    draft,
+    depositKeys: [],
+    merchantId: null,
+    txHash: '0xlost',
+    signedBytes: 'lost bytes',
+    journal: { seq: 9, hash: 'h9' },
+    signedAtSec: 5,
   };
   const ref = { id: 'wd', names: { moveId: 'wd' }, logged: { move: 'wd' } };
 

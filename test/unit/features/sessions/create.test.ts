@@ -237,14 +237,12 @@ describe('a retry', () => {
   const first = { ...order, amount: '10.00', taxAmount: '1.00', shippingAmount: '0.50', lineItems: [item] };
   const written = {
     ...{ lineItems: [{ quantity: 2, price_data: { ...item.price_data, currency: 'USD', unit_amount: '5.00' } }] },
-    ...{
-      shippingAmount: '0.5',
-      taxAmount: '1',
-      amount: '10',
-      currency: order.currency,
-      orderId: order.orderId,
-      description: order.description!,
-    },
+    shippingAmount: '0.5',
+    taxAmount: '1',
+    amount: '10',
+    currency: order.currency,
+    orderId: order.orderId,
+    description: order.description!,
   };
 
   it('is the same request however its amounts are written and its fields are ordered', async () => {

@@ -6,7 +6,7 @@ import type { CreateSessionInput, RefundInput } from '../../../../src/features/s
 import { Sessions } from '../../../../src/features/sessions/sessions.ts';
 import type { DepositView } from '../../../../src/features/shared/views.ts';
 import type { SessionCommand } from '../../../../state-machines/checkout-session/session.decider.ts';
-import { depositFacts } from '../../../support/session-facts.ts';
+import { depositFacts, depositConfirmed } from '../../../support/session-facts.ts';
 import { caller, order, sessionWorld } from '../../../support/session-world.ts';
 
 type Change = Parameters<typeof sessionWorld>[0];
@@ -25,13 +25,11 @@ async function world(input: Partial<CreateSessionInput> = {}, change: Change = {
   };
   const api = new Sessions({
     ...deps,
-    ...{
-      senders,
-      random: nodeRandom,
-      isOurs: () => false,
-      sessionOfRefund: async () => null,
-      onAddressesGiven: () => undefined,
-    },
+    senders,
+    random: nodeRandom,
+    isOurs: () => false,
+    sessionOfRefund: async () => null,
+    onAddressesGiven: () => undefined,
     changes: { on: () => () => undefined },
   });
   const made = await api.createSession(caller, { ...order, ...input });
@@ -54,16 +52,8 @@ async function world(input: Partial<CreateSessionInput> = {}, change: Change = {
     const blockTimeSec = createdAtSec + (paid += 1);
     const toAddress = made.value.paymentOptions[0]!.address;
     const facts = depositFacts({ fromAddress, toAddress, amount, coin, txHash: `0x${paid}`, blockTimeSec });
-    const { depositKey, blockNumber, blockHash } = facts;
     await tell({ type: 'RecordDeposit', facts });
-    const data = {
-      depositKey,
-      rule: { kind: 'finalized' as const },
-      blockNumber,
-      blockHash,
-      blockTimeSec,
-      headNumber: 300,
-    };
+    const { data } = depositConfirmed(facts);
     await tell({ type: 'ConfirmDeposit', data, nowSec: blockTimeSec, valuation: null });
     return (await api.viewSession(sessionId))!.deposits.at(-1)!;
   };

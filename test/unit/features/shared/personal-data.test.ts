@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { nodeRandom } from '../../../../src/adapters/node/random.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../../../../src/adapters/sqlite/event-log/event-store.ts';
@@ -13,6 +10,7 @@ import type { CoCommit } from '../../../../src/ports/event-store.ts';
 import { createPersonalSealer, parseMasterKeys } from '../../../../src/runtime/util/sealing.ts';
 import { PersonalData } from '../../../../src/features/shared/personal-data.ts';
 import { appendOf, FIRST } from '../../../contract/event-store-samples.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 const MASTER_KEY = 'a1b2c3d4e5f60718293a4b5c6d7e8f900112233445566778899aabbccddeeff0';
 const ID = 'cs_k7w2q5m4n6p3r7s2t5v4x6y3z7a2b5c4' as SessionId;
@@ -23,7 +21,7 @@ let personal: PersonalData;
 let streams = 0;
 
 beforeEach(async () => {
-  dataDir = mkdtempSync(join(tmpdir(), 'quittance-personal-'));
+  dataDir = temporaryFolder('personal');
   store = await openSqliteEventStore({ dataDir });
   keys = openSqlitePersonalKeys({ dataDir, random: nodeRandom });
   personal = new PersonalData(keys, createPersonalSealer(parseMasterKeys(MASTER_KEY)));
@@ -31,7 +29,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await keys.close();
   await store.close();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 /** Stores an event with what rides along. */

@@ -61,13 +61,11 @@ describe('transfers that others made to an address', () => {
     const token = '0x00000000000000000000000000000000000000cC';
     const topic = (address: string) => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
     const log = (transactionHash: string, from: string, units: number) => ({
-      ...{
-        address: token,
-        topics: [TRANSFER_TOPIC, topic(from), topic(own)],
-        transactionHash,
-        logIndex: '0x2',
-        blockNumber: '0x20',
-      },
+      address: token,
+      topics: [TRANSFER_TOPIC, topic(from), topic(own)],
+      transactionHash,
+      logIndex: '0x2',
+      blockNumber: '0x20',
       data: `0x${units.toString(16).padStart(64, '0')}`,
     });
     const asked: unknown[] = [];

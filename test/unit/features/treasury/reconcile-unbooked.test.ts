@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Network } from '../../../../src/domain/networks.ts';
 import type { AccountBalances } from '../../../../src/ports/outgoing-chain.ts';
 import type { Row, ReadModel } from '../../../../src/ports/read-model.ts';
-import { lookForUnbooked } from '../../../../src/features/treasury/reconcile-unbooked.ts';
-import type { UnbookedLook } from '../../../../src/features/treasury/reconcile-unbooked.ts';
+import { lookForUnbooked, type UnbookedLook } from '../../../../src/features/treasury/reconcile-unbooked.ts';
 import type { NativeDeps } from '../../../../src/features/treasury/reconcile-native.ts';
 import type { TreasuryCommand } from '../../../../state-machines/treasury/treasury.decider.ts';
 import { initialTreasuryContext, type TreasuryContext } from '../../../../state-machines/treasury/treasury.state.ts';
@@ -127,14 +126,12 @@ describe('money that the books do not have', () => {
       native: [],
       found: [
         {
-          ...{
-            sessionId: 'cs_cancelled',
-            network: 'bsc',
-            address: '0xabc1',
-            coin: 'USDT',
-            booked: '0.00',
-            onChain: '7.00',
-          },
+          sessionId: 'cs_cancelled',
+          network: 'bsc',
+          address: '0xabc1',
+          coin: 'USDT',
+          booked: '0.00',
+          onChain: '7.00',
           todo: expect.stringContaining('quittance chain rescan --network bsc') as string,
         },
       ],
@@ -230,36 +227,30 @@ describe('money that the books do not have', () => {
     expect(found).toEqual([]);
     expect(native).toEqual([
       {
-        ...{
-          kind: 'found',
-          sessionId: 'cs_0xabc1',
-          network: 'bsc',
-          address: '0xABC1',
-          coin: 'BNB',
-          booked: '0.00',
-          onChain: '0.01',
-        },
+        kind: 'found',
+        sessionId: 'cs_0xabc1',
+        network: 'bsc',
+        address: '0xABC1',
+        coin: 'BNB',
+        booked: '0.00',
+        onChain: '0.01',
       },
       {
-        ...{
-          kind: 'missing',
-          sessionId: 'cs_0xabc3',
-          network: 'bsc',
-          address: '0xABC3',
-          coin: 'BNB',
-          booked: '0.50',
-          onChain: '0.00',
-        },
+        kind: 'missing',
+        sessionId: 'cs_0xabc3',
+        network: 'bsc',
+        address: '0xABC3',
+        coin: 'BNB',
+        booked: '0.50',
+        onChain: '0.00',
       },
     ]);
     const place = { mode: 'test', network: 'bsc', coin: 'BNB', foundAtSec: 5, blockNumber: 9 };
     expect(world.told).toEqual([
       {
-        ...{
-          type: 'RecordCollectionLook',
-          finds: 0,
-          found: [{ ...place, address: '0xABC1', amount: '0.01', sessionId: 'cs_0xabc1' }],
-        },
+        type: 'RecordCollectionLook',
+        finds: 0,
+        found: [{ ...place, address: '0xABC1', amount: '0.01', sessionId: 'cs_0xabc1' }],
         missing: [
           { ...place, address: '0xABC3', amount: '0.50', toAddress: null, txHash: null, outflowKey: '0xABC3:BNB:9' },
         ],

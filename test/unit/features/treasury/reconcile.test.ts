@@ -45,11 +45,9 @@ class World {
       return null;
     },
     chain: {
-      ...{
-        network: 'ethereum',
-        mode: 'test',
-        settings: { tokens: (['USDT', 'USDC'] as const).map((coin) => ({ coin, address: `0x${coin}`, decimals: 6 })) },
-      },
+      network: 'ethereum',
+      mode: 'test',
+      settings: { tokens: (['USDT', 'USDC'] as const).map((coin) => ({ coin, address: `0x${coin}`, decimals: 6 })) },
       finalBlock: async () => this.finalBlock,
       newestBlock: async () => 103,
       balances: async () => {

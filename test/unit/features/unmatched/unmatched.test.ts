@@ -14,7 +14,13 @@ import type { SessionCommand } from '../../../../state-machines/checkout-session
 import { MemoryBooks } from '../../../support/books.ts';
 import { FailingStore } from '../../../support/failing-store.ts';
 import type { MERCHANT_ID } from '../../../support/session-facts.ts';
-import { createdFacts, depositFacts, EXPIRES_AT, refundCommand } from '../../../support/session-facts.ts';
+import {
+  createdFacts,
+  depositFacts,
+  EXPIRES_AT,
+  refundCommand,
+  depositConfirmed,
+} from '../../../support/session-facts.ts';
 
 const SOURCE = `cs_${'a'.repeat(32)}` as SessionId;
 const TARGET = `cs_${'b'.repeat(32)}` as SessionId;
@@ -125,15 +131,7 @@ async function world(change: Parameters<typeof createdFacts>[0] = {}) {
   await process.send(SOURCE, { type: 'CreateSession', data: createdFacts({ sessionId: SOURCE }) });
   await process.send(SOURCE, { type: 'ExpireSession', nowSec: EXPIRES_AT + 1, scannedToSec: {} });
   await process.send(SOURCE, { type: 'RecordDeposit', facts: LATE });
-  const { depositKey, blockNumber, blockHash, blockTimeSec } = LATE;
-  const data = {
-    depositKey,
-    blockNumber,
-    blockHash,
-    blockTimeSec,
-    rule: { kind: 'finalized' },
-    headNumber: 300,
-  } as const;
+  const { data } = depositConfirmed(LATE);
   await process.send(SOURCE, { type: 'ConfirmDeposit', data, nowSec: EXPIRES_AT + 90, valuation: null });
   await process.send(TARGET, {
     type: 'CreateSession',

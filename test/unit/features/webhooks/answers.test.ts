@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SqliteDeliveryAnswers } from '../../../../src/adapters/sqlite/delivery-answers.ts';
 import type { NotificationId } from '../../../../src/domain/ids.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 const ID = 'evt_1' as NotificationId;
 const DAY_MS = 86_400_000;
@@ -14,14 +14,11 @@ let answers: SqliteDeliveryAnswers;
 const open = (): SqliteDeliveryAnswers => new SqliteDeliveryAnswers({ dataDir, nowMs: () => nowMs });
 
 beforeEach(() => {
-  dataDir = mkdtempSync(join(tmpdir(), 'quittance-answers-'));
+  dataDir = temporaryFolder('answers');
   nowMs = 1_800_000_000_000;
   answers = open();
 });
-afterEach(async () => {
-  await answers.close();
-  rmSync(dataDir, { recursive: true, force: true });
-});
+afterEach(() => answers.close());
 
 describe('the responses of receivers', () => {
   it('are kept byte for byte, by attempt, over a restart', async () => {

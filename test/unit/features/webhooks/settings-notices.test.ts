@@ -1,13 +1,13 @@
 import { createHmac, createSecretKey } from 'node:crypto';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { nodeRandom } from '../../../../src/adapters/node/random.ts';
 import type { MerchantId } from '../../../../src/domain/ids.ts';
 import { webhookEvent } from '../../../../src/http/schemas/event-bodies.schema.ts';
 import { presentDeliveryDetail } from '../../../../src/http/presenters/delivery.presenter.ts';
 import { ApplyChanges } from '../../../../src/features/merchants/apply-changes.process.ts';
-import { MerchantDirectory } from '../../../../src/features/merchants/directory.ts';
+import type { MerchantDirectory } from '../../../../src/features/merchants/directory.ts';
 import { MerchantEndpoints } from '../../../../src/features/merchants/endpoints.ts';
-import { Merchants } from '../../../../src/features/merchants/merchants.ts';
+import type { Merchants } from '../../../../src/features/merchants/merchants.ts';
 import { OwnChanges } from '../../../../src/features/merchants/own-changes.ts';
 import { createMerchantHandler } from '../../../../src/features/shared/handlers/merchant-handler.ts';
 import { Idempotency } from '../../../../src/features/shared/idempotency.ts';
@@ -16,9 +16,10 @@ import { MerchantWebhooks } from '../../../../src/features/webhooks/webhooks.ts'
 import type { EndpointDirectory } from '../../../../src/ports/endpoint-directory.ts';
 import { decodeEvent } from '../../../../src/runtime/commands/codec.ts';
 import { ProjectionRunner } from '../../../../src/runtime/projections/runner.ts';
-import { createSealer, parseMasterKeys } from '../../../../src/runtime/util/sealing.ts';
 import { webhookDeliveries } from '../../../../projections/webhooks/deliveries.projection.ts';
 import { ScriptedSender } from '../../../support/scripted-sender.ts';
+import { handlerDeps } from '../../../support/handler-deps.ts';
+import { merchantsOf } from '../../../support/merchants.ts';
 import { VirtualTimers } from '../../../support/virtual-timers.ts';
 import { WebhookWorld } from '../../../support/webhook-world.ts';
 
@@ -27,15 +28,9 @@ import { WebhookWorld } from '../../../support/webhook-world.ts';
  * over the embedded store.
  */
 
-const cleanups: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
-
 const OLD = 'https://old.example/hook';
 const NEW = 'https://new.example/hook';
 const HOUR_MS = 3_600_000;
-const KEYS = parseMasterKeys('a1b2c3d4e5f60718293a4b5c6d7e8f900112233445566778899aabbccddeeff0');
 
 interface Side {
   readonly merchants: Merchants;
@@ -51,16 +46,9 @@ async function merchantSide(
   minutes: number,
   isClockInDoubt: () => boolean,
 ): Promise<Side> {
-  const sealer = createSealer(KEYS);
-  const { store } = world;
-  const directory = new MerchantDirectory({ store, sealer });
-  await directory.start();
-  const deps = { store, clock: timers, random: nodeRandom, notificationIds: world.ids, soleWriter: true };
-  const merchants = new Merchants({
-    ...{ handler: createMerchantHandler(deps), directory, sealer, random: nodeRandom, clock: timers },
-    vetWebhookUrl: (url) => ({ ok: true, url }),
-    finalityFloor: { ethereumConfirmations: 12, ethereumFinalizedFrom: '10000' },
-    toleranceMaxPercent: 5,
+  const deps = { ...handlerDeps(world.store, timers), notificationIds: world.ids };
+  const { directory, merchants } = await merchantsOf(world.store, timers, undefined, {
+    handler: createMerchantHandler(deps),
     changeDelayMinutes: minutes,
   });
   const onError = (error: unknown): never => {
@@ -82,21 +70,18 @@ async function installation(minutes = 0) {
     onChange: (listener) => endpoints.onChange(listener),
   };
   const world = await WebhookWorld.open({ timers, sender, process: { directory } });
-  cleanups.push(() => world.dispose());
+  onTestFinished(() => world.dispose());
   const doubt = { clock: false };
   const start = async (): Promise<void> => {
     side = await merchantSide(world, timers, minutes, () => doubt.clock);
     endpoints = new MerchantEndpoints(side.directory, createMerchantHandler(depsOf()));
   };
   const depsOf = () => ({
-    store: world.store,
-    clock: timers,
-    random: nodeRandom,
-    notificationIds: world.ids,
-    soleWriter: false,
+    ...handlerDeps(world.store, timers),
+    ...{ notificationIds: world.ids, soleWriter: false },
   });
   await start();
-  cleanups.push(() => side.close());
+  onTestFinished(() => side.close());
   const runner = new ProjectionRunner({
     store: world.store,
     readModel: world.readModel,
@@ -104,7 +89,7 @@ async function installation(minutes = 0) {
     clock: timers,
   });
   await runner.start();
-  cleanups.push(() => runner.stop());
+  onTestFinished(() => runner.stop());
   await world.process.start();
   const { store, readModel, handler, answers, ids } = world;
   const idempotency = new Idempotency({ store, clock: timers, random: nodeRandom });
@@ -258,7 +243,7 @@ describe('a delayed change', () => {
   it('is put into force once by two processes, and by none while the clock is in doubt', async () => {
     const { side, made, by, pass, world, timers, doubt } = await installation(60);
     const other = await merchantSide(world, timers, 60, () => false);
-    cleanups.push(() => other.close());
+    onTestFinished(() => other.close());
     valueOf(await side().merchants.setPolicy(made.id, { tolerance: '0.5' }, by));
     await pass(HOUR_MS + 1_000);
     doubt.clock = true;

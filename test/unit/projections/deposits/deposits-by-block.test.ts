@@ -9,7 +9,13 @@ import {
   REVERTED_DEPOSITS_TABLE,
   depositsByBlock,
 } from '../../../../projections/deposits/deposits-by-block.projection.ts';
-import { depositFacts, SESSION_ID } from '../../../support/session-facts.ts';
+import {
+  depositFacts,
+  SESSION_ID,
+  depositReverted,
+  depositDetected,
+  depositConfirmed,
+} from '../../../support/session-facts.ts';
 import type { RowReader } from '../../../../src/ports/projection.ts';
 
 /** The tables after the events, by table and key. */
@@ -36,28 +42,9 @@ const keysOf = (rows: Map<string, Row>, table: string): string[] =>
   [...rows.keys()].filter((key) => key.startsWith(`${table} `)).map((key) => key.slice(table.length + 1));
 
 const facts = depositFacts({ blockNumber: 100 });
-const detected: SessionEvent = { type: 'DepositDetected', data: { ...facts, kind: 'on_time' } };
-const confirmed: SessionEvent = {
-  type: 'DepositConfirmed',
-  data: {
-    depositKey: facts.depositKey,
-    rule: { kind: 'finalized' },
-    blockNumber: 103,
-    blockHash: '0xother',
-    blockTimeSec: facts.blockTimeSec,
-    headNumber: 120,
-  },
-};
-const reverted: SessionEvent = {
-  type: 'DepositReverted',
-  data: {
-    depositKey: facts.depositKey,
-    reason: 'reorg',
-    afterFinal: false,
-    headNumber: 120,
-    revertedAtSec: 1_800_000_500,
-  },
-};
+const detected = depositDetected(facts);
+const confirmed = depositConfirmed(facts, { blockNumber: 103, blockHash: '0xother' });
+const reverted: SessionEvent = depositReverted(facts.depositKey, { afterFinal: false, headNumber: 120 });
 
 describe('deposits by block', () => {
   it('keeps what was seen and is not final, whatever its height', () => {

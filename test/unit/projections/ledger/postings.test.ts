@@ -11,7 +11,16 @@ import { imbalanceOf, type Posting } from '../../../../src/domain/ledger.ts';
 import { formatAmount } from '../../../../src/domain/money.ts';
 import { EVENT_TYPES } from '../../../../src/runtime/commands/event-versions.ts';
 import { MemoryBooks } from '../../../support/books.ts';
-import { createdFacts, depositFacts, CREATED_AT, MERCHANT_ID } from '../../../support/session-facts.ts';
+import {
+  createdFacts,
+  depositFacts,
+  CREATED_AT,
+  MERCHANT_ID,
+  sessionPaid,
+  depositReverted,
+  depositDetected,
+  depositConfirmed,
+} from '../../../support/session-facts.ts';
 import { sessionIdOf } from '../../../support/random-ledger.ts';
 
 const HOUR_MS = 3_600_000;
@@ -22,180 +31,134 @@ const AT_MS = CREATED_AT * 1000;
  * money.
  */
 const BOOKED_BY = {
-  ...{
-    SessionCreated: 'session',
-    DepositDetected: 'session',
-    DepositConfirmed: 'session',
-    DepositReverted: 'session',
-    SessionPaid: 'session',
-  },
+  SessionCreated: 'session',
+  DepositDetected: 'session',
+  DepositConfirmed: 'session',
+  DepositReverted: 'session',
+  SessionPaid: 'session',
   ...{ CoinChosen: 'session' },
-  ...{
-    SessionExpired: 'session',
-    SessionFailed: 'session',
-    SessionCancelled: 'session',
-    SessionDeadlineMoved: 'session',
-    RefundRequested: 'session',
-    RefundPayoutSigned: 'session',
-  },
-  ...{
-    RefundPayoutReplaced: 'session',
-    RefundPayoutLanded: 'session',
-    RefundPayoutReverted: 'session',
-    RefundPayoutFailed: 'session',
-  },
+  SessionExpired: 'session',
+  SessionFailed: 'session',
+  SessionCancelled: 'session',
+  SessionDeadlineMoved: 'session',
+  RefundRequested: 'session',
+  RefundPayoutSigned: 'session',
+  RefundPayoutReplaced: 'session',
+  RefundPayoutLanded: 'session',
+  RefundPayoutReverted: 'session',
+  RefundPayoutFailed: 'session',
   ...{ RefundCompleted: 'session', RefundFailed: 'session' },
-  ...{
-    MerchantRegistered: 'nothing',
-    ApiKeyIssued: 'nothing',
-    ApiKeyRestricted: 'nothing',
-    ApiKeyUsed: 'nothing',
-    ApiKeyRevoked: 'nothing',
-    WebhookEndpointSet: 'nothing',
-    WebhookSecretRotated: 'nothing',
-  },
-  ...{
-    WebhookEndpointSuspended: 'nothing',
-    WebhookEndpointResumed: 'nothing',
-    DomainAdded: 'nothing',
-    DomainRemoved: 'nothing',
-    PolicySet: 'nothing',
-    LogoSet: 'nothing',
-  },
-  ...{
-    MerchantChangeScheduled: 'nothing',
-    MerchantChangeWithdrawn: 'nothing',
-    MerchantChangeApplied: 'nothing',
-    ChangeDelaySet: 'nothing',
-  },
-  ...{
-    SettlementAddressSet: 'nothing',
-    DeliveryScheduled: 'nothing',
-    DeliveryAttempted: 'nothing',
-    DeliverySucceeded: 'nothing',
-  },
-  ...{
-    DeliveryExhausted: 'nothing',
-    DeliveryRejected: 'nothing',
-    DeliveryBlocked: 'nothing',
-    RedeliveryRequested: 'nothing',
-  },
-  ...{
-    SecretGenerated: 'nothing',
-    AddressRangeLeased: 'nothing',
-    AddressSourceDeclared: 'nothing',
-    AddressSourceJudged: 'nothing',
-    RangeScanned: 'nothing',
-    ChainReplaced: 'nothing',
-    RequestAccepted: 'nothing',
-  },
+  MerchantRegistered: 'nothing',
+  ApiKeyIssued: 'nothing',
+  ApiKeyRestricted: 'nothing',
+  ApiKeyUsed: 'nothing',
+  ApiKeyRevoked: 'nothing',
+  WebhookEndpointSet: 'nothing',
+  WebhookSecretRotated: 'nothing',
+  WebhookEndpointSuspended: 'nothing',
+  WebhookEndpointResumed: 'nothing',
+  DomainAdded: 'nothing',
+  DomainRemoved: 'nothing',
+  PolicySet: 'nothing',
+  LogoSet: 'nothing',
+  MerchantChangeScheduled: 'nothing',
+  MerchantChangeWithdrawn: 'nothing',
+  MerchantChangeApplied: 'nothing',
+  ChangeDelaySet: 'nothing',
+  SettlementAddressSet: 'nothing',
+  DeliveryScheduled: 'nothing',
+  DeliveryAttempted: 'nothing',
+  DeliverySucceeded: 'nothing',
+  DeliveryExhausted: 'nothing',
+  DeliveryRejected: 'nothing',
+  DeliveryBlocked: 'nothing',
+  RedeliveryRequested: 'nothing',
+  SecretGenerated: 'nothing',
+  AddressRangeLeased: 'nothing',
+  AddressSourceDeclared: 'nothing',
+  AddressSourceJudged: 'nothing',
+  RangeScanned: 'nothing',
+  ChainReplaced: 'nothing',
+  RequestAccepted: 'nothing',
   ...{ RequestAnswered: 'nothing', OperatorActed: 'nothing', LedgerRestored: 'nothing' },
-  ...{
-    CheckpointSigned: 'nothing',
-    PeriodClosed: 'period',
-    DocumentIssued: 'nothing',
-    StatementIssued: 'nothing',
-    BookRatesRecorded: 'nothing',
-  },
-  ...{
-    PaymentLinkCreated: 'nothing',
-    PaymentLinkUsed: 'nothing',
-    PaymentLinkUseEnded: 'nothing',
-    PaymentLinkSwitchedOff: 'nothing',
-  },
+  CheckpointSigned: 'nothing',
+  PeriodClosed: 'period',
+  DocumentIssued: 'nothing',
+  StatementIssued: 'nothing',
+  BookRatesRecorded: 'nothing',
+  PaymentLinkCreated: 'nothing',
+  PaymentLinkUsed: 'nothing',
+  PaymentLinkUseEnded: 'nothing',
+  PaymentLinkSwitchedOff: 'nothing',
   ...{ CanaryPaymentStarted: 'nothing', CanaryPaymentEnded: 'nothing' },
   ...{ AdjustmentProposed: 'adjustment', AdjustmentPosted: 'adjustment', AdjustmentRejected: 'adjustment' },
-  ...{
-    PayoutSequenceReserved: 'treasury',
-    PayoutSequenceReleased: 'treasury',
-    PayoutSequenceSigned: 'treasury',
-    JournalPlaceMoved: 'treasury',
-    MoveSequenceReserved: 'treasury',
-  },
-  ...{
-    MoveSequenceReleased: 'treasury',
-    SweepRequested: 'treasury',
-    SweepSigned: 'treasury',
-    SweepCompleted: 'treasury',
-    SweepFailed: 'treasury',
-  },
-  ...{
-    GasTopUpRequested: 'treasury',
-    GasTopUpSigned: 'treasury',
-    GasTopUpCompleted: 'treasury',
-    GasTopUpFailed: 'treasury',
-  },
-  ...{
-    WithdrawalRequested: 'treasury',
-    WithdrawalApproved: 'treasury',
-    WithdrawalSigned: 'treasury',
-    WithdrawalCompleted: 'treasury',
-  },
-  ...{
-    WithdrawalFailed: 'treasury',
-    SettlementRequested: 'treasury',
-    SettlementApproved: 'treasury',
-    SettlementSigned: 'treasury',
-  },
-  ...{
-    SettlementCompleted: 'treasury',
-    SettlementFailed: 'treasury',
-    TreasuryFunded: 'treasury',
-    NativeCoinFound: 'treasury',
-    UnknownOutflowFound: 'treasury',
-  },
-  ...{
-    UnknownOutflowAcknowledged: 'treasury',
-    TreasuryReconciled: 'treasury',
-    ReturnRequested: 'treasury',
-    ReturnApproved: 'treasury',
-  },
-  ...{
-    ReturnSigned: 'treasury',
-    ReturnCompleted: 'treasury',
-    ReturnFailed: 'treasury',
-    NonceAccountRequested: 'treasury',
-  },
-  ...{
-    NativeReturnRequested: 'treasury',
-    NativeReturnApproved: 'treasury',
-    NativeReturnSigned: 'treasury',
-    NativeReturnCompleted: 'treasury',
-  },
+  PayoutSequenceReserved: 'treasury',
+  PayoutSequenceReleased: 'treasury',
+  PayoutSequenceSigned: 'treasury',
+  JournalPlaceMoved: 'treasury',
+  MoveSequenceReserved: 'treasury',
+  MoveSequenceReleased: 'treasury',
+  SweepRequested: 'treasury',
+  SweepSigned: 'treasury',
+  SweepCompleted: 'treasury',
+  SweepFailed: 'treasury',
+  GasTopUpRequested: 'treasury',
+  GasTopUpSigned: 'treasury',
+  GasTopUpCompleted: 'treasury',
+  GasTopUpFailed: 'treasury',
+  WithdrawalRequested: 'treasury',
+  WithdrawalApproved: 'treasury',
+  WithdrawalSigned: 'treasury',
+  WithdrawalCompleted: 'treasury',
+  WithdrawalFailed: 'treasury',
+  SettlementRequested: 'treasury',
+  SettlementApproved: 'treasury',
+  SettlementSigned: 'treasury',
+  SettlementCompleted: 'treasury',
+  SettlementFailed: 'treasury',
+  TreasuryFunded: 'treasury',
+  NativeCoinFound: 'treasury',
+  UnknownOutflowFound: 'treasury',
+  UnknownOutflowAcknowledged: 'treasury',
+  TreasuryReconciled: 'treasury',
+  ReturnRequested: 'treasury',
+  ReturnApproved: 'treasury',
+  ReturnSigned: 'treasury',
+  ReturnCompleted: 'treasury',
+  ReturnFailed: 'treasury',
+  NonceAccountRequested: 'treasury',
+  NativeReturnRequested: 'treasury',
+  NativeReturnApproved: 'treasury',
+  NativeReturnSigned: 'treasury',
+  NativeReturnCompleted: 'treasury',
   ...{ NativeReturnFailed: 'treasury' },
   ...{ NonceAccountSigned: 'treasury', NonceAccountCompleted: 'treasury', NonceAccountFailed: 'treasury' },
-  ...{
-    DepositSetAside: 'session',
-    DepositPutBack: 'session',
-    TransferCredited: 'session',
-    TransferCreditReversed: 'session',
-  },
+  DepositSetAside: 'session',
+  DepositPutBack: 'session',
+  TransferCredited: 'session',
+  TransferCreditReversed: 'session',
   ...{ TransferGivenUp: 'nothing', ClaimFiled: 'nothing', ClaimRejected: 'nothing' },
-  ...{
-    TransferRecorded: 'transfer',
-    TransferAttachRequested: 'transfer',
-    TransferAttached: 'transfer',
-    TransferReturnRequested: 'transfer',
-  },
-  ...{
-    TransferReturned: 'transfer',
-    TransferUndoRequested: 'transfer',
-    TransferUndoRefused: 'transfer',
-    TransferReopened: 'transfer',
-    PersonInvited: 'nothing',
-    JoinLinkIssued: 'nothing',
-    PersonProvisioned: 'nothing',
-    SignedInBySso: 'nothing',
-    RecoveryRequested: 'nothing',
-    PasskeyAdded: 'nothing',
-    PasskeyRemoved: 'nothing',
-    RolesChanged: 'nothing',
-    PersonSuspended: 'nothing',
-    PersonReinstated: 'nothing',
-    SignedIn: 'nothing',
-    SignedOut: 'nothing',
-    ActionTaken: 'nothing',
-  },
+  TransferRecorded: 'transfer',
+  TransferAttachRequested: 'transfer',
+  TransferAttached: 'transfer',
+  TransferReturnRequested: 'transfer',
+  TransferReturned: 'transfer',
+  TransferUndoRequested: 'transfer',
+  TransferUndoRefused: 'transfer',
+  TransferReopened: 'transfer',
+  PersonInvited: 'nothing',
+  JoinLinkIssued: 'nothing',
+  PersonProvisioned: 'nothing',
+  SignedInBySso: 'nothing',
+  RecoveryRequested: 'nothing',
+  PasskeyAdded: 'nothing',
+  PasskeyRemoved: 'nothing',
+  RolesChanged: 'nothing',
+  PersonSuspended: 'nothing',
+  PersonReinstated: 'nothing',
+  SignedIn: 'nothing',
+  SignedOut: 'nothing',
+  ActionTaken: 'nothing',
 } as const satisfies Record<DomainEventType, 'session' | 'treasury' | 'transfer' | 'adjustment' | 'period' | 'nothing'>;
 
 const shown = (postings: readonly Posting[]): string[] =>
@@ -234,29 +197,10 @@ const created: SessionEvent = { type: 'SessionCreated', data: createdFacts({ ses
 const detected = (
   change: Parameters<typeof depositFacts>[0] = {},
   kind: 'on_time' | 'late' | 'wrong_coin' = 'on_time',
-): SessionEvent => ({
-  type: 'DepositDetected',
-  data: { ...depositFacts(change), kind },
-});
-const confirmed = (change: Parameters<typeof depositFacts>[0] = {}): SessionEvent => {
-  const { depositKey, blockNumber, blockHash, blockTimeSec } = depositFacts(change);
-  return {
-    type: 'DepositConfirmed',
-    data: { depositKey, rule: { kind: 'finalized' }, blockNumber, blockHash, blockTimeSec, headNumber: 200 },
-  };
-};
-const paid = (received: string): SessionEvent => ({
-  type: 'SessionPaid',
-  data: {
-    coin: 'USDT',
-    due: '10.00',
-    received,
-    excess: '0.00',
-    paidAtSec: CREATED_AT + 90,
-    afterExpiry: false,
-    valuation: null,
-  },
-});
+): SessionEvent => depositDetected(depositFacts(change), kind);
+const confirmed = (change: Parameters<typeof depositFacts>[0] = {}): SessionEvent =>
+  depositConfirmed(depositFacts(change));
+const paid = (received: string): SessionEvent => sessionPaid({ received, paidAtSec: CREATED_AT + 90 });
 const refund = (amount: string, refundId = 're_1', { depositKey } = depositFacts()): SessionEvent => ({
   type: 'RefundRequested',
   data: {
@@ -338,10 +282,7 @@ describe('a posting rule', () => {
       detected({ txHash: '0x03' }),
       confirmed({ txHash: '0x03', blockNumber: 90 }),
     );
-    story.add({
-      type: 'DepositReverted',
-      data: { depositKey: 'bsc:0x02:0', reason: 'reorg', afterFinal: true, headNumber: 99, revertedAtSec: CREATED_AT },
-    });
+    story.add(depositReverted('bsc:0x02:0', { headNumber: 99, revertedAtSec: CREATED_AT }));
     const newest = story.books.tables.get(LEDGER_NEWEST_BLOCKS_TABLE)!;
     expect(Object.fromEntries(newest)).toEqual({
       'test/ethereum': { blockNumber: 100 },
@@ -447,16 +388,8 @@ describe('the money of a paid order', () => {
     change: Parameters<typeof depositFacts>[0] = {},
     kind: 'on_time' | 'late' = 'on_time',
   ): SessionEvent[] => [detected(change, kind), confirmed(change)];
-  const reverted = (change: Parameters<typeof depositFacts>[0] = {}): SessionEvent => ({
-    type: 'DepositReverted',
-    data: {
-      depositKey: depositFacts(change).depositKey,
-      reason: 'reorg',
-      afterFinal: true,
-      headNumber: 300,
-      revertedAtSec: 1_800_000_500,
-    },
-  });
+  const reverted = (change: Parameters<typeof depositFacts>[0] = {}): SessionEvent =>
+    depositReverted(depositFacts(change).depositKey);
   const owed = (story: Story): Record<string, string> =>
     Object.fromEntries(
       story.books
@@ -537,10 +470,7 @@ describe('a refund', () => {
     detected(first, 'late'),
     confirmed(first),
     { type: 'DepositSetAside', data: { depositKey, operation: 1, setAsideAtSec: CREATED_AT + 50 } },
-    {
-      type: 'DepositReverted',
-      data: { depositKey, reason: 'reorg', afterFinal: true, headNumber: 300, revertedAtSec: 1_800_000_500 },
-    },
+    depositReverted(depositKey),
   ];
 
   it('of other money of the session takes nothing from the order for what was set aside and lost', () => {
@@ -621,10 +551,7 @@ describe('a refund', () => {
   });
 
   it('is owed from unapplied where an earlier one was paid out of money that is gone since', () => {
-    const gone: SessionEvent = {
-      type: 'DepositReverted',
-      data: { depositKey, reason: 'reorg', afterFinal: true, headNumber: 300, revertedAtSec: 1_800_000_500 },
-    };
+    const gone: SessionEvent = depositReverted(depositKey);
     const bsc = { network: 'bsc', txHash: '0x04', amount: '5.00' } as const;
     const story = new Story().add(
       created,
@@ -658,16 +585,8 @@ describe('the service fee', () => {
     }),
   });
   const bsc = (amount: string) => ({ network: 'bsc', txHash: '0x02', amount }) as const;
-  const reverted = (change: Parameters<typeof depositFacts>[0] = {}): SessionEvent => ({
-    type: 'DepositReverted',
-    data: {
-      depositKey: depositFacts(change).depositKey,
-      reason: 'reorg',
-      afterFinal: true,
-      headNumber: 300,
-      revertedAtSec: 1_800_000_500,
-    },
-  });
+  const reverted = (change: Parameters<typeof depositFacts>[0] = {}): SessionEvent =>
+    depositReverted(depositFacts(change).depositKey);
   const final = (change: Parameters<typeof depositFacts>[0] = {}): SessionEvent[] => [
     detected(change),
     confirmed(change),

@@ -1,15 +1,13 @@
 import { beforeEach, expect, test, vi } from 'vitest';
-import { nodeRandom } from '../../../../src/adapters/node/random.ts';
 import { deliveryStream } from '../../../../src/domain/streams.ts';
 import { StoreUnavailable } from '../../../../src/ports/event-store.ts';
-import { systemClock } from '../../../../src/ports/clock.ts';
-import { NotificationIds } from '../../../../src/runtime/commands/notification-ids.ts';
 import {
   createDeliveryHandler,
   type DeliveryHandler,
 } from '../../../../src/features/shared/handlers/delivery-handler.ts';
 import { attempt, NOTIFICATION_ID, scheduled } from '../../../support/given-delivery.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
+import { handlerDeps } from '../../../support/handler-deps.ts';
 
 /* What a handler keeps of a stream between two commands. */
 
@@ -22,12 +20,7 @@ let handler: DeliveryHandler;
 
 beforeEach(() => {
   store = new MemoryEventStore();
-  handler = createDeliveryHandler({
-    store,
-    clock: systemClock,
-    random: nodeRandom,
-    notificationIds: new NotificationIds(systemClock),
-  });
+  handler = createDeliveryHandler(handlerDeps(store));
 });
 
 test('a delivery that is to be tried again is kept: the next attempt is recorded without reading its stream', async () => {

@@ -1,14 +1,13 @@
 import { beforeEach, expect, test } from 'vitest';
-import { nodeRandom } from '../../../../src/adapters/node/random.ts';
 import type { ApiKeyId, MerchantId } from '../../../../src/domain/ids.ts';
 import { merchantStream } from '../../../../src/domain/streams.ts';
 import { systemClock } from '../../../../src/ports/clock.ts';
-import { NotificationIds } from '../../../../src/runtime/commands/notification-ids.ts';
 import {
   createMerchantHandler,
   type MerchantHandler,
 } from '../../../../src/features/shared/handlers/merchant-handler.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
+import { handlerDeps } from '../../../support/handler-deps.ts';
 
 /* Two processes on one store, each with its own memory of the same stream. */
 
@@ -31,13 +30,7 @@ let other: MerchantHandler;
 beforeEach(async () => {
   store = new MemoryEventStore();
   const node = (number: number): MerchantHandler =>
-    createMerchantHandler({
-      store,
-      clock: systemClock,
-      random: nodeRandom,
-      notificationIds: new NotificationIds(systemClock, number),
-      soleWriter: false,
-    });
+    createMerchantHandler({ ...handlerDeps(store, systemClock, number), soleWriter: false });
   [one, other] = [node(1), node(2)];
   const register = {
     type: 'RegisterMerchant' as const,

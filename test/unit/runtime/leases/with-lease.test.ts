@@ -1,12 +1,9 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createSingleProcessLeases } from '../../../../src/adapters/memory/leases.ts';
 import { StoreUnavailable } from '../../../../src/ports/event-store.ts';
 import type { Leases } from '../../../../src/ports/leases.ts';
 import { silentLog } from '../../../../src/ports/log.ts';
 import { withLease, type LeaseGrant, type RunningLease } from '../../../../src/runtime/leases/with-lease.ts';
-
-const running: RunningLease[] = [];
-afterEach(() => Promise.all(running.splice(0).map((lease) => lease.close())));
 
 interface Worker {
   readonly lease: RunningLease;
@@ -29,7 +26,7 @@ function worker(leases: Leases, ttlMs = 300): Worker {
     };
   };
   const lease = withLease('job', start, { leases, log: silentLog, ttlMs, retryMs: 20 });
-  running.push(lease);
+  onTestFinished(() => lease.close());
   const state: Worker = { lease, grants, stops: 0, isWorking: false };
   return state;
 }
@@ -111,7 +108,7 @@ test('work that cannot begin reports it at once and is retried', async () => {
     return { stop: async () => undefined };
   };
   const lease = withLease('job', start, { leases: createSingleProcessLeases(), log: silentLog, retryMs: 20 });
-  running.push(lease);
+  onTestFinished(() => lease.close());
   await expect(lease.first).rejects.toThrow('not now');
   await until(() => tries === 2 && lease.isHeld);
 });

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { StoreUnavailable } from '../../../../src/ports/event-store.ts';
 import type { Projection } from '../../../../src/ports/projection.ts';
 import type { NextRows, OwnedRows } from '../../../../src/ports/read-model.ts';
@@ -58,11 +58,6 @@ class GatedReadModel extends MemoryReadModel {
   }
 }
 
-const runners: ProjectionRunner[] = [];
-afterEach(async () => {
-  await Promise.all(runners.splice(0).map((runner) => runner.stop()));
-});
-
 describe('served rows', () => {
   it('wait for earlier writes, and include them', async () => {
     const { wait, asked } = servedRows({ head: '9', checkpoint: '4', reaches: false });
@@ -87,7 +82,7 @@ describe('served rows', () => {
     const readModel = new GatedReadModel();
     const run = async (...projections: Projection[]): Promise<ProjectionRunner> => {
       const runner = new ProjectionRunner({ store, readModel, projections, clock: { nowMs: () => 0 } });
-      runners.push(runner);
+      onTestFinished(() => runner.stop());
       await runner.start();
       return runner;
     };

@@ -1,14 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 const SUBJECT = fileURLToPath(new URL('../../../../src/runtime/util/private-file.ts', import.meta.url));
 
 it('a private file that does not fit on the disk leaves the previous one unchanged', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'quittance-private-'));
+  const folder = temporaryFolder('private');
   const file = join(folder, 'keystore.json');
   /** The system takes what fits below the limit and reports no fault, as a disk does that fills up. */
   const write = (text: string): string => {
@@ -24,5 +24,4 @@ it('a private file that does not fit on the disk leaves the previous one unchang
   expect(write('x'.repeat(50_000))).toBe('EFBIG');
   expect(readFileSync(file, 'utf8')).toBe('small');
   expect(readdirSync(folder)).toEqual(['keystore.json']);
-  rmSync(folder, { recursive: true });
 });

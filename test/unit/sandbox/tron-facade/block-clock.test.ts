@@ -1,9 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createIntervalClock, type BlockClock } from '../../../../src/sandbox/tron-facade/block-clock.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 const PACE = { busyMs: 150, idleMs: 1_000, busyBlocks: 40 };
 const BUSY_FOR_MS = PACE.busyMs * PACE.busyBlocks;
@@ -12,7 +11,7 @@ const folders: string[] = [];
 afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
 
 function world() {
-  const directory = mkdtempSync(join(tmpdir(), 'block-clock-'));
+  const directory = temporaryFolder('block-clock');
   folders.push(directory);
   let now = START_MS;
   return {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AdjustmentEvent, AdjustmentTerms } from '../../../../src/domain/events/adjustment-events.ts';
+import type { AdjustmentTerms } from '../../../../src/domain/events/adjustment-events.ts';
 import { adjustmentsTable } from '../../../../src/features/shared/handlers/adjustments-handler.ts';
 import {
   decideAdjustments,
@@ -7,19 +7,18 @@ import {
   type AdjustmentsCommand,
 } from '../../../../state-machines/adjustments/adjustments.decider.ts';
 import { MERCHANT_ID } from '../../../support/session-facts.ts';
+import { decidedBy, outcomeOf } from '../../../support/decided.ts';
 
 const PAYABLE = `liabilities:merchants:${MERCHANT_ID}:payable`;
 const terms = (adjustmentId: string, change: Partial<AdjustmentTerms> = {}): AdjustmentTerms => ({
-  ...{
-    adjustmentId,
-    mode: 'test',
-    network: 'ethereum',
-    coin: 'USDT',
-    reason: 'goodwill',
-    attachment: null,
-    reverses: null,
-    proposedBy: 'ada',
-  },
+  adjustmentId,
+  mode: 'test',
+  network: 'ethereum',
+  coin: 'USDT',
+  reason: 'goodwill',
+  attachment: null,
+  reverses: null,
+  proposedBy: 'ada',
   lines: [
     { account: 'expenses:other', amount: '10.00' },
     { account: PAYABLE, amount: '-10.00' },
@@ -47,23 +46,8 @@ const reject = (adjustmentId: string): AdjustmentsCommand => ({
 const takeBack = (id: string, reverses: string): AdjustmentsCommand =>
   propose(id, { ...reversalOf(terms(reverses)), reverses });
 
-/** Each command on what the ones before it left; every event must be legal for the machine. */
-function after(...commands: AdjustmentsCommand[]) {
-  let state = adjustmentsTable.initial;
-  const history: AdjustmentEvent[] = [];
-  let last = decideAdjustments(commands[0]!, state);
-  for (const command of commands) {
-    last = decideAdjustments(command, state);
-    if (!last.ok) continue;
-    history.push(...last.events);
-    state = adjustmentsTable.replay(last.events, state);
-  }
-  return { last, history, state };
-}
-const outcome = (...commands: AdjustmentsCommand[]): unknown => {
-  const { last } = after(...commands);
-  return last.ok ? last.events.map(({ type }) => type) : (last.refusal.param ?? last.refusal.code);
-};
+const after = decidedBy(decideAdjustments, adjustmentsTable);
+const outcome = (...commands: AdjustmentsCommand[]) => outcomeOf(after(...commands));
 
 describe('a manual entry', () => {
   it('is posted once two people other than who proposed it agreed, with all that was proposed', () => {

@@ -5,7 +5,14 @@ import { EVIDENCE_KINDS } from '../../../../src/domain/claims.ts';
 import type { RefundId } from '../../../../src/domain/ids.ts';
 import type { SessionCommand } from '../../../../state-machines/checkout-session/session.decider.ts';
 import { given } from '../../../support/given.ts';
-import { CREATED_AT, createdFacts, depositFacts, EXPIRES_AT, refundCommand } from '../../../support/session-facts.ts';
+import {
+  CREATED_AT,
+  createdFacts,
+  depositFacts,
+  EXPIRES_AT,
+  refundCommand,
+  depositReverted,
+} from '../../../support/session-facts.ts';
 
 const HOUR = 3600;
 const LATER = EXPIRES_AT + HOUR;
@@ -29,15 +36,13 @@ const KEY = depositFacts().depositKey;
 const signed = { kind: 'signature', number: 'A'.repeat(22), signature: `0x${'1'.repeat(130)}` } as const;
 const test = { kind: 'test_payment', amount: '1.2345' } as const;
 const claim = (change: Partial<ClaimFiled['data']> = {}): ClaimFiled['data'] => ({
-  ...{
-    claimId: 'clm_1',
-    depositKey: KEY,
-    payee: '0xPayee',
-    evidence: signed,
-    reason: null,
-    filedAtSec: LATER,
-    ...change,
-  },
+  claimId: 'clm_1',
+  depositKey: KEY,
+  payee: '0xPayee',
+  evidence: signed,
+  reason: null,
+  filedAtSec: LATER,
+  ...change,
 });
 const file = (
   change: Partial<ClaimFiled['data']> = {},
@@ -322,8 +327,5 @@ describe('a claim is rejected', () => {
 });
 
 function reverted(): SessionEvent {
-  return {
-    type: 'DepositReverted',
-    data: { depositKey: KEY, reason: 'reorg', afterFinal: true, headNumber: 210, revertedAtSec: LATER },
-  };
+  return depositReverted(KEY, { headNumber: 210, revertedAtSec: LATER });
 }

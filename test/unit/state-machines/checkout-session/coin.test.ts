@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { DepositFacts, DepositKind, SessionEvent } from '../../../../src/domain/events/session-events.ts';
+import type { DepositFacts, SessionEvent } from '../../../../src/domain/events/session-events.ts';
 import { sessionView } from '../../../../src/features/sessions/view.ts';
 import { sessionTable } from '../../../../src/features/shared/handlers/session-handler.ts';
 import type { ConfirmDeposit, RevertDeposit } from '../../../../state-machines/checkout-session/session.decider.ts';
@@ -11,6 +11,9 @@ import {
   depositFacts,
   EXPIRES_AT,
   refundCommand,
+  depositReverted,
+  depositConfirmed,
+  depositDetected,
 } from '../../../support/session-facts.ts';
 import { given } from '../../../support/given.ts';
 
@@ -19,28 +22,19 @@ const chosen: SessionEvent = {
   type: 'CoinChosen',
   data: { coin: 'USDC', dueAmount: '10.02', tolerance: '0', rate: '1.002', rateLockedAtSec: CREATED_AT },
 };
-const detected = (facts: DepositFacts, kind: DepositKind = 'on_time'): SessionEvent => ({
-  type: 'DepositDetected',
-  data: { ...facts, kind },
-});
-const place = ({ depositKey, blockNumber, blockHash, blockTimeSec }: DepositFacts) => ({
-  ...{ depositKey, blockNumber, blockHash, blockTimeSec, headNumber: 120 },
-  rule: { kind: 'finalized' as const },
-});
-const confirmed = (facts: DepositFacts): SessionEvent => ({ type: 'DepositConfirmed', data: place(facts) });
+const detected = depositDetected;
+const confirmed = (facts: DepositFacts) => depositConfirmed(facts);
 const confirm = (facts: DepositFacts): ConfirmDeposit => ({
   type: 'ConfirmDeposit',
-  data: place(facts),
+  data: confirmed(facts).data,
   nowSec: EXPIRES_AT - 100,
   valuation: null,
 });
 const revert = ({ depositKey }: DepositFacts): RevertDeposit => ({
   ...{ type: 'RevertDeposit', depositKey, reason: 'reorg', headNumber: 130, revertedAtSec: CREATED_AT + 90 },
 });
-const reverted = (facts: DepositFacts, afterFinal = false): SessionEvent => ({
-  type: 'DepositReverted',
-  data: { depositKey: facts.depositKey, reason: 'reorg', afterFinal, headNumber: 130, revertedAtSec: CREATED_AT + 90 },
-});
+const reverted = (facts: DepositFacts, afterFinal = false): SessionEvent =>
+  depositReverted(facts.depositKey, { afterFinal, headNumber: 130, revertedAtSec: CREATED_AT + 90 });
 
 const usdt = depositFacts({ txHash: '0x01' });
 const usdc = depositFacts({ txHash: '0x02', coin: 'USDC', tokenAddress: '0xOther', amount: '10.02' });

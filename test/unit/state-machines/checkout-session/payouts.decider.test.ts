@@ -12,14 +12,17 @@ import type {
   RecordPayoutSigned,
 } from '../../../../state-machines/checkout-session/payouts.decider.ts';
 import { decideTreasury, type TreasuryCommand } from '../../../../state-machines/treasury/treasury.decider.ts';
-import { createdFacts, depositFacts, EXPIRES_AT } from '../../../support/session-facts.ts';
+import {
+  createdFacts,
+  depositFacts,
+  EXPIRES_AT,
+  sessionPaid,
+  depositDetected,
+  depositConfirmed,
+} from '../../../support/session-facts.ts';
 import { given } from '../../../support/given.ts';
 
 const refundId = 're_a' as RefundId;
-const confirmed = ({ depositKey, blockNumber, blockHash, blockTimeSec }: DepositFacts): SessionEvent => ({
-  type: 'DepositConfirmed',
-  data: { depositKey, rule: { kind: 'finalized' }, blockNumber, blockHash, blockTimeSec, headNumber: blockNumber + 20 },
-});
 const one = depositFacts({ amount: '6.00', txHash: '0x01', fromAddress: '0xFirst' });
 const other = depositFacts({ amount: '4.00', txHash: '0x02', fromAddress: '0xSecond' });
 const legOf = (facts: DepositFacts, legId: string) => ({
@@ -32,54 +35,37 @@ const legOf = (facts: DepositFacts, legId: string) => ({
 });
 const history: SessionEvent[] = [
   { type: 'SessionCreated', data: createdFacts() },
-  { type: 'DepositDetected', data: { ...one, kind: 'on_time' } },
-  { type: 'DepositDetected', data: { ...other, kind: 'on_time' } },
-  confirmed(one),
-  confirmed(other),
-  {
-    type: 'SessionPaid',
-    data: {
-      coin: 'USDT',
-      due: '10.00',
-      received: '10.00',
-      excess: '0.00',
-      paidAtSec: EXPIRES_AT,
-      afterExpiry: false,
-      valuation: null,
-    },
-  },
+  depositDetected(one),
+  depositDetected(other),
+  depositConfirmed(one),
+  depositConfirmed(other),
+  sessionPaid({ paidAtSec: EXPIRES_AT }),
   {
     type: 'RefundRequested',
     data: {
-      ...{
-        refundId,
-        coin: 'USDT',
-        amount: '10.00',
-        asked: null,
-        refundType: 'full',
-        legs: [legOf(one, 'leg-1'), legOf(other, 'leg-2')],
-      },
-      ...{
-        requestedAtSec: EXPIRES_AT,
-        reason: null,
-        idempotencyStream: null,
-        acknowledgedSender: false,
-        namedDeposit: null,
-      },
+      refundId,
+      coin: 'USDT',
+      amount: '10.00',
+      asked: null,
+      refundType: 'full',
+      legs: [legOf(one, 'leg-1'), legOf(other, 'leg-2')],
+      requestedAtSec: EXPIRES_AT,
+      reason: null,
+      idempotencyStream: null,
+      acknowledgedSender: false,
+      namedDeposit: null,
     },
   },
 ];
 
 const payout = (legId: string, txHash: string, nonce = 1, attempt = 1): RefundPayoutSigned['data'] => ({
-  ...{
-    refundId,
-    legId,
-    attempt,
-    txHash,
-    signedBytes: `bytes of ${txHash}`,
-    fromAddress: '0xTreasury',
-    signedAtSec: EXPIRES_AT,
-  },
+  refundId,
+  legId,
+  attempt,
+  txHash,
+  signedBytes: `bytes of ${txHash}`,
+  fromAddress: '0xTreasury',
+  signedAtSec: EXPIRES_AT,
   validity: { kind: 'evm-nonce', nonce, maxFeePerGas: '1' },
 });
 const sign = (legId: string, txHash: string): RecordPayoutSigned => ({
@@ -297,18 +283,13 @@ const reservation = (
   nonce: number,
   change: Partial<PayoutSequenceReserved['data']> = {},
 ): PayoutSequenceReserved['data'] => ({
-  ...{
-    mode: 'test',
-    network: 'ethereum',
-    sessionId: 'cs_a',
-    refundId,
-    legId,
-    attempt: 1,
-    coin: 'USDT',
-    amount: '1.00',
-    fromAddress: '0xTreasury',
-    toAddress: '0xPayer',
-  },
+  mode: 'test',
+  network: 'ethereum',
+  sessionId: 'cs_a',
+  refundId,
+  legId,
+  attempt: 1,
+  fromAddress: '0xTreasury',
   draft: {
     kind: 'evm',
     chainId: '1',

@@ -11,7 +11,14 @@ import {
   type SessionState,
 } from '../../../../state-machines/checkout-session/session.decider.ts';
 import { held, refundable } from '../../../../state-machines/checkout-session/session.state.ts';
-import { createdFacts, CREATED_AT, depositFacts, EXPIRES_AT, refundCommand } from '../../../support/session-facts.ts';
+import {
+  createdFacts,
+  CREATED_AT,
+  depositFacts,
+  EXPIRES_AT,
+  refundCommand,
+  depositConfirmed,
+} from '../../../support/session-facts.ts';
 
 type Paid = Partial<DepositFacts> & { readonly payer?: string | null };
 
@@ -31,15 +38,7 @@ function paying({ payer = '0xCustomer', ...change }: Paid, index: number): Sessi
     blockTimeSec: CREATED_AT + 60 * (index + 1),
     ...change,
   });
-  const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
-  const data = {
-    depositKey,
-    rule: { kind: 'finalized' as const },
-    blockNumber,
-    blockHash,
-    blockTimeSec,
-    headNumber: 300,
-  };
+  const { data } = depositConfirmed(facts);
   return [
     { type: 'RecordDeposit', facts },
     { type: 'ConfirmDeposit', data, nowSec: EXPIRES_AT - 1, valuation: null },

@@ -12,44 +12,32 @@ import {
 } from '../../../../state-machines/checkout-session/session.decider.ts';
 import { kindOf } from '../../../../state-machines/checkout-session/deposit-kind.ts';
 import { refundable } from '../../../../state-machines/checkout-session/session.state.ts';
-import { createdFacts, depositFacts, EXPIRES_AT, refundCommand, SESSION_ID } from '../../../support/session-facts.ts';
+import {
+  createdFacts,
+  depositFacts,
+  EXPIRES_AT,
+  refundCommand,
+  SESSION_ID,
+  sessionPaid,
+  depositReverted,
+  depositDetected,
+  depositConfirmed,
+} from '../../../support/session-facts.ts';
 import { bookSessionEvent } from '../../../../projections/ledger/postings.ts';
 import type { SessionBooks } from '../../../../projections/ledger/session-books.ts';
 import { given } from '../../../support/given.ts';
 
 const created = (change = {}): SessionEvent => ({ type: 'SessionCreated', data: createdFacts(change) });
-const detected = (facts: DepositFacts, kind: 'on_time' | 'late' | 'wrong_coin' | 'dust' = 'on_time'): SessionEvent => ({
-  type: 'DepositDetected',
-  data: { ...facts, kind },
-});
-const confirmData = (facts: DepositFacts) => ({
-  depositKey: facts.depositKey,
-  rule: { kind: 'finalized' as const },
-  blockNumber: facts.blockNumber,
-  blockHash: facts.blockHash,
-  blockTimeSec: facts.blockTimeSec,
-  headNumber: facts.blockNumber + 20,
-  sender: { kind: 'wallet' as const, name: null },
-});
-const confirmed = (facts: DepositFacts): SessionEvent => ({ type: 'DepositConfirmed', data: confirmData(facts) });
+const detected = depositDetected;
+const confirmed = (facts: DepositFacts) => depositConfirmed(facts, { sender: { kind: 'wallet', name: null } });
+const confirmData = (facts: DepositFacts) => confirmed(facts).data;
 const confirm = (facts: DepositFacts): ConfirmDeposit => ({
   type: 'ConfirmDeposit',
   data: confirmData(facts),
   nowSec: EXPIRES_AT - 100,
   valuation: null,
 });
-const paid = (received = '10.00', afterExpiry = false): SessionEvent => ({
-  type: 'SessionPaid',
-  data: {
-    coin: 'USDT',
-    due: '10.00',
-    received,
-    excess: '0.00',
-    paidAtSec: EXPIRES_AT - 100,
-    afterExpiry,
-    valuation: null,
-  },
-});
+const paid = (received = '10.00', afterExpiry = false): SessionEvent => sessionPaid({ received, afterExpiry });
 const expire = { type: 'ExpireSession' as const, nowSec: EXPIRES_AT + 1, scannedToSec: { ethereum: EXPIRES_AT + 1 } };
 const refund = (amount: string | null, id = 're_a'): RequestRefund =>
   refundCommand({
@@ -226,16 +214,7 @@ describe('a payment', () => {
     }
   });
   it('that left the chain counts again when it comes back', () => {
-    const reverted: SessionEvent = {
-      type: 'DepositReverted',
-      data: {
-        depositKey: full.depositKey,
-        reason: 'reorg',
-        afterFinal: false,
-        headNumber: 1,
-        revertedAtSec: 1_800_000_500,
-      },
-    };
+    const reverted: SessionEvent = depositReverted(full.depositKey, { afterFinal: false, headNumber: 1 });
     given(created(), detected(full))
       .when({
         type: 'RevertDeposit',
@@ -268,16 +247,7 @@ describe('a payment', () => {
 
 describe('a transfer that an operator set aside', () => {
   const dust = depositFacts({ amount: '0.005' });
-  const reverted: SessionEvent = {
-    type: 'DepositReverted',
-    data: {
-      depositKey: dust.depositKey,
-      reason: 'reorg',
-      afterFinal: true,
-      headNumber: 30,
-      revertedAtSec: 1_800_000_500,
-    },
-  };
+  const reverted: SessionEvent = depositReverted(dust.depositKey, { headNumber: 30 });
   const setAside: SessionEvent = {
     type: 'DepositSetAside',
     data: { depositKey: dust.depositKey, operation: 1, setAsideAtSec: EXPIRES_AT - 50 },
@@ -352,29 +322,11 @@ describe('the end of a session', () => {
     given(created(), detected(full)).when(expire).then();
   });
   it('fails when a payment that would have sufficed was lost', () => {
-    const lost: SessionEvent = {
-      type: 'DepositReverted',
-      data: {
-        depositKey: full.depositKey,
-        reason: 'reorg',
-        afterFinal: false,
-        headNumber: 1,
-        revertedAtSec: 1_800_000_500,
-      },
-    };
+    const lost: SessionEvent = depositReverted(full.depositKey, { afterFinal: false, headNumber: 1 });
     given(created(), detected(full), lost).when(expire).then('SessionFailed');
   });
   it('expires, not fails, when only a part was lost', () => {
-    const lost: SessionEvent = {
-      type: 'DepositReverted',
-      data: {
-        depositKey: half.depositKey,
-        reason: 'reorg',
-        afterFinal: false,
-        headNumber: 1,
-        revertedAtSec: 1_800_000_500,
-      },
-    };
+    const lost: SessionEvent = depositReverted(half.depositKey, { afterFinal: false, headNumber: 1 });
     given(created(), detected(half), lost).when(expire).then('SessionExpired');
   });
   it('is paid after all by an on-time transfer found later', () => {
@@ -727,16 +679,7 @@ describe('the amounts in notifications', () => {
 
   it('are no loss when the lost money would not have sufficed after the refunds', () => {
     const four = depositFacts({ amount: '4.00', txHash: '0x04', network: 'bsc' });
-    const lost: SessionEvent = {
-      type: 'DepositReverted',
-      data: {
-        depositKey: four.depositKey,
-        reason: 'reorg',
-        afterFinal: false,
-        headNumber: 400,
-        revertedAtSec: 1_800_000_500,
-      },
-    };
+    const lost: SessionEvent = depositReverted(four.depositKey, { afterFinal: false, headNumber: 400 });
     given(...returned, detected(four), lost)
       .when(expire)
       .then('SessionExpired');
@@ -775,16 +718,7 @@ describe('what completes a payment', () => {
   it('counts again when it is back after a reorganisation, also when the session is paid', () => {
     const rest = little('0.005');
     const paying = [created(), detected(nearly), confirmed(nearly), detected(rest), confirmed(rest), paid()];
-    const lost: SessionEvent = {
-      type: 'DepositReverted',
-      data: {
-        depositKey: rest.depositKey,
-        reason: 'reorg',
-        afterFinal: true,
-        headNumber: 400,
-        revertedAtSec: 1_800_000_500,
-      },
-    };
+    const lost: SessionEvent = depositReverted(rest.depositKey, { headNumber: 400 });
     expect(sessionView(given(...paying, lost).state, null).reversed).toBe(true);
     const back = given(...paying, lost)
       .when({ type: 'RecordDeposit', facts: rest })

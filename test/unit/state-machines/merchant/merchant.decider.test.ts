@@ -230,13 +230,11 @@ describe('the webhook endpoint', () => {
 
 describe('a further endpoint', () => {
   const add = (change: Partial<Extract<MerchantCommand, { type: 'AddEndpoint' }>> = {}): MerchantCommand => ({
-    ...{
-      type: 'AddEndpoint',
-      endpointId: 'we_2',
-      url: 'https://books.example/',
-      sealedSecret: 'sealed-books',
-      events: ['payment.late'],
-    },
+    type: 'AddEndpoint',
+    endpointId: 'we_2',
+    url: 'https://books.example/',
+    sealedSecret: 'sealed-books',
+    events: ['payment.late'],
     ...change,
   });
 
@@ -247,11 +245,9 @@ describe('a further endpoint', () => {
     );
     expect(merchant.state.context.endpoint).toMatchObject({ endpointId: 'we_1' });
     expect(merchant.state.context.furtherEndpoints['we_2']).toMatchObject({
-      ...{
-        url: 'https://books.example/',
-        events: ['payment.completed', 'payment.late'],
-        fields: ['network', 'tx_hash'],
-      },
+      url: 'https://books.example/',
+      events: ['payment.completed', 'payment.late'],
+      fields: ['network', 'tx_hash'],
       ...{ disabled: false, suspended: null, current: { sealed: 'sealed-books', version: 1 } },
     });
     expect(merchant.then(add())).toEqual([]);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { PaymentLinkEvent, PaymentLinkTerms } from '../../../../src/domain/events/payment-link-events.ts';
+import type { PaymentLinkTerms } from '../../../../src/domain/events/payment-link-events.ts';
 import type { PaymentLinkId } from '../../../../src/domain/ids.ts';
 import { paymentLinkTable } from '../../../../src/features/shared/handlers/payment-link-handler.ts';
 import {
@@ -12,6 +12,7 @@ import {
 } from '../../../../state-machines/payment-link/payment-link.decider.ts';
 import type { EndedUse } from '../../../../state-machines/payment-link/payment-link.machine.ts';
 import { MERCHANT_ID } from '../../../support/session-facts.ts';
+import { decidedBy, outcomeOf } from '../../../support/decided.ts';
 
 const linkId = `pl_${'a'.repeat(20)}` as PaymentLinkId;
 const create = (change: Partial<PaymentLinkTerms> = {}): PaymentLinkCommand => ({
@@ -32,23 +33,8 @@ const use = (press: string, ended: readonly EndedUse[] = [], nowSec = 10, visito
 });
 const off = (reason = 'sold out'): PaymentLinkCommand => ({ type: 'SwitchPaymentLinkOff', reason, nowSec: 20 });
 
-/** Each command on what the ones before it left; every event must be legal for the machine. */
-function after(...commands: readonly PaymentLinkCommand[]) {
-  let state = paymentLinkTable.initial;
-  const history: PaymentLinkEvent[] = [];
-  let last = decidePaymentLink(commands[0]!, state);
-  for (const command of commands) {
-    last = decidePaymentLink(command, state);
-    if (!last.ok) continue;
-    history.push(...last.events);
-    state = paymentLinkTable.replay(last.events, state);
-  }
-  return { last, history, state };
-}
-const outcome = (...commands: PaymentLinkCommand[]): unknown => {
-  const { last } = after(...commands);
-  return last.ok ? last.events.map(({ type }) => type) : (last.refusal.param ?? last.refusal.code);
-};
+const after = decidedBy(decidePaymentLink, paymentLinkTable);
+const outcome = (...commands: PaymentLinkCommand[]) => outcomeOf(after(...commands));
 const statusAt = (nowSec: number, ...commands: PaymentLinkCommand[]) =>
   linkStatus(after(...commands).state.context, nowSec);
 

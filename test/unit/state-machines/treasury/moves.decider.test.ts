@@ -5,18 +5,17 @@ import type { MoveKind, MoveRequested } from '../../../../src/domain/events/trea
 import { treasuryTable } from '../../../../src/features/shared/handlers/treasury-handler.ts';
 import { IllegalHistory } from '../../../../src/runtime/commands/machine-table.ts';
 import { decideTreasury, type TreasuryCommand } from '../../../../state-machines/treasury/treasury.decider.ts';
+import { decidedBy } from '../../../support/decided.ts';
 
 const TREASURY = '0xTreasury';
 const terms = (moveId: string, change: Partial<MoveRequested> = {}): MoveRequested => ({
-  ...{
-    moveId,
-    mode: 'test',
-    network: 'ethereum',
-    coin: 'USDT',
-    amount: '5.00',
-    fromAddress: TREASURY,
-    toAddress: '0xCold',
-  },
+  moveId,
+  mode: 'test',
+  network: 'ethereum',
+  coin: 'USDT',
+  amount: '5.00',
+  fromAddress: TREASURY,
+  toAddress: '0xCold',
   ...{ derivationIndex: null, merchantId: null, forMoveId: null, requestedBy: 'ada', reason: null, requestedAtSec: 1 },
   ...change,
 });
@@ -24,16 +23,14 @@ const sweep = (moveId: string, from = '0xCollection'): TreasuryCommand =>
   request('sweep', terms(moveId, { fromAddress: from, toAddress: TREASURY, derivationIndex: 4 }));
 const request = (kind: MoveKind, data: MoveRequested): TreasuryCommand => ({ type: 'RequestMove', kind, data });
 const draft = (nonce: number): TransactionDraft => ({
-  ...{
-    kind: 'evm',
-    chainId: '1',
-    nonce,
-    tokenAddress: '0xToken',
-    tokenUnits: '5',
-    gasLimit: '1',
-    maxFeePerGas: '1',
-    maxPriorityFeePerGas: '1',
-  },
+  kind: 'evm',
+  chainId: '1',
+  nonce,
+  tokenAddress: '0xToken',
+  tokenUnits: '5',
+  gasLimit: '1',
+  maxFeePerGas: '1',
+  maxPriorityFeePerGas: '1',
 });
 const reserve = (
   moveId: string,
@@ -50,14 +47,12 @@ const reserve = (
 const sign = (moveId: string, seq: number, attempt = 1): TreasuryCommand => ({
   type: 'RecordMoveSigned',
   data: {
-    ...{
-      moveId,
-      attempt,
-      txHash: `0x${moveId}${attempt}`,
-      signedBytes: '0x',
-      journal: { seq, hash: `h${seq}` },
-      signedAtSec: 3,
-    },
+    moveId,
+    attempt,
+    txHash: `0x${moveId}${attempt}`,
+    signedBytes: '0x',
+    journal: { seq, hash: `h${seq}` },
+    signedAtSec: 3,
     validity: { kind: 'evm-nonce', nonce: 0, maxFeePerGas: '1' },
   },
 });
@@ -75,31 +70,16 @@ const complete = (moveId: string, txHash: string): TreasuryCommand => ({
   },
 });
 const reject = (moveId: string): TreasuryCommand => ({
-  ...{
-    type: 'FailMove',
-    moveId,
-    reason: 'rejected_by_operator',
-    txHash: null,
-    networkFee: null,
-    feeAddress: TREASURY,
-    nowSec: 4,
-  },
+  type: 'FailMove',
+  moveId,
+  reason: 'rejected_by_operator',
+  txHash: null,
+  networkFee: null,
+  feeAddress: TREASURY,
+  nowSec: 4,
 });
 
-/** Each command on what the ones before it left; every event must be legal for the machine. */
-function after(...commands: TreasuryCommand[]) {
-  let state = treasuryTable.initial;
-  let last = decideTreasury(commands[0]!, state);
-  const history: TreasuryEvent[] = [];
-  for (const command of commands) {
-    last = decideTreasury(command, state);
-    if (last.ok) {
-      history.push(...last.events);
-      state = treasuryTable.replay(last.events, state);
-    }
-  }
-  return { last, history, state };
-}
+const after = decidedBy(decideTreasury, treasuryTable);
 const types = (decided: ReturnType<typeof after>): string[] =>
   decided.last.ok ? decided.last.events.map(({ type }) => type) : ['refused'];
 
@@ -303,17 +283,13 @@ describe('a withdrawal', () => {
     const refund: TreasuryEvent = {
       type: 'PayoutSequenceReserved',
       data: {
-        ...{
-          mode: 'test',
-          network: 'ethereum',
-          sessionId: 'cs_a',
-          refundId: 're_a',
-          legId: 'leg',
-          attempt: 1,
-          coin: 'USDT',
-          amount: '1.00',
-        },
-        ...{ fromAddress: TREASURY, toAddress: '0xPayer', draft: draft(0), replaces: null, reservedAtSec: 1 },
+        mode: 'test',
+        network: 'ethereum',
+        sessionId: 'cs_a',
+        refundId: 're_a',
+        legId: 'leg',
+        attempt: 1,
+        ...{ fromAddress: TREASURY, draft: draft(0), replaces: null, reservedAtSec: 1 },
       },
     };
     const history = [...after(propose, approve('ben')).history, refund];

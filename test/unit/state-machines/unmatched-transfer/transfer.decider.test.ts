@@ -127,12 +127,10 @@ describe('an unmatched transfer', () => {
     const event = {
       type: 'TransferReturnRequested',
       data: {
-        ...{
-          depositKey: transfer.depositKey,
-          operation: 1,
-          moveId: 'rtn_1',
-          toAddress: '0x000000000000000000000000000000000000dEaD',
-        },
+        depositKey: transfer.depositKey,
+        operation: 1,
+        moveId: 'rtn_1',
+        toAddress: '0x000000000000000000000000000000000000dEaD',
         ...{ actor: 'eve', reason: 'mine', requestedAtSec: 1 },
       },
     } as const;
