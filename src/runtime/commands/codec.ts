@@ -114,20 +114,6 @@ const isOfType = <Type extends DomainEventType>(
 function decode(recorded: RecordedEvent): StoredEvent<DomainEvent> {
   const { stream, revision, position, id, type, version, atMs } = recorded;
   const own = takeWritten(recorded);
-  if (own !== null)
-    return {
-      stream,
-      revision,
-      position,
-      id,
-      version,
-      atMs,
-      metadata: own.metadata,
-      hash: recorded.hash,
-      event: own.event,
-    };
-  const data = upcast(recorded, JSON.parse(recorded.data));
-  const metadata = JSON.parse(recorded.metadata) as EventMetadata;
   return {
     stream,
     revision,
@@ -135,9 +121,9 @@ function decode(recorded: RecordedEvent): StoredEvent<DomainEvent> {
     id,
     version,
     atMs,
-    metadata,
+    event: own?.event ?? ({ type, data: upcast(recorded, JSON.parse(recorded.data)) } as DomainEvent),
+    metadata: own?.metadata ?? (JSON.parse(recorded.metadata) as EventMetadata),
     hash: recorded.hash,
-    event: { type, data } as DomainEvent,
   };
 }
 
