@@ -15,7 +15,7 @@ beforeAll(async () => {
   };
   const commands = {
     'ledger.month-statement': async ({ month }: AdminArguments) => {
-      if (month !== '2027-01') throw new NoStatement(`month: there is no statement of ${String(month)}`);
+      if (month !== '2027-01') throw new NoStatement('month: there is no statement');
       return { ...evidence, checkpoint: { size: 7, root_hash: 'root' } };
     },
     'ledger.periods': async () => ({ periods: [{ period: '2027-01' }, { period: '2026-12' }] }),
