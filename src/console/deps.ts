@@ -78,7 +78,7 @@ export async function run<Answer = JsonValue>(
   args: AdminArguments = {},
 ): Promise<Answer> {
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (!command) throw new CommandRefused(`${name} is not to be had in this process: it runs where the worker does`);
+  if (!command) throw new CommandRefused(`this process does not run ${name}: open the console of a worker that does`);
   return (await command(args)) as Answer;
 }
 

@@ -288,10 +288,12 @@ class Pipeline {
   async #fail(visit: Visit, request: Request, response: Response, error: unknown): Promise<void> {
     if (response.headersSent) return void response.destroy();
     const { status, message } = this.#words(error);
-    const title = status === 404 ? 'Not found' : status >= 500 ? 'That did not work' : 'Refused';
-    const back = request.method === 'POST' ? backOf(visit) : '/';
+    const isPost = request.method === 'POST';
+    const refused = isPost ? 'Refused' : 'This cannot be shown';
+    const title = status === 404 ? 'Not found' : status >= 500 ? 'That did not work' : refused;
+    const back = isPost ? backOf(visit) : '/';
     const body = html`<p class="problem" role="alert">${message}</p>
-      <p><a href="${back}">${request.method === 'POST' ? 'Back' : 'To the first page'}</a></p>`;
+      <p><a href="${back}">${isPost ? 'Back' : 'To the first page'}</a></p>`;
     await this.#send(
       { ...visit, merchant: visit.merchant && visit.can('payments.read', visit.merchant.id) ? visit.merchant : null },
       request,
