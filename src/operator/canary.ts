@@ -36,14 +36,22 @@ function limitOf(text: string | undefined): number {
   return limit;
 }
 
+export type CanaryResult = 'failed' | 'payment and refund' | 'under way' | 'interrupted';
+
 /** Only the newest of a network can be in progress: the service stopped in the middle of the others. */
-const shown = (
-  { mode, network, sessionId, amount, coin, startedAtSec, endedAtSec, steps, failure }: CanaryRun,
-  place: number,
-) => ({
-  ...{ started: startedAtSec, mode, network, amount, coin, session_id: sessionId, ended: endedAtSec },
-  result: failure ? 'failed' : endedAtSec !== null ? 'payment and refund' : place === 0 ? 'under way' : 'interrupted',
-  steps: steps.map(({ step, ms }) => ({ step, seconds: ms / 1000, promise: canaryPromiseSec(network, step) })),
-  failed_step: failure?.step ?? null,
-  reason: failure?.reason ?? null,
-});
+function resultOf({ endedAtSec, failure }: CanaryRun, place: number): CanaryResult {
+  if (failure) return 'failed';
+  if (endedAtSec !== null) return 'payment and refund';
+  return place === 0 ? 'under way' : 'interrupted';
+}
+
+const shown = (run: CanaryRun, place: number) => {
+  const { mode, network, sessionId, amount, coin, startedAtSec, endedAtSec, steps, failure } = run;
+  return {
+    ...{ started: startedAtSec, mode, network, amount, coin, session_id: sessionId, ended: endedAtSec },
+    result: resultOf(run, place),
+    steps: steps.map(({ step, ms }) => ({ step, seconds: ms / 1000, promise: canaryPromiseSec(network, step) })),
+    failed_step: failure?.step ?? null,
+    reason: failure?.reason ?? null,
+  };
+};

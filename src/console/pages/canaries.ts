@@ -1,5 +1,6 @@
 import { html } from '../../runtime/util/html.ts';
 import { CANARY_STEPS } from '../../domain/canary.ts';
+import type { CanaryResult } from '../../operator/canary.ts';
 import { csvLink, csvRoute } from '../csv.ts';
 import { run, type ConsoleDeps } from '../deps.ts';
 import { badge, link, MODE_IN_FILES, table, timeColumn, type Column } from '../parts.ts';
@@ -13,7 +14,7 @@ interface ShownRun {
   readonly amount: string | null;
   readonly coin: string | null;
   readonly session_id: string | null;
-  readonly result: string;
+  readonly result: CanaryResult;
   readonly steps: readonly { readonly step: string; readonly seconds: number; readonly promise: number }[];
   readonly failed_step: string | null;
   readonly reason: string | null;
@@ -50,7 +51,12 @@ export function canaryRoutes(deps: ConsoleDeps): ConsoleRoutes {
 const runsOf = async (deps: ConsoleDeps, { mode }: Visit): Promise<ShownRun[]> =>
   (await run<ShownRun[]>(deps, 'canary.history')).filter((one) => one.mode === mode);
 
-const STATES: Readonly<Record<string, string>> = { 'there and back': 'done', 'under way': 'pending' };
+const STATES: Readonly<Record<CanaryResult, string>> = {
+  'payment and refund': 'done',
+  'under way': 'pending',
+  failed: 'failed',
+  interrupted: 'interrupted',
+};
 /** Shown characters of an id; the full id would leave no room for the figures. */
 const SHOWN_OF_ID = 11;
 
@@ -62,7 +68,7 @@ const columns = (visit: Visit): Column<ShownRun>[] => [
   {
     name: 'Result',
     cell: ({ result, failed_step: step, reason }) =>
-      html`${badge(STATES[result] ?? result)}${step !== null && html`<small>${step}: ${reason}</small>`}`,
+      html`${badge(STATES[result])}${step !== null && html`<small>${step}: ${reason}</small>`}`,
   },
   ...CANARY_STEPS.map((step): Column<ShownRun> => ({
     name: `${step.charAt(0).toUpperCase()}${step.slice(1)}`,
