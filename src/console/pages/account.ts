@@ -80,7 +80,7 @@ function lineColumns({ params }: Visit, currency: string): Column<StatementLine>
     withQuery(`/books/${params['mode']}/journal`, new URLSearchParams(), { entry: String(entry) });
   return [
     { name: 'Entry', cell: ({ entry }) => link(toEntry(entry), `#${entry}`) },
-    { name: 'Day', cell: (line) => line.recorded_day },
+    { name: 'Day', cell: ({ recorded_day: day }) => html`<time>${day}</time>` },
     { name: 'Kind', cell: ({ kind }) => kind },
     { name: 'Order', cell: (line) => line.order_id },
     { name: 'Debit', isNumber: true, cell: ({ debit, coin }) => debit && `${debit} ${coin}` },
