@@ -26,7 +26,7 @@ const ROUND = 20;
 
 export interface ExecutorDeps {
   readonly signer: Pick<OutgoingSigner, 'check' | 'sign' | 'release' | 'signedAfter'>;
-  readonly journalCheck: Pick<JournalCheck, 'look'>;
+  readonly journalCheck: Pick<JournalCheck, 'look' | 'isCompared'>;
   readonly clock: Clock;
   readonly log: Log;
   /** Interval between two checks of the same transaction. */
@@ -78,7 +78,7 @@ export class OutgoingExecutor<Item extends Outgoing> {
       ...{ chain: account.chain, signer: deps.signer, records, retries: this.#retries, nowMs },
       replace: (item, draft, why) => this.#replace(item, draft, why),
       complete: (item, landed) => this.#complete(item, landed),
-      fail: (item, failure) => this.#fail(item, failure),
+      fail: (item, failure) => this.#end(item, failure),
       blame: (ref, error) => this.#blame(ref, error),
     });
   }
@@ -223,15 +223,15 @@ export class OutgoingExecutor<Item extends Outgoing> {
   async #start(item: Item, { inFlight, context, faults }: Start<Item>): Promise<void> {
     const { ref, order } = item;
     const able = this.#records.precondition(item, context);
-    if (able.kind === 'fail') return this.#fail(item, failure(able.reason));
+    if (able.kind === 'fail') return this.#end(item, failure(able.reason));
     if (able.kind === 'wait') return this.#retries.holdUp(ref, able.reason, able.detail);
     const missing = await this.#records.missing(item);
     if (missing) return this.#awaitDeposit(item, missing);
     this.#retries.found(ref);
     const check = await this.chain.check(order, await this.#records.reserved(item, inFlight, context));
     faults.answered('chain');
-    if (check.kind === 'fail') return this.#fail(item, failure(check.reason));
-    if (this.#records.isEmptied?.(item, check)) return this.#fail(item, failure('deposit_reverted'));
+    if (check.kind === 'fail') return this.#end(item, failure(check.reason));
+    if (this.#records.isEmptied?.(item, check)) return this.#end(item, failure('deposit_reverted'));
     if (check.kind === 'wait') return this.#retries.holdUp(ref, check.reason, check.detail);
     if (check.kind === 'needs_gas') {
       this.#retries.wait(ref, 'insufficient_gas', `${order.fromAddress} receives gas for the transfer`);
@@ -251,12 +251,12 @@ export class OutgoingExecutor<Item extends Outgoing> {
     if (!(error instanceof TransferImpossible) || isSigned(item)) throw error;
     const { reason, message: detail } = error;
     this.#deps.log.error({ ...item.ref.logged, reason, detail }, `${this.#records.words.one} can never succeed`);
-    await this.#fail(item, failure(reason));
+    await this.#end(item, failure(reason));
   }
 
   /** Nothing is signed yet. During a reorganisation the money may come back; after the grace period the order ends. */
   async #awaitDeposit(item: Item, missing: Missing): Promise<void> {
-    if (this.#retries.isGone(item.ref, missing)) return this.#fail(item, failure('deposit_reverted'));
+    if (this.#retries.isGone(item.ref, missing)) return this.#end(item, failure('deposit_reverted'));
     this.#retries.holdUp(item.ref, 'deposit_not_final', `${item.ref.id} waits: ${missing.detail}`);
   }
 
@@ -316,7 +316,7 @@ export class OutgoingExecutor<Item extends Outgoing> {
     if (refusal.kind === 'denied' && !isSigned(item)) {
       const { code, message: reason } = refusal;
       this.#deps.log.error({ ...ref.logged, code, reason }, `the signer denied ${this.#records.words.one}`);
-      return this.#fail(item, failure('rejected_by_policy'));
+      return this.#end(item, failure('rejected_by_policy'));
     }
     this.#retries.holdUp(ref, WAIT_REASONS[refusal.code] ?? 'policy_limit', refusal.message);
   }
@@ -332,6 +332,13 @@ export class OutgoingExecutor<Item extends Outgoing> {
       { ...ref.logged, kind: order.kind, tx: landed.txHash, network: order.network },
       `${this.#records.words.one} is complete`,
     );
+  }
+
+  /** A restored event log may have lost that the order was paid, so nothing ends before the journal was compared. */
+  async #end(item: Item, why: Failure): Promise<void> {
+    const { mode, network } = this.chain;
+    if (this.#deps.journalCheck.isCompared(mode, network)) return this.#fail(item, why);
+    this.#retries.wait(item.ref, 'signer_unavailable', `${item.ref.id} may be paid: the signer has not told yet`);
   }
 
   async #fail(item: Item, why: Failure): Promise<void> {

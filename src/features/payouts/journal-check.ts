@@ -38,6 +38,11 @@ export class JournalCheck {
     this.#everyMs = everyMs;
   }
 
+  /** Until then, an order of a restored event log may have been paid already. */
+  isCompared(mode: Mode, network: Network): boolean {
+    return this.#last.has(treasuryStream(mode, network));
+  }
+
   /**
    * What is wrong, for people; the last result while there is nothing to compare. Does not reject when the signer is
    * unavailable.
@@ -59,7 +64,8 @@ export class JournalCheck {
       before.journal?.hash !== after.journal?.hash
     )
       return last.fault;
-    const fault = await this.#compare(mode, network, after.journal, status).catch(() => last.fault);
+    const fault = await this.#compare(mode, network, after.journal, status).catch(() => undefined);
+    if (fault === undefined) return last.fault;
     this.#last.set(treasury, { lookedMs: performance.now(), fault });
     return fault;
   }

@@ -78,7 +78,7 @@ class World {
       ...{ chain, treasury: TREASURY, signer, treasuries: createTreasuryHandler(deps) },
       ...{ owed: () => Promise.resolve({ coins: {}, payouts: 0 }), depositOf: () => Promise.resolve(null) },
       ...{ clock: systemClock, random: nodeRandom, pollMs: 0, depositGraceMs: 60_000 },
-      journalCheck: { look: () => Promise.resolve(this.journalFault) },
+      journalCheck: { look: () => Promise.resolve(this.journalFault), isCompared: () => true },
       log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     });
     const session = { context: { created: { paymentOptions: [{ address: ADDRESS, derivationIndex: 4 }] } } };

@@ -57,6 +57,20 @@ describe('journal and event log', () => {
     expect(await refuses.look('live', 'bsc', async () => ledgerAt(3))).toBeNull();
     const leaves = new JournalCheck({ ...signerAt(2), signedAfter: () => Promise.reject(new Error('away')) });
     expect(await leaves.look('live', 'bsc', async () => ledgerAt(3))).toBeNull();
+    for (const check of [away, refuses, leaves]) expect(check.isCompared('live', 'bsc')).toBe(false);
+  });
+
+  it('count as compared once the signer has answered, and are compared as soon as it can', async () => {
+    const signer = signerAt(5);
+    let isAway = true;
+    const signedAfter: typeof signer.signedAfter = (...asked) =>
+      isAway ? Promise.reject(new Error('away')) : signer.signedAfter(...asked);
+    const check = new JournalCheck({ ...signer, signedAfter });
+    expect(await check.look('live', 'bsc', async () => ledgerAt(3))).toBeNull();
+    isAway = false;
+    expect(await check.look('live', 'bsc', async () => ledgerAt(3))).toMatch(/does not know/);
+    expect(check.isCompared('live', 'bsc')).toBe(true);
+    expect(check.isCompared('live', 'tron')).toBe(false);
   });
 
   it.each([

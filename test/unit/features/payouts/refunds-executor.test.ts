@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RefundId } from '../../../../src/domain/ids.ts';
-import type { Signature, SignedPayment } from '../../../../src/ports/outgoing-signer.ts';
+import type { Fate } from '../../../../src/ports/outgoing.ts';
+import type { Signature, SignedPayment, SignerVerdict } from '../../../../src/ports/outgoing-signer.ts';
 import { refOf } from '../../../../src/features/payouts/refunds/records.ts';
 import type { SessionCommand } from '../../../../state-machines/checkout-session/session.decider.ts';
 import { EVM_DRAFT, landedAs, PayoutStage, signedAs } from '../../../support/payout-stage.ts';
@@ -14,6 +15,9 @@ const stopped: Signature = {
   code: 'journal_broken',
   message: 'another process wrote to the journal',
 };
+
+const DENIED: SignerVerdict = { ok: false, kind: 'denied', code: 'policy', message: 'not allowed' };
+const INEFFECTIVE: Fate = { kind: 'ineffective', txHash: '0xt1', networkFee: '0.001' };
 
 let stage: PayoutStage;
 beforeEach(async () => {
@@ -144,6 +148,24 @@ describe('a payout beside a journal that disagrees', () => {
     await stage.executor.round();
     expect(await stage.leg('re_b-1')).toMatchObject({ status: 'PENDING' });
     expect(stage.executor.waiting).toMatchObject([{ legId: 're_b-1', detail: 'the journal is ahead' }]);
+  });
+});
+
+describe('a payout of a process whose signer has been away since the start', () => {
+  it.each([
+    ['was never signed', 're_b-1', () => (stage.check = () => ({ kind: 'fail', reason: 'recipient_frozen' }))],
+    ['was denied', 're_b-1', () => (stage.checkBySigner = () => DENIED)],
+    ['had no effect', 're_a-1', () => (stage.fateOf = () => INEFFECTIVE)],
+  ])('does not end as failed though it %s, since the journal may say that it was paid', async (_, legId, happens) => {
+    await stage.requestRefund('re_b', 1);
+    stage.isCompared = false;
+    happens();
+    await stage.executor.round();
+    expect(stage.executor.waiting).toMatchObject([{ legId, reason: 'signer_unavailable' }]);
+    expect((await stage.leg(legId)).status).not.toBe('FAILED');
+    stage.isCompared = true;
+    await stage.executor.round();
+    expect(await stage.leg(legId)).toMatchObject({ status: 'FAILED' });
   });
 });
 
