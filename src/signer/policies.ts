@@ -30,8 +30,7 @@ export const POLICIES: Readonly<Record<OutgoingKind, Policy>> = {
   sweep: { refusal: (order, { wallet }) => sweepRefusal(order, wallet) },
   gas_top_up: {
     refusal: (order, { wallet }) => topUpRefusal(order, wallet),
-    onChain: async (order, { wallet, others }, view) =>
-      (await topUpFault(order, others, wallet, view)) ?? { ok: true, takenFrom: [] },
+    onChain: async (order, parts, view) => (await topUpFault(order, parts, view)) ?? { ok: true, takenFrom: [] },
   },
   withdrawal: { refusal: outwardRefusal },
   settlement: { refusal: (order, parts) => coveredRefusal(outwardRefusal(order, parts), order, parts) },

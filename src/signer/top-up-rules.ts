@@ -3,22 +3,23 @@ import { addressFamilyOf } from '../domain/networks.ts';
 import type { OutgoingTransaction } from '../ports/outgoing.ts';
 import type { SignerRefusal } from '../ports/outgoing-signer.ts';
 import type { ChainView } from './chain-view.ts';
-import type { JournalEntry } from './journal.ts';
 import { bytesOf, refusal } from './exclusive.ts';
-import type { SigningWallet } from './signing-wallet.ts';
+import type { PolicyParts } from './policy.ts';
+
+/** Once the gas has been at the address for this long, fees have risen above it, and the sweep may get more. */
+const AGAIN_AFTER_MS = 3_600_000;
 
 /**
  * Why a top-up is refused: the signer itself must see tokens to sweep, grants no more than that sweep needs now, and
- * grants nothing while it cannot see that the previous top-up was spent. Null if there is no objection. Throws
- * `ViewUnavailable`.
+ * grants nothing while it cannot see that the previous top-up was spent or has long been too little. Null if there is
+ * no objection. Throws `ViewUnavailable`.
  */
 export async function topUpFault(
   order: OutgoingTransaction,
-  entries: readonly JournalEntry[],
-  wallet: SigningWallet,
+  { others, wallet, nowMs }: Pick<PolicyParts, 'others' | 'wallet' | 'nowMs'>,
   view: ChainView,
 ): Promise<SignerRefusal | null> {
-  if (!(await isSpent(order, entries, view)))
+  if (!(await mayHaveMore(order, { others, nowMs }, view)))
     return refusal('later', 'velocity', `${order.toAddress} received gas that no sweep has spent yet`);
   const gas = await view.sweepGas(order.toAddress, wallet.treasury[addressFamilyOf(order.network)]);
   if (gas === null)
@@ -34,18 +35,23 @@ export async function topUpFault(
   );
 }
 
-/** The last top-up of the address failed permanently, or a sweep signed after it is in the chain. */
-async function isSpent(
+/**
+ * The last top-up of the address failed permanently, a sweep signed after it is in the chain, or it has been in the
+ * chain for long. What it brought counts as held, so a second one cannot be claimed before the first is seen.
+ */
+async function mayHaveMore(
   { network, toAddress }: OutgoingTransaction,
-  entries: readonly JournalEntry[],
+  { others, nowMs }: Pick<PolicyParts, 'others' | 'nowMs'>,
   view: ChainView,
 ): Promise<boolean> {
-  const ofNetwork = bytesOf(entries).filter((entry) => entry.network === network);
+  const ofNetwork = bytesOf(others).filter((entry) => entry.network === network);
   const last = ofNetwork.findLast((entry) => entry.purpose === 'gas_top_up' && entry.toAddress === toAddress);
   if (!last) return true;
+  const given = ofNetwork.filter(({ id }) => id === last.id);
   const sweeps = ofNetwork.filter(
     ({ purpose, fromAddress, seq }) => purpose === 'sweep' && fromAddress === toAddress && seq > last.seq,
   );
-  for (const sweep of sweeps) if (await view.hasLanded(sweep.txHash)) return true;
-  return view.hadNoEffect(ofNetwork.filter(({ id }) => id === last.id));
+  const isOld = nowMs - last.atMs >= AGAIN_AFTER_MS;
+  for (const { txHash } of isOld ? [...sweeps, ...given] : sweeps) if (await view.hasLanded(txHash)) return true;
+  return view.hadNoEffect(given);
 }

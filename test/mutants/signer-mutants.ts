@@ -25,7 +25,7 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
   {
     without: 'need and caps of gas for sweeps',
     changes: [
-      change('policies.ts', '(await topUpFault(order, others, wallet, view)) ??', 'null ??'),
+      change('policies.ts', '(await topUpFault(order, parts, view)) ??', 'null ??'),
       change('outgoing.ts', '?? this.#nativeRefusal(request, account)', ''),
     ],
     foundBy: [

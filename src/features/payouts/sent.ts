@@ -4,6 +4,7 @@ import {
   isReplaceable,
   type LandedTransaction,
   mayStillLand,
+  NOTHING_RESERVED,
   type OutgoingKind,
   type SentTransaction,
   treasuryOf,
@@ -18,6 +19,8 @@ import { type RetryState, WAIT_REASONS } from './retry-state.ts';
 
 /** Completed transactions checked per round while they can still leave the chain. */
 const ROUND = 20;
+/** Fees that rise for a shorter time than this are waited out. */
+const MORE_GAS_AFTER_MS = 3_600_000;
 
 interface Parts<Item extends Outgoing> {
   readonly chain: OutgoingChain;
@@ -126,7 +129,8 @@ export class SentTransactions<Item extends Outgoing> {
   async #bumpWhenDue(item: Item): Promise<void> {
     const { chain, retries, records, replace, nowMs } = this.#parts;
     const last = newest(item);
-    const isDue = isReplaceable(last) && retries.sentSince.outMs(item.ref.id, last, nowMs()) >= chain.bumpAfterMs;
+    const outMs = retries.sentSince.outMs(item.ref.id, last, nowMs());
+    const isDue = isReplaceable(last) && outMs >= chain.bumpAfterMs;
     // A higher fee does not help while an earlier place in the sequence is empty.
     const waitsForPlace = retries.isWithholding && treasuryOf(item.order) === item.order.fromAddress;
     const draft = isDue && !waitsForPlace ? await records.lastDraft(item) : undefined;
@@ -138,6 +142,14 @@ export class SentTransactions<Item extends Outgoing> {
       'network_fee_too_high',
       'the network wants more for a replacement than the limit, or the gas of its address, allows',
     );
+    if (outMs >= MORE_GAS_AFTER_MS) await this.#orderMoreGas(item);
+  }
+
+  /** A sweep whose gas was given at low fees would otherwise wait until fees are that low again. */
+  async #orderMoreGas(item: Item): Promise<void> {
+    const { chain, records } = this.#parts;
+    const check = await chain.check(item.order, NOTHING_RESERVED);
+    if (check.kind === 'needs_gas') await records.topUp?.(item, check.amount);
   }
 
   /** What the order pays back, if that is not final. A transaction that moves nothing pays nothing back. */

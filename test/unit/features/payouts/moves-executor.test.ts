@@ -98,6 +98,8 @@ class Stage {
     const depositOf = () => Promise.resolve(this.deposit as DepositState);
     const owed = () => Promise.resolve({ coins: {}, payouts: 0 });
     this.executor = moveExecutor({
+      ...{
+        chain,
       chain,
       treasury: TREASURY,
       signer,
@@ -299,6 +301,31 @@ describe('a move that no provider shows any more', () => {
     await stage.executor.round();
     expect(stage.broadcast).toEqual(['0xs1']);
     expect(stage.executor.waiting).toMatchObject([{ moveId: 'swp', reason: 'network_fee_too_high' }]);
+  });
+});
+
+describe('a sweep whose gas was given at lower fees', () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  it('waits an hour for them, and then gets what is missing, once', async () => {
+    stage.isAffordable = ({ kind }) => kind !== 'sweep';
+    stage.check = ({ kind }) => (kind === 'sweep' ? { kind: 'needs_gas', amount: 7n * 10n ** 15n } : { kind: 'ready' });
+    stage.sign = () => ({ ok: true, txHash: '0xg1', signedBytes: 'gas', journal: { seq: 2, hash: 'h2' } });
+    const given = async () =>
+      Object.values((await stage.executor.context()).moves).flatMap(({ kind, terms }) =>
+        kind === 'gas_top_up' ? [[terms.amount, terms.toAddress, terms.forMoveId]] : [],
+      );
+    await stage.executor.round();
+    expect(await given()).toEqual([]);
+    const nowMs = performance.now();
+    vi.spyOn(performance, 'now').mockImplementation(() => nowMs + 3_600_001);
+    for (let round = 0; round < 3; round += 1) await stage.executor.round();
+    expect(await given()).toEqual([['0.007', '0xCollection of swp', 'swp']]);
+    stage.isAffordable = () => true;
+    stage.fateOf = ({ kind }) => (kind === 'sweep' ? { kind: 'pending', inBlock: false } : landed);
+    stage.sign = (request) => ({ ...signed(request), journal: { seq: 3, hash: 'h3' } }) as Signature;
+    await stage.executor.round();
+    expect((await stage.executor.context()).moves['swp']!.signed.map(({ txHash }) => txHash)).toEqual(['0xs1', '0xs2']);
   });
 });
 
