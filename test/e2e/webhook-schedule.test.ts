@@ -5,6 +5,7 @@ import type { NotificationId } from '../../src/domain/ids.ts';
 import { createdFacts, sessionPaid } from '../support/session-facts.ts';
 import { headerOf, ScriptedSender } from '../support/scripted-sender.ts';
 import { StoreUnavailable, type EventStore } from '../../src/ports/event-store.ts';
+import { silentLog } from '../../src/ports/log.ts';
 import { RETRY_SCHEDULE } from '../../state-machines/webhook-delivery/delivery.decider.ts';
 import type { Timers } from '../../src/ports/timers.ts';
 import { VirtualTimers } from '../support/virtual-timers.ts';
@@ -791,5 +792,24 @@ describe('an event that cannot be read', () => {
     await pass(SECOND);
     expect(sender.of(id)).toHaveLength(1);
     expect(world.alarms).toContainEqual(expect.objectContaining({ kind: 'parked' }));
+  });
+
+  it('is named in the log, but of many that a start meets only the first and their number are', async () => {
+    const lines: object[] = [];
+    const log = { ...silentLog, error: (line: object) => void lines.push(line) };
+    const { world, timers } = await setting({ process: { log } });
+    const cancelled = { cancelledAtSec: 1, coin: 'USDT', received: '0.00', inFlight: false } as const;
+    const pass = () => timers.pass(SECOND, () => world.process.stats.lag === 0);
+    await world.reopen();
+    for (let number = 1; number <= 40; number += 1)
+      await world.tell(sessionId(number), { type: 'SessionCancelled', data: cancelled });
+    await world.process.start();
+    await pass();
+    expect(world.alarms.filter(({ kind }) => kind === 'parked')).toHaveLength(40);
+    expect(lines).toHaveLength(6);
+    expect(lines.at(-1)).toEqual({ events: 40, named: 5 });
+    await world.tell(sessionId(41), { type: 'SessionCancelled', data: cancelled });
+    await pass();
+    expect(lines.at(-1)).toMatchObject({ stream: `session-${sessionId(41)}` });
   });
 });

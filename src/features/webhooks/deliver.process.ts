@@ -78,6 +78,8 @@ const FLUSH_EVERY_MS = 1_000;
 const STOP_GRACE_MS = 5_000;
 /** Small, so that data in memory is short-lived. */
 const MAX_BATCH = 64;
+/** Unreadable events that the log names one by one when a process reads the event log after its start. */
+const NAMED_AT_START = 5;
 /** Events that add nothing to the attempt before them. */
 const SETTLING: ReadonlySet<string> = new Set([
   'DeliverySucceeded',
@@ -103,7 +105,8 @@ export class DeliverWebhooks {
   #subscription: Subscription | null = null;
   #cancelFlush: (() => void) | null = null;
   #live = false;
-  #hasParked = false;
+  /** Events set aside by this process. */
+  #parked = 0;
   #stopping = false;
 
   constructor(options: DeliverWebhooksOptions) {
@@ -226,6 +229,11 @@ export class DeliverWebhooks {
 
   #onCaughtUp(): void {
     if (this.#stopping) return;
+    if (!this.#live && this.#parked > NAMED_AT_START)
+      this.#options.log.error(
+        { events: this.#parked, named: NAMED_AT_START },
+        'events that should notify merchants could not be read and were set aside; the log names the first',
+      );
     this.#live = true;
     this.#endpoints.goLive();
   }
@@ -281,13 +289,15 @@ export class DeliverWebhooks {
   /** An event that cannot be read as a notification does not block the others. */
   #park(recorded: RecordedEvent): void {
     const { stream, revision, type, position } = recorded;
-    this.#hasParked = true;
+    this.#parked += 1;
     this.#backlog.park(position, { stream, revision, type });
-    this.#options.log.error(
-      { stream, revision, type },
-      'an event that should notify a merchant could not be read and was set aside',
-    );
     this.#options.observer?.onAlarm?.({ kind: 'parked', stream, revision });
+    // After a downgrade, the first reading can meet tens of thousands of them.
+    if (this.#live || this.#parked <= NAMED_AT_START)
+      this.#options.log.error(
+        { stream, revision, type },
+        'an event that should notify a merchant could not be read and was set aside',
+      );
   }
 
   /** Retries events set aside by an older build. */
@@ -318,7 +328,7 @@ export class DeliverWebhooks {
     try {
       await this.#backlog.flush(handled);
       // A successor must read again what is set aside here.
-      if (handled !== null && !this.#hasParked) this.#options.takeOver?.tell(handled);
+      if (handled !== null && this.#parked === 0) this.#options.takeOver?.tell(handled);
     } catch (error) {
       this.#options.log.warn({ err: error }, 'the webhook backlog could not be written');
       this.#armFlush();
