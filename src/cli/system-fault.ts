@@ -12,13 +12,15 @@ export function systemFault(error: unknown): string | null {
     if (code === 'EADDRNOTAVAIL') return `${at} is not an address of this machine: check HOST`;
     return null;
   }
-  const why = typeof code === 'string' ? FILE_FAULTS[code] : undefined;
+  const why = syscall === 'mkdir' && code === 'ENOENT' ? NO_FOLDERS : FILE_FAULTS[code ?? ''];
   if (why !== undefined && path !== undefined)
     return `${path} ${why}; check DATA_DIR and SIGNER_JOURNAL_DIR, their owner and their mode`;
   if (code === 'ERR_SQLITE_ERROR' && /readonly database|unable to open database|disk is full/i.test(message ?? ''))
     return `a file of DATA_DIR cannot be written (${message}); check the directory's owner and mode, and the space on its disk`;
   return null;
 }
+
+const NO_FOLDERS = 'cannot be created: its file system holds no folders of its users';
 
 const FILE_FAULTS: Readonly<Record<string, string>> = {
   EACCES: 'cannot be written by this user',

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, mkdirSync, rmSync } from 'node:fs';
+import { accessSync, constants, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileAddressMarks } from '../adapters/node/address-marks-file.ts';
 import { addressFamilyOf, type AddressFamily } from '../domain/networks.ts';
@@ -9,6 +9,7 @@ import type { HealthFact } from '../observability/health.ts';
 import { MANIFEST } from './backup/manifest.ts';
 import { journalDirectory } from './payouts.ts';
 import type { ServiceParts } from './service-parts.ts';
+import { makeFolder } from '../runtime/util/make-folder.ts';
 
 export interface AddressSafety {
   readonly guardOf: NonNullable<AddressPoolOptions['guardOf']>;
@@ -57,7 +58,7 @@ export function addressHealth(stocks: readonly AddressStock[]): HealthFact {
 
 function openMarks(directory: string, log: ServiceParts['log']): AddressMarks | null {
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeFolder(directory);
     accessSync(directory, constants.R_OK | constants.W_OK);
     return fileAddressMarks(directory);
   } catch (error) {

@@ -1,11 +1,12 @@
 import { createPrivateKey, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { CommandRefused } from '../operator/commands.ts';
 import type { ApproverKey } from '../ports/approvals.ts';
 import { writePrivateFile } from '../runtime/util/private-file.ts';
 import { openText, SCRYPT_COST, sealedFields, sealText, type ScryptCost } from '../signer/sealed-text.ts';
+import { makeFolder } from '../runtime/util/make-folder.ts';
 
 /* The key of an approver, which stays on the approver's machine in a file encrypted under a passphrase. */
 
@@ -66,7 +67,7 @@ const DEMO_NAMES = ['demo-1', 'demo-2'] as const;
 export function demoApprovers(dataDir: string): ApproverKey[] {
   const directory = join(dataDir, 'approvers');
   const passphraseFile = join(directory, 'passphrase');
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeFolder(directory);
   if (!existsSync(passphraseFile)) writePrivateFile(passphraseFile, `${randomBytes(32).toString('hex')}\n`);
   const passphrase = readFileSync(passphraseFile, 'utf8').trim();
   return DEMO_NAMES.map((name) => {

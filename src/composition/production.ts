@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { nodeRandom } from '../adapters/node/random.ts';
 import { connectSigner } from '../adapters/signer/remote.ts';
 import { superviseSigner } from '../adapters/signer/supervised.ts';
@@ -33,6 +33,7 @@ import { startService } from './service.ts';
 import { readSharedSecret } from './signer-service.ts';
 import { openStorage } from './storage.ts';
 import { must } from '../domain/must.ts';
+import { makeFolder } from '../runtime/util/make-folder.ts';
 
 /** Refuses configurations that would lose money or trust. Throws `InvalidConfig` with all faults at once. */
 export function checkProductionConfig(config: Config, env: Record<string, string | undefined>): void {
@@ -187,7 +188,7 @@ const SAME_USER =
 function anchorPlace(config: Config): { auditDirectory?: string } {
   const directory = journalDirectory(config);
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeFolder(directory);
     accessSync(directory, constants.R_OK | constants.W_OK);
     return { auditDirectory: directory };
   } catch {

@@ -1,6 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeFolder } from '../runtime/util/make-folder.ts';
 
 /** The sandbox's master key, created at the first start; production supplies its own. */
 export function sandboxMasterKey(dataDir: string): string {
@@ -15,7 +16,7 @@ export const sandboxNamespace = (masterKey: string): string =>
 
 /** Atomically replaces a file that only its owner may read. */
 export function writePrivate(file: string, text: string): void {
-  mkdirSync(dirname(file), { recursive: true });
+  makeFolder(dirname(file));
   const draft = `${file}.${process.pid}.tmp`;
   writeFileSync(draft, text, { mode: 0o600 });
   chmodSync(draft, 0o600);

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseEnv } from 'node:util';
 import { serveSigner } from '../adapters/signer/process.ts';
@@ -10,6 +10,7 @@ import { productionPayoutRules } from './payouts.ts';
 import { productionAccess } from './production-networks.ts';
 import { must } from '../domain/must.ts';
 import { codeOf } from '../runtime/util/code-of.ts';
+import { makeFolder } from '../runtime/util/make-folder.ts';
 
 /** The signer's settings whose files are as valuable as the money. */
 const SECRET_FILES = [
@@ -69,7 +70,7 @@ function placeOf(config: Config): { readonly socketPath: string; readonly secret
     throw new InvalidConfig('SIGNER_JOURNAL_DIR is missing: where the signer keeps its journal');
   demandOwnDirectory('SIGNER_SOCKET', dirname(socketPath));
   demandSharedFile('SIGNER_SECRET_FILE', secretFile);
-  mkdirSync(journal, { recursive: true, mode: 0o700 });
+  makeFolder(journal);
   demandPrivateDirectory('SIGNER_JOURNAL_DIR', journal);
   return { socketPath, secret: readSharedSecret(secretFile) };
 }

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, rmSync } from 'node:fs';
+import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -15,6 +15,7 @@ import {
 import { messageOf } from '../runtime/util/message-of.ts';
 import { KeyNotHeld } from '../runtime/util/sealing.ts';
 import { bodyOf } from '../runtime/util/body-of.ts';
+import { makeFolder } from '../runtime/util/make-folder.ts';
 
 export const adminSocketPath = (dataDir: string): string => join(dataDir, 'admin.sock');
 
@@ -33,7 +34,7 @@ export async function serveAdmin(
 ): Promise<Server> {
   const path = adminSocketPath(dataDir);
   // With external stores nothing else creates the directory.
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeFolder(dataDir);
   rmSync(path, { force: true });
   const server = createServer((request, response) => {
     void answer(request, commands, streams).then((given) => {

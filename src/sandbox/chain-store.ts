@@ -3,7 +3,6 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -13,6 +12,7 @@ import {
 import { join } from 'node:path';
 import { gunzip } from 'node:zlib';
 import { promisify } from 'node:util';
+import { makeFolder } from '../runtime/util/make-folder.ts';
 
 /** The inputs of a block: the same transactions at the same time after the same block give the same hash. */
 export interface JournaledBlock {
@@ -47,7 +47,7 @@ export class ChainStore {
   readonly #identityFile: string;
 
   constructor(directory: string) {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeFolder(directory);
     this.stateFile = join(directory, 'state.json');
     this.#journalFile = join(directory, 'blocks.jsonl');
     this.#identityFile = join(directory, 'chain.json');

@@ -1,15 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { makeFolder } from '../runtime/util/make-folder.ts';
 
 /** Derives 32 bytes for each purpose (such as `ethereum-first`), the same at every start. */
 export type PayerKeys = (purpose: string) => Buffer;
@@ -20,7 +12,7 @@ export type PayerKeys = (purpose: string) => Buffer;
  */
 export function loadPayerKeys(file: string): PayerKeys {
   if (!existsSync(file)) {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(file));
     writePrivately(file, randomBytes(32).toString('hex'));
   }
   const seed = Buffer.from(readFileSync(file, 'utf8').trim(), 'hex');

@@ -3,7 +3,6 @@ import {
   copyFileSync,
   existsSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -17,6 +16,7 @@ import { checkpointText, noteOf, verifierKeyText } from '../runtime/merkle/check
 import { verifyConsistency } from '../runtime/merkle/tree.ts';
 import type { AuditKey } from './audit-key.ts';
 import { JournalBroken } from './journal.ts';
+import { makeFolder } from '../runtime/util/make-folder.ts';
 
 interface KeptAnchor extends AuditAnchor {
   /** Unix milliseconds. */
@@ -53,7 +53,7 @@ export class AuditSigner {
 
   /** Throws `JournalBroken` if the file is not a valid file of this signer. */
   static open(directory: string, key: AuditKey, nowMs: () => number = Date.now): AuditSigner {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeFolder(directory);
     const file = join(directory, `audit-${key.verifierKey.id}.json`);
     return new AuditSigner(file, key, existsSync(file) ? readKept(file) : [], nowMs);
   }

@@ -5,7 +5,6 @@ import {
   fstatSync,
   fsyncSync,
   ftruncateSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -22,6 +21,7 @@ import type { LedgerPlace } from '../ports/approvals.ts';
 import type { OutgoingKind } from '../ports/outgoing.ts';
 import type { Limits } from './limits-in-force.ts';
 import { syncPath } from '../runtime/util/sync-path.ts';
+import { makeFolder } from '../runtime/util/make-folder.ts';
 
 /** The signer's actions in order. Units are 10^-18 of the coin, as decimal text. */
 export type JournalFact =
@@ -114,7 +114,7 @@ const heldLocks = new Set<DatabaseSync>();
  * that is still shutting down. Throws `JournalBroken`.
  */
 export function lockJournals(directory: string): { release(): void } {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeFolder(directory);
   const database = new DatabaseSync(join(directory, 'lock.db'), { timeout: LOCK_WAIT_MS });
   try {
     database.exec('BEGIN EXCLUSIVE');
@@ -152,7 +152,7 @@ export class Journal {
    * `JournalBroken`.
    */
   static open(path: string): Journal {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(path));
     const { whole, entries } = readJournal(path);
     const headPath = `${path}.head`;
     assertWhole(entries, headPath);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Mode } from '../domain/ids.ts';
 import type { WalletSource } from '../ports/signer-protocol.ts';
@@ -7,6 +7,7 @@ import { writePrivateFile } from '../runtime/util/private-file.ts';
 import { KeystoreRefused, openKeystore, readKeystoreFile, sealKeystore } from './keystore.ts';
 import { SCRYPT_COST } from './sealed-text.ts';
 import { newMnemonic } from './wallet.ts';
+import { makeFolder } from '../runtime/util/make-folder.ts';
 
 /** The mnemonic of a mode. Throws `KeystoreRefused`. */
 export function readMnemonic(mode: Mode, source: WalletSource): string {
@@ -26,7 +27,7 @@ export function readMnemonic(mode: Mode, source: WalletSource): string {
  */
 function sandboxMnemonic(mode: Mode, directory: string): string {
   if (mode === 'live') throw new KeystoreRefused('the sandbox has no live keys');
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeFolder(directory);
   const keyFile = join(directory, `${mode}.key`);
   const keystoreFile = join(directory, `${mode}.keystore.json`);
   if (existsSync(keystoreFile)) return openKeystore(readKeystoreFile(keystoreFile), mode, readKeyFile(keyFile));

@@ -1,9 +1,10 @@
 import { hash, randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { OPERATOR_ROLES, type Operator, type Operators } from '../../ports/operators.ts';
 import { writePrivateFile } from '../../runtime/util/private-file.ts';
 import { oneOf } from '../../domain/one-of.ts';
+import { makeFolder } from '../../runtime/util/make-folder.ts';
 
 interface Entry extends Operator {
   /** SHA-256 of the token; 256 random bits need no slower hash. */
@@ -52,7 +53,7 @@ const withoutHash = ({ id, name, role, createdAtSec }: Entry): Operator => ({ id
  * Replaces the file atomically. Of two simultaneous commands the second is refused, so neither loses the other's entry.
  */
 function replace(path: string, entries: readonly Entry[]): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path));
   writePrivateFile(path, `${JSON.stringify(entries, null, 2)}\n`, `${path}.new`);
 }
 

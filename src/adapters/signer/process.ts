@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,6 +19,7 @@ import { jsonLine, readJsonLines } from '../../runtime/util/json-lines.ts';
 import { signerCalls } from './signer-calls.ts';
 import { connectTo, SignerConnection, SignerUnavailable, type SignerCaller } from './connection.ts';
 import { must } from '../../domain/must.ts';
+import { makeFolder } from '../../runtime/util/make-folder.ts';
 
 const ENTRY = fileURLToPath(new URL('../../signer/main.ts', import.meta.url));
 /** A debugger attached by a signal could read the keys; warnings would only repeat those of the main process. */
@@ -163,7 +164,7 @@ function handle(
 }
 
 function socketPlace(directory: string): { socketPath: string; removeSocket: () => void } {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeFolder(directory);
   const near = join(directory, 'signer.sock');
   if (Buffer.byteLength(near) <= MAX_SOCKET_PATH_BYTES)
     return { socketPath: near, removeSocket: () => rmSync(near, { force: true }) };

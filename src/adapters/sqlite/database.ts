@@ -1,7 +1,8 @@
-import { closeSync, existsSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { syncPath } from '../../runtime/util/sync-path.ts';
+import { makeFolder } from '../../runtime/util/make-folder.ts';
 
 /** Longest wait for another connection's lock, for example while a checkpoint restarts the WAL. */
 const BUSY_TIMEOUT_MS = 5_000;
@@ -97,7 +98,7 @@ export function removeDatabase(path: string): void {
 /** Creates the directory for its owner only and makes its name durable. */
 export function createDataDir(dataDir: string): void {
   if (existsSync(dataDir)) return;
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeFolder(dataDir);
   syncPath(dirname(dataDir));
 }
 

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { openSqliteEventStore, type SqliteEventStore } from '../../adapters/sqlite/event-log/event-store.ts';
 import { PersonalKeysFile } from '../../adapters/sqlite/event-log/personal-keys-file.ts';
@@ -15,6 +15,7 @@ import { shippedLines, type NumberedLine } from './shipped-lines.ts';
 import { shippedIn, SHIPPED_MARK } from './shipped-mark.ts';
 import { must } from '../../domain/must.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
+import { makeFolder } from '../../runtime/util/make-folder.ts';
 
 type ShippedEvent = EncodedEvent & { readonly stream: string; readonly revision: number };
 
@@ -96,7 +97,7 @@ async function writeSalts(objects: ObjectStore, folder: string): Promise<void> {
 }
 
 async function writeFiles(objects: ObjectStore, folder: string, signer: string): Promise<void> {
-  mkdirSync(signer, { recursive: true, mode: 0o700 });
+  makeFolder(signer);
   const named = (name: string): string => {
     if (!OF_SIGNER.test(name))
       throw new CommandRefused(`${objects.place} holds a file called ${JSON.stringify(name)}, which no signer writes`);

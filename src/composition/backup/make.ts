@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { copyDatabase, noteEndOfCopy } from '../../adapters/sqlite/database-copy.ts';
 import { LAST_BACKUP } from '../../observability/metrics-backup.ts';
@@ -7,6 +7,7 @@ import { writePrivate } from '../secrets-files.ts';
 import { digestOf, MANIFEST, OF_SIGNER, SIGNER_FOLDER, type FileDigests, type Manifest } from './manifest.ts';
 import { syncPath } from '../../runtime/util/sync-path.ts';
 import { codeOf } from '../../runtime/util/code-of.ts';
+import { makeFolder } from '../../runtime/util/make-folder.ts';
 
 /** Copied first: what its events need (salts, stream names) is then included in the later copies. */
 const FIRST = 'events.db';
@@ -42,7 +43,7 @@ export async function makeBackup(
   if (only !== 'signer' && !existsSync(join(places.dataDir, FIRST)))
     throw new CommandRefused(`${places.dataDir} holds no event log (${FIRST})`);
   if (existsSync(folder) && readdirSync(folder).length > 0) throw new CommandRefused(`--to: ${folder} is not empty`);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   const madeAt = new Date(nowMs).toISOString();
   const data = only === 'signer' ? null : await copyData(places.dataDir, folder);
   // The event log first: a signer signs nothing with a journal that lacks signatures from the event log.
@@ -99,7 +100,7 @@ function copySigner(directory: string, folder: string): FileDigests | string {
     return `there is no ${directory} (SIGNER_JOURNAL_DIR): the signer has stored nothing there`;
   try {
     const names = readdirSync(directory).filter((name) => OF_SIGNER.test(name));
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     for (const name of names) copyPrivately(join(directory, name), join(folder, name));
     return digestsIn(folder);
   } catch (error) {

@@ -20,6 +20,7 @@ import { MANIFEST, SIGNER_FOLDER } from './manifest.ts';
 import { placeFiles, verifyBackup, type AddressReach, type BackupReport, type VerifiedBackup } from './verify.ts';
 import { must } from '../../domain/must.ts';
 import { codeOf } from '../../runtime/util/code-of.ts';
+import { makeFolder } from '../../runtime/util/make-folder.ts';
 
 export interface RestoreRequest {
   readonly from: string;
@@ -153,7 +154,7 @@ function restoreSigner(
   actor: string,
 ): SignerSide {
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeFolder(directory);
     const lock = lockJournals(directory);
     try {
       // For a restored mark it is unknown how far the addresses were leased since.
@@ -241,7 +242,7 @@ interface Target {
 
 /** Throws `CommandRefused` or `DataDirInUse` without having changed anything. */
 function openTarget(dataDir: string, moveAside: boolean): Target {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeFolder(dataDir);
   const lock = acquireWriterLock(dataDir);
   const there = readdirSync(dataDir).filter((name) => OF_LEDGER.test(name) && !LOCK.test(name));
   if (!there.includes(LEDGER) || moveAside)

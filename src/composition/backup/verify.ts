@@ -1,4 +1,4 @@
-import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { LogAudit } from '../../adapters/sqlite/event-log/log-audit.ts';
@@ -19,6 +19,7 @@ import { JournalBroken, readJournal } from '../../signer/journal.ts';
 import { faultsOfFiles, readManifest, SIGNER_FOLDER, type FileDigests, type Manifest } from './manifest.ts';
 import { syncPath } from '../../runtime/util/sync-path.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
+import { makeFolder } from '../../runtime/util/make-folder.ts';
 
 /**
  * How far the addresses of one wallet had been used: those below were leased, those from `unusedFrom` on belong to no
@@ -104,7 +105,7 @@ function faultsOfJournals(folder: string, files: FileDigests): string[] {
 
 /** Copies the files of a backup to their places; none may exist there. */
 export function placeFiles(from: string, to: string, files: FileDigests): void {
-  mkdirSync(to, { recursive: true, mode: 0o700 });
+  makeFolder(to);
   for (const name of Object.keys(files)) {
     const draft = join(to, `${name}.restoring`);
     copyFileSync(join(from, name), draft);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { systemFault } from '../../../src/cli/system-fault.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { makeFolder } from '../../../src/runtime/util/make-folder.ts';
 
 it('a port in use is named, with what to do', async () => {
   const taken = createServer();
@@ -24,6 +25,16 @@ it('a directory that cannot be made is named, with what to check', async () => {
   expect(systemFault(error)).toContain(
     `${folder}/file/data is below something that is not a directory; check DATA_DIR`,
   );
+});
+
+it('a directory below /proc is refused at once', () => {
+  let error: unknown;
+  try {
+    makeFolder('/proc/quittance/data');
+  } catch (caught) {
+    error = caught;
+  }
+  expect(systemFault(error)).toContain('/proc/quittance cannot be created: its file system holds no folders');
 });
 
 it.each([
