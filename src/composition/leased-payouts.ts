@@ -1,6 +1,7 @@
 import { CommandRefused } from '../operator/commands.ts';
 import type { Leases } from '../ports/leases.ts';
 import type { WaitingRefund } from '../features/payouts/refunds/records.ts';
+import type { Comparison } from '../features/treasury/comparisons.ts';
 import type { KnownBalance } from '../features/treasury/watch-outflows.process.ts';
 import type { PayRefunds, TreasuryStatus } from '../features/payouts/refunds/refunds.process.ts';
 import { JournalCheck } from '../features/payouts/journal-check.ts';
@@ -60,6 +61,11 @@ export class LeasedPayouts {
   /** Only in the process that holds the lease; empty elsewhere. */
   balances(): readonly KnownBalance[] {
     return this.#current?.treasury.balances() ?? [];
+  }
+
+  /** As `balances`. */
+  comparisons(): readonly Comparison[] {
+    return this.#current?.treasury.comparisons() ?? [];
   }
 
   waitingFor(refundId: string): WaitingRefund | null {

@@ -7,6 +7,7 @@ import { indexKey } from '../features/addresses/address-index.ts';
 import type { Core } from './core.ts';
 import { addressFamilyOf } from '../domain/networks.ts';
 import type { OutgoingChain } from '../ports/outgoing-chain.ts';
+import { Comparisons } from '../features/treasury/comparisons.ts';
 import { inTurnReconciler, reportOutflows } from '../features/treasury/reconcile.ts';
 import { newestBooked } from '../features/treasury/reconcile-look.ts';
 import type { NativeDeps } from '../features/treasury/reconcile-native.ts';
@@ -71,7 +72,8 @@ export function startTreasury(
   const bookedBlocks: Pick<NativeDeps, 'newestBooked'> = {
     newestBooked: async (chain) => (parts.sandbox ? 0 : newestBooked(readModel, chain)),
   };
-  const reconcile = inTurnReconciler({
+  const comparisons = new Comparisons();
+  const reconcileInTurn = inTurnReconciler({
     ...{ readModel, wholeBooks, proveBooks, ...bookedBlocks },
     signer: parts.signer,
     sent: ({ chain }) => payouts.sent(chain.mode, chain.network),
@@ -79,9 +81,13 @@ export function startTreasury(
     log,
     pause,
   });
+  const reconcile: Treasury['reconcile'] = (executor) =>
+    comparisons.run(executor.chain, 'treasury', () => reconcileInTurn(executor));
   // After a kill, a local chain may lag a second behind the event log, so the sandbox compares only on command.
   const everyMs = parts.sandbox ? 0 : config.RECONCILE_EVERY_SECONDS * 1000;
-  const unbooked = unbookedLook(parts, { readModel, wholeBooks, proveBooks, ...bookedBlocks, clock }, pause);
+  const unbookedMoney = unbookedLook(parts, { readModel, wholeBooks, proveBooks, ...bookedBlocks, clock }, pause);
+  const unbooked: Treasury['unbooked'] = (executor, after, most) =>
+    comparisons.run(executor.chain, 'addresses', () => unbookedMoney(executor, after, most));
   const looking = new TreasuryLook({
     ...{ moves, reconcile, onUnbooked, mayPay, log, everyMs },
     unbooked: (executor, after) => unbooked(executor, after, ADDRESSES_A_LOOK),
@@ -96,6 +102,7 @@ export function startTreasury(
     reconcile,
     unbooked,
     balances: () => watch.balances(),
+    comparisons: () => comparisons.all,
     stop: async () => {
       await looking.stop();
       await watch.stop();

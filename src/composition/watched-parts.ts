@@ -1,6 +1,7 @@
 import type { HealthChecks } from '../observability/health.ts';
 import {
   reportClock,
+  reportComparisons,
   reportOwnership,
   reportPayouts,
   reportSigner,
@@ -10,7 +11,7 @@ import { clockFacts } from '../observability/service-health.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { ownershipFacts } from './address-ownership.ts';
 import { startSignerHeartbeat, type SignerHeartbeat } from './signer-heartbeat.ts';
-import { treasuryHealth } from '../observability/treasury-health.ts';
+import { comparisonHealth, treasuryHealth } from '../observability/treasury-health.ts';
 import type { Foundation } from './service-foundation.ts';
 import type { MovingMoney } from './service-money.ts';
 import type { ServiceParts } from './service-parts.ts';
@@ -69,7 +70,8 @@ function watchPayouts(
   health: HealthChecks,
   { registry }: Foundation['metrics'],
 ): void {
-  health.add(() => treasuryHealth(payouts.status()));
+  health.add(() => [...treasuryHealth(payouts.status()), ...comparisonHealth(payouts.comparisons())]);
   reportPayouts(registry, () => payouts.status());
   reportTreasury(registry, () => payouts.balances());
+  reportComparisons(registry, () => payouts.comparisons());
 }

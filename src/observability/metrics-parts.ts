@@ -4,6 +4,7 @@ import type { Network } from '../domain/networks.ts';
 import type { WaitReason } from '../ports/outgoing.ts';
 import type { SourceOwnership } from '../features/addresses/confirmation.process.ts';
 import type { ClockVerdict } from '../runtime/util/clock-check.ts';
+import type { Comparison } from '../features/treasury/comparisons.ts';
 import type { AddressStock } from '../features/addresses/pool.ts';
 import { gaugesIn } from './gauges.ts';
 
@@ -159,6 +160,19 @@ export function reportPayouts(registry: Registry, status: () => readonly Treasur
     ['mode', 'network'],
     () => status().map(({ mode, network, alarm }) => [{ mode, network }, alarm === null ? 0 : 1]),
   );
+}
+
+export function reportComparisons(registry: Registry, comparisons: () => readonly Comparison[]): void {
+  new Gauge({
+    name: 'quittance_books_comparison_failures',
+    help: 'Comparisons of the books with the chain that have failed in a row.',
+    labelNames: ['mode', 'network', 'of'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { mode, network, of, failures } of comparisons()) this.set({ mode, network, of }, failures);
+    },
+  });
 }
 
 /** `missing`: days of coins in the books without a rate, although sources should have one by then. */

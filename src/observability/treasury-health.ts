@@ -1,3 +1,4 @@
+import { keepsFailing, type Comparison } from '../features/treasury/comparisons.ts';
 import type { TreasuryStatus } from '../features/payouts/refunds/refunds.process.ts';
 import { needsLook } from '../ports/outgoing.ts';
 import type { HealthFact } from './health.ts';
@@ -13,4 +14,13 @@ export function treasuryHealth(treasuries: readonly TreasuryStatus[]): readonly 
       ...(detail !== undefined && { detail }),
     };
   });
+}
+
+/** Comparisons of books and chain that keep failing, so that an outflow would go unnoticed. */
+export function comparisonHealth(comparisons: readonly Comparison[]): readonly HealthFact[] {
+  return comparisons.filter(keepsFailing).map(({ mode, network, of, failures, why }) => ({
+    name: `comparison:${mode}:${network}:${of}`,
+    state: 'degraded',
+    detail: `books and chain could not be compared ${failures} times in a row: ${why}`,
+  }));
 }

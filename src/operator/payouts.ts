@@ -12,6 +12,7 @@ import { addressFamilyOf } from '../domain/networks.ts';
 import { sessionStream } from '../domain/streams.ts';
 import type { ApprovalAct, ApprovalSigner } from '../ports/approvals.ts';
 import type { OutgoingSigner, TreasuryAddresses } from '../ports/outgoing-signer.ts';
+import type { Comparison } from '../features/treasury/comparisons.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { orderedLeg, type OrderedLeg } from '../features/payouts/refunds/orders.ts';
 import { actorOf } from './acts.ts';
@@ -23,6 +24,7 @@ import { createdOf } from '../../state-machines/checkout-session/session.state.t
 /** Payouts, where this process runs them; both throw `CommandRefused` where another process pays. */
 interface RunningPayouts {
   status(): readonly TreasuryStatus[];
+  comparisons(): readonly Comparison[];
   reject(legId: string): Promise<void>;
 }
 
@@ -61,7 +63,7 @@ export function payoutCommands(
       const signers = await Promise.all(
         [...addresses.keys()].map(async (mode) => ({ mode, ...(await signer.status(mode)) })),
       );
-      return json({ signers, treasuries: payouts.status() });
+      return json({ signers, treasuries: payouts.status(), comparisons: payouts.comparisons() });
     },
     'treasury.stop': async (args) => ({ stopped: (await signer.stop(requiredMode(args), actorOf(args))).stopped }),
     'treasury.limits': async (args) => {

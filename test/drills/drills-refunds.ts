@@ -3,7 +3,7 @@ import { eventually } from '../support/running-sandbox.ts';
 import type { Drill } from './drill.ts';
 import type { DrillWorld } from './drill-world.ts';
 
-/* What holds money out up; all of it on BSC, but for gas. */
+/* What holds money out up; all of it on BSC, but for gas and the comparison of the books. */
 
 const COIN_WEI = 10n ** 18n;
 
@@ -73,6 +73,18 @@ export const signerKilled: Drill = {
     await refund(world, session.id, '5');
   },
   end: (world) => world.restart(),
+};
+
+const reconcile = (world: DrillWorld): Promise<unknown> =>
+  world.admin('treasury.reconcile', { network: 'ethereum' }).catch(() => undefined);
+
+export const booksNotCompared: Drill = {
+  alerts: ['BooksNotCompared'],
+  fault: 'the provider that payouts go over is down while the books are compared with the chain',
+  cause: async ({ ethereum }) => ethereum.payouts.play(down()),
+  during: reconcile,
+  end: async ({ ethereum }) => ethereum.heal(),
+  after: reconcile,
 };
 
 export const payoutProviderDown: Drill = {

@@ -37,6 +37,7 @@ import {
   wrongTokens,
 } from './drills-outside.ts';
 import {
+  booksNotCompared,
   gasLow,
   payoutProviderDown,
   sequenceAhead,
@@ -50,7 +51,7 @@ export const PLAN: readonly Round[] = [
   [
     [nobodyPays],
     [strayWaits],
-    [backupOld, shippingStopped],
+    [backupOld, shippingStopped, booksNotCompared],
     [wrongSecret, wrongTokens],
     [dayUnknown, marketsApart, marketsGone],
     [receiverRefuses, receiverHangs, receiverGone],

@@ -1,6 +1,7 @@
 import { html, type Html } from '../../runtime/util/html.ts';
 import type { Mode } from '../../domain/ids.ts';
 import { amountOf, formatAmount } from '../../domain/money.ts';
+import { keepsFailing } from '../../features/treasury/comparisons.ts';
 import { run, type ConsoleDeps } from '../deps.ts';
 import { inMode, otherMode } from '../modes.ts';
 import { facts, link, time } from '../parts.ts';
@@ -84,7 +85,7 @@ async function lookedAt(look: Look, deps: ConsoleDeps, visit: Visit): Promise<Ma
 }
 
 const treasuryMatters: Look = async (deps) => {
-  const { signers, treasuries } = await run<TreasuryStatus>(deps, 'treasury.status');
+  const { signers, treasuries, comparisons } = await run<TreasuryStatus>(deps, 'treasury.status');
   const stopped = signers
     .filter((signer) => signer.stopped)
     .map(({ mode }): Matter => ({
@@ -102,7 +103,16 @@ const treasuryMatters: Look = async (deps) => {
       },
     ];
   });
-  return [...stopped, ...waiting];
+  const uncompared = comparisons.filter(keepsFailing).map(({ mode, network, failures, why }): Matter => ({
+    what: `The books cannot be compared with ${network}`,
+    ...{ isGrave: true, mode },
+    facts: [
+      ['Failures in a row', String(failures)],
+      ['Why', why ?? ''],
+    ],
+    ...{ to: '/treasury', act: 'Open the treasury', runbook: 'runbook.md' },
+  }));
+  return [...stopped, ...waiting, ...uncompared];
 };
 
 const moveMatters: Look = async (deps, visit) => {

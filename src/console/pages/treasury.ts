@@ -1,6 +1,7 @@
 import { html, type Html } from '../../runtime/util/html.ts';
 import type { Mode } from '../../domain/ids.ts';
 import { NETWORKS } from '../../domain/networks.ts';
+import type { Comparison } from '../../features/treasury/comparisons.ts';
 import { COINS } from '../../domain/money.ts';
 import { csvLink, csvRoute } from '../csv.ts';
 import { run, type ConsoleDeps } from '../deps.ts';
@@ -34,6 +35,7 @@ interface SignerStatus {
 }
 
 export interface TreasuryStatus {
+  readonly comparisons: readonly Comparison[];
   readonly signers: readonly SignerStatus[];
   readonly treasuries: readonly {
     readonly mode: Mode;

@@ -1,6 +1,7 @@
 import type { MoveExecutor } from '../payouts/moves/records.ts';
 import type { reconcileTreasury } from './reconcile.ts';
 import type { lookForUnbooked } from './reconcile-unbooked.ts';
+import type { Comparison } from './comparisons.ts';
 import type { MoveMoney } from '../payouts/moves/moves.process.ts';
 import type { SweepCollected } from './sweep.process.ts';
 import { type KnownBalance } from './watch-outflows.process.ts';
@@ -18,5 +19,7 @@ export interface Treasury {
   unbooked(executor: MoveExecutor, after: string | null, most?: number): ReturnType<typeof lookForUnbooked>;
   /** Last known balances of the accounts that pay refunds and fees. */
   balances(): readonly KnownBalance[];
+  /** How the comparisons of each treasury and of its collection addresses ended last. */
+  comparisons(): readonly Comparison[];
   stop(): Promise<void>;
 }

@@ -13,6 +13,9 @@ const move = (mode: string, id: string) => ({
   ...{ id, kind: 'withdrawal', status: 'waiting_for_approval', mode, network: 'bsc', coin: 'USDT', amount: '5.00' },
   ...{ to_address: '0x5', requested_by: 'Olga', requested_at: 1_799_999_000, approved_by: [], waiting: null },
 });
+const comparison = (mode: string, failures: number) => ({
+  ...{ mode, network: 'bsc', of: 'treasury', failures, why: 'no provider answered' },
+});
 const BAND = 'Test mode: no real money';
 const ANY_LINK = /href="\/(?!assets)([^"]*)"/g;
 
@@ -34,6 +37,7 @@ describe('the modes', () => {
             { mode: 'test', stopped: true },
           ],
           treasuries: [],
+          comparisons: [comparison('live', 1), comparison('test', 2)],
         }),
         'treasury.stop': async (args) => {
           asked.push(args);
@@ -78,7 +82,11 @@ describe('the modes', () => {
     expect(body).toContain('A withdrawal waits for approval');
     expect(body).not.toContain('The signer is stopped');
     expect(body).toContain('need attention in test mode');
-    expect((await world.get('/attention?mode=test', operator)).body).toContain('The signer is stopped');
+    expect(body).not.toContain('The books cannot be compared');
+    const inTest = (await world.get('/attention?mode=test', operator)).body;
+    expect(inTest).toContain('The signer is stopped');
+    expect(inTest).toContain('The books cannot be compared with bsc');
+    expect(inTest).toContain('no provider answered');
   });
 
   it('stay in the URL: every menu link keeps the mode, a form returns to it, and an invalid one is refused', async () => {

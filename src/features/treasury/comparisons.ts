@@ -1,0 +1,47 @@
+import type { Mode } from '../../domain/ids.ts';
+import type { Network } from '../../domain/networks.ts';
+import type { OutgoingChain } from '../../ports/outgoing-chain.ts';
+import { messageOf } from '../../runtime/util/message-of.ts';
+
+/** A comparison of the books with one chain as it ended last. */
+export interface Comparison {
+  readonly mode: Mode;
+  readonly network: Network;
+  readonly of: 'treasury' | 'addresses';
+  /** How often it has failed since it last succeeded. */
+  readonly failures: number;
+  /** Null after a success. */
+  readonly why: string | null;
+}
+
+/** After this many failures in a row, a person must look: an outflow would go unnoticed. */
+const TOO_MANY = 2;
+
+export const keepsFailing = ({ failures }: Comparison): boolean => failures >= TOO_MANY;
+
+/** Counts comparisons that fail, whoever asked for them. */
+export class Comparisons {
+  readonly #last = new Map<string, Comparison>();
+
+  get all(): readonly Comparison[] {
+    return [...this.#last.values()];
+  }
+
+  async run<Result>(
+    { mode, network }: Pick<OutgoingChain, 'mode' | 'network'>,
+    of: Comparison['of'],
+    compare: () => Promise<Result>,
+  ): Promise<Result> {
+    const key = `${mode}/${network}/${of}`;
+    const ended = (failures: number, why: string | null): void =>
+      void this.#last.set(key, { mode, network, of, failures, why });
+    try {
+      const result = await compare();
+      ended(0, null);
+      return result;
+    } catch (error) {
+      ended((this.#last.get(key)?.failures ?? 0) + 1, messageOf(error));
+      throw error;
+    }
+  }
+}
