@@ -1,10 +1,11 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
+import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, expect, it } from 'vitest';
+import { removeDatabase } from '../../src/adapters/sqlite/database.ts';
 import { copyDatabase } from '../../src/adapters/sqlite/database-copy.ts';
 import { openWithWriter } from '../../src/adapters/sqlite/read-model/read-model.ts';
 import { readModelFile, SCHEMA_VERSION } from '../../src/adapters/sqlite/read-model/schema.ts';
@@ -89,6 +90,20 @@ it('look-ups are rebuilt when an archive is an older copy of itself', async () =
   const db = new DatabaseSync(file!);
   db.exec('DELETE FROM rows WHERE id = (SELECT max(id) FROM rows); UPDATE sqlite_sequence SET seq = seq - 1');
   db.close();
+  await opened(async ({ model }) => expect(await model.checkpoint('killed@1')).toBeNull());
+});
+
+it('look-ups begin anew when they are an older copy of themselves that names removed rows', async () => {
+  await archiveAll();
+  const older = join(dataDir, 'older');
+  await copyDatabase(readModelFile(dataDir), older);
+  await opened(async ({ model, writer }) => {
+    await model.apply('killed@1', [putRow(TABLE, KEYS[0]!, rowOf(KEYS[0]!))], '1');
+    while (writer.sweep());
+  });
+  await opened(async ({ model }) => expect(await model.getMany(TABLE, KEYS)).toEqual(ROWS));
+  removeDatabase(readModelFile(dataDir));
+  renameSync(older, readModelFile(dataDir));
   await opened(async ({ model }) => expect(await model.checkpoint('killed@1')).toBeNull());
 });
 

@@ -112,14 +112,19 @@ export class ArchiveWriter {
 
   /**
    * Removes what the read model does not refer to: files of another read model, and rows of an interrupted move. False
-   * if rows are lost, because a file is missing or is an older copy of itself.
+   * if rows are lost, because a file is missing or is an older copy of itself, or because the read model is an older
+   * copy and refers to rows that were removed since.
    */
   settle(): boolean {
     const archives = archivesIn(this.#db);
     for (const name of existsSync(this.#folder) ? readdirSync(this.#folder) : [])
       if (!archives.some(({ file }) => name.startsWith(file))) rmSync(join(this.#folder, name));
     if (!archives.every(({ file }) => existsSync(join(this.#folder, file)))) return false;
-    const isWhole = archives.every(({ id, through }) => lastIdIn(this.#open(id)) >= through);
+    const lastReturned = lastIdIn(this.#db, 'returned');
+    const isWhole = archives.every(
+      ({ id, through }) =>
+        lastIdIn(this.#open(id), 'rows') >= through && lastRemovalIn(this.#open(id)) <= lastReturned,
+    );
     for (const { id, through } of archives) this.#open(id).prepare('DELETE FROM rows WHERE id > ?').run(through);
     this.close();
     return isWhole;
@@ -142,14 +147,19 @@ export class ArchiveWriter {
     this.#db.prepare('UPDATE archives SET through = ? WHERE id = ?').run(through, archive);
   }
 
-  /** Removes rows that the read model no longer refers to. */
-  remove(rows: readonly ArchivedAt[]): void {
+  /** Removes rows that the read model no longer refers to. `through`: the last of them among the returned rows. */
+  remove(rows: readonly ArchivedAt[], through: number): void {
     // A power cut must not bring back references to them.
     syncPath(`${this.#file}-wal`);
-    for (const [archive, own] of Map.groupBy(rows, ([id]) => id))
-      this.#open(archive)
-        .prepare('DELETE FROM rows WHERE id IN (SELECT value FROM json_each(?))')
-        .run(JSON.stringify(own.map(([, id]) => id)));
+    for (const [archive, own] of Map.groupBy(rows, ([id]) => id)) {
+      const file = this.#open(archive);
+      inTransaction(file, () => {
+        file.exec(`PRAGMA user_version = ${through}`);
+        file
+          .prepare('DELETE FROM rows WHERE id IN (SELECT value FROM json_each(?))')
+          .run(JSON.stringify(own.map(([, id]) => id)));
+      });
+    }
   }
 
   close(): void {
@@ -180,8 +190,12 @@ export class ArchiveWriter {
 }
 
 /** Including those of removed rows. */
-const lastIdIn = (file: DatabaseSync): number =>
-  (file.prepare('SELECT coalesce(max(seq), 0) AS last FROM sqlite_sequence').get() as { last: number }).last;
+const lastIdIn = (file: DatabaseSync, table: string): number =>
+  query<{ seq: number }>(file, 'SELECT seq FROM sqlite_sequence WHERE name = ?').get(table)?.seq ?? 0;
+
+/** The last returned row that was removed here. */
+const lastRemovalIn = (file: DatabaseSync): number =>
+  must(query<{ user_version: number }>(file, 'PRAGMA user_version').get()).user_version;
 
 /** Ids are never reused, so a stale reference finds nothing rather than something else. */
 function makeArchive(path: string): void {

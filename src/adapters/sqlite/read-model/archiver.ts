@@ -62,8 +62,12 @@ export class Archiver {
       `SELECT id, row FROM returned ORDER BY id LIMIT ${ROWS_AT_A_TIME}`,
     ).all();
     if (returned.length === 0) return false;
-    this.#files.remove(returned.map(({ row }) => JSON.parse(row) as ArchivedAt));
-    this.#db.prepare('DELETE FROM returned WHERE id <= ?').run(must(returned.at(-1)).id);
+    const through = must(returned.at(-1)).id;
+    this.#files.remove(
+      returned.map(({ row }) => JSON.parse(row) as ArchivedAt),
+      through,
+    );
+    this.#db.prepare('DELETE FROM returned WHERE id <= ?').run(through);
     return true;
   }
 

@@ -35,7 +35,7 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS archives (
     id INTEGER PRIMARY KEY AUTOINCREMENT, file TEXT NOT NULL UNIQUE, through INTEGER NOT NULL
   );
-  CREATE TABLE IF NOT EXISTS returned (id INTEGER PRIMARY KEY, row TEXT NOT NULL);
+  CREATE TABLE IF NOT EXISTS returned (id INTEGER PRIMARY KEY AUTOINCREMENT, row TEXT NOT NULL);
 `;
 
 /** Prefix of checkpoints and sets of lists that are not served yet. */
@@ -104,7 +104,7 @@ function prepareFile(file: string): DatabaseSync {
     const version = userVersionOf(db);
     if (version !== 0 && !isReadable(version)) throw new UnusableFile(`${file} has schema ${version}`);
     db.exec(`${SCHEMA} PRAGMA user_version = ${version || SCHEMA_VERSION};`);
-    if (!new ArchiveWriter(db, file).settle()) throw new UnusableFile(`an archive of ${file} is missing`);
+    if (!new ArchiveWriter(db, file).settle()) throw new UnusableFile(`${file} and its archives do not belong together`);
     return db;
   } catch (error) {
     db.close();
