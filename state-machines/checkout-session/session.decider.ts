@@ -217,11 +217,14 @@ function confirmDeposit({ data, nowSec, valuation }: ConfirmDeposit, state: Sess
   return accept<SessionEvent>(confirmed, ...paymentOf(after, { paidAtSec: nowSec, valuation }));
 }
 
-/** A late deposit that is on time in its new block is detected again, because it pays once that block is confirmed. */
+/**
+ * A late deposit that is on time in its new block is detected again, because it pays once that block is confirmed; one
+ * that an operator set aside pays when it is put back.
+ */
 function moveDeposit({ facts, headNumber, nowSec }: MoveDeposit, { context }: SessionState): Decision<SessionEvent> {
   const { depositKey } = facts;
   const deposit = context.deposits[depositKey];
-  const isLate = deposit?.status === 'final' && deposit.kind === 'late' && !deposit.credit && !deposit.aside;
+  const isLate = deposit?.status === 'final' && deposit.kind === 'late' && !deposit.credit;
   const kind = isLate ? kindInBlock(context, deposit, facts) : 'late';
   if (kind === 'late') return accept();
   const left = { depositKey, reason: 'reorg', afterFinal: true, headNumber, revertedAtSec: nowSec } as const;

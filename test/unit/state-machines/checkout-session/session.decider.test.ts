@@ -295,6 +295,25 @@ describe('a transfer that an operator set aside', () => {
       .then('DepositPutBack', 'SessionPaid');
     expect(afterwards[1]).toMatchObject({ data: { afterExpiry: true } });
   });
+  it('as late and then moved before the deadline by a deeper reorg pays its session once it is put back', () => {
+    const seenLate = { ...full, blockTimeSec: EXPIRES_AT + 1, blockHash: '0xlate' };
+    const { depositKey } = full;
+    const history: SessionEvent[] = [
+      created(),
+      detected(seenLate, 'late'),
+      confirmed(seenLate),
+      { type: 'DepositSetAside', data: { depositKey, operation: 1, setAsideAtSec: EXPIRES_AT + 100 } },
+    ];
+    const { events: moved } = given(...history)
+      .when({ type: 'MoveDeposit', facts: full, headNumber: full.blockNumber + 1, nowSec: EXPIRES_AT + 200 })
+      .then('DepositReverted', 'DepositDetected');
+    const { events: final } = given(...history, ...moved)
+      .when(confirm(full))
+      .then('DepositConfirmed');
+    given(...history, ...moved, ...final)
+      .when({ ...putBack, depositKey })
+      .then('DepositPutBack', 'SessionPaid');
+  });
   it('pays no session that was cancelled', () => {
     const cancelled: SessionEvent = {
       type: 'SessionCancelled',
