@@ -166,11 +166,11 @@ export function reportComparisons(registry: Registry, comparisons: () => readonl
   new Gauge({
     name: 'quittance_books_comparison_failures',
     help: 'Comparisons of the books with the chain that have failed in a row.',
-    labelNames: ['mode', 'network', 'of'],
+    labelNames: ['mode', 'network', 'kind'],
     registers: [registry],
     collect() {
       this.reset();
-      for (const { mode, network, of, failures } of comparisons()) this.set({ mode, network, of }, failures);
+      for (const { mode, network, kind, failures } of comparisons()) this.set({ mode, network, kind }, failures);
     },
   });
 }

@@ -18,8 +18,8 @@ export function treasuryHealth(treasuries: readonly TreasuryStatus[]): readonly 
 
 /** Comparisons of books and chain that keep failing, so that an outflow would go unnoticed. */
 export function comparisonHealth(comparisons: readonly Comparison[]): readonly HealthFact[] {
-  return comparisons.filter(keepsFailing).map(({ mode, network, of, failures, why }) => ({
-    name: `comparison:${mode}:${network}:${of}`,
+  return comparisons.filter(keepsFailing).map(({ mode, network, kind, failures, why }) => ({
+    name: `comparison:${mode}:${network}:${kind}`,
     state: 'degraded',
     detail: `books and chain could not be compared ${failures} times in a row: ${why}`,
   }));

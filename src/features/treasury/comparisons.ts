@@ -7,7 +7,7 @@ import { messageOf } from '../../runtime/util/message-of.ts';
 export interface Comparison {
   readonly mode: Mode;
   readonly network: Network;
-  readonly of: 'treasury' | 'addresses';
+  readonly kind: 'treasury' | 'addresses';
   /** How often it has failed since it last succeeded. */
   readonly failures: number;
   /** Null after a success. */
@@ -29,12 +29,12 @@ export class Comparisons {
 
   async run<Result>(
     { mode, network }: Pick<OutgoingChain, 'mode' | 'network'>,
-    of: Comparison['of'],
+    kind: Comparison['kind'],
     compare: () => Promise<Result>,
   ): Promise<Result> {
-    const key = `${mode}/${network}/${of}`;
+    const key = `${mode}/${network}/${kind}`;
     const ended = (failures: number, why: string | null): void =>
-      void this.#last.set(key, { mode, network, of, failures, why });
+      void this.#last.set(key, { mode, network, kind, failures, why });
     try {
       const result = await compare();
       ended(0, null);

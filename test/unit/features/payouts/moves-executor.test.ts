@@ -307,6 +307,7 @@ describe('a sweep whose gas was given at lower fees', () => {
 
   it('waits an hour for them, and then gets what is missing, once', async () => {
     stage.isAffordable = ({ kind }) => kind !== 'sweep';
+    stage.fateOf = ({ kind }) => ({ kind: 'pending', inBlock: kind !== 'sweep' });
     stage.check = ({ kind }) => (kind === 'sweep' ? { kind: 'needs_gas', amount: 7n * 10n ** 15n } : { kind: 'ready' });
     stage.sign = () => ({ ok: true, txHash: '0xg1', signedBytes: 'gas', journal: { seq: 2, hash: 'h2' } });
     const given = async () =>
@@ -320,7 +321,6 @@ describe('a sweep whose gas was given at lower fees', () => {
     for (let round = 0; round < 3; round += 1) await stage.executor.round();
     expect(await given()).toEqual([['0.007', '0xCollection of swp', 'swp']]);
     stage.isAffordable = () => true;
-    stage.fateOf = ({ kind }) => (kind === 'sweep' ? { kind: 'pending', inBlock: false } : landed);
     stage.sign = (request) => ({ ...signed(request), journal: { seq: 3, hash: 'h3' } }) as Signature;
     await stage.executor.round();
     expect((await stage.executor.context()).moves['swp']!.signed.map(({ txHash }) => txHash)).toEqual(['0xs1', '0xs2']);

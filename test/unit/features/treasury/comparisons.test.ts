@@ -14,7 +14,7 @@ it('a comparison of the books keeps failing from the second failure in a row on,
   expect(await fails()).toBe('no provider');
   expect(failing()).toEqual([]);
   await fails();
-  expect(failing()).toEqual([{ ...bsc, of: 'treasury', failures: 2, why: 'no provider' }]);
+  expect(failing()).toEqual([{ ...bsc, kind: 'treasury', failures: 2, why: 'no provider' }]);
   await comparisons.run(bsc, 'treasury', () => Promise.resolve());
   expect(failing()).toEqual([]);
   expect(comparisons.all).toHaveLength(2);
