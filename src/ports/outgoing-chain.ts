@@ -20,15 +20,23 @@ export interface AccountBalances {
   readonly native: bigint;
 }
 
+/** Balances, and the provider that showed them. */
+export interface ShownBalances extends AccountBalances {
+  readonly provider: string;
+}
+
 /** Sends money from our own accounts on one network. Reads throw `ChainUnavailable`. */
 export interface OutgoingChain {
   readonly network: Network;
   readonly mode: Mode;
   readonly settings: NetworkSettings;
-  /** `atLeast`: a block that the answering provider must have; a lagging one is skipped. */
-  balances(address: string, atLeast?: number): Promise<AccountBalances>;
+  /**
+   * `atLeast`: a block that the answering provider must have; a lagging one is skipped. Providers of the list are asked
+   * only if no other answers.
+   */
+  balances(address: string, atLeast?: number, preferOtherThan?: readonly string[]): Promise<ShownBalances>;
   /** Balances of many addresses in the given order, in few calls; in final state if the chain serves that. */
-  finalBalances(addresses: readonly string[]): Promise<readonly AccountBalances[]>;
+  finalBalances(addresses: readonly string[], preferOtherThan?: readonly string[]): Promise<readonly AccountBalances[]>;
   /** Checks balance, gas, freezes and pauses in the current state. */
   check(order: OutgoingTransaction, reserved: Reserved): Promise<PreCheck>;
   /** The next nonce of an account according to blocks; null on chains without nonces. */

@@ -17,6 +17,7 @@ import {
 } from '../../ports/outgoing.ts';
 import type {
   AccountBalances,
+  ShownBalances,
   OutgoingChain,
   SeenInflow,
   SeenOutflow,
@@ -81,8 +82,8 @@ export class EvmOutgoing implements OutgoingChain {
     return this.settings.mode;
   }
 
-  balances(address: string, atLeast = 0): Promise<AccountBalances> {
-    return this.#providers.on(async (provider) => {
+  async balances(address: string, atLeast = 0, preferOtherThan: readonly string[] = []): Promise<ShownBalances> {
+    const { value, provider: shownBy } = await this.#providers.run(async (provider) => {
       await mustReach(atLeast, async () => Number(await provider.call('eth_blockNumber', [])));
       const coins: Partial<Record<Coin, bigint>> = {};
       for (const token of this.settings.tokens) {
@@ -91,10 +92,11 @@ export class EvmOutgoing implements OutgoingChain {
         coins[token.coin] = fromTokenUnits(BigInt(units), token.decimals);
       }
       return { coins, native: await nativeOf(provider, address) };
-    });
+    }, preferOtherThan);
+    return { ...value, provider: shownBy };
   }
 
-  finalBalances(addresses: readonly string[]): Promise<AccountBalances[]> {
+  finalBalances(addresses: readonly string[], preferOtherThan: readonly string[] = []): Promise<AccountBalances[]> {
     return this.#providers.on(async (provider) => {
       const native = await evmNativeUnits(provider, addresses);
       const held = native.map((wei): { coins: Partial<Record<Coin, bigint>>; native: bigint } => ({
@@ -106,7 +108,7 @@ export class EvmOutgoing implements OutgoingChain {
         held.forEach(({ coins }, index) => (coins[token.coin] = fromTokenUnits(must(units[index]), token.decimals)));
       }
       return held;
-    });
+    }, preferOtherThan);
   }
 
   async check(order: OutgoingTransaction, reserved: Reserved): Promise<PreCheck> {

@@ -16,12 +16,15 @@ export class AdmittedProviders {
     this.#verify = verify;
   }
 
-  /** Asks one provider. Throws `ChainUnavailable`. */
-  async on<Value>(task: (provider: RpcProvider) => Promise<Value>): Promise<Value> {
-    return (await this.run(task)).value;
+  /** Asks one provider; those in the list only if no other answers. Throws `ChainUnavailable`. */
+  async on<Value>(
+    task: (provider: RpcProvider) => Promise<Value>,
+    preferOtherThan?: readonly string[],
+  ): Promise<Value> {
+    return (await this.run(task, preferOtherThan)).value;
   }
 
-  /** The same, and which provider answered. Providers in the list are asked only if no other answers. */
+  /** The same, and which provider answered. */
   run<Value>(
     task: (provider: RpcProvider) => Promise<Value>,
     preferOtherThan: readonly string[] = [],

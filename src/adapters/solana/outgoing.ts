@@ -18,6 +18,7 @@ import {
 } from '../../ports/outgoing.ts';
 import type {
   AccountBalances,
+  ShownBalances,
   MissingAccount,
   OutgoingChain,
   SeenInflow,
@@ -93,8 +94,8 @@ export class SolanaOutgoing implements OutgoingChain {
     return this.settings.mode;
   }
 
-  balances(address: string, atLeast = 0): Promise<AccountBalances> {
-    return this.#providers.on(async (provider) => {
+  async balances(address: string, atLeast = 0, preferOtherThan: readonly string[] = []): Promise<ShownBalances> {
+    const { value, provider: shownBy } = await this.#providers.run(async (provider) => {
       await mustReach(atLeast, () => slotOf(provider, 'confirmed'));
       const coins: Partial<Record<Coin, bigint>> = {};
       for (const token of this.settings.tokens) {
@@ -102,10 +103,11 @@ export class SolanaOutgoing implements OutgoingChain {
         coins[token.coin] = fromTokenUnits(account?.units ?? 0n, token.decimals);
       }
       return { coins, native: (await lamportsAt(provider, address)) * LAMPORT };
-    });
+    }, preferOtherThan);
+    return { ...value, provider: shownBy };
   }
 
-  finalBalances(addresses: readonly string[]): Promise<AccountBalances[]> {
+  finalBalances(addresses: readonly string[], preferOtherThan: readonly string[] = []): Promise<AccountBalances[]> {
     const accounts = addresses.flatMap((owner) =>
       this.settings.tokens.map((token) => ({ account: associatedTokenAccount(owner, token.address), owner, token })),
     );
@@ -123,7 +125,7 @@ export class SolanaOutgoing implements OutgoingChain {
         coins: must(held.get(owner)),
         native: must(lamports[index]) * LAMPORT,
       }));
-    });
+    }, preferOtherThan);
   }
 
   async check(order: OutgoingTransaction, reserved: Reserved): Promise<PreCheck> {

@@ -15,6 +15,7 @@ import {
 } from '../../ports/outgoing.ts';
 import type {
   AccountBalances,
+  ShownBalances,
   OutgoingChain,
   SeenInflow,
   SeenOutflow,
@@ -79,21 +80,27 @@ export class TronOutgoing implements OutgoingChain {
     return this.settings.mode;
   }
 
-  balances(address: string, atLeast = 0): Promise<AccountBalances> {
-    return this.#providers.on(async (provider) => {
+  async balances(address: string, atLeast = 0, preferOtherThan: readonly string[] = []): Promise<ShownBalances> {
+    const { value, provider: shownBy } = await this.#providers.run(async (provider) => {
       await mustReach(atLeast, async () => (await newestBlock(provider, 'wallet')).number);
       return this.#held(provider, address, 'wallet');
-    });
+    }, preferOtherThan);
+    return { ...value, provider: shownBy };
   }
 
   /** TRON serves one account per call. */
-  async finalBalances(addresses: readonly string[]): Promise<AccountBalances[]> {
+  async finalBalances(
+    addresses: readonly string[],
+    preferOtherThan: readonly string[] = [],
+  ): Promise<AccountBalances[]> {
     const held: AccountBalances[] = [];
     for (let from = 0; from < addresses.length; from += AT_A_TIME) {
       const part = addresses.slice(from, from + AT_A_TIME);
       held.push(
         ...(await Promise.all(
-          part.map((address) => this.#providers.on((provider) => this.#held(provider, address, 'walletsolidity'))),
+          part.map((address) =>
+            this.#providers.on((provider) => this.#held(provider, address, 'walletsolidity'), preferOtherThan),
+          ),
         )),
       );
     }

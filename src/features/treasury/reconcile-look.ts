@@ -4,7 +4,7 @@ import { DEPOSIT_WALLETS, TREASURY } from '../../domain/ledger.ts';
 import { amountOf, formatAmount, most, signedAmountOf, type Coin } from '../../domain/money.ts';
 import { NATIVE_COIN, type NativeCoin, type Network } from '../../domain/networks.ts';
 import { isNative, type Reserved } from '../../ports/outgoing.ts';
-import type { OutgoingChain } from '../../ports/outgoing-chain.ts';
+import type { AccountBalances, OutgoingChain } from '../../ports/outgoing-chain.ts';
 import { rowPages } from '../../ports/row-pages.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
 import {
@@ -47,6 +47,8 @@ export interface Look {
   /** Upper bound of the blocks from which the balances come. */
   readonly newestBlock: number;
   readonly accounts: readonly Account[];
+  /** Those that showed the balances. */
+  readonly providers: readonly string[];
   /** Collection addresses that hold less than the books say. */
   readonly short: readonly OutflowFacts[];
 }
@@ -70,8 +72,8 @@ export const hasDifference = (look: Look): boolean => differencesOf(look).length
 export const isSameDifference = (one: Look, other: Look): boolean =>
   isDeepStrictEqual(differencesOf(one), differencesOf(other));
 
-/** Reads the chain, then the books. */
-export async function lookAt(executor: MoveExecutor, deps: LookDeps): Promise<Look> {
+/** Reads the chain, then the books. `before`: the providers of the look before, of which another one is asked now. */
+export async function lookAt(executor: MoveExecutor, deps: LookDeps, before: readonly string[] = []): Promise<Look> {
   const { chain, treasury } = executor;
   const native = NATIVE_COIN[chain.network];
   const context = await executor.context();
@@ -83,7 +85,13 @@ export async function lookAt(executor: MoveExecutor, deps: LookDeps): Promise<Lo
   const inFlight = addedTo(await deps.sent(executor), reservedOf([], moving));
   // A lagging provider lacks movements that are already in the books.
   const atLeast = await deps.newestBooked(chain);
-  const held = await chain.balances(treasury, atLeast);
+  const providers = new Set<string>();
+  const heldAt = async (address: string): Promise<AccountBalances> => {
+    const held = await chain.balances(address, atLeast, before);
+    providers.add(held.provider);
+    return held;
+  };
+  const held = await heldAt(treasury);
   const newestBlock = await chain.newestBlock();
   const accounts: Account[] = [];
   for (const { coin } of chain.settings.tokens) {
@@ -106,8 +114,12 @@ export async function lookAt(executor: MoveExecutor, deps: LookDeps): Promise<Lo
   );
   const booked = await bookedOf(executor, deps, native);
   accounts.push(accountOf('treasury', native, booked, withinFlight(booked, held.native, mayBeSpent)));
-  const collection = await lookAtCollection(executor, deps, throughBlock, atLeast);
-  return { throughBlock, newestBlock, accounts: [...accounts, ...collection.accounts], short: collection.short };
+  const collection = await lookAtCollection(executor, deps, throughBlock, heldAt);
+  return {
+    ...{ throughBlock, newestBlock, providers: [...providers] },
+    accounts: [...accounts, ...collection.accounts],
+    short: collection.short,
+  };
 }
 
 /**
@@ -124,7 +136,7 @@ async function lookAtCollection(
   executor: MoveExecutor,
   deps: LookDeps,
   throughBlock: number,
-  atLeast: number,
+  heldAt: (address: string) => Promise<AccountBalances>,
 ): Promise<Pick<Look, 'accounts' | 'short'>> {
   const { chain } = executor;
   const { unknownOutflows, moves } = await executor.context();
@@ -137,7 +149,7 @@ async function lookAtCollection(
     let [bookedSum, onChainSum] = [0n, 0n];
     for await (const { address, booked } of bookedAddresses(executor, deps, coin)) {
       if (sweeping.has(address)) continue;
-      const onChain = (await chain.balances(address, atLeast)).coins[coin] ?? 0n;
+      const onChain = (await heldAt(address)).coins[coin] ?? 0n;
       bookedSum += booked;
       onChainSum += onChain;
       const missing = booked - onChain - (amountsAt(address, Object.values(unknownOutflows))[coin] ?? 0n);

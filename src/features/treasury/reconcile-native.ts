@@ -3,7 +3,7 @@ import { DEPOSIT_WALLETS } from '../../domain/ledger.ts';
 import { formatAmount, least, most, signedAmountOf } from '../../domain/money.ts';
 import { NATIVE_COIN, type NativeCoin, type Network } from '../../domain/networks.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
-import type { OutgoingChain } from '../../ports/outgoing-chain.ts';
+import type { AccountBalances, OutgoingChain, ShownBalances } from '../../ports/outgoing-chain.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
 import type { WholeRows } from '../../runtime/projections/whole-rows.ts';
 import { addressKey, balanceKey, LEDGER_ADDRESSES_TABLE } from '../../../projections/ledger/rows.ts';
@@ -72,11 +72,7 @@ export async function settleNative(
   const { mode, network } = chain;
   const coin = NATIVE_COIN[network];
   const blockNumber = await chain.finalBlock();
-  const final = (await chain.finalBalances(given.map(({ address }) => address))).map(({ native }) => native);
-  const newest: bigint[] = [];
-  // What a provider that lags does not show yet would look like an outflow.
-  const atLeast = await deps.newestBooked(chain);
-  for (const { address } of given) newest.push((await chain.balances(address, atLeast)).native);
+  const shown = await shownAt(deps, given);
   const { moves, unknownOutflows, nativeCoinFinds } = await deps.executor.context();
   const moving = new Set(Object.values(moves).flatMap(addressesOf));
   const booked = await bookedAt(deps, given);
@@ -89,10 +85,8 @@ export async function settleNative(
     if (moving.has(address)) continue;
     const reported = amountsAt(address, Object.values(unknownOutflows))[coin] ?? 0n;
     const expected = must(booked[index]) - reported;
-    const [lower, upper] = [
-      least(must(final[index]), must(newest[index])),
-      most(must(final[index]), must(newest[index])),
-    ];
+    const { final, newest } = must(shown[index]);
+    const [lower, upper] = [least(final.native, newest.native), most(final.native, newest.native)];
     if (lower > expected)
       found.push({
         mode,
@@ -132,6 +126,29 @@ export async function settleNative(
   if (refused !== null) return [];
   if (missing.length > 0) await deps.reportOutflows();
   return settled;
+}
+
+/** Both balances of an address, by two providers where there are two. */
+interface ShownTwice {
+  readonly final: AccountBalances;
+  /** By one that has the newest booked block: what another does not show yet would look like an outflow. */
+  readonly newest: AccountBalances;
+}
+
+/** In the given order. */
+export async function shownAt(
+  { executor: { chain }, newestBooked }: Pick<NativeDeps, 'executor' | 'newestBooked'>,
+  given: readonly GivenAddress[],
+): Promise<ShownTwice[]> {
+  const atLeast = await newestBooked(chain);
+  const newest: ShownBalances[] = [];
+  for (const { address } of given) newest.push(await chain.balances(address, atLeast));
+  const providers = [...new Set(newest.map(({ provider }) => provider))];
+  const final = await chain.finalBalances(
+    given.map(({ address }) => address),
+    providers,
+  );
+  return newest.map((one, index) => ({ newest: one, final: must(final[index]) }));
 }
 
 /** 10^-18 units by address, in the given order. */

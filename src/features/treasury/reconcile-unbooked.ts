@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { formatAmount, amountOf, type Coin } from '../../domain/money.ts';
+import { formatAmount, amountOf, least, type Coin } from '../../domain/money.ts';
 import { addressFamilyOf, comparableAddress, type Network } from '../../domain/networks.ts';
 import type { AccountBalances, OutgoingChain } from '../../ports/outgoing-chain.ts';
 import { rowPages } from '../../ports/row-pages.ts';
@@ -11,6 +11,7 @@ import { bookedAddresses } from './reconcile-look.ts';
 import {
   differsInNative,
   settleNative,
+  shownAt,
   type GivenAddress,
   type NativeDeps,
   type NativeDifference,
@@ -96,7 +97,7 @@ async function sureAmong(
   if (unbooked.size === 0 && !differs.includes(true)) return { found: [], native: [] };
   await deps.pause();
   const suspects = given.filter(({ address }) => unbooked.has(address));
-  const heldNow = suspects.length === 0 ? [] : await deps.chain.finalBalances(suspects.map(({ address }) => address));
+  const heldNow = await surelyHeld(deps, suspects);
   const inDoubt = given.filter((_, index) => differs[index]);
   return {
     found: await unbookedAt(deps, suspects, heldNow),
@@ -104,10 +105,24 @@ async function sureAmong(
   };
 }
 
+/** What both states show: a provider whose final state is old still shows what has been swept. */
+async function surelyHeld(
+  { chain, native }: UnbookedDeps,
+  given: readonly GivenAddress[],
+): Promise<Pick<AccountBalances, 'coins'>[]> {
+  if (given.length === 0) return [];
+  return (await shownAt(native, given)).map(({ final, newest }) => {
+    const sure = chain.settings.tokens.map(
+      ({ coin }) => [coin, least(final.coins[coin] ?? 0n, newest.coins[coin] ?? 0n)] as const,
+    );
+    return { coins: Object.fromEntries(sure) };
+  });
+}
+
 async function unbookedAt(
   deps: UnbookedDeps,
   given: readonly GivenAddress[],
-  held: readonly AccountBalances[],
+  held: readonly Pick<AccountBalances, 'coins'>[],
 ): Promise<UnbookedMoney[]> {
   if (held.every(({ coins }) => Object.values(coins).every((units) => units === 0n))) return [];
   const { network, settings } = deps.chain;

@@ -1,5 +1,7 @@
 import type { BlockRange, OutflowFacts, TreasuryReconciled } from '../../domain/events/treasury-move-events.ts';
 import { formatAmount, signedAmountOf } from '../../domain/money.ts';
+import { must } from '../../domain/must.ts';
+import { ChainUnavailable } from '../../ports/chain.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { ApprovalSigner } from '../../ports/approvals.ts';
@@ -41,6 +43,9 @@ const MOST_LOOKS = 5;
 /** Rounds after which a continuing outflow is reported as far as it was seen. */
 const ROUNDS = 3;
 
+/** The providers of the last look at each treasury. The next one asks another, so that none hides anything for long. */
+type AskedLast = Map<MoveExecutor['chain'], readonly string[]>;
+
 /**
  * Serialises the reconciliations of a treasury, which would otherwise find the same money while only one could record
  * it.
@@ -49,8 +54,9 @@ export function inTurnReconciler(
   deps: ReconcileDeps,
 ): (executor: MoveExecutor) => ReturnType<typeof reconcileTreasury> {
   const turns = new InTurnByKey();
+  const askedLast: AskedLast = new Map();
   return (executor) =>
-    turns.run(`${executor.chain.mode}/${executor.chain.network}`, () => reconcileTreasury(executor, deps));
+    turns.run(`${executor.chain.mode}/${executor.chain.network}`, () => reconcileTreasury(executor, deps, askedLast));
 }
 
 /**
@@ -61,9 +67,10 @@ export function inTurnReconciler(
 export async function reconcileTreasury(
   executor: MoveExecutor,
   deps: ReconcileDeps,
+  askedLast: AskedLast = new Map(),
 ): Promise<TreasuryReconciled['data'] & { readonly unknown: readonly OutflowFacts[] }> {
   const { differencesSettled: settled } = await executor.context();
-  const { look, strangers } = await steadyLook(executor, deps);
+  const { look, strangers } = await steadyLook(executor, deps, askedLast);
   const { mode, network } = executor.chain;
   const foundAtSec = toSec(deps.clock.nowMs());
   // Avoids reporting the same money twice: by its transaction if known, otherwise by the balance.
@@ -111,7 +118,7 @@ export async function reconcileTreasury(
   );
   if (refused !== null) {
     // A concurrent record may cover what this run found; the next run finds the rest.
-    if ((await executor.context()).differencesSettled !== settled) return reconcileTreasury(executor, deps);
+    if ((await executor.context()).differencesSettled !== settled) return reconcileTreasury(executor, deps, askedLast);
     throw new Error(`the reconciliation of ${mode} ${network} cannot be recorded: ${refused}`);
   }
   await reportOutflows(executor, deps.signer);
@@ -161,22 +168,41 @@ export async function reportOutflows(
 async function steadyLook(
   executor: MoveExecutor,
   deps: ReconcileDeps,
+  askedLast: AskedLast,
 ): Promise<{ look: Look; strangers: readonly OutflowFacts[] }> {
-  const lookNow = (): Promise<Look> => deps.wholeBooks(() => lookAt(executor, deps));
   let strangers = await unknownTransactions(executor, deps);
   for (let round = 1; ; round++) {
-    let look = await lookNow();
-    for (let looks = 2; looks <= MOST_LOOKS && hasDifference(look); looks++) {
-      const before = look;
-      await deps.pause();
-      look = await lookNow();
-      if (looks >= LOOKS && isSameDifference(before, look)) break;
-    }
+    const look = await settledLook(executor, deps, askedLast);
     if (strangers.length === 0 && !hasDifference(look)) return { look, strangers };
     const now = await unknownTransactions(executor, deps);
     if (now.length === strangers.length || round === ROUNDS) return { look, strangers: now };
     strangers = now;
   }
+}
+
+/** The last of as many looks as it takes until two of them agree, or the most there may be. */
+async function settledLook(executor: MoveExecutor, deps: ReconcileDeps, askedLast: AskedLast): Promise<Look> {
+  const { chain } = executor;
+  const looks: Look[] = [];
+  for (;;) {
+    const look = await deps.wholeBooks(() => lookAt(executor, deps, askedLast.get(chain)));
+    askedLast.set(chain, look.providers);
+    looks.push(look);
+    if (isSettled(looks)) return look;
+    if (looks.length === MOST_LOOKS) break;
+    await deps.pause();
+  }
+  const [one, other, last] = [must(looks.at(-3)), must(looks.at(-2)), must(looks.at(-1))];
+  if (!isSameDifference(one, last)) return last;
+  const providers = [...new Set([...other.providers, ...last.providers])].toSorted().join(' and ');
+  throw new ChainUnavailable(`${providers} show different balances of our addresses on ${chain.network}`);
+}
+
+/** A difference needs more looks than its absence. */
+function isSettled(looks: readonly Look[]): boolean {
+  const [last, before] = [must(looks.at(-1)), looks.at(-2)];
+  if (!before) return !hasDifference(last);
+  return isSameDifference(before, last) && (looks.length >= LOOKS || !hasDifference(last));
 }
 
 /** Tells which transactions the signer never signed. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Network } from '../../../../src/domain/networks.ts';
-import type { AccountBalances } from '../../../../src/ports/outgoing-chain.ts';
+import type { AccountBalances, ShownBalances } from '../../../../src/ports/outgoing-chain.ts';
 import type { Row, ReadModel } from '../../../../src/ports/read-model.ts';
 import { lookForUnbooked, type UnbookedLook } from '../../../../src/features/treasury/reconcile-unbooked.ts';
 import type { NativeDeps } from '../../../../src/features/treasury/reconcile-native.ts';
@@ -30,6 +30,7 @@ class World {
 
   /** As the provider shows it that has the newest booked block. */
   readonly nativeNow = new Map<string, bigint>();
+  readonly heldNow = new Map<string, bigint>();
   newestBooked = 0;
 
   put(table: string, key: string, row: Row): void {
@@ -84,8 +85,9 @@ class World {
       this.asked.push(addresses.length);
       return addresses.map(heldAt);
     };
-    const balances = async (address: string, atLeast = 0): Promise<AccountBalances> => ({
-      ...heldAt(address),
+    const balances = async (address: string, atLeast = 0): Promise<ShownBalances> => ({
+      coins: { USDT: this.heldNow.get(address) ?? this.held.get(address) ?? 0n },
+      provider: 'one',
       native: (atLeast > 0 ? this.nativeNow : this.native).get(address) ?? 0n,
     });
     const settings = { tokens: [{ coin: 'USDT', address: '0xtoken', decimals: 18 }] } as never;
@@ -115,6 +117,14 @@ class World {
 }
 
 describe('money that the books do not have', () => {
+  it('is not found where only an old final state still shows what was swept since', async () => {
+    const world = new World();
+    world.give('0xabc1', 'cs_swept');
+    world.held.set('0xabc1', 7n * UNIT);
+    world.heldNow.set('0xabc1', 0n);
+    expect((await world.look()).found).toEqual([]);
+  });
+
   it('is found at an address of a session without any booked money, and named', async () => {
     const world = new World();
     world.give('0xabc1', 'cs_cancelled');

@@ -30,6 +30,8 @@ class World {
   /** What is held after each further pause. */
   heldAfterPauses: bigint[] = [];
   usdcBooked = 0n;
+  /** What a provider shows in place of what is held. */
+  heldAt: Partial<Record<'one' | 'other', bigint>> = {};
   inflows: () => Promise<readonly SeenInflow[]> = async () => [];
   proof: () => Promise<boolean> = async () => true;
   #state = treasuryTable.initial;
@@ -50,12 +52,14 @@ class World {
       settings: { tokens: (['USDT', 'USDC'] as const).map((coin) => ({ coin, address: `0x${coin}`, decimals: 6 })) },
       finalBlock: async () => this.finalBlock,
       newestBlock: async () => 103,
-      balances: async () => {
+      balances: async (_address: string, _atLeast: number, preferOtherThan: readonly string[] = []) => {
+        const provider = preferOtherThan.includes('one') ? 'other' : 'one';
         this.reading.now += 1;
         this.reading.most = Math.max(this.reading.most, this.reading.now);
         await nextTurn();
         this.reading.now -= 1;
-        return { coins: { USDT: (this.seen.shift() ?? this.held) * 10n ** 18n, USDC: 0n }, native: 0n };
+        const held = this.seen.shift() ?? this.heldAt[provider] ?? this.held;
+        return { coins: { USDT: held * 10n ** 18n, USDC: 0n }, native: 0n, provider };
       },
       outflows: async () => [],
       inflows: () => this.inflows(),
@@ -97,6 +101,12 @@ class World {
   }
 }
 
+const told = (look: Promise<unknown>): Promise<string | null> =>
+  look.then(
+    () => null,
+    (error: Error) => error.message,
+  );
+
 describe('money that is missing', () => {
   it.each([
     { what: 'is there again at the third look', seen: [900n, 950n], held: 1_000n, outflows: [] },
@@ -113,6 +123,29 @@ describe('money that is missing', () => {
     const found = world.history.flatMap(({ type, data }) => (type === 'UnknownOutflowFound' ? [data.amount] : []));
     expect(found).toEqual(outflows);
   });
+});
+
+describe('a balance that one of two providers shows wrongly', () => {
+  it.each([
+    ['too much', 'one', 2_000n],
+    ['too much', 'other', 2_000n],
+    ['too little', 'one', 400n],
+  ] as const)(
+    'is neither booked nor an outflow when it is %s at %s, and the comparison says so',
+    async (_, at, held) => {
+      const world = await World.compared();
+      world.held = 1_000n;
+      await reconcileTreasury(world.executor, world.deps);
+      const before = world.history.length;
+      world.heldAt = { [at]: held };
+      // Whichever is asked first: the other one is asked in the next comparison.
+      const reconcile = inTurnReconciler(world.deps);
+      const looks = [await told(reconcile(world.executor)), await told(reconcile(world.executor))];
+      expect(looks).toContain('one and other show different balances of our addresses on ethereum');
+      const written = world.history.slice(before).map(({ type }) => type);
+      expect(written.filter((type) => type !== 'TreasuryReconciled')).toEqual([]);
+    },
+  );
 });
 
 describe('treasury funding', () => {
