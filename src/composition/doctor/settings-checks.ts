@@ -26,7 +26,7 @@ export function settingsFindings(config: Config, env: Environment): Finding[] {
     ...unknownFindings(env),
     ...attempt(
       'sealing-keys',
-      'open and seal',
+      'are well formed',
       'set that setting to 32 random bytes (openssl rand -hex 32), the newest first',
       () => (namesKeys(config) ? sealingKeysOf(config) : undefined),
     ),

@@ -97,6 +97,7 @@ describe('two readings', () => {
   const look = (change: Partial<Look>): Look => ({
     throughBlock: 1,
     newestBlock: 2,
+    providers: [],
     accounts: [],
     short: [],
     ...change,
