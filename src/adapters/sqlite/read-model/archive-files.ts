@@ -122,8 +122,7 @@ export class ArchiveWriter {
     if (!archives.every(({ file }) => existsSync(join(this.#folder, file)))) return false;
     const lastReturned = lastIdIn(this.#db, 'returned');
     const isWhole = archives.every(
-      ({ id, through }) =>
-        lastIdIn(this.#open(id), 'rows') >= through && lastRemovalIn(this.#open(id)) <= lastReturned,
+      ({ id, through }) => lastIdIn(this.#open(id), 'rows') >= through && lastRemovalIn(this.#open(id)) <= lastReturned,
     );
     for (const { id, through } of archives) this.#open(id).prepare('DELETE FROM rows WHERE id > ?').run(through);
     this.close();

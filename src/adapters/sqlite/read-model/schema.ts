@@ -104,7 +104,8 @@ function prepareFile(file: string): DatabaseSync {
     const version = userVersionOf(db);
     if (version !== 0 && !isReadable(version)) throw new UnusableFile(`${file} has schema ${version}`);
     db.exec(`${SCHEMA} PRAGMA user_version = ${version || SCHEMA_VERSION};`);
-    if (!new ArchiveWriter(db, file).settle()) throw new UnusableFile(`${file} and its archives do not belong together`);
+    if (!new ArchiveWriter(db, file).settle())
+      throw new UnusableFile(`${file} and its archives do not belong together`);
     return db;
   } catch (error) {
     db.close();
