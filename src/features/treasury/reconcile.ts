@@ -193,9 +193,9 @@ async function settledLook(executor: MoveExecutor, deps: ReconcileDeps, askedLas
     await deps.pause();
   }
   const [one, other, last] = [must(looks.at(-3)), must(looks.at(-2)), must(looks.at(-1))];
-  if (!isSameDifference(one, last)) return last;
-  const providers = [...new Set([...other.providers, ...last.providers])].toSorted().join(' and ');
-  throw new ChainUnavailable(`${providers} show different balances of our addresses on ${chain.network}`);
+  const providers = [...new Set([...other.providers, ...last.providers])].toSorted();
+  if (providers.length < 2 || !isSameDifference(one, last)) return last;
+  throw new ChainUnavailable(`${providers.join(' and ')} show different balances of our addresses on ${chain.network}`);
 }
 
 /** A difference needs more looks than its absence. */

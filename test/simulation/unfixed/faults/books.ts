@@ -22,8 +22,8 @@ export const BOOKS_FAULTS: readonly Unfixed[] = [
     'a difference that changes from look to look counts',
     '--focus deep --focus aimed --focus sweep --network ethereum --profile embedded',
     'src/features/treasury/reconcile.ts',
-    'if (looks >= LOOKS && isSameDifference(before, look)) break;',
-    'if (looks >= LOOKS) break;',
+    'return isSameDifference(before, last) && (looks.length >= LOOKS || !hasDifference(last));',
+    'return looks.length >= LOOKS || !hasDifference(last);',
   ),
   unfixed(
     'the fee of a refund is not booked',

@@ -89,7 +89,7 @@ export const PAYOUTS_FAULTS: readonly Unfixed[] = [
     'a refund of a deposit that is gone for good waits for ever',
     '--focus deep --network ethereum --profile embedded',
     EXECUTOR,
-    "if (this.#retries.isGone(item.ref, missing)) return this.#fail(item, failure('deposit_reverted'));",
+    "if (this.#retries.isGone(item.ref, missing)) return this.#end(item, failure('deposit_reverted'));",
     '',
   ),
   unfixed(
