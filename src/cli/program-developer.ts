@@ -18,7 +18,7 @@ export function addDeveloper(program: Command, host: CliHost): void {
     .action((options: { forwardTo: string; events?: string; credentials?: string }) => host.listen(options));
   program
     .command('requests [request_id]')
-    .description('your latest requests as the service answered them, newest first, or one of them')
+    .description('your latest requests and responses, newest first, or one of them')
     .option('--status <status>', 'only those with this status, such as 400')
     .option('--limit <n>', 'at most this many', '20')
     .option(...CREDENTIALS)
@@ -32,7 +32,7 @@ export function addDeveloper(program: Command, host: CliHost): void {
   program
     .command('trigger <case>')
     .description(
-      'create a session in the sandbox and make a case happen to it: exact, partial, late, expired, cancelled and so on',
+      'create a session in the sandbox and produce a case: exact, partial, late, expired, cancelled and so on',
     )
     .option('--network <network>', 'ethereum, bsc, tron or solana', 'ethereum')
     .option(...CREDENTIALS)

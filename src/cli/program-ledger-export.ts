@@ -27,7 +27,7 @@ export function addExport(ledger: Command, host: CliHost): void {
     .option('--format <format>', 'csv (default) or jsonl')
     .option(
       '--output <file>',
-      'a file that is complete or not there at all, and beside it <file>.evidence.json (default: standard output, without)',
+      'a file, written completely or not at all, with <file>.evidence.json beside it (default: standard output, without)',
     )
     .option('--no-evidence', 'do not record the export in the event log, and write no evidence')
     .option(

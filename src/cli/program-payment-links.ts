@@ -6,7 +6,7 @@ import type { CliHost } from './host.ts';
 export function addPaymentLinks(program: Command, host: CliHost): void {
   const link = program
     .command('payment-link')
-    .description('links where every visitor makes a payment of their own (see docs/console.md)');
+    .description('links on which each visitor creates a payment of their own (see docs/console.md)');
   admin(link, host, 'create <merchant_id>', 'payment-link.create', 'create a link to send or print', [
     ['--amount <amount>', 'decimal amount', true],
     ['--currency <code>', 'an ISO 4217 code or a coin', true],

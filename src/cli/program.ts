@@ -39,7 +39,7 @@ export function createProgram(host: CliHost): Command {
   program
     .command('migrate')
     .description(
-      'copy the event log of a stopped embedded service into EventStoreDB and prove the copy equal; can be interrupted and run again',
+      'copy the event log of a stopped embedded service into EventStoreDB and prove that the copy is equal; can be interrupted and run again',
     )
     .requiredOption('--from <data_dir>', 'data directory of the embedded service')
     .option('--to <url>', 'esdb://... of the target, without a password (default: EVENTSTORE_URL, which may have one)')

@@ -41,7 +41,7 @@ export function canaryPayer(
 
   async function send(order: OutgoingTransaction, signal: AbortSignal): Promise<void> {
     const draft = await draftOf(order);
-    if (draft === null) throw new Error('nothing is free to tell the transaction apart by');
+    if (draft === null) throw new Error('no nonce is free for the transaction');
     const { txHash, signedBytes } = await signedBytesOf(draft, order, wallet);
     const sent: SentTransaction = { txHash, signedBytes, validity: validityOf(draft) };
     stuck = draft;

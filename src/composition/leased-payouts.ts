@@ -95,7 +95,7 @@ export class LeasedPayouts {
   }
 
   get #own(): { readonly payouts: PayRefunds; readonly treasury: Treasury } {
-    if (!this.#current) throw new CommandRefused('another process makes the payouts: ask that one');
+    if (!this.#current) throw new CommandRefused('another process makes the payouts: run this there');
     return this.#current;
   }
 }

@@ -92,7 +92,7 @@ export class LeasedWatcher implements NetworkWatcher {
   }
 
   #elsewhere(): RangeError {
-    return new RangeError(`another process reads ${this.#deps.settings.network}: ask that one`);
+    return new RangeError(`another process reads ${this.#deps.settings.network}: run this there`);
   }
 
   /** The last published status stays valid until a new watcher has read something. */

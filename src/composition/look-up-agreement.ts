@@ -102,7 +102,7 @@ export class LookUpAgreement {
     this.#wrong.set(projection, generation);
     log.error(
       { projection, rows: compared.differing, examples: compared.examples, remedy: REMEDY },
-      'this process takes itself out of traffic',
+      'look-ups differ from the event log: this process stops serving',
     );
   }
 

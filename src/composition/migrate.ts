@@ -21,7 +21,7 @@ export type MigrationStage =
   | 'copying'
   | 'proving the logs equal'
   | 'proving the keys equal'
-  | 'proving the look-ups equal';
+  | 'comparing the look-ups';
 
 export interface MigrationOptions {
   /** Data directory of the embedded profile. */
@@ -122,8 +122,8 @@ async function move({ source, target, salts, total, onProgress }: Move): Promise
     throw new MigrationRefused(
       `${unequal.length} keys of personal data did not arrive, for example of ${must(unequal[0])}`,
     );
-  const wanted = await lookUpsOf(source, (done) => onProgress('proving the look-ups equal', done, 2 * total));
-  const found = await lookUpsOf(target, (done) => onProgress('proving the look-ups equal', total + done, 2 * total));
+  const wanted = await lookUpsOf(source, (done) => onProgress('comparing the look-ups', done, 2 * total));
+  const found = await lookUpsOf(target, (done) => onProgress('comparing the look-ups', total + done, 2 * total));
   assertSameLookUps(wanted, found);
   return {
     events: copy.events,
@@ -157,7 +157,7 @@ async function openTarget(connectionString: string): Promise<EventStore> {
     return await openEsdbEventStore({ connectionString, totalMs: CALL_MS });
   } catch (error) {
     if (error instanceof StoreUnavailable)
-      throw new MigrationRefused(`the target ${withoutUser(connectionString)} does not answer: ${error.message}`);
+      throw new MigrationRefused(`the target ${withoutUser(connectionString)} does not respond: ${error.message}`);
     if (error instanceof TypeError) throw new MigrationRefused(`--to: ${error.message}`);
     throw error;
   }
@@ -177,7 +177,7 @@ async function explained<Value>(work: () => Promise<Value>): Promise<Value> {
       );
     if (error instanceof StoreUnavailable)
       throw new MigrationRefused(
-        `the target stopped answering: ${error.message}; run the same command again to continue`,
+        `the target stopped responding: ${error.message}; run the same command again to continue`,
       );
     throw error;
   }

@@ -94,7 +94,7 @@ export async function startSandboxNode(config: Config, log: Logger, file: string
     sandbox: true,
     testWallet: null,
   });
-  log.info({ url: service.baseUrl, ops: service.opsUrl, roles: config.ROLES }, 'the node has begun');
+  log.info({ url: service.baseUrl, ops: service.opsUrl, roles: config.ROLES }, 'the node has started');
   return {
     close: async () => {
       await service.close();

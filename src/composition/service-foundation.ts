@@ -184,7 +184,7 @@ const applyChanges = (
     ...{ directory, merchants, clock },
     isClockInDoubt: () => clockCheck.isInDoubt,
     onError: (error, changeId) =>
-      log.error({ err: error, changeId }, 'a change of a merchant could not be put into force'),
+      log.error({ err: error, changeId }, 'a delayed change of a merchant could not be applied'),
   });
 
 function corePorts(

@@ -42,7 +42,7 @@ export function startSignerHeartbeat({
   const tell = (): void => {
     if (isAlive() === wasAlive) return;
     wasAlive = isAlive();
-    if (wasAlive) log.info({}, 'the signer answers again');
+    if (wasAlive) log.info({}, 'the signer responds again');
     else log.error({ fault }, 'the signer does not respond: nothing is paid out and no checkpoint is signed');
   };
   const ask = async (): Promise<void> => {

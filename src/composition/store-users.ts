@@ -17,7 +17,7 @@ export async function setStoreUsers(env: Readonly<Record<string, string | undefi
   const administrator = env['EVENTSTORE_ADMIN_URL'];
   if (!administrator)
     throw new InvalidConfig(
-      'EVENTSTORE_ADMIN_URL is missing: esdb://admin:...@host:2113?tls=true, a user of the servers who may make others',
+      'EVENTSTORE_ADMIN_URL is missing: esdb://admin:...@host:2113?tls=true, a user of the servers that may create others',
     );
   const passwords = passwordsIn(env);
   try {
@@ -38,12 +38,12 @@ function passwordsIn(env: Readonly<Record<string, string | undefined>>): Readonl
     if (password.length < MIN_PASSWORD)
       throw new InvalidConfig(`${name} must have at least ${MIN_PASSWORD} characters: try openssl rand -hex 32`);
     if ([...passwords.values()].includes(password))
-      throw new InvalidConfig(`${name} is the password of another user, too: each has its own`);
+      throw new InvalidConfig(`${name} is also the password of another user: each needs its own`);
     passwords.set(user, password);
   }
   const all = STORE_USERS.map((user) => `EVENTSTORE_${user.toUpperCase()}_PASSWORD`).join(', ');
   if (passwords.size === 0)
-    throw new InvalidConfig(`no user is named: set a password for each that there shall be, out of ${all}`);
+    throw new InvalidConfig(`no user is named: set a password for each user to create, out of ${all}`);
   return passwords;
 }
 
@@ -53,7 +53,7 @@ export async function forgetOnServers(
   args: AdminArguments,
 ): Promise<JsonValue> {
   if (url === undefined)
-    throw new InvalidConfig('EVENTSTORE_URL is missing: the user who reads the session and writes down who forgot it');
+    throw new InvalidConfig('EVENTSTORE_URL is missing: the user that reads the session and records who erased it');
   const store = await openEsdbEventStore({ connectionString: url });
   const keys = openEsdbPersonalKeys({
     connectionString: url,

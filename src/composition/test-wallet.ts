@@ -80,7 +80,7 @@ export class TestWallet {
     if (request.case === 'wrong_coin' && view.alternative)
       return refused(
         'invalid_request',
-        'the session takes either coin as long as no money came: none is wrong',
+        'the session accepts either coin until money arrives, so neither is wrong',
         'case',
       );
     const session = inCoin(view, request.coin);
@@ -91,7 +91,7 @@ export class TestWallet {
     if (plans.some(({ fault }) => fault) && !this.#chains.canFault(request.network))
       return refused(
         'invalid_request',
-        `the local ${request.network} chain never takes a block back: choose another network`,
+        `the local ${request.network} chain never reverts a block: choose another network`,
         'case',
       );
     if (request.case === 'late') {
@@ -123,7 +123,7 @@ export class TestWallet {
   /** Moves a future deadline to now, and waits until the next block is later. */
   async #untilLate(session: SessionView): Promise<Outcome<number>> {
     if (session.status === 'paid')
-      return refused('invalid_request', 'the session is paid: nothing can be late for it', 'case');
+      return refused('invalid_request', 'the session is paid: no payment can be late for it', 'case');
     const moved =
       toSec(this.#clock.nowMs()) > session.expiresAtSec
         ? ({ ok: true, value: session.expiresAtSec } as const)

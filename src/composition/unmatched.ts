@@ -50,7 +50,7 @@ export function startInbox(
   const count = new CountInbox({
     list,
     everyMs: COUNT_EVERY_MS[pace],
-    onError: (error) => log.warn({ err: error }, 'what waits in the inbox could not be counted'),
+    onError: (error) => log.warn({ err: error }, 'the transfers in the inbox could not be counted'),
   });
   reportInbox(metrics.registry, () => count.counts(), clock);
   if (roles.worker || roles.signer) settle.start();

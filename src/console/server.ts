@@ -214,7 +214,7 @@ class Pipeline {
     if (isThere && allows(visit.person.grants, action, visit.merchant?.id ?? null)) return;
     this.#deps.log.warn(
       { person: visit.person.personId, path: visit.path, action, request: visit.requestId },
-      'a person of the console asked for what is not theirs',
+      'a person requested a console page outside their scope',
     );
     throw NO_SUCH();
   }

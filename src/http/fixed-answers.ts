@@ -36,7 +36,7 @@ export const READ_ONLY: Answer = {
 export const SERVICE_UNAVAILABLE: Answer = refuse('service_unavailable', 'The service cannot handle the request now.');
 export const POSITION_MALFORMED: Answer = refusedField(
   POSITION_HEADER,
-  'must be sent once, unchanged from an earlier answer',
+  'must be sent once, unchanged from an earlier response',
 );
 export const BEHIND: Answer = {
   ok: false,

@@ -36,13 +36,11 @@ export function reportCanaries(registry: Registry, status: () => readonly Canary
 
   ofStep(
     'quittance_canary_step_seconds',
-    'What a step of the last canary payment took, or has taken so far.',
+    'Duration of a step of the last canary payment, complete or so far.',
     (each, step) => each.stepSec(step),
   );
-  ofStep(
-    'quittance_canary_step_promise_seconds',
-    'Within what a step of a canary payment is to be over.',
-    ({ network }, step) => canaryPromiseSec(network, step),
+  ofStep('quittance_canary_step_promise_seconds', 'Time limit of a step of a canary payment.', ({ network }, step) =>
+    canaryPromiseSec(network, step),
   );
   ofNetwork('quittance_canary_ok', '1 while the last canary payment of a network went there and back.', ({ isOk }) =>
     isOk === null ? null : Number(isOk),

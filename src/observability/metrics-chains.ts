@@ -164,7 +164,7 @@ export class ChainMetrics {
     );
     gauge(
       'quittance_rpc_sources_usable',
-      'Independent providers that answer and serve the right chain.',
+      'Independent providers that respond and serve the right chain.',
       usableSources,
     );
   }
@@ -182,7 +182,7 @@ export class ChainMetrics {
     gauge('quittance_chain_finalized_block', 'Last block the chain calls final.', (status) => status.finalizedBlock);
     gauge(
       'quittance_chain_covered_block',
-      'Last final block read for good, with evidence in the event log.',
+      'Last final block that the event log records as read.',
       (status) => status.coveredBlock,
     );
     gauge(
@@ -195,19 +195,15 @@ export class ChainMetrics {
     );
     gauge(
       'quittance_chain_coverage_gap_blocks',
-      'Final blocks without their evidence of reading.',
+      'Final blocks not recorded as read.',
       ({ finalizedBlock, coveredBlock }) => gap(finalizedBlock, coveredBlock),
     );
     gauge(
       'quittance_chain_unsettled_deposits',
-      'Deposits that may still be taken back.',
+      'Deposits that may still be reverted.',
       (status) => status.trackedDeposits,
     );
-    gauge(
-      'quittance_chain_consecutive_failures',
-      'Failed rounds of reading in a row.',
-      (status) => status.consecutiveFailures,
-    );
+    gauge('quittance_chain_consecutive_failures', 'Consecutive failed reads.', (status) => status.consecutiveFailures);
   }
 }
 

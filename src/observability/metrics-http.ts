@@ -29,13 +29,13 @@ export class HttpMetrics implements HttpObserver {
     const registers = [registry];
     this.#requests = new Counter({
       name: 'quittance_http_requests_total',
-      help: 'Answers by operation and HTTP status.',
+      help: 'Responses by operation and HTTP status.',
       labelNames: ['operation', 'status'],
       registers,
     });
     this.#duration = new Histogram({
       name: 'quittance_http_request_duration_seconds',
-      help: 'From the first byte of the request to the answer, by operation.',
+      help: 'From the first byte of the request to the response, by operation.',
       labelNames: ['operation'],
       buckets: BUCKETS_SEC,
       enableExemplars: true,
@@ -43,7 +43,7 @@ export class HttpMetrics implements HttpObserver {
     });
     this.#failures = new Counter({
       name: 'quittance_authentication_failures_total',
-      help: 'Requests that were not believed, by the check that failed.',
+      help: 'Failed authentications, by the check that failed.',
       labelNames: ['fault'],
       registers,
     });

@@ -23,7 +23,9 @@ export function reportInbox(registry: Registry, counts: () => readonly InboxCoun
     'Final transfers at our addresses that pay no order and wait for a decision.',
     ({ transfers }) => transfers,
   );
-  gauge('quittance_inbox_oldest_age_seconds', 'How long the oldest of them is in its block.', ({ oldestSec }) =>
-    Math.max(0, clock.nowMs() / 1000 - oldestSec),
+  gauge(
+    'quittance_inbox_oldest_age_seconds',
+    'Age of the block of the oldest transfer in the inbox.',
+    ({ oldestSec }) => Math.max(0, clock.nowMs() / 1000 - oldestSec),
   );
 }

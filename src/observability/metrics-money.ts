@@ -59,12 +59,12 @@ export class MoneyMetrics {
     ]);
     this.refunds = counter(
       'quittance_refunds_total',
-      'Refunds requested, completed and failed; reverted: a completed payout left its chain and goes out again.',
+      'Refunds requested, completed and failed; reverted: a completed payout left its chain and is sent again.',
       ['mode', 'outcome'],
     );
     this.followFailures = counter(
       'quittance_money_metrics_failures_total',
-      'Events that the money figures could not take in.',
+      'Events that the money figures could not count.',
       [],
     );
     this.blockToPaid = new Histogram({

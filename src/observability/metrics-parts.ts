@@ -81,7 +81,7 @@ export function reportClock(registry: Registry, verdict: () => ClockVerdict): vo
   );
   gauge(
     'quittance_clock_offset_seconds',
-    'How far the clock of this node is ahead of the middle of the servers that it asks; below zero: behind.',
+    'How far the clock of this node is ahead of the median of the servers; negative if it is behind.',
     () => {
       const { offsetMs } = verdict();
       return offsetMs === null ? null : offsetMs / 1000;
@@ -105,11 +105,7 @@ export function reportTreasury(registry: Registry, balances: () => readonly Trea
         .filter((balance) => balance.kind === kind)
         .map(({ mode, network, coin, amount }) => [{ mode, network, coin }, amount]),
     );
-  report(
-    'coin',
-    'quittance_treasury_balance_coins',
-    'What the treasury holds to pay refunds from, in units of the coin.',
-  );
+  report('coin', 'quittance_treasury_balance_coins', 'Funds of the treasury for refunds, in units of the coin.');
   report(
     'gas',
     'quittance_treasury_gas_coins',
@@ -145,7 +141,7 @@ export function reportPayouts(registry: Registry, status: () => readonly Treasur
   const gauge = gaugesIn(registry);
   gauge.by(
     'quittance_refund_payouts_waiting',
-    'Payouts of refunds that cannot go on, by what holds them up.',
+    'Refund payouts that wait, by reason.',
     ['mode', 'network', 'reason'],
     () =>
       status().flatMap(({ mode, network, waiting }) =>

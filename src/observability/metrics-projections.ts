@@ -34,7 +34,7 @@ export class ProjectionMetrics {
     });
     this.#parked = new Counter({
       name: 'quittance_projection_parked_events_total',
-      help: 'Events that a projection could not take and set aside.',
+      help: 'Events that a projection could not process and skipped.',
       labelNames: ['projection'],
       registers,
     });

@@ -26,7 +26,7 @@ export class StoreMetrics {
     const registers = [registry];
     this.#append = new Histogram({
       name: 'quittance_store_append_duration_seconds',
-      help: 'From an append to its durable answer.',
+      help: 'From an append to its durable confirmation.',
       buckets: APPEND_BUCKETS_SEC,
       registers,
     });

@@ -58,7 +58,7 @@ export class WebhookMetrics {
     const registers = [registry];
     this.#attempts = new Counter({
       name: 'quittance_webhook_attempts_total',
-      help: 'Attempts of webhook deliveries by mode, by result and by what asked for them.',
+      help: 'Webhook delivery attempts by mode, result and trigger.',
       labelNames: ['mode', 'result', 'trigger'],
       registers,
     });
@@ -70,7 +70,7 @@ export class WebhookMetrics {
     });
     this.#delivered = new Histogram({
       name: 'quittance_event_to_webhook_delivered_seconds',
-      help: 'From the moment a fact was decided (a session paid, a refund completed) to its webhook being accepted, replays left out.',
+      help: 'From an event (session paid, refund completed) to the acceptance of its webhook, without replays.',
       labelNames: ['event_type'],
       buckets: DELIVERED_BUCKETS_SEC,
       enableExemplars: true,
@@ -78,7 +78,7 @@ export class WebhookMetrics {
     });
     this.#alarms = new Counter({
       name: 'quittance_webhook_alarms_total',
-      help: 'Deliveries given up, endpoints suspended, events set aside.',
+      help: 'Deliveries ended without success, endpoints suspended, events skipped.',
       labelNames: ['kind'],
       registers,
     });
@@ -130,7 +130,7 @@ export class WebhookMetrics {
     gauge('quittance_webhook_queue_deliveries', 'Deliveries that are not settled.', () => queue.pending());
     gauge(
       'quittance_webhook_oldest_pending_age_seconds',
-      'Age of the oldest delivery that is not settled and has an endpoint to go to; 0 when there is none.',
+      'Age of the oldest open delivery that has an endpoint; 0 if there is none.',
       () => {
         const oldest = queue.oldestPendingAtMs();
         return oldest === null ? 0 : Math.max(0, clock.nowMs() - oldest) / 1000;

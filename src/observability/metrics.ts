@@ -66,7 +66,7 @@ export class Metrics {
     const gauge = gaugesIn(this.registry);
     gauge.by(
       'quittance_health_state',
-      'State of a part of the service: 0 ok, 1 degraded, 2 down, 3 takes nothing new but can be read.',
+      'State of a part of the service: 0 ok, 1 degraded, 2 down, 3 refuses anything new but can be read.',
       ['check'],
       () => health.report().facts.map(({ name, state }) => [{ check: name }, STATES.indexOf(state)]),
     );

@@ -90,7 +90,7 @@ function moneyRows({ sessions, refunds, lastPayment, atMs }: Status): Line[] {
     ['Sessions waiting for money', String(sessions.open)],
     ['Payments being confirmed', String(sessions.processing)],
     ['Refunds not signed', String(refunds.pending)],
-    ['Refunds on their way', String(refunds.processing)],
+    ['Refunds in progress', String(refunds.processing)],
     ['Oldest refund', refunds.oldestAgeSec === 0 ? '-' : duration(refunds.oldestAgeSec)],
   ];
 }
@@ -98,9 +98,9 @@ function moneyRows({ sessions, refunds, lastPayment, atMs }: Status): Line[] {
 function webhookRows({ webhooks, projections }: Status): Line[] {
   return [
     ['Waiting', String(webhooks.waiting)],
-    ['Oldest waits for', webhooks.oldestAgeSec === 0 ? '-' : duration(webhooks.oldestAgeSec)],
+    ['Oldest waiting', webhooks.oldestAgeSec === 0 ? '-' : duration(webhooks.oldestAgeSec)],
     ['In flight', String(webhooks.inFlight)],
-    ['To be repeated', String(webhooks.retrying)],
+    ['To be retried', String(webhooks.retrying)],
     ['Endpoints suspended', String(webhooks.suspended), webhooks.suspended > 0 ? 'degraded' : 'ok'],
     ['Lists behind the event log', `${projections.lagEvents} events, ${duration(Math.round(projections.lagSec))}`],
   ];

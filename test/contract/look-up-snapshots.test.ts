@@ -193,7 +193,7 @@ test('a new node begins with a snapshot and takes from the log only what came af
   expect(await take('new')).toBeNull();
 });
 
-test('a node takes what keeps more than it does, and one that lacks a look-up of its own begins with a snapshot that has it', async () => {
+test('a node accepts a snapshot with more look-ups than its own, and one that lacks a look-up starts from a snapshot that has it', async () => {
   await order(5);
   await sign();
   // Of this build, made beside whatever runs.
@@ -230,7 +230,7 @@ const resealed = (name: string, change: (manifest: SnapshotManifest) => object):
   );
 
 const REFUSALS: readonly [what: string, spoil: (name: string) => void, reason: RegExp][] = [
-  ['truncated', (name) => truncateSync(dataFile(folder, name), 8_192), /its file has 8192 bytes and not the \d+/],
+  ['truncated', (name) => truncateSync(dataFile(folder, name), 8_192), /its file has 8192 bytes instead of \d+/],
   [
     'altered in its file',
     (name) => {
@@ -238,7 +238,7 @@ const REFUSALS: readonly [what: string, spoil: (name: string) => void, reason: R
       bytes[bytes.length - 5]! ^= 1;
       writeFileSync(dataFile(folder, name), bytes);
     },
-    /its content is not what was sealed with it/,
+    /its content does not match its seal/,
   ],
   [
     'altered in its manifest',
@@ -295,7 +295,7 @@ const REFUSALS: readonly [what: string, spoil: (name: string) => void, reason: R
         ...rest,
         log: { ...log, since: { ...log.since, through: 'C:99999999/P:99999999' } },
       })),
-    /more of the event log than there is: up to C:99999999\/P:99999999/,
+    /it covers events up to C:99999999\/P:99999999/,
   ],
   [
     'of a log with other events behind the checkpoint',
@@ -316,13 +316,13 @@ const REFUSALS: readonly [what: string, spoil: (name: string) => void, reason: R
     /another event log: the signed checkpoint 0 is not the one/,
   ],
   [
-    'whose look-ups stand elsewhere',
+    'whose look-ups are at another position',
     (name) =>
       resealed(name, (manifest) => ({
         ...manifest,
         projections: Object.fromEntries(ids(API).map((id) => [id, manifest.log.checkpoint.position])),
       })),
-    /in its file session-view@.* stands elsewhere/,
+    /in its file session-view@.* has another position/,
   ],
 ];
 
@@ -381,7 +381,7 @@ test('without a signed checkpoint no snapshot is made, and an unfinished one is 
   await expect(made(maker)).rejects.toThrow(`LOOK_UP_SNAPSHOT_DIR: there is no folder ${folder}`);
   expect([await take('new'), told.join('\n')]).toEqual([
     null,
-    expect.stringContaining('LOOK_UP_SNAPSHOT_DIR is not there'),
+    expect.stringContaining('LOOK_UP_SNAPSHOT_DIR does not exist'),
   ]);
 });
 

@@ -170,7 +170,7 @@ describe('quittance migrate', () => {
     }
     const before = copiedTo(double).length;
     const { code, stdout, stderr } = await migrate('--from', source.dataDir, '--to', double.connectionString, '--json');
-    expect(stderr).toContain('100 % proving the look-ups equal');
+    expect(stderr).toContain('100 % comparing the look-ups');
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
       events: total,
@@ -266,7 +266,7 @@ describe('quittance migrate', () => {
     expect(shown.stderr).toContain('--to holds a password');
     expect(shown.stderr).not.toContain('changeit');
     const silent = await migrate('--from', source.dataDir, '--to', 'esdb://127.0.0.1:1?tls=false');
-    expect(silent.stderr).toContain('the target esdb://127.0.0.1:1?tls=false does not answer');
+    expect(silent.stderr).toContain('the target esdb://127.0.0.1:1?tls=false does not respond');
   });
 
   it('leaves nothing behind in the temporary folder', () => {

@@ -38,7 +38,7 @@ export async function connectSigner({
   const again = (): Promise<SignerConnection> =>
     (entering ??= enter(socketPath, secret)
       .then((entered) => {
-        log.warn({}, 'the connection to the signer was lost and is made again');
+        log.warn({}, 'the connection to the signer was lost; reconnecting');
         connection = entered.connection;
         return connection;
       })

@@ -40,7 +40,7 @@ export async function superviseSigner(
         log.warn({}, 'the signer was started again');
         return;
       } catch (error) {
-        log.error({ err: error }, 'the signer could not be started again, which is tried on');
+        log.error({ err: error }, 'the signer could not be started again; retrying');
       }
     }
   };

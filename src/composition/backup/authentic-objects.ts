@@ -38,7 +38,7 @@ export function authenticObjects(objects: ObjectStore, key: KeyObject, pins: str
   function demandNotOlder(name: string, version: number, known: number): void {
     if (version < known)
       throw new CommandRefused(
-        `${name} in ${place} is version ${version} of it, and version ${known} was there: somebody put an old one back`,
+        `${name} in ${place} is version ${version}, but version ${known} was there before: somebody put an old one back`,
       );
   }
 

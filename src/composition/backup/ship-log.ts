@@ -237,7 +237,7 @@ export class LogShipping {
     const there = await objects.get(SHIPPED_MARK);
     if (there === null) {
       if (existsSync(began) && readFileSync(began, 'utf8') === objects.place)
-        throw new Error(`${LOST_MARK}. Only where it shall begin anew, remove ${began}`);
+        throw new Error(`${LOST_MARK}. Only to start shipping from the beginning, remove ${began}`);
       if ((await objects.list('')).length > 0)
         throw new Error('the destination has other contents: set LOG_SHIPPING_TO to an empty one');
     }

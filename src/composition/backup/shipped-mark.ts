@@ -58,7 +58,7 @@ function keyIn({ key }: ShippedMark, { place }: ObjectStore, keys: KeyList): Key
     return createSecretKey(openWith(keys, key, PURPOSE));
   } catch (error) {
     throw new CommandRefused(
-      `${SHIPPED_MARK} in ${place} does not open with ${keys.setting}, so nothing vouches for what lies there: ${messageOf(error)}`,
+      `${SHIPPED_MARK} in ${place} does not open with ${keys.setting}, so its contents cannot be authenticated: ${messageOf(error)}`,
     );
   }
 }

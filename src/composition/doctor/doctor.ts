@@ -46,7 +46,7 @@ export function quickFindings(config: Config, env: Environment): Finding[] {
 
 export function logFindings(findings: readonly Finding[], log: Pick<Log, 'warn' | 'error'>): void {
   for (const { check, state, why, action } of findings)
-    log[state === 'fault' ? 'error' : 'warn']({ check, why, action }, 'a check of the start found something');
+    log[state === 'fault' ? 'error' : 'warn']({ check, why, action }, 'a check at the start found a problem');
 }
 
 async function part(check: string, look: () => Promise<Finding[]>): Promise<Finding[]> {

@@ -41,7 +41,7 @@ export async function checkAnchor(deps: AnchorDeps, { checkpoint, since }: LogAn
   const end = isLater(log, checkpoint.position, since.through) ? checkpoint.position : since.through;
   if (head === null || isLater(log, end, head))
     throw new SnapshotRefused(
-      `it holds more of the event log than there is: up to ${end}, and the log ends at ${head ?? 'its beginning'}`,
+      `it goes beyond the event log: it covers events up to ${end}, but the log ends at ${head ?? 'its beginning'}`,
     );
   const [event] = await store.readStream(AUDIT_STREAM, { from: checkpoint.revision, limit: 1 });
   if (!event || event.id !== checkpoint.id || event.hash !== checkpoint.hash || event.position !== checkpoint.position)
@@ -50,7 +50,7 @@ export async function checkAnchor(deps: AnchorDeps, { checkpoint, since }: LogAn
     );
   const promised = headOfEvent(signedIn(event), null);
   if ('fault' in promised)
-    throw new SnapshotRefused(`the signed checkpoint ${checkpoint.revision} says nothing: ${promised.fault}`);
+    throw new SnapshotRefused(`the signed checkpoint ${checkpoint.revision} is not valid: ${promised.fault}`);
   const found = await digestBetween(deps, signedIn(event), since.through);
   if (found.events !== since.events || found.digest !== since.digest)
     throw new SnapshotRefused(

@@ -88,7 +88,7 @@ function copyBy(order: SnapshotOrder): Promise<SnapshotCopy> {
       isOfThisSchema(copy) ? resolve(copy) : reject(new Error('the copy is of another schema')),
     );
     worker.once('error', reject);
-    worker.once('exit', () => reject(new Error('the copying of look-ups was ended')));
+    worker.once('exit', () => reject(new Error('the copying of look-ups was interrupted')));
   });
 }
 

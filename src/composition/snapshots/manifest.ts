@@ -97,7 +97,7 @@ export function openManifest(folder: string, name: string, keys: KeyList): Snaps
     throw new SnapshotRefused(`it is of format ${String(given.format)}, and this build reads format ${FORMAT}`);
   const parsed = schema.safeParse(given);
   if (!parsed.success)
-    throw new SnapshotRefused(`its manifest is not what this build makes: ${z.prettifyError(parsed.error)}`);
+    throw new SnapshotRefused(`its manifest is not valid for this build: ${z.prettifyError(parsed.error)}`);
   return parsed.data;
 }
 

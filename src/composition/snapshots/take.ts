@@ -45,7 +45,7 @@ export async function takeSnapshot(deps: TakeDeps): Promise<string | null> {
   const { forgotten } = await forgetOtherLog({ ...follows, store: deps.store });
   if (forgotten !== null) log.error({ reason: forgotten }, 'look-ups of another event log were removed');
   if (isWhole(follows) || (await deps.store.head()) === null) return null;
-  if (!existsSync(folder)) log.warn({ folder }, 'LOOK_UP_SNAPSHOT_DIR is not there');
+  if (!existsSync(folder)) log.warn({ folder }, 'LOOK_UP_SNAPSHOT_DIR does not exist');
   const own = setOf(follows.projections, SCHEMA_VERSION);
   const found = snapshotsIn(folder);
   for (const { name } of [...found.filter(({ set }) => set === own), ...found.filter(({ set }) => set !== own)]) {
@@ -87,18 +87,18 @@ async function install({ folder, follows, store }: TakeDeps, name: string, manif
   if (lacking.length > 0) throw new SnapshotRefused(`it lacks look-ups that this process keeps: ${lacking.join(', ')}`);
   const { size: bytes } = statSync(dataFile(folder, name));
   if (bytes !== manifest.file.bytes)
-    throw new SnapshotRefused(`its file has ${bytes} bytes and not the ${manifest.file.bytes} that it was made with`);
+    throw new SnapshotRefused(`its file has ${bytes} bytes instead of ${manifest.file.bytes}`);
   await checkAnchor({ store, log: follows.log }, manifest.log);
   const arriving = join(dataDir, ARRIVING);
   try {
     await copyFile(dataFile(folder, name), arriving);
     if ((await fileDigest(arriving)).sha256 !== manifest.file.sha256)
-      throw new SnapshotRefused('its content is not what was sealed with it');
+      throw new SnapshotRefused('its content does not match its seal');
     keepOnly(arriving, projectionsNamed(projections).map(ownedRows));
     const contents = contentsOf(arriving);
     const differing = projections.filter((id) => contents?.checkpoints[id] !== manifest.projections[id]);
     if (differing.length > 0)
-      throw new SnapshotRefused(`in its file ${differing.join(', ')} stands elsewhere than its manifest says`);
+      throw new SnapshotRefused(`in its file ${differing.join(', ')} has another position than in its manifest`);
     syncPath(arriving);
     removeDatabase(readModelFile(dataDir));
     renameSync(arriving, readModelFile(dataDir));

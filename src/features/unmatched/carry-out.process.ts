@@ -46,7 +46,7 @@ export class SettleInbox {
         .catch((error: unknown) =>
           this.#deps.log.warn(
             { err: error, transfer: depositKey },
-            'a decision about a transfer waits to be carried out',
+            'a decision about a transfer is not carried out yet',
           ),
         );
     }

@@ -109,7 +109,7 @@ class LeaseHolder implements RunningLease {
       return lease && new Term(lease, ttlMs, askedMs);
     } catch (error) {
       // If nobody knows the holder, nobody works.
-      this.#options.log.warn({ err: error, lease: this.name }, 'a lease cannot be asked for');
+      this.#options.log.warn({ err: error, lease: this.name }, 'a lease cannot be requested');
       return null;
     }
   }
@@ -130,7 +130,7 @@ class LeaseHolder implements RunningLease {
       if (this.#closing.signal.aborted) term.end();
       const reason = await over;
       if (!this.#closing.signal.aborted)
-        log.warn({ lease: this.name, ...(reason !== undefined && { err: reason }) }, 'work is given up here');
+        log.warn({ lease: this.name, ...(reason !== undefined && { err: reason }) }, 'leased work stopped here');
       await work.stop();
     } catch (error) {
       first.reject(error);

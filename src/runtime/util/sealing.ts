@@ -136,7 +136,7 @@ function held(keys: SealingKeys, kind: SealedKind): KeyList {
   const list = keys[kind];
   if (list) return list;
   throw new KeyNotHeld(
-    `${KEY_SETTINGS[kind]} is not set: this process opens and seals no ${WORDS[kind]}; ask one that holds it, such as one with the role api`,
+    `${KEY_SETTINGS[kind]} is not set: this process opens and seals no ${WORDS[kind]}; use a process that has it, such as one with the role api`,
   );
 }
 

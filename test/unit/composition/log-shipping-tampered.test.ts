@@ -140,7 +140,7 @@ describe('a shipped log that somebody tampered with', () => {
   });
 
   it.each(OBJECTS.filter((kind) => kind !== 'shipped.json'))(
-    'is refused by name when an old version of %s was put back',
+    'is refused by name if an old version of %s was restored',
     async (kind) => {
       cpSync(await pathOf(kind, earlier), await pathOf(kind));
       await demandRefused(new RegExp(`${kind.replace(/[0-9]+$/, '')}.*(put an old one back|objects are missing)`));
@@ -174,7 +174,7 @@ describe('a shipped log that somebody tampered with', () => {
     await forger.close();
     rmSync(place, { recursive: true });
     cpSync(join(folder, 'forged'), place, { recursive: true });
-    await demandRefused(/shipped.json in .* does not open with MASTER_KEY, so nothing vouches for what lies there/);
+    await demandRefused(/shipped.json in .* does not open with MASTER_KEY, so its contents cannot be authenticated/);
   });
 
   it('is refused without any key to check it by', async () => {

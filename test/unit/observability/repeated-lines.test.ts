@@ -11,7 +11,7 @@ describe('the log lines of an outage', () => {
     // every two.
     for (; nowMs < 600_000; nowMs += 1_000) {
       for (let lease = 0; lease < 12; lease += 1)
-        told.push(lines.take('a lease cannot be asked for', { lease, err: new Error(String(nowMs)) }));
+        told.push(lines.take('a lease cannot be requested', { lease, err: new Error(String(nowMs)) }));
       if (nowMs % 2_000 === 0)
         told.push(lines.take('the connection to Redis has a fault', { err: new Error('ECONNREFUSED') }));
     }

@@ -34,7 +34,7 @@ afterEach(async () => {
 });
 
 describe('a signer process that is killed', () => {
-  it('is started again where its keys are in files, and answers as before; the gap is silence in between', async () => {
+  it('is started again if its keys are in files, and responds as before; it is silent in between', async () => {
     const wallets = takeWalletSources({ ...env });
     const walletsAgain = () => takeWalletSources({ ...rereadableWallets(env)! });
     const signer = await superviseSigner(
@@ -76,7 +76,7 @@ describe('wallets', () => {
 });
 
 describe('the heartbeat', () => {
-  it('counts a signer that hangs as silent, asks it no second time meanwhile, and tells both ends once', async () => {
+  it('counts a hanging signer as silent, does not ask it twice meanwhile, and reports start and end once', async () => {
     const lines: string[] = [];
     const tell = (_: object, text: string): void => void lines.push(text);
     const log = { error: tell, info: tell };
@@ -96,7 +96,7 @@ describe('the heartbeat', () => {
     await expect.poll(() => lines).toEqual([expect.stringContaining('the signer does not respond')]);
     expect([heartbeat.isAlive(), asked]).toEqual([false, 1]);
     answer(null);
-    await expect.poll(() => lines).toEqual([expect.anything(), 'the signer answers again']);
+    await expect.poll(() => lines).toEqual([expect.anything(), 'the signer responds again']);
     expect(heartbeat.isAlive()).toBe(true);
   });
 });

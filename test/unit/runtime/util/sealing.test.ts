@@ -166,7 +166,7 @@ describe('sealing by kind', () => {
     ])
       expect(attempt).toThrow(
         new KeyNotHeld(
-          'API_SECRETS_KEY is not set: this process opens and seals no API secrets; ask one that holds it, such as one with the role api',
+          'API_SECRETS_KEY is not set: this process opens and seals no API secrets; use a process that has it, such as one with the role api',
         ),
       );
     expect(() => createPersonalSealer(without).seal(randomBytes(32), 'cs_a', 'x')).toThrow(
