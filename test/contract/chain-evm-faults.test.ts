@@ -80,7 +80,7 @@ describe('a provider that limits log ranges', () => {
     },
   );
 
-  test('is asked for what it said would work, at the next request', async () => {
+  test('gets the range that it suggested at the next request', async () => {
     await fortyPayments();
     first.play(limitedTo(7, 'alchemySize'));
     await chainOver([first.url]).scan(2, 41, isOurs);
@@ -121,7 +121,7 @@ describe('a provider that leaves out logs without saying so', () => {
     expect(await readAll(chainOver([first.url, second.url]), 26, 41)).toEqual(oneTo(40).slice(24));
   });
 
-  test('because it cuts long answers is found out', async () => {
+  test('because it truncates long responses is detected', async () => {
     await fortyPayments();
     first.play(logsCutTo(5));
     await expect(chainOver([first.url]).scan(2, 17, isOurs)).rejects.toThrow(ChainUnavailable);
@@ -242,7 +242,7 @@ describe('several providers', () => {
 });
 
 describe('transfers of one block that are checked together', () => {
-  test('are read from the block once, and are what single readings tell', async () => {
+  test('are read from the block once, and equal single reads', async () => {
     const txHash = await anvil.pay(token, ours, 7n);
     const blockNumber = await anvil.head();
     const chain = chainOver([first.url]);

@@ -202,7 +202,7 @@ describe('the users of the event store', () => {
     );
   });
 
-  it('are told at once, in words, that a password is wrong', async () => {
+  it('get a clear error at once for a wrong password', async () => {
     const connectionString = urlOf(nameOfUser('api'), 'not-the-password');
     const before = performance.now();
     await expect(openEsdbEventStore({ connectionString })).rejects.toThrow(

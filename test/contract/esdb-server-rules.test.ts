@@ -111,7 +111,7 @@ describe.each(targets)('the rules of $rules', ({ rules, connectionString, batchi
       return [error.type, error.actualVersion];
     };
 
-    test('answers an append with the position of its last event', async () => {
+    test('returns the position of the last event of an append', async () => {
       const stream = newStream();
       const result = await append(stream, NO_STREAM, newEvent(), newEvent(), newEvent());
       expect(result).toMatchObject({
@@ -121,7 +121,7 @@ describe.each(targets)('the rules of $rules', ({ rules, connectionString, batchi
       });
     });
 
-    test('answers a replay of all or of a part that lies together, with the position of the last event named', async () => {
+    test('confirms a replay of all events or of a contiguous part, with the position of its last event', async () => {
       const stream = newStream();
       const [a, b, c] = [newEvent(), newEvent(), newEvent()];
       await append(stream, NO_STREAM, a);

@@ -19,7 +19,7 @@ function othersWrite(double: EsdbDouble, name: string, events: number): void {
   }
 }
 
-test('a new namespace beside 20,000 events of others reads them once, and later only what came since', async () => {
+test('a new namespace beside 20,000 events of others reads them once, and later only newer ones', async () => {
   const double = await EsdbDouble.start();
   othersWrite(double, 'before', 20_000);
   const store = await openEsdbEventStore({ connectionString: double.connectionString, namespace: 'ours.' });

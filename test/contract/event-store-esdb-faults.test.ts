@@ -71,7 +71,7 @@ describe('an append to EventStoreDB with an unknown outcome (double)', () => {
     expect(results.find(({ ok }) => !ok)).toMatchObject({ ok: false });
   });
 
-  test('answers several events with the position of the last one, also when it is a replay', async () => {
+  test('returns the position of the last of several events, also for a replay', async () => {
     const store = await open();
     const request = appendOf('s-1', FIRST, 4);
     const first = await store.append(request);
@@ -335,7 +335,7 @@ describe('a subscription to EventStoreDB (double)', () => {
   });
 });
 
-test('a subscription to EventStoreDB (double) that was full when a damaged event came takes nothing that came behind it', async () => {
+test('a subscription to EventStoreDB (double) that was full when a damaged event came accepts nothing after it', async () => {
   const errors: string[] = [];
   const store = await open({
     onSubscriptionError: (_, error) => errors.push(String(error)),

@@ -142,7 +142,7 @@ describe('a damaged log', () => {
     expect(await (await open(crashed)).readStream('s-1')).toHaveLength(40);
   });
 
-  test('is refused when an old copy was put in its place, until the operator says that it is meant', async () => {
+  test('is refused if an old copy replaced it, until the operator confirms it', async () => {
     const store = await open();
     await grow(store, 's-1', 3);
     await store.close();
@@ -195,7 +195,7 @@ describe('the file of stream names', () => {
     await store.close();
   }
 
-  test('is made again from the log when it is lost', async () => {
+  test('is rebuilt from the log if it is lost', async () => {
     await grown();
     rmSync(join(dataDir, 'stream-names.db'));
     await expectAllFound();
@@ -213,7 +213,7 @@ describe('the file of stream names', () => {
     await expectAllFound();
   });
 
-  test('is made again when it belongs to another log', async () => {
+  test('is rebuilt if it belongs to another log', async () => {
     const other = await open(join(folder, 'other'));
     for (const stream of ['s-3', 'x-1', 'x-2']) await grow(other, stream, 2);
     await other.close();
@@ -267,7 +267,7 @@ describe('the file of stream names', () => {
 describe('a disk that fails', () => {
   const limited = 'ulimit -f 600 && exec "$0" "$@"';
 
-  test('ends all appends and reads until the store is reopened, and nothing answered is lost', async () => {
+  test('ends all appends and reads until the store is reopened, and loses nothing confirmed', async () => {
     const { child, said } = start('append-until-failure', 'bash', ['-c', limited, process.execPath]);
     await once(child, 'exit');
     await until('its last words were read', () => said.includes('closed'));

@@ -36,7 +36,7 @@ describe('a sync that fails', () => {
     return { said: child.stdout.trim().split('\n'), syncs: readFileSync(log, 'utf8') };
   }
 
-  test.skipIf(!canCompile)('is answered by no append, never tried again, and ends the store', async () => {
+  test.skipIf(!canCompile)('confirms no append, is never retried, and ends the store', async () => {
     const { said, syncs } = appendUntilFailure('append-until-failure', 12);
     expect(said.slice(0, 2)).toEqual(['fatal StoreUnavailable', 'failed StoreUnavailable']);
     expect(said).toContain('append StoreUnavailable');
@@ -69,7 +69,7 @@ describe('a sync that fails', () => {
   });
 });
 
-test.skipIf(!canTrace)('every answered append of a lone caller was synced at least once', () => {
+test.skipIf(!canTrace)('every confirmed append of a single caller was synced at least once', () => {
   const calls = join(folder, 'strace');
   spawnSync(
     'strace',

@@ -56,7 +56,7 @@ describe('the embedded store', () => {
     expect(store.verifyTail(6)).toEqual({ ok: true, checked: 6 });
   });
 
-  test('answers a repeated append as the first time, also after a restart', async () => {
+  test('returns the same result for a repeated append, also after a restart', async () => {
     const request = appendOf('s-1', FIRST, 2);
     const first = await store.append(request);
     await reopen();
@@ -140,7 +140,7 @@ describe('the embedded store', () => {
     expect(store.verifyTail(log.length)).toEqual({ ok: true, checked: 4 * (25 + 36 + 1) });
   });
 
-  test('bounds its queue: what it cannot take it refuses at once, and the rest is stored', async () => {
+  test('bounds its queue: it refuses at once what does not fit, and stores the rest', async () => {
     const outcomes = await Promise.allSettled(
       Array.from({ length: 17_000 }, (_, index) => store.append(appendOf(`s-${index}`, FIRST))),
     );

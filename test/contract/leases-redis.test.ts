@@ -50,7 +50,7 @@ describe('leases in Redis', () => {
     }
   });
 
-  test('are lost and not granted while nobody answers', async () => {
+  test('are lost and not granted while Redis does not respond', async () => {
     const own = await RedisServer.start();
     const leases = await openRedisLeases({ url: own.url, commandMs: 200 });
     try {

@@ -125,7 +125,7 @@ test('a replay of the log on the servers finds what is not as it says', async ()
   await expect(comparison.compare('open-payouts')).rejects.toThrow('name must be one of session-view');
 });
 
-test('files that were made of another log are not served', async () => {
+test('files built from another log are not served', async () => {
   const one = await node('one');
   await order();
   await order();

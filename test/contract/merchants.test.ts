@@ -306,7 +306,7 @@ describe('keys', () => {
 });
 
 describe('a tolerance in percent', () => {
-  it('is set over the API of the merchant, holds after a restart and for the next order, and is taken away again', async () => {
+  it("is set over the merchant's API, survives a restart, applies to the next order, and can be removed", async () => {
     const first = await started();
     const merchant = valueOf(await first.merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
     const by: Caller = { ...caller, merchantId: merchant.id };

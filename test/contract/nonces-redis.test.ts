@@ -46,7 +46,7 @@ describe('nonces that Redis may have lost', () => {
     return outcomes;
   }
 
-  test('by FLUSHALL refuse what changes something for 600 seconds, on every node, and let reads go on', async () => {
+  test('by FLUSHALL refuse requests that change something for 600 seconds, on every node, and allow reads', async () => {
     const nonces = await openRedisNonces({ url: own.url, emptyMeans: 'new' });
     const other = await openRedisNonces({ url: own.url });
     try {
@@ -94,7 +94,7 @@ describe('nonces that Redis may have lost', () => {
     }
   });
 
-  test('count as lost when a node finds Redis empty without having been told that it is new', async () => {
+  test('count as lost if a node finds Redis empty without knowing that it is new', async () => {
     const nonces = await openRedisNonces({ url: own.url });
     try {
       expect(await burns(nonces, NOW, 'with-command')).toEqual(['refused', 'refused', 'refused', 'accepted']);
@@ -103,7 +103,7 @@ describe('nonces that Redis may have lost', () => {
     }
   });
 
-  test('and no answer at all is never a yes', async () => {
+  test('and no response never counts as permission', async () => {
     const nonces = await openRedisNonces({ url: own.url, emptyMeans: 'new', commandMs: 200 });
     try {
       own.freeze();

@@ -91,7 +91,7 @@ test('the tables of used nonces do not outgrow their window', async () => {
   expect(rowsOf('nonces.db', 'nonces')).toBe(0);
 });
 
-test('closed nonces burn nothing durably any more', async () => {
+test('closed nonces store nothing any more', async () => {
   await nonces.close();
   await expect(nonces.burn('key_a', 'late', NOW, 'now')).rejects.toThrow(StoreUnavailable);
 });

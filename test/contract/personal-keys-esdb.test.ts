@@ -77,7 +77,7 @@ test('salts appear in no read of the event log and in no subscription to it, wit
   }
 });
 
-test('a salt made elsewhere is taken over once, and never put in place of another', async () => {
+test('a salt created elsewhere is taken over once, and never replaces another', async () => {
   const keys = openEsdbPersonalKeys({ connectionString, namespace: `k${randomUUID()}:`, random: nodeRandom });
   const salt = nodeRandom.bytes(32);
   await keys.adopt('session-a', salt);
@@ -109,7 +109,7 @@ describe('a personal key on EventStoreDB (double)', () => {
     return { fresh, keys };
   }
 
-  test('is known as made also when the first answer was lost', async () => {
+  test('counts as created even if the first response was lost', async () => {
     const { fresh, keys } = await openFresh();
     fresh.faults.plan('append', { kind: 'silent-after-commit' });
     const made = await keys.create('session-a');

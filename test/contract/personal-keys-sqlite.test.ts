@@ -84,7 +84,7 @@ test("a subject's newer salt takes the place of the older one, and both are gone
   for (const { salt } of [older, newer]) expect(filesWith(salt)).toEqual([]);
 });
 
-test('an erased salt is in no file of the data directory any more, among hundreds of others and while appends go on', async () => {
+test('an erased salt is in no file of the data directory, among hundreds of others and during appends', async () => {
   const salts = await Promise.all(
     Array.from({ length: 400 }, async (_, index) => {
       const { salt, coCommit } = await keys.create(`session-${index}`);

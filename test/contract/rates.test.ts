@@ -111,7 +111,7 @@ describe('a locked rate', () => {
 });
 
 describe('the cache', () => {
-  it('answers from fresh quotes without asking anybody', async () => {
+  it('uses fresh quotes without a request', async () => {
     const service = start();
     await service.lock('EUR', 'USDT', clock.nowMs());
     for (const feed of [coinbase, kraken, coingecko]) hang(feed);
@@ -176,7 +176,7 @@ describe('a provider that fails', () => {
     expect(service.status()[0]?.retryInMs).toBe(20_000);
   });
 
-  it('comes back after one good answer', async () => {
+  it('is used again after one good response', async () => {
     down(coinbase);
     const service = start();
     for (let failure = 1; failure <= 3; failure++) {

@@ -47,7 +47,7 @@ describe('a Redis Cluster', () => {
     }
   });
 
-  test('is not opened while nobody answers', async () => {
+  test('is not opened while no node responds', async () => {
     await expect(openRedisStatusBoard({ url: 'redis+cluster://127.0.0.1:1', commandMs: 200 })).rejects.toThrow(
       StoreUnavailable,
     );

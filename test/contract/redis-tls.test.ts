@@ -87,7 +87,7 @@ it('is used over TLS by clients that trust its authority', async () => {
   await nonces.close();
 });
 
-it('is not talked to by whoever does not: another authority, none of its own, another name, no TLS', async () => {
+it('is not used by clients that do not: another authority, none of its own, another name, no TLS', async () => {
   const without = server.url.replace('rediss:', 'redis:');
   for (const url of [trusting('other'), server.url, trusting('ca').replace('localhost', '127.0.0.1'), without])
     await expect(connectRedis({ url, commandMs: 500 }), url).rejects.toThrow(StoreUnavailable);

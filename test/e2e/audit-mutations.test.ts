@@ -230,7 +230,7 @@ describe('a log that was changed', () => {
     await store.close();
   });
 
-  it('is found out when an old copy was put in its place, note and all', async () => {
+  it('is detected if an old copy replaced it, note included', async () => {
     const copy = copyOf(backup);
     expect(await foundAtStart(copy, log)).toMatch(/ends after \d+ events, but \d+ were signed/);
     const exported = (await exportOf(copy)) as readonly string[];

@@ -175,7 +175,7 @@ describe('the audit of a running sandbox', () => {
     });
   });
 
-  it('goes read-only when an amount was changed behind its back, says where, and still answers reads', async () => {
+  it('becomes read-only if an amount was changed in the file, says where, and still serves reads', async () => {
     const other = (
       await call('POST', '/api/v1/checkout/sessions/create', { amount: '2.00', currency: 'USD', order_id: 'untouched' })
     ).json.id as string;

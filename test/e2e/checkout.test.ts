@@ -143,7 +143,7 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     await sound('seen', session.url);
   });
 
-  it('asks for the rest while a part is still on its way', async () => {
+  it('asks for the rest while a part is still in flight', async () => {
     const session = await world.create(slowShop, order);
     await world.pay(slowShop, session.id, { case: 'partial' });
     const { page } = await world.open(session.url);
@@ -339,7 +339,7 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     expect(response.headers.get('cache-control')).toBe('no-store');
   });
 
-  it('answers unknown and malformed ids with one plain page', async () => {
+  it('shows the same plain page for unknown and malformed ids', async () => {
     const base = world.sandbox.facts.base_url;
     for (const id of ['cs_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'nonsense', '%3Cscript%3E', 'cs_']) {
       const response = await fetch(`${base}/pay/${id}`);

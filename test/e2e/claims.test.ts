@@ -169,7 +169,7 @@ describe('a refund to another address than the one that paid', () => {
     );
 
   it.concurrent.each(NETWORKS)(
-    'is paid on %s to whom the paying key named, and to nobody whom another named',
+    'is paid on %s to the payee that the paying key named, and not to another',
     async (network) => {
       const [payment, other] = [await paid(network), await paid(network)];
       const payee = newAddress[network]!();

@@ -14,7 +14,7 @@ describe.skipIf(CHROMIUM === undefined)('approvals in a browser', () => {
   }, 180_000);
   afterAll(() => at?.close(), 60_000);
 
-  it('a withdrawal leaves once two people agreed by passkey; whom the signer does not know does not count, whatever their role', async () => {
+  it('a withdrawal is paid once two people approved it by passkey; people unknown to the signer do not count, whatever their role', async () => {
     const [olga, ada, ben, eve] = [
       await at.invited('Olga', 'operator'),
       await at.invited('Ada', 'approver'),

@@ -45,7 +45,7 @@ describe('a provider that answers null receipts', () => {
   test.each([
     ['for single transactions', nullReceipts],
     ['for whole blocks, too', nullEverywhere],
-  ])('across a restart takes no final money away: %s', async (_, fault) => {
+  ])('reverts no final money across a restart: %s', async (_, fault) => {
     const { world, provider } = await eightFinal();
     provider.play(fault);
     await world.restart();

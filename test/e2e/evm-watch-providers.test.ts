@@ -79,7 +79,7 @@ describe('a payment is found although the first provider', () => {
     await world.until(() => world.book.log.length === 1);
   });
 
-  test('asks for patience again and again, and is the only one', async () => {
+  test('sends Retry-After again and again, and is the only one', async () => {
     const { world, first } = await scene({ single: true });
     first.play(rateLimitedTimes(3));
     await world.anvil.pay(world.token, world.ours, 1_000_000n);

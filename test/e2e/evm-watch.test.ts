@@ -12,7 +12,7 @@ const started = async (options: WorldOptions & { slotsInAnEpoch?: number } = {})
 afterEach(() => world.close());
 
 describe('a payment', () => {
-  test('is recorded when its block shows and confirmed at the very confirmation the rule asks for', async () => {
+  test('is recorded when its block appears and confirmed at exactly the confirmation that the rule requires', async () => {
     const { anvil, book, token, ours } = await started();
     await anvil.pay(token, ours, 10_500_000n);
     await world.until(() => book.log.length > 0);

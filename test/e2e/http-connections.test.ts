@@ -36,21 +36,21 @@ async function expectAlive(): Promise<void> {
 }
 
 describe('a body over 256 KiB', () => {
-  it('is answered 413 when its length is announced, before it was sent', async () => {
+  it('gets 413 when its length is announced, before it was sent', async () => {
     const answer = await rawRequest(service.base, [head([JSON_TYPE, `Content-Length: ${LIMIT + 1}`])]);
     expect([answer.status, codeOf(answer)]).toEqual([413, 'body_too_large']);
     expect(answer.head).toMatch(/connection: close/i);
     await expectAlive();
   });
 
-  it('is answered 413 when the client sends all of it', async () => {
+  it('gets 413 when the client sends all of it', async () => {
     const body = ' '.repeat(2 * 1024 * 1024);
     const answer = await service.call('POST', CREATE, body);
     expect([answer.status, answer.json.error.code]).toEqual([413, 'body_too_large']);
     await expectAlive();
   });
 
-  it('is answered 413 when it comes in chunks', async () => {
+  it('gets 413 when it comes in chunks', async () => {
     const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
     const answer = await rawRequest(
       service.base,
@@ -61,7 +61,7 @@ describe('a body over 256 KiB', () => {
     await expectAlive();
   });
 
-  it('is refused without being asked for when the client waits for 100 Continue', async () => {
+  it('is refused without being read when the client waits for 100 Continue', async () => {
     const answer = await rawRequest(service.base, [
       head([JSON_TYPE, `Content-Length: ${LIMIT + 1}`, 'Expect: 100-continue']),
     ]);
@@ -208,7 +208,7 @@ describe('input that is not HTTP, or not in time', () => {
     expect((await rawRequest(service.base, ['GET /v1/refunds HTTP/1.1\r\nHost: x\r\nX-A: b\r\n'])).status).toBe(408);
   });
 
-  it('a client that goes away in the middle of its body leaves nothing behind', async () => {
+  it('a client that disconnects in the middle of its body leaves nothing behind', async () => {
     const body = order();
     const socket = connect({ port: Number(new URL(service.base).port), host: '127.0.0.1' });
     socket.write(head([...signed(body), JSON_TYPE, `Content-Length: ${Buffer.byteLength(body)}`]) + body.slice(0, 10));
@@ -256,7 +256,7 @@ describe('a client that never closes its end', () => {
     }
   });
 
-  it('is rid of when it does not read its answers', async () => {
+  it('is disconnected when it does not read its responses', async () => {
     const socket = connect({ port: Number(new URL(service.base).port), host: '127.0.0.1' }).pause();
     socket.on('error', () => {});
     const flood = head([], 'GET', '/openapi.json').repeat(500);
@@ -282,7 +282,7 @@ describe('a client that never closes its end', () => {
 });
 
 describe('more connections than the limit', () => {
-  it('are closed at once, and others go on', async () => {
+  it('are closed at once, and others continue', async () => {
     const dropped = vi.fn();
     service.server.on('drop', dropped);
     const sockets = await deadSockets(MAX_CONNECTIONS, '');

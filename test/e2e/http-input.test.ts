@@ -204,7 +204,7 @@ describe('a return URL is refused when it is', () => {
     await refused(create({ cancel_url: value }), 'cancel_url');
   });
 
-  it('http for this machine in live mode, while test mode takes it', async () => {
+  it('http for this machine in live mode, while test mode accepts it', async () => {
     expect((await create({ success_url: 'http://localhost:3000/ok' })).status).toBe(200);
     expect((await create({ success_url: 'http://127.0.0.1/ok' })).status).toBe(200);
     const live = service.keys.add({ ...service.key, apiKey: 'sk_live_0123456789abcdef', mode: 'live' });
@@ -238,7 +238,7 @@ describe('a body is refused when it', () => {
     ]);
   });
 
-  it('holds 20,000 unknown fields, without a slow path or a huge answer', async () => {
+  it('holds 20,000 unknown fields, without a slow path or a huge response', async () => {
     const answer = await create(Object.fromEntries(Array.from({ length: 3000 }, (_, i) => [`field${i}`, 1])));
     expect(answer.status).toBe(400);
     expect(answer.text.length).toBeLessThan(1000);
@@ -434,7 +434,7 @@ it('a missing field is reported', async () => {
 });
 
 describe('routing', () => {
-  it('answers 404 JSON for an unknown path, inside the API and outside', async () => {
+  it('returns 404 JSON for an unknown path, inside the API and outside', async () => {
     for (const path of [
       '/api/v1/nothing',
       '/v1/nothing',
@@ -450,7 +450,7 @@ describe('routing', () => {
     }
   });
 
-  it('answers 405 with Allow where another method would do', async () => {
+  it('returns 405 with Allow if another method exists', async () => {
     const { status, json, headers } = await service.call('DELETE', '/v1/refunds');
     expect([status, json.error.code, headers.get('allow')]).toEqual([405, 'method_not_allowed', 'POST, GET']);
     expect((await service.call('PUT', CREATE, '{}')).status).toBe(405);

@@ -36,7 +36,7 @@ const calls: Record<string, (id: { session: string; refund: string }, key: TestK
 
 describe.each(Object.keys(calls))('%s with another’s id', (name) => {
   it.each(['another merchant', 'the same merchant in the other mode'])(
-    'answers %s what it answers for an absent id',
+    'returns for %s what it returns for an absent id',
     async (who) => {
       const key = who === 'another merchant' ? foreign : live;
       const theirs = await calls[name]!({ session: sessionId, refund: refundId }, key);

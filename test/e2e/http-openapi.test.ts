@@ -125,7 +125,7 @@ describe('the OpenAPI document', () => {
     for (const path of links) await textAt(path);
   });
 
-  it('has an example for every operation, request and answer, that keeps its own schema', () => {
+  it('has an example for every operation, request and response, that matches its schema', () => {
     for (const { operation } of operations()) {
       const request = operation.requestBody?.content['application/json'];
       if (request && request.example !== undefined)

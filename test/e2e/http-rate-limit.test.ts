@@ -108,7 +108,7 @@ describe('the limit on callers without a key', () => {
 });
 
 describe('a server of the sandbox', () => {
-  it('answers nothing to a page whose name was rebound to this machine', async () => {
+  it('serves nothing to a page whose name was rebound to this machine', async () => {
     service = await startTestServer({}, (app) =>
       createHttpServer(app, { debug: () => {} }, { foreign: ({ headers, method }) => foreignRequest(headers, method) }),
     );

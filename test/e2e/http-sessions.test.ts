@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 describe('create payment session', () => {
-  it('answers the session with every field of the specification', async () => {
+  it('returns the session with every field of the specification', async () => {
     const { status, json, headers } = await service.call('POST', CREATE, FULL);
     expect(status).toBe(200);
     expect(json).toMatchObject({
@@ -82,7 +82,7 @@ describe('create payment session', () => {
     expect(option.deep_links).not.toHaveProperty('trust');
   });
 
-  it('answers the same session when the same order is written another way', async () => {
+  it('returns the same session if the same order is written differently', async () => {
     const one = await service.call('POST', CREATE, { amount: '7.5', currency: 'eur', order_id: 'same' });
     const other = await service.call('POST', CREATE, { order_id: 'same', currency: 'EUR', amount: '7.50' });
     expect(other.json.id).toBe(one.json.id);
@@ -91,14 +91,14 @@ describe('create payment session', () => {
     );
   });
 
-  it('answers 503 with Retry-After when there is no rate', async () => {
+  it('returns 503 with Retry-After if there is no rate', async () => {
     const { status, json, headers } = await create({ currency: 'JPY', amount: '100' });
     expect([status, json.error.code, headers.get('retry-after')]).toEqual([503, 'rate_unavailable', '7']);
   });
 });
 
 describe('get payment session', () => {
-  it('answers the same session under both prefixes', async () => {
+  it('returns the same session under both prefixes', async () => {
     const { json } = await create();
     const got = await service.call('GET', `/api/v1/checkout/sessions/${json.id}`);
     expect(got.json).toEqual(json);
@@ -107,7 +107,7 @@ describe('get payment session', () => {
     );
   });
 
-  it('answers absent, foreign and malformed ids with one identical 404', async () => {
+  it('returns the same 404 for absent, foreign and malformed ids', async () => {
     const { json } = await create();
     const other = service.keys.add(newKey('beta'));
     const live = service.keys.add(newKey('alpha', 'live'));
@@ -128,7 +128,7 @@ describe('get payment session', () => {
 });
 
 describe('cancel payment session', () => {
-  it('answers the expired session without line items and metadata, once', async () => {
+  it('returns the expired session without line items and metadata, once', async () => {
     const { json } = await create({ line_items: FULL.line_items, metadata: { a: 'b' } });
     const cancelled = await service.call('POST', `/api/v1/checkout/sessions/${json.id}/cancel`);
     expect(cancelled.status).toBe(200);
@@ -153,7 +153,7 @@ describe('cancel payment session', () => {
 });
 
 describe('refunds', () => {
-  it('answers the refund with its payout, and reads it again', async () => {
+  it('returns the refund with its payout, and reads it again', async () => {
     const { json } = await create();
     expect((await service.call('POST', '/v1/refunds', { session_id: json.id })).json.error.code).toBe(
       'session_not_paid',

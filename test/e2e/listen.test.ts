@@ -55,7 +55,7 @@ const until = async (isSo: () => boolean): Promise<void> => {
 };
 
 describe('quittance listen', () => {
-  it('forwards what happens from now on, once and signed as a webhook is, and survives a receiver that is away', async () => {
+  it('forwards events from now on, once and signed like webhooks, and survives a receiver that is down', async () => {
     const shop = await receiver();
     const said: string[] = [];
     const listening = await startListening(access, { forwardTo: shop.url, say: (line) => said.push(line), pollMs: 20 });

@@ -132,7 +132,7 @@ describe.skipIf(PROMETHEUS === undefined || process.platform !== 'linux')(
       await clears('WebhookBacklog');
     });
 
-    it('a chain does not answer', async () => {
+    it('a chain does not respond', async () => {
       const pid = listenerOn(Number(new URL(sandbox.facts.networks.ethereum!.rpc_url).port));
       stopped.add(pid);
       process.kill(pid, 'SIGSTOP');

@@ -287,7 +287,7 @@ describe.skipIf(CHROMIUM === undefined)('an open page and a reloaded one', () =>
     await context.close();
   });
 
-  it('follow the coin that money chose, whichever the payer looked at, and offer both again when it is gone', async () => {
+  it('show the coin that money chose, whichever the payer selected, and offer both again when that money is gone', async () => {
     const usdc = inCoin(CHOICE, 'USDC');
     const chosen = {
       ...usdc,

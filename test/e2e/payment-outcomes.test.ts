@@ -254,7 +254,7 @@ describe.concurrent('an outcome of a payment', () => {
     ]);
   });
 
-  it('in the other coin, where the payer may choose: paid, told and refunded in that coin, and the first one comes too late', async () => {
+  it('in the other coin, where the payer may choose: paid, notified and refunded in that coin, and the first one comes too late', async () => {
     const session = await world.create(open, 'EUR');
     expect(session).toMatchObject({
       target_currency: 'USDT',

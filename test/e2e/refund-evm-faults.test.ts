@@ -268,7 +268,7 @@ describe('a payout on a misbehaving network', () => {
     await check.close();
   });
 
-  it('counts what earlier payouts still owe when it looks at the balance', async () => {
+  it('subtracts what earlier payouts still owe from the balance', async () => {
     const reserved = { coins: { USDT: 996n * 10n ** 18n }, payouts: 1 };
     expect(await payouts.check(order, reserved)).toMatchObject({ kind: 'wait', reason: 'insufficient_funds' });
     expect(await payouts.check(order, NOTHING_PROMISED)).toEqual({ kind: 'ready' });

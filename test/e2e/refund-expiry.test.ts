@@ -95,7 +95,7 @@ describe('a payout on TRON whose expiration comes', () => {
   }
   const fateOf = async (payout: SentTransaction) => (await payouts.fate(order, [payout])).kind;
 
-  it('and that lands in the last block that may take it is never followed by another', async () => {
+  it('and that lands in the last possible block is never followed by another', async () => {
     const { payout, draft } = await signed();
     const next = { ...draft, expirationMs: draft.expirationMs + LIFETIME_MS };
     while (nowMs + BLOCK_MS < draft.expirationMs) mine(1);

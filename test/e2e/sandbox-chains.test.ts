@@ -184,7 +184,7 @@ describe('the sandbox chains', () => {
     expect((await sandbox.pay('ethereum', { coin: 'USDT', to, amount: '1' })).txHash).toMatch(/^0x/);
   });
 
-  it('go on by themselves, never ahead of the clock, and make blocks final', async () => {
+  it('make blocks automatically, never ahead of the clock, and finalise them', async () => {
     const rpc = rpcOf(chainOf('ethereum'));
     const { txHash } = await sandbox.pay('ethereum', { coin: 'USDC', to: freshAddress(), amount: '1' });
     const paidIn = Number((await receiptOf(rpc, txHash))!.blockNumber);
@@ -277,7 +277,7 @@ describe('a reorganisation', () => {
     expect(await view(chain, 'USDT', 'balanceOf', [to])).toBe(3_000_000n);
   });
 
-  it('can lose a payment for good: its place is taken by another transaction', async () => {
+  it('can lose a payment permanently: another transaction takes its place', async () => {
     const to = freshAddress();
     const paying = chain.faults!.payThenLose({ coin: 'USDT', to, amount: '3' });
     await seen(to);

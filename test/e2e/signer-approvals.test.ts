@@ -168,7 +168,7 @@ describe('an approval of a withdrawal', () => {
       });
   });
 
-  it('is none of who proposed it, however the name is written, nor of somebody unknown, nor with the key of another', async () => {
+  it("is not valid from the proposer, however the name is written, from somebody unknown, or with another's key", async () => {
     const signer = await startSigner();
     for (const proposer of ['ada', 'Ada', 'ADA'])
       expect(await approveAt(signer, moving({}, proposer), 'ada')).toMatchObject({ ok: false, code: 'own_proposal' });

@@ -121,7 +121,7 @@ describe('gas for sweeps', () => {
     expect((await signer.status('test')).entries).toBe(0);
   });
 
-  it('is given where the signer sees tokens, and no more than their sweep takes now', async () => {
+  it('is sent only where the signer sees tokens, and no more than their sweep needs now', async () => {
     await start();
     node.tokens.set(addressAt(3), 5_000_000n);
     expect(await sign(topUp(3, formatAmount(3n * neededNow())))).toMatchObject({ ok: false, code: 'more_than_needed' });

@@ -298,7 +298,7 @@ describe.skipIf(findSurfpoolAddon() === null)('the Solana sandbox', () => {
       ).rejects.toThrow(RpcRefused);
     });
 
-    it('checks the slot asked for without leaving older transactions out', async () => {
+    it('checks the requested slot without leaving out older transactions', async () => {
       const owner = Keypair.generate().publicKey.toBase58();
       const { txHash } = await sandbox.pay({ coin: 'USDT', to: owner, amount: '1' });
       const minContextSlot = (await rpc<number>('getSlot', [{ commitment: 'confirmed' }])) + 2;

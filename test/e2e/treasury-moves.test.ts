@@ -255,7 +255,7 @@ describe('a settlement', () => {
 });
 
 describe('an entry by hand', () => {
-  it('is posted when two others approved it, raises what a merchant may be settled with, and is taken back by another one', async () => {
+  it('is posted when two others approved it, raises what a merchant can be paid, and is reversed by another one', async () => {
     const [merchant] = await admin<{ id: string }[]>('merchant.list');
     const account = `liabilities:merchants:${merchant!.id}:payable`;
     const place = { mode: 'test', network: 'tron', coin: 'USDT', operator: 'ada' };

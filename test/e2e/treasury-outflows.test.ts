@@ -113,7 +113,7 @@ describe.each(['tron', 'solana'] as const)('a transaction of the treasury that n
   const alarm = async (): Promise<string | null> =>
     (await world.admin<{ treasuries: { alarm: string | null }[] }>('treasury.status')).treasuries[0]!.alarm;
 
-  it('is named with what it took, and payouts stand still until an operator explained it', async () => {
+  it('is reported with what it took, and payouts stop until it is acknowledged', async () => {
     const thief = newAddress(network);
     const txHash = await theft.token(thief);
     const outflows = await found(txHash);
@@ -142,7 +142,7 @@ describe.each(['tron', 'solana'] as const)('a transaction of the treasury that n
     await until('the books have the loss', WAIT_MS, async () => (await world.disagreement()) === null);
   });
 
-  it('is none of ours: refunds, sweeps with their gas, withdrawals and settlements are explained', async () => {
+  it('is not one of ours: refunds, sweeps with their gas, withdrawals and settlements are explained', async () => {
     for (const journey of ['refund', 'sweep', 'withdrawal', 'settlement'] as const)
       expect(await world.through(journey, [])).toMatchObject({ transfers: 1, violation: null });
     await until('books and chain agree', WAIT_MS, async () => (await world.disagreement()) === null);

@@ -123,7 +123,7 @@ describe('the TRON sandbox, block by block', () => {
     });
   });
 
-  it('answers false from USDT and still moves the money', async () => {
+  it('returns false from USDT and still moves the money', async () => {
     const signed = await transfer('5', { txLocal: true });
     await web.trx.sendRawTransaction(signed as never);
     sandbox.mine(1);

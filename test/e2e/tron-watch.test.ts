@@ -131,7 +131,7 @@ describe('TRON, watched', () => {
     expect(reorgs.some(({ beyondFinality }) => beyondFinality)).toBe(false);
   });
 
-  it('a provider without receipts, around finality and across a restart, takes nothing away and confirms nothing', async () => {
+  it('a provider without receipts, around finality and across a restart, reverts nothing and confirms nothing', async () => {
     const sandbox = await start(folder());
     const ledger = newLedger();
     const proxy = await tronProxyBefore(sandbox.rpcUrl);

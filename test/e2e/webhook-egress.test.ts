@@ -190,14 +190,14 @@ describe('W9: an unusual status', () => {
     ['a status of four digits', 'HTTP/1.1 2000 OK\r\nContent-Length: 0\r\n\r\n'],
     ['no HTTP at all', 'SSH-2.0-OpenSSH_9.6\r\n'],
     ['a status of two digits', 'HTTP/1.1 20 OK\r\n\r\n'],
-  ])('%s is a fault, not an answer', async (_, bytes) => {
+  ])('%s is a fault, not a response', async (_, bytes) => {
     const hook = await receiver(write(bytes));
     const got = await post(sender(), hook.url);
     expect(got.status).toBeNull();
     expect(['network', 'invalid_response']).toContain(got.fault);
   });
 
-  it('200 after a few informational answers is 200', async () => {
+  it('200 after a few informational responses is 200', async () => {
     const hook = await receiver(
       write('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'),
     );

@@ -127,7 +127,7 @@ describe('a further endpoint', () => {
     });
   });
 
-  it('is not held up by a default one that fails, survives a restart with the same bytes, and waits by itself while it is away', async () => {
+  it('is not delayed by a failing default one, survives a restart with the same bytes, and waits alone while it is down', async () => {
     const { opened, other, otherTypes, hook } = await two({}, answer(500));
     opened.directory.remove(further);
     await opened.process.start();

@@ -111,7 +111,7 @@ describe('the quick retries', () => {
     }
   });
 
-  it('go on where they were after a restart', async () => {
+  it('continue where they were after a restart', async () => {
     const { world, sender, timers, pass } = await setting();
     sender.answer = () => ({ status: 500 });
     await world.cancelled(1);
@@ -228,7 +228,7 @@ describe('order', () => {
     expect(sender.sent.map((sent) => sent.id)).toEqual([...before, ...after]);
   });
 
-  it('does not wait for retries: a failing event holds up neither its session nor others', async () => {
+  it('does not wait for retries: a failing event delays neither its session nor others', async () => {
     const { world, sender, pass } = await setting();
     const [expired, paid] = await world.tell(sessionId(1), ...events(1));
     sender.answer = (sent) => ({ status: sent.id === expired ? 500 : 200 });
@@ -623,7 +623,7 @@ describe('W25: redeliveries', () => {
     expect(attempts).toEqual(attempts.map((_, index) => index + 1));
   });
 
-  it('in bulk go out in the order they were asked for, at a limited pace', async () => {
+  it('in bulk are sent in the order of the requests, at a limited pace', async () => {
     const { world, sender, pass } = await setting();
     const ids: NotificationId[] = [];
     for (let session = 1; session <= 25; session++) ids.push(await world.cancelled(session));
@@ -667,7 +667,7 @@ function watched(hooks: { before?: (types: string[]) => void; after?: (types: st
 }
 
 describe('recording', () => {
-  it('a new event and a quick answer takes one append', async () => {
+  it('a new event and a quick response take one append', async () => {
     const appends: string[][] = [];
     const { world, pass } = await setting({ store: watched({ after: (types) => appends.push(types) }) });
     await pass(0);
@@ -680,7 +680,7 @@ describe('recording', () => {
     expect((await world.history(id)).map((event) => event.type)).toEqual(appends[1]);
   });
 
-  it('does not wait for a slow answer', async () => {
+  it('does not wait for a slow response', async () => {
     const { world, sender, pass } = await setting();
     await pass(0);
     const open: (() => void)[] = [];
@@ -699,7 +699,7 @@ describe('recording', () => {
     ]);
   });
 
-  it('an outcome survives a store that is away, and one that forgets to answer, without another attempt', async () => {
+  it('an outcome survives an unavailable store, and one that does not confirm, without another attempt', async () => {
     const faults = ['lost before', 'lost after', 'lost before', 'none'];
     const strike = (when: string) => (types: string[]) => {
       if (!types.includes('DeliveryAttempted') || faults[0] !== when) return;

@@ -229,7 +229,7 @@ describe('one delivery', () => {
 });
 
 describe('sending again', () => {
-  it('brings the same bytes once more, and the state back to delivered', async () => {
+  it('sends the same bytes once more, and sets the state to delivered', async () => {
     const { world, sender, webhooks, pass } = await setting();
     const id = await world.cancelled(1);
     await pass(1_000);
@@ -351,7 +351,7 @@ describe('the feed of events', () => {
 });
 
 describe('the feed with filters', () => {
-  it('holds the events of the types and times that were asked for, walked to its end without gaps', async () => {
+  it('contains the events of the requested types and times, without gaps to its end', async () => {
     const { world, webhooks, timers, pass } = await setting();
     const startSec = Math.floor(timers.nowMs() / 1000);
     const ids: NotificationId[] = [];

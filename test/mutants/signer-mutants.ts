@@ -30,7 +30,7 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
     ],
     foundBy: [
       'is not strewn over addresses',
-      'is given where the signer sees tokens',
+      'is sent only where the signer sees tokens',
       'hold for one transaction, an hour and a day',
     ],
   },
@@ -39,7 +39,7 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
     changes: [
       change('approvals.ts', "if (!proven.ok) return this.#wrongly(person, 'wrong_signature', proven.why);", ''),
     ],
-    foundBy: ['is none of who proposed it', 'a passkey on P-256 of another person', 'is not to be guessed'],
+    foundBy: ['is not valid from the proposer', 'a passkey on P-256 of another person', 'is not to be guessed'],
   },
   {
     without: 'the lock-out of who guesses approvals',

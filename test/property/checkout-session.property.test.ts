@@ -341,7 +341,7 @@ describe('the checkout session, over random histories', () => {
     for (const times of Object.values(seen)) expect(times).toBeGreaterThan(0);
   });
 
-  it('ends each refund once, tells it truly, and never goes back from signed', () => {
+  it('ends each refund once, reports it correctly, and never goes back from signed', () => {
     let completed = 0;
     let reverted = 0;
     fc.assert(

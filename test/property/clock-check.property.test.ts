@@ -33,7 +33,7 @@ const skew = fc.integer({ min: WRONG_MS, max: 86_400_000 }).chain((ms) => fc.con
 const honest = fc.integer({ min: 1, max: 6 });
 
 describe('the clock', () => {
-  it('is in doubt for every skew beyond the tolerance, whoever few lie in its favour', () => {
+  it('is in doubt for every skew beyond the tolerance, whichever few lie in its favour', () => {
     fc.assert(
       fc.property(skew, honest, fc.integer({ min: 0, max: 5 }), (ms, servers, liars) => {
         fc.pre(liars < servers);

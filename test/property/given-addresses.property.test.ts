@@ -242,7 +242,7 @@ describe('addresses that were ever assigned, whatever happens to processes, look
     );
   });
 
-  it('are known where an older log was put in the place of the one that the filter was made of', async () => {
+  it('are known even if an older log replaced the one from which the filter was built', async () => {
     await live(new MemoryReadModel(), [
       (world) => world.give(9, false),
       (world) => world.follow(9),

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { inMemory, withOldest } from '../../src/features/shared/list-source.ts';
 import { runsOf } from '../support/runs.ts';
 
-it('an oldest entry beside a list is as if it were the last of the list, by any page and below any order', async () => {
+it('an oldest entry outside a list acts like the last of the list, on any page and below any position', async () => {
   const small = fc.integer({ min: 0, max: 8 });
   await fc.assert(
     fc.asyncProperty(

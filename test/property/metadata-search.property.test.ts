@@ -155,7 +155,7 @@ describe('sessions searched for by their metadata', () => {
   const owner = { merchantId: 'mer_one' as MerchantId, mode: 'live' as const };
   const plain = { ...owner, dueCoin: 'USDT' as const };
 
-  it('are exactly those of the caller that have all of it and were not forgotten, by page and by cursor, over restarts', async () => {
+  it("are exactly the caller's sessions that have all of it and were not erased, by page and by cursor, across restarts", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(drawn, { maxLength: 30 }),
@@ -218,7 +218,7 @@ describe('sessions searched for by their metadata', () => {
     );
   });
 
-  it('are not opened again after a restart, and stand in the look-ups without a word of what was said', async () => {
+  it('are not decrypted again after a restart, and are in the look-ups without any clear text', async () => {
     await world.created(0, CREATED_AT, { ...plain, metadata: { customer: 'Ada Lovelace' } });
     await world.restart();
     await world.created(1, CREATED_AT, { ...plain, metadata: { customer: 'Ada Lovelace' } });
@@ -245,7 +245,7 @@ describe('sessions searched for by their metadata', () => {
     expect(rows()).toBe(0);
   });
 
-  it('are never answered in part while the index lags behind the event log', async () => {
+  it('are never returned in part while the index lags behind the event log', async () => {
     await world.created(0, CREATED_AT, { ...plain, metadata: { customer: 'Ada' } });
     const opened = Promise.withResolvers<null>();
     const index = new MetadataIndex({
@@ -307,7 +307,7 @@ describe('sessions searched for by their metadata', () => {
     new Lists({ readModel: world.model, cursorKey: KEY, metadataIndex: { before, caughtUp: async () => undefined } });
   const PAGE: Paging = { page: 1, pageSize: 10 };
 
-  it('end where what was looked at is too old, though nothing of it has all of the metadata', async () => {
+  it('end where the examined sessions are too old, even if none has all of the metadata', async () => {
     let looks = 0;
     const lists = listsOver(
       rarely(

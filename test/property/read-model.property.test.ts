@@ -46,7 +46,7 @@ describe('lists in SQLite', () => {
   });
   afterAll(() => opened.dispose());
 
-  it('answer every page, total and walk as a plain sorted array does, while members come and go', async () => {
+  it('return every page, total and walk like a plain sorted array, while members come and go', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(batch, fc.array(question, { minLength: 1, maxLength: 8 })), { minLength: 1, maxLength: 6 }),

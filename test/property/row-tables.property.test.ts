@@ -51,7 +51,7 @@ describe('a table of rows that are not served yet', () => {
 });
 
 describe('a table of rows that are served', () => {
-  it('holds what a map holds, and tells the id under which each row lies', () => {
+  it('holds the same as a map, and returns the id under which each row is stored', () => {
     fc.assert(
       fc.property(
         fc.array(fc.record({ kind: fc.constantFrom('put', 'put', 'remove'), key }), { maxLength: 80, size: 'max' }),

@@ -13,7 +13,7 @@ const value = fc.record({
 const step = fc.oneof(fc.record({ key, value }), fc.record({ key }));
 
 describe('a map that spills', () => {
-  it('answers as a map in memory does, whatever of it is in memory', () => {
+  it('acts like a map in memory, whatever part of it is in memory', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 4 }), fc.array(step, { maxLength: 60 }), (live, steps) => {
         const spilled = new SpilledMap<unknown>(live);

@@ -131,7 +131,7 @@ describe('the responses of receivers', () => {
     );
   });
 
-  it('come to an end whatever they are, and leave nothing behind for the next one', async () => {
+  it('end whatever they are, and leave nothing behind for the next one', async () => {
     const spoilt = fc.tuple(sound, fc.nat(), fc.nat(255)).map(([{ bytes }, place, byte]) => {
       const copy = Buffer.from(bytes);
       copy[place % copy.length] = byte;

@@ -179,7 +179,7 @@ describe('a bound of the merchantQueues', () => {
     return merchantQueues;
   };
 
-  it('holds over all merchants together, and an answer makes room for one more', () => {
+  it('holds over all merchants together, and a response makes room for one more', () => {
     const merchantQueues = filled(4, 3);
     const taken = Array.from({ length: limits.inFlight }, () => merchantQueues.take(0));
     expect(taken).not.toContain(null);

@@ -49,7 +49,7 @@ const fieldsOf = (page: string) =>
 const shownText = (page: string): string => /<pre[^>]*>([^<]*)<\/pre>/.exec(page)![1]!;
 
 describe('the claim page', () => {
-  it('is not there where the shop takes no claims', async () => {
+  it('does not exist if the shop accepts no claims', async () => {
     const { get, post, begin } = await served([]);
     expect((await get()).status).toBe(404);
     expect((await post(begin)).status).toBe(404);
@@ -89,7 +89,7 @@ describe('the claim page', () => {
     expect((await get()).text).not.toContain(`data-copy="${toAddress}"`);
   });
 
-  it('asks for as much as the exchange sends at least, within bounds, and says so before anything is filed', async () => {
+  it("asks for the exchange's minimum, within bounds, and says so before anything is filed", async () => {
     const { post, begin, claims } = await served(EVIDENCE_KINDS, '0xExchange');
     for (const [typed, from] of [
       ['10', 10],

@@ -11,7 +11,7 @@ const presented = createSessionPresenter({
 }).session;
 
 describe('a session whose payer chooses the coin', () => {
-  it('is one of the coin that is asked for, and back again', () => {
+  it('shows the requested coin, and switches back', () => {
     expect(inCoin(CHOICE, undefined)).toBe(CHOICE);
     expect(inCoin(CHOICE, 'USDT')).toBe(CHOICE);
     expect(inCoin(OPEN, 'USDC')).toBe(OPEN);

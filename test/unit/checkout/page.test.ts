@@ -263,7 +263,7 @@ describe('the state of the page', () => {
     expect(pageOf('underpaid')).toContain('data-units="5800000000000000000"');
   });
 
-  it('does not ask for a rest that the merchant forgives, but names the whole amount before anything came', () => {
+  it('does not ask for a rest within the tolerance, but shows the whole amount before anything arrives', () => {
     const forgiving = { ...OPEN, tolerance: '0.50' };
     const coming = {
       ...forgiving,

@@ -170,7 +170,7 @@ describe('the client', () => {
     );
   });
 
-  it('fetches no further page than the loop asks for', async () => {
+  it('fetches no page beyond what the loop needs', async () => {
     const { client, sent } = scripted([
       {
         status: 200,

@@ -145,7 +145,7 @@ describe('the webhook handler', () => {
     expect((await send(BODY, headersFor(BODY))).status).toBe(200);
   });
 
-  it('answers 401 with an error and hands nothing on when the signature is wrong', async () => {
+  it('returns 401 with an error and passes nothing on if the signature is wrong', async () => {
     let called = 0;
     const send = await serve((app) =>
       app.post(
@@ -158,7 +158,7 @@ describe('the webhook handler', () => {
     expect((await send('x'.repeat(300_000), headersFor(BODY))).status).toBe(401);
   });
 
-  it('answers 500 when the event could not be handled, so that it is sent again', async () => {
+  it('returns 500 if the event could not be handled, so that it is sent again', async () => {
     const send = await serve((app) =>
       app.post(
         '/hook',

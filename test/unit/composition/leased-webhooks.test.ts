@@ -5,7 +5,7 @@ import { createLogger } from '../../../src/observability/logger.ts';
 import { StoreUnavailable } from '../../../src/ports/event-store.ts';
 import type { DeliverWebhooks } from '../../../src/features/webhooks/deliver.process.ts';
 
-test('deliveries that could not start are ended before others are tried, so that nothing of them goes on beside those', async () => {
+test('deliveries that could not start are ended before a retry, so that nothing of them runs beside it', async () => {
   const done: string[] = [];
   const deliveries = (name: string, isAway: boolean): DeliverWebhooks => {
     const start = async (): Promise<void> => {

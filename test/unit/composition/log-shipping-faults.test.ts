@@ -106,7 +106,7 @@ describe('a log shipping destination', () => {
     },
   );
 
-  it('is gone on with after requests that were carried out and not answered', async () => {
+  it('continues after requests that were executed but not confirmed', async () => {
     await store.append(appendOf('some-1', FIRST, 3));
     const shipping = startShipping(bucket());
     await settled(shipping, /^3 events/);

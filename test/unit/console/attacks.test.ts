@@ -232,7 +232,7 @@ describe('people among themselves', () => {
     expect(answer.body).toContain('nobody can change their own roles');
   });
 
-  it('cannot take over somebody else with a link: two operators must agree, neither the person', async () => {
+  it('cannot take over somebody else with a link: two operators must agree, and neither is the person', async () => {
     const erin = await world.person('Erin', { role: 'finance' });
     const link = `/people/${erin.personId}/link`;
     expect((await world.postSigned(link, ada, { reason: 'lost' })).body).toContain('two operators agree');

@@ -63,7 +63,7 @@ describe('a table as a file', () => {
   });
   afterAll(() => world.close());
 
-  it('is available to whoever may see its page, and to nobody else', () => {
+  it('is available only to people who may see its page', () => {
     const files = routes.read.filter(({ path }) => path.endsWith('.csv'));
     expect(files.length).toBeGreaterThan(15);
     for (const { path, action } of files) {

@@ -63,7 +63,7 @@ describe('open pages', () => {
     expect(page.looks).toBe(3);
   });
 
-  it('hear nothing new of a log that does not answer', async () => {
+  it('get no refresh while the log does not respond', async () => {
     const page = open();
     await vi.advanceTimersByTimeAsync(2_000);
     head = null;

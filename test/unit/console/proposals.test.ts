@@ -127,7 +127,7 @@ it.each([
 });
 
 it.each(['number-20', 'number-4000000000', 'number-99999999999999999999999'])(
-  'a form that speaks of more than is ever signed at once is refused: %s',
+  'a form with more terms than are ever signed at once is refused: %s',
   async (name) => {
     const answer = await world.post('/adjustments/approve', approver!, {
       id: 'adj_waiting',

@@ -64,7 +64,7 @@ describe('single sign-on', () => {
       .map(({ data }) => JSON.parse(data) as Record<string, unknown>);
   const refusal = (): string => (world.warnings.at(-1) as { why: string }).why;
 
-  it('is offered on the page for signing in, and leads back to the page that was asked for', async () => {
+  it('is offered on the sign-in page, and leads back to the requested page', async () => {
     expect((await world.get('/sign-in?to=%2Fm%2Fmer_shop', null)).body).toContain(
       'href="/sign-in/sso?to=%2Fm%2Fmer_shop"',
     );

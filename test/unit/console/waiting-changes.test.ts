@@ -50,7 +50,7 @@ async function shopWith(
 const SETTINGS = `/m/${SHOP.id}/settings`;
 
 describe('delayed changes of a merchant', () => {
-  it('are shown with what, by whom, since when and until when, also where the endpoint is', async () => {
+  it('are shown with change, requester, start and end, also on the webhooks page', async () => {
     const { admin } = await shopWith([
       URL_CHANGE,
       { ...URL_CHANGE, setting: 'policy', change: { networks: ['bsc', 'tron'], tolerance: '3' } },
@@ -86,7 +86,7 @@ describe('delayed changes of a merchant', () => {
     expect((await world.post(to, admin, { change: 'chg_1', reason: 'again' })).status).toBe(404);
   });
 
-  it('are not said to be in force when they were only asked for', async () => {
+  it('are not shown as made when they are only requested', async () => {
     const { admin } = await shopWith([], true);
     const done = await world.postSigned(SETTINGS, admin, { tolerance: '1', reason: 'rounding' });
     expect(done.headers['location']).toBe(`${SETTINGS}?done=waits`);

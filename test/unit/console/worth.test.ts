@@ -71,7 +71,7 @@ describe('values and costs', () => {
 
   const bodyOf = async (path: string): Promise<string> => (await world.get(path, person)).body.replaceAll(/\s+/g, ' ');
 
-  it('an account says its worth with the rate, its day and its source, and plainly where there is none', async () => {
+  it('an account shows its value with the rate, its day and its source, or that there is none', async () => {
     const page = await bodyOf(`/books/live/account?account=${ACCOUNT}`);
     expect(page).toContain('9.20 EUR<small>at 0.92 of 2027-01-15, ECB</small>');
     expect(page).toContain('unknown in EUR: no rate was recorded at the time');
@@ -93,7 +93,7 @@ describe('values and costs', () => {
     expect((await world.get(`/books/live/account?account=${ACCOUNT}&currency=NOPE`, person)).status).toBe(400);
   });
 
-  it('balances are shown next to the books, even while a network does not answer', async () => {
+  it('balances are shown next to the books, even while a network does not respond', async () => {
     const file = (await world.get('/treasury/balances.csv', person)).body.split('\r\n');
     expect(file.slice(0, 5)).toEqual([
       'Network,Coin,On the chain,In the books,Difference,Books in EUR,Address',

@@ -81,7 +81,7 @@ describe('other ids', () => {
 });
 
 describe('event ids', () => {
-  it('are evt_ and nanoseconds, strictly rising when the clock stands still or goes back', () => {
+  it('are evt_ and nanoseconds, strictly increasing even if the clock stalls or goes back', () => {
     let nowMs = 1_800_000_000_000;
     const ids = new NotificationIds({ nowMs: () => nowMs }, 7);
     const given = [ids.next(), ids.next()];

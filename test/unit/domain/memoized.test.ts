@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { rememberingLast } from '../../../src/domain/memoized.ts';
 
 describe('a function that remembers its last call', () => {
-  it('answers the same arguments from memory, and computes others', () => {
+  it('returns the cached result for the same arguments, and computes others', () => {
     const compute = vi.fn((row: object, id: string) => ({ row, id }));
     const remembering = rememberingLast(compute);
     const row = {};

@@ -15,7 +15,7 @@ const start = async (shown: Awaited<ReturnType<Positions['shownUpTo']>>, asked: 
 const LIST = '/v1/payment/sessions';
 const given = { headers: { 'Quittance-Position': 'C:9/P:9' } };
 
-test('every answer to a key says how far it is, and a list waits for what the caller was told', async () => {
+test('every response to a key has a position, and a list waits for the position that the caller has seen', async () => {
   const asked: string[] = [];
   const { call } = await start('shown', asked);
   const answers = [
@@ -46,7 +46,7 @@ test('what is read from its stream does not wait', async () => {
   expect((await call('GET', '/api/v1/checkout/sessions/cs_none', undefined, given)).status).toBe(404);
 });
 
-test('a position that no answer carried is refused by its name', async () => {
+test('a position that no response contained is refused by name', async () => {
   const { call } = await start('malformed');
   const answer = await call('GET', LIST, undefined, given);
   expect([answer.status, answer.json]).toMatchObject([

@@ -20,7 +20,7 @@ const listed = async (
   (await service.call('GET', `/v1/requests${query}`, undefined, { key })).json;
 
 describe('the log of requests', () => {
-  it('has each by the id of its answer, with what was refused and why', async () => {
+  it("has each by its response's id, with what was refused and why", async () => {
     const refused = await service.call(
       'POST',
       '/api/v1/checkout/sessions/create',

@@ -162,7 +162,7 @@ describe('every route', () => {
     }
   });
 
-  it('asks for the scope of each field that is changed', async () => {
+  it('requires the scope of each changed field', async () => {
     const change = async (key: TestKey, body: object) =>
       (await server.call('PATCH', '/v1/merchant', body, { key })).json.error;
     const webhooks = only('webhooks:manage');

@@ -8,7 +8,7 @@ let server: Server;
 afterEach(() => new Promise((closed) => server.close(closed)));
 
 describe('figures', () => {
-  it('have the same names for whoever asks for the older text, also after somebody asked for OpenMetrics', async () => {
+  it('have the same names in the older text format, also after a request for OpenMetrics', async () => {
     const registry = new Registry();
     new Counter({ name: 'quittance_things_total', help: 'Things.', registers: [registry] }).inc(3);
     server = await startOpsServer({ host: '127.0.0.1', port: 0, registry, health: {} as never, status: {} as never });

@@ -54,7 +54,7 @@ describe('an erasure', () => {
     expect((await store.readStream(sessionStream(id))).length).toBe(1);
   });
 
-  it('is not done when it cannot be written down', async () => {
+  it('is not executed if it cannot be recorded', async () => {
     const { commands, erased, store, id } = await world();
     store.append = () => Promise.reject(new Error('the ledger is read-only'));
     await expect(commands['session.forget']!({ session_id: id })).rejects.toThrow('read-only');

@@ -70,7 +70,7 @@ describe('the recorded coverage of a chain', () => {
     expect(await chainCoverage(store, 'test', 'bsc')).toMatchObject({ from_block: 10, to_block: 39, gaps: [] });
   });
 
-  it('has no gap any more where an operator had the blocks read again, and reaches no further by it', async () => {
+  it('has no gap where an operator rescanned the blocks, and reaches no further by it', async () => {
     const store = await recorded(range(10, 19), range(30, 39));
     await append(store, rescansStream('test', 'bsc'), 2_000, [range(20, 25), range(200, 210)]);
     expect(await chainCoverage(store, 'test', 'bsc')).toMatchObject({
@@ -103,7 +103,7 @@ describe('the recorded coverage of a chain', () => {
     });
   });
 
-  it('is looked at from its end, however long it is', async () => {
+  it('is read from its end, however long it is', async () => {
     const many = Array.from({ length: 1_200 }, (_, index) => range(index * 10, index * 10 + 9));
     expect(await chainCoverage(await recorded(...many), 'test', 'bsc')).toMatchObject({
       ranges: 1_200,

@@ -28,7 +28,7 @@ describe('the books as an operator reads them', () => {
   const { 'ledger.close': _, ...commands } = ledgerCommands(parts);
 
   it.each(Object.entries({ ...commands, ...documentStreams(parts) }))(
-    'is refused while they are built anew: %s',
+    'is refused while they are being rebuilt: %s',
     async (_name, read) => {
       await expect(read(ARGUMENTS)).rejects.toThrow(StoreUnavailable);
     },

@@ -164,7 +164,7 @@ describe('a lost replacement of a payment whose earlier transaction landed', () 
     expect(await context()).toMatchObject({ moves: {}, journal: place(2), open: null });
   });
 
-  it('is passed over once the payment is done: nothing is booked, and the ledger is where the journal is', async () => {
+  it('is skipped once the payment is complete: nothing is booked, and the event log agrees with the journal', async () => {
     await world.executor.round();
     expect(await context()).toMatchObject({ moves: {}, journal: place(1) });
     expect(await world.takeOver('0xswp_1-2')).toMatchObject({ status: 'taken_over', approved_by: APPROVERS });
@@ -277,7 +277,7 @@ describe('a withdrawal whose approvals and signature were lost', () => {
     expect(world.acts).toEqual([]);
   });
 
-  it('is not given up while the signer says that it was signed, and is asked for again where it was', async () => {
+  it('cannot be cancelled while the signer says that it was signed, and is requested again at its position', async () => {
     await world.ask('withdrawal', { moveId: 'wdr_1', fromAddress: TREASURY, toAddress: '0xCold', requestedBy: 'carl' });
     world.lost = [withdrawal];
     await expect(world.run('treasury.reject', { id: 'wdr_1' })).rejects.toThrow(

@@ -202,7 +202,7 @@ describe('the Medusa payment provider', () => {
     expect(sessions.size).toBe(3);
   });
 
-  it('closes the newest session of another amount whose answer got lost, unless there is money', async () => {
+  it('cancels the newest session of another amount whose response was lost, unless there is money', async () => {
     const data = await begun();
     await provider().updatePayment({ amount: 11, currency_code: 'usd', data });
     const next = await provider().updatePayment({ amount: 12, currency_code: 'usd', data });

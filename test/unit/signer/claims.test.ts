@@ -118,7 +118,7 @@ async function approve(signer: Outgoing, order: OutgoingTransaction, ...people: 
 }
 
 describe('a claim with a signature of the key that paid', () => {
-  it('is paid to the payee whom it names, and takes the deposit like any refund', async () => {
+  it('is paid to the payee that it names, and takes the deposit like any refund', async () => {
     const signer = signerTaking(['signature']);
     const first = await signer.sign(request(claiming(signature(), { amount: '60', deposits: [deposit(0, '60')] })));
     if (!first.ok) throw new Error(first.message);

@@ -64,7 +64,7 @@ describe('the journal of the signer', () => {
   it.each([
     ['a write that failed', () => (disk.bytesLeft = 20)],
     ['a sync that failed', () => (disk.syncsLeft = 0)],
-  ])('goes on after %s, as though the entry had never been tried', (_, fail) => {
+  ])('continues after %s, as though the entry had never been tried', (_, fail) => {
     const journal = Journal.open(path);
     journal.append(stopped('ada'), 1);
     fail();
@@ -107,7 +107,7 @@ describe('a journal that lost a confirmed entry', () => {
     expect(() => Journal.open(path)).toThrow(/lacks entry 3/);
   });
 
-  it('is taken when the head beside it is behind, as a crash leaves it', () => {
+  it('is accepted if the head beside it is behind, as after a crash', () => {
     const journal = Journal.open(path);
     journal.append(stopped('ada'), 1);
     const head = readFileSync(`${path}.head`, 'utf8');
@@ -118,7 +118,7 @@ describe('a journal that lost a confirmed entry', () => {
 });
 
 describe('the lock of the journals', () => {
-  it('is held until it is let go, also when nobody keeps what it answered and memory is cleaned up', async () => {
+  it('is held until it is released, even if its result is unreferenced and garbage is collected', async () => {
     const isHeld = (): boolean => {
       const database = new DatabaseSync(join(directory, 'lock.db'), { timeout: 0 });
       try {
@@ -140,7 +140,7 @@ describe('the lock of the journals', () => {
     expect(isHeld()).toBe(true);
   });
 
-  it('is free again once it was let go', () => {
+  it('is free again once it was released', () => {
     lockJournals(directory).release();
     expect(() => lockJournals(directory).release()).not.toThrow();
   });

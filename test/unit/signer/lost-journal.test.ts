@@ -143,7 +143,7 @@ describe('resuming without the journal', () => {
     );
   });
 
-  it('is nothing that a ledger behind its journal gets: what was signed since is not forgotten', async () => {
+  it('is not available to an event log behind the journal: later signatures are not forgotten', async () => {
     await withSigner(
       async (open, _, request) => {
         const signer = open(() => START_MS);
@@ -165,7 +165,7 @@ describe('resuming without the journal', () => {
 });
 
 describe('the approval of a payment that is taken over', () => {
-  it('is nobody’s who asked for the payment, and says so before anybody signs', async () => {
+  it('is not possible for the proposer of the payment, and says so before anybody signs', async () => {
     await withSigner(
       async (open, _, request) => {
         const signer = open(() => START_MS);
@@ -188,7 +188,7 @@ describe('the approval of a payment that is taken over', () => {
     );
   });
 
-  it('is refused to who asked for it at once where others are left', async () => {
+  it('is refused to the proposer at once if other approvers remain', async () => {
     await withSigner(
       async (open, _, request) => {
         const signer = open(() => START_MS);

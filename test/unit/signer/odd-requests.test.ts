@@ -80,7 +80,7 @@ const edited = (from: string, to: string): string => {
 };
 
 describe('an odd request', () => {
-  it('is answered in words, and nothing is signed for it', async () => {
+  it('gets an error in words, and nothing is signed for it', async () => {
     const { ask, end } = await caller();
     const odd: string[] = [
       edited('{"order":{', '{"order":{"__proto__":{"kind":"sweep"},'),

@@ -9,7 +9,7 @@ const PIECES = 1_000;
 const UNITS = 10;
 
 describe('the signer', () => {
-  it('answers on after a request that nobody foresaw', async () => {
+  it('keeps responding after an unexpected request', async () => {
     await withSigner(async (open, order) => {
       const signer = open(() => START_MS);
       await expect(signer.check({ ...order, amount: 'ten' })).rejects.toThrow();
@@ -20,7 +20,7 @@ describe('the signer', () => {
 });
 
 describe('a payer who sent many small amounts', () => {
-  it('is queried many at a time, so that the refunds of others wait for few answers', async () => {
+  it('is queried many at a time, so that the refunds of others wait for few responses', async () => {
     const PARTS = 200;
     let mostInFlight = 0;
     await withSigner(
@@ -76,7 +76,7 @@ describe('the caps of the signer', () => {
     expect(mostWithin(24 * HOUR_MS) / UNITS).toBeGreaterThan(2.5);
   });
 
-  it('are free again in time also after a clock that was a year ahead was put right', async () => {
+  it('are free again on time even after a clock a year ahead was corrected', async () => {
     await withSigner(async (open, _, request) => {
       let nowMs = START_MS + 365 * 24 * HOUR_MS;
       const signer = open(() => nowMs);

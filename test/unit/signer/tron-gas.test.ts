@@ -53,7 +53,7 @@ function view(): TronView {
 }
 
 describe('the gas that a sweep on TRON needs', () => {
-  it('is none where the address holds no token', async () => {
+  it('is zero if the address holds no token', async () => {
     held.sun = 7;
     expect(await view().sweepGas(ADDRESS, wallet.treasury.tron)).toEqual({ needed: 0n, held: 7n * SUN });
   });

@@ -48,7 +48,7 @@ describe('what sources say about past days', () => {
     }
   });
 
-  it('is the snapshot of midnight at CoinGecko, of the coin that was asked for', async () => {
+  it('is the snapshot of midnight at CoinGecko, for the requested coin', async () => {
     feed.answerJson((path) => {
       if (path.includes('22-11-2026')) return { id: 'binancecoin', symbol: 'bnb' };
       return {

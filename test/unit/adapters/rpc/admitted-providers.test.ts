@@ -28,7 +28,7 @@ it('the higher of two heads counts, so that one provider that lags cannot hide a
   expect(await extremeOf('highest', 90, 100)).toBe(100);
 });
 
-it('a single answer counts where no other comes, and none is an error', async () => {
+it('a single block counts if there is no other, and none is an error', async () => {
   expect(await extremeOf('lowest', null, 100)).toBe(100);
   await expect(extremeOf('lowest', null, null)).rejects.toThrow(ChainUnavailable);
 });

@@ -31,7 +31,7 @@ const nameOf = (pool: RpcPool, preferOtherThan: string[] = []) =>
   pool.run((each) => each.call('who', []), { preferOtherThan }).then(({ value }) => value);
 
 describe('the pool', () => {
-  test('asks the first provider as long as it answers', async () => {
+  test('uses the first provider as long as it responds', async () => {
     const [one, two] = [await provider('one'), await provider('two')];
     const pool = poolOver([one.url, two.url]);
     expect([await nameOf(pool), await nameOf(pool)]).toEqual(['one', 'one']);
@@ -77,7 +77,7 @@ describe('the pool', () => {
     expect(await nameOf(poolOver([one.url, two.url]))).toBe('two');
   });
 
-  test('asks for a second opinion where there is one, and the same again where there is none', async () => {
+  test('asks a second provider if there is one, and the same one again otherwise', async () => {
     const [one, two] = [await provider('one'), await provider('two')];
     const pool = poolOver([one.url, two.url]);
     expect(await nameOf(pool, [new URL(one.url).host])).toBe('two');
@@ -290,7 +290,7 @@ describe('Retry-After', () => {
 });
 
 describe("a provider's health", () => {
-  test('asks for longer and longer pauses while it fails, and forgets them after a success', () => {
+  test('pauses longer and longer while it fails, and resets after a success', () => {
     const health = createProviderHealth();
     const pauses = Array.from({ length: 9 }, () => (health.failed('unreachable', 0), health.waitMs(0)));
     expect(pauses).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000]);
@@ -307,7 +307,7 @@ describe("a provider's health", () => {
     expect(health.waitMs(0)).toBe(120_000);
   });
 
-  test('is not harmed by answers that are wrong for one question only', () => {
+  test('does not suffer from errors that concern a single request', () => {
     const health = createProviderHealth();
     for (const kind of ['behind', 'too-large', 'inconsistent', 'incapable'] as const) health.failed(kind, 0);
     expect(health.waitMs(0)).toBe(0);

@@ -131,7 +131,7 @@ describe('recorded Solana transactions, replayed through the adapter', () => {
         expect(await chain.transferAt(hash, index)).toBeNull();
   });
 
-  it('credit a version 1 transaction, which a node refuses to whom does not ask for it', async () => {
+  it('credit a version 1 transaction, which a node returns only on request', async () => {
     const node = await play();
     const transaction = (readJson('solana/synthetic.json') as Record<string, Recorded>)['v1_transfer']!;
     node.transactions.set('v1', transaction);
@@ -237,7 +237,7 @@ describe('an account’s history', () => {
 });
 
 describe('Solana providers', () => {
-  it('are left when they stand still, although they answer everything', async () => {
+  it('are replaced when they stop advancing, although they respond to everything', async () => {
     const [halted, sound] = [await play(), await play()];
     const chain = chainOver([halted, sound], undefined, 20);
     expect((await chain.balances([])).slot).toBe(halted.slot);
@@ -300,7 +300,7 @@ describe('reading a Solana transfer again', () => {
     });
   });
 
-  it('at or below the finalized slot takes only the finalized answer', async () => {
+  it('at or below the finalized slot accepts only the finalized response', async () => {
     const node = await play();
     node.transactions.set('paid', transaction);
     const chain = chainOver([node]);

@@ -98,7 +98,7 @@ describe('the disproof of a Solana transfer', () => {
     [['getTransaction', 'getSignatureStatuses']],
     [['getTransaction', 'getSignatureStatuses', 'getSignaturesForAddress']],
     [['getTransaction', 'getSignatureStatuses', 'getSignaturesForAddress', 'getBlocksWithLimit']],
-  ])('is not given by a node that answers nothing to %s', async (silent) => {
+  ])('is not accepted from a node that returns nothing to %s', async (silent) => {
     expect(await disproofOver([await silentNode(silent)])).toBeNull();
   });
 

@@ -162,7 +162,7 @@ describe('the recent events', () => {
     expect(positions(recent.after(7, 10))).toEqual([]);
   });
 
-  test('are forgotten when nobody needs them any more', () => {
+  test('are dropped when nobody needs them', () => {
     const recent = new RecentEvents(0);
     recent.push([event(1), event(2), event(3), event(4)]);
     recent.forget(3);
@@ -174,7 +174,7 @@ describe('the recent events', () => {
     expect(recent.after(3, 9)).toBeNull();
   });
 
-  test('go on where somebody reads them again, after those that nobody did', () => {
+  test('continue where somebody reads them again, after unread ones', () => {
     const recent = new RecentEvents(0);
     recent.push([event(1), event(2)]);
     expect(recent.reachesBackTo(0)).toBe(true);
@@ -328,7 +328,7 @@ test('the results of a batch of every kind arrive complete from the commit threa
   expect(unpackCommit(structuredClone(packCommit(commit, jobs)), jobs, 20)).toEqual(commit);
 });
 
-test('a batch in which everything went well is answered by the chain alone', () => {
+test('a successful batch needs only the chain as its result', () => {
   const event = { id: 'i', type: 'T', version: 1, atMs: 1, data: '{}', metadata: '{}', hash: 'a' };
   const rest = { stream: 's', coCommits: undefined, head: undefined };
   const jobs: AppendJob[] = [

@@ -199,7 +199,7 @@ describe('TRON providers', () => {
     }
   });
 
-  it('are left when they stand still, although they answer everything', async () => {
+  it('are replaced when they stop advancing, although they respond to everything', async () => {
     const [halted, sound] = [await play(), await play()];
     const chain = chainOver([halted, sound], { lagProbeMs: 20 });
     expect((await chain.head()).number).toBe(HEIGHT + 30);

@@ -75,7 +75,7 @@ describe('a TRON receipt', () => {
     }
   });
 
-  it('ignores what the contract returned: USDT answers false on success', () => {
+  it('ignores what the contract returned: USDT returns false on success', () => {
     expect(readTransfers({ ...usdtTransfer, ...{ contractResult: ['0'.repeat(64)] } }, tokens, everyone)).toHaveLength(
       1,
     );

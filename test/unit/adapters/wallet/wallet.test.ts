@@ -138,7 +138,7 @@ describe('addresses of an extended public key', () => {
     expect(hexOf(first)).toBe(before);
   });
 
-  it('are not given out when a second derivation disagrees with the first', () => {
+  it('are not assigned if a second derivation disagrees with the first', () => {
     const key = readExtendedPublicKey(EVM_XPUB);
     const broken: ChildDerivation = (parent) => {
       const childOf = nativeChildDerivation()!(parent);

@@ -50,7 +50,7 @@ describe('a witness outside', () => {
     [422, 'no', /answered 422/],
     [200, 'hello', /something other than signatures/],
     [409, '10\n', /answered 409/],
-  ] as const)('adds nothing to the note when it answers %s %j', async (status, text, message) => {
+  ] as const)('adds nothing to the note if it returns %s %j', async (status, text, message) => {
     const asked = await witness([[status, text]]);
     await expect(asked.cosign(CHECKPOINT, 9, proofFrom)).rejects.toThrow(message);
   });

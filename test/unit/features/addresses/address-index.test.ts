@@ -187,7 +187,7 @@ describe('the address index', () => {
     expect(index.sessionOf(address)).toBe(SESSION);
   });
 
-  test('an address of another mode or family is a stranger, and costs no look at the disk', () => {
+  test('an address of another mode or family does not match, and costs no disk access', () => {
     const filter = new AddressFilter();
     const [one, other] = [1, 2].map(
       (seed) =>

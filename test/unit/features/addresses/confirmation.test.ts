@@ -111,7 +111,7 @@ describe('the record in the event log', () => {
   const recordOn = (ledger: MemoryEventStore, node: string) =>
     new SourceRecord({ store: ledger, clock: new ManualClock(), random: nodeRandom, node });
 
-  it('carries the question to the signer and its answer back, once', async () => {
+  it('carries the request to the signer and its reply back, once', async () => {
     const ledger = store();
     const [api, signer] = [recordOn(ledger, '1'), recordOn(ledger, '3')];
     expect(await api.ask(evm)).toBe(null);
@@ -132,7 +132,7 @@ describe('the record in the event log', () => {
     expect([await recordOn(ledger, '1').ask(evm), await recordOn(ledger, '2').ask(stranger)]).toEqual([true, false]);
   });
 
-  it('is answered anew when the signer holds another wallet than before', async () => {
+  it('gets a new reply when the signer holds another wallet than before', async () => {
     const ledger = store();
     await recordOn(ledger, '1').ask(evm);
     await recordOn(ledger, '3').answer(always(true));

@@ -45,7 +45,7 @@ describe('the address filter', () => {
     expect(held(again, 0, 150_000) + held(again, 500_000, 500_001)).toBe(150_001);
   });
 
-  test('is none when one bit is another one, or the end is missing', async () => {
+  test('is rejected if one bit differs or the end is missing', async () => {
     const kept = bytesInMemory();
     await saveFilter(kept, { layers: filled(1_000).layers, generation: '7', place: 42 });
     const whole = kept.bytes!;

@@ -99,7 +99,7 @@ function takeAll(pool: RunningAddressPool, family: AddressFamily): number[] {
 }
 
 describe('the address pool', () => {
-  it('gives out addresses in the order of their indexes, each with its own', async () => {
+  it('assigns addresses in the order of their indexes, each with its own', async () => {
     const pool = start(new Ledger(), [deriver('evm')]);
     await pool.ready();
     expect(pool.take('test', 'evm')).toEqual({ family: 'evm', address: 'evm:0', derivationIndex: 0 });
@@ -124,7 +124,7 @@ describe('the address pool', () => {
     ]);
   });
 
-  it('answers null while it is dry, and refills itself', async () => {
+  it('returns null while it is empty, and refills itself', async () => {
     const pool = start(new Ledger(), [deriver('evm')]);
     await pool.ready();
     const first = takeAll(pool, 'evm');
@@ -413,7 +413,7 @@ describe('an event log that lags behind what was leased', () => {
     expect(takeAll(pool, 'evm')[0]).toBe(200_051);
   });
 
-  it('gives out nothing that could not be looked up', async () => {
+  it('assigns nothing that could not be looked up', async () => {
     const outside = new Outside();
     const ledger = await restoredLedger(outside);
     outside.chainFails = true;

@@ -54,7 +54,7 @@ async function oneLife(taken: number): Promise<{ addresses: string[]; solanaPool
 }
 
 describe('the wallet from signer to pool, on the real event log', () => {
-  it('gives every address once over restarts, each of its family, from the same keys', async () => {
+  it('assigns every address once across restarts, each of its family, from the same keys', async () => {
     const first = await oneLife(3);
     const second = await oneLife(3);
     const all = [...first.addresses, ...second.addresses];

@@ -200,7 +200,7 @@ describe('the books as a file for analysts', () => {
   });
 
   const docs = readFileSync(join(REPOSITORY, 'docs/ledger.md'), 'utf8');
-  it('answers the queries of the documentation, which has every column', async () => {
+  it('serves the queries of the documentation, which has every column', async () => {
     const { path } = await written(business);
     const queries = [...docs.matchAll(/```sql\n([^`]+)```/g)].flatMap(([, text]) =>
       text!.split(';').filter((query) => query.trim() !== ''),

@@ -48,7 +48,7 @@ describe('the comparison of what merchants read with the event log', () => {
     expect(told).toEqual([]);
   });
 
-  it('finds a row that was changed, tells once, and forgets it once it is right again', async () => {
+  it('finds a changed row, reports it once, and drops it once it is right again', async () => {
     const check = checkOf(1_000);
     const [projection, key] = ['session-view@6', sessionIdOf(0)];
     const right = (await thread.readModel.get(SESSIONS_TABLE, key))!;

@@ -110,7 +110,7 @@ describe('a file of the books', () => {
       }),
   );
 
-  it('is in the log only when its evidence was asked for, and only once it was taken as a whole', async () =>
+  it('is in the log only if its evidence was requested, and only once it was read in full', async () =>
     inOffice(async (office) => {
       await twoPaidOrders(office);
       const before = office.store.events.length;
@@ -206,7 +206,7 @@ describe('the statement of a closed month', () => {
       expect(anotherVerdict(keyText, { '--statement': { ...sealed, figures } }).status).toBe(1);
     }));
 
-  it('is none of an open month', async () =>
+  it('does not exist for an open month', async () =>
     inOffice(async (office) => {
       await twoPaidOrders(office);
       expect(await office.statements.issue('test', MONTH, 'olga')).toBeNull();

@@ -123,7 +123,7 @@ describe('a statement of a closed month', () => {
     });
   });
 
-  it('is not made of a month that is open, or of none', async () => {
+  it('is not made for an open or invalid month', async () => {
     const { run } = await statementOf();
     await expect(run({ month: '2026-11', mode: 'test' })).rejects.toThrow('month: 2026-11 is not closed');
     await expect(run({ month: 'October', mode: 'test' })).rejects.toThrow('month must be');

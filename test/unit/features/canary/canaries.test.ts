@@ -99,7 +99,7 @@ afterEach(async () => {
 });
 
 describe('a canary payment', () => {
-  it('goes there and back, each step timed, and is written down', async () => {
+  it('is paid and refunded, each step timed, and recorded', async () => {
     start();
     await vi.advanceTimersByTimeAsync(60_000);
     const [run] = await service.history();
@@ -112,7 +112,7 @@ describe('a canary payment', () => {
     expect(service.refunds).toBe(1);
   });
 
-  it('is made again after the interval, by a service that starts again as well', async () => {
+  it('is repeated after the interval, also by a restarted service', async () => {
     start();
     await vi.advanceTimersByTimeAsync(60_000);
     await running.stop();

@@ -30,7 +30,7 @@ function world(change: Partial<RescanParts> = {}) {
 }
 
 describe('rescanned blocks', () => {
-  it('are read twice and written down, in bounded ranges', async () => {
+  it('are read twice and recorded, in bounded ranges', async () => {
     const { parts, scans, recorded } = world();
     expect(await rescan(parts, 10, 39)).toEqual({
       ...{ fromBlock: 10, toBlock: 39, transfers: 0, providers: ['one', 'two'], recordedTo: 39 },
@@ -49,7 +49,7 @@ describe('rescanned blocks', () => {
     expect(recorded).toMatchObject([{ fromBlock: 96, toBlock: 100 }]);
   });
 
-  it('are written down as far as the second reading comes, and the rest is read on', async () => {
+  it('are recorded as far as the second read gets, and the rest is read later', async () => {
     const { parts, recorded } = world({
       scan: async (from, to, readBefore) => (readBefore ? answer(Math.min(to, from + 4), 'one') : answer(to, 'one')),
     });

@@ -45,7 +45,7 @@ describe('the watched owners', () => {
     expect(owners.ofSession(id('a'))).toMatchObject({ owner: 'owner-a', endedAtSec: null });
   });
 
-  it('are looked at often while their session is young or about to expire', () => {
+  it('are polled often while their session is young or about to expire', () => {
     const owners = new WatchedOwners('test');
     owners.add(watched('young'));
     owners.add(watched('old', { createdAtSec: NOW - 700, expiresAtSec: NOW + 1_100 }));
@@ -86,7 +86,7 @@ describe('the watched owners', () => {
     expect(atTurns(owners, 'old', NOW)).toEqual([]);
   });
 
-  it('are looked at ever less often as their session ages', () => {
+  it('are polled less and less often as their session ages', () => {
     const owners = new WatchedOwners('test');
     owners.add(watched('a', { endedAtSec: NOW }));
     atTurns(owners, 'recent', NOW + 3_600);

@@ -255,7 +255,7 @@ describe('the Solana watcher', () => {
     expect(told.slice(0, 3)).toEqual(['record cs_a 7.00', 'revert cs_a solana:tx-1:1 reorg', 'record cs_a 1.00']);
   });
 
-  it('finds again by itself what was taken back wrongly, of an ended session too', async () => {
+  it('finds wrongly reverted payments again automatically, also of an ended session', async () => {
     const { chain, owners, watcher, told, open, until } = watching({ recentIntervalMs: 1e9 });
     open('a');
     await watcher.start();
@@ -454,7 +454,7 @@ describe('the Solana watcher', () => {
     expect(await watcher.recheck('a')).toEqual({ transfers: 1 });
   });
 
-  it('counts nothing twice when a provider lists again what lies below the cursor, which it does not know yet', async () => {
+  it('counts nothing twice if a provider that does not know the cursor yet lists older transactions again', async () => {
     const chain = new ScriptedAccountChain();
     const account = chain.tokenAccountsOf('a')[0]!;
     const histories = new AccountHistories(chain);

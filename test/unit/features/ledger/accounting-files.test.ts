@@ -166,7 +166,7 @@ describe('a file for an accounting program', () => {
     }),
   );
 
-  it('counts own coin by the method asked for', async () =>
+  it('counts own coin by the requested method', async () =>
     inMonth(async (office) => {
       const cost = await rowsOf(office, { mode: 'test', document: 'cost-basis', currency: 'EUR' });
       expect(cost).toMatchObject([
@@ -210,7 +210,7 @@ describe('the evidence of a file for another program', () => {
 });
 
 describe('recorded rates', () => {
-  it('are written down with who says so, and never changed', async () =>
+  it('are recorded with their source, and never changed', async () =>
     inOffice(async (office) => {
       await business(office);
       expect(await record(office)).toMatchObject({ recorded: 2, source: 'Kraken, daily close' });

@@ -63,7 +63,7 @@ describe('daily rates', () => {
     ]);
   });
 
-  it('come from the next source where one has no such day or does not answer', async () => {
+  it('come from the next source if one lacks the day or does not respond', async () => {
     const [kraken, gecko] = [
       sourceOf('Kraken', { USDT: { '2026-11-23': '0.922' } }),
       sourceOf('CoinGecko', { USDT, BNB: { '2026-11-22': '800' } }),
@@ -74,7 +74,7 @@ describe('daily rates', () => {
     expect(process.missing()).toEqual([{ coin: 'BNB', day: '2026-11-23' }]);
   });
 
-  it('are missing from the sixth hour of a day on, and asked for again until they are there', async () => {
+  it('count as missing from the sixth hour of a day, and are requested again until they are there', async () => {
     const days: Record<string, string> = { ...USDT };
     delete days['2026-11-24'];
     const { process, rates, clock } = await recording([sourceOf('Kraken', { USDT: days })], ['USDT']);
@@ -88,7 +88,7 @@ describe('daily rates', () => {
     expect((await rates('USDT'))[2]).toBe('0.924 Kraken');
   });
 
-  it('are never made of others: a day that nobody has stays without', async () => {
+  it('are never derived from others: a day without a source stays without a rate', async () => {
     const { process, rates } = await recording(
       [sourceOf('Kraken', { USDT: { '2026-11-22': '0.921', '2026-11-24': '0.923' } })],
       ['USDT'],
@@ -108,7 +108,7 @@ describe('daily rates', () => {
     expect(process.missing()).toContainEqual({ coin: 'USDT', day: '2026-11-23' });
   });
 
-  it('are not asked for where an operator recorded one of the day', async () => {
+  it('are not requested if an operator recorded one for the day', async () => {
     const kraken = sourceOf('Kraken', { USDT });
     const { process, deps } = await recording([kraken], [], '2026-11-23');
     const record = bookRateCommands(deps)['ledger.record-rates']!;

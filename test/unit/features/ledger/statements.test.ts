@@ -431,7 +431,7 @@ describe('the export', () => {
 });
 
 describe('the running check', () => {
-  it('finds balances and sums that do not add up, tells once, and shows when they do again', () =>
+  it('finds balances and sums that do not add up, reports them once, and shows when they do again', () =>
     inOffice(async (office) => {
       await office.pay(at('2026-10-01'));
       const told: object[] = [];

@@ -47,7 +47,7 @@ describe('journal and event log', () => {
     expect(await look(4, ledgerAt(3), ledgerAt(4))).toBeNull();
   });
 
-  it('are said nothing of by a signer that is away or refuses', async () => {
+  it('are not compared while the signer is unavailable or refuses', async () => {
     const away = new JournalCheck({ ...signerAt(2), status: () => Promise.reject(new Error('away')) });
     expect(await away.look('live', 'bsc', async () => ledgerAt(3))).toBeNull();
     const refuses = new JournalCheck({

@@ -143,7 +143,7 @@ beforeEach(async () => {
 });
 
 describe('a move whose replacement is reserved and not signed', () => {
-  it('is not complete before the signer has answered, so that the reservation can be ended', async () => {
+  it('is not complete before the signer has replied, so that the reservation can be ended', async () => {
     stage.sign = () => stopped;
     await stage.executor.round();
     expect((await stage.executor.context()).open).toMatchObject({ moveId: 'swp', attempt: 2 });
@@ -260,7 +260,7 @@ describe('a sweep whose address holds less than ordered', () => {
     await stage.executor.round();
   };
 
-  it('ends once the money had its time for coming back, and holds up no later sweep of the address', async () => {
+  it('ends once the money had time to come back, and delays no later sweep of the address', async () => {
     await roundAfter(0);
     await roundAfter(59_000);
     expect(await isOpen()).toBe(true);
@@ -393,7 +393,7 @@ describe('a return whose deposit leaves the chain once it is signed', () => {
     expect([stage.broadcast, stage.executor.alarm]).toEqual([['0xr1'], null]);
   });
 
-  it('is cancelled at its nonce once the deposit is gone for good, and fails with that reason when nothing moved', async () => {
+  it('is cancelled at its nonce once the deposit is permanently gone, and fails with that reason if nothing moved', async () => {
     stage.deposit = { status: 'reverted', revertedAtSec: nowSec() - 61 };
     await stage.executor.round();
     expect([stage.broadcast, await signedOf()]).toEqual([['0xr2'], ['0xr1', '0xr2']]);
@@ -465,7 +465,7 @@ describe('a return whose deposit left the chain before anything was signed', () 
     expect(stage.broadcast).toEqual([]);
   });
 
-  it('ends once the deposit is gone for good', async () => {
+  it('ends once the deposit is permanently gone', async () => {
     stage.deposit = { status: 'reverted', revertedAtSec: nowSec() - 61 };
     await stage.executor.round();
     expect((await stage.executor.context()).returns['ret']).toEqual({ paid: false, reason: 'deposit_reverted' });

@@ -95,7 +95,7 @@ describe('a refund whose deposit left the chain before anything was signed', () 
     expect(stage.executor.waiting).toMatchObject([{ reason: 'deposit_not_final' }]);
   });
 
-  it('is paid although another deposit of its payer, of which it takes nothing, is gone', async () => {
+  it('is paid although another deposit of its payer, which it does not use, is gone', async () => {
     const other = `cs_${'b'.repeat(32)}` as SessionId;
     const first = await stage.paidSession(other, { deposit: { amount: '6.00' } });
     await stage.deposit(other, { txHash: '0x77', amount: '4.00' });
@@ -131,7 +131,7 @@ describe('a refund whose deposit left the chain after it was signed', () => {
     stage.broadcast.length = 0;
   });
 
-  it('is not sent again, stops the account on a chain with a sequence, and goes on when the deposit is back', async () => {
+  it('is not sent again, stops the account on a chain with a sequence, and continues when the deposit is back', async () => {
     await rounds(3);
     expect(stage.broadcast).toEqual([]);
     expect(stage.executor.waiting).toMatchObject([{ legId: LEG, reason: 'deposit_reverted' }]);
@@ -250,7 +250,7 @@ describe('a reorganisation that removes both the deposit and the completed refun
     stage.legs = [leg];
   });
 
-  it('is cancelled and has failed when the deposit stays away, whatever was said before', async () => {
+  it('is cancelled and fails if the deposit stays away, even after it was completed', async () => {
     await pastGrace();
     const cancellation = `0x${LEG}-2`;
     expect(new Set(stage.broadcast)).toEqual(new Set([cancellation]));

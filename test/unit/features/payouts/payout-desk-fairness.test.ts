@@ -98,7 +98,7 @@ describe('a hundred refunds of one merchant that cannot continue', () => {
 });
 
 describe('a replacement that the signer does not allow now', () => {
-  it('is asked for ever less often, since each time is written down', async () => {
+  it('is requested less and less often, since each request is recorded', async () => {
     await refunds(GOOD, 'good', 1);
     await rounds(1);
     stage.fateOf = () => ({ kind: 'pending', inBlock: false });
@@ -114,7 +114,7 @@ describe('a replacement that the signer does not allow now', () => {
 describe('the reason shown for a refund that cannot continue', () => {
   beforeEach(() => refunds(GOOD, 'good', 1));
 
-  it('is the outage when the chain is away, for as long as it is', async () => {
+  it('is the outage while the chain is unavailable', async () => {
     stage.check = () => new ChainUnavailable('nobody answers');
     await refunds(BAD, 'bad', 2);
     // On this chain the account's own sequence is asked for first, and is away, too.
@@ -133,7 +133,7 @@ describe('the reason shown for a refund that cannot continue', () => {
     expect(stage.executor.waiting).toMatchObject([{ reason: 'unexpected_error', detail: 'nobody foresaw this' }]);
   });
 
-  it('is nothing when the store is away: the round ends', async () => {
+  it('is absent if the store is unavailable: the round ends', async () => {
     stage.check = () => new StoreUnavailable('the disk is full');
     await expect(stage.executor.round()).rejects.toThrow(StoreUnavailable);
     expect(stage.executor.waiting).toEqual([]);

@@ -52,7 +52,7 @@ describe('a payout whose replacement is reserved and not signed', () => {
     expect((await stage.treasury()).open).toMatchObject({ legId: 're_a-1', attempt: 2 });
   });
 
-  it('is not called landed before the signer has answered, so that the reservation can be ended', async () => {
+  it('does not count as landed before the signer has replied, so that the reservation can be ended', async () => {
     stage.fateOf = () => landedAs('0xt1');
     await stage.executor.round();
     stage.sign = signed;
@@ -62,7 +62,7 @@ describe('a payout whose replacement is reserved and not signed', () => {
     expect(await stage.treasury()).toMatchObject({ open: null, journal: { seq: 2 } });
   });
 
-  it('holds up nothing when another process saw its first transaction land', async () => {
+  it('delays nothing if another process saw its first transaction land', async () => {
     await stage.tell(SESSION_ID, landing);
     stage.sign = signed;
     stage.broadcast.length = 0;
@@ -207,7 +207,7 @@ describe('a payout that waits for a block', () => {
 });
 
 describe('a payout that cannot continue', () => {
-  it('holds up no other', async () => {
+  it('delays no other', async () => {
     await stage.requestRefund('re_b', 1);
     stage.fateOf = () => new Error('nobody foresaw this');
     await stage.executor.round();

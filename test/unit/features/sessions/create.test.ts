@@ -27,7 +27,7 @@ it('sets no deadline by a clock in doubt, and returns an existing session', asyn
   expect(await createSession(inDoubt, caller, order)).toMatchObject({ ok: true, repeated: true });
 });
 
-it('answers a retry with the session also when the domain it named was removed meanwhile', async () => {
+it('returns the session on a retry even if its domain was removed meanwhile', async () => {
   const { deps, domains } = sessionWorld();
   domains.push({ domainId: 'dom_1', host: 'shop.example', shopName: 'Shop' });
   const named = { ...order, merchantDomainId: 'dom_1' };
@@ -53,7 +53,7 @@ it('keeps personal data erased when the create of the session is sent again', as
   expect(erased).toEqual([]);
 });
 
-it('an amount that converts past the largest one is a bad request on `amount`, and takes no address', async () => {
+it('an amount that converts to more than the maximum is an invalid `amount`, and uses no address', async () => {
   const { deps, free } = sessionWorld({ rate: '1.0002' });
   const create = (amount: string) =>
     createSession(deps, caller, { ...order, currency: 'USD', targetCurrency: 'USDT', amount });
@@ -126,7 +126,7 @@ describe('another session for an order', () => {
     ],
     ['of another mode', {}, { ...caller, mode: 'live' as const }, 'invalid_request', 'not one of your sessions'],
     ['that is open', {}, caller, 'conflict', 'can still be paid'],
-  ])('is refused after one %s, and takes no address', async (_, change, by, code, words) => {
+  ])('is refused after one %s, and uses no address', async (_, change, by, code, words) => {
     const { deps, free } = sessionWorld();
     const supersedes = await idOf(createSession(deps, caller, order));
     expect(await createSession(deps, by, { ...order, ...change, supersedes })).toMatchObject({
@@ -136,7 +136,7 @@ describe('another session for an order', () => {
     expect(free).toEqual([2]);
   });
 
-  it('is refused after one that is paid, while a retry of one that was made before is answered', async () => {
+  it('is refused after a paid one, while a retry of an earlier create returns its session', async () => {
     const { deps } = sessionWorld();
     const first = await idOf(createSession(deps, caller, order));
     await cancel(deps, first);
@@ -331,7 +331,7 @@ describe('the finality of a session', () => {
   const quick = (confirmations: number) => [{ kind: 'confirmations', confirmations }];
   const final = [{ kind: 'finalized' }];
 
-  it("is the merchant's where it asks for more than the operator", async () => {
+  it("is the merchant's if it is stricter than the operator's", async () => {
     expect(await finalityOf('500.00', { ethereumConfirmations: 32, ethereumFinalizedFrom: '1000' })).toEqual(quick(32));
     expect(await finalityOf('1000.00', { ethereumConfirmations: 32, ethereumFinalizedFrom: '1000' })).toEqual(final);
   });

@@ -159,7 +159,7 @@ describe('an incident', () => {
     await expect(night.incident({ fromSec: SECOND + 61, toSec: SECOND + 62 })).rejects.toThrow(/nothing happened/);
   });
 
-  it('is refused when an event was changed, left out or put elsewhere', async () => {
+  it('is refused if an event was changed, left out or moved', async () => {
     const incident = await (await underpaid()).incident();
     const [session] = incident.sessions;
     const events = session!.events;

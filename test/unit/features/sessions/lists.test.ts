@@ -124,7 +124,7 @@ describe('lists', () => {
       expect([whole.rows.length, page(whole).has_more, page(whole).total_pages]).toEqual([45, false, 1]);
     });
 
-    it('answers a page past the end, and an empty list, with no records', async () => {
+    it('returns no records for a page past the end and for an empty list', async () => {
       expect((await sessions({ page: 1, pageSize: 20 })).pagination).toEqual({
         page: 1,
         page_size: 20,

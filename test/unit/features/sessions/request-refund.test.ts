@@ -163,7 +163,7 @@ describe('a deposit named by the request', () => {
 });
 
 describe('who paid', () => {
-  it('is asked for the money that the refund takes, and for no other', async () => {
+  it('is needed only for the money that the refund takes', async () => {
     const { pay, refund, asked, kinds } = await world();
     kinds.set('0xContract', { kind: 'contract', name: null }).set('0xUnknown', null);
     await pay('0xCustomer', '10.00');

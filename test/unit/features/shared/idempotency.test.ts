@@ -31,7 +31,7 @@ function world() {
 const refusal: Outcome<never> = { ok: false, refusal: { code: 'service_unavailable', message: 'later' } };
 
 describe('a command that runs once for each Idempotency-Key', () => {
-  it('answers a repetition as the first time, also after a restart', async () => {
+  it('returns the first result for a repetition, also after a restart', async () => {
     const { idempotency, restarted } = world();
     const { command, runs } = counting();
     expect(await idempotency.once(keyed, command)).toEqual({ ok: true, value: 1 });

@@ -29,7 +29,7 @@ const told = (units: bigint, inflows: readonly SeenInflow[]) =>
   ]);
 
 describe('money that arrived at the treasury', () => {
-  it('is booked with the transactions that come to exactly as much', () => {
+  it('is booked with the transactions that add up to exactly as much', () => {
     expect(told(30n, [inflow(10n, '0xa'), inflow(20n, '0xb'), inflow(5n, '0xc', { coin: 'USDC' })])).toEqual([
       ['10.00', '0xa', 90],
       ['20.00', '0xb', 90],

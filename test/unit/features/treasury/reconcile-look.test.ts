@@ -82,7 +82,7 @@ describe('the newest booked block', () => {
       { mode: 'test', network: 'bsc', newestBlock: async () => head },
     );
 
-  it('is required of whoever answers, unless no chain can have it', async () => {
+  it('is required of each provider, unless no chain can have it', async () => {
     expect(await booked(null, 500)).toBe(0);
     expect(await booked(480, 500)).toBe(480);
     expect(await booked(520, 500)).toBe(520);
@@ -127,7 +127,7 @@ describe('the treasury compared with the books', () => {
     await expect(treasuryOf({ booked: 95n, onChain: 100n, bookedBlock: HEAD + 1 })).rejects.toThrow(ChainUnavailable);
   });
 
-  it('does not take what a sweep brought for money from outside while the sweep is not final', async () => {
+  it("does not treat a sweep's money as funding while the sweep is not final", async () => {
     expect(await treasuryOf({ booked: 100n, onChain: 105n, moves: [sweep] })).toMatchObject({ difference: '0.00' });
     expect(await treasuryOf({ booked: 100n, onChain: 100n, moves: [sweep] })).toMatchObject({ difference: '0.00' });
   });

@@ -165,7 +165,7 @@ describe('money that the books do not have', () => {
     ]);
   });
 
-  it('is not what is written down by the second look', async () => {
+  it('does not include what is recorded by the second check', async () => {
     const world = new World();
     world.give('0xabc1', 'cs_1');
     world.held.set('0xabc1', 2n * UNIT);
@@ -173,7 +173,7 @@ describe('money that the books do not have', () => {
     expect((await world.look()).found).toEqual([]);
   });
 
-  it('is looked for in parts, each of which says where to go on', async () => {
+  it('is searched in parts, each of which says where to continue', async () => {
     const world = new World();
     const names = Array.from({ length: 25 }, (_, index) => `0x${String(index).padStart(4, '0')}`);
     for (const name of names) world.give(name, `cs_${name}`);
@@ -192,7 +192,7 @@ describe('money that the books do not have', () => {
     expect([found, parts]).toEqual([names, [10, 10, 5]]);
   });
 
-  it('is not written down on the word of books that differ from the event log', async () => {
+  it('is not recorded while the books differ from the event log', async () => {
     const world = new World();
     world.give('0xabc1', 'cs_one');
     world.native.set('0xabc1', UNIT);

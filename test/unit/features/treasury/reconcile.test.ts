@@ -149,7 +149,7 @@ describe('a balance that one of two providers shows wrongly', () => {
 });
 
 describe('treasury funding', () => {
-  it('is booked once by two looks at the same time, of which the later one begins when the first one is written down', async () => {
+  it('is booked once by two simultaneous comparisons, the later of which begins when the first is recorded', async () => {
     const world = await World.compared();
     world.held = 1_000n;
     const reconcile = inTurnReconciler(world.deps);
@@ -165,7 +165,7 @@ describe('treasury funding', () => {
     expect(world.reading.most).toBe(1);
   });
 
-  it('is booked once by two looks that nobody keeps apart: the later one is not written down and looks again', async () => {
+  it('is booked once by two concurrent comparisons: the later one is not recorded and starts over', async () => {
     const world = await World.compared();
     world.held = 1_000n;
     const looks = await Promise.all([1, 2].map(() => reconcileTreasury(world.executor, world.deps)));
@@ -226,7 +226,7 @@ describe('treasury funding', () => {
     expect(world.history.slice(2).map(({ type }) => type)).toEqual(['TreasuryFunded', 'TreasuryReconciled']);
   });
 
-  it('is booked without its transaction, with a warning, where the chain does not tell it', async () => {
+  it('is booked without its transaction, with a warning, if the chain does not show it', async () => {
     const world = await World.compared();
     world.held = 7n;
     world.inflows = () => Promise.reject(new Error('no provider answers'));
@@ -237,7 +237,7 @@ describe('treasury funding', () => {
     ]);
   });
 
-  it('is not named again by a transaction that a reorganisation put at another place', async () => {
+  it('is not reported again for a transaction that a reorganisation moved', async () => {
     const world = await World.compared();
     const seen = {
       coin: 'USDT',

@@ -73,7 +73,7 @@ describe('a sweep', () => {
     ]);
   });
 
-  it('is not ordered again while the look-ups do not know of the sweep that has emptied the address', async () => {
+  it('is not ordered again while the look-ups lack the sweep that emptied the address', async () => {
     const { sweeper, told } = await given({ held: () => Promise.resolve(0n) });
     expect(await sweeper.sweep({ minUnits: 1n }, COMMAND)).toMatchObject([
       { moveId: null, note: 'the address now holds 0.00 USDT' },
@@ -105,7 +105,7 @@ describe('a pass over the collection addresses', () => {
     expect(told).toMatchObject([{ data: { fromAddress: ADDRESS } }]);
   });
 
-  it('comes to every address however many others have a sweep that waits, and however many another network has', async () => {
+  it('reaches every address however many others have a waiting sweep, and however many another network has', async () => {
     const onBsc = Array.from({ length: 700 }, (_, index) => `0xB${String(index).padStart(4, '0')}`);
     const { sweeper, told } = await given({
       held: () => Promise.resolve(50n * USDT),

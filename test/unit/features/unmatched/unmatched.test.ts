@@ -278,7 +278,7 @@ describe('undoing', () => {
     expect(arrived(await context(TARGET))).toBe(10n * 10n ** 18n);
   });
 
-  it('is refused while the session is paid with it, or a refund takes it, and says which', async () => {
+  it('is refused while the session is paid with it or a refund takes it, naming which', async () => {
     const paid = await world();
     await paid.inbox.attach(await paid.found(), TARGET, REAL);
     expect(refusalOf(await paid.inbox.undo(await paid.found(), REAL))).toBe(`the session ${TARGET} is paid with it`);

@@ -240,7 +240,7 @@ describe('a delayed change', () => {
     expect(timers.nowMs()).toBeGreaterThan(0);
   });
 
-  it('is put into force once by two processes, and by none while the clock is in doubt', async () => {
+  it('takes effect once with two processes, and not while the clock is in doubt', async () => {
     const { side, made, by, pass, world, timers, doubt } = await installation(60);
     const other = await merchantSide(world, timers, 60, () => false);
     onTestFinished(() => other.close());

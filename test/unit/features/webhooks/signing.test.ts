@@ -41,7 +41,7 @@ describe('a request that is also signed by Standard Webhooks', () => {
     ).toBe(SIGNATURE);
   });
 
-  it('carries none of them where nobody asked for it', () => {
+  it('has none of these headers unless requested', () => {
     expect([...headersOf({ standardWebhooks: false }).keys()].filter((name) => name.startsWith('webhook-'))).toEqual(
       [],
     );

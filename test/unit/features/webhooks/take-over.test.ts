@@ -110,7 +110,7 @@ test('a new holder keeps counting the failures of an endpoint', async () => {
   expect(world.directory.endpointOf(merchantId(1))!.suspended).toBe(true);
 });
 
-test('an event that was set aside is read again by who takes over, however far the others came', async () => {
+test('the new owner reads a skipped event again, however far the others came', async () => {
   const { timers, told, next } = await opened();
   await world.process.start();
   const quiet = isQuiet(world.process);

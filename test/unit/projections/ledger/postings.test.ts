@@ -398,7 +398,7 @@ describe('the money of a paid order', () => {
         .map(({ account, network, balance }) => [`${account.split(':').at(-1)} ${network}`, balance]),
     );
 
-  it('is taken from the order when the chain takes it back, and is the order’s again when it is back', () => {
+  it('leaves the order when the chain reverts it, and is the order’s again when it is back', () => {
     const story = new Story().add(created, ...final({ amount: '12.00' }), paid('12.00'), reverted());
     expect(story.last()).toEqual([
       'deposit_reversed',
@@ -896,7 +896,7 @@ describe('the fiat value', () => {
     });
   });
 
-  it('is none for an order in the coin itself, and has no quote of another currency', () => {
+  it('does not exist for an order in the coin itself, and uses no quote of another currency', () => {
     expect(fiatValueOf(openSessionBooks(createdFacts()), UNIT, null)).toBeNull();
     expect(fiatValueOf(books, UNIT, quote('USD', '1'))?.atSettlementQuote).toBeNull();
   });

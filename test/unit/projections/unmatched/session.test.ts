@@ -23,6 +23,6 @@ it('lists late money until a refund names it', () => {
   expect(isListed(seen, final, refunded)).toBe(false);
 });
 
-it('does not list money that a refund names when a reorganisation takes it away and brings it back', () => {
+it('does not list money that a refund names if a reorganisation reverts it and brings it back', () => {
   expect(isListed(seen, final, refunded, lost, seen, final)).toBe(false);
 });

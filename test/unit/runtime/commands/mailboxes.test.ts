@@ -53,7 +53,7 @@ describe('mailboxes', () => {
     expect(order).toEqual(['first begins', 'first ends', 'second finds what was left by the first']);
   });
 
-  it('go on after a task that failed', async () => {
+  it('continue after a failed task', async () => {
     const boxes = new Mailboxes<string>(4);
     const failed = boxes.run('a', async () => Promise.reject(new Error('no')));
     const next = boxes.run('a', keep('kept'));

@@ -125,7 +125,7 @@ test('a process that closes while it waits for the lease never begins', async ()
   expect(second.grants).toEqual([]);
 });
 
-test('a process that closes while it asks for the lease begins nothing, and lets the next one in', async () => {
+test('a process that closes while it requests the lease begins nothing, and frees it for the next one', async () => {
   const leases = createSingleProcessLeases();
   const asked = Promise.withResolvers<void>();
   const slow: Leases = {

@@ -263,7 +263,7 @@ describe('the projection runner', () => {
     expect((await runner.parked())[0]?.error).toContain('was read but not named');
   });
 
-  it('forgets what was parked when the projection is rebuilt with a build that can take it', async () => {
+  it('clears parked events when the projection is rebuilt with a build that can process them', async () => {
     const model = new MemoryReadModel();
     await append(0, 3);
     let isRepaired = false;
@@ -468,7 +468,7 @@ describe('the projection runner', () => {
       ).toEqual(['one@1', 'two@1']);
     });
 
-    it('continues with a new build when the finished one is lost while it waits to take over', async () => {
+    it('builds again if the finished rows are lost while they wait to take over', async () => {
       const losing = new LosingReadModel();
       model = losing;
       await append(0, 5);

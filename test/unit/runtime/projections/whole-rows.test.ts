@@ -40,7 +40,7 @@ describe('rows that seed a follower of the event log', () => {
     expect([after, reads]).toEqual(['7', 2]);
   });
 
-  it('are followed from the beginning when there are none', async () => {
+  it('are followed from the beginning if there are none', async () => {
     const model = new MemoryReadModel();
     await model.apply('p@1', [], '7');
     let reads = 0;

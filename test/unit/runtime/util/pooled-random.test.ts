@@ -4,7 +4,7 @@ import { randomBytesPooled } from '../../../../src/runtime/util/pooled-random.ts
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
 describe('random bytes drawn in advance', () => {
-  it('are as many as were asked for, and no two draws are alike, also across refills', () => {
+  it('are as many as requested, and no two draws are alike, also across refills', () => {
     const lengths = [12, 16, 32, 64, 1, 0, 33];
     const seen = new Set<string>();
     for (let draw = 0; draw < 3_000; draw += 1) {

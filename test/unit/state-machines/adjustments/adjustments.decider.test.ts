@@ -63,7 +63,7 @@ describe('a manual entry', () => {
     expect(outcome(post('adj_1'))).toBe('id');
   });
 
-  it('is never changed: only another one takes it back, once, with its lines exchanged', () => {
+  it('never changes: only another one reverses it, once, with its lines exchanged', () => {
     const posted = [propose('adj_1'), post('adj_1')];
     expect(outcome(...posted, reject('adj_1'))).toBe('id');
     expect(outcome(...posted, propose('adj_1', { reason: 'another' }))).toBe('conflict');

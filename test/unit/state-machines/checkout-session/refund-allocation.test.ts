@@ -134,7 +134,7 @@ describe('whose money a refund takes', () => {
     ]);
   });
 
-  it('goes first to whoever paid most of the order', () => {
+  it('goes first to the payer of most of the order', () => {
     const state = after({ payer: '0xLess', amount: '3.00' }, { payer: '0xMost', amount: '7.00', network: 'bsc' });
     expect(paysOf(state, asking('8.00'))).toEqual(['0xMost bsc 7.00', '0xLess ethereum 1.00']);
     expect(
@@ -284,7 +284,7 @@ describe("the merchant's acknowledgement", () => {
   const contract = { kind: 'contract', name: null } as const;
   const wallet = { kind: 'wallet', name: null } as const;
 
-  it('is asked for a payer whose money the refund takes, and for no other', () => {
+  it('is needed only for a payer whose money the refund takes', () => {
     const state = after({}, { payer: '0xContract', amount: '0.000001' }, { payer: '0xVault', amount: '3.00' });
     const senders = { [keyOf(0)]: wallet, [keyOf(1)]: contract, [keyOf(2)]: contract };
     expect(refusalOf(state, asking('10.00', { senders, acknowledgedSender: false }))).toBeNull();

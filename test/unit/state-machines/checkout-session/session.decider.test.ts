@@ -161,7 +161,7 @@ describe('a payment', () => {
       expect(events[0]).not.toHaveProperty('data.kind');
     }
   });
-  it('confirmed as late and then moved before the deadline by a deeper reorg is detected anew and pays', () => {
+  it('confirmed as late and then moved before the deadline by a deeper reorg is detected again and pays', () => {
     const seenLate = { ...full, blockTimeSec: EXPIRES_AT + 1, blockHash: '0xlate' };
     const expired = { expiredAtSec: EXPIRES_AT + 1, coin: 'USDT', received: '0.00', scannedToSec: {} } as const;
     const history: SessionEvent[] = [
@@ -748,7 +748,7 @@ describe('what completes a payment', () => {
     expect(sessionView(after, null).reversed).toBe(false);
   });
 
-  it('is not what anybody sends below that, or beside enough', () => {
+  it('does not come from less than that, or from more than enough', () => {
     const before = [created(), detected(nearly), confirmed(nearly)];
     const kind = (history: SessionEvent[], amount: string) => kindOf(given(...history).state.context, little(amount));
     expect(kind(before, '0.004999')).toBe('dust');

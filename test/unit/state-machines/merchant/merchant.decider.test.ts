@@ -376,7 +376,7 @@ describe('domains', () => {
 describe('the logo', () => {
   const logo = { png: 'iVBORw0KGgo=', width: 160, height: 80 };
 
-  it('is set, replaced and taken away, each recorded once', () => {
+  it('is set, replaced and removed, each recorded once', () => {
     const merchant = after(register(), { type: 'SetLogo', logo });
     expect(merchant.state.context.logo).toEqual(logo);
     expect(merchant.then({ type: 'SetLogo', logo })).toEqual([]);
@@ -395,7 +395,7 @@ describe('the policy', () => {
     expect(then(policy({}))).toEqual([]);
   });
 
-  it('has no share of what is due to be short by until one is set, and none again once it is taken away', () => {
+  it('has no tolerance in percent until one is set, and none once it is removed', () => {
     const never = after(register());
     expect(never.then(policy({ tolerancePercent: null }))).toEqual([]);
     const set = after(register(), policy({ tolerancePercent: '2.5' }));

@@ -115,7 +115,7 @@ describe('a sweep', () => {
     ).toEqual(['refused']);
   });
 
-  it('is not completed while a replacement is being signed, which could not be written down any more', () => {
+  it('is not completed while a replacement is being signed, which could not be recorded afterwards', () => {
     const signing = [
       sweep('swp'),
       reserve('swp', 0, '0xCollection'),
@@ -169,7 +169,7 @@ describe('a check of the native coin at collection addresses', () => {
     expect(types(after(lost, lost))).toEqual([]);
   });
 
-  it('is refused when another look was written down since it read the books: both found the same', () => {
+  it('is refused if another check was recorded since it read the books: both found the same', () => {
     expect(types(after(look(0, '0xA'), look(0, '0xA')))).toEqual(['refused']);
     expect(types(after(look(0, '0xA'), look(1, '0xA')))).toEqual(['NativeCoinFound']);
   });
@@ -302,7 +302,7 @@ describe('a cancelled return', () => {
   const data = terms('rtn', { toAddress: '0xPayer', deposit: proof });
   const giveUp: TreasuryCommand = { type: 'GiveUpReturn', data, nowSec: 4 };
 
-  it('is asked for and failed in one append when nobody had asked for it, and never begins afterwards', () => {
+  it('is requested and failed in one append if nobody had requested it, and never begins afterwards', () => {
     expect(types(after(giveUp))).toEqual(['ReturnRequested', 'ReturnFailed']);
     const { history, state } = after(giveUp, giveUp, request('return', data));
     expect(history).toHaveLength(2);
@@ -381,7 +381,7 @@ describe('funding of the treasury', () => {
   const brought = (txHash: string, blockNumber: number) => ({ ...facts, fromAddress: '0xBank', txHash, blockNumber });
   const unknown = { ...facts, fromAddress: null, txHash: null, blockNumber: 6, window: { fromBlock: 1, toBlock: 9 } };
 
-  it('is booked once when two looks saw it: the one that is written down later is refused, also of the same block or a later one', () => {
+  it('is booked once if two comparisons saw it: the later one is refused, also for the same block or a later one', () => {
     for (const throughBlock of [6, 7]) {
       const both = after(looked(6, brought('0xa', 5)), looked(throughBlock, brought('0xa', 5)));
       expect([types(both), both.history.filter(({ type }) => type === 'TreasuryFunded').length]).toEqual([

@@ -81,7 +81,7 @@ describe('an unmatched transfer', () => {
     expect(refusalOf(attach, giveBack, paid(1))).toBe('it was returned (rtn_1)');
   });
 
-  it('can be decided anew once a decision was undone, under a new number', () => {
+  it('can be decided again once a decision was undone, under a new number', () => {
     const { state } = after(attach, settled(1), undo, reopened(1), giveBack);
     expect(state).toMatchObject({
       value: 'returning',

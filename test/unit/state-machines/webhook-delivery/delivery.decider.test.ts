@@ -187,7 +187,7 @@ describe('a requested redelivery', () => {
     delivery.do(attempt({ trigger: 'manual' }));
     expect(dueAttempt(delivery.state)).toBeNull();
   });
-  it('is answered by an attempt that was already on its way and succeeded', () => {
+  it('is satisfied by an attempt that was already in flight and succeeded', () => {
     const delivery = Delivery.scheduled();
     delivery.do(request);
     delivery.do(attempt());
