@@ -100,17 +100,18 @@ const statusBadge = (status: number): Html =>
 
 const requestPage = (visit: Visit, request: LoggedRequest): Html => {
   const key = `${merchantPath(merchantOf(visit))}/keys`;
-  return html`${facts([
-      ['Request', code(request.requestId)],
-      ['When', time(toSec(request.atMs), visit)],
-      ['Call', html`${request.method} ${code(request.target)}`],
-      ['Operation', request.operation],
-      ['API key', visit.can('keys.read', merchantOf(visit).id) ? link(key, code(request.keyId)) : code(request.keyId)],
-      ['Status', statusBadge(request.status)],
-      ['Error', request.errorCode],
-      ['Field at fault', request.param],
-      ['Failed signature check', request.authenticationFault],
-      ['Took', `${request.durationMs} ms`],
-    ])}
+  const known = [
+    ['Request', code(request.requestId)],
+    ['When', time(toSec(request.atMs), visit)],
+    ['Call', html`${request.method} ${code(request.target)}`],
+    ['Operation', request.operation],
+    ['API key', visit.can('keys.read', merchantOf(visit).id) ? link(key, code(request.keyId)) : code(request.keyId)],
+    ['Status', statusBadge(request.status)],
+    ['Error', request.errorCode],
+    ['Field at fault', request.param],
+    ['Failed signature check', request.authenticationFault],
+    ['Took', `${request.durationMs} ms`],
+  ] as const;
+  return html`${facts(known.filter(([, value]) => value !== null))}
     <p>${link(`${merchantPath(merchantOf(visit))}/requests`, 'All requests')}</p>`;
 };
