@@ -19,7 +19,11 @@ import { verifyBackup } from './verify.ts';
  * `CommandRefused`.
  */
 export async function runBackupCommand(config: Config, command: string, args: AdminArguments): Promise<JsonValue> {
-  const places = { dataDir: config.DATA_DIR, signerDirectory: journalDirectory(config) };
+  const places = {
+    dataDir: config.DATA_DIR,
+    signerDirectory: journalDirectory(config),
+    isSignerElsewhere: config.SIGNER_SOCKET !== undefined,
+  };
   const sealingKeys = namesKeys(config) ? sealingKeysOrFault(config) : null;
   switch (command) {
     case 'backup.make': {

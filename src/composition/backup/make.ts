@@ -21,6 +21,8 @@ export type BackupPart = 'data' | 'signer';
 export interface BackupPlaces {
   readonly dataDir: string;
   readonly signerDirectory: string;
+  /** The signer is another user's, with a directory of its own. */
+  readonly isSignerElsewhere: boolean;
 }
 
 export interface BackupMade extends Pick<Manifest, 'made_at'> {
@@ -63,9 +65,13 @@ export async function makeBackup(
   return {
     ...{ folder, made_at: madeAt, events: data?.events ?? null, last_event_at: data?.last_event_at ?? null },
     files: Object.keys(data?.files ?? {}).length + Object.keys(manifest.signer?.files ?? {}).length,
-    without_signer: typeof signer === 'string' ? signer : null,
+    without_signer:
+      typeof signer === 'string' ? signer : places.isSignerElsewhere && only !== 'signer' ? SIGNER_ELSEWHERE : null,
   };
 }
+
+const SIGNER_ELSEWHERE =
+  'the signer is another user (SIGNER_SOCKET): run "quittance backup --only signer" as that user, too';
 
 async function copyData(dataDir: string, folder: string): Promise<NonNullable<Manifest['data']>> {
   const databases = readdirSync(dataDir).filter((name) => name.endsWith('.db') && !LEFT_OUT.test(name));

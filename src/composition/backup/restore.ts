@@ -98,7 +98,7 @@ export async function restoreBackup(places: BackupPlaces, request: RestoreReques
     addresses,
     unknown_payments: signer.lost,
     signer: signer.say,
-    next: nextSteps(signer),
+    next: [...(places.isSignerElsewhere && target ? [SIGNER_FIRST] : []), ...nextSteps(signer)],
   };
 }
 
@@ -107,6 +107,10 @@ const NEXT = [
   'quittance inbox search --record --actor <your name> --reason <why>: finds money at addresses that the lost events had given out',
   'ask merchants to resend their orders since last_event_at: the same order_id gives the same session id',
 ];
+
+/** What it signed after the backup stays unknown to the restored event log otherwise, and the start is read-only. */
+const SIGNER_FIRST =
+  'the signer is another user (SIGNER_SOCKET): stop it, and before you start either, run "quittance restore --only signer" as that user with a copy of the same backup; it names the payments that are missing here';
 
 /** Payments that may have left come first. */
 const nextSteps = ({ lost, stopped }: SignerSide): readonly string[] => [

@@ -20,8 +20,13 @@ const backup = join(folder, 'backup');
 let log: AuditedLog;
 let copies = 0;
 
-const run = async (command: string, args: AdminArguments, dir = dataDir): Promise<Record<string, unknown>> =>
-  (await runBackupCommand(readConfig({ DATA_DIR: dir }), command, args)) as Record<string, unknown>;
+const run = async (
+  command: string,
+  args: AdminArguments,
+  dir = dataDir,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Record<string, unknown>> =>
+  (await runBackupCommand(readConfig({ DATA_DIR: dir, ...more }), command, args)) as Record<string, unknown>;
 const filesIn = (directory: string): string[] => readdirSync(directory).toSorted();
 
 /** A data directory elsewhere, with what the signer of the first one remembers. */
@@ -251,6 +256,16 @@ describe('a restored event log', () => {
       /entry 2 of the journal does not follow/,
     );
     expect([unlocked(`${place}-signer`), unlocked(place)]).toEqual([before, []]);
+  });
+
+  it('of a service whose signer is another user says that the signer has to do its part', async () => {
+    const signer = { SIGNER_SOCKET: '/run/signer.sock', SIGNER_SECRET_FILE: '/run/secret' };
+    const made = await run('backup.make', { to: join(folder, 'apart') }, dataDir, signer);
+    expect(made['without_signer']).toMatch(/run "quittance backup --only signer" as that user/);
+    const { next } = await run('backup.restore', { from: backup }, elsewhere(), signer);
+    expect((next as string[])[0]).toMatch(/run "quittance restore --only signer" as that user/);
+    const own = await run('backup.restore', { from: backup, only: 'signer' }, elsewhere());
+    expect((own['next'] as string[]).join()).not.toContain('--only signer');
   });
 
   it('restores no file for the signer that a signer does not write', async () => {
