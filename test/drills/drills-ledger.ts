@@ -42,7 +42,12 @@ export const backupOld: Drill = {
   cause: async (world) => noteBackup(world, Date.now() - 3 * DAY_MS),
   end: async ({ node }) => {
     const folder = mkdtempSync(join(tmpdir(), 'quittance-drill-backup-'));
-    await makeBackup({ dataDir: node.dataDir, signerDirectory: '', isSignerElsewhere: false }, folder, 'data', Date.now());
+    await makeBackup(
+      { dataDir: node.dataDir, signerDirectory: '', isSignerElsewhere: false },
+      folder,
+      'data',
+      Date.now(),
+    );
     rmSync(folder, { recursive: true });
   },
   // A day of an age lasts twenty seconds here: one of tomorrow grows old for no other drill.
