@@ -159,16 +159,12 @@ export function reportPayouts(registry: Registry, status: () => readonly Treasur
 }
 
 export function reportComparisons(registry: Registry, comparisons: () => readonly Comparison[]): void {
-  new Gauge({
-    name: 'quittance_books_comparison_failures',
-    help: 'Comparisons of the books with the chain that have failed in a row.',
-    labelNames: ['mode', 'network', 'kind'],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const { mode, network, kind, failures } of comparisons()) this.set({ mode, network, kind }, failures);
-    },
-  });
+  gaugesIn(registry).by(
+    'quittance_books_comparison_failures',
+    'Comparisons of the books with the chain that have failed in a row.',
+    ['mode', 'network', 'kind'],
+    () => comparisons().map(({ mode, network, kind, failures }) => [{ mode, network, kind }, failures]),
+  );
 }
 
 /** `missing`: days of coins in the books without a rate, although sources should have one by then. */

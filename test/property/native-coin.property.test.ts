@@ -202,7 +202,7 @@ class World {
         return addresses.map((address) => ({ coins: {}, native: state.get(address)! }));
       },
       balances: async (address: string) => {
-        const answer = { coins: {}, native: this.at(0).get(address)! };
+        const answer = { coins: {}, native: this.at(0).get(address)!, provider: 'one' };
         happens();
         return answer;
       },
