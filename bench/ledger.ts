@@ -12,8 +12,9 @@ import { serveSqliteReadModel } from '../src/adapters/sqlite/read-model/read-mod
 import { PROJECTIONS } from '../src/composition/projections.ts';
 import { openSqliteEventStore } from '../src/adapters/sqlite/event-log/event-store.ts';
 import { dayOf, dayBefore } from '../src/domain/calendar.ts';
+import type { DeliveryEvent } from '../src/domain/events/delivery-events.ts';
 import type { SessionEvent } from '../src/domain/events/session-events.ts';
-import { base32, type MerchantId, type SessionId } from '../src/domain/ids.ts';
+import { base32, type MerchantId, type Mode, type SessionId } from '../src/domain/ids.ts';
 import type { Network } from '../src/domain/networks.ts';
 import { NOTIFYING_EVENTS } from '../src/features/shared/handlers/session-handler.ts';
 import { sessionStream } from '../src/domain/streams.ts';
@@ -53,9 +54,23 @@ const MERCHANT_IDS = Array.from(
 
 const hex = (bytes: number): string => `0x${randomBytes(bytes).toString('hex')}`;
 
-export function sessionOf(index: number): { id: SessionId; atSec: number; events: readonly SessionEvent[] } {
+interface Place {
+  readonly merchantId: MerchantId;
+  readonly mode: Mode;
+  readonly atSec: number;
+}
+
+const placeOf = (index: number): Place => ({
+  merchantId: MERCHANT_IDS[index % MERCHANTS]!,
+  mode: 'live',
+  atSec: FIRST_SEC + Math.floor((index / (EVENTS / EVENTS_PER_SESSION)) * DAYS * 86_400),
+});
+
+export function sessionOf(
+  index: number,
+  { merchantId, mode, atSec }: Place = placeOf(index),
+): { id: SessionId; atSec: number; events: readonly SessionEvent[] } {
   const id = `cs_${base32(randomBytes(20))}` as SessionId;
-  const atSec = FIRST_SEC + Math.floor((index / (EVENTS / EVENTS_PER_SESSION)) * DAYS * 86_400);
   const network = NETWORKS[index % NETWORKS.length]!;
   const [address, txHash, blockHash] = [hex(20), hex(32), hex(32)];
   const depositKey = `${network}:${txHash}:3`;
@@ -78,8 +93,8 @@ export function sessionOf(index: number): { id: SessionId; atSec: number; events
         type: 'SessionCreated',
         data: {
           sessionId: id,
-          mode: 'live',
-          merchantId: MERCHANT_IDS[index % MERCHANTS]!,
+          mode,
+          merchantId,
           orderId: `order-${index}`,
           requestHash: hex(32),
           amount: '12.50',
@@ -133,7 +148,7 @@ const notificationIds = new NotificationIds(systemClock);
 export function encoded(
   stream: string,
   atSec: number,
-  events: readonly SessionEvent[],
+  events: readonly (DeliveryEvent | SessionEvent)[],
   idOf = (revision: number): string => `${stream}-${revision}`,
 ): EncodedEvent[] {
   let prev = '';

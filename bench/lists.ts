@@ -21,15 +21,15 @@ import { median, percentile, type BenchSection } from './section.ts';
  * against the usual OFFSET and COUNT over a plain indexed table of the same rows in the same file system.
  */
 
-export const SESSIONS = Number(process.env['BENCH_LIST_SESSIONS'] ?? 300_000);
+const SESSIONS = Number(process.env['BENCH_LIST_SESSIONS'] ?? 300_000);
 const ROUNDS = 3;
 const ROUND_MS = 400;
 const PAGE_SIZE = 20;
 const FILL_BATCH = 5_000;
 const GOAL_A_SECOND = 10_000;
-export const MERCHANT = 'mer_abcdefghij2345672345' as MerchantId;
-export const FIRST_SEC = 1_800_000_000;
-export const PER_SECOND = 5;
+const MERCHANT = 'mer_abcdefghij2345672345' as MerchantId;
+const FIRST_SEC = 1_800_000_000;
+const PER_SECOND = 5;
 const NETWORKS: readonly Network[] = ['ethereum', 'bsc', 'tron', 'solana'];
 
 const POOL_CHARS = 1_000_000;
@@ -42,7 +42,7 @@ function hex(bytes: number): string {
 const pick = <Value>(values: readonly Value[]): Value => values[Math.floor(Math.random() * values.length)]!;
 
 /** A session of usual size with four networks on offer. */
-export function createdOf(order: number): EventOf<'SessionCreated'>['data'] {
+function createdOf(order: number): EventOf<'SessionCreated'>['data'] {
   const createdAtSec = FIRST_SEC + Math.floor(order / PER_SECOND);
   const evm = `0x${hex(20)}`;
   const option = { coin: 'USDT', tokenAddress: `0x${'a'.repeat(40)}`, decimals: 6, derivationIndex: order } as const;
@@ -112,7 +112,7 @@ interface Filled {
   readonly dataDir: string;
 }
 
-export async function fill(): Promise<Filled> {
+async function fill(): Promise<Filled> {
   const dataDir = mkdtempSync(join(process.cwd(), '.bench-lists-'));
   const model = await openSqliteReadModel({ dataDir });
   const table = new DatabaseSync(join(dataDir, 'plain.db'));

@@ -60,12 +60,14 @@ const START_MS = 60_000;
 interface SandboxFacts {
   readonly base_url: string;
   readonly ops_url: string;
+  readonly console_url: string;
 }
 
 /** The sandbox as a user starts it, with its data and its log in the folder. Resolves once it takes requests. */
 export async function startSandbox(
   folder: string,
   env: Readonly<Record<string, string>> = {},
+  startMs = START_MS,
 ): Promise<{ readonly child: ChildProcess; readonly facts: SandboxFacts }> {
   const dataDir = join(folder, 'data');
   const factsFile = join(dataDir, 'sandbox.json');
@@ -83,9 +85,11 @@ export async function startSandbox(
       child.kill('SIGTERM');
       process.exit(1);
     });
-  for (const endMs = Date.now() + START_MS; !existsSync(factsFile);) {
-    if (child.exitCode !== null || Date.now() > endMs)
+  for (const endMs = Date.now() + startMs; !existsSync(factsFile);) {
+    if (child.exitCode !== null || Date.now() > endMs) {
+      child.kill('SIGTERM');
       throw new Error(`the service did not start:\n${readFileSync(logFile, 'utf8').slice(-2_000)}`);
+    }
     await sleep(10);
   }
   return { child, facts: JSON.parse(readFileSync(factsFile, 'utf8')) as SandboxFacts };
