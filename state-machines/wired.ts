@@ -26,4 +26,7 @@ export function dataOf<Event extends AnyEvent, Type extends Event['type']>(
 }
 
 /** For `setup`, which takes the types of a machine as values that are never read. */
-export const typesOf = <Context, Event>() => ({}) as { context: Context; events: Event };
+export function typesOf<Context, Event>(): { context: Context; events: Event };
+export function typesOf(): object {
+  return {};
+}

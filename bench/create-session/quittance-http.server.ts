@@ -14,9 +14,9 @@ import { announce } from './announce.ts';
 /* The product's HTTP layer over a command side in memory: what the layer itself costs, without the store. */
 const apiKey = process.env.BENCH_API_KEY!;
 const key: AuthenticatedKey = {
-  keyId: 'key_bench' as ApiKeyId,
   merchantId: 'mer_bench' as MerchantId,
   mode: 'test',
+  keyId: 'key_bench' as ApiKeyId,
   secret: createSecretKey(Buffer.from(process.env.BENCH_API_SECRET!)),
 };
 const keyHash = createHash('sha256').update(apiKey).digest('hex');

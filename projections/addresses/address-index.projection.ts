@@ -1,6 +1,6 @@
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
-import type { Mode } from '../../src/domain/ids.ts';
+import type { Mode, SessionId } from '../../src/domain/ids.ts';
 import { addressFamilyOf, comparableAddress, type AddressFamily } from '../../src/domain/networks.ts';
 import type { Projection } from '../../src/ports/projection.ts';
 import { putRow, type RowChange, type Table } from '../../src/ports/read-model.ts';
@@ -8,7 +8,7 @@ import { putRow, type RowChange, type Table } from '../../src/ports/read-model.t
 /** The session of every collection address ever assigned, including those of closed sessions. */
 export const ADDRESSES_TABLE: Table<AddressRow> = 'addresses@1';
 
-export type AddressRow = { readonly sessionId: string; readonly derivationIndex: number };
+export type AddressRow = { readonly sessionId: SessionId; readonly derivationIndex: number };
 
 export const addressKey = (mode: Mode, family: AddressFamily, address: string): string =>
   `${mode}/${family}/${comparableAddress(family, address)}`;

@@ -1,6 +1,7 @@
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
 import type { DepositFacts } from '../../src/domain/events/session-events.ts';
+import type { SessionId } from '../../src/domain/ids.ts';
 import type { Network } from '../../src/domain/networks.ts';
 import { sessionOfStream } from '../../src/domain/streams.ts';
 import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
@@ -18,7 +19,7 @@ const PLACES_TABLE: Table<{ readonly at: string; readonly table?: string }> = 'd
 const BLOCK_DIGITS = 12;
 
 export type DepositRow = {
-  readonly sessionId: string;
+  readonly sessionId: SessionId;
   readonly status: 'detected' | 'final' | 'reverted';
   /** When it was reverted; only for reverted deposits. */
   readonly revertedAtSec?: number;

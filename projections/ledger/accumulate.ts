@@ -1,7 +1,7 @@
 import { dayOf, firstDayOf, monthOf, nextMonth } from '../../src/domain/calendar.ts';
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
-import type { MerchantId, Mode } from '../../src/domain/ids.ts';
+import type { MerchantId, Mode, SessionId } from '../../src/domain/ids.ts';
 import type { LedgerClock, Posting } from '../../src/domain/ledger.ts';
 import { formatAmount, signedAmountOf } from '../../src/domain/money.ts';
 import type { RowReader, RowRef } from '../../src/ports/projection.ts';
@@ -38,7 +38,7 @@ import {
 export interface OwnedDraft {
   readonly mode: Mode;
   readonly merchantId?: MerchantId;
-  readonly sessionId?: string;
+  readonly sessionId?: SessionId;
   readonly orderId?: string;
   readonly moveId?: string;
   readonly draft: EntryDraft;
@@ -225,8 +225,9 @@ class ChangedRows {
     this.#read = read;
   }
 
-  get<Kept extends object>(table: Table<Kept>, key: string): Kept | null {
-    return (this.#puts.get(`${table}\0${key}`)?.row as Kept | undefined) ?? this.#read(table, key);
+  get<Kept extends object>(table: Table<Kept>, key: string): Kept | null;
+  get(table: string, key: string): object | null {
+    return this.#puts.get(`${table}\0${key}`)?.row ?? this.#read(table, key);
   }
 
   put<Kept extends object>(table: Table<Kept>, key: string, row: Kept): void {

@@ -8,7 +8,7 @@ import { rememberingLast } from '../../src/domain/memoized.ts';
 import { signedAmountOf } from '../../src/domain/money.ts';
 import type { AdjustmentEvent } from '../../src/domain/events/adjustment-events.ts';
 import { ADJUSTMENTS_PREFIX, sessionOfStream, TRANSFER_PREFIX, TREASURY_PREFIX } from '../../src/domain/streams.ts';
-import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
+import { ofRows, type Projection, type RowReader, type RowRef } from '../../src/ports/projection.ts';
 import { putRow, type RowChange } from '../../src/ports/read-model.ts';
 import { accumulate, rowsOf, type OwnedDraft } from './accumulate.ts';
 import { bookAdjustment } from './adjustment-postings.ts';
@@ -29,7 +29,6 @@ import {
   LEDGER_SUMS_TABLE,
   periodKey,
   sealOf,
-  type EntryRow,
   type ModeRow,
   type PeriodRow,
   LEDGER_MODES_TABLE,
@@ -62,12 +61,10 @@ export const ledger: Projection = {
     LEDGER_PERIODS_TABLE,
   ],
   lists: [],
-  archived: {
-    [LEDGER_ENTRIES_TABLE]: (row) => {
-      const recordedSec = Math.floor((row as EntryRow).recordedAtMs / 1_000);
-      return { beganSec: recordedSec, endedSec: recordedSec };
-    },
-  },
+  archived: ofRows(LEDGER_ENTRIES_TABLE, ({ recordedAtMs }) => {
+    const recordedSec = Math.floor(recordedAtMs / 1_000);
+    return { beganSec: recordedSec, endedSec: recordedSec };
+  }),
   needs,
   needsThen,
   apply,

@@ -1,6 +1,6 @@
 import type { EntryKind, FiatValue, LedgerClock } from '../../src/domain/ledger.ts';
 import { DEPOSIT_WALLETS, merchantAccountOf } from '../../src/domain/ledger.ts';
-import type { MerchantId, Mode } from '../../src/domain/ids.ts';
+import type { MerchantId, Mode, SessionId } from '../../src/domain/ids.ts';
 import type { Network } from '../../src/domain/networks.ts';
 import type { Table } from '../../src/ports/read-model.ts';
 
@@ -16,10 +16,11 @@ export const LEDGER_ENTRIES_TABLE: Table<EntryRow> = 'ledger-entries@5';
  * deposit wallets.
  */
 export const LEDGER_PLACES_TABLE: Table<{ readonly number: number }> = 'ledger-places@5';
+const BOOKS = 'ledger-books@5';
 /** The progress of a mode and of each of its books. */
-export const LEDGER_BOOKS_TABLE: Table<BookRow> = 'ledger-books@5';
+export const LEDGER_BOOKS_TABLE: Table<BookRow> = BOOKS;
 /** The same table, for rows of modes. */
-export const LEDGER_MODES_TABLE: Table<ModeRow> = LEDGER_BOOKS_TABLE as string;
+export const LEDGER_MODES_TABLE: Table<ModeRow> = BOOKS;
 /** Balances by mode, account, network and coin, with the changes of each month. */
 export const LEDGER_BALANCES_TABLE: Table<BalanceRow> = 'ledger-balances@5';
 /** Changes of each day, by balance and month. */
@@ -54,7 +55,7 @@ export interface EntryRow {
   readonly kind: EntryKind;
   readonly mode: Mode;
   readonly merchantId?: MerchantId;
-  readonly sessionId?: string;
+  readonly sessionId?: SessionId;
   readonly orderId?: string;
   readonly refundId?: string;
   /** Of a treasury move, or of an adjustment. */

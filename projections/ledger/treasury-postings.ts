@@ -1,7 +1,7 @@
 import type { EventOf } from '../../src/domain/events/domain-event.ts';
 import type { MoveCompleted, MoveFailed } from '../../src/domain/events/treasury-move-events.ts';
 import type { TreasuryEvent } from '../../src/domain/events/treasury-events.ts';
-import type { MerchantId, Mode } from '../../src/domain/ids.ts';
+import type { MerchantId, Mode, SessionId } from '../../src/domain/ids.ts';
 import {
   COLD_STORAGE,
   DEPOSIT_WALLETS,
@@ -26,7 +26,7 @@ export interface TreasuryBooking {
   readonly merchantId?: MerchantId;
   readonly moveId?: string;
   /** Session of the address at which something was found. */
-  readonly sessionId?: string;
+  readonly sessionId?: SessionId;
   /** A separate entry before the event's own. */
   readonly before?: EntryDraft;
   readonly draft: EntryDraft;

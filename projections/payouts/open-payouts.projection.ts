@@ -3,14 +3,15 @@ import type { StoredEvent } from '../../src/domain/events/envelope.ts';
 import { sessionOfStream } from '../../src/domain/streams.ts';
 import type { Projection } from '../../src/ports/projection.ts';
 import { putRow, type RowChange, type Table } from '../../src/ports/read-model.ts';
-import type { SessionId } from '../../src/domain/ids.ts';
+import type { RefundId, SessionId } from '../../src/domain/ids.ts';
 
 /** Refunds that still owe money, by id, which the payout process loads after a restart. */
-export const OPEN_REFUNDS_TABLE: Table<{ readonly sessionId: SessionId; readonly refundId: string }> = 'open-refunds@1';
+export const OPEN_REFUNDS_TABLE: Table<{ readonly sessionId: SessionId; readonly refundId: RefundId }> =
+  'open-refunds@1';
 /** Payouts by the second they landed, so that recent ones are watched until the chain cannot revert them. */
 export const LANDED_PAYOUTS_TABLE: Table<{
   readonly sessionId: SessionId;
-  readonly refundId: string;
+  readonly refundId: RefundId;
   readonly legId: string;
 }> = 'landed-payouts@1';
 

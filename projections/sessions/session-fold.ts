@@ -1,6 +1,7 @@
 import type { PaymentOption, SessionCreated, SessionEvent } from '../../src/domain/events/session-events.ts';
-import { amountOf, COINS, formatAmount, most, type Coin } from '../../src/domain/money.ts';
-import type { Network } from '../../src/domain/networks.ts';
+import { amountOf, COINS, formatAmount, isCoin, most, type Coin } from '../../src/domain/money.ts';
+import { isNetwork, type Network } from '../../src/domain/networks.ts';
+import { mustBe } from '../../src/domain/one-of.ts';
 import { refundableOf } from '../../src/domain/refundable.ts';
 import type { Place } from './merchant-counters.ts';
 import type { RefundRow } from './refund-row.ts';
@@ -106,7 +107,9 @@ export function networksOf(row: SessionRow): Network[] {
   const networks =
     row.options === ''
       ? []
-      : row.options.split(BETWEEN_OPTIONS).map((text) => text.slice(0, text.indexOf(BETWEEN_FIELDS)) as Network);
+      : row.options
+          .split(BETWEEN_OPTIONS)
+          .map((text) => mustBe(isNetwork, text.slice(0, text.indexOf(BETWEEN_FIELDS))));
   return networks.length > 1 ? [...new Set(networks)] : networks;
 }
 
@@ -124,8 +127,8 @@ function unpacked(text: string): PaymentOption {
     reference,
   ] = text.split(BETWEEN_FIELDS);
   return {
-    network: network as Network,
-    coin: coin as Coin,
+    network: mustBe(isNetwork, network),
+    coin: mustBe(isCoin, coin),
     tokenAddress: must(tokenAddress),
     decimals: Number(decimals),
     chainId: must(chainId),

@@ -4,12 +4,12 @@ import type { Network } from '../../src/domain/networks.ts';
 import type { ListPlace } from '../../src/ports/projection.ts';
 import { putRow, type RowChange, type Table } from '../../src/ports/read-model.ts';
 import { filteredList, filteredLists } from '../shared/filtered-lists.ts';
-import { SESSIONS_TABLE, type SessionRow } from './session-row.ts';
+import { SESSION_STATUSES, SESSIONS_TABLE, type SessionRow } from './session-row.ts';
 
 export const SESSION_LISTS = 'sessions@3/';
 
 /** The exact status, or the public `payment_status`, in which `unpaid` is every status except `paid`. */
-export const FILTER_STATUSES = ['open', 'processing', 'paid', 'expired', 'failed', 'cancelled', 'unpaid'] as const;
+export const FILTER_STATUSES = [...SESSION_STATUSES, 'unpaid'] as const;
 export type SessionFilterStatus = (typeof FILTER_STATUSES)[number];
 
 export interface SessionListFilters {

@@ -5,7 +5,8 @@ import type { Table } from '../../src/ports/read-model.ts';
 
 export const SESSIONS_TABLE: Table<SessionRow> = 'session-view@6';
 
-export type SessionRowStatus = 'open' | 'processing' | 'paid' | 'expired' | 'failed' | 'cancelled';
+export const SESSION_STATUSES = ['open', 'processing', 'paid', 'expired', 'failed', 'cancelled'] as const;
+export type SessionRowStatus = (typeof SESSION_STATUSES)[number];
 
 /** A session as lists show it. Amounts are decimal strings. */
 export type SessionRow = {

@@ -3,13 +3,13 @@ import type { StoredEvent } from '../../src/domain/events/envelope.ts';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { SessionId } from '../../src/domain/ids.ts';
 import { sessionOfStream } from '../../src/domain/streams.ts';
-import type { Projection, RowReader, RowRef, RowTime } from '../../src/ports/projection.ts';
+import { ofRows, type Projection, type RowReader, type RowRef, type RowTime } from '../../src/ports/projection.ts';
 import { putRow, type RowChange } from '../../src/ports/read-model.ts';
 import { DUE_SESSIONS_TABLE, dueChanges } from './due-sessions.ts';
 import { COUNTERS_TABLE, countersKey, Places } from './merchant-counters.ts';
 import { OPEN_CLAIMS_TABLE, openClaimChanges } from './open-claims.ts';
 import { placesOfRefund, REFUND_LISTS } from './refund-list.ts';
-import { legOf, movedRefund, REFUNDS_TABLE, type PayoutRow, type RefundRow } from './refund-row.ts';
+import { legOf, movedRefund, REFUNDS_TABLE, type PayoutRow } from './refund-row.ts';
 import { TOTALS_TABLE, totalsChanges, totalsKey } from './payment-totals.ts';
 import { ORDERS_TABLE, placesOfSession, SESSION_LISTS, sessionChanges } from './session-list.ts';
 import { SESSIONS_TABLE, type SessionDraft, type SessionRow } from './session-row.ts';
@@ -17,7 +17,7 @@ import { settle, countRefund, countTransaction, foldSession, sessionRowOf } from
 import { depositTransactionId, feeTransactionId, payoutTransactionId } from './transaction-id.ts';
 import { placesOfTransaction, TRANSACTION_LISTS } from './transaction-list.ts';
 import { movedTransactions } from './transaction-moves.ts';
-import { TRANSACTIONS_TABLE, type TransactionRow } from './transaction-row.ts';
+import { TRANSACTIONS_TABLE } from './transaction-row.ts';
 import { isOfSession } from '../../src/domain/events/of-streams.ts';
 import { must } from '../../src/domain/must.ts';
 
@@ -42,20 +42,20 @@ export const sessionView: Projection = {
   ],
   lists: [SESSION_LISTS, TRANSACTION_LISTS, REFUND_LISTS],
   listed: {
-    [SESSIONS_TABLE]: (row) => placesOfSession(row as SessionRow),
-    [TRANSACTIONS_TABLE]: (row) => placesOfTransaction(row as TransactionRow),
-    [REFUNDS_TABLE]: (row) => placesOfRefund(row as RefundRow),
+    ...ofRows(SESSIONS_TABLE, placesOfSession),
+    ...ofRows(TRANSACTIONS_TABLE, placesOfTransaction),
+    ...ofRows(REFUNDS_TABLE, placesOfRefund),
   },
   archived: {
-    [SESSIONS_TABLE]: (row) => timeOfSession(row as SessionRow),
-    [TRANSACTIONS_TABLE]: (row) => {
-      const { createdSec, status } = row as TransactionRow;
-      return { beganSec: createdSec, endedSec: status === 'detected' ? null : createdSec };
-    },
-    [REFUNDS_TABLE]: (row) => {
-      const { createdSec, updatedSec, status } = row as RefundRow;
-      return { beganSec: createdSec, endedSec: status === 'COMPLETED' || status === 'FAILED' ? updatedSec : null };
-    },
+    ...ofRows(SESSIONS_TABLE, timeOfSession),
+    ...ofRows(TRANSACTIONS_TABLE, ({ createdSec, status }) => ({
+      beganSec: createdSec,
+      endedSec: status === 'detected' ? null : createdSec,
+    })),
+    ...ofRows(REFUNDS_TABLE, ({ createdSec, updatedSec, status }) => ({
+      beganSec: createdSec,
+      endedSec: status === 'COMPLETED' || status === 'FAILED' ? updatedSec : null,
+    })),
   },
   needs,
   needsThen,

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
-import { base32, type RefundId, type SessionId, type TransactionId } from '../../src/domain/ids.ts';
+import { base32, parseTransactionId, type RefundId, type SessionId, type TransactionId } from '../../src/domain/ids.ts';
 import { memoized } from '../../src/domain/memoized.ts';
+import { must } from '../../src/domain/must.ts';
 
 /* A transaction's id is derived from the fact that it names, so every node and every rebuild gives the same. */
 
@@ -24,7 +25,6 @@ function idOf(...parts: readonly string[]): TransactionId {
   return idOfText(text);
 }
 
-const idOfText = memoized(
-  4_096,
-  (text: string) => `txn_${base32(hash('sha256', text, 'buffer')).slice(0, ID_LENGTH)}` as TransactionId,
+const idOfText = memoized(4_096, (text: string) =>
+  must(parseTransactionId(`txn_${base32(hash('sha256', text, 'buffer')).slice(0, ID_LENGTH)}`)),
 );

@@ -1,7 +1,8 @@
 import type { DepositConfirmed, DepositDetected, DepositKind } from '../../src/domain/events/session-events.ts';
 import type { RefundPayoutSigned } from '../../src/domain/events/refund-events.ts';
 import type { MerchantId, Mode, RefundId, SessionId, TransactionId } from '../../src/domain/ids.ts';
-import { NATIVE_COIN, type Network } from '../../src/domain/networks.ts';
+import type { Coin } from '../../src/domain/money.ts';
+import { NATIVE_COIN, type NativeCoin, type Network } from '../../src/domain/networks.ts';
 import type { PayoutRow, RefundRow } from './refund-row.ts';
 import type { SessionRow } from './session-row.ts';
 import type { Table } from '../../src/ports/read-model.ts';
@@ -26,8 +27,8 @@ export type TransactionRow = {
   readonly orderId: string;
   readonly refundId: RefundId | null;
   readonly network: Network;
-  /** USDT or USDC; for a fee, the network's native coin. */
-  readonly coin: string;
+  /** For a fee, the network's native coin. */
+  readonly coin: Coin | NativeCoin;
   readonly amount: string;
   /** How a deposit counts for its session; null for other types. */
   readonly kind: DepositKind | null;

@@ -14,14 +14,22 @@ export function filteredList(scope: string, filters: readonly (string | undefine
 
 /** Every list of a member, given its values in each dimension: one for each combination of filters that it matches. */
 export const filteredLists = (scope: string, dimensions: readonly (readonly string[])[]): readonly string[] =>
-  listsOf(JSON.stringify([scope, dimensions]));
+  listsOf({ scope, dimensions });
+
+interface Asked {
+  readonly scope: string;
+  readonly dimensions: readonly (readonly string[])[];
+}
 
 /** Thousands of members are on the same lists. */
-const listsOf = memoized(10_000, (asked: string): readonly string[] => {
-  const [scope, dimensions] = JSON.parse(asked) as [string, string[][]];
-  const combined = dimensions.reduce<string[][]>(
-    (found, values) => found.flatMap((filters) => [ANY, ...values].map((value) => [...filters, value])),
-    [[]],
-  );
-  return combined.map((filters) => filteredList(scope, filters));
-});
+const listsOf = memoized(
+  10_000,
+  ({ scope, dimensions }: Asked): readonly string[] => {
+    const combined = dimensions.reduce<string[][]>(
+      (found, values) => found.flatMap((filters) => [ANY, ...values].map((value) => [...filters, value])),
+      [[]],
+    );
+    return combined.map((filters) => filteredList(scope, filters));
+  },
+  (asked) => JSON.stringify(asked),
+);

@@ -1,5 +1,6 @@
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
+import type { SessionId } from '../../src/domain/ids.ts';
 import { amountOf, formatAmount, isCoin, type Coin } from '../../src/domain/money.ts';
 import { addressFamilyOf, comparableAddress, type Network } from '../../src/domain/networks.ts';
 import { sessionOfStream } from '../../src/domain/streams.ts';
@@ -12,7 +13,8 @@ export const COLLECTED_TABLE: Table<CollectedRow> = 'collected@1';
 const DEPOSITS_TABLE: Table<DepositRow> = 'collected-deposits@1';
 
 export type CollectedRow = {
-  readonly sessionId: string;
+  /** Empty for money whose deposit is unknown. */
+  readonly sessionId: SessionId | '';
   readonly network: Network;
   readonly address: string;
   /** Decimal strings by coin. */
@@ -21,7 +23,7 @@ export type CollectedRow = {
 
 type DepositRow = {
   readonly key: string;
-  readonly sessionId: string;
+  readonly sessionId: SessionId | '';
   readonly network: Network;
   readonly address: string;
   readonly coin: Coin;

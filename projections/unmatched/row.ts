@@ -1,5 +1,5 @@
 import type { DepositFacts, DepositKind } from '../../src/domain/events/session-events.ts';
-import type { Mode } from '../../src/domain/ids.ts';
+import type { Mode, SessionId } from '../../src/domain/ids.ts';
 import type { RowChange, Table } from '../../src/ports/read-model.ts';
 
 /*
@@ -39,7 +39,7 @@ export type InboxRow = InboxFacts & {
   readonly kind: InboxKind;
   readonly state: InboxState;
   /** The session whose address received it; null if there is none. */
-  readonly sessionId: string | null;
+  readonly sessionId: SessionId | null;
   /** Null until a decision about money of a session; its session has the mode. */
   readonly mode: Mode | null;
   /** The last decision; null before the first. */

@@ -1,5 +1,6 @@
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
+import type { SessionId } from '../../src/domain/ids.ts';
 import { sessionOfStream, TRANSFER_PREFIX } from '../../src/domain/streams.ts';
 import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
 import { putRow, type RowChange } from '../../src/ports/read-model.ts';
@@ -85,7 +86,7 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): readonly RowC
 
 /** A transfer with a decision is listed by its own events. */
 function relisted(
-  id: string,
+  id: SessionId,
   key: string,
   before: InboxSessionRow,
   after: InboxSessionRow,

@@ -2,8 +2,9 @@ import { furtherEndpointOf } from '../../src/domain/delivery-ids.ts';
 import type { AttemptFailure, DeliveryEvent, DeliveryScheduled } from '../../src/domain/events/delivery-events.ts';
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
+import { isOfDelivery } from '../../src/domain/events/of-streams.ts';
 import type { MerchantId, Mode, NotificationId } from '../../src/domain/ids.ts';
-import type { ListPlace, Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
+import { ofRows, type ListPlace, type Projection, type RowReader, type RowRef } from '../../src/ports/projection.ts';
 import { putRow, type RowChange, type Table } from '../../src/ports/read-model.ts';
 import { filteredList, filteredLists } from '../shared/filtered-lists.ts';
 import { DELIVERY_PREFIX, deliveryOfStream } from '../../src/domain/streams.ts';
@@ -74,13 +75,11 @@ export const webhookDeliveries: Projection = {
   streamPrefixes: [DELIVERY_PREFIX],
   tables: [DELIVERIES_TABLE, EVENT_FEED_TABLE, COUNTERS_TABLE],
   lists: [DELIVERY_LISTS],
-  listed: { [DELIVERIES_TABLE]: (row) => placesOf(row as DeliveryRow) },
-  archived: {
-    [DELIVERIES_TABLE]: (row) => {
-      const { createdSec, status } = row as DeliveryRow;
-      return { beganSec: createdSec, endedSec: status === 'pending' ? null : createdSec };
-    },
-  },
+  listed: ofRows(DELIVERIES_TABLE, placesOf),
+  archived: ofRows(DELIVERIES_TABLE, ({ createdSec, status }) => ({
+    beganSec: createdSec,
+    endedSec: status === 'pending' ? null : createdSec,
+  })),
   needs,
   apply,
 };
@@ -97,8 +96,8 @@ function needs({ stream, event }: StoredEvent<DomainEvent>): RowRef[] {
 
 function apply(stored: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
   const id = deliveryOfStream(stored.stream);
-  if (id === null) return [];
-  const event = stored.event as DeliveryEvent;
+  if (id === null || !isOfDelivery(stored)) return [];
+  const { event } = stored;
   if (event.type === 'DeliveryScheduled') return scheduled(event.data, read);
   const before = read(DELIVERIES_TABLE, id);
   if (!before) throw new Error(`delivery ${id} was never scheduled`);

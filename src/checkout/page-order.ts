@@ -1,17 +1,8 @@
 import { decimalsOf, formatAmount, parseAmount, SCALE, shownRate } from '../domain/money.ts';
+import type { LineItem } from '../domain/events/session-personal-data.ts';
 import { html, when, type Html } from '../runtime/util/html.ts';
 import type { PageInput } from './page-input.ts';
 import { sentenceHtml } from './speech.ts';
-
-/** A line item as the merchant's request was accepted (`lineItem` of the session schema). */
-interface ShownItem {
-  readonly price_data: {
-    readonly currency: string;
-    readonly unit_amount: string;
-    readonly product_data: { readonly name: string; readonly description?: string };
-  };
-  readonly quantity?: number;
-}
 
 /** What is bought and its price; below it what is due now, or what happened to the money. */
 export function orderHtml(input: PageInput): Html {
@@ -43,7 +34,7 @@ const SHORT_ORDER = 5;
 
 /** Collapsed while payment is due, so that the address stays near the top, and when it is long. */
 function itemsHtml({ session, status, speech }: PageInput): Html | null {
-  const items = (session.personal?.lineItems ?? []) as readonly ShownItem[];
+  const items = session.personal?.lineItems ?? [];
   if (items.length === 0 && session.taxAmount === null && session.shippingAmount === null) return null;
   return html`<details class="items" ${when(status.toSend === null && items.length <= SHORT_ORDER, 'open')}>
     <summary>${speech.text('order')}</summary>
@@ -53,7 +44,7 @@ function itemsHtml({ session, status, speech }: PageInput): Html | null {
 
 /** The order as a table: items, tax, shipping, total in the shop's currency. */
 export function itemsTable({ session, speech }: Pick<PageInput, 'session' | 'speech'>): Html {
-  const items = (session.personal?.lineItems ?? []) as readonly ShownItem[];
+  const items = session.personal?.lineItems ?? [];
   const extra = (label: string, amount: string | null): Html | false =>
     amount !== null &&
     html`<tr>
@@ -72,7 +63,7 @@ export function itemsTable({ session, speech }: Pick<PageInput, 'session' | 'spe
   </table>`;
 }
 
-function itemRow({ price_data: price, quantity = 1 }: ShownItem, speech: PageInput['speech']): Html {
+function itemRow({ price_data: price, quantity = 1 }: LineItem, speech: PageInput['speech']): Html {
   const { name, description } = price.product_data;
   const each = speech.money(price.unit_amount, price.currency);
   const sum = timesQuantity(price.unit_amount, quantity);

@@ -91,11 +91,11 @@ export function sessionSide(deps: WatchDeps, mode: Mode, network: Network): Sess
     const ours = rows.filter((row) => addresses.sessionOf(row.facts.toAddress) === row.sessionId);
     return Promise.all(
       ours.map(async (row) => ({
-        sessionId: row.sessionId as SessionId,
+        sessionId: row.sessionId,
         facts: row.facts,
         status: row.status,
         ...(row.revertedAtSec !== undefined && { revertedForSec: Math.max(0, nowSec - row.revertedAtSec) }),
-        rule: await finalityRuleOf(row.sessionId as SessionId),
+        rule: await finalityRuleOf(row.sessionId),
       })),
     );
   };

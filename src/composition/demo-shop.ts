@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
-import type { ApiKeyId, MerchantId } from '../domain/ids.ts';
+import type { MerchantId } from '../domain/ids.ts';
 import type { Outcome } from '../features/shared/merchant-api.ts';
 import type { SessionView } from '../features/shared/views.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
@@ -98,7 +98,7 @@ export function demoOrder(
 ): Promise<Outcome<SessionView>> {
   const requestId = random.uuid();
   return core.sessions.createSession(
-    { merchantId, mode: 'test', keyId: 'sandbox' as ApiKeyId, requestId },
+    { merchantId, mode: 'test', requestId },
     {
       ...{ amount: '12.50', currency: 'EUR', orderId: `demo-${requestId.slice(0, 8)}`, description: 'A demo order' },
       lineItems: [{ price_data: { currency: 'EUR', unit_amount: '6.25', product_data: { name: 'Mug' } }, quantity: 2 }],

@@ -8,10 +8,10 @@ import {
   type AdminCommands,
   CommandRefused,
   json,
+  merchantIn,
   optionalText,
-  requiredText,
 } from '../operator/commands.ts';
-import type { ApiKeyId, MerchantId, NotificationId } from '../domain/ids.ts';
+import type { NotificationId } from '../domain/ids.ts';
 import { presentDelivery } from '../http/presenters/delivery.presenter.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Tracing } from '../observability/tracing.ts';
@@ -123,13 +123,12 @@ function startDeliveries(parts: WebhookParts, handler: DeliveryHandler, director
 /** `quittance webhook deliveries | replay`. */
 export function webhookCommands(core: Core, api: MerchantWebhooks, random: Random): AdminCommands {
   const callerOf = (args: AdminArguments): Caller => {
-    const merchantId = requiredText(args, 'merchant_id') as MerchantId;
+    const merchantId = merchantIn(args);
     const settings = core.directory.settings(merchantId);
     if (!settings) throw new CommandRefused('no such merchant');
     return {
       merchantId,
       mode: settings.mode,
-      keyId: 'operator' as ApiKeyId,
       requestId: `operator-${random.uuid()}`,
       operator: actorOf(args),
     };

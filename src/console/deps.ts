@@ -1,6 +1,6 @@
 import { CommandRefused, type AdminArguments, type AdminCommands, type AdminStreams } from '../operator/commands.ts';
 import { textOfRefusal } from '../domain/result.ts';
-import type { ApiKeyId, MerchantId, Mode, SessionId } from '../domain/ids.ts';
+import type { MerchantId, Mode, SessionId } from '../domain/ids.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import type { RequestLog } from '../features/shared/request-log.ts';
 import type { PaymentSessionBody } from '../http/schemas/session.schema.ts';
@@ -97,7 +97,6 @@ export function readerOf(visit: Visit): Reader {
 /** The person as a caller of the merchant's API; the idempotency key keeps a request from taking effect twice. */
 export const callerOf = (visit: Visit, idempotencyKey?: string): Caller => ({
   ...readerOf(visit),
-  keyId: 'console' as ApiKeyId,
   requestId: visit.requestId,
   person: visit.person.name,
   ...(idempotencyKey !== undefined && { idempotencyKey }),

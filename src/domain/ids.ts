@@ -1,3 +1,5 @@
+import { oneOf } from './one-of.ts';
+
 declare const brand: unique symbol;
 
 /** A primitive that only its own constructor or parser may produce. */
@@ -7,6 +9,7 @@ export type Brand<Type, Name extends string> = Type & { readonly [brand]: Name }
 export type Mode = 'live' | 'test';
 
 export const MODES: readonly Mode[] = ['live', 'test'];
+export const isMode = oneOf(MODES);
 
 /** `cs_` and 32 base32 characters: 160 bits of an HMAC, so unguessable and unique per (mode, merchant, order_id). */
 export type SessionId = Brand<string, 'SessionId'>;
@@ -23,34 +26,23 @@ export type PaymentLinkId = Brand<string, 'PaymentLinkId'>;
 /** `evt_` and 19 digits: nanoseconds since the Unix epoch (specification, "Payment event body"). */
 export type NotificationId = Brand<string, 'NotificationId'>;
 
-const SESSION_ID = /^(?:cs|sess)_([a-z2-7]{32})$/;
+/** A function that reads an id; null when it is malformed. */
+function parserOf<Id extends string>(form: RegExp): (text: string) => Id | null {
+  const isId = (text: string): text is Id => form.test(text);
+  return (text) => (isId(text) ? text : null);
+}
+
+const parsePublicSessionId = parserOf<SessionId>(/^cs_[a-z2-7]{32}$/);
 
 /** Reads a session id in either prefix of the specification (`cs_`, `sess_`); null when it is malformed. */
-export function parseSessionId(text: string): SessionId | null {
-  const match = SESSION_ID.exec(text);
-  return match ? (`cs_${match[1]}` as SessionId) : null;
-}
-
-const REFUND_ID = /^re_[a-z2-7]{26}$/;
-
-/** Reads a refund id; null when it is malformed. */
-export function parseRefundId(text: string): RefundId | null {
-  return REFUND_ID.test(text) ? (text as RefundId) : null;
-}
-
-const TRANSACTION_ID = /^txn_[a-z2-7]{26}$/;
-
-/** Reads a transaction's id; null when it is malformed. */
-export function parseTransactionId(text: string): TransactionId | null {
-  return TRANSACTION_ID.test(text) ? (text as TransactionId) : null;
-}
-
-const PAYMENT_LINK_ID = /^pl_[a-z2-7]{20}$/;
-
-/** Reads the id of a payment link; null when it is malformed. */
-export function parsePaymentLinkId(text: string): PaymentLinkId | null {
-  return PAYMENT_LINK_ID.test(text) ? (text as PaymentLinkId) : null;
-}
+export const parseSessionId = (text: string): SessionId | null => parsePublicSessionId(text.replace(/^sess_/, 'cs_'));
+export const parseRefundId = parserOf<RefundId>(/^re_[a-z2-7]{26}$/);
+export const parseTransactionId = parserOf<TransactionId>(/^txn_[a-z2-7]{26}$/);
+export const parsePaymentLinkId = parserOf<PaymentLinkId>(/^pl_[a-z2-7]{20}$/);
+/** Anything that may name a merchant; the directory knows which ones exist. */
+export const parseMerchantId = parserOf<MerchantId>(/^[A-Za-z0-9_-]{1,64}$/);
+export const parseApiKeyId = parserOf<ApiKeyId>(/^[A-Za-z0-9_-]{1,64}$/);
+export const parseNotificationId = parserOf<NotificationId>(/^evt_\d+$/);
 
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 

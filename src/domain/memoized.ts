@@ -1,15 +1,20 @@
 import { must } from './must.ts';
 
 /**
- * A pure function that remembers its results for about `limit` keys. This is the only state that pure folders keep
+ * A pure function that remembers its results for about `limit` keys; `keyOf` gives equal inputs one key. This is the only state that pure folders keep
  * between calls, because callers cannot observe it. Without it, rebuilding the look-ups takes 1.6 times as long.
  */
-export function memoized<Key, Value>(limit: number, compute: (key: Key) => Value): (key: Key) => Value {
-  const known = new Map<Key, Value>();
-  return (key) => {
+export function memoized<Input, Value>(
+  limit: number,
+  compute: (input: Input) => Value,
+  keyOf: (input: Input) => unknown = (input) => input,
+): (input: Input) => Value {
+  const known = new Map<unknown, Value>();
+  return (input) => {
+    const key = keyOf(input);
     const before = known.get(key);
     if (before !== undefined) return before;
-    const value = compute(key);
+    const value = compute(input);
     if (known.size >= limit) known.clear();
     known.set(key, value);
     return value;

@@ -325,7 +325,6 @@ function callerOf(
   return {
     merchantId: key.merchantId,
     mode: key.mode,
-    keyId: key.keyId,
     requestId,
     ...(coCommit === undefined ? undefined : { nonceCoCommit: coCommit }),
     ...(mayBeReplay === true ? { mayBeReplay } : undefined),

@@ -31,7 +31,18 @@ export interface RowTime {
   readonly endedSec: number | null;
 }
 
-export type TimeOfRow = (row: Row) => RowTime;
+/**
+ * A function of the rows of one table. It is typed as a method, so that one of a table's own rows may stand here;
+ * `ofRows` keeps it with its table.
+ */
+type OfRow<Value> = { of(row: Row): Value }['of'];
+export type TimeOfRow = OfRow<RowTime>;
+
+/** A function of a table's rows, under the name of the table. */
+export const ofRows = <Kept extends object, Value>(
+  table: Table<Kept>,
+  of: (row: Kept) => Value,
+): Readonly<Record<string, OfRow<Value>>> => ({ [table]: of });
 
 /**
  * A look-up as a pure function from an event and the rows it names to row changes. `name` and `version` together own
@@ -47,7 +58,7 @@ export interface Projection {
    * Tables with listed rows: all places of a row, at most one per list, which it keeps while it stays there. Such rows
    * must be named before they are written; lists then follow the rows automatically, once per batch.
    */
-  readonly listed?: Readonly<Record<string, (row: Row) => readonly ListPlace[]>>;
+  readonly listed?: Readonly<Record<string, OfRow<readonly ListPlace[]>>>;
   /** Tables whose rows may be archived. */
   readonly archived?: Readonly<Record<string, TimeOfRow>>;
   needs(event: StoredEvent<DomainEvent>): readonly RowRef[];

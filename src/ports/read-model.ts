@@ -34,6 +34,12 @@ export const VIEW_MARK = '?';
 
 export type RowChange = Extract<Change, { op: 'put' | 'delete' }>;
 
+/** Whether the change writes a row of the table. */
+export const isPut = <Kept extends object>(
+  table: Table<Kept>,
+  change: RowChange,
+): change is RowChange & { readonly op: 'put'; readonly row: Kept } => change.op === 'put' && change.table === table;
+
 /** Writes a row, which is JSON of the table's type. */
 export const putRow = <Kept extends object>(table: Table<Kept>, key: string, row: Kept): RowChange => ({
   op: 'put',

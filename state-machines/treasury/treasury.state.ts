@@ -1,3 +1,4 @@
+import type { RefundId, SessionId } from '../../src/domain/ids.ts';
 import { initialMovesContext, type MovesContext, type MoveReservation } from './moves.state.ts';
 import type { PayoutSequenceReserved, UsedNonces } from '../../src/domain/events/treasury-events.ts';
 import type { JournalPlace, TransactionDraft } from '../../src/domain/events/transaction-draft.ts';
@@ -6,8 +7,8 @@ export type Reservation = PayoutSequenceReserved['data'];
 
 /** A payout whose bytes exist. */
 export interface SequenceTaken {
-  readonly sessionId: string;
-  readonly refundId: string;
+  readonly sessionId: SessionId;
+  readonly refundId: RefundId;
   readonly legId: string;
   readonly attempt: number;
   /** Null where the chain has no numbered sequence. */

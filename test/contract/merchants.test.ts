@@ -488,7 +488,7 @@ describe('what a merchant does with its own endpoint', () => {
     );
     const { endpointId } = endpoints.endpointOf(merchant.id)!;
     const caller = (idempotencyKey: string): Caller => ({
-      ...{ merchantId: merchant.id, mode: 'test', keyId: merchant.key_id, requestId: 'req_1', idempotencyKey },
+      ...{ merchantId: merchant.id, mode: 'test', requestId: 'req_1', idempotencyKey },
     });
     const first = valueOf(await own.issueSecret(caller('a'), endpointId));
     expect(valueOf(await own.issueSecret(caller('a'), endpointId))).toEqual(first);
@@ -524,7 +524,7 @@ describe('what a merchant does with its own endpoint', () => {
       await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }),
     );
     const { endpointId } = endpoints.endpointOf(merchant.id)!;
-    const caller: Caller = { merchantId: merchant.id, mode: 'test', keyId: merchant.key_id, requestId: 'req_1' };
+    const caller: Caller = { merchantId: merchant.id, mode: 'test', requestId: 'req_1' };
     for (const resume of [
       () => own.resume(caller, endpointId),
       () => merchants.setWebhook(merchant.id, { url: 'https://hooks.shop.com/' }),
@@ -573,7 +573,7 @@ describe('further endpoints', () => {
       await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }),
     );
     const caller = (idempotencyKey?: string): Caller => ({
-      ...{ merchantId: merchant.id, mode: 'test', keyId: merchant.key_id, requestId: 'req_1' },
+      ...{ merchantId: merchant.id, mode: 'test', requestId: 'req_1' },
       ...(idempotencyKey !== undefined && { idempotencyKey }),
     });
     const books = {

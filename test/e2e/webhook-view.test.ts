@@ -29,7 +29,6 @@ afterEach(async () => {
 const callerOf = (merchant: number, change: Partial<Caller> = {}): Caller => ({
   merchantId: merchantId(merchant),
   mode: 'test',
-  keyId: 'key_1' as Caller['keyId'],
   requestId: 'req-1',
   ...change,
 });

@@ -1,3 +1,4 @@
+import type { SessionId } from '../../src/domain/ids.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { TreasuryEvent } from '../../src/domain/events/treasury-events.ts';
@@ -16,7 +17,7 @@ import type { ReadModel } from '../../src/ports/read-model.ts';
 const ADDRESSES = ['0xA', '0xB', '0xC'];
 const TREASURY = '0xTreasury';
 const OWED = balanceKey('test', SUSPENSE, 'ethereum', 'ETH');
-const GIVEN = ADDRESSES.map((address) => ({ address, sessionId: `cs_${address}` }));
+const GIVEN = ADDRESSES.map((address) => ({ address, sessionId: `cs_${address}` as SessionId }));
 const DRAFT: TransactionDraft = {
   kind: 'evm',
   chainId: '1',

@@ -206,7 +206,6 @@ export class World {
     return {
       merchantId: merchant.account!.id,
       mode,
-      keyId: 'key_model' as Caller['keyId'],
       requestId,
       ...(idempotencyKey !== undefined && { idempotencyKey }),
     };

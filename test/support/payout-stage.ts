@@ -186,11 +186,12 @@ export class PayoutStage {
   }
 
   /** In whole coins; null: all that is left. False when the session refuses. */
-  async requestRefund(refundId: string, coins: number | null, sessionId: SessionId = SESSION_ID): Promise<boolean> {
+  async requestRefund(id: string, coins: number | null, sessionId: SessionId = SESSION_ID): Promise<boolean> {
+    const refundId = id as RefundId;
     const answer = await this.sessions.execute(
       sessionStream(sessionId),
       refundCommand({
-        refundId: refundId as RefundId,
+        refundId,
         units: coins === null ? null : BigInt(coins) * 10n ** 18n,
         nowSec: CREATED_AT + 100,
       }),

@@ -279,7 +279,7 @@ export class RandomInbox {
   async #found({ inbox }: ReturnType<RandomInbox['process']>, transfer: number): Promise<FoundTransfer | null> {
     await this.#caughtUp();
     const listed = await this.#list.find(keyOf(transfer));
-    return inbox.find(MODE, keyOf(transfer), (listed?.sessionId ?? null) as SessionId | null);
+    return inbox.find(MODE, keyOf(transfer), listed?.sessionId ?? null);
   }
 
   /** What chains, payers and merchants do to a session. */

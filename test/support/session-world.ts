@@ -19,7 +19,7 @@ import { ManualClock } from './price-feed.ts';
 import type { MadeSalt } from '../../src/ports/personal-keys.ts';
 import { handlerDeps } from './handler-deps.ts';
 
-export const caller = { merchantId: 'mer_shop', mode: 'test', keyId: 'key_1', requestId: 'req_1' } as Caller;
+export const caller = { merchantId: 'mer_shop', mode: 'test', requestId: 'req_1' } as Caller;
 export const order: CreateSessionInput = {
   amount: '10.00',
   currency: 'USDT',

@@ -32,6 +32,16 @@ export interface StoredEvent<Event extends DomainEventShape = DomainEventShape> 
   readonly event: Event;
 }
 
+/** What metadata in JSON names as the hash of the previous event, whatever that is; undefined if it cannot be read. */
+export function prevOf(metadata: string): unknown {
+  try {
+    const read: unknown = JSON.parse(metadata);
+    return typeof read === 'object' && read !== null && 'prev' in read ? read.prev : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 export interface DomainEventShape {
   readonly type: string;
   readonly data: object;

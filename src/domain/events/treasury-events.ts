@@ -1,4 +1,4 @@
-import type { Mode } from '../ids.ts';
+import type { Mode, RefundId, SessionId } from '../ids.ts';
 import type { Network } from '../networks.ts';
 import type { TreasuryMoveEvent } from './treasury-move-events.ts';
 import type { JournalPlace, TransactionDraft, ReplacementReason } from './transaction-draft.ts';
@@ -17,8 +17,8 @@ export interface PayoutSequenceReserved {
   readonly data: {
     readonly mode: Mode;
     readonly network: Network;
-    readonly sessionId: string;
-    readonly refundId: string;
+    readonly sessionId: SessionId;
+    readonly refundId: RefundId;
     readonly legId: string;
     /** 1 for the leg's first transaction; higher for replacements. */
     readonly attempt: number;

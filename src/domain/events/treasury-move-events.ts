@@ -1,5 +1,5 @@
 import type { DepositProof, NativeTransfer } from '../deposit-proof.ts';
-import type { MerchantId, Mode } from '../ids.ts';
+import type { MerchantId, Mode, SessionId } from '../ids.ts';
 import type { Coin } from '../money.ts';
 import type { NativeCoin, Network } from '../networks.ts';
 import type { JournalPlace, ReplacementReason, TransactionDraft, TransactionValidity } from './transaction-draft.ts';
@@ -210,7 +210,7 @@ export interface NativeCoinFound {
     readonly amount: string;
     readonly address: string;
     /** The session that the address was assigned to. */
-    readonly sessionId: string;
+    readonly sessionId: SessionId;
     /** The final block of the balance. */
     readonly blockNumber: number;
     readonly foundAtSec: number;

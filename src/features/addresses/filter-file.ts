@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import { holding, readWritten } from '../../domain/written-json.ts';
 import type { KeptBytes } from '../../ports/kept-bytes.ts';
 import { emptyLayer, type Layer } from './filter.ts';
 
@@ -61,7 +62,10 @@ export async function loadFilter(kept: KeptBytes): Promise<KeptFilter | null> {
   const end = bytes.length - WORD_BYTES;
   if (crc32(bytes.subarray(0, end)) !== bytes.readUInt32LE(end)) return null;
   let at = WORD_BYTES + bytes.readUInt32LE(0);
-  const { version, generation, place, layers } = JSON.parse(bytes.toString('utf8', WORD_BYTES, at)) as Header;
+  const { version, generation, place, layers } = readWritten(
+    bytes.toString('utf8', WORD_BYTES, at),
+    holding<Header>('version'),
+  );
   if (version !== VERSION) return null;
   const read = layers.map(({ words, keys }) => {
     const layer = emptyLayer(words);

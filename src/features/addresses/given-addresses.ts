@@ -161,6 +161,6 @@ export class GivenAddresses {
     const { row, generation } = this.#deps.readModel.peek(PROJECTION, ADDRESSES_TABLE, key);
     // Memory may lack addresses that rows have answered for, so the generation stays.
     this.#generation ??= generation;
-    return { sessionId: (row?.sessionId as SessionId | undefined) ?? null, isWhole: generation !== null };
+    return { sessionId: row?.sessionId ?? null, isWhole: generation !== null };
   }
 }

@@ -104,9 +104,7 @@ export class CheckProjections {
   }
 }
 
-const NO_ROWS = {
-  getMany: async (_table: string, keys: readonly string[]) => keys.map(() => null),
-} as unknown as ReadModel;
+const NO_ROWS: Pick<ReadModel, 'getMany'> = { getMany: async (_table, keys) => keys.map(() => null) };
 
 /**
  * The rows that a stream yields by itself, by table and key. Null if it contains unreadable events, which raise their

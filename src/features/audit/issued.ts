@@ -2,6 +2,7 @@ import type { DocumentIssued, StatementIssued } from '../../domain/events/docume
 import { toSec } from '../../ports/clock.ts';
 import type { RecordedEvent } from '../../ports/event-store.ts';
 import type { JsonValue } from '../../ports/read-model.ts';
+import { parseJson } from '../../runtime/util/parse-json.ts';
 
 type Issued = DocumentIssued['data'] | StatementIssued['data'];
 
@@ -16,6 +17,6 @@ function shownFields(value: JsonValue): JsonValue {
 
 /** The event part of the evidence for an issued document. */
 export const shownEvent = ({ id, type, atMs, data }: Pick<RecordedEvent, 'id' | 'type' | 'atMs' | 'data'>) => ({
-  ...(shownFields(JSON.parse(data) as JsonValue) as unknown as { readonly [Name in keyof Issued]: JsonValue }),
+  ...(shownFields(parseJson(data)) as unknown as { readonly [Name in keyof Issued]: JsonValue }),
   ...{ type, event: id, recorded_at: toSec(atMs) },
 });

@@ -2,9 +2,8 @@ import type { DomainEvent } from '../../domain/events/domain-event.ts';
 import type { StoredEvent } from '../../domain/events/envelope.ts';
 import type { Mode } from '../../domain/ids.ts';
 import { signedAmountOf } from '../../domain/money.ts';
-import type { RowRef, RowReader } from '../../ports/projection.ts';
 import { KeyedMemoryFailed, type KeyedMemory, type MakeKeyedMemory } from '../../ports/keyed-memory.ts';
-import type { ReadModel, Row, Table } from '../../ports/read-model.ts';
+import { isPut, type ReadModel, type Row, type RowChange, type Table } from '../../ports/read-model.ts';
 import { ledger } from '../../../projections/ledger/ledger.projection.ts';
 import {
   LEDGER_ADDRESSES_TABLE,
@@ -13,7 +12,6 @@ import {
   LEDGER_PLACES_TABLE,
   LEDGER_SUMS_TABLE,
   type EntryRow,
-  type SumRow,
 } from '../../../projections/ledger/rows.ts';
 import { LEDGER_SESSIONS_TABLE } from '../../../projections/ledger/session-books.ts';
 import { LedgerBalances, type AccountBalance } from '../ledger/balances.ts';
@@ -45,7 +43,7 @@ export class LedgerAgain {
     this.#onEntry = onEntry;
     this.#large = new Map([LEDGER_SESSIONS_TABLE, LEDGER_ADDRESSES_TABLE].map((table) => [table, memory<Row>()]));
     this.#entries = memory<true>();
-    this.#balances = new LedgerBalances(new RowsInMemory(this.#rows) as unknown as ReadModel);
+    this.#balances = new LedgerBalances(new RowsInMemory(this.#rows));
   }
 
   /** Number of closed months whose figures were compared. */
@@ -66,8 +64,6 @@ export class LedgerAgain {
   /** Why the event contradicts the books; null if it does not. */
   async take(stored: StoredEvent<DomainEvent>): Promise<string | null> {
     if (!ledger.streamPrefixes.some((prefix) => stored.stream.startsWith(prefix))) return null;
-    const read = ((table: string, key: string) =>
-      (this.#large.get(table) ?? this.#rows.get(table))?.get(key) ?? null) as RowReader;
     // A closing covers what was booked before it.
     const figures =
       stored.event.type === 'PeriodClosed'
@@ -75,11 +71,11 @@ export class LedgerAgain {
         : null;
     try {
       let isSealed = false;
-      for (const change of ledger.apply(stored, read)) {
+      for (const change of ledger.apply(stored, (table, key) => this.#read(table, key))) {
         if (change.op !== 'put') continue;
         isSealed ||= change.table === LEDGER_PERIODS_TABLE;
         const fault =
-          this.#put(change, change.row) ??
+          this.#put(change) ??
           (change.table === LEDGER_PERIODS_TABLE ? this.#periodFault(stored.event, figures) : null);
         if (fault !== null) return fault;
       }
@@ -90,8 +86,14 @@ export class LedgerAgain {
     }
   }
 
-  #put({ table, key }: RowRef, row: Row): string | null {
-    if (table === LEDGER_ENTRIES_TABLE) this.#take(row as EntryRow);
+  #read<Kept extends object>(table: Table<Kept>, key: string): Kept | null;
+  #read(table: string, key: string): Row | null {
+    return (this.#large.get(table) ?? this.#rows.get(table))?.get(key) ?? null;
+  }
+
+  #put(change: Extract<RowChange, { op: 'put' }>): string | null {
+    if (isPut(LEDGER_ENTRIES_TABLE, change)) this.#take(change.row);
+    const { table, key, row } = change;
     if (WRITE_ONLY.has(table)) return null;
     const large = this.#large.get(table);
     if (large) {
@@ -100,8 +102,8 @@ export class LedgerAgain {
     }
     const rows = this.#rows.get(table) ?? new Map<string, Row>();
     this.#rows.set(table, rows.set(key, row));
-    if (table !== LEDGER_SUMS_TABLE) return null;
-    const { sum } = row as SumRow;
+    if (!isPut(LEDGER_SUMS_TABLE, change)) return null;
+    const { sum } = change.row;
     return signedAmountOf(sum) === 0n ? null : `the books of ${key} no longer balance: they are off by ${sum}`;
   }
 
@@ -140,11 +142,16 @@ class RowsInMemory implements Pick<ReadModel, 'get' | 'getMany' | 'scan'> {
   }
 
   async get<Kept extends object = Row>(table: Table<Kept>, key: string): Promise<Kept | null> {
-    return (this.#tables.get(table)?.get(key) as Kept | undefined) ?? null;
+    return this.#row(table, key);
   }
 
   async getMany<Kept extends object = Row>(table: Table<Kept>, keys: readonly string[]): Promise<(Kept | null)[]> {
-    return keys.map((key) => (this.#tables.get(table)?.get(key) as Kept | undefined) ?? null);
+    return keys.map((key) => this.#row(table, key));
+  }
+
+  #row<Kept extends object>(table: Table<Kept>, key: string): Kept | null;
+  #row(table: string, key: string): Row | null {
+    return this.#tables.get(table)?.get(key) ?? null;
   }
 
   async scan<Kept extends object = Row>(
@@ -152,6 +159,6 @@ class RowsInMemory implements Pick<ReadModel, 'get' | 'getMany' | 'scan'> {
     { afterKey = '', limit }: { readonly afterKey?: string; readonly limit: number },
   ): Promise<{ key: string; row: Kept }[]> {
     const keys = [...(this.#tables.get(table)?.keys() ?? [])].filter((key) => key > afterKey).sort();
-    return keys.slice(0, limit).map((key) => ({ key, row: must(this.#tables.get(table)).get(key) as Kept }));
+    return keys.slice(0, limit).map((key) => ({ key, row: must(this.#row(table, key)) }));
   }
 }

@@ -22,7 +22,7 @@ export interface StatementTotal {
 }
 
 /** Figures and control totals of a month, computed only from the event that closed it. */
-export function figuresOf({ balances }: PeriodClosed['data']): {
+export function figuresOf({ balances }: Pick<PeriodClosed['data'], 'balances'>): {
   readonly figures: StatementFigure[];
   readonly totals: StatementTotal[];
 } {

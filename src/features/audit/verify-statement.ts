@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import type { PeriodClosed } from '../../domain/events/operations-events.ts';
-import type { Mode } from '../../domain/ids.ts';
+import { MODES } from '../../domain/ids.ts';
 import { ledgerPeriodsStream } from '../../domain/streams.ts';
 import { toSec } from '../../ports/clock.ts';
 import type { VerifierKey } from '../../runtime/merkle/checkpoint-note.ts';
@@ -25,7 +24,7 @@ const schema = z.object({
 });
 
 const closing = z.object({
-  ...{ mode: z.string(), period: z.string(), throughPosition: z.string(), actor: z.string() },
+  ...{ mode: z.enum(MODES), period: z.string(), throughPosition: z.string(), actor: z.string() },
   balances: z.record(z.string(), z.string()),
 });
 
@@ -54,10 +53,11 @@ export function verifyStatement(json: unknown, key: VerifierKey): StatementRepor
   if (outside !== null) return failed(`its event ${outside}`);
   const { mode, period, throughPosition, actor } = data.data;
   const facts = { mode, period, closed_at: toSec(event.atMs), actor, event: event.id, through_event: throughPosition };
+  const shown: Readonly<Record<string, unknown>> = said;
   for (const [name, value] of Object.entries(facts))
-    if (said[name as keyof typeof facts] !== value) return failed(`${name} is not what its event says: ${value}`);
-  if (event.stream !== ledgerPeriodsStream(mode as Mode)) return failed('its event is of another stream');
-  const { figures, totals } = figuresOf(data.data as PeriodClosed['data']);
+    if (shown[name] !== value) return failed(`${name} is not what its event says: ${value}`);
+  if (event.stream !== ledgerPeriodsStream(mode)) return failed('its event is of another stream');
+  const { figures, totals } = figuresOf(data.data);
   const wrong = figures.findIndex((figure, index) => !isSame(figure, said.figures[index]));
   if (wrong >= 0 || figures.length !== said.figures.length)
     return failed(`figure ${wrong >= 0 ? wrong + 1 : figures.length + 1} is not what its event says`);

@@ -1,3 +1,4 @@
+import { prevOf } from '../../domain/events/envelope.ts';
 import type { CheckpointSigned } from '../../domain/events/operations-events.ts';
 import type { RecordedEvent } from '../../ports/event-store.ts';
 import type { KeyedMemory, MakeKeyedMemory } from '../../ports/keyed-memory.ts';
@@ -162,14 +163,6 @@ class StreamHashes {
     if (prevOf(event.metadata) !== (before?.hash ?? ''))
       return 'it does not name the hash of the event before it in its stream';
     this.#heads.set(event.stream, { revision: event.revision, hash: event.hash });
-    return null;
-  }
-}
-
-function prevOf(metadata: string): unknown {
-  try {
-    return (JSON.parse(metadata) as { prev?: unknown } | null)?.prev;
-  } catch {
     return null;
   }
 }

@@ -71,10 +71,10 @@ interface SinceDay {
 
 /** Balances at any day, by either clock. */
 export class LedgerBalances {
-  readonly #readModel: ReadModel;
+  readonly #readModel: Pick<ReadModel, 'get' | 'getMany' | 'scan'>;
   readonly #journal: LedgerJournal;
 
-  constructor(readModel: ReadModel) {
+  constructor(readModel: Pick<ReadModel, 'get' | 'getMany' | 'scan'>) {
     this.#readModel = readModel;
     this.#journal = new LedgerJournal(readModel);
   }

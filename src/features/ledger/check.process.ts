@@ -1,5 +1,6 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import type { Mode } from '../../domain/ids.ts';
+import { isMode, type Mode } from '../../domain/ids.ts';
+import { mustBe } from '../../domain/one-of.ts';
 import { absolute, formatAmount, signedAmountOf } from '../../domain/money.ts';
 import { rowPages } from '../../ports/row-pages.ts';
 import type { ReadModel, Table } from '../../ports/read-model.ts';
@@ -63,7 +64,8 @@ export class CheckLedger {
     this.#balances = (await this.#balancesAtRest()) ?? this.#balances;
     const found = new Map<string, Imbalance>();
     for (const key of new Set([...sums.keys(), ...this.#balances.keys()])) {
-      const [mode, network, coin] = key.split('/') as [Mode, string, string];
+      const [modeName, network = '', coin = ''] = key.split('/');
+      const mode = mustBe(isMode, modeName);
       const units = largest(sums.get(key) ?? 0n, this.#balances.get(key) ?? 0n);
       this.#tell(key, { mode, network, coin, difference: formatAmount(units) }, units);
       // Differences on two networks must not cancel each other out.

@@ -45,9 +45,9 @@ const MAX_LOOKED_AT = 5_000;
 
 /** Reads entries in recording order from any place, at a cost proportional to what is read. */
 export class LedgerJournal {
-  readonly #readModel: ReadModel;
+  readonly #readModel: Pick<ReadModel, 'get' | 'getMany' | 'scan'>;
 
-  constructor(readModel: ReadModel) {
+  constructor(readModel: Pick<ReadModel, 'get' | 'getMany' | 'scan'>) {
     this.#readModel = readModel;
   }
 

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import { base32, type ApiKeyId, type MerchantId, type Mode } from '../../domain/ids.ts';
+import { base32, parseApiKeyId, parseMerchantId, type ApiKeyId, type MerchantId, type Mode } from '../../domain/ids.ts';
+import { must } from '../../domain/must.ts';
 import type { Random } from '../../ports/random.ts';
 
 /* Credentials that a merchant sees once, and ids of what belongs to a merchant. */
@@ -23,8 +24,8 @@ function secretText(random: Random): string {
 
 const newId = (prefix: string, random: Random): string => `${prefix}_${base32(random.bytes(13)).slice(0, ID_LENGTH)}`;
 
-export const newMerchantId = (random: Random): MerchantId => newId('mer', random) as MerchantId;
-export const newKeyId = (random: Random): ApiKeyId => newId('key', random) as ApiKeyId;
+export const newMerchantId = (random: Random): MerchantId => must(parseMerchantId(newId('mer', random)));
+export const newKeyId = (random: Random): ApiKeyId => must(parseApiKeyId(newId('key', random)));
 export const newEndpointId = (random: Random): string => newId('we', random);
 export const newChangeId = (random: Random): string => newId('chg', random);
 export const newDomainId = (random: Random): string => newId('dom', random);

@@ -1,5 +1,5 @@
 import { refuse } from '../../domain/result.ts';
-import { base32, parsePaymentLinkId, type ApiKeyId, type PaymentLinkId, type SessionId } from '../../domain/ids.ts';
+import { base32, parsePaymentLinkId, type PaymentLinkId, type SessionId } from '../../domain/ids.ts';
 import type { PaymentLinkTerms, UseOutcome } from '../../domain/events/payment-link-events.ts';
 import { paymentLinkStream } from '../../domain/streams.ts';
 import { linksOfMerchant, PAYMENT_LINKS_TABLE } from '../../../projections/payment-links/payment-links.projection.ts';
@@ -117,7 +117,7 @@ export class PaymentLinks implements PayerLinks {
     const { currency } = input;
     if (!isCoin(currency) && !rates.mayQuote(currency))
       return refuse('invalid_request', `this installation has no exchange rate from ${currency}`, 'currency');
-    const linkId = `pl_${base32(random.bytes(ID_BYTES)).slice(0, ID_LENGTH)}` as PaymentLinkId;
+    const linkId = must(parsePaymentLinkId(`pl_${base32(random.bytes(ID_BYTES)).slice(0, ID_LENGTH)}`));
     return this.#tell(
       linkId,
       { type: 'CreatePaymentLink', terms: { ...input, linkId, merchantId, mode }, nowSec: this.#nowSec() },
@@ -218,7 +218,7 @@ export class PaymentLinks implements PayerLinks {
     // created.
     if (!Object.hasOwn((await this.#context(id))?.open ?? {}, String(number))) return PLACE_LOST;
     const { merchantId, mode, amount, currency, description } = before.created;
-    const caller: Caller = { merchantId, mode, keyId: 'payment-link' as ApiKeyId, requestId, operator: actor };
+    const caller: Caller = { merchantId, mode, requestId, operator: actor };
     const made = await this.#deps.sessions.createSession(caller, {
       ...{ amount, currency, orderId: orderOf(id, number), metadata: { [METADATA_KEY]: id } },
       ...(description !== null && { description }),

@@ -29,7 +29,7 @@ const ASKED_IN_VAIN = 3;
  */
 export class RoundFaults {
   readonly #answered = new Set<Helper>();
-  readonly #inVain: { readonly helper: Helper; readonly error: Error; readonly blame: () => void }[] = [];
+  readonly #inVain: { readonly helper: Helper; readonly error: unknown; readonly blame: () => void }[] = [];
 
   answered(helper: Helper): void {
     this.#answered.add(helper);
@@ -43,7 +43,7 @@ export class RoundFaults {
     if (error instanceof StoreUnavailable) throw error;
     const helper = helperGone(error);
     if (helper === null) return blame();
-    this.#inVain.push({ helper, error: error as Error, blame });
+    this.#inVain.push({ helper, error, blame });
     const asked = this.#inVain.filter((fault) => fault.helper === helper).length;
     if (!this.#answered.has(helper) && asked >= ASKED_IN_VAIN) throw error;
   }

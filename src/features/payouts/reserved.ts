@@ -1,4 +1,4 @@
-import { amountOf, isCoin, type Coin } from '../../domain/money.ts';
+import { amountOf, COINS, isCoin, type Coin } from '../../domain/money.ts';
 import type { OutgoingTransaction, Reserved } from '../../ports/outgoing.ts';
 import type { Move } from '../../../state-machines/treasury/moves.state.ts';
 
@@ -15,6 +15,9 @@ export function reservedOf(
 
 export function addedTo({ coins, payouts }: Reserved, more: Reserved): Reserved {
   const sums: Partial<Record<Coin, bigint>> = { ...coins };
-  for (const [coin, units] of Object.entries(more.coins) as [Coin, bigint][]) sums[coin] = (sums[coin] ?? 0n) + units;
+  for (const coin of COINS) {
+    const units = more.coins[coin];
+    if (units !== undefined) sums[coin] = (sums[coin] ?? 0n) + units;
+  }
   return { coins: sums, payouts: payouts + more.payouts };
 }

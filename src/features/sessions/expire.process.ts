@@ -75,9 +75,9 @@ export class ExpireSessions {
 
   async #consider(session: DueSession, nowMs: number): Promise<void> {
     const nowSec = toSec(nowMs);
-    const scanned = Object.fromEntries(
+    const scanned: Partial<Record<Network, number | null>> = Object.fromEntries(
       session.networks.map((network) => [network, this.#deps.scannedToSec(session.mode, network)]),
-    ) as Partial<Record<Network, number | null>>;
+    );
     const waitedEnough = nowSec > session.expiresAtSec + this.#deps.maxWaitSec;
     const mayEnd = session.networks.every((network) => {
       const isStuck = this.#isStuck(session.mode, network, scanned[network] ?? null);

@@ -1,5 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
-import { base32, type MerchantId, type Mode, type SessionId } from '../../domain/ids.ts';
+import { base32, parseSessionId, type MerchantId, type Mode, type SessionId } from '../../domain/ids.ts';
+import { must } from '../../domain/must.ts';
 import { KeyNotHeld } from '../../runtime/util/sealing.ts';
 import type { SharedSecret } from '../shared/shared-secrets.ts';
 
@@ -61,7 +62,7 @@ function idUnder(key: KeyObject, { mode, merchantId, orderId, supersedes }: Atte
       `${withLength(mode)}${withLength(merchantId)}${withLength(orderId)}${supersedes === null ? '' : withLength(supersedes)}`,
     )
     .digest();
-  return `cs_${base32(mac.subarray(0, ID_BYTES))}` as SessionId;
+  return must(parseSessionId(`cs_${base32(mac.subarray(0, ID_BYTES))}`));
 }
 
 /** Length prefixes distinguish ("a", "bc") from ("ab", "c"). */

@@ -4,7 +4,8 @@ import { paymentOptionsOf, refundableByCoinOf } from '../../../projections/sessi
 import type { TransactionRow } from '../../../projections/sessions/transaction-row.ts';
 import type { RateLock } from '../../domain/events/coin-events.ts';
 import type { SessionPersonalData } from '../../domain/events/session-personal-data.ts';
-import type { Coin } from '../../domain/money.ts';
+import { isCoin } from '../../domain/money.ts';
+import { mustBe } from '../../domain/one-of.ts';
 import type { DepositView, RefundView, SessionView } from '../shared/views.ts';
 import { must } from '../../domain/must.ts';
 
@@ -82,7 +83,16 @@ function listedDeposit(row: TransactionRow): ListedDeposit {
     blockNumber: must(row.blockNumber),
     blockTimeSec: must(row.blockTimeSec),
   };
-  return { network, coin: row.coin as Coin, amount, kind: must(row.kind), status, fromAddress, txHash, ...place };
+  return {
+    network,
+    coin: mustBe(isCoin, row.coin),
+    amount,
+    kind: must(row.kind),
+    status,
+    fromAddress,
+    txHash,
+    ...place,
+  };
 }
 
 /** `reason`: the unsealed reason of the row. */

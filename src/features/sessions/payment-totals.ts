@@ -8,7 +8,8 @@ import {
 } from '../../../projections/sessions/payment-totals.ts';
 import type { SessionFilterStatus } from '../../../projections/sessions/session-list.ts';
 import { dayAfter, dayBefore, dayOf, startOfDaySec } from '../../domain/calendar.ts';
-import type { Coin } from '../../domain/money.ts';
+import { isCoin, type Coin } from '../../domain/money.ts';
+import { mustBe } from '../../domain/one-of.ts';
 import { textOfRefusal } from '../../domain/result.ts';
 import { rowPages } from '../../ports/row-pages.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
@@ -44,7 +45,8 @@ export async function paymentTotals(deps: Deps, owner: Owner, asked: TotalsAsked
   const sums = new Map<string, PaymentTotals>();
   for await (const [day, groups] of orderId === undefined ? daysOf(deps, owner, asked) : ofOrder(deps, owner, asked))
     for (const [group, totals] of Object.entries(groups)) {
-      const [status, coin] = group.split('/') as [string, Coin];
+      const [status, coinName] = group.split('/');
+      const coin = mustBe(isCoin, coinName);
       if (wanted !== undefined && wanted !== status && (wanted !== 'unpaid' || status === 'paid')) continue;
       const of = { day: byDay ? day : null, coin };
       const key = `${of.day}/${coin}`;

@@ -1,4 +1,5 @@
 import { amountOf, formatAmount } from '../../domain/money.ts';
+import type { LineItem } from '../../domain/events/session-personal-data.ts';
 import type { CreateSessionInput } from '../shared/merchant-api.ts';
 
 /* Normalises requests, so that two notations of one amount are the same request. */
@@ -17,13 +18,7 @@ export function normalCreate(input: CreateSessionInput): object {
   };
 }
 
-/** As validated by the wire schema. */
-interface LineItem {
-  readonly price_data: { readonly currency: string; readonly unit_amount: string };
-}
-
-function normalLineItem(item: unknown): object {
-  const { price_data, ...others } = item as LineItem;
+function normalLineItem({ price_data, ...others }: LineItem): object {
   const { currency, unit_amount } = price_data;
   return {
     ...others,

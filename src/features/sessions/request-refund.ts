@@ -1,5 +1,6 @@
 import { refuse } from '../../domain/result.ts';
-import type { Mode, RefundId, SessionId, TransactionId } from '../../domain/ids.ts';
+import { parseRefundId, type Mode, type RefundId, type SessionId, type TransactionId } from '../../domain/ids.ts';
+import { must } from '../../domain/must.ts';
 import { amountOf, type Coin } from '../../domain/money.ts';
 import { tokenOf, type Network, type NetworkSettings } from '../../domain/networks.ts';
 import { sessionStream } from '../../domain/streams.ts';
@@ -54,7 +55,7 @@ export async function requestRefund(
     deps.newRefundId,
   );
   if (!admission.ok) return admission;
-  const refundId = admission.givenId as RefundId;
+  const refundId = must(parseRefundId(admission.givenId));
   const nowSec = toSec(deps.clock.nowMs());
   const { acknowledgeSender = false } = input;
   const decimals = tokenDecimals(deps.networks(caller.mode), money.value.coin);

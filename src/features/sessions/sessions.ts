@@ -1,7 +1,7 @@
 import { refuse } from '../../domain/result.ts';
 import { contactLink } from '../../domain/contact.ts';
 import { addressFamilyOf } from '../../domain/networks.ts';
-import { base32, parseSessionId, type Mode, type RefundId, type SessionId } from '../../domain/ids.ts';
+import { base32, parseRefundId, parseSessionId, type Mode, type RefundId, type SessionId } from '../../domain/ids.ts';
 import { sessionStream } from '../../domain/streams.ts';
 import { toSec } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
@@ -132,7 +132,7 @@ export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerCla
   async requestRefund(caller: Caller, input: RefundInput): Promise<Outcome<RefundView>> {
     const state = await this.#own(caller, input.sessionId);
     if (!state) return notFound;
-    const deps = { ...this.#deps, newRefundId: () => `re_${base32(this.#deps.random.bytes(16))}` as RefundId };
+    const deps = { ...this.#deps, newRefundId: () => must(parseRefundId(`re_${base32(this.#deps.random.bytes(16))}`)) };
     const result = await requestRefund(deps, caller, input, state);
     if (!result.ok) return result;
     const { state: after, refundId } = result.value;

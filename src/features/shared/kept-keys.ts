@@ -7,6 +7,7 @@ import { pagesOf } from '../../runtime/event-log/log-copy.ts';
 import {
   isSealedUnder,
   keyIdsWithin,
+  keysByKind,
   openWith,
   SEALED_KINDS,
   sealingKeyOf,
@@ -30,7 +31,8 @@ export async function withKeptKeys(store: Pick<EventStore, 'readStream'>, given:
   const lists = await Promise.all(
     SEALED_KINDS.map(async (kind) => [kind, given[kind] && (await withKept(store, kind, given[kind]))] as const),
   );
-  return Object.fromEntries(lists) as SealingKeys;
+  const found = new Map(lists);
+  return keysByKind((kind) => found.get(kind) ?? null);
 }
 
 async function withKept(

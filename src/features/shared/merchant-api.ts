@@ -2,6 +2,7 @@ import type { EvidenceKind } from '../../domain/claims.ts';
 import type { KeyObject } from 'node:crypto';
 import type { Scope, SignatureVersion } from '../../domain/api-keys.ts';
 import type { ApiKeyId, MerchantId, Mode, RefundId, SessionId, TransactionId } from '../../domain/ids.ts';
+import type { LineItem } from '../../domain/events/session-personal-data.ts';
 import type { Refusal } from '../../domain/result.ts';
 import type { CoCommit } from '../../ports/event-store.ts';
 import type { RefundView, SessionView } from './views.ts';
@@ -14,7 +15,6 @@ export interface Reader {
 
 /** The authenticated caller. */
 export interface Caller extends Reader {
-  readonly keyId: ApiKeyId;
   readonly requestId: string;
   /** The person of the merchant or the operator behind the request; absent for the merchant's own program. */
   readonly person?: string;
@@ -48,7 +48,7 @@ export interface CreateSessionInput {
   readonly orderId: string;
   readonly merchantDomainId?: string;
   readonly description?: string;
-  readonly lineItems?: readonly unknown[];
+  readonly lineItems?: readonly LineItem[];
   readonly taxAmount?: string;
   readonly shippingAmount?: string;
   readonly successUrl?: string;

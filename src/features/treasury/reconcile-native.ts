@@ -1,5 +1,6 @@
 import type { NativeCoinFound, UnknownOutflowFound } from '../../domain/events/treasury-move-events.ts';
 import { DEPOSIT_WALLETS } from '../../domain/ledger.ts';
+import type { SessionId } from '../../domain/ids.ts';
 import { formatAmount, least, most, signedAmountOf } from '../../domain/money.ts';
 import { NATIVE_COIN, type NativeCoin, type Network } from '../../domain/networks.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
@@ -32,14 +33,14 @@ export interface NativeDeps extends Pick<LookDeps, 'newestBooked'> {
 
 export interface GivenAddress {
   readonly address: string;
-  readonly sessionId: string;
+  readonly sessionId: SessionId;
 }
 
 /** A recorded difference of native coin at a collection address. Decimal strings in units of the coin. */
 export interface NativeDifference {
   /** `found`: it is booked now. `missing`: nobody here sent it away, and payouts stop. */
   readonly kind: 'found' | 'missing';
-  readonly sessionId: string;
+  readonly sessionId: SessionId;
   readonly network: Network;
   readonly address: string;
   readonly coin: NativeCoin;

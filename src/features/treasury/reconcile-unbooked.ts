@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { SessionId } from '../../domain/ids.ts';
 import { formatAmount, amountOf, least, type Coin } from '../../domain/money.ts';
 import { addressFamilyOf, comparableAddress, type Network } from '../../domain/networks.ts';
 import type { AccountBalances, OutgoingChain } from '../../ports/outgoing-chain.ts';
@@ -29,7 +30,7 @@ export interface UnbookedDeps {
 
 /** Final money at one of our addresses that is missing from the books. Decimal strings in units of the coin. */
 export interface UnbookedMoney {
-  readonly sessionId: string;
+  readonly sessionId: SessionId;
   readonly network: Network;
   readonly address: string;
   readonly coin: Coin;

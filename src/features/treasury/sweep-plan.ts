@@ -1,4 +1,4 @@
-import type { Mode, SessionId } from '../../domain/ids.ts';
+import type { Mode } from '../../domain/ids.ts';
 import { isCoin, type Coin } from '../../domain/money.ts';
 import type { Network } from '../../domain/networks.ts';
 import { sessionStream } from '../../domain/streams.ts';
@@ -51,8 +51,8 @@ async function* candidatesAt(
     const units = signedAmount(amount);
     return (filter.coin === undefined || coin === filter.coin) && units > 0n && units >= filter.minUnits;
   });
-  if (wanted.length === 0) return;
-  const created = (await sessions.read(sessionStream(row.sessionId as SessionId)))?.context.created;
+  if (wanted.length === 0 || row.sessionId === '') return;
+  const created = (await sessions.read(sessionStream(row.sessionId)))?.context.created;
   const option = created && optionAt(created, row.address);
   if (!created || !option || (filter.mode !== undefined && created.mode !== filter.mode)) return;
   for (const [coin, amount] of wanted) {

@@ -1,4 +1,4 @@
-import type { Mode, SessionId } from '../../domain/ids.ts';
+import type { Mode } from '../../domain/ids.ts';
 import type { Coin } from '../../domain/money.ts';
 import type { Network } from '../../domain/networks.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
@@ -105,7 +105,3 @@ function meets(transfer: ListedTransfer, { mode, network, coin, untilSec }: Inbo
     (untilSec === undefined || transfer.blockTimeSec <= untilSec)
   );
 }
-
-/** The session whose address received it, if known. */
-export const sessionOf = ({ sessionId }: Pick<ListedTransfer, 'sessionId'>): SessionId | null =>
-  sessionId as SessionId | null;

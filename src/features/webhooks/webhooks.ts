@@ -1,7 +1,7 @@
 import { refuse } from '../../domain/result.ts';
 import type { KeyObject } from 'node:crypto';
 import { isOfDelivery } from '../../domain/events/of-streams.ts';
-import type { NotificationId, SessionId } from '../../domain/ids.ts';
+import { parseNotificationId, type NotificationId, type SessionId } from '../../domain/ids.ts';
 import { sampleNotification } from '../../domain/notification-samples.ts';
 import type { WebhookType } from '../../domain/notification-types.ts';
 import { deliveryIdOf, queueOfEndpoint } from '../../domain/delivery-ids.ts';
@@ -153,7 +153,7 @@ export class MerchantWebhooks {
     const named = further === null ? type : `${type} ${further}`;
     const admission = await this.#deps.idempotency.admit(caller, 'webhook.test', named, () => notificationIds.next());
     if (!admission.ok) return admission;
-    const eventId = admission.givenId as NotificationId;
+    const eventId = must(parseNotificationId(admission.givenId));
     const id = deliveryIdOf(eventId, further);
     const nowMs = clock.nowMs();
     const { merchantId, mode, sessionId, body } = sampleNotification(type, eventId, caller, nowMs);

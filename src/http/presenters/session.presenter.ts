@@ -7,7 +7,6 @@ import type { DepositView, SessionView } from '../../features/shared/views.ts';
 import type {
   CancelledSessionBody,
   DepositBody,
-  LineItem,
   PaymentOptionBody,
   PaymentSessionBody,
 } from '../schemas/session.schema.ts';
@@ -86,7 +85,7 @@ export function createSessionPresenter(settings: PresenterSettings): SessionPres
     const { personal } = view;
     return {
       ...core(view),
-      ...(personal?.lineItems === undefined ? undefined : { line_items: personal.lineItems as LineItem[] }),
+      ...(personal?.lineItems === undefined ? undefined : { line_items: [...personal.lineItems] }),
       ...(personal?.description === undefined ? undefined : { description: personal.description }),
       ...(personal?.successUrl === undefined ? undefined : { success_url: personal.successUrl }),
       ...(personal?.cancelUrl === undefined ? undefined : { cancel_url: personal.cancelUrl }),

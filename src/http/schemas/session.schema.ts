@@ -299,7 +299,6 @@ export const paymentSession = z
   .meta({ id: 'PaymentSession' });
 
 export type CreateSessionBody = z.input<typeof createSessionBody>;
-export type LineItem = z.output<typeof lineItem>;
 export type PaymentOptionBody = z.output<typeof paymentOption>;
 export type DepositBody = z.output<typeof deposit>;
 export type CancelledSessionBody = z.output<typeof cancelledSession>;

@@ -1,4 +1,5 @@
-import type { NotificationId } from '../../domain/ids.ts';
+import { parseNotificationId, type NotificationId } from '../../domain/ids.ts';
+import { must } from '../../domain/must.ts';
 import type { Clock } from '../../ports/clock.ts';
 
 /** The last three digits identify the node, so ids of one node advance by this many nanoseconds. */
@@ -27,7 +28,7 @@ export class NotificationIds {
     const now = BigInt(this.#clock.nowMs()) * NANOS_PER_MS;
     const ticks = (now > this.#last ? now : this.#last + NODES) / NODES;
     this.#last = ticks * NODES;
-    return `evt_${this.#last + this.#node}` as NotificationId;
+    return must(parseNotificationId(`evt_${this.#last + this.#node}`));
   }
 
   /** Ensures that later ids are greater, even if the clock was set back across a restart. */

@@ -1,3 +1,4 @@
+import { prevOf } from '../../domain/events/envelope.ts';
 import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
 import { RecentMap } from '../util/recent-map.ts';
 
@@ -35,13 +36,5 @@ export class StreamEnds {
   /** Remembers the event as the newest of its stream. */
   take({ stream, revision, hash }: RecordedEvent): void {
     this.#ends.set(stream, { revision, hash });
-  }
-}
-
-function prevOf(metadata: string): unknown {
-  try {
-    return (JSON.parse(metadata) as { prev?: unknown } | null)?.prev;
-  } catch {
-    return null;
   }
 }

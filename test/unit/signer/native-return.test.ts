@@ -1,4 +1,5 @@
 import { mkdtempSync } from 'node:fs';
+import type { SessionId } from '../../../src/domain/ids.ts';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -158,7 +159,7 @@ function signer(found = '1', perTransaction = '50'): Outgoing {
   const payouts = new Outgoing(rules, new Map([['test', wallet]]), () => 1_800_000_000_000);
   const events = NETWORKS.map((network): StreamEvent => {
     const place = { mode: 'test', network, coin: NATIVE_COIN[network], address: ours(network) } as const;
-    const data = { ...place, amount: found, sessionId: 'cs_a', blockNumber: 1, foundAtSec: 1 };
+    const data = { ...place, amount: found, sessionId: 'cs_a' as SessionId, blockNumber: 1, foundAtSec: 1 };
     return [treasuryStream('test', network), { type: 'NativeCoinFound', data }];
   });
   expect(payouts.ledger.take(0, recorded(events))).toMatchObject({ fault: null });

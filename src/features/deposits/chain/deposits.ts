@@ -346,6 +346,6 @@ async function inParallel<Item>(items: readonly Item[], task: (item: Item) => Pr
   for (let at = 0; at < items.length; at += CONCURRENCY) {
     const results = await Promise.allSettled(items.slice(at, at + CONCURRENCY).map(task));
     const failed = results.find((result) => result.status === 'rejected');
-    if (failed) throw failed.reason as Error;
+    if (failed) throw failed.reason;
   }
 }

@@ -96,7 +96,7 @@ export class WatchedOwners {
    * has read it yet.
    */
   open(nowSec: number, readToSec: number | null): { fresh: WatchedOwner[]; waiting: WatchedOwner[] } {
-    const tiers = { fresh: [] as WatchedOwner[], waiting: [] as WatchedOwner[] };
+    const tiers: Record<'fresh' | 'waiting', WatchedOwner[]> = { fresh: [], waiting: [] };
     const forgottenBefore = Math.min(nowSec, readToSec ?? -Infinity) - FORGOTTEN_SEC;
     for (const watched of this.#open.values()) {
       if (watched.expiresAtSec < forgottenBefore) {

@@ -1,6 +1,5 @@
 import type { CoinChosen } from '../../../domain/events/coin-events.ts';
 import type { SessionCreated, SessionPaid } from '../../../domain/events/session-events.ts';
-import type { SessionId } from '../../../domain/ids.ts';
 import { payableTo } from '../../../domain/ledger.ts';
 import { absolute, amountOf, SCALE, signedAmountOf } from '../../../domain/money.ts';
 import { sessionStream } from '../../../domain/streams.ts';
@@ -70,12 +69,13 @@ interface Order {
 }
 
 async function orderOf(store: Pick<EventStore, 'readStream'>, { sessionId, revision }: EntryRow): Promise<Order> {
-  const recorded = await store.readStream(sessionStream(sessionId as SessionId), { from: 0, limit: revision + 1 });
+  const recorded = await store.readStream(sessionStream(must(sessionId)), { from: 0, limit: revision + 1 });
   const events = recorded.map((each) => decodeEvent(each).event);
-  const of = <Type extends string>(type: Type) => events.findLast((event) => event.type === type)?.data;
-  const [created, chosen, paid] = [of('SessionCreated'), of('CoinChosen') ?? null, of('SessionPaid')];
+  const created = events.findLast((event) => event.type === 'SessionCreated')?.data;
+  const chosen = events.findLast((event) => event.type === 'CoinChosen')?.data ?? null;
+  const paid = events.findLast((event) => event.type === 'SessionPaid')?.data;
   if (!created || !paid) throw new Error(`${sessionId} has no paid order`);
-  return { created, chosen, paid } as Order;
+  return { created, chosen, paid };
 }
 
 function rowsOf(entry: EntryRow, { created, chosen, paid }: Order): CsvCell[][] {

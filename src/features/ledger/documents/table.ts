@@ -38,12 +38,13 @@ export class Tally {
 
   take({ columns, amounts }: Pick<Table, 'columns' | 'amounts'>, cells: readonly CsvCell[]): void {
     this.rows += 1;
-    const [network, coin] = ['network', 'coin'].map(
-      (name) => (cells[columns.indexOf(name)] as string | null | undefined) ?? null,
-    ) as [string | null, string | null];
-    for (const column of amounts) {
+    const textOf = (column: string): string | null => {
       const cell = cells[columns.indexOf(column)];
-      if (typeof cell === 'string') this.add(column, network, coin, signedAmountOf(cell));
+      return typeof cell === 'string' ? cell : null;
+    };
+    for (const column of amounts) {
+      const amount = textOf(column);
+      if (amount !== null) this.add(column, textOf('network'), textOf('coin'), signedAmountOf(amount));
     }
   }
 

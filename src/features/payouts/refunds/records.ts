@@ -2,7 +2,6 @@ import type { Valuation } from '../../../domain/events/coin-events.ts';
 import type { MoveFailureReason } from '../../../domain/events/treasury-move-events.ts';
 import type { TransactionDraft } from '../../../domain/events/transaction-draft.ts';
 import type { RefundFailureReason } from '../../../domain/events/refund-failures.ts';
-import type { RefundId, SessionId } from '../../../domain/ids.ts';
 import type { Coin } from '../../../domain/money.ts';
 import { sessionStream } from '../../../domain/streams.ts';
 import { toSec, type Clock } from '../../../ports/clock.ts';
@@ -118,7 +117,7 @@ export class RefundRecords implements OutgoingRecords<Leg> {
 
   reservation(context: TreasuryContext): { readonly ref: RefundRef; readonly sequence: Sequence } | null {
     const open = openPayout(context);
-    return open && { ref: refOf({ ...open, sessionId: open.sessionId as SessionId }), sequence: open };
+    return open && { ref: refOf(open), sequence: open };
   }
 
   ownerOf({ context }: Leg): string {
@@ -177,7 +176,7 @@ export class RefundRecords implements OutgoingRecords<Leg> {
     const sent: SentTransaction[] = [];
     for (const taken of recent) {
       if (taken.nonce === null || taken.nonce < fromNonce) continue;
-      const found = await this.find({ ...taken, sessionId: taken.sessionId as SessionId });
+      const found = await this.find(taken);
       const payout = found?.signed.find(({ txHash }) => txHash === taken.txHash);
       const isOwed = found?.leg.status === 'COMPLETED' && coverOf(found.context, taken.legId) === 'final';
       if (payout && isOwed) sent.push(payout);
@@ -211,7 +210,7 @@ export class RefundRecords implements OutgoingRecords<Leg> {
   ): Promise<boolean> {
     const { legId } = ref;
     const { attempt, txHash } = signed;
-    const data = { refundId: ref.refundId as RefundId, legId, fromAddress: order.fromAddress, ...signed };
+    const data = { refundId: ref.refundId, legId, fromAddress: order.fromAddress, ...signed };
     crashPoint('after-sign');
     // An earlier transaction of the leg may have ended it in another process. This one has the same nonce and is never
     // sent then.
@@ -227,7 +226,7 @@ export class RefundRecords implements OutgoingRecords<Leg> {
     crashPoint('before-landed-event');
     await this.#tellSession(ref, {
       type: 'RecordPayoutLanded',
-      data: { refundId: ref.refundId as RefundId, legId: ref.legId, ...landed, landedAtSec: this.#nowSec() },
+      data: { refundId: ref.refundId, legId: ref.legId, ...landed, landedAtSec: this.#nowSec() },
       valuation: this.#valuationOf(context, leg.leg.coin),
     });
     crashPoint('after-landed-event');
@@ -276,7 +275,7 @@ export class RefundRecords implements OutgoingRecords<Leg> {
     log.error(place, 'a completed refund payout left the chain');
     await this.#tellSession(ref, {
       type: 'RecordPayoutReverted',
-      data: { refundId: ref.refundId as RefundId, legId, txHash, headNumber },
+      data: { refundId: ref.refundId, legId, txHash, headNumber },
     });
     crashPoint('after-reverted-event');
     work.markFinal({ mode, network, legId });

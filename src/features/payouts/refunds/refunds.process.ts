@@ -1,4 +1,4 @@
-import type { Mode, SessionId } from '../../../domain/ids.ts';
+import type { Mode, RefundId, SessionId } from '../../../domain/ids.ts';
 import { addressFamilyOf, type Network } from '../../../domain/networks.ts';
 import { toSec } from '../../../ports/clock.ts';
 import type { EventStore } from '../../../ports/event-store.ts';
@@ -131,7 +131,7 @@ export class PayRefunds {
    */
   async takeOver(
     mode: Mode,
-    leg: { readonly sessionId: SessionId; readonly refundId: string },
+    leg: { readonly sessionId: SessionId; readonly refundId: RefundId },
     payment: SignedPayment,
   ): Promise<void> {
     const treasury = this.#treasuries.find(({ chain }) => chain.mode === mode && chain.network === payment.network);

@@ -1,4 +1,4 @@
-import type { MerchantId, Mode, SessionId } from '../../../domain/ids.ts';
+import type { MerchantId, Mode, RefundId, SessionId } from '../../../domain/ids.ts';
 import type { Network } from '../../../domain/networks.ts';
 import { sessionOfStream, sessionStream } from '../../../domain/streams.ts';
 import type { EventStore, Subscription } from '../../../ports/event-store.ts';
@@ -18,7 +18,7 @@ import { createdOf } from '../../../../state-machines/checkout-session/session.s
 export interface LegRef {
   readonly sessionId: SessionId;
   readonly merchantId: MerchantId;
-  readonly refundId: string;
+  readonly refundId: RefundId;
   readonly legId: string;
   readonly mode: Mode;
   readonly network: Network;
@@ -97,7 +97,7 @@ export class PayoutWork {
     this.#landed.get(`${mode}/${network}`)?.delete(legId);
   }
 
-  async #addRefund(sessionId: SessionId, refundId: string): Promise<void> {
+  async #addRefund(sessionId: SessionId, refundId: RefundId): Promise<void> {
     const state = await this.#deps.sessions.read(sessionStream(sessionId));
     const refund = state?.context.refunds[refundId];
     if (!refund) return;
@@ -109,7 +109,7 @@ export class PayoutWork {
     }
   }
 
-  async #addLanded(sessionId: SessionId, refundId: string, legId: string): Promise<void> {
+  async #addLanded(sessionId: SessionId, refundId: RefundId, legId: string): Promise<void> {
     const state = await this.#deps.sessions.read(sessionStream(sessionId));
     const leg = state?.context.refunds[refundId]?.legs[legId];
     if (!leg) return;

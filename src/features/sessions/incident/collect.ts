@@ -42,7 +42,7 @@ export async function collectIncident(store: Pick<EventStore, 'readAll'>, option
       'sessionId' in subject ? 'subject: no such session' : 'subject: nothing happened to any session in that time',
     );
   const all = [...events.values()].flat();
-  const notified = new Map(all.flatMap(notificationOf).map((id) => [id, [] as TimelineEntry[]]));
+  const notified = new Map(all.flatMap(notificationOf).map((id): [NotificationId, TimelineEntry[]] => [id, []]));
   const coverage: IncidentCoverage[] = [];
   const times = all.map(({ atMs }) => atMs);
   const [from, to] = [

@@ -1,6 +1,8 @@
 import { z } from 'zod';
-import type { SessionId } from '../../../domain/ids.ts';
+import { MODES, parseSessionId, type SessionId } from '../../../domain/ids.ts';
+import { NETWORKS } from '../../../domain/networks.ts';
 import type { RangeScanned } from '../../../domain/events/operations-events.ts';
+import { prevOf } from '../../../domain/events/envelope.ts';
 import { canonicalText } from '../../../domain/events/canonical-text.ts';
 import { sessionStream } from '../../../domain/streams.ts';
 import type { RecordedEvent } from '../../../ports/event-store.ts';
@@ -38,6 +40,8 @@ export interface Incident {
   readonly logs: readonly object[];
 }
 
+const sessionId = z.custom<SessionId>((value) => typeof value === 'string' && parseSessionId(value) === value);
+const fact = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 const event = z.object({
   id: z.string(),
   type: z.string(),
@@ -48,27 +52,28 @@ const event = z.object({
   hash: z.string(),
   ...{ stream: z.string(), revision: z.int(), position: z.string() },
 });
+const range = z.object({
+  ...{ mode: z.enum(MODES), network: z.enum(NETWORKS) },
+  ...{ fromBlock: z.number(), toBlock: z.number(), providers: z.array(z.string()) },
+});
 const incident = z.object({
   format: z.literal(INCIDENT_FORMAT),
   madeAtSec: z.number(),
-  subject: z.union([z.object({ sessionId: z.string() }), z.object({ fromSec: z.number(), toSec: z.number() })]),
+  subject: z.union([z.object({ sessionId }), z.object({ fromSec: z.number(), toSec: z.number() })]),
   configuration: z.looseObject({}),
   sessions: z.array(
     z.object({
-      sessionId: z.string(),
+      sessionId,
       events: z.array(event).min(1),
-      deliveries: z.array(z.looseObject({ atMs: z.number(), type: z.string(), message: z.string() })),
+      deliveries: z.array(
+        z.object({ atMs: z.number(), type: z.string(), message: z.string(), facts: z.record(z.string(), fact) }),
+      ),
     }),
   ),
   coverage: z.array(
     z.object({
       atMs: z.number(),
-      range: z.looseObject({
-        network: z.string(),
-        fromBlock: z.number(),
-        toBlock: z.number(),
-        providers: z.array(z.string()),
-      }),
+      range: z.custom<RangeScanned['data']>((value) => range.safeParse(value).success),
     }),
   ),
   logs: z.array(z.looseObject({})),
@@ -88,7 +93,7 @@ export function parseIncident(text: string): Incident {
       `file: ${must(first).path.join('.') || 'it'} is not what "quittance incident export" writes (${must(first).message})`,
     );
   }
-  const found = parsed.data as unknown as Incident;
+  const found: Incident = parsed.data;
   for (const { sessionId, events } of found.sessions) checkStream(sessionId, events);
   return found;
 }
@@ -110,16 +115,8 @@ function checkStream(sessionId: SessionId, events: readonly RecordedEvent[]): vo
   for (const [index, recorded] of events.entries()) {
     const isWhole = recorded.stream === sessionStream(sessionId) && recorded.revision === index;
     const isOwn = hash('sha256', canonicalText(recorded), 'hex') === recorded.hash;
-    if (!isWhole || !isOwn || prevOf(recorded) !== prev)
+    if (!isWhole || !isOwn || prevOf(recorded.metadata) !== prev)
       throw new NoIncident(`file: event ${index} of session ${sessionId} differs from the record`);
     prev = recorded.hash;
-  }
-}
-
-function prevOf({ metadata }: RecordedEvent): unknown {
-  try {
-    return (JSON.parse(metadata) as { readonly prev?: unknown }).prev;
-  } catch {
-    return null;
   }
 }

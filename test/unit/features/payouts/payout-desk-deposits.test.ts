@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { SessionId } from '../../../../src/domain/ids.ts';
+import type { RefundId, SessionId } from '../../../../src/domain/ids.ts';
 import { landedAs, PayoutStage, TRON_DRAFT } from '../../../support/payout-stage.ts';
 import { depositFacts, SESSION_ID } from '../../../support/session-facts.ts';
 
@@ -236,7 +236,7 @@ describe('a reorganisation that removes both the deposit and the completed refun
     const leg = {
       sessionId: SESSION_ID,
       merchantId: 'mer_a' as never,
-      refundId: 're_a',
+      refundId: 're_a' as RefundId,
       legId: LEG,
       mode: 'test' as const,
       network: 'ethereum' as const,

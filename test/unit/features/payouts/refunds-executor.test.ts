@@ -119,7 +119,7 @@ describe('a payout that a restored event log records as never signed', () => {
   it('cannot be given up while the journal says that it was', async () => {
     await stage.requestRefund('re_b', 1);
     stage.lost = [{ id: 're_b-1' } as SignedPayment];
-    const ref = refOf({ sessionId: SESSION_ID, refundId: 're_b', legId: 're_b-1' });
+    const ref = refOf({ sessionId: SESSION_ID, refundId: 're_b' as RefundId, legId: 're_b-1' });
     await expect(stage.executor.interventions.reject(ref)).rejects.toThrow(
       're_b-1 was signed, but this event log has lost it',
     );
@@ -133,7 +133,7 @@ describe('a payout for which the signer cannot say whether it signed', () => {
   it('cannot be given up, since it may have been paid', async () => {
     await stage.requestRefund('re_b', 1);
     stage.lost = { ok: false, kind: 'stopped', code: 'journal_disagrees', message: 'the journal lacks entry 3' };
-    const ref = refOf({ sessionId: SESSION_ID, refundId: 're_b', legId: 're_b-1' });
+    const ref = refOf({ sessionId: SESSION_ID, refundId: 're_b' as RefundId, legId: 're_b-1' });
     await expect(stage.executor.interventions.reject(ref)).rejects.toThrow(
       'whether re_b-1 was signed cannot be told: the journal lacks entry 3',
     );

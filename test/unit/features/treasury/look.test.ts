@@ -1,11 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { SessionId } from '../../../../src/domain/ids.ts';
 import { silentLog } from '../../../../src/ports/log.ts';
 import { TreasuryLook } from '../../../../src/features/treasury/look.process.ts';
 import type { UnbookedLook, UnbookedMoney } from '../../../../src/features/treasury/reconcile-unbooked.ts';
 
 const HOUR_MS = 3_600_000;
 const MONEY: UnbookedMoney = {
-  ...{ sessionId: 'cs_1', network: 'bsc', address: '0xabc1', coin: 'USDT', booked: '0.00', onChain: '7.00' },
+  ...{
+    sessionId: 'cs_1' as SessionId,
+    network: 'bsc',
+    address: '0xabc1',
+    coin: 'USDT',
+    booked: '0.00',
+    onChain: '7.00',
+  },
   todo: 'quittance chain rescan',
 };
 

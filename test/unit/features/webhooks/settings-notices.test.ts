@@ -100,7 +100,7 @@ async function installation(minutes = 0) {
   });
   const made = valueOf(await side.merchants.registerMerchant({ name: 'Shop', mode: 'live', webhookUrl: OLD }));
   const by = { actor: `merchant:${made.id}`, correlationId: 'req-1' };
-  const caller: Caller = { merchantId: made.id, mode: 'live', keyId: made.key_id, requestId: 'req-1' };
+  const caller: Caller = { merchantId: made.id, mode: 'live', requestId: 'req-1' };
   const pass = (ms = 2_000): Promise<void> =>
     timers.pass(ms, () => world.process.stats.working === 0 && world.process.stats.lag === 0);
   const restart = async (): Promise<void> => {

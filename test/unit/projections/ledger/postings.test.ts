@@ -1,3 +1,4 @@
+import type { SessionId } from '../../../../src/domain/ids.ts';
 import { describe, expect, it } from 'vitest';
 import { fiatValueOf } from '../../../../projections/ledger/fiat-value.ts';
 import { LEDGER_NEWEST_BLOCKS_TABLE } from '../../../../projections/ledger/rows.ts';
@@ -759,7 +760,7 @@ describe("the treasury's rules", () => {
     expect(
       lines({
         type: 'NativeCoinFound',
-        data: { ...place, amount: '0.03', sessionId: 'cs_1', blockNumber: 1, foundAtSec: 1 },
+        data: { ...place, amount: '0.03', sessionId: 'cs_1' as SessionId, blockNumber: 1, foundAtSec: 1 },
       }),
     ).toEqual([...['assets:deposit-wallets ethereum 0.03 ETH @0xFrom', 'liabilities:suspense ethereum -0.03 ETH']]);
     const before = (event: TreasuryEvent, held: bigint | null): string[] =>

@@ -1,3 +1,4 @@
+import type { RefundId, SessionId } from '../../../../src/domain/ids.ts';
 import { describe, expect, it } from 'vitest';
 import type { TreasuryEvent } from '../../../../src/domain/events/treasury-events.ts';
 import type { TransactionDraft } from '../../../../src/domain/events/transaction-draft.ts';
@@ -141,7 +142,7 @@ describe('a check of the native coin at collection addresses', () => {
     network: 'ethereum',
     coin: 'ETH',
     amount: '0.01',
-    sessionId: 'cs_a',
+    sessionId: 'cs_a' as SessionId,
     blockNumber: 7,
     foundAtSec: 1,
   } as const;
@@ -285,8 +286,8 @@ describe('a withdrawal', () => {
       data: {
         mode: 'test',
         network: 'ethereum',
-        sessionId: 'cs_a',
-        refundId: 're_a',
+        sessionId: 'cs_a' as SessionId,
+        refundId: 're_a' as RefundId,
         legId: 'leg',
         attempt: 1,
         ...{ fromAddress: TREASURY, draft: draft(0), replaces: null, reservedAtSec: 1 },
