@@ -42,7 +42,7 @@ export function adviceOf(error: RpcError | ProviderFault, fromBlock: number, toB
 }
 
 function hintedEnd(message: string, data: unknown): number | null {
-  const fromData = typeof data === 'object' && data !== null ? (data as { to?: unknown }).to : undefined;
+  const fromData = typeof data === 'object' && data !== null && 'to' in data ? data.to : undefined;
   const hex = typeof fromData === 'string' && /^0x[0-9a-f]+$/i.test(fromData) ? fromData : HEX_RANGE.exec(message)?.[1];
   return hex === undefined ? null : Number.parseInt(hex, 16);
 }

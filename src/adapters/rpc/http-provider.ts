@@ -119,7 +119,9 @@ function readRpcAnswer(answer: Answer, withoutSecrets: (text: string) => string)
   if (typeof body !== 'object' || body === null)
     throw new ProviderFault('unreachable', 'the answer is not a JSON-RPC object');
   if ('error' in body && body.error) {
-    const { code, message, data } = body.error as { code?: unknown; message?: unknown; data?: unknown };
+    const fields: { code?: unknown; message?: unknown; data?: unknown } =
+      typeof body.error === 'object' ? body.error : {};
+    const { code, message, data } = fields;
     const said = typeof message === 'string' ? withoutSecrets(message).slice(0, 500) : 'error without a message';
     const error = new RpcError(Number(code ?? 0), said, data);
     if (isRateLimit(error))

@@ -1,6 +1,6 @@
 import type { TokenAccount } from '../../ports/account-chain.ts';
 import type { RpcProvider } from '../../ports/rpc-pool.ts';
-import { ACCOUNTS_A_CALL, ask, readBalances } from './rpc.ts';
+import { ACCOUNTS_A_CALL, readBalances, signaturesOf } from './rpc.ts';
 import { must } from '../../domain/must.ts';
 
 /** Public nodes answer 40 calls of one method in ten seconds. */
@@ -24,9 +24,7 @@ export async function usedSolanaOwners(
   for (let from = 0; from < accounts.length; from += AT_A_TIME) {
     const part = accounts.slice(from, from + AT_A_TIME);
     const pages = await Promise.all(
-      part.map(({ account }) =>
-        ask<readonly unknown[]>(provider, 'getSignaturesForAddress', [account, { commitment: 'confirmed', limit: 1 }]),
-      ),
+      part.map(({ account }) => signaturesOf(provider, account, { commitment: 'confirmed', limit: 1 })),
     );
     part.filter((_, index) => must(pages[index]).length > 0).forEach(({ owner }) => used.add(owner));
   }

@@ -33,8 +33,8 @@ export async function solanaDisproof(
   const shown = await readTransaction(provider, txHash, 'finalized');
   // The same block cannot contain it with two effects, but the earlier report may have been wrong.
   if (shown?.slot === slot && block.slot === slot && block.hash === blockHash)
-    return shown.meta?.err === null && !movesTheSame(shown, settings, deposit) ? 'not_in_block' : null;
-  if (shown !== null) return shown.meta?.err === null ? 'reorg' : 'failed';
+    return shown.meta.err === null && !movesTheSame(shown, settings, deposit) ? 'not_in_block' : null;
+  if (shown !== null) return shown.meta.err === null ? 'reorg' : 'failed';
   if (block.slot === slot ? block.signatures.has(txHash) : block.parentSlot >= slot) return null;
   if (await hasStatus(provider, txHash, finalized))
     throw new ProviderFault('behind', `knows ${txHash} but does not show it yet`);

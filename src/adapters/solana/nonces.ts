@@ -3,13 +3,8 @@ import type { UsedNonces } from '../../domain/events/treasury-events.ts';
 import type { MissingAccount } from '../../ports/outgoing-chain.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { NONCE_ACCOUNT_BYTES, NONCE_ACCOUNTS, nonceAccountOf, storedNonce } from '../../runtime/util/solana-nonce.ts';
-import { ask } from './rpc.ts';
+import { readAccounts, rentOf } from './rpc.ts';
 import { must } from '../../domain/must.ts';
-
-interface RawAccounts {
-  readonly context: { readonly slot: number };
-  readonly value: readonly ({ readonly owner: string; readonly data: readonly [string, string] } | null)[];
-}
 
 const LAMPORT = 10n ** 9n;
 const ACCOUNTS = Array.from({ length: NONCE_ACCOUNTS }, (_, index) => index);
@@ -20,16 +15,13 @@ async function readNonces(
   indexes: readonly number[],
 ): Promise<{ slot: number; nonces: (string | null)[] }> {
   // A value from a block that is not final may vanish, and with it everything that refers to it.
-  const options = { encoding: 'base64', commitment: 'finalized' };
   const addresses = indexes.map((index) => nonceAccountOf(treasury, index));
-  const { context, value } = await ask<RawAccounts>(provider, 'getMultipleAccounts', [addresses, options]);
-  if (value.length !== indexes.length)
-    throw new ProviderFault('inconsistent', 'answered other accounts than were asked for');
-  const nonces = value.map(
+  const { accounts, slot } = await readAccounts(provider, addresses, { commitment: 'finalized' });
+  const nonces = accounts.map(
     (account) =>
       account && storedNonce({ owner: account.owner, data: Buffer.from(account.data[0], 'base64') }, treasury),
   );
-  return { slot: context.slot, nonces };
+  return { slot, nonces };
 }
 
 /** A nonce without a signed transaction; null if there is none. */
@@ -52,8 +44,8 @@ export async function missingNonceAccount(
   const { nonces } = await readNonces(provider, treasury, ACCOUNTS);
   const index = nonces.indexOf(null);
   if (index < 0 || nonces.some((nonce, at) => nonce !== null && nonce !== used[at])) return null;
-  const rent = await ask<number>(provider, 'getMinimumBalanceForRentExemption', [NONCE_ACCOUNT_BYTES]);
-  return { index, address: nonceAccountOf(treasury, index), rent: BigInt(rent) * LAMPORT };
+  const rent = (await rentOf(provider, NONCE_ACCOUNT_BYTES)) * LAMPORT;
+  return { index, address: nonceAccountOf(treasury, index), rent };
 }
 
 /** Whether a payout's nonce was still unused, as of a slot or later. */

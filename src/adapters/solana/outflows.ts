@@ -4,23 +4,12 @@ import type { SeenInflow, SeenOutflow, SoughtInflows, StrangersAmong } from '../
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { associatedTokenAccount } from '../../runtime/util/spl-token.ts';
 import { LAMPORT } from './outgoing-fate.ts';
-import { ask, readTransaction } from './rpc.ts';
-import { accountKeysOf, payerOf, tokenDeltas, type SolanaTransaction } from './token-balances.ts';
+import { readTransaction, signaturesOf } from './rpc.ts';
+import { accountKeysOf, payerOf, tokenDeltas, type TransactionWithMeta } from './token-balances.ts';
 import { must } from '../../domain/must.ts';
 
 const SIGNATURES_A_PAGE = 1_000;
 const MAX_PAGES = 200;
-
-/** Fields needed in addition to those of every transaction. */
-interface WithBalances extends SolanaTransaction {
-  readonly meta: SolanaTransaction['meta'] & {
-    readonly preBalances: readonly number[];
-    readonly postBalances: readonly number[];
-  };
-  readonly transaction: SolanaTransaction['transaction'] & {
-    readonly message: { readonly header: { readonly numRequiredSignatures: number } };
-  };
-}
 
 /**
  * What transactions that we did not sign took from an owner: those that name the owner, and those that name only its
@@ -57,15 +46,15 @@ async function strangeTransactions(
   owner: string,
   fromSlot: number,
   strangersAmong: StrangersAmong,
-): Promise<(readonly [txHash: string, WithBalances])[]> {
+): Promise<(readonly [txHash: string, TransactionWithMeta])[]> {
   const accounts = [owner, ...settings.tokens.map(({ address }) => associatedTokenAccount(owner, address))];
   const named = new Set<string>();
   for (const account of accounts)
     for (const signature of await signaturesSince(provider, account, fromSlot)) named.add(signature);
   if (named.size === 0) return [];
-  const transactions: (readonly [string, WithBalances])[] = [];
+  const transactions: (readonly [string, TransactionWithMeta])[] = [];
   for (const txHash of await strangersAmong([...named])) {
-    const transaction = (await readTransaction(provider, txHash, 'confirmed')) as WithBalances | null;
+    const transaction = await readTransaction(provider, txHash, 'confirmed');
     if (transaction === null) throw new ProviderFault('behind', `does not show ${txHash}, which it listed`);
     transactions.push([txHash, transaction]);
   }
@@ -77,10 +66,7 @@ async function signaturesSince(provider: RpcProvider, account: string, fromSlot:
   let before: string | undefined;
   for (let pages = 0; pages < MAX_PAGES; pages += 1) {
     const options = { commitment: 'confirmed', limit: SIGNATURES_A_PAGE, ...(before && { before }) };
-    const page = await ask<readonly { signature: string; slot: number }[]>(provider, 'getSignaturesForAddress', [
-      account,
-      options,
-    ]);
+    const page = await signaturesOf(provider, account, options);
     found.push(...page.flatMap(({ signature, slot }) => (slot >= fromSlot ? [signature] : [])));
     const last = page.at(-1);
     if (page.length < SIGNATURES_A_PAGE || last === undefined || last.slot < fromSlot) return found;
@@ -89,7 +75,12 @@ async function signaturesSince(provider: RpcProvider, account: string, fromSlot:
   throw new ProviderFault('too-large', `${account} has over ${MAX_PAGES * SIGNATURES_A_PAGE} transactions`);
 }
 
-function broughtBy(transaction: WithBalances, settings: NetworkSettings, owner: string, txHash: string): SeenInflow[] {
+function broughtBy(
+  transaction: TransactionWithMeta,
+  settings: NetworkSettings,
+  owner: string,
+  txHash: string,
+): SeenInflow[] {
   const shared = { txHash, blockNumber: transaction.slot };
   const deltas = tokenDeltas(transaction, settings.tokens);
   const tokens = deltas.flatMap(({ owner: of, token, units, accountIndex }): SeenInflow[] => {
@@ -119,13 +110,18 @@ function broughtBy(transaction: WithBalances, settings: NetworkSettings, owner: 
 }
 
 /** In lamports; negative for a loss. */
-function gainOf(transaction: WithBalances, owner: string): number {
+function gainOf(transaction: TransactionWithMeta, owner: string): number {
   const index = accountKeysOf(transaction).indexOf(owner);
   const { preBalances, postBalances } = transaction.meta;
   return index < 0 ? 0 : must(postBalances[index]) - must(preBalances[index]);
 }
 
-function takenBy(transaction: WithBalances, settings: NetworkSettings, owner: string, txHash: string): SeenOutflow[] {
+function takenBy(
+  transaction: TransactionWithMeta,
+  settings: NetworkSettings,
+  owner: string,
+  txHash: string,
+): SeenOutflow[] {
   const shared = { txHash, blockNumber: transaction.slot };
   const deltas = tokenDeltas(transaction, settings.tokens);
   const tokens = deltas.flatMap(({ owner: of, token, units, accountIndex }): SeenOutflow[] => {
@@ -152,8 +148,10 @@ function takenBy(transaction: WithBalances, settings: NetworkSettings, owner: st
     part: 'native',
   };
   if (lost > 0) return [...tokens, native];
-  const signed = index >= 0 && index < transaction.transaction.message.header.numRequiredSignatures;
-  return tokens.length > 0 || !signed
+  if (tokens.length > 0 || index < 0) return tokens;
+  const { header } = transaction.transaction.message;
+  if (!header) throw new ProviderFault('incapable', `does not say who signed ${txHash}`);
+  return index >= header.numRequiredSignatures
     ? tokens
     : [{ ...shared, coin: null, units: null, toAddress: null, part: 'nothing' }];
 }

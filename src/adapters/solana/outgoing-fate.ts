@@ -1,19 +1,16 @@
+import { z } from 'zod';
 import type { Token } from '../../domain/networks.ts';
 import { formatAmount } from '../../domain/money.ts';
 import type { Fate, SentTransaction } from '../../ports/outgoing.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { nonceAt } from './nonces.ts';
-import { ask, blockAtSlot, readTransaction, slotOf } from './rpc.ts';
-import { tokenDeltas, type SolanaTransaction } from './token-balances.ts';
+import { ask, blockAtSlot, readStatuses, readTransaction, slotOf } from './rpc.ts';
+import { tokenDeltas, type TransactionWithMeta } from './token-balances.ts';
 import { must } from '../../domain/must.ts';
 
 export const LAMPORT = 10n ** 9n;
 
-interface Status {
-  readonly slot: number;
-  readonly err: unknown;
-  readonly confirmationStatus: string;
-}
+const isValid = z.object({ value: z.boolean() });
 
 interface Asked {
   readonly sent: readonly SentTransaction[];
@@ -29,15 +26,13 @@ interface Asked {
 export async function fateAt(provider: RpcProvider, asked: Asked): Promise<Fate> {
   // The slot is read first: what has no status in an answer at or past it was in no block up to there.
   const slot = await slotOf(provider, 'finalized');
-  const answer = await ask<{ context: { slot: number }; value: readonly (Status | null)[] }>(
-    provider,
-    'getSignatureStatuses',
-    [asked.sent.map(({ txHash }) => txHash), { searchTransactionHistory: true }],
-  );
-  if (answer.context.slot < slot) throw new ProviderFault('behind', 'knows fewer slots than it said before');
-  const seen = asked.sent.flatMap(({ txHash }, index) =>
-    answer.value[index] ? [{ txHash, status: answer.value[index] }] : [],
-  );
+  const txHashes = asked.sent.map(({ txHash }) => txHash);
+  const statuses = await readStatuses(provider, txHashes);
+  if (statuses.slot < slot) throw new ProviderFault('behind', 'knows fewer slots than it said before');
+  const seen = txHashes.flatMap((txHash, index) => {
+    const status = statuses.found[index];
+    return status ? [{ txHash, status }] : [];
+  });
   const included = seen.find(({ status }) => status.err === null) ?? seen.at(-1);
   if (!included) return unseenAt(provider, asked, slot);
   if (included.status.confirmationStatus !== 'finalized') return { kind: 'pending', inBlock: true };
@@ -64,10 +59,8 @@ export async function fateAt(provider: RpcProvider, asked: Asked): Promise<Fate>
 async function unseenAt(provider: RpcProvider, { sent, treasury }: Asked, slot: number): Promise<Fate> {
   const { validity } = must(sent.at(-1));
   if (validity.kind === 'solana-blockhash') {
-    const { value } = await ask<{ value: boolean }>(provider, 'isBlockhashValid', [
-      validity.blockhash,
-      { commitment: 'confirmed' },
-    ]);
+    const { blockhash } = validity;
+    const { value } = await ask(provider, isValid, 'isBlockhashValid', [blockhash, { commitment: 'confirmed' }]);
     return value ? { kind: 'absent' } : { kind: 'never' };
   }
   // If its nonce was used, something landed that is not visible yet; what it was remains unknown until then.
@@ -75,7 +68,7 @@ async function unseenAt(provider: RpcProvider, { sent, treasury }: Asked, slot: 
 }
 
 /** Its cost in 10^-18 SOL; null if it did not do what it was signed for. */
-function feeOf(transaction: SolanaTransaction, expected: Asked['expected']): bigint | null {
+function feeOf(transaction: TransactionWithMeta, expected: Asked['expected']): bigint | null {
   const taken = lamportsOf(transaction) * LAMPORT;
   if ('native' in expected) return taken - expected.native;
   const { token, from, to, units } = expected;
@@ -87,7 +80,6 @@ function feeOf(transaction: SolanaTransaction, expected: Asked['expected']): big
 }
 
 /** What the fee payer, the first account, lost: fee and rent. */
-function lamportsOf(transaction: SolanaTransaction): bigint {
-  const meta = transaction.meta as unknown as { preBalances: readonly number[]; postBalances: readonly number[] };
+function lamportsOf({ meta }: TransactionWithMeta): bigint {
   return BigInt(must(meta.preBalances[0]) - must(meta.postBalances[0]));
 }

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { TransactionDraft } from '../../domain/events/transaction-draft.ts';
 import type { UsedNonces } from '../../domain/events/treasury-events.ts';
 import { amountOf, formatAmount, fromTokenUnits, toTokenUnits, type Coin } from '../../domain/money.ts';
@@ -35,7 +36,7 @@ import { freeNonce, missingNonceAccount } from './nonces.ts';
 import { solanaInflows, solanaOutflows } from './outflows.ts';
 import { fateAt, LAMPORT } from './outgoing-fate.ts';
 import { verifySolanaProvider } from './provider-check.ts';
-import { ACCOUNTS_A_CALL, ask, finalLamports, readBalances, slotOf } from './rpc.ts';
+import { ACCOUNTS_A_CALL, ask, finalLamports, latestBlockhash, readBalances, rentOf, slotOf } from './rpc.ts';
 import { must } from '../../domain/must.ts';
 
 export interface SolanaOutgoingOptions {
@@ -57,13 +58,14 @@ const TOKEN_ACCOUNT_BYTES = 165;
 /** Micro-lamports per compute unit. */
 const MIN_PRICE = 1_000;
 
-interface ParsedTokenAccount {
-  readonly data: {
-    readonly parsed?: {
-      readonly info?: { readonly state?: string; readonly tokenAmount?: { readonly amount: string } };
-    };
-  };
-}
+const tokenInfo = z.object({ state: z.string().nullish(), tokenAmount: z.object({ amount: z.string() }).nullish() });
+/** Nodes answer a list of texts for an account that they cannot parse, such as one that only holds SOL. */
+const parsedData = z.object({ parsed: z.object({ info: tokenInfo.optional() }).optional() });
+const parsedAccount = z.object({
+  value: z.object({ data: z.union([z.array(z.string()).transform(() => null), parsedData]) }).nullable(),
+});
+const lamports = z.object({ value: z.number() });
+const recentFees = z.array(z.object({ prioritizationFee: z.number() }));
 
 /**
  * Outgoing transactions on Solana over JSON-RPC. Each transfer names the value of a nonce account of the treasury, so
@@ -141,7 +143,7 @@ export class SolanaOutgoing implements OutgoingChain {
       const balance = fromTokenUnits(own?.units ?? 0n, token.decimals);
       const lack = lackOfFunds(order, balance, reserved);
       if (lack) return lack;
-      const rent = BigInt(await ask<number>(provider, 'getMinimumBalanceForRentExemption', [TOKEN_ACCOUNT_BYTES]));
+      const rent = await rentOf(provider, TOKEN_ACCOUNT_BYTES);
       const held = await lamportsAt(provider, feePayer);
       const gas = (rent + FEE_LAMPORTS) * BigInt(reserved.payouts + 1);
       if (held >= gas) return { kind: 'ready' };
@@ -159,15 +161,11 @@ export class SolanaOutgoing implements OutgoingChain {
     const token = isNative(order) ? null : tokenToMove(this.settings, order);
     return this.#providers.on(async (provider): Promise<TransactionDraft | null> => {
       if (order.kind === 'nonce_account') {
-        const { value } = await ask<{ value: { blockhash: string } }>(provider, 'getLatestBlockhash', [
-          { commitment: 'confirmed' },
-        ]);
-        const lamports = String(amountOf(order.amount) / LAMPORT);
         return {
           kind: 'solana-nonce-account',
           nonceIndex: must(order.derivationIndex),
-          lamports,
-          blockhash: value.blockhash,
+          lamports: String(amountOf(order.amount) / LAMPORT),
+          blockhash: await latestBlockhash(provider),
         };
       }
       const free = await freeNonce(provider, treasuryOf(order), used);
@@ -219,7 +217,10 @@ export class SolanaOutgoing implements OutgoingChain {
     crashPoint('before-broadcast');
     // A node may have forwarded the bytes whatever it answers.
     await this.#providers.tellAll((provider) =>
-      ask(provider, 'sendTransaction', [signedBytes, { encoding: 'base64', skipPreflight: true, maxRetries: 0 }]),
+      ask(provider, z.unknown(), 'sendTransaction', [
+        signedBytes,
+        { encoding: 'base64', skipPreflight: true, maxRetries: 0 },
+      ]),
     );
     crashPoint('after-broadcast');
   }
@@ -268,8 +269,7 @@ export class SolanaOutgoing implements OutgoingChain {
     return this.#providers.on(async (provider): Promise<PreCheck> => {
       const held = (await lamportsAt(provider, fromAddress)) * LAMPORT;
       const need = amountOf(amount) + (kind === 'native_return' ? FEE_LAMPORTS : MAKING_FEE_LAMPORTS) * LAMPORT;
-      const least =
-        kind === 'native_return' ? BigInt(await ask<number>(provider, 'getMinimumBalanceForRentExemption', [0])) : 0n;
+      const least = kind === 'native_return' ? await rentOf(provider, 0) : 0n;
       if ((await lamportsAt(provider, toAddress)) + amountOf(amount) / LAMPORT < least)
         throw new TransferImpossible(
           'amount_not_payable',
@@ -283,22 +283,19 @@ export class SolanaOutgoing implements OutgoingChain {
 
   /** The price that three of four transactions of the token stayed below; of all transactions for SOL. */
   async #price(provider: RpcProvider, tokenAddress: string | null): Promise<number> {
-    const fees = await ask<readonly { prioritizationFee: number }[]>(provider, 'getRecentPrioritizationFees', [
-      tokenAddress === null ? [] : [tokenAddress],
-    ]).catch(() => []);
+    const asked = [tokenAddress === null ? [] : [tokenAddress]];
+    const fees = await ask(provider, recentFees, 'getRecentPrioritizationFees', asked).catch(() => []);
     const sorted = fees.map(({ prioritizationFee }) => prioritizationFee).sort((one, other) => one - other);
     return Math.min(this.#maxPrice, Math.max(MIN_PRICE, sorted[Math.floor(sorted.length * 0.75)] ?? 0));
   }
 }
 
 async function tokenAccount(provider: RpcProvider, account: string): Promise<{ state: string; units: bigint } | null> {
-  const { value } = await ask<{ value: ParsedTokenAccount | null }>(provider, 'getAccountInfo', [
-    account,
-    { encoding: 'jsonParsed', commitment: 'confirmed' },
-  ]);
-  const info = value?.data.parsed?.info;
+  const options = { encoding: 'jsonParsed', commitment: 'confirmed' };
+  const { value } = await ask(provider, parsedAccount, 'getAccountInfo', [account, options]);
+  const info = value?.data?.parsed?.info;
   return info ? { state: info.state ?? '', units: BigInt(info.tokenAmount?.amount ?? '0') } : null;
 }
 
 const lamportsAt = async (provider: RpcProvider, address: string): Promise<bigint> =>
-  BigInt((await ask<{ value: number }>(provider, 'getBalance', [address, { commitment: 'confirmed' }])).value);
+  BigInt((await ask(provider, lamports, 'getBalance', [address, { commitment: 'confirmed' }])).value);

@@ -1,9 +1,19 @@
+import { z } from 'zod';
 import type { NetworkSettings } from '../../domain/networks.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { base58 } from '../../runtime/util/base58.ts';
 import { TOKEN_PROGRAM } from '../../runtime/util/spl-token.ts';
 import { able } from '../rpc/able.ts';
-import { ask, blockAtSlot, hasStatus, readBalances, readHistory, readTransaction, slotOf } from './rpc.ts';
+import {
+  ask,
+  blockAtSlot,
+  hasStatus,
+  readAccounts,
+  readBalances,
+  readHistory,
+  readTransaction,
+  slotOf,
+} from './rpc.ts';
 
 /** A valid signature of a transaction that never existed. */
 const NO_TRANSACTION = base58(new Uint8Array(64).fill(1));
@@ -16,7 +26,7 @@ const MINT_DECIMALS_OFFSET = 44;
  * `ProviderFault`.
  */
 export async function verifySolanaProvider(provider: RpcProvider, settings: NetworkSettings): Promise<void> {
-  const genesis = await able(() => ask<string>(provider, 'getGenesisHash', []));
+  const genesis = await able(() => ask(provider, z.string(), 'getGenesisHash', []));
   if (genesis !== settings.chainId)
     throw new ProviderFault('wrong-chain', `serves chain ${genesis} instead of ${settings.chainId}`);
   const slot = await able(() => slotOf(provider, 'finalized'));
@@ -31,14 +41,10 @@ export async function verifySolanaProvider(provider: RpcProvider, settings: Netw
 }
 
 async function verifyMints(provider: RpcProvider, { tokens }: NetworkSettings): Promise<void> {
-  const options = { encoding: 'base64', commitment: 'confirmed' };
-  const answer = await ask<{ value: readonly ({ owner: string; data: readonly [string, string] } | null)[] }>(
-    provider,
-    'getMultipleAccounts',
-    [tokens.map(({ address }) => address), options],
-  );
+  const addresses = tokens.map(({ address }) => address);
+  const { accounts } = await readAccounts(provider, addresses, { commitment: 'confirmed' });
   for (const [index, token] of tokens.entries()) {
-    const mint = answer.value[index];
+    const mint = accounts[index];
     if (!mint || mint.owner !== TOKEN_PROGRAM)
       throw new ProviderFault('wrong-chain', `has no classic ${token.coin} mint at ${token.address}`);
     const decimals = Buffer.from(mint.data[0], 'base64')[MINT_DECIMALS_OFFSET];

@@ -1,9 +1,11 @@
+import { z } from 'zod';
 import type { HistoryEntry, HistoryOptions, TokenAccount } from '../../ports/account-chain.ts';
 import type { Block } from '../../ports/chain.ts';
 import { ProviderFault, RpcError, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { base58 } from '../../runtime/util/base58.ts';
 import { TOKEN_PROGRAM } from '../../runtime/util/spl-token.ts';
-import type { SolanaTransaction } from './token-balances.ts';
+import { inForm } from '../rpc/in-form.ts';
+import { solanaTransaction, type TransactionWithMeta } from './token-balances.ts';
 
 export type Commitment = 'confirmed' | 'finalized';
 
@@ -21,9 +23,14 @@ const BEHIND = new Set([-32004, -32005, -32014, -32016]);
 const NO_BLOCK = new Set([-32007, -32009]);
 const INCAPABLE = new Set([-32601, -32010, -32011, -32015]);
 
-export async function ask<Answer>(provider: RpcProvider, method: string, params: readonly unknown[]): Promise<Answer> {
+export async function ask<Value>(
+  provider: RpcProvider,
+  form: z.ZodType<Value>,
+  method: string,
+  params: readonly unknown[],
+): Promise<Value> {
   try {
-    return (await provider.call(method, params)) as Answer;
+    return inForm(form, await provider.call(method, params), method);
   } catch (error) {
     if (error instanceof RpcError && BEHIND.has(error.code))
       throw new ProviderFault('behind', `${method}: ${error.message}`);
@@ -34,13 +41,21 @@ export async function ask<Answer>(provider: RpcProvider, method: string, params:
 }
 
 export const slotOf = (provider: RpcProvider, commitment: Commitment): Promise<number> =>
-  ask<number>(provider, 'getSlot', [{ commitment }]);
+  ask(provider, z.number(), 'getSlot', [{ commitment }]);
 
-interface RawBlock {
-  readonly blockhash: string;
-  readonly previousBlockhash: string;
-  readonly blockTime: number | null;
+/** Lamports that keep an account of this size alive. */
+export const rentOf = async (provider: RpcProvider, bytes: number): Promise<bigint> =>
+  BigInt(await ask(provider, z.number(), 'getMinimumBalanceForRentExemption', [bytes]));
+
+const blockhashAnswer = z.object({ value: z.object({ blockhash: z.string() }) });
+
+export async function latestBlockhash(provider: RpcProvider): Promise<string> {
+  return (await ask(provider, blockhashAnswer, 'getLatestBlockhash', [{ commitment: 'confirmed' }])).value.blockhash;
 }
+
+const blockHeader = z
+  .object({ blockhash: z.string(), previousBlockhash: z.string(), blockTime: z.number().nullish() })
+  .nullable();
 
 /** Null for a slot without a block. Throws `ProviderFault` (behind) for a slot that the provider has not reached. */
 export async function blockAtSlot(provider: RpcProvider, slot: number, commitment: Commitment): Promise<Block | null> {
@@ -51,12 +66,12 @@ export async function blockAtSlot(provider: RpcProvider, slot: number, commitmen
     rewards: false,
     maxSupportedTransactionVersion: MAX_TRANSACTION_VERSION,
   };
-  const block = await ask<RawBlock | null>(provider, 'getBlock', [slot, options]).catch((error: unknown) => {
+  const block = await ask(provider, blockHeader, 'getBlock', [slot, options]).catch((error: unknown) => {
     if (error instanceof RpcError && NO_BLOCK.has(error.code)) return null;
     throw error;
   });
   if (block === null) return null;
-  const timeSec = block.blockTime ?? (await ask<number | null>(provider, 'getBlockTime', [slot]));
+  const timeSec = block.blockTime ?? (await ask(provider, z.number().nullable(), 'getBlockTime', [slot]));
   if (timeSec === null) throw new ProviderFault('incapable', `knows no time of slot ${slot}`);
   return { number: slot, hash: block.blockhash, parentHash: block.previousBlockhash, timeSec };
 }
@@ -69,9 +84,14 @@ export interface FinalizedBlock {
   readonly signatures: ReadonlySet<string>;
 }
 
+const blockSignatures = z
+  .object({ blockhash: z.string(), parentSlot: z.number(), signatures: z.array(z.string()).nullish() })
+  .nullable();
+
 /** The first finalised block at or above the slot. Throws `ProviderFault` (behind) if there is none yet. */
 export async function firstFinalizedFrom(provider: RpcProvider, slot: number): Promise<FinalizedBlock> {
-  const [first] = await ask<readonly number[]>(provider, 'getBlocksWithLimit', [slot, 1, { commitment: 'finalized' }]);
+  const asked = [slot, 1, { commitment: 'finalized' }];
+  const [first] = await ask(provider, z.array(z.number()), 'getBlocksWithLimit', asked);
   if (first === undefined) throw new ProviderFault('behind', `has no finalized block from slot ${slot} on`);
   const options = {
     commitment: 'finalized',
@@ -80,18 +100,24 @@ export async function firstFinalizedFrom(provider: RpcProvider, slot: number): P
     rewards: false,
     maxSupportedTransactionVersion: MAX_TRANSACTION_VERSION,
   };
-  const block = await ask<{ blockhash: string; parentSlot: number; signatures?: readonly string[] } | null>(
-    provider,
-    'getBlock',
-    [first, options],
-  );
+  const block = await ask(provider, blockSignatures, 'getBlock', [first, options]);
   if (!block?.signatures) throw new ProviderFault('incapable', `does not list what is in the block of slot ${first}`);
   return { slot: first, parentSlot: block.parentSlot, hash: block.blockhash, signatures: new Set(block.signatures) };
 }
 
-interface RawAccount {
-  readonly owner: string;
-  readonly data: readonly [string, string];
+const rawAccount = z.object({ owner: z.string(), data: z.tuple([z.string(), z.string()]) }).nullable();
+type RawAccount = z.infer<typeof rawAccount>;
+const accountsAnswer = z.object({ context: z.object({ slot: z.number() }), value: z.array(rawAccount) });
+
+/** The accounts with these names; null for one that does not exist. */
+export async function readAccounts(provider: RpcProvider, names: readonly string[], options: object) {
+  const answer = await ask(provider, accountsAnswer, 'getMultipleAccounts', [
+    names,
+    { encoding: 'base64', ...options },
+  ]);
+  if (answer.value.length !== names.length)
+    throw new ProviderFault('inconsistent', 'answered other accounts than were asked for');
+  return { accounts: answer.value, slot: answer.context.slot };
 }
 
 export interface Balances {
@@ -107,20 +133,15 @@ export async function readBalances(
   commitment: Commitment = 'confirmed',
 ): Promise<Balances> {
   const names = [...accounts.map(({ account }) => account), CLOCK_SYSVAR];
-  const options = { encoding: 'base64', commitment, dataSlice: { offset: 0, length: 72 } };
-  const answer = await ask<{ context: { slot: number }; value: readonly (RawAccount | null)[] }>(
-    provider,
-    'getMultipleAccounts',
-    [names, options],
-  );
-  const clock = answer.value[accounts.length];
-  if (answer.value.length !== names.length || !clock)
-    throw new ProviderFault('inconsistent', 'answered other accounts than were asked for');
-  if (commitment === 'confirmed')
-    for (const what of ['head', 'read'] as const) provider.report(what, answer.context.slot);
-  const units = accounts.map((account, index) => unitsIn(answer.value[index] ?? null, account));
-  return { units, slot: answer.context.slot, timeSec: Number(Buffer.from(clock.data[0], 'base64').readBigInt64LE(32)) };
+  const read = await readAccounts(provider, names, { commitment, dataSlice: { offset: 0, length: 72 } });
+  const clock = read.accounts[accounts.length];
+  if (!clock) throw new ProviderFault('inconsistent', 'answered no clock');
+  if (commitment === 'confirmed') for (const what of ['head', 'read'] as const) provider.report(what, read.slot);
+  const units = accounts.map((account, index) => unitsIn(read.accounts[index] ?? null, account));
+  return { units, slot: read.slot, timeSec: Number(Buffer.from(clock.data[0], 'base64').readBigInt64LE(32)) };
 }
+
+const lamportsAnswer = z.object({ value: z.array(z.object({ lamports: z.number() }).nullable()) });
 
 /** Native balances of addresses, without their token accounts, in the newest final state. */
 export async function finalLamports(provider: RpcProvider, addresses: readonly string[]): Promise<bigint[]> {
@@ -128,11 +149,7 @@ export async function finalLamports(provider: RpcProvider, addresses: readonly s
   const options = { encoding: 'base64', commitment: 'finalized', dataSlice: { offset: 0, length: 0 } };
   for (let from = 0; from < addresses.length; from += ACCOUNTS_A_CALL) {
     const part = addresses.slice(from, from + ACCOUNTS_A_CALL);
-    const { value } = await ask<{ value: readonly ({ readonly lamports: number } | null)[] }>(
-      provider,
-      'getMultipleAccounts',
-      [part, options],
-    );
+    const { value } = await ask(provider, lamportsAnswer, 'getMultipleAccounts', [part, options]);
     if (value.length !== part.length)
       throw new ProviderFault('inconsistent', 'answered other accounts than were asked for');
     lamports.push(...value.map((account) => BigInt(account?.lamports ?? 0)));
@@ -141,13 +158,19 @@ export async function finalLamports(provider: RpcProvider, addresses: readonly s
 }
 
 /** Mint, owner and amount are the first 72 bytes of a token account. */
-function unitsIn(raw: RawAccount | null, { owner, token }: TokenAccount): bigint {
+function unitsIn(raw: RawAccount, { owner, token }: TokenAccount): bigint {
   if (raw === null || raw.owner !== TOKEN_PROGRAM) return 0n;
   const data = Buffer.from(raw.data[0], 'base64');
   if (data.length < 72 || base58(data.subarray(0, 32)) !== token.address || base58(data.subarray(32, 64)) !== owner)
     return 0n;
   return data.readBigUInt64LE(64);
 }
+
+const signatures = z.array(z.object({ signature: z.string(), slot: z.number(), err: z.unknown().optional() }));
+
+/** One page of the transactions that name an account, newest first. */
+export const signaturesOf = (provider: RpcProvider, account: string, options: object) =>
+  ask(provider, signatures, 'getSignaturesForAddress', [account, options]);
 
 /** The whole history down to `until`, newest first. */
 export async function readHistory(
@@ -159,20 +182,13 @@ export async function readHistory(
   const entries: HistoryEntry[] = [];
   for (let pages = 0; pages < MAX_PAGES; pages += 1) {
     const before = entries.at(-1)?.txHash;
-    const page = await ask<readonly { signature: string; slot: number; err: unknown }[]>(
-      provider,
-      'getSignaturesForAddress',
-      [
-        account,
-        {
-          commitment,
-          limit: SIGNATURES_A_PAGE,
-          ...(until && { until }),
-          ...(before && { before }),
-          ...(minSlot !== undefined && { minContextSlot: minSlot }),
-        },
-      ],
-    );
+    const page = await signaturesOf(provider, account, {
+      commitment,
+      limit: SIGNATURES_A_PAGE,
+      ...(until && { until }),
+      ...(before && { before }),
+      ...(minSlot !== undefined && { minContextSlot: minSlot }),
+    });
     entries.push(...page.map(({ signature, slot, err }) => ({ txHash: signature, slot, failed: err !== null })));
     if (page.length < SIGNATURES_A_PAGE) return entries;
   }
@@ -184,20 +200,30 @@ export async function readTransaction(
   provider: RpcProvider,
   txHash: string,
   commitment: Commitment,
-): Promise<SolanaTransaction | null> {
+): Promise<TransactionWithMeta | null> {
   const options = { commitment, encoding: 'json', maxSupportedTransactionVersion: MAX_TRANSACTION_VERSION };
-  const transaction = await ask<SolanaTransaction | null>(provider, 'getTransaction', [txHash, options]);
-  if (transaction !== null && transaction.meta === null)
-    throw new ProviderFault('incapable', `keeps no balances of ${txHash}`);
-  return transaction;
+  const transaction = await ask(provider, solanaTransaction.nullable(), 'getTransaction', [txHash, options]);
+  if (transaction === null) return null;
+  const { meta } = transaction;
+  if (meta === null) throw new ProviderFault('incapable', `keeps no balances of ${txHash}`);
+  return { ...transaction, meta };
+}
+
+const statuses = z.object({
+  context: z.object({ slot: z.number() }),
+  value: z.array(z.object({ err: z.unknown(), confirmationStatus: z.string().nullish() }).nullable()),
+});
+
+/** What the provider knows of the transactions anywhere in its history up to a slot. */
+export async function readStatuses(provider: RpcProvider, txHashes: readonly string[]) {
+  const options = { searchTransactionHistory: true };
+  const { value, context } = await ask(provider, statuses, 'getSignatureStatuses', [txHashes, options]);
+  return { found: value, slot: context.slot };
 }
 
 /** Whether the provider has a status for the transaction anywhere in its history up to the slot. */
 export async function hasStatus(provider: RpcProvider, txHash: string, slot = 0): Promise<boolean> {
-  const answer = await ask<{ context: { slot: number }; value: readonly unknown[] }>(provider, 'getSignatureStatuses', [
-    [txHash],
-    { searchTransactionHistory: true },
-  ]);
-  if (answer.context.slot < slot) throw new ProviderFault('behind', `knows no status up to slot ${slot} yet`);
-  return answer.value[0] !== null;
+  const answer = await readStatuses(provider, [txHash]);
+  if (answer.slot < slot) throw new ProviderFault('behind', `knows no status up to slot ${slot} yet`);
+  return answer.found[0] !== null;
 }

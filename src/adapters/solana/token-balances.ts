@@ -1,27 +1,43 @@
+import { z } from 'zod';
 import type { Token } from '../../domain/networks.ts';
 import { TOKEN_PROGRAM } from '../../runtime/util/spl-token.ts';
 
 /** One entry of `preTokenBalances` or `postTokenBalances`. */
-export interface TokenBalance {
-  readonly accountIndex: number;
-  readonly mint: string;
-  readonly owner?: string;
-  readonly programId?: string;
-  readonly uiTokenAmount: { readonly amount: string };
-}
+const tokenBalance = z.object({
+  accountIndex: z.number(),
+  mint: z.string(),
+  owner: z.string().nullish(),
+  programId: z.string().nullish(),
+  uiTokenAmount: z.object({ amount: z.string() }),
+});
+type TokenBalance = z.infer<typeof tokenBalance>;
 
 /** The fields used of a `getTransaction` response in `json` or `jsonParsed`; any transaction version. */
-export interface SolanaTransaction {
-  readonly slot: number;
-  readonly meta: {
-    readonly err: unknown;
-    readonly preTokenBalances?: readonly TokenBalance[] | null;
-    readonly postTokenBalances?: readonly TokenBalance[] | null;
-    readonly loadedAddresses?: { readonly writable: readonly string[]; readonly readonly: readonly string[] } | null;
-  } | null;
-  readonly transaction: {
-    readonly message: { readonly accountKeys: readonly (string | { readonly pubkey: string })[] };
-  };
+export const solanaTransaction = z.object({
+  slot: z.number(),
+  meta: z
+    .object({
+      err: z.unknown(),
+      preBalances: z.array(z.number()).default([]),
+      postBalances: z.array(z.number()).default([]),
+      preTokenBalances: z.array(tokenBalance).nullish(),
+      postTokenBalances: z.array(tokenBalance).nullish(),
+      loadedAddresses: z.object({ writable: z.array(z.string()), readonly: z.array(z.string()) }).nullish(),
+    })
+    .nullable(),
+  transaction: z.object({
+    message: z.object({
+      accountKeys: z.array(z.union([z.string(), z.object({ pubkey: z.string() })])),
+      /** Absent in `jsonParsed`. */
+      header: z.object({ numRequiredSignatures: z.number() }).optional(),
+    }),
+  }),
+});
+export type SolanaTransaction = z.infer<typeof solanaTransaction>;
+
+/** A transaction of a node that keeps its balances. */
+export interface TransactionWithMeta extends SolanaTransaction {
+  readonly meta: NonNullable<SolanaTransaction['meta']>;
 }
 
 /** The change of an account's balance of an allow-listed token in a transaction. */

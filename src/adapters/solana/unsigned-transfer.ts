@@ -2,7 +2,7 @@ import type { PayerTransactions, WantedTransfer } from '../../ports/payer-transa
 import { ProviderFault, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { fromBase58 } from '../../runtime/util/base58.ts';
 import { tokenTransfer } from '../../runtime/util/spl-token.ts';
-import { ask } from './rpc.ts';
+import { latestBlockhash } from './rpc.ts';
 import { must } from '../../domain/must.ts';
 
 const KEY_BYTES = 32;
@@ -28,19 +28,16 @@ export class SolanaPayerTransactions implements PayerTransactions {
   #recentBlockhash(): Promise<string> {
     if (this.#blockhash && performance.now() - this.#askedAtMs < FRESH_MS) return this.#blockhash;
     this.#askedAtMs = performance.now();
-    this.#blockhash = this.#pool.run(latestBlockhash).then(({ value }) => value);
+    this.#blockhash = this.#pool.run(checkedBlockhash).then(({ value }) => value);
     this.#blockhash.catch(() => (this.#blockhash = null));
     return this.#blockhash;
   }
 }
 
-async function latestBlockhash(provider: RpcProvider): Promise<string> {
-  const { value } = await ask<{ value: { blockhash: string } }>(provider, 'getLatestBlockhash', [
-    { commitment: 'confirmed' },
-  ]);
-  if (fromBase58(value.blockhash)?.length !== KEY_BYTES)
-    throw new ProviderFault('inconsistent', 'answered no blockhash');
-  return value.blockhash;
+async function checkedBlockhash(provider: RpcProvider): Promise<string> {
+  const blockhash = await latestBlockhash(provider);
+  if (fromBase58(blockhash)?.length !== KEY_BYTES) throw new ProviderFault('inconsistent', 'answered no blockhash');
+  return blockhash;
 }
 
 /** Creates the owner's account if it is missing. The reference is added as a key that nobody signs for (Solana Pay). */

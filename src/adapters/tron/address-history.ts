@@ -1,7 +1,9 @@
+import { z } from 'zod';
 import type { NetworkSettings } from '../../domain/networks.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { accountOf } from './address.ts';
 import { ask } from './rpc.ts';
+import { unitsOf } from './token-calls.ts';
 
 /** Addresses queried concurrently; TronGrid suspends keys with more than 15 requests a second. */
 const AT_A_TIME = 2;
@@ -21,28 +23,16 @@ export async function usedTronAddresses(
   return used;
 }
 
+const activated = z.object({ address: z.string().optional() });
+
 async function isUsed(provider: RpcProvider, settings: NetworkSettings, address: string): Promise<boolean> {
-  const account = `41${accountOf(address)}`;
-  const { address: known } = await ask<{ readonly address?: string }>(provider, 'wallet', 'getaccount', {
-    address: account,
-  });
+  const asked = { address: `41${accountOf(address)}` };
+  const { address: known } = await ask(provider, activated, 'wallet', 'getaccount', asked);
   if (known !== undefined) return true;
   for (const token of settings.tokens) {
-    const call = {
-      owner_address: account,
-      contract_address: `41${accountOf(token.address)}`,
-      function_selector: 'balanceOf(address)',
-      parameter: account.slice(2).padStart(64, '0'),
-    };
-    const answer = await ask<{ readonly constant_result?: readonly string[] }>(
-      provider,
-      'wallet',
-      'triggerconstantcontract',
-      call,
-    );
-    const word = answer.constant_result?.[0] ?? '';
-    if (!/^[0-9a-f]{64}$/i.test(word)) throw new ProviderFault('inconsistent', `answered no ${token.coin} balance`);
-    if (BigInt(`0x${word}`) > 0n) return true;
+    const units = await unitsOf(provider, token, address);
+    if (units === null) throw new ProviderFault('inconsistent', `answered no ${token.coin} balance`);
+    if (units > 0n) return true;
   }
   return false;
 }

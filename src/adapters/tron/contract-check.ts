@@ -1,8 +1,11 @@
+import { z } from 'zod';
 import type { NetworkSettings } from '../../domain/networks.ts';
 import type { RpcPool } from '../../ports/rpc-pool.ts';
 import type { ContractCheck } from '../../ports/senders.ts';
 import { accountOf } from './address.ts';
 import { ask } from './rpc.ts';
+
+const contract = z.object({ contract_address: z.string().optional() });
 
 export function createTronContractCheck({
   settings,
@@ -17,9 +20,7 @@ export function createTronContractCheck({
     isContract: async (address) => {
       // `{}` for an address without code.
       const value = `41${accountOf(address)}`;
-      const found = await pool.run((provider) =>
-        ask<{ readonly contract_address?: string }>(provider, 'wallet', 'getcontract', { value }),
-      );
+      const found = await pool.run((provider) => ask(provider, contract, 'wallet', 'getcontract', { value }));
       return found.value.contract_address !== undefined;
     },
     close: () => pool.close(),

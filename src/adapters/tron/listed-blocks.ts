@@ -1,31 +1,17 @@
+import { z } from 'zod';
 import type { BlockRange } from '../../domain/events/treasury-move-events.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
-import { ask } from './rpc.ts';
+import type { TronListedTransaction } from './receipt.ts';
+import { ask, tronBlock } from './rpc.ts';
 
 /** Blocks per response; those of the main network have about 150 kB each. */
 const BLOCKS_A_CALL = 10;
 
 export type On = <Value>(task: (provider: RpcProvider) => Promise<Value>) => Promise<Value>;
 
-export interface ListedTransaction {
-  readonly txID?: string;
-  readonly ret?: readonly { readonly contractRet?: string }[];
-  readonly raw_data?: { readonly contract?: readonly ListedContract[] };
-}
-interface ListedContract {
-  readonly type?: string;
-  readonly parameter?: {
-    readonly value?: {
-      readonly owner_address?: string;
-      readonly to_address?: string;
-      readonly amount?: number;
-      readonly call_value?: number;
-    };
-  };
-}
 export interface ListedBlock {
   readonly number: number;
-  readonly transactions: readonly ListedTransaction[];
+  readonly transactions: readonly TronListedTransaction[];
 }
 
 /** Blocks with the transactions that they list, in batches: nodes do not index transactions by address. */
@@ -37,23 +23,14 @@ export async function* listedBlocks(
     yield await on((provider) => readBlocks(provider, first, Math.min(toBlock, first + BLOCKS_A_CALL - 1)));
 }
 
+const blockList = z.object({ block: z.array(tronBlock).optional() });
+
 /** Both blocks are inclusive. */
 async function readBlocks(provider: RpcProvider, first: number, last: number): Promise<ListedBlock[]> {
-  type Block = {
-    readonly block_header?: { readonly raw_data?: { readonly number?: number } };
-    readonly transactions?: readonly ListedTransaction[];
-  };
-  const { block: blocks = [] } = await ask<{ readonly block?: readonly Block[] }>(
-    provider,
-    'wallet',
-    'getblockbylimitnext',
-    {
-      startNum: first,
-      endNum: last + 1,
-    },
-  );
+  const range = { startNum: first, endNum: last + 1 };
+  const { block: blocks = [] } = await ask(provider, blockList, 'wallet', 'getblockbylimitnext', range);
   const numbers = blocks.map((block) => block.block_header?.raw_data?.number ?? 0);
   if (numbers.length !== last - first + 1 || numbers.some((number, index) => number !== first + index))
     throw new ProviderFault('behind', `does not have the blocks ${first} to ${last}`);
-  return blocks.map(({ transactions = [] }, index) => ({ number: first + index, transactions }));
+  return blocks.map(({ transactions }, index) => ({ number: first + index, transactions: transactions ?? [] }));
 }

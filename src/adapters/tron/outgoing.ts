@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { TransactionDraft } from '../../domain/events/transaction-draft.ts';
 import { amountOf, formatAmount, fromTokenUnits, toTokenUnits, type Coin } from '../../domain/money.ts';
 import { mostNative } from '../../domain/native-cost.ts';
@@ -170,10 +171,12 @@ export class TronOutgoing implements OutgoingChain {
 
   async broadcast({ signedBytes }: SentTransaction): Promise<void> {
     crashPoint('before-broadcast');
-    const transaction = JSON.parse(signedBytes) as Readonly<Record<string, unknown>>;
+    const transaction: unknown = JSON.parse(signedBytes);
     // A refusal proves nothing: DUP_TRANSACTION_ERROR means that the transaction is there, most others that this node
     // cannot take it now.
-    await this.#providers.tellAll((provider) => ask(provider, 'wallet', 'broadcasttransaction', transaction));
+    await this.#providers.tellAll((provider) =>
+      ask(provider, z.unknown(), 'wallet', 'broadcasttransaction', transaction),
+    );
     crashPoint('after-broadcast');
   }
 

@@ -1,7 +1,7 @@
 import type { NetworkSettings, Token } from '../../domain/networks.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
-import { accountOf } from './address.ts';
-import { ask, mustHaveBlock, newestBlock, receiptsOfBlock } from './rpc.ts';
+import { mustHaveBlock, newestBlock, receiptsOfBlock } from './rpc.ts';
+import { callToken } from './token-calls.ts';
 
 /**
  * Verifies that a provider serves this chain with these tokens and answers every call that the adapter needs. The chain
@@ -21,20 +21,12 @@ export async function verifyTronProvider(provider: RpcProvider, settings: Networ
 }
 
 async function verifyToken(provider: RpcProvider, token: Token): Promise<void> {
-  const address = `41${accountOf(token.address)}`;
-  const call = { owner_address: address, contract_address: address, function_selector: 'decimals()', parameter: '' };
-  const answer = await ask<{ readonly constant_result?: readonly string[] }>(
-    provider,
-    'wallet',
-    'triggerconstantcontract',
-    call,
-  );
-  const word = answer.constant_result?.[0] ?? '';
-  if (!/^[0-9a-f]{64}$/i.test(word)) throw new ProviderFault('wrong-chain', `has no ${token.coin} at ${token.address}`);
-  if (BigInt(`0x${word}`) !== BigInt(token.decimals)) {
+  const decimals = await callToken(provider, token, 'decimals()', '');
+  if (decimals === null) throw new ProviderFault('wrong-chain', `has no ${token.coin} at ${token.address}`);
+  if (decimals !== BigInt(token.decimals)) {
     throw new ProviderFault(
       'wrong-chain',
-      `${token.coin} at ${token.address} has ${BigInt(`0x${word}`)} decimals instead of ${token.decimals}`,
+      `${token.coin} at ${token.address} has ${decimals} decimals instead of ${token.decimals}`,
     );
   }
 }

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Token } from '../../domain/networks.ts';
 import { accountOf, toBase58Address } from './address.ts';
 import { must } from '../../domain/must.ts';
@@ -6,37 +7,56 @@ import { must } from '../../domain/must.ts';
 const TRANSFER_TOPIC = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 const WORD = /^(?:0x)?[0-9a-f]{64}$/i;
 
-export interface TronLog {
-  readonly address?: string;
-  readonly topics?: readonly string[];
-  readonly data?: string;
-}
+const tronLog = z.object({
+  address: z.string().optional(),
+  topics: z.array(z.string()).nullish(),
+  data: z.string().nullish(),
+});
+type TronLog = z.infer<typeof tronLog>;
 
 /**
  * The fields used of the `gettransactioninfobyid` and `gettransactioninfobyblocknum` responses for one transaction
  * (developers.tron.network). Absent fields have protocol buffer defaults.
  */
-export interface TronTransactionInfo {
-  readonly id?: string;
-  readonly blockNumber?: number;
-  readonly blockTimeStamp?: number;
-  readonly fee?: number;
-  readonly result?: string;
-  readonly receipt?: { readonly result?: string };
-  readonly log?: readonly TronLog[];
-}
+export const tronTransactionInfo = z.object({
+  id: z.string().optional(),
+  blockNumber: z.number().nullish(),
+  blockTimeStamp: z.number().optional(),
+  fee: z.number().nullish(),
+  result: z.string().nullish(),
+  receipt: z.object({ result: z.string().nullish() }).nullish(),
+  log: z.array(tronLog).nullish(),
+});
+export type TronTransactionInfo = z.infer<typeof tronTransactionInfo>;
+
+/** Fields of the contracts that are read. Other contracts may use the same names for other things. */
+const contractText = z.string().optional().catch(undefined);
+const contractNumber = z.number().optional().catch(undefined);
+const tronContract = z.object({
+  type: z.string().nullish(),
+  parameter: z
+    .object({
+      value: z
+        .object({
+          owner_address: contractText,
+          to_address: contractText,
+          contract_address: contractText,
+          data: contractText,
+          amount: contractNumber,
+          call_value: contractNumber,
+        })
+        .nullish(),
+    })
+    .nullish(),
+});
 
 /** The fields used of a transaction that a block lists. */
-export interface TronListedTransaction {
-  readonly txID?: string;
-  readonly ret?: readonly { readonly contractRet?: string }[];
-  readonly raw_data?: {
-    readonly contract?: readonly {
-      readonly type?: string;
-      readonly parameter?: { readonly value?: { readonly contract_address?: string; readonly data?: string } };
-    }[];
-  };
-}
+export const tronListedTransaction = z.object({
+  txID: z.string().optional(),
+  ret: z.array(z.object({ contractRet: z.string().nullish() })).nullish(),
+  raw_data: z.object({ contract: z.array(tronContract).nullish() }).nullish(),
+});
+export type TronListedTransaction = z.infer<typeof tronListedTransaction>;
 
 /** A transfer log of one transaction. Addresses are base58, whatever notation the node used. */
 export interface TransferLog {

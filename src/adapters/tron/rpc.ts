@@ -1,30 +1,47 @@
+import { z } from 'zod';
 import type { Block } from '../../ports/chain.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
-import type { TronListedTransaction, TronTransactionInfo } from './receipt.ts';
+import { inForm } from '../rpc/in-form.ts';
+import {
+  tronListedTransaction,
+  tronTransactionInfo,
+  type TronListedTransaction,
+  type TronTransactionInfo,
+} from './receipt.ts';
 
 /** `wallet` answers with the newest block, `walletsolidity` only with solidified data. */
 export type TronView = 'wallet' | 'walletsolidity';
 
 /** Absent fields have protocol buffer defaults: the first block has no number. */
-interface TronBlock {
-  readonly blockID?: string;
-  readonly block_header?: {
-    readonly raw_data?: { readonly number?: number; readonly parentHash?: string; readonly timestamp?: number };
-  };
-  readonly transactions?: readonly TronListedTransaction[];
-}
+export const tronBlock = z.object({
+  blockID: z.string().optional(),
+  block_header: z
+    .object({
+      raw_data: z
+        .object({
+          number: z.number().nullish(),
+          parentHash: z.string().nullish(),
+          timestamp: z.number().nullish(),
+        })
+        .nullish(),
+    })
+    .nullish(),
+  transactions: z.array(tronListedTransaction).nullish(),
+});
+const blockReceipts = z.array(tronTransactionInfo);
 
 /** TronGrid suspends keys that ignore its limits; its documentation demands at least this pause. */
 const LIMITED_PAUSE_MS = 30_000;
 const BLOCK_ID = /^[0-9a-f]{64}$/i;
 
 /** One POST. An `Error` field with status 200 is a fault like any other. */
-export async function ask<Answer>(
+export async function ask<Value>(
   provider: RpcProvider,
+  form: z.ZodType<Value>,
   view: TronView,
   call: string,
-  body: Readonly<Record<string, unknown>>,
-): Promise<Answer> {
+  body: unknown,
+): Promise<Value> {
   const answer = await provider.post(`/${view}/${call}`, body, `${view}/${call}`).catch((error: unknown) => {
     if (error instanceof ProviderFault && error.kind === 'rate-limited')
       throw limited(error.message, error.retryAfterMs ?? 0);
@@ -32,7 +49,7 @@ export async function ask<Answer>(
   });
   if (typeof answer !== 'object' || answer === null)
     throw new ProviderFault('unreachable', `${call} answered no object`);
-  if (!('Error' in answer)) return answer as Answer;
+  if (!('Error' in answer)) return inForm(form, answer, call);
   const text = String(answer.Error).slice(0, 200);
   if (/frequency limit|suspended/i.test(text)) throw limited(text, suspendedMs(text));
   throw new ProviderFault('incapable', `${call} was refused: ${text}`);
@@ -71,7 +88,7 @@ async function headerOf(provider: RpcProvider, view: TronView, number: number | 
   if (!withoutGetBlock.has(provider)) {
     try {
       const wanted = number === null ? { detail: false } : { id_or_num: String(number), detail: false };
-      return readHeader(await ask<TronBlock>(provider, view, 'getblock', wanted));
+      return readHeader(await ask(provider, tronBlock, view, 'getblock', wanted));
     } catch (error) {
       if (!isUnknownCall(error)) throw error;
       withoutGetBlock.add(provider);
@@ -79,8 +96,8 @@ async function headerOf(provider: RpcProvider, view: TronView, number: number | 
   }
   const block =
     number === null
-      ? ask<TronBlock>(provider, view, 'getnowblock', {})
-      : ask<TronBlock>(provider, view, 'getblockbynum', { num: number });
+      ? ask(provider, tronBlock, view, 'getnowblock', {})
+      : ask(provider, tronBlock, view, 'getblockbynum', { num: number });
   return readHeader(await block);
 }
 
@@ -94,7 +111,7 @@ export async function mustHaveBlock(provider: RpcProvider, number: number): Prom
   return block;
 }
 
-function readHeader(block: TronBlock): Block | null {
+function readHeader(block: z.infer<typeof tronBlock>): Block | null {
   if (block.blockID === undefined) return null;
   const raw = block.block_header?.raw_data ?? {};
   if (!BLOCK_ID.test(block.blockID)) throw new ProviderFault('inconsistent', 'answered a block without an id');
@@ -112,7 +129,7 @@ export async function transactionInfo(
   view: TronView,
   txHash: string,
 ): Promise<(TronTransactionInfo & { readonly id: string }) | null> {
-  const info = await ask<TronTransactionInfo>(provider, view, 'gettransactioninfobyid', { value: txHash });
+  const info = await ask(provider, tronTransactionInfo, view, 'gettransactioninfobyid', { value: txHash });
   if (info.id === undefined) return null;
   if (info.id !== txHash) throw new ProviderFault('inconsistent', `answered transaction ${info.id} for ${txHash}`);
   return { ...info, id: info.id };
@@ -123,22 +140,14 @@ export async function transactionInfo(
  * seen the block yet, so it counts only if the block itself has no transactions.
  */
 export async function receiptsOfBlock(provider: RpcProvider, number: number): Promise<readonly TronTransactionInfo[]> {
-  const receipts = await ask<readonly TronTransactionInfo[]>(provider, 'wallet', 'gettransactioninfobyblocknum', {
-    num: number,
-  });
-  if (!Array.isArray(receipts))
-    throw new ProviderFault('inconsistent', `answered no list of receipts for block ${number}`);
-  if (receipts.length === 0) {
-    const block = await ask<TronBlock>(provider, 'wallet', 'getblockbynum', { num: number });
-    if (block.blockID === undefined) throw new ProviderFault('behind', `does not have block ${number} yet`);
-    if ((block.transactions?.length ?? 0) > 0)
-      throw new ProviderFault('behind', `has no receipts yet for block ${number}`);
-  }
-  for (const receipt of receipts as readonly TronTransactionInfo[]) {
+  const receipts = await ask(provider, blockReceipts, 'wallet', 'gettransactioninfobyblocknum', { num: number });
+  if (receipts.length === 0 && (await wholeBlock(provider, number)).transactions.length > 0)
+    throw new ProviderFault('behind', `has no receipts yet for block ${number}`);
+  for (const receipt of receipts) {
     if ((receipt.blockNumber ?? 0) !== number || receipt.id === undefined)
       throw new ProviderFault('inconsistent', `answered foreign receipts for block ${number}`);
   }
-  return receipts as readonly TronTransactionInfo[];
+  return receipts;
 }
 
 /** The transactions that the block lists. Throws if the provider has a different block there by now. */
@@ -146,10 +155,15 @@ export async function transactionsOf(
   provider: RpcProvider,
   { number, hash }: Block,
 ): Promise<readonly TronListedTransaction[]> {
-  const block = await ask<TronBlock>(provider, 'wallet', 'getblockbynum', { num: number });
-  if (block.blockID === undefined) throw new ProviderFault('behind', `does not have block ${number} yet`);
-  if (block.blockID !== hash) throw new ProviderFault('inconsistent', `answered two blocks for ${number}`);
-  return block.transactions ?? [];
+  const { blockID, transactions } = await wholeBlock(provider, number);
+  if (blockID !== hash) throw new ProviderFault('inconsistent', `answered two blocks for ${number}`);
+  return transactions;
+}
+
+async function wholeBlock(provider: RpcProvider, number: number) {
+  const { blockID, transactions } = await ask(provider, tronBlock, 'wallet', 'getblockbynum', { num: number });
+  if (blockID === undefined) throw new ProviderFault('behind', `does not have block ${number} yet`);
+  return { blockID, transactions: transactions ?? [] };
 }
 
 /** The receipts of exactly the transactions that the block lists. */
