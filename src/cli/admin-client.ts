@@ -1,3 +1,4 @@
+import { parseJson } from '../runtime/util/parse-json.ts';
 import { existsSync } from 'node:fs';
 import { request, type IncomingMessage } from 'node:http';
 import type { JsonValue } from '../ports/read-model.ts';
@@ -34,7 +35,7 @@ const refusal = (response: IncomingMessage, body: JsonValue): CommandRefused =>
 async function bodyOf(response: IncomingMessage): Promise<JsonValue> {
   const chunks: Buffer[] = [];
   for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
-  return JSON.parse(Buffer.concat(chunks).toString('utf8')) as JsonValue;
+  return parseJson(Buffer.concat(chunks).toString('utf8'));
 }
 
 async function post(dataDir: string, command: string, args: AdminArguments): Promise<IncomingMessage> {

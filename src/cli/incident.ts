@@ -11,6 +11,7 @@ import { replay, turnsOf, type Replay, type Standing, type Step } from '../featu
 import { parseWhatIf, replayUnder, type WhatIf } from '../features/sessions/incident/what-if.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { inert } from './print.ts';
+import { parseJson } from '../runtime/util/parse-json.ts';
 import { codeOf } from '../runtime/util/code-of.ts';
 
 /**
@@ -80,7 +81,7 @@ function textOf(file: string): string {
 
 /** For programs: everything that the text contains. */
 export const incidentJson = ({ incident, policy, sessions }: Opened): JsonValue =>
-  JSON.parse(
+  parseJson(
     JSON.stringify({
       made_at: incident.madeAtSec,
       subject: incident.subject,
@@ -91,7 +92,7 @@ export const incidentJson = ({ incident, policy, sessions }: Opened): JsonValue 
       })),
       logs: incident.logs,
     }),
-  ) as JsonValue;
+  );
 
 /** For people. */
 export function incidentText({ incident, policy, sessions }: Opened): string {

@@ -1,3 +1,4 @@
+import { parseJson } from '../runtime/util/parse-json.ts';
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { JsonValue } from '../ports/read-model.ts';
@@ -185,7 +186,7 @@ const shown = (terms: readonly (Terms | null)[]): string =>
 
 function parsed(file: string, name: string): JsonValue {
   try {
-    return JSON.parse(readFileSync(file === '-' ? 0 : file, 'utf8')) as JsonValue;
+    return parseJson(readFileSync(file === '-' ? 0 : file, 'utf8'));
   } catch {
     throw new CommandRefused(`${name}: ${file} cannot be read as JSON`);
   }

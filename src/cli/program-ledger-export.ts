@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { CommandRefused, type AdminArguments, type AdminStream } from '../operator/commands.ts';
 import type { JsonValue } from '../ports/read-model.ts';
+import { parseJson } from '../runtime/util/parse-json.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
 import type { CliHost } from './host.ts';
 import { createProgress, type Progress } from './progress.ts';
@@ -77,7 +78,7 @@ export function addExport(ledger: Command, host: CliHost): void {
 
 function chartIn(file: string): JsonValue {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as JsonValue;
+    return parseJson(readFileSync(file, 'utf8'));
   } catch (error) {
     throw refused(error, `chart ${file} cannot be read`);
   }

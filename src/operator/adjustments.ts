@@ -1,4 +1,5 @@
 import type { AdjustmentTerms } from '../domain/events/adjustment-events.ts';
+import { dataOf } from '../runtime/commands/codec.ts';
 import { base32, MODES, type MerchantId, type Mode } from '../domain/ids.ts';
 import { merchantAccountOf } from '../domain/ledger.ts';
 import { formatAmount, isCoin, parseAmount } from '../domain/money.ts';
@@ -158,7 +159,7 @@ async function postedBy({ store }: AdjustmentParts, mode: Mode, id: string): Pro
   for (let from = 0; ; from += PAGE) {
     const events = await store.readStream(adjustmentsStream(mode), { from, limit: PAGE });
     const posted = events.find(
-      ({ type, data }) => type === 'AdjustmentPosted' && (JSON.parse(data) as AdjustmentTerms).adjustmentId === id,
+      (each) => each.type === 'AdjustmentPosted' && dataOf(each, 'AdjustmentPosted').adjustmentId === id,
     );
     if (posted) return posted.id;
     if (events.length < PAGE) return refused(`reverses: ${id} is not posted`);

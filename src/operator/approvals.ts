@@ -1,5 +1,6 @@
 import { CommandRefused, type AdminArguments } from './commands.ts';
 import type { Approval, ApprovalAct, ApprovalSigner } from '../ports/approvals.ts';
+import { holding } from '../domain/written-json.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 
 /** `to_sign` has one text per act; null where nothing is left to sign. */
@@ -33,7 +34,9 @@ export async function agree(
     throw new CommandRefused('approvals must be a list with one entry for each of the terms');
   const agreed: Agreed[] = [];
   for (const [index, act] of acts.entries()) {
-    const approval = given[index] as unknown as Approval | null;
+    const approval: unknown = given[index];
+    if (approval !== null && !isApproval(approval))
+      throw new CommandRefused(`approvals: entry ${index + 1} is not an approval`);
     // There was nothing to sign, so it was approved before.
     const verdict = approval === null ? await signer.approvalTerms(act) : await signer.approve(act, approval);
     if (!verdict.ok) throw new CommandRefused(verdict.message);
@@ -46,6 +49,9 @@ export async function agree(
     counted: agreed.some(({ counted }) => counted),
   };
 }
+
+/** The signer checks the rest. */
+const isApproval = holding<Approval>('approver');
 
 async function askFor(signer: ApprovalSigner, acts: readonly ApprovalAct[]): Promise<Asked | Agreed> {
   const asked: JsonValue[] = [];

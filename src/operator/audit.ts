@@ -1,8 +1,14 @@
-import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
+import {
+  CommandRefused,
+  json,
+  optionalText,
+  requiredText,
+  type AdminArguments,
+  type AdminCommands,
+} from './commands.ts';
 import { parseSessionId } from '../domain/ids.ts';
 import { presentProof } from '../http/presenters/audit.presenter.ts';
 import type { EventStore } from '../ports/event-store.ts';
-import type { JsonValue } from '../ports/read-model.ts';
 import { AuditRecords } from '../features/audit/records.ts';
 import type { RunningAudit } from '../features/audit/running-audit.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
@@ -31,14 +37,16 @@ export function auditCommands(
       if (key === null) throw new CommandRefused(NOBODY_SIGNS);
       return { verifier_key: key };
     },
-    'audit.status': async () => ({
-      ...(state() as unknown as { [key: string]: JsonValue } | null),
-      read_only: readOnly() !== null,
-      reason: readOnly(),
-      checkpoint_size: await newestSize().catch((error: unknown) =>
-        readOnly() === null ? Promise.reject(error as Error) : null,
-      ),
-    }),
+    'audit.status': async () =>
+      json({
+        ...state(),
+        read_only: readOnly() !== null,
+        reason: readOnly(),
+        checkpoint_size: await newestSize().catch((error: unknown) => {
+          if (readOnly() === null) throw error;
+          return null;
+        }),
+      }),
     'audit.prove': async (args) => {
       const session = optionalText(args, 'session');
       if (session === undefined) {

@@ -2,7 +2,15 @@ import { parseSessionId, type MerchantId, type Mode, type SessionId } from '../d
 import type { ClaimView, PayerClaims } from '../features/shared/claim-views.ts';
 import type { Caller, Outcome } from '../features/shared/merchant-api.ts';
 import { actorOf } from './acts.ts';
-import { accepted, json, refused, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
+import {
+  accepted,
+  json,
+  merchantIn,
+  refused,
+  requiredText,
+  type AdminArguments,
+  type AdminCommands,
+} from './commands.ts';
 import { limitOf } from './ledger-arguments.ts';
 
 interface Claims extends Pick<PayerClaims, 'claimsOf'> {
@@ -24,7 +32,7 @@ export function claimCommands(claims: Claims, { waiting, modeOfMerchant }: Merch
     'claim.list': async (args) =>
       json({ claims: ((await claims.claimsOf(sessionIdOf(args))) ?? refused('no such session')).claims }),
     'claim.waiting': async (args) => {
-      const merchantId = requiredText(args, 'merchant_id') as MerchantId;
+      const merchantId = merchantIn(args);
       const mode = modeOfMerchant(merchantId) ?? refused('merchant_id is not a merchant');
       return json({ claims: await waiting({ merchantId, mode }, limitOf(args)) });
     },

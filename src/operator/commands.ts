@@ -1,6 +1,7 @@
-import { MODES, type Mode } from '../domain/ids.ts';
+import { MODES, parseMerchantId, type MerchantId, type Mode } from '../domain/ids.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import type { Outcome } from '../features/shared/merchant-api.ts';
+import { parseJson } from '../runtime/util/parse-json.ts';
 
 export type AdminArguments = Readonly<Record<string, JsonValue | undefined>>;
 
@@ -38,7 +39,7 @@ export const accepted = <Value>(outcome: Outcome<Value>): Value =>
   outcome.ok ? outcome.value : refused(outcome.refusal.message);
 
 /** Drops what JSON cannot express; the values are plain records. */
-export const json = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value ?? null)) as JsonValue;
+export const json = (value: unknown): JsonValue => parseJson(JSON.stringify(value ?? null));
 
 export function requiredText(args: AdminArguments, name: string): string {
   const value = args[name];
@@ -52,6 +53,17 @@ export function optionalText(args: AdminArguments, name: string): string | undef
   if (typeof value !== 'string') throw new CommandRefused(`${name} must be text`);
   return value;
 }
+
+/** The merchant that the argument names, who may not exist. */
+export const merchantIn = (args: AdminArguments, name = 'merchant_id'): MerchantId =>
+  merchantNamed(requiredText(args, name));
+
+export function optionalMerchant(args: AdminArguments, name: string): MerchantId | null {
+  const text = optionalText(args, name);
+  return text === undefined ? null : merchantNamed(text);
+}
+
+const merchantNamed = (text: string): MerchantId => parseMerchantId(text) ?? refused('no such merchant');
 
 export const requiredMode = (args: AdminArguments): Mode => modeNamed(requiredText(args, 'mode'));
 

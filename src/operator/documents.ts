@@ -1,4 +1,4 @@
-import type { MerchantId, Mode } from '../domain/ids.ts';
+import type { Mode } from '../domain/ids.ts';
 import { presentEvidence } from '../http/presenters/evidence.presenter.ts';
 import type { EventStore, RecordedEvent } from '../ports/event-store.ts';
 import type { AuditRecords } from '../features/audit/records.ts';
@@ -16,9 +16,11 @@ import { actorOf } from './acts.ts';
 import {
   CommandRefused,
   json,
+  optionalMerchant,
   optionalText,
   refused,
   requiredMode,
+  merchantIn,
   requiredText,
   type AdminArguments,
   type AdminCommands,
@@ -57,16 +59,14 @@ const TABLES: Readonly<Record<string, MakeTable>> = {
     const found = await balancesTable(balances, mode, { day: to, clock });
     return found?.table ?? refused('entries are still coming in: specify a past day with to');
   },
-  lines: ({ journal }, scope, through, args) => linesTable(journal, scope, through, merchantIn(args)),
+  lines: ({ journal }, scope, through, args) => linesTable(journal, scope, through, merchantIn(args, 'merchant')),
   payments: ({ journal, store }, scope, through) => paymentsTable(journal, store, scope, through),
-  settlement: (parts, scope, through, args) => settlementTable(parts, merchantIn(args), scope, through),
+  settlement: (parts, scope, through, args) => settlementTable(parts, merchantIn(args, 'merchant'), scope, through),
   valued: (parts, scope, through, args) => valued(parts, { scope, through, args }),
   'cost-basis': (parts, scope, through, args) => costBasis(parts, { scope, through, args }),
   'settled-orders': ({ journal }, scope, through, args) =>
-    settledOrdersTable(journal, merchantIn(args), scope, through),
+    settledOrdersTable(journal, merchantIn(args, 'merchant'), scope, through),
 };
-
-const merchantIn = (args: AdminArguments): MerchantId => requiredText(args, 'merchant') as MerchantId;
 
 /** Documents too long for one answer. */
 export function documentStreams(parts: DocumentParts): AdminStreams {
@@ -74,7 +74,7 @@ export function documentStreams(parts: DocumentParts): AdminStreams {
     'ledger.export': async (args) => {
       await parts.servedRows();
       const document = optionalText(args, 'document') ?? 'journal';
-      const merchantId = (optionalText(args, 'merchant') ?? null) as MerchantId | null;
+      const merchantId = optionalMerchant(args, 'merchant');
       const scope = await scopeOf(parts, args, merchantId);
       const { entries } = await parts.balances.modeRow(scope.mode);
       const tally = new Tally();
@@ -179,7 +179,7 @@ export function evidenceCommands(parts: EvidenceParts): AdminCommands {
     },
     'ledger.month-statement': async (args) => {
       const [mode, period] = [requiredMode(args), monthIn(args)];
-      const merchantId = (optionalText(args, 'merchant') ?? null) as MerchantId | null;
+      const merchantId = optionalMerchant(args, 'merchant');
       const found = await parts.statements.find({ mode, period, merchantId });
       if (!found)
         throw new NoStatement(

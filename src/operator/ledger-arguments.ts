@@ -24,10 +24,14 @@ export async function modeOf({ balances }: BooksNamed, args: AdminArguments): Pr
   return used.length === 1 ? must(used[0]) : refused('specify the mode, test or live');
 }
 
-export async function scopeOf(parts: BooksNamed, args: AdminArguments, merchant: string | null): Promise<JournalScope> {
+export async function scopeOf(
+  parts: BooksNamed,
+  args: AdminArguments,
+  merchant: MerchantId | null,
+): Promise<JournalScope> {
   if (merchant === null) return { mode: await modeOf(parts, args), book: null, ...rangeOf(args) };
   return {
-    mode: parts.modeOfMerchant(merchant as MerchantId) ?? refused('no such merchant'),
+    mode: parts.modeOfMerchant(merchant) ?? refused('no such merchant'),
     book: merchant,
     ...rangeOf(args),
   };

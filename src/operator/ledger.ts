@@ -4,7 +4,15 @@ import { isAccount, merchantAccountOf } from '../domain/ledger.ts';
 import { formatAmount, signedAmountOf } from '../domain/money.ts';
 import { actorOf } from './acts.ts';
 import { currencyIn } from './book-rates.ts';
-import { type AdminArguments, type AdminCommands, json, optionalText, refused, requiredText } from './commands.ts';
+import {
+  type AdminArguments,
+  type AdminCommands,
+  json,
+  merchantIn,
+  optionalMerchant,
+  refused,
+  requiredText,
+} from './commands.ts';
 import { listFundings } from './fundings.ts';
 import { asOfOf, cursorOf, cursorText, limitOf, modeOf, monthIn, rangeOf, scopeOf } from './ledger-arguments.ts';
 import { presentEntryOfBooks, presentTrialBalance } from '../http/presenters/ledger-books.presenter.ts';
@@ -49,7 +57,7 @@ export function ledgerCommands(parts: LedgerParts): AdminCommands {
     },
     'ledger.journal': async (args) => {
       await servedRows();
-      const scope = await scopeOf(parts, args, optionalText(args, 'merchant') ?? null);
+      const scope = await scopeOf(parts, args, optionalMerchant(args, 'merchant'));
       const { entries, next } = await journal.page(scope, cursorOf(args), limitOf(args));
       return json({
         mode: scope.mode,
@@ -68,7 +76,7 @@ export function ledgerCommands(parts: LedgerParts): AdminCommands {
     },
     'ledger.settlement': async (args) => {
       await servedRows();
-      const merchantId = requiredText(args, 'merchant_id') as MerchantId;
+      const merchantId = merchantIn(args);
       const mode = parts.modeOfMerchant(merchantId) ?? refused('no such merchant');
       const { clock, from, to } = rangeOf(args);
       const owner = { merchantId, mode };

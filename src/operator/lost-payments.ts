@@ -1,12 +1,7 @@
 import { refused } from './commands.ts';
 import type { CommandParts } from './treasury-arguments.ts';
-import {
-  MOVE_NAMES,
-  type MoveCompleted,
-  type MoveFailed,
-  type MoveRequested,
-  type MoveSigned,
-} from '../domain/events/treasury-move-events.ts';
+import type { DomainEvent } from '../domain/events/domain-event.ts';
+import { isStep, MOVE_KINDS, type MoveRequested } from '../domain/events/treasury-move-events.ts';
 import { parseRefundId, type RefundId, type SessionId } from '../domain/ids.ts';
 import { sessionStream, treasuryStream } from '../domain/streams.ts';
 import type { EventStore } from '../ports/event-store.ts';
@@ -76,25 +71,29 @@ export async function endedMove(
   { kind, id }: SignedPayment,
 ): Promise<EndedMove | null> {
   if (kind === 'refund') return null;
-  const name = MOVE_NAMES[kind];
   let found: EndedMove | null = null;
   for (let from = 0, page = PAGE; page === PAGE; from += PAGE) {
     const events = await store.readStream(treasuryStream(mode, network), { from, limit: PAGE });
     page = events.length;
     for (const recorded of events) {
-      const { type, data } = decodeEvent(recorded).event;
-      if (!('moveId' in data) || data.moveId !== id) continue;
-      if (type === `${name}Requested`) found = { requested: data as MoveRequested, sent: [], txHash: null };
-      if (found !== null) found = withEvent(found, data);
+      const { event } = decodeEvent(recorded);
+      if (!('moveId' in event.data) || event.data.moveId !== id) continue;
+      found = withEvent(found, event);
     }
   }
   return found;
 }
 
-const withEvent = (move: EndedMove, data: object): EndedMove => {
-  if ('signedBytes' in data) return { ...move, sent: [...move.sent, data as MoveSigned] };
-  return 'networkFee' in data ? { ...move, txHash: (data as MoveCompleted | MoveFailed).txHash } : move;
-};
+const isRequest = isStep(MOVE_KINDS, 'Requested');
+const isSignature = isStep(MOVE_KINDS, 'Signed');
+const isEnd = isStep(MOVE_KINDS, 'Completed', 'Failed');
+
+function withEvent(move: EndedMove | null, event: DomainEvent): EndedMove | null {
+  if (isRequest(event)) return { requested: event.data, sent: [], txHash: null };
+  if (move === null) return null;
+  if (isSignature(event)) return { ...move, sent: [...move.sent, event.data] };
+  return isEnd(event) ? { ...move, txHash: event.data.txHash } : move;
+}
 
 /**
  * What the chain says about it, and about everything else signed in its place according to the journal or the event

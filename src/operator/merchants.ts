@@ -1,6 +1,6 @@
-import type { KeyRestrictions, Scope } from '../domain/api-keys.ts';
+import { isScope, SCOPES, type KeyRestrictions, type Scope } from '../domain/api-keys.ts';
 import type { MerchantPolicy } from '../domain/events/merchant-events.ts';
-import type { ApiKeyId, MerchantId, SessionId } from '../domain/ids.ts';
+import { parseApiKeyId, type ApiKeyId, type SessionId } from '../domain/ids.ts';
 import { isCoin, parseAmount } from '../domain/money.ts';
 import { EVIDENCE_KINDS, isEvidenceKind, type EvidenceKind } from '../domain/claims.ts';
 import { isNetwork } from '../domain/networks.ts';
@@ -28,6 +28,7 @@ import {
   optionalText,
   refused,
   requiredMode,
+  merchantIn,
   requiredText,
 } from './commands.ts';
 import { forgetSession, sessionIdOf } from './forget.ts';
@@ -81,41 +82,40 @@ function merchantCommands(merchants: Merchants, random: Random): AdminCommands {
       json(
         accepted(
           await merchants.addDomain(
-            merchantOf(args),
+            merchantIn(args),
             { host: requiredText(args, 'host'), name: requiredText(args, 'name') },
             by(args),
           ),
         ),
       ),
     'merchant.remove-domain': async (args) =>
-      json(accepted(await merchants.removeDomain(merchantOf(args), requiredText(args, 'domain_id'), by(args)))),
+      json(accepted(await merchants.removeDomain(merchantIn(args), requiredText(args, 'domain_id'), by(args)))),
     'merchant.set-policy': async (args) =>
-      json(accepted(await merchants.setPolicy(merchantOf(args), policyOf(args), by(args)))),
+      json(accepted(await merchants.setPolicy(merchantIn(args), policyOf(args), by(args)))),
     'merchant.set-logo': async (args) => {
       const image = requiredText(args, 'image');
-      return json(accepted(await merchants.setLogo(merchantOf(args), image === 'none' ? null : image, by(args))).logo);
+      return json(accepted(await merchants.setLogo(merchantIn(args), image === 'none' ? null : image, by(args))).logo);
     },
     'merchant.set-change-delay': async (args) => {
       const text = requiredText(args, 'minutes');
       const minutes = text === 'default' ? null : wholeNumber(text, 'minutes');
-      return json(accepted(await merchants.setChangeDelay(merchantOf(args), minutes, by(args))));
+      return json(accepted(await merchants.setChangeDelay(merchantIn(args), minutes, by(args))));
     },
     'merchant.changes': async (args) => json(shownIn(merchants, args).pending_changes),
     'merchant.withdraw-change': async (args) =>
       json(
-        accepted(await merchants.withdrawChange(merchantOf(args), requiredText(args, 'change_id'), by(args)))
+        accepted(await merchants.withdrawChange(merchantIn(args), requiredText(args, 'change_id'), by(args)))
           .pending_changes,
       ),
     'key.issue': async (args) =>
-      json(accepted(await merchants.issueKey(merchantOf(args), restrictionsOf(args), by(args)))),
+      json(accepted(await merchants.issueKey(merchantIn(args), restrictionsOf(args), by(args)))),
     'key.list': async (args) => json(shownIn(merchants, args).keys),
     'key.restrict': async (args) => {
-      const keyId = requiredText(args, 'key_id') as ApiKeyId;
-      const { keys } = accepted(await merchants.restrictKey(merchantOf(args), keyId, restrictionsOf(args), by(args)));
+      const keyId = keyOf(args);
+      const { keys } = accepted(await merchants.restrictKey(merchantIn(args), keyId, restrictionsOf(args), by(args)));
       return json(keys.find((key) => key.key_id === keyId));
     },
-    'key.revoke': async (args) =>
-      json(accepted(await merchants.revokeKey(merchantOf(args), requiredText(args, 'key_id') as ApiKeyId, by(args)))),
+    'key.revoke': async (args) => json(accepted(await merchants.revokeKey(merchantIn(args), keyOf(args), by(args)))),
   };
 }
 
@@ -126,18 +126,18 @@ function webhookCommands(merchants: Merchants, random: Random): AdminCommands {
   const by = byIn(random);
   return {
     'webhook.set': async (args) =>
-      json(accepted(await merchants.setWebhook(merchantOf(args), webhookOf(args), by(args)))),
+      json(accepted(await merchants.setWebhook(merchantIn(args), webhookOf(args), by(args)))),
     'webhook.rotate': async (args) =>
       args.activate === true
         ? json(
             endpointIn(
               args,
-              accepted(await merchants.activateWebhookSecret(merchantOf(args), by(args), endpointIdOf(args))),
+              accepted(await merchants.activateWebhookSecret(merchantIn(args), by(args), endpointIdOf(args))),
             ),
           )
-        : json(accepted(await merchants.issueWebhookSecret(merchantOf(args), by(args), undefined, endpointIdOf(args)))),
+        : json(accepted(await merchants.issueWebhookSecret(merchantIn(args), by(args), undefined, endpointIdOf(args)))),
     'webhook.resume': async (args) =>
-      json(endpointIn(args, accepted(await merchants.resumeWebhook(merchantOf(args), by(args), endpointIdOf(args))))),
+      json(endpointIn(args, accepted(await merchants.resumeWebhook(merchantIn(args), by(args), endpointIdOf(args))))),
     'webhook.list': async (args) => {
       const { webhook, further_webhooks: further } = shownIn(merchants, args);
       return json([...(webhook ? [webhook] : []), ...further]);
@@ -148,7 +148,7 @@ function webhookCommands(merchants: Merchants, random: Random): AdminCommands {
       return json(
         accepted(
           await merchants.addWebhook(
-            merchantOf(args),
+            merchantIn(args),
             { url, durableRedelivery, standardWebhooks, events, fields },
             by(args),
           ),
@@ -175,15 +175,19 @@ const listOf = (text: string): string[] =>
     .map((item) => item.trim())
     .filter(Boolean);
 
+const scopeNamed = (text: string): Scope =>
+  isScope(text) ? text : refused(`scopes must name some of ${SCOPES.join(', ')}, each once`);
+
+const keyOf = (args: AdminArguments): ApiKeyId => parseApiKeyId(requiredText(args, 'key_id')) ?? refused('no such key');
+
 /** Restrictions that are not named stay; `all` and `any` remove one. */
 export function restrictionsOf(args: AdminArguments): Partial<KeyRestrictions> {
   const [scopes, addresses, version] = (['scopes', 'addresses', 'signatureVersion'] as const).map((name) =>
     optionalText(args, name),
   );
   if (version !== undefined && version !== '1' && version !== '2') return refused('signature-version must be 1 or 2');
-  // The decider refuses unknown scopes and names the valid ones.
   return {
-    ...(scopes !== undefined && { scopes: scopes === 'all' ? null : (listOf(scopes) as Scope[]) }),
+    ...(scopes !== undefined && { scopes: scopes === 'all' ? null : listOf(scopes).map(scopeNamed) }),
     ...(addresses !== undefined && { addresses: addresses === 'any' ? [] : listOf(addresses) }),
     ...(version !== undefined && { signatureVersion: version === '2' ? 2 : 1 }),
   };
@@ -262,10 +266,8 @@ function projectionCommands({ projections }: AdminParts): AdminCommands {
   };
 }
 
-const merchantOf = (args: AdminArguments): MerchantId => requiredText(args, 'merchant_id') as MerchantId;
-
 const shownIn = (merchants: Merchants, args: AdminArguments): MerchantOverview =>
-  merchants.getMerchant(merchantOf(args)) ?? refused('no such merchant');
+  merchants.getMerchant(merchantIn(args)) ?? refused('no such merchant');
 
 /** What `merchant set-policy` accepts, by option name. Throws `CommandRefused`. */
 export function policyOf(args: AdminArguments): Partial<MerchantPolicy> {

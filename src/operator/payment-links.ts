@@ -14,7 +14,15 @@ import { paddedAmount } from '../http/presenters/amount-text.ts';
 import { createSessionBody } from '../http/schemas/session.schema.ts';
 import type { Random } from '../ports/random.ts';
 import { actorOf } from './acts.ts';
-import { json, optionalText, refused, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
+import {
+  json,
+  optionalText,
+  refused,
+  merchantIn,
+  requiredText,
+  type AdminArguments,
+  type AdminCommands,
+} from './commands.ts';
 
 interface Parts {
   readonly links: Pick<PaymentLinks, 'create' | 'get' | 'list' | 'payments' | 'switchOff'>;
@@ -34,7 +42,7 @@ const DAY_SEC = 86_400;
 export function paymentLinkCommands(parts: Parts): AdminCommands {
   const { links, publicUrl, random } = parts;
   const readerOf = (args: AdminArguments) => {
-    const merchantId = requiredText(args, 'merchant_id') as MerchantId;
+    const merchantId = merchantIn(args);
     return { merchantId, mode: parts.modeOfMerchant(merchantId) ?? refused('merchant_id is not a merchant') };
   };
   const by = (args: AdminArguments) => ({ actor: actorOf(args), correlationId: random.uuid() });

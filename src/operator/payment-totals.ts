@@ -4,7 +4,7 @@ import type { MerchantId, Mode } from '../domain/ids.ts';
 import { oneOf } from '../domain/one-of.ts';
 import type { PaymentTotals, TotalsAsked } from '../features/sessions/payment-totals.ts';
 import type { Caller } from '../features/shared/merchant-api.ts';
-import { json, optionalText, refused, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
+import { json, optionalText, refused, merchantIn, type AdminArguments, type AdminCommands } from './commands.ts';
 
 interface Parts {
   readonly totals: (
@@ -17,7 +17,7 @@ interface Parts {
 /** Payments of a merchant, counted and summed by coin under the filters of their list. */
 export const paymentTotalsCommands = ({ totals, modeOfMerchant }: Parts): AdminCommands => ({
   'session.totals': async (args) => {
-    const merchantId = requiredText(args, 'merchant_id') as MerchantId;
+    const merchantId = merchantIn(args);
     const mode = modeOfMerchant(merchantId) ?? refused('merchant_id is not a merchant');
     return json({ mode, totals: await totals({ merchantId, mode }, askedIn(args)) });
   },

@@ -1,7 +1,15 @@
-import { accepted, type AdminArguments, type AdminCommands, optionalText, refused, requiredText } from './commands.ts';
+import {
+  accepted,
+  type AdminArguments,
+  type AdminCommands,
+  json,
+  optionalText,
+  refused,
+  requiredText,
+} from './commands.ts';
 import { isDay } from '../domain/calendar.ts';
 import { PERSON_ROLES, type Grant, type PersonRole } from '../domain/events/person-events.ts';
-import type { MerchantId } from '../domain/ids.ts';
+import { parseMerchantId, type MerchantId } from '../domain/ids.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import type { PersonEntry } from '../features/people/directory.ts';
 import { personIdOf, type NewLink, type People } from '../features/people/people.ts';
@@ -64,14 +72,16 @@ export function peopleCommands(parts: PeopleParts): AdminCommands {
 
 const searched = (entry: PersonEntry): string => JSON.stringify(presentEntry(entry)).toLowerCase();
 
+const SIGNS_IN: ReadonlySet<string> = new Set(['tokenHash', 'linkHash', 'publicKey']);
+
 /** One line of the record of actions, without anything that could be used to sign in. */
 export function presentEntry({ atMs, correlationId, event }: PersonEntry): { readonly [key: string]: JsonValue } {
-  const { tokenHash: _token, linkHash: _link, publicKey: _key, ...data } = event.data as Record<string, unknown>;
+  const data = Object.entries(event.data).filter(([name]) => !SIGNS_IN.has(name));
   return {
     at: Math.floor(atMs / 1000),
     type: event.type,
     request: correlationId,
-    ...(data as { [key: string]: JsonValue }),
+    ...Object.fromEntries(data.map(([name, value]) => [name, json(value)])),
   };
 }
 
@@ -109,15 +119,16 @@ export function grantsOf(text: string, isMerchant: (id: MerchantId) => boolean):
     .map((part) => part.trim())
     .filter((part) => part !== '')
     .map((part) => {
-      const [, name = '', merchantId = null, day = null] =
+      const [, name = '', merchant = null, day = null] =
         /^([a-z_]+)(?::([\w]+))?(?:@([\d-]+))?$/.exec(part) ??
         refused(`roles: ${part} is not role, role:merchant or role@day`);
       const role: PersonRole =
         PERSON_ROLES.find((one) => one === name) ?? refused(`roles: ${name} is not one of ${PERSON_ROLES.join(', ')}`);
-      if (merchantId !== null && !isMerchant(merchantId as MerchantId))
-        return refused(`roles: there is no merchant ${merchantId}`);
+      const merchantId = merchant === null ? null : parseMerchantId(merchant);
+      if (merchant !== null && (merchantId === null || !isMerchant(merchantId)))
+        return refused(`roles: there is no merchant ${merchant}`);
       if (day !== null && !isDay(day)) return refused(`roles: ${day} is not a day such as 2026-10-31`);
       const untilSec = day === null ? null : Date.parse(`${day}T00:00:00Z`) / 1000 + DAY_SEC;
-      return { role, merchantId: merchantId as MerchantId | null, untilSec };
+      return { role, merchantId, untilSec };
     });
 }

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { holding, readWritten } from '../domain/written-json.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import {
   CommandRefused,
@@ -84,5 +85,5 @@ async function answer(request: IncomingMessage, commands: AdminCommands, streams
 export async function readArguments(request: IncomingMessage): Promise<AdminArguments> {
   const body = await bodyOf(request, MAX_BODY_BYTES);
   if (body === null) throw new CommandRefused('arguments are too large');
-  return body.length === 0 ? {} : (JSON.parse(body.toString('utf8')) as AdminArguments);
+  return body.length === 0 ? {} : readWritten(body.toString('utf8'), holding<AdminArguments>());
 }

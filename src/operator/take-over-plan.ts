@@ -1,7 +1,7 @@
 import { refused } from './commands.ts';
 import type { CommandParts } from './treasury-arguments.ts';
 import { isOwed, type MoveRequested } from '../domain/events/treasury-move-events.ts';
-import { parseSessionId, type MerchantId, type SessionId } from '../domain/ids.ts';
+import { parseMerchantId, parseSessionId, type RefundId, type SessionId } from '../domain/ids.ts';
 import { amountOf, isCoin } from '../domain/money.ts';
 import { addressFamilyOf } from '../domain/networks.ts';
 import { sessionStream } from '../domain/streams.ts';
@@ -27,7 +27,7 @@ export interface TakeOverParts extends CommandParts, LostParts {
   readonly refunds: {
     takeOver(
       mode: 'live' | 'test',
-      leg: { readonly sessionId: SessionId; readonly refundId: string },
+      leg: { readonly sessionId: SessionId; readonly refundId: RefundId },
       payment: SignedPayment,
     ): Promise<void>;
   };
@@ -212,7 +212,7 @@ async function requestOf(
   const ofAddress = address === null ? null : await indexOf(core, chain, address);
   const derivationIndex = draft.kind === 'solana-nonce-account' ? draft.nonceIndex : ofAddress;
   const by = {
-    merchantId: merchantId as MerchantId | null,
+    merchantId: merchantId === null ? null : must(parseMerchantId(merchantId)),
     forMoveId: kind === 'gas_top_up' ? await sweepFor(lost, payment) : null,
     requestedBy: proposedBy,
     reason,

@@ -1,7 +1,13 @@
-import { type AdminArguments, type AdminCommands, optionalText, refused, requiredText } from './commands.ts';
+import {
+  type AdminArguments,
+  type AdminCommands,
+  optionalText,
+  refused,
+  merchantIn,
+  requiredText,
+} from './commands.ts';
 import { destinationOf, executorFor, moneyOf, networkOf, type CommandParts } from './treasury-arguments.ts';
 import { isOwed, type MoveRequested } from '../domain/events/treasury-move-events.ts';
-import type { MerchantId } from '../domain/ids.ts';
 import { merchantStream } from '../domain/streams.ts';
 import { toSec } from '../ports/clock.ts';
 import type { JsonValue } from '../ports/read-model.ts';
@@ -33,7 +39,7 @@ export function outwardCommands(parts: CommandParts): AdminCommands {
       return propose(parts, args, executor, 'withdrawal', { toAddress: to, merchantId: null });
     },
     'treasury.settle': async (args) => {
-      const merchantId = requiredText(args, 'merchant_id') as MerchantId;
+      const merchantId = merchantIn(args);
       const merchant = (await parts.core.merchantHandler.read(merchantStream(merchantId)))?.context;
       const mode = merchant?.registered?.mode ?? refused('no such merchant');
       const executor = executorFor(parts, { ...args, mode });
@@ -133,7 +139,7 @@ const isOfLedger = (code: string): boolean =>
 export function destinationCommands({ payouts, core, givenAddress }: CommandParts): AdminCommands {
   return {
     'merchant.settlement-address': async (args) => {
-      const merchantId = requiredText(args, 'merchant_id') as MerchantId;
+      const merchantId = merchantIn(args);
       const mode =
         (await core.merchantHandler.read(merchantStream(merchantId)))?.context.registered?.mode ??
         refused('no such merchant');

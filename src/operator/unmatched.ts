@@ -14,7 +14,7 @@ import { toSec, type Clock } from '../ports/clock.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import type { ServedRows } from '../runtime/projections/served-rows.ts';
 import type { FoundTransfer, Inbox, InboxOutcome } from '../features/unmatched/unmatched.ts';
-import { sessionOf, type InboxFilter, type InboxList, type ListedTransfer } from '../features/unmatched/list.ts';
+import type { InboxFilter, InboxList, ListedTransfer } from '../features/unmatched/list.ts';
 import type { NamedTransfer } from './record-transfer.ts';
 import { networkOf, optionalCoin, optionalNetwork } from './treasury-arguments.ts';
 
@@ -92,7 +92,7 @@ async function findIn(
   await servedRows();
   const listed = await list.find(id);
   for (const mode of listed ? [listed.mode] : MODES) {
-    const found = await inbox.find(mode, id, listed && sessionOf(listed));
+    const found = await inbox.find(mode, id, listed && listed.sessionId);
     if (found) return { listed, found };
   }
   return refused(

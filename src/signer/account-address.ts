@@ -5,8 +5,8 @@ import { must } from '../domain/must.ts';
 
 /** The 20-byte account id of the EVM and TRON. `publicKey` is a secp256k1 key in any form. */
 export function accountOfKey(publicKey: Uint8Array): Uint8Array {
-  const uncompressed = ECDH.convertKey(publicKey, 'secp256k1', undefined, undefined, 'uncompressed') as Buffer;
-  return keccak_256(uncompressed.subarray(1)).subarray(12);
+  const uncompressed = String(ECDH.convertKey(publicKey, 'secp256k1', undefined, 'hex', 'uncompressed'));
+  return keccak_256(Buffer.from(uncompressed, 'hex').subarray(1)).subarray(12);
 }
 
 /** EIP-55 form of an account. */

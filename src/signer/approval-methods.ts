@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import type { OutflowFacts } from '../domain/events/treasury-move-events.ts';
-import type { Mode } from '../domain/ids.ts';
 import { COINS } from '../domain/money.ts';
 import { NATIVE_COIN, NETWORKS, type Network } from '../domain/networks.ts';
 import type { Approval, ApprovalAct, ProposedAdjustment } from '../ports/approvals.ts';
@@ -19,19 +17,19 @@ const line = z.string().regex(/^[\p{L}\p{N}\p{P}\p{S}][\p{L}\p{N}\p{P}\p{S}\p{M}
 const outflowKey = z.string().regex(/^[\x21-\x7e]{1,200}$/);
 const base64url = z.string().regex(/^[A-Za-z0-9_-]{1,4096}$/);
 
-const destination = onNetwork<SettlementDestination>(({ address }) => ({ mode, merchantId: id, address }));
-const acknowledged = onNetwork<Omit<Extract<ApprovalAct, { kind: 'acknowledge' }>, 'kind'>>(() => ({
+const destination: z.ZodType<SettlementDestination> = onNetwork(({ address }) => ({ mode, merchantId: id, address }));
+const acknowledged = onNetwork(() => ({
   mode,
   outflowKeys: z.array(outflowKey).min(1).max(100),
   reason: line,
   proposedBy: line,
 }));
-const takenOver = onNetwork<Omit<Extract<ApprovalAct, { kind: 'take_over' }>, 'kind'>>(({ txHash }) => ({
+const takenOver = onNetwork(({ txHash }) => ({
   ...{ mode, txHash, reason: line, proposedBy: line, requestedBy: line.nullable() },
 }));
 const account = z.string().regex(/^[a-z]+(:[A-Za-z0-9_-]+){1,3}$/);
 const signedAmount = z.string().regex(/^-?(0|[1-9]\d{0,11})(\.\d{1,18})?$/);
-const adjustment = onNetwork<ProposedAdjustment>((_, network) => ({
+const adjustment: z.ZodType<ProposedAdjustment> = onNetwork((_, network) => ({
   ...{ adjustmentId: id, mode, coin: z.enum([...COINS, NATIVE_COIN[network]]), reason: line },
   lines: z
     .array(z.strictObject({ account, amount: signedAmount }))
@@ -72,19 +70,19 @@ const assertion = z.strictObject({
     clientDataJSON: base64url,
     authenticatorData: base64url,
     signature: base64url,
-    userHandle: base64url.optional(),
+    userHandle: base64url.exactOptional(),
   }),
   clientExtensionResults: z.record(z.string(), z.unknown()),
-  authenticatorAttachment: z.enum(['platform', 'cross-platform']).optional(),
+  authenticatorAttachment: z.enum(['platform', 'cross-platform']).exactOptional(),
 });
-const approval = z.strictObject({
+const approval: z.ZodType<Approval> = z.strictObject({
   approver: person,
   number: z.string().regex(/^\d{1,16}\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}$/),
   proof: z.discriminatedUnion('kind', [
     z.strictObject({ kind: z.literal('ed25519'), signature: base64url }),
     z.strictObject({ kind: z.literal('webauthn'), response: assertion }),
   ]),
-}) as z.ZodType<Approval>;
+});
 
 const outflow = (network: Network) =>
   z.strictObject({
@@ -95,7 +93,7 @@ const outflow = (network: Network) =>
     txHash: line.nullable(),
     blockNumber: z.int().min(0).nullable(),
   });
-const report = onNetwork<{ mode: Mode; network: Network; outflows: OutflowFacts[] }>((_, network) => ({
+const report = onNetwork((_, network) => ({
   mode,
   outflows: z.array(outflow(network)).max(1_000),
 }));

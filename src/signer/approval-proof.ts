@@ -91,12 +91,9 @@ async function provePasskey(
   signCount: number,
 ): Promise<Proven> {
   const { decodeCredentialPublicKey } = await import('@simplewebauthn/server/helpers');
-  const cose = decodeCredentialPublicKey(new Uint8Array(Buffer.from(publicKey, 'base64url'))) as unknown as ReadonlyMap<
-    number,
-    unknown
-  >;
-  const curve = PASSKEY_CURVES.get(cose.get(COSE_ALGORITHM));
-  if (curve === undefined || cose.get(COSE_CURVE) !== curve)
+  const cose: unknown = decodeCredentialPublicKey(new Uint8Array(Buffer.from(publicKey, 'base64url')));
+  const curve = cose instanceof Map ? PASSKEY_CURVES.get(cose.get(COSE_ALGORITHM)) : undefined;
+  if (!(cose instanceof Map) || curve === undefined || cose.get(COSE_CURVE) !== curve)
     return { ok: false, why: 'the passkey is neither on P-256 nor on Ed25519' };
   const counted = await signCountOf({ rpId, origin, credentialId, publicKey, signCount }, text, response);
   return counted === null

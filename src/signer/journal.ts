@@ -20,6 +20,7 @@ import type { NativeCoin, Network } from '../domain/networks.ts';
 import type { LedgerPlace } from '../ports/approvals.ts';
 import type { OutgoingKind } from '../ports/outgoing.ts';
 import type { Limits } from './limits-in-force.ts';
+import { holding, readWritten } from '../domain/written-json.ts';
 import { syncPath } from '../runtime/util/sync-path.ts';
 import { makeFolder } from '../runtime/util/make-folder.ts';
 
@@ -253,7 +254,7 @@ function assertWhole(entries: readonly JournalEntry[], headPath: string): void {
 
 function parseHead(text: string): JournalPlace {
   try {
-    return JSON.parse(text) as JournalPlace;
+    return readWritten(text, holding<JournalPlace>('seq', 'hash'));
   } catch {
     throw new JournalBroken('the head kept beside the journal cannot be read');
   }
@@ -266,7 +267,7 @@ const hashOf = (body: object): string => hash('sha256', JSON.stringify(body), 'h
 
 function parseEntry(line: string): JournalEntry {
   try {
-    return JSON.parse(line) as JournalEntry;
+    return readWritten(line, holding<JournalEntry>('kind', 'seq', 'prev', 'atMs', 'hash'));
   } catch {
     throw new JournalBroken('the journal contains a line that is not an entry');
   }

@@ -6,6 +6,7 @@ import type { TreasuryEvent } from '../domain/events/treasury-events.ts';
 import { DEPOSIT_WALLETS, merchantAccountOf, SUSPENSE, type Posting } from '../domain/ledger.ts';
 import { amountOf, formatAmount, isCoin } from '../domain/money.ts';
 import type { Mode } from '../domain/ids.ts';
+import { holding, readWritten } from '../domain/written-json.ts';
 import { ADJUSTMENTS_PREFIX, SESSION_PREFIX, TREASURY_PREFIX } from '../domain/streams.ts';
 import type { AuditAnchor } from '../ports/audit.ts';
 import type { OutgoingTransaction } from '../ports/outgoing.ts';
@@ -27,6 +28,7 @@ import { must } from '../domain/must.ts';
 const BOOKED = [SESSION_PREFIX, ADJUSTMENTS_PREFIX, TREASURY_PREFIX];
 const isAsked = isStep(OWED_MOVES, 'Requested');
 const isEnded = isStep(OWED_MOVES, 'Completed', 'Failed');
+const isBooks = holding<SessionBooks>('sessionId', 'mode');
 
 /** An open settlement, or return of native coin, in the event log. */
 interface OpenMove {
@@ -176,7 +178,7 @@ export class LedgerAccounts {
 
   #bookSession(stream: string, event: SessionEvent, eventId: string): void {
     const known = this.#sessions.get(stream);
-    const before = known === undefined ? null : (JSON.parse(known) as SessionBooks);
+    const before = known === undefined ? null : readWritten(known, isBooks);
     const { books, draft, further = [] } = bookSessionEvent(before, event, eventId);
     if (books !== before) this.#sessions.set(stream, JSON.stringify(books));
     for (const each of [...(draft ? [draft] : []), ...further]) this.#post(books.mode, each.postings);

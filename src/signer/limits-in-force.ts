@@ -1,8 +1,9 @@
 import type { EvidenceKind } from '../domain/claims.ts';
 import type { Mode } from '../domain/ids.ts';
 import { amountOf, COINS, least, formatAmount, type Coin } from '../domain/money.ts';
-import { nativeLimitsOf, type NativeLimits, type NativeLimitsChange } from '../domain/native-limits.ts';
-import { NETWORKS } from '../domain/networks.ts';
+import { nativeLimitsOf, type NativeLimits } from '../domain/native-limits.ts';
+import { NETWORKS, type Network } from '../domain/networks.ts';
+import { recordOf } from '../domain/record-of.ts';
 import type { PayoutLimits, PayoutRules } from '../ports/signer-protocol.ts';
 import { must } from '../domain/must.ts';
 
@@ -31,7 +32,10 @@ const REFUND_FIELDS = [
   'approvalFrom',
 ] as const satisfies readonly (keyof PayoutLimits)[];
 const OUTWARD_FIELDS = ['perTransaction', 'perDay'] as const;
-const NATIVE_FIELDS = Object.keys(nativeLimitsOf('ethereum')) as readonly (keyof NativeLimits)[];
+const NATIVE_FIELDS = [
+  ...(['maxGasPriceGwei', 'maxPriorityFeeGwei', 'maxPriorityFeeMicroLamports'] as const),
+  ...(['perTransaction', 'perHour', 'perDay'] as const),
+] as const satisfies readonly (keyof NativeLimits)[];
 
 export function limitsOf(rules: PayoutRules, mode: Mode): Limits {
   const amounts: Record<string, string> = { [PER_HOUR]: String(rules.payoutsPerHour) };
@@ -88,26 +92,22 @@ export function withLimits(rules: PayoutRules, mode: Mode, { amounts, addresses,
     Object.fromEntries(
       COINS.filter((coin) => fields.every((field) => Object.hasOwn(amounts, nameOf(coin, field)))).map((coin) => [
         coin,
-        Object.fromEntries(fields.map((field) => [field, must(amounts[nameOf(coin, field)])])) as Record<Field, string>,
+        recordOf(fields, (field) => must(amounts[nameOf(coin, field)])),
       ]),
     );
-  const native = NETWORKS.map((network) => [
-    network,
-    Object.fromEntries(NATIVE_FIELDS.map((field) => [field, must(amounts[nativeName(network, field)])])),
-  ]);
-  const cold = NETWORKS.map((network) => [
-    network,
+  const nativeOf = (network: Network): NativeLimits =>
+    recordOf(NATIVE_FIELDS, (field) => must(amounts[nativeName(network, field)]));
+  const coldOf = (network: Network): string[] =>
     addresses
       .filter((address) => address.startsWith(`${network} `))
-      .map((address) => address.slice(network.length + 1)),
-  ]);
+      .map((address) => address.slice(network.length + 1));
   return {
     ...rules,
     claims,
     limits: ofCoins(REFUND_FIELDS, refundName),
     payoutsPerHour: Number(amounts[PER_HOUR] ?? 0),
     treasuryLimits: ofCoins(OUTWARD_FIELDS, outwardName),
-    nativeLimits: Object.fromEntries(native) as NativeLimitsChange,
-    withdrawalAddresses: { [mode]: Object.fromEntries(cold) as Record<string, string[]> },
+    nativeLimits: recordOf(NETWORKS, nativeOf),
+    withdrawalAddresses: { [mode]: recordOf(NETWORKS, coldOf) },
   };
 }

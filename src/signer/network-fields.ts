@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { NETWORKS, type Network } from '../domain/networks.ts';
+import { parseMerchantId, type MerchantId } from '../domain/ids.ts';
+import type { Network } from '../domain/networks.ts';
 import { base58, fromBase58 } from '../runtime/util/base58.ts';
 import { evmAddressOf, tronAddressOf } from './account-address.ts';
 import { must } from '../domain/must.ts';
@@ -53,20 +54,17 @@ export const FIELDS: Readonly<Record<Network, NetworkFields>> = {
 };
 
 /** Objects with a network and that network's own fields. `shapeOf` must not contain `network` itself. */
-export function onNetwork<Value>(
-  shapeOf: (fields: NetworkFields, network: Network) => z.core.$ZodLooseShape,
-): z.ZodType<Value> {
-  const variants = NETWORKS.map((network) =>
-    z.strictObject({ ...shapeOf(FIELDS[network], network), network: z.literal(network) }),
-  );
-  return z.discriminatedUnion(
-    'network',
-    variants as unknown as [(typeof variants)[number]],
-  ) as unknown as z.ZodType<Value>;
+export function onNetwork<Shape extends z.core.$ZodLooseShape>(
+  shapeOf: (fields: NetworkFields, network: Network) => Shape,
+) {
+  const variant = <Name extends Network>(name: Name) =>
+    z.strictObject({ ...shapeOf(FIELDS[name], name), network: z.literal(name) });
+  return z.discriminatedUnion('network', [variant('ethereum'), variant('bsc'), variant('tron'), variant('solana')]);
 }
 
 /** Ids of sessions, refunds, moves and merchants. */
 export const id = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
+export const merchantId = z.custom<MerchantId>((value) => typeof value === 'string' && parseMerchantId(value) !== null);
 /** Below 2^256. */
 export const units = z
   .string()

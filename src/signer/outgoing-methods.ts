@@ -3,7 +3,6 @@ import { CLAIM_NUMBER, type OrderedClaim } from '../domain/claims.ts';
 import type { DepositProof, TakenDeposit } from '../domain/deposit-proof.ts';
 import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
 import { MOVE_KINDS } from '../domain/events/treasury-move-events.ts';
-import type { Mode } from '../domain/ids.ts';
 import { COINS } from '../domain/money.ts';
 import { addressFamilyOf, NATIVE_COIN, NETWORKS, type Network } from '../domain/networks.ts';
 import type { OutgoingTransaction } from '../ports/outgoing.ts';
@@ -14,6 +13,7 @@ import {
   amount,
   evmFields,
   id,
+  merchantId,
   onNetwork,
   solanaFields,
   tronFields,
@@ -62,18 +62,18 @@ const claimOn = (network: Network): z.ZodType<OrderedClaim> =>
     ]),
   });
 
-export const order = onNetwork<OutgoingTransaction>((fields, network) => ({
+export const order = onNetwork((fields, network) => ({
   kind: z.enum(['refund', ...MOVE_KINDS]),
   ...{ id, mode, amount },
   coin: z.enum([...COINS, NATIVE_COIN[network]]),
   ...{ fromAddress: fields.address, toAddress: fields.address },
   derivationIndex: walletIndex.nullable(),
-  merchantId: id.nullable(),
-  refund: z.strictObject({ sessionId: id, refundId: id, claim: claimOn(network).optional() }).nullable(),
+  merchantId: merchantId.nullable(),
+  refund: z.strictObject({ sessionId: id, refundId: id, claim: claimOn(network).exactOptional() }).nullable(),
   deposits: z.array(depositOn(fields, network)).max(1_000),
   transfer: z
     .strictObject({ txHash: fields.txHash, toAddress: fields.address, derivationIndex: walletIndex })
-    .optional(),
+    .exactOptional(),
 })).refine(isWhole, { path: ['kind'] });
 
 const evmFees = { gasLimit: units, maxFeePerGas: units, maxPriorityFeePerGas: units };
@@ -130,14 +130,18 @@ const request: z.ZodType<SigningRequest> = z.strictObject({
   draft,
   ledger: place.nullable(),
 });
-const transactions = onNetwork<{ mode: Mode; network: Network; txHashes: string[] }>(({ txHash }) => ({
+const transactions = onNetwork(({ txHash }) => ({
   mode,
   txHashes: z.array(txHash).max(10_000),
 }));
 
 const ledgerPlace = z.strictObject({ mode, network: z.enum(NETWORKS), ledger: place.nullable() });
 
-const nativeTransfer = onNetwork<AskedNativeTransfer>(({ txHash, address }) => ({ mode, txHash, toAddress: address }));
+const nativeTransfer: z.ZodType<AskedNativeTransfer> = onNetwork(({ txHash, address }) => ({
+  mode,
+  txHash,
+  toAddress: address,
+}));
 
 export function outgoingOf({ outgoing }: SignerContext): Outgoing {
   if (!outgoing) throw new MethodRefused('no_wallet', 'the signer has no payout settings');

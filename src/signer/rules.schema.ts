@@ -18,7 +18,7 @@ const outward = z.strictObject({ perTransaction: amount, perDay: amount });
 const destinations = z.strictObject(
   Object.fromEntries(NETWORKS.map((network) => [network, z.array(FIELDS[network].address).max(100).exactOptional()])),
 );
-const network = onNetwork<PayoutNetwork>(({ address }) => ({
+const network: z.ZodType<PayoutNetwork> = onNetwork(({ address }) => ({
   mode: z.enum(['live', 'test']),
   chainId: z.string().min(1).max(64),
   tokens: z.array(z.object({ coin: z.enum(COINS), address, decimals: z.int().min(0).max(18) })),

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { hash } from 'node:crypto';
 import { fromBase58 } from '../runtime/util/base58.ts';
 import type { TransactionDraft, TokenDraft } from '../domain/events/transaction-draft.ts';
@@ -103,12 +104,14 @@ export async function signedTron(
   return { txHash: txId, signedBytes };
 }
 
+const signed = z.object({ raw_data_hex: z.string() });
+
 /**
  * The expiration in the bytes that id and signature cover; the fields beside them prove nothing. Throws if the bytes do
  * not belong to this id.
  */
 export function signedExpirationMs(signedBytes: string, txId: string): number {
-  const raw = Buffer.from((JSON.parse(signedBytes) as { raw_data_hex: string }).raw_data_hex, 'hex');
+  const raw = Buffer.from(signed.parse(JSON.parse(signedBytes)).raw_data_hex, 'hex');
   if (hash('sha256', raw, 'hex') !== txId) throw new RangeError('the bytes belong to another transaction');
   for (let at = 0; at < raw.length;) {
     const tag = readVarint(raw, at);

@@ -1,3 +1,4 @@
+import { parseJson } from '../../runtime/util/parse-json.ts';
 import type { JsonValue } from '../../ports/read-model.ts';
 import type { StatusBoard } from '../../ports/status-board.ts';
 import {
@@ -65,12 +66,12 @@ class RedisStatusBoard implements StatusBoard {
 
   read(about: string): JsonValue | null {
     const text = this.#notices[about];
-    return text === undefined ? null : (JSON.parse(text) as JsonValue);
+    return text === undefined ? null : parseJson(text);
   }
 
   readAll(prefix: string): ReadonlyMap<string, JsonValue> {
     const found = Object.entries(this.#notices).filter(([about]) => about.startsWith(prefix));
-    return new Map(found.map(([about, text]) => [about, JSON.parse(text) as JsonValue]));
+    return new Map(found.map(([about, text]) => [about, parseJson(text)]));
   }
 
   refresh(): Promise<void> {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { holding } from '../../domain/written-json.ts';
 import type { Signer } from '../../ports/signer.ts';
 import type { SignerAnswer, SignerErrorCode, SignerRequest } from '../../ports/signer-protocol.ts';
 import { jsonLine, MAX_JSON_LINE_BYTES, readJsonLines } from '../../runtime/util/json-lines.ts';
@@ -53,6 +54,8 @@ export async function connectTo(socketPath: string): Promise<Socket> {
   return socket;
 }
 
+const isAnswer = holding<SignerAnswer>('id', 'ok');
+
 /** Requests and answers over one authenticated socket; several may be in flight. */
 export class SignerConnection implements SignerCaller {
   readonly #socket: Socket;
@@ -66,7 +69,8 @@ export class SignerConnection implements SignerCaller {
     socket.on('close', () => this.#lose('the connection was closed'));
     readJsonLines(socket, {
       onFault: (reason) => this.#lose(reason),
-      onValue: (value) => this.#settle(value as SignerAnswer),
+      // The first line only says that the connection was admitted.
+      onValue: (value) => isAnswer(value) && this.#settle(value),
     });
     socket.unref();
   }

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Mode } from '../../domain/ids.ts';
+import { holding } from '../../domain/written-json.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Signer } from '../../ports/signer.ts';
 import type {
@@ -179,6 +180,8 @@ function passedEnvironment(wallets: SignerProcessOptions['wallets']): Record<str
   );
 }
 
+const isStarted = holding<SignerStarted>('ready');
+
 /** Waits for the signer's one line on standard output. */
 function started(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -193,8 +196,8 @@ function started(child: ChildProcess): Promise<void> {
     readJsonLines(must(child.stdout), {
       onFault: settle,
       onValue: (value) => {
-        const line = value as SignerStarted;
-        settle(line.ready ? null : line.reason);
+        if (!isStarted(value)) settle('it wrote something else first');
+        else settle(value.ready ? null : value.reason);
       },
     });
   });

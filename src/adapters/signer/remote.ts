@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { Mode } from '../../domain/ids.ts';
+import { holding } from '../../domain/written-json.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Signer } from '../../ports/signer.ts';
 import type { ServiceProof, SignerAdmission, SignerChallenge } from '../../ports/signer-protocol.ts';
@@ -75,6 +76,9 @@ async function enter(socketPath: string, secret: string): Promise<Entered> {
   }
 }
 
+const isChallenge = holding<SignerChallenge>('challenge');
+const isAdmission = holding<Partial<SignerAdmission>>('proof');
+
 /** Sends a proof for the signer's challenge and trusts the signer once it has sent one for ours. */
 function prove(socket: Socket, secret: string): Promise<SignerAdmission> {
   return new Promise((resolve, reject) => {
@@ -91,7 +95,7 @@ function prove(socket: Socket, secret: string): Promise<SignerAdmission> {
       onFault: fail,
       onValue: (value) => {
         if (signers === null) {
-          signers = String((value as Partial<SignerChallenge> | null)?.challenge ?? '');
+          signers = isChallenge(value) ? String(value.challenge) : '';
           socket.write(
             jsonLine({
               challenge,
@@ -100,11 +104,11 @@ function prove(socket: Socket, secret: string): Promise<SignerAdmission> {
           );
           return;
         }
-        const admission = value as Partial<SignerAdmission> | null;
-        if (!isSame(String(admission?.proof), proofOf(secret, 'signer', { signer: signers, service: challenge })))
+        const admission = isAdmission(value) ? value : {};
+        if (!isSame(String(admission.proof), proofOf(secret, 'signer', { signer: signers, service: challenge })))
           return fail('what listens there does not know the secret');
         clearTimeout(timer);
-        resolve({ proof: '', modes: admission?.modes ?? [], pays: admission?.pays ?? false });
+        resolve({ proof: '', modes: admission.modes ?? [], pays: admission.pays ?? false });
       },
     });
   });

@@ -1,3 +1,4 @@
+import { prevOf } from '../../../domain/events/envelope.ts';
 import { hash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -230,14 +231,6 @@ export function faultOfRow(row: FullRow, chainBefore: string, predecessor: Query
   return prevOf(row.metadata) === (before?.hash ?? '')
     ? null
     : 'it does not name the hash of the event before it in its stream';
-}
-
-function prevOf(metadata: string): unknown {
-  try {
-    return (JSON.parse(metadata) as { prev?: unknown } | null)?.prev;
-  } catch {
-    return null;
-  }
 }
 
 function toEvent([stream, revision, position, id, type, version, atMs, data, metadata, eventHash]: Row): RecordedEvent {
