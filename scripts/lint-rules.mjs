@@ -58,4 +58,18 @@ const pure = {
   },
 };
 
-export default { meta: { name: 'house' }, rules: { 'no-export-all': noExportAll, names, pure } };
+/** A cast claims what a type guard, a form or a typed handle would check. */
+const noCasts = {
+  create(context) {
+    const report = (node) => {
+      if (node.typeAnnotation.typeName?.name !== 'const')
+        context.report({ node, message: 'No casts where money moves: check the value, or type where it comes from.' });
+    };
+    return { TSAsExpression: report, TSTypeAssertion: report };
+  },
+};
+
+export default {
+  meta: { name: 'house' },
+  rules: { 'no-casts': noCasts, 'no-export-all': noExportAll, names, pure },
+};
