@@ -209,7 +209,9 @@ export function replyOf(node: SolanaNodeState, { method, params }: Pick<Request,
         result: {
           context: { slot: node.slot },
           value: (params[0] as string[]).map((signature) =>
-            node.transactions.has(signature) ? { slot: node.transactions.get(signature)!.slot } : null,
+            node.transactions.has(signature)
+              ? { slot: node.transactions.get(signature)!.slot, err: node.transactions.get(signature)!.meta.err }
+              : null,
           ),
         },
       };
