@@ -141,7 +141,7 @@ const HALF_DONE = [
 /** Ways to fail that leave everything else readable. */
 const ENTIRE: readonly ProviderFaultName[] = ['nulls', 'omits', 'broadcastLies'];
 /** Above the usual price, and below what the service may pay. */
-const LASTING_PRICES = [60, 120];
+const lastingPrices = (network: ModelledNetwork): readonly number[] => (network === 'bsc' ? [12, 14] : [60, 120]);
 
 /** Some faults strike in the middle of work, or where there is nobody to turn to. */
 export function aimed(fault: Step, prng: Prng): Step {
@@ -156,7 +156,7 @@ export function aimed(fault: Step, prng: Prng): Step {
       return {
         ...fault,
         ...amid(prng, 'event'),
-        ...(prng.chance(0.2) && { stays: true, price: prng.pick(LASTING_PRICES) }),
+        ...(prng.chance(0.2) && { stays: true, price: prng.pick(lastingPrices(fault.network)) }),
       };
     case 'kill':
       // Some processes are away until nothing that they signed can land.
