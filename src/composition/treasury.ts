@@ -32,31 +32,19 @@ const ADDRESSES_A_LOOK = 500;
 const SWEEP_EVERY_MS = { sandbox: 3_000, production: 60_000 } as const;
 const BALANCES_EVERY_MS = { sandbox: 5_000, production: 30_000 } as const;
 
+type MoveDeps = PayoutDeps & { readonly treasuries: TreasuryHandler; readonly journalCheck: JournalCheck };
+
 /** Starts sweeps, withdrawals and settlements; `treasuries` is the handler that refunds use too. */
 export function startTreasury(
   parts: PayoutParts,
   chains: readonly OutgoingChain[],
   payouts: PayRefunds,
-  deps: PayoutDeps & { readonly treasuries: TreasuryHandler; readonly journalCheck: JournalCheck },
+  deps: MoveDeps,
 ): Treasury {
-  const { config, core, readModel, wholeBooks, proveBooks, clock, random, log, treasuries, mayPay, onUnbooked } = deps;
+  const { config, core, readModel, wholeBooks, proveBooks, clock, random, log, mayPay, onUnbooked } = deps;
   const pace = parts.sandbox ? 'sandbox' : 'production';
   const watch = watchBalances(parts, chains, deps);
-  const moves = new MoveMoney({
-    chains,
-    addresses: parts.addresses,
-    signer: parts.signer,
-    journalCheck: deps.journalCheck,
-    treasuries,
-    owed: (mode, network) => payouts.owed(mode, network),
-    depositOf: (terms) => returnedDeposit(core, terms),
-    depositGraceMs: depositGraceMsOf(parts.sandbox),
-    clock,
-    random,
-    log,
-    pollMs: pollMsOf(parts.sandbox),
-    mayPay,
-  });
+  const moves = movesOf(parts, chains, payouts, deps);
   const sweeper = new SweepCollected({
     moves,
     readModel,
@@ -111,6 +99,22 @@ export function startTreasury(
     },
   };
 }
+
+const movesOf = (
+  parts: PayoutParts,
+  chains: readonly OutgoingChain[],
+  payouts: PayRefunds,
+  { core, treasuries, journalCheck, clock, random, log, mayPay }: MoveDeps,
+): MoveMoney =>
+  new MoveMoney({
+    ...{ chains, treasuries, journalCheck, clock, random, log, mayPay },
+    addresses: parts.addresses,
+    signer: parts.signer,
+    owed: (mode, network) => payouts.owed(mode, network),
+    depositOf: (terms) => returnedDeposit(core, terms),
+    depositGraceMs: depositGraceMsOf(parts.sandbox),
+    pollMs: pollMsOf(parts.sandbox),
+  });
 
 const watchBalances = (
   parts: PayoutParts,

@@ -178,7 +178,7 @@ describe('a payout on Solana that names a nonce', () => {
     tokenUnits: '5000000',
     decimals: 6,
     computeUnitPrice: '1000',
-    nonceIndex: 3 as number,
+    nonceIndex: 3,
     nonce: NONCE!,
   } as const satisfies TokenDraft;
   const order = orderOn('solana', wallet.solanaPublicKeys(7, 1)[0]!);

@@ -22,7 +22,7 @@ export const auditCheckpoint = z
     checkpoint: z.string().meta({ description: 'The signed note (C2SP tlog-checkpoint). Keep it unchanged.' }),
     created: unixSeconds.meta({ description: 'When it was signed, Unix seconds.' }),
   })
-  .meta({ id: 'AuditCheckpoint' });
+  .meta({ id: 'AuditCheckpoint', description: 'A size and root hash of the log, signed by the service.' });
 
 const verifierKey = z
   .string()
