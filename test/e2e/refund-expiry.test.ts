@@ -172,7 +172,7 @@ describe('a payout on TRON whose expiration comes', () => {
 describe('a payout on Solana that names a nonce', () => {
   const MINT = 'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB';
   const [NONCE, NEXT_NONCE] = [1, 2].map((digit) => base58(Buffer.alloc(32, digit)));
-  const draft = {
+  const draft: Extract<TokenDraft, { kind: 'solana' }> = {
     kind: 'solana',
     tokenAddress: MINT,
     tokenUnits: '5000000',
@@ -180,7 +180,7 @@ describe('a payout on Solana that names a nonce', () => {
     computeUnitPrice: '1000',
     nonceIndex: 3,
     nonce: NONCE!,
-  } as const satisfies TokenDraft;
+  };
   const order = orderOn('solana', wallet.solanaPublicKeys(7, 1)[0]!);
   const treasury = wallet.treasury.solana;
   let node: PlayedSolanaNode;

@@ -44,7 +44,7 @@ const priceData = z.strictObject({
 
 const QUANTITY_RULE = 'must be a number above zero';
 
-export const lineItem = z
+const lineItem = z
   .strictObject({
     price_data: priceData.meta({ description: 'What one unit costs and what it is.' }),
     quantity: z
