@@ -198,7 +198,7 @@ describe('the users of the event store', () => {
     );
     const same = { EVENTSTORE_API_PASSWORD: passwordOf('api'), EVENTSTORE_WORKER_PASSWORD: passwordOf('api') };
     await expect(setStoreUsers({ EVENTSTORE_ADMIN_URL, ...same })).rejects.toThrow(
-      /^EVENTSTORE_WORKER_PASSWORD is the password of another user/,
+      /^EVENTSTORE_WORKER_PASSWORD is also the password of another user/,
     );
   });
 

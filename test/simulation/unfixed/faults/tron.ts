@@ -71,8 +71,8 @@ export const TRON_FAULTS: readonly Unfixed[] = [
     'an empty list of receipts is an empty block on TRON',
     '--focus nulls --focus aimed --network tron --profile embedded',
     'src/adapters/tron/rpc.ts',
-    'if ((block.transactions?.length ?? 0) > 0)',
-    'if ((block.transactions?.length ?? 0) < 0)',
+    '(await wholeBlock(provider, number)).transactions.length > 0',
+    '(await wholeBlock(provider, number)).transactions.length < 0',
   ),
   unfixed(
     'receipts of another block are taken on TRON',
