@@ -4,10 +4,10 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
  * Two cores are enough for the whole suite. End-to-end files start services of their own and mostly wait for chains, so
- * five at a time fit.
+ * four at a time fit.
  */
 const FAST = { timeoutMs: 20_000, workers: 2 };
-const SLOW = { timeoutMs: 240_000, workers: 5 };
+const SLOW = { timeoutMs: 240_000, workers: 4 };
 /** Nodes, servers, browsers and clocks of a busy machine: what fails twice in a row is a fault. */
 const PROCESSES = { retry: 1 };
 
