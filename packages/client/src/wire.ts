@@ -13,6 +13,7 @@ export interface AlternativeCoin {
   readonly payment_options: readonly PaymentOption[];
 }
 
+/** A size and root hash of the log, signed by the service. */
 export interface AuditCheckpoint {
   /** Name of the log. */
   readonly origin: string;
