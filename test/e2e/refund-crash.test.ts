@@ -21,7 +21,8 @@ describe('a refund whose process is killed', () => {
     } finally {
       await world.remove();
     }
-  });
+    // Seven starts of the service, one after the other.
+  }, 480_000);
 });
 
 describe('the crash tests', () => {
