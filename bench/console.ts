@@ -5,7 +5,7 @@ import { MessageChannel } from 'node:worker_threads';
 import { openSqliteEventStore } from '../src/adapters/sqlite/event-log/event-store.ts';
 import { serveSqliteReadModel } from '../src/adapters/sqlite/read-model/read-model.ts';
 import { callAdmin } from '../src/cli/admin-client.ts';
-import { PROJECTIONS } from '../src/composition/projections.ts';
+import { PROJECTIONS } from '../src/look-ups/projections.ts';
 import type { DeliveryEvent } from '../src/domain/events/delivery-events.ts';
 import type { MerchantId, NotificationId } from '../src/domain/ids.ts';
 import { dayOf } from '../src/domain/calendar.ts';

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { MessageChannel } from 'node:worker_threads';
 import { openSqliteEventStore } from '../src/adapters/sqlite/event-log/event-store.ts';
 import { serveSqliteReadModel } from '../src/adapters/sqlite/read-model/read-model.ts';
-import { PROJECTIONS } from '../src/composition/projections.ts';
+import { PROJECTIONS } from '../src/look-ups/projections.ts';
 import type { SessionEvent } from '../src/domain/events/session-events.ts';
 import { base32, type MerchantId, type SessionId } from '../src/domain/ids.ts';
 import { sessionStream } from '../src/domain/streams.ts';

@@ -9,7 +9,7 @@ import { openDatabase } from '../src/adapters/sqlite/database.ts';
 import { EventReader } from '../src/adapters/sqlite/event-log/event-reader.ts';
 import { eventsFile } from '../src/adapters/sqlite/event-log/event-schema.ts';
 import { serveSqliteReadModel } from '../src/adapters/sqlite/read-model/read-model.ts';
-import { PROJECTIONS } from '../src/composition/projections.ts';
+import { PROJECTIONS } from '../src/look-ups/projections.ts';
 import { openSqliteEventStore } from '../src/adapters/sqlite/event-log/event-store.ts';
 import { dayOf, dayBefore } from '../src/domain/calendar.ts';
 import type { DeliveryEvent } from '../src/domain/events/delivery-events.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { MessageChannel } from 'node:worker_threads';
 import { sessionView } from '../projections/sessions/session-view.projection.ts';
 import { serveSqliteReadModel } from '../src/adapters/sqlite/read-model/read-model.ts';
-import { PROJECTIONS } from '../src/composition/projections.ts';
+import { PROJECTIONS } from '../src/look-ups/projections.ts';
 import type { Projection } from '../src/ports/projection.ts';
 import { DEFAULT_SETTINGS, measureCreateSession, WHOLE_SERVICE } from './create-session.ts';
 import { fill, rebuild } from './ledger.ts';

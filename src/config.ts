@@ -159,7 +159,7 @@ const environment = z.object({
    */
   MASTER_KEY: z.string().optional(),
   /**
-   * Seal what one role needs and the others do not; same format as `MASTER_KEY` (`src/composition/sealing-keys.ts`).
+   * Seal what one role needs and the others do not; same format as `MASTER_KEY` (`src/settings/sealing-keys.ts`).
    */
   API_SECRETS_KEY: z.string().optional(),
   WEBHOOK_SECRETS_KEY: z.string().optional(),

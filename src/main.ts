@@ -51,18 +51,18 @@ const FOR_OPERATORS: ReadonlySet<string> = new Set([
 /** Tools for testing a merchant's programs. */
 const OF_MERCHANTS: Pick<CliHost, 'listen' | 'requests' | 'trigger'> = {
   listen: async ({ credentials, ...options }) => {
-    const { readAccess, startListening } = await import('./composition/listen.ts');
+    const { readAccess, startListening } = await import('./cli/listen.ts');
     const access = readAccess(credentials, process.env);
     await runUntilSignal(() =>
       startListening(access, { ...options, say: (line) => void process.stdout.write(`${line}\n`) }),
     );
   },
   requests: async (id, filters, credentials) => {
-    const { latestRequests, readAccess } = await import('./composition/listen.ts');
+    const { latestRequests, readAccess } = await import('./cli/listen.ts');
     return latestRequests(readAccess(credentials, process.env), id, filters);
   },
   trigger: async (kind, network, credentials) => {
-    const { readAccess, trigger } = await import('./composition/listen.ts');
+    const { readAccess, trigger } = await import('./cli/listen.ts');
     return { ...(await trigger(readAccess(credentials, process.env), kind, network)) };
   },
 };
@@ -94,7 +94,7 @@ function host(): CliHost {
       await runLogged(config, log, () => startProduction(config, log, process.env));
     },
     doctor: async () => {
-      const { diagnose } = await import('./composition/doctor/doctor.ts');
+      const { diagnose } = await import('./doctor/doctor.ts');
       return diagnose(process.env);
     },
     runSigner: async (file) => {
@@ -105,15 +105,15 @@ function host(): CliHost {
     ...OF_MERCHANTS,
     admin,
     openApproverKey: async (args) => {
-      const { openKeyFile } = await import('./composition/approver-tools.ts');
+      const { openKeyFile } = await import('./key-tools/approver.ts');
       return openKeyFile(args, process.env);
     },
     exportLedger: async (file) =>
-      (await import('./composition/log-exports.ts')).exportLedgerFile(readConfig(process.env), file),
+      (await import('./composition/commands/log-exports.ts')).exportLedgerFile(readConfig(process.env), file),
     exportBooks: async (file) =>
-      (await import('./composition/log-exports.ts')).exportBooksFile(readConfig(process.env), file),
+      (await import('./composition/commands/log-exports.ts')).exportBooksFile(readConfig(process.env), file),
     exportIncident: async (subject, output, logs) =>
-      (await import('./composition/incident.ts')).exportIncident(process.env, subject, output, logs),
+      (await import('./composition/commands/incident.ts')).exportIncident(process.env, subject, output, logs),
     openIncident: async (file, options) => {
       const { incidentJson, incidentText, openIncident } = await import('./cli/incident.ts');
       const opened = openIncident(file, options);
@@ -133,7 +133,7 @@ function host(): CliHost {
 
 /** Starts and stops are logged, so that two of them can be compared. */
 async function runLogged(config: Config, log: Logger, start: () => Promise<{ close(): Promise<void> }>): Promise<void> {
-  const { configurationSummary } = await import('./composition/configuration-summary.ts');
+  const { configurationSummary } = await import('./settings/configuration-summary.ts');
   log.info({ ...configurationSummary(config) }, 'the service starts');
   await runUntilSignal(start, endsTold(log));
 }
@@ -147,7 +147,7 @@ const migrateLedger: CliHost['migrate'] = async ({ from, to }) => {
     throw new InvalidConfig(
       '--to holds a password, which everybody sees in the list of processes: name that target in EVENTSTORE_URL',
     );
-  const { migrate } = await import('./composition/migrate.ts');
+  const { migrate } = await import('./migration/migrate.ts');
   const { createProgress } = await import('./cli/progress.ts');
   const progress = createProgress(process.stderr);
   try {
@@ -158,7 +158,7 @@ const migrateLedger: CliHost['migrate'] = async ({ from, to }) => {
 };
 
 const prepareLookUps = async (): Promise<JsonValue> => {
-  const { prepareSnapshot } = await import('./composition/snapshots/prepare.ts');
+  const { prepareSnapshot } = await import('./look-ups/snapshots/prepare.ts');
   const { createProgress } = await import('./cli/progress.ts');
   const progress = createProgress(process.stderr);
   try {
@@ -184,24 +184,24 @@ function nameUnknownSettings(log: Logger): void {
 async function admin(command: string, given: AdminArguments): Promise<JsonValue> {
   const args = signed(given);
   if (command.startsWith('wallet.')) {
-    const { runWalletTool } = await import('./composition/wallet-tools.ts');
+    const { runWalletTool } = await import('./key-tools/wallet.ts');
     return runWalletTool(command, args, process.env, createLogger('warn'));
   }
   if (command === 'approver.enroll') {
-    const { enrolApprover } = await import('./composition/approver-tools.ts');
+    const { enrolApprover } = await import('./key-tools/approver.ts');
     return enrolApprover(args, process.env);
   }
   const config = readConfig(process.env);
   if (command.startsWith('backup.')) {
-    const { runBackupCommand } = await import('./composition/backup/commands.ts');
+    const { runBackupCommand } = await import('./backup/commands.ts');
     return runBackupCommand(config, command, args);
   }
   if (command === 'store.users') {
-    const { setStoreUsers } = await import('./composition/store-users.ts');
+    const { setStoreUsers } = await import('./composition/commands/store-users.ts');
     return setStoreUsers(process.env);
   }
   if (command === 'session.forget' && config.EVENTSTORE_ERASER_URL !== undefined) {
-    const { forgetOnServers } = await import('./composition/store-users.ts');
+    const { forgetOnServers } = await import('./composition/commands/store-users.ts');
     return forgetOnServers(config, args);
   }
   if (command.startsWith('operator.')) {
@@ -215,7 +215,7 @@ async function admin(command: string, given: AdminArguments): Promise<JsonValue>
     return await callAdmin(config.DATA_DIR, command, args);
   } catch (error) {
     if (!(error instanceof NoService)) throw error;
-    const { runOffline } = await import('./composition/offline.ts');
+    const { runOffline } = await import('./composition/commands/offline.ts');
     return runOffline(config, createLogger('warn'), command, args);
   }
 }
@@ -240,7 +240,7 @@ async function adminStream(command: string, given: AdminArguments): Promise<Admi
     return await streamAdmin(config.DATA_DIR, command, args);
   } catch (error) {
     if (!(error instanceof NoService)) throw error;
-    const { streamOffline } = await import('./composition/offline.ts');
+    const { streamOffline } = await import('./composition/commands/offline.ts');
     return streamOffline(config, createLogger('warn'), command, args);
   }
 }

@@ -39,8 +39,8 @@ import { PeopleDirectory } from '../features/people/directory.ts';
 import { createAdjustmentsHandler, type AdjustmentsHandler } from '../features/shared/handlers/adjustments-handler.ts';
 import { createPaymentLinkHandler, type PaymentLinkHandler } from '../features/shared/handlers/payment-link-handler.ts';
 import { createTransferHandler, type TransferHandler } from '../features/shared/handlers/transfer-handler.ts';
-import { givenAddress } from './given-address.ts';
-import { caughtUpWith, followLedger } from './ledger-followers.ts';
+import { givenAddress } from './networks/given-address.ts';
+import { caughtUpWith, followLedger } from './event-log-followers.ts';
 import type { Logger } from '../observability/logger.ts';
 import { must } from '../domain/must.ts';
 

@@ -11,15 +11,16 @@ import type { Metrics } from '../observability/metrics.ts';
 import { systemClock } from '../ports/clock.ts';
 import type { TreasuryAddresses } from '../ports/outgoing-signer.ts';
 import { parseMasterKeys } from '../runtime/util/sealing.ts';
-import { chainReaders } from './chain-readers.ts';
-import { createMetrics } from './observability.ts';
-import type { NetworkAccess } from './network-access.ts';
-import { journalDirectory, payoutChain, sandboxPayoutRules } from './payouts.ts';
-import { rolesOf } from './roles.ts';
-import { sandboxNamespace } from './secrets-files.ts';
-import { contractCheck } from './senders.ts';
+import { chainReaders } from './networks/readers.ts';
+import { createMetrics } from './outside/observability.ts';
+import type { NetworkAccess } from '../settings/network-access.ts';
+import { payoutChain, sandboxPayoutRules } from './money/payouts.ts';
+import { journalDirectory } from '../settings/journal-directory.ts';
+import { rolesOf } from '../settings/roles.ts';
+import { sandboxNamespace } from '../sandbox/master-key.ts';
+import { contractCheck } from './networks/contract-check.ts';
 import { startService } from './service.ts';
-import { openStorage } from './storage.ts';
+import { openStorage } from './storage/storage.ts';
 
 /** What the nodes of a sandbox cluster share besides their servers: local chains that run separately, and a wallet. */
 export interface SandboxClusterFile {

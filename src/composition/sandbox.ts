@@ -24,19 +24,21 @@ import type { SolanaSandbox } from '../sandbox/surfpool/start-surfpool.ts';
 import { signerOwner } from '../adapters/wallet/address-owner.ts';
 import { signerSolanaDeriver } from '../adapters/wallet/solana-pool.ts';
 import type { WebhookInbox } from '../sandbox/webhook-inbox.ts';
-import { openCanary } from './canary-account.ts';
-import { chainReaders } from './chain-readers.ts';
-import { demoOrder, startDemoShop, type DemoMerchant, type DemoShop } from './demo-shop.ts';
-import { createMetrics } from './observability.ts';
-import { journalDirectory, payoutChain, sandboxPayoutRules } from './payouts.ts';
-import { sandboxMasterKey, sandboxNamespace, writePrivate } from './secrets-files.ts';
-import { TestWallet } from './test-wallet.ts';
-import { profileFaults, rolesOf } from './roles.ts';
-import { contractCheck } from './senders.ts';
+import { openCanary } from './canary/account.ts';
+import { chainReaders } from './networks/readers.ts';
+import { demoOrder, startDemoShop, type DemoMerchant, type DemoShop } from '../sandbox/demo-shop.ts';
+import { createMetrics } from './outside/observability.ts';
+import { payoutChain, sandboxPayoutRules } from './money/payouts.ts';
+import { journalDirectory } from '../settings/journal-directory.ts';
+import { sandboxMasterKey, sandboxNamespace } from '../sandbox/master-key.ts';
+import { writePrivate } from '../runtime/util/private-file.ts';
+import { TestWallet } from '../sandbox/test-wallet.ts';
+import { profileFaults, rolesOf } from '../settings/roles.ts';
+import { contractCheck } from './networks/contract-check.ts';
 import { startService, type RunningService } from './service.ts';
 import { personIdOf } from '../features/people/people.ts';
-import type { ReplacedChain } from './solana.ts';
-import { openStorage } from './storage.ts';
+import type { ReplacedChain } from './networks/solana.ts';
+import { openStorage } from './storage/storage.ts';
 
 /** Settings for real money, which a sandbox refuses. */
 const FORBIDDEN = [

@@ -20,15 +20,15 @@ import type { ProjectionHooks } from '../runtime/projections/hooks.ts';
 import type { ProjectionStatus } from '../runtime/projections/status.ts';
 import { createServedRows, type ServedRows } from '../runtime/projections/served-rows.ts';
 import { createPersonalSealer, createSealer } from '../runtime/util/sealing.ts';
-import type { LogShipping } from './backup/ship-log.ts';
-import { startLogShipping } from './backup/start-shipping.ts';
-import { addressSafety } from './address-safety.ts';
-import { startAddressOwnership, type AddressOwnership } from './address-ownership.ts';
+import type { LogShipping } from '../backup/ship-log.ts';
+import { startLogShipping } from './storage/log-shipping.ts';
+import { addressSafety } from './networks/address-safety.ts';
+import { startAddressOwnership, type AddressOwnership } from './networks/address-ownership.ts';
 import { startCore, type Core, type CorePorts } from './core.ts';
-import { exchangeWallets } from './senders.ts';
-import { createMetrics, createTracing } from './observability.ts';
+import { exchangeWallets } from '../settings/exchange-wallets.ts';
+import { createMetrics, createTracing } from './outside/observability.ts';
 import type { ServiceParts } from './service-parts.ts';
-import type { ServiceProjections, Storage } from './storage-parts.ts';
+import type { ServiceProjections, Storage } from './storage/parts.ts';
 
 /** The basis of everything else: the observed store, rates, addresses, projections and the core. */
 export interface Foundation {

@@ -11,19 +11,19 @@ import { createWholeRows } from '../runtime/projections/whole-rows.ts';
 import type { BlockTime, ClockCheck } from '../runtime/util/clock-check.ts';
 import { withLease, type RunningLease } from '../runtime/leases/with-lease.ts';
 import type { RunningAudit } from '../features/audit/running-audit.ts';
-import { watch, type WatchDeps } from './chains.ts';
+import { watch, type WatchDeps } from './networks/chains.ts';
 import type { Core } from './core.ts';
-import { lookUpProof, startLookUpCheck, type LookUpCheck } from './look-up-check.ts';
-import { LeasedPayouts } from './leased-payouts.ts';
-import { LeasedWatcher } from './leased-watcher.ts';
-import type { PayoutDeps } from './payouts.ts';
-import type { TestWallet } from './test-wallet.ts';
+import { lookUpProof, startLookUpCheck, type LookUpCheck } from '../look-ups/check.ts';
+import { LeasedPayouts } from './money/leased-payouts.ts';
+import { LeasedWatcher } from '../features/deposits/leased-watcher.ts';
+import type { PayoutDeps } from './money/payouts.ts';
+import type { TestWallet } from '../sandbox/test-wallet.ts';
 import type { Foundation } from './service-foundation.ts';
 import type { ServiceParts } from './service-parts.ts';
 import { ledger } from '../../projections/ledger/ledger.projection.ts';
 import { webhookDeliveries } from '../../projections/webhooks/deliveries.projection.ts';
-import { watchSolana } from './solana.ts';
-import { startWebhooks, type RunningWebhooks } from './webhooks.ts';
+import { watchSolana } from './networks/solana.ts';
+import { startWebhooks, type RunningWebhooks } from './outside/webhooks.ts';
 import { must } from '../domain/must.ts';
 
 /** The background work on money: deposits are seen, sessions end, refunds are paid, merchants are notified. */

@@ -16,29 +16,29 @@ import { sessionView } from '../../projections/sessions/session-view.projection.
 import { createClientAddress } from '../runtime/util/client-address.ts';
 import { foreignRequest } from '../runtime/util/loopback-request.ts';
 import { AuditRecords } from '../features/audit/records.ts';
-import { recordDailyRates } from './daily-rates.ts';
-import { addressHealth } from './address-safety.ts';
-import { auditHealth } from './audit.ts';
+import { recordDailyRates } from './money/daily-rates.ts';
+import { addressHealth } from './networks/address-safety.ts';
+import { auditHealth } from './audit/audit.ts';
 import type { RunningAudit } from '../features/audit/running-audit.ts';
 import type { WatchStatus } from '../features/deposits/chain/types.ts';
 import { outageSince, type WatchedNetwork } from '../features/deposits/network-watcher.ts';
 import { toSec } from '../ports/clock.ts';
-import { openLedger, startAdminHttp, watchLedger, type Ledger } from './ledger.ts';
-import { startInbox } from './unmatched.ts';
-import { closeServer, listen, urlOf } from './listening.ts';
-import { startObservability, watchProjections } from './observability.ts';
-import { linkCommands, linkPages, openPaymentLinks } from './payment-links.ts';
-import { startPeopleSide } from './console.ts';
-import { operatorCommands } from './operator-commands.ts';
-import { startPublicStatus } from './public-status.ts';
+import { openLedger, startAdminHttp, watchLedger, type Ledger } from './money/ledger.ts';
+import { startInbox } from './money/unmatched.ts';
+import { closeServer, listen, urlOf } from './outside/listening.ts';
+import { startObservability, watchProjections } from './outside/observability.ts';
+import { linkCommands, linkPages, openPaymentLinks } from './outside/payment-links.ts';
+import { startPeopleSide } from './outside/console.ts';
+import { operatorCommands } from './outside/operator-commands.ts';
+import { startPublicStatus } from './outside/public-status.ts';
 import type { Foundation } from './service-foundation.ts';
 import type { MovingMoney } from './service-money.ts';
 import type { ServiceParts } from './service-parts.ts';
-import { startMetadataIndex } from './metadata-index.ts';
+import { startMetadataIndex } from './outside/metadata-index.ts';
 import { RequestLog } from '../features/shared/request-log.ts';
-import { startLiveSettings } from './live-settings.ts';
-import { watchPayoutsAndStorage, watchSurroundings } from './watched-parts.ts';
-import { createWebApp } from './web.ts';
+import { startLiveSettings } from './outside/live-settings.ts';
+import { watchPayoutsAndStorage, watchSurroundings } from './outside/watched-parts.ts';
+import { createWebApp } from './outside/web.ts';
 
 /** The ports through which others reach the service. */
 export interface Outside {

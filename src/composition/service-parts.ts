@@ -20,13 +20,13 @@ import type { ContractCheck } from '../ports/senders.ts';
 import type { WebhookSender } from '../ports/webhook-sender.ts';
 import type { ClockCheck } from '../runtime/util/clock-check.ts';
 import type { SealingKeys } from '../runtime/util/sealing.ts';
-import type { CanaryParts } from './canary-account.ts';
+import type { CanaryParts } from './canary/account.ts';
 import type { Core } from './core.ts';
-import type { PayoutParts } from './payouts.ts';
-import type { TestWallet } from './test-wallet.ts';
-import type { Roles } from './roles.ts';
-import type { ReplacedChain } from './solana.ts';
-import type { Storage } from './storage-parts.ts';
+import type { PayoutParts } from './money/payouts.ts';
+import type { TestWallet } from '../sandbox/test-wallet.ts';
+import type { Roles } from '../settings/roles.ts';
+import type { ReplacedChain } from './networks/solana.ts';
+import type { Storage } from './storage/parts.ts';
 
 /** What a profile supplies to the service: its opened adapters and its rules. */
 export interface ServiceParts {

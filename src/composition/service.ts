@@ -1,12 +1,12 @@
-import { startAudit } from './audit.ts';
+import { startAudit } from './audit/audit.ts';
 import type { WatchedNetwork } from '../features/deposits/network-watcher.ts';
 import { withKeptKeys } from '../features/shared/kept-keys.ts';
 import { sharedSecrets, type SecretSeal } from '../features/shared/shared-secrets.ts';
 import type { RunningLease } from '../runtime/leases/with-lease.ts';
 import { openWith, sealWith } from '../runtime/util/sealing.ts';
 import type { Core } from './core.ts';
-import { withLedger } from './ledger-feed.ts';
-import { readingParts } from './reading-service.ts';
+import { withLedger } from '../features/payouts/event-log-feed.ts';
+import { readingParts } from './storage/reading-service.ts';
 import { startFoundation, type Foundation } from './service-foundation.ts';
 import { startMoney } from './service-money.ts';
 import { startOutside } from './service-outside.ts';
@@ -91,7 +91,7 @@ async function canariesOf(
 ): Promise<RunningLease | null> {
   const { canary, roles, readOnly } = parts;
   if (!canary?.wallet || !roles.worker || readOnly) return null;
-  const { startCanaries } = await import('./canary.ts');
+  const { startCanaries } = await import('./canary/canary.ts');
   return startCanaries(parts, { ...canary, wallet: canary.wallet }, foundation, publicUrl);
 }
 

@@ -5,11 +5,16 @@ import { serveSigner } from '../adapters/signer/process.ts';
 import { takeWalletSources } from '../adapters/signer/wallet-sources.ts';
 import { InvalidConfig, readConfig, unknownSettings, type Config } from '../config.ts';
 import type { Logger } from '../observability/logger.ts';
-import { demandOwnDirectory, demandPrivateDirectory, demandPrivateFile, demandSharedFile } from './private-files.ts';
-import { productionPayoutRules } from './payouts.ts';
-import { productionAccess } from './production-networks.ts';
+import {
+  demandOwnDirectory,
+  demandPrivateDirectory,
+  demandPrivateFile,
+  demandSharedFile,
+} from '../settings/private-files.ts';
+import { productionPayoutRules } from './money/payouts.ts';
+import { productionAccess } from '../settings/production-networks.ts';
 import { must } from '../domain/must.ts';
-import { codeOf } from '../runtime/util/code-of.ts';
+import { readSharedSecret } from '../settings/signer-secret.ts';
 import { makeFolder } from '../runtime/util/make-folder.ts';
 
 /** The signer's settings whose files are as valuable as the money. */
@@ -73,22 +78,4 @@ function placeOf(config: Config): { readonly socketPath: string; readonly secret
   makeFolder(journal);
   demandPrivateDirectory('SIGNER_JOURNAL_DIR', journal);
   return { socketPath, secret: readSharedSecret(secretFile) };
-}
-
-/** Throws `InvalidConfig` for a file that cannot be read or whose content could be guessed. */
-export function readSharedSecret(file: string): string {
-  const secret = textOf(file);
-  if (!/^[0-9A-Za-z+/=_-]{32,1024}$/.test(secret))
-    throw new InvalidConfig(
-      'SIGNER_SECRET_FILE must hold one line of 32 or more characters from letters, digits and +/=_-: openssl rand -hex 32',
-    );
-  return secret;
-}
-
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8').trim();
-  } catch (error) {
-    throw new InvalidConfig(`SIGNER_SECRET_FILE: ${file} cannot be read (${codeOf(error) ?? 'unknown'})`);
-  }
 }

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
-import { productionFaults } from '../../src/composition/production-faults.ts';
+import { productionFaults } from '../../src/settings/production-faults.ts';
 import { readConfig, unknownSettings } from '../../src/config.ts';
 import { REPOSITORY } from '../support/repository.ts';
 

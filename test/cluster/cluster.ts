@@ -10,7 +10,7 @@ import { startSignerProcess } from '../../src/adapters/signer/process.ts';
 import { callAdmin } from '../../src/cli/admin-client.ts';
 import type { AdminArguments } from '../../src/operator/commands.ts';
 import type { SandboxClusterFile } from '../../src/composition/sandbox-node.ts';
-import { sandboxNamespace } from '../../src/composition/secrets-files.ts';
+import { sandboxNamespace } from '../../src/sandbox/master-key.ts';
 import { addressFamilyOf, isNetwork, type Network } from '../../src/domain/networks.ts';
 import { silentLog } from '../../src/ports/log.ts';
 import type { TreasuryAddresses } from '../../src/ports/outgoing-signer.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createMemoryStatusBoard } from '../../src/adapters/memory/status-board.ts';
-import { LookUpAgreement } from '../../src/composition/look-up-agreement.ts';
+import { LookUpAgreement } from '../../src/look-ups/agreement.ts';
 import { createLogger } from '../../src/observability/logger.ts';
 import type { Projection } from '../../src/ports/projection.ts';
 import { chainTable } from '../../src/runtime/projections/batch.ts';

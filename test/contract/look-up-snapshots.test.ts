@@ -14,8 +14,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { SESSIONS_TABLE } from '../../projections/sessions/session-row.ts';
 import { openEsdbEventStore } from '../../src/adapters/esdb/event-store.ts';
-import { projectionsOf } from '../../src/composition/projections.ts';
-import { makeSnapshot } from '../../src/composition/snapshots/make.ts';
+import { projectionsOf } from '../../src/look-ups/projections.ts';
+import { makeSnapshot } from '../../src/look-ups/snapshots/make.ts';
 import {
   dataFile,
   manifestFile,
@@ -23,13 +23,13 @@ import {
   sealManifest,
   snapshotsIn,
   type SnapshotManifest,
-} from '../../src/composition/snapshots/manifest.ts';
-import { prepareSnapshot } from '../../src/composition/snapshots/prepare.ts';
-import { LookUpSnapshots } from '../../src/composition/snapshots/snapshots.ts';
-import { takeSnapshot } from '../../src/composition/snapshots/take.ts';
-import type { Follows } from '../../src/composition/workers/projection-messages.ts';
-import { ProjectionComparison } from '../../src/composition/workers/projection-compare.ts';
-import { openProjectionThread, type ProjectionThread } from '../../src/composition/workers/projection-thread.ts';
+} from '../../src/look-ups/snapshots/manifest.ts';
+import { prepareSnapshot } from '../../src/look-ups/snapshots/prepare.ts';
+import { LookUpSnapshots } from '../../src/look-ups/snapshots/snapshots.ts';
+import { takeSnapshot } from '../../src/look-ups/snapshots/take.ts';
+import type { Follows } from '../../src/look-ups/messages.ts';
+import { ProjectionComparison } from '../../src/look-ups/compare.ts';
+import { openProjectionThread, type ProjectionThread } from '../../src/look-ups/thread.ts';
 import { AUDIT_STREAM, coverageStream } from '../../src/domain/streams.ts';
 import { readConfig } from '../../src/config.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';

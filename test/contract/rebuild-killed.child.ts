@@ -1,6 +1,6 @@
 import { openSqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
-import { openProjectionThread } from '../../src/composition/workers/projection-thread.ts';
-import { PROJECTIONS } from '../../src/composition/projections.ts';
+import { openProjectionThread } from '../../src/look-ups/thread.ts';
+import { PROJECTIONS } from '../../src/look-ups/projections.ts';
 
 /* Serves a data directory and rebuilds everything, again and again, until it is killed. */
 

@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { hash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
@@ -6,15 +7,16 @@ import { signerOwner } from '../../src/adapters/wallet/address-owner.ts';
 import { startHdDerivation } from '../../src/adapters/wallet/hd-derivation.ts';
 import { solanaPoolDeriver } from '../../src/adapters/wallet/solana-pool.ts';
 import { requiredText, type AdminCommands } from '../../src/operator/commands.ts';
-import type { Storage } from '../../src/composition/storage-parts.ts';
-import { CANARY_WEBHOOK_PATH } from '../../src/composition/canary-account.ts';
-import { chainReaders } from '../../src/composition/chain-readers.ts';
-import { openEmbedded } from '../../src/composition/embedded.ts';
-import { createMetrics } from '../../src/composition/observability.ts';
-import { payoutChain, sandboxPayoutRules } from '../../src/composition/payouts.ts';
-import { contractCheck } from '../../src/composition/senders.ts';
-import { readJson, sandboxMasterKey, writePrivate } from '../../src/composition/secrets-files.ts';
-import { rolesOf } from '../../src/composition/roles.ts';
+import type { Storage } from '../../src/composition/storage/parts.ts';
+import { CANARY_WEBHOOK_PATH } from '../../src/composition/canary/account.ts';
+import { chainReaders } from '../../src/composition/networks/readers.ts';
+import { openEmbedded } from '../../src/composition/storage/embedded.ts';
+import { createMetrics } from '../../src/composition/outside/observability.ts';
+import { payoutChain, sandboxPayoutRules } from '../../src/composition/money/payouts.ts';
+import { contractCheck } from '../../src/composition/networks/contract-check.ts';
+import { sandboxMasterKey } from '../../src/sandbox/master-key.ts';
+import { writePrivate } from '../../src/runtime/util/private-file.ts';
+import { rolesOf } from '../../src/settings/roles.ts';
 import { startService, type RunningService } from '../../src/composition/service.ts';
 import { readConfig } from '../../src/config.ts';
 import { canonicalText } from '../../src/domain/events/canonical-text.ts';
@@ -132,6 +134,9 @@ const withUnreadableAnchor = (signer: CheckpointSigner): CheckpointSigner => ({
   auditIdentity: async () => ({ ...(await signer.auditIdentity())!, anchors: [null as never] }),
   signCheckpoint: (request) => signer.signCheckpoint(request),
 });
+
+const readJson = <Value>(file: string): Value | null =>
+  existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Value) : null;
 
 type DrillMerchant = DrillFacts['merchant'];
 const CANARY_FILE = 'canary-merchant.json';

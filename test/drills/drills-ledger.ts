@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LEDGER_SUMS_TABLE } from '../../projections/ledger/rows.ts';
 import { SESSIONS_TABLE } from '../../projections/sessions/session-row.ts';
-import { makeBackup } from '../../src/composition/backup/make.ts';
+import { makeBackup } from '../../src/backup/make.ts';
 import { LAST_BACKUP } from '../../src/observability/metrics-backup.ts';
 import type { Drill } from './drill.ts';
 import type { DrillWorld } from './drill-world.ts';

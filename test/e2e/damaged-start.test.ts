@@ -2,7 +2,7 @@ import { cpSync, existsSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { callAdmin } from '../../src/cli/admin-client.ts';
-import { runOffline } from '../../src/composition/offline.ts';
+import { runOffline } from '../../src/composition/commands/offline.ts';
 import { readConfig } from '../../src/config.ts';
 import { createLogger } from '../../src/observability/logger.ts';
 import { countOf, growLogs, MUTATIONS, PAGE, TORN, type GrownLogs } from '../support/damaged-logs.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Wallet } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { balanceKey, LEDGER_BALANCES_TABLE } from '../../projections/ledger/rows.ts';
-import { PROJECTIONS } from '../../src/composition/projections.ts';
+import { PROJECTIONS } from '../../src/look-ups/projections.ts';
 import { callAdmin } from '../../src/cli/admin-client.ts';
 import { TREASURY } from '../../src/domain/ledger.ts';
 import type { JsonValue } from '../../src/ports/read-model.ts';

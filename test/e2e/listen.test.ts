@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { webhookHandler, type WebhookEvent } from '../../packages/client/src/webhooks.ts';
-import { readAccess, startListening, trigger, type MerchantAccess } from '../../src/composition/listen.ts';
+import { readAccess, startListening, trigger, type MerchantAccess } from '../../src/cli/listen.ts';
 import { FAKE_DESKS } from '../support/fake-executors.ts';
 import { startTestServer, type TestServer } from '../support/http-api.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

@@ -10,7 +10,7 @@ import { openEsdbPersonalKeys } from '../../src/adapters/esdb/personal-keys.ts';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
 import { openSqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
 import { openSqlitePersonalKeys } from '../../src/adapters/sqlite/event-log/personal-keys.ts';
-import { openEmbedded } from '../../src/composition/embedded.ts';
+import { openEmbedded } from '../../src/composition/storage/embedded.ts';
 import type { SessionId } from '../../src/domain/ids.ts';
 import { sessionStream } from '../../src/domain/streams.ts';
 import { createLogger } from '../../src/observability/logger.ts';

@@ -9,8 +9,8 @@ import { type OutgoingTransaction, validityOf } from '../../src/ports/outgoing.t
 import type { OutgoingChain } from '../../src/ports/outgoing-chain.ts';
 import type { SigningRequest, TreasuryAddresses } from '../../src/ports/outgoing-signer.ts';
 import { associatedTokenAccount } from '../../src/runtime/util/spl-token.ts';
-import { payoutChain } from '../../src/composition/payouts.ts';
-import { contractCheck } from '../../src/composition/senders.ts';
+import { payoutChain } from '../../src/composition/money/payouts.ts';
+import { contractCheck } from '../../src/composition/networks/contract-check.ts';
 import { type Network, addressFamilyOf } from '../../src/domain/networks.ts';
 import { silentLog } from '../../src/ports/log.ts';
 import type { PayoutLimits, PayoutRules } from '../../src/ports/signer-protocol.ts';

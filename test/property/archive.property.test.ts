@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';
 import { compareProjection, ReadModelSnapshot } from '../../src/adapters/sqlite/read-model/compare.ts';
 import { openWithWriter } from '../../src/adapters/sqlite/read-model/read-model.ts';
-import { PROJECTIONS } from '../../src/composition/projections.ts';
+import { PROJECTIONS } from '../../src/look-ups/projections.ts';
 import type { TimeOfRow } from '../../src/ports/projection.ts';
 import { putRow, type Change, type ReadModel } from '../../src/ports/read-model.ts';
 import { decodeData } from '../../src/runtime/commands/codec.ts';

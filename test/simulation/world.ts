@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { MANIFEST } from '../../src/composition/backup/manifest.ts';
+import { MANIFEST } from '../../src/backup/manifest.ts';
 import { readConfig } from '../../src/config.ts';
 import type { MerchantId, Mode } from '../../src/domain/ids.ts';
 import { amountOf } from '../../src/domain/money.ts';

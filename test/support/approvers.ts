@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isoCBOR } from '@simplewebauthn/server/helpers';
 import { callAdmin } from '../../src/cli/admin-client.ts';
-import { openApproverKey } from '../../src/composition/approver-key.ts';
+import { openApproverKey } from '../../src/key-tools/approver-key.ts';
 import type {
   Approval,
   ApprovalAct,

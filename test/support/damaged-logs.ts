@@ -2,7 +2,7 @@ import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openSqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
-import { PROJECTIONS } from '../../src/composition/projections.ts';
+import { PROJECTIONS } from '../../src/look-ups/projections.ts';
 import { projectionId } from '../../src/runtime/projections/batch.ts';
 import { appendRandomLedger, signNow } from './audited-log.ts';
 import { exchanged, recomputed, rewrite, type Row } from './rewritten-log.ts';

@@ -5,12 +5,12 @@ import { openSqliteEventStore } from '../../src/adapters/sqlite/event-log/event-
 import { openSqlitePersonalKeys } from '../../src/adapters/sqlite/event-log/personal-keys.ts';
 import { openSqliteReadModel } from '../../src/adapters/sqlite/read-model/read-model.ts';
 import { SpilledMap } from '../../src/adapters/sqlite/read-model/spilled-map.ts';
-import { missingFrom } from '../../src/composition/audit.ts';
+import { missingFrom } from '../../src/composition/audit/audit.ts';
 import type { Core } from '../../src/composition/core.ts';
-import { startOfflineCore } from '../../src/composition/offline.ts';
-import { standingProjections } from '../../src/composition/reading-service.ts';
-import { followsFiles } from '../../src/composition/workers/projection-thread.ts';
-import { readingStore } from '../../src/composition/reading-store.ts';
+import { startOfflineCore } from '../../src/composition/commands/offline.ts';
+import { standingProjections } from '../../src/composition/storage/reading-service.ts';
+import { followsFiles } from '../../src/look-ups/thread.ts';
+import { readingStore } from '../../src/runtime/event-log/reading-store.ts';
 import { readConfig } from '../../src/config.ts';
 import { StreamHistories } from '../../src/features/audit/replay.ts';
 import { createLogger } from '../../src/observability/logger.ts';

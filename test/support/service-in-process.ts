@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
-import { openEmbedded } from '../../src/composition/embedded.ts';
+import { openEmbedded } from '../../src/composition/storage/embedded.ts';
 import type { Core } from '../../src/composition/core.ts';
 import { startService } from '../../src/composition/service.ts';
 import { readConfig } from '../../src/config.ts';

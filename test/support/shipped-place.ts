@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { folderObjects } from '../../src/adapters/node/folder-objects.ts';
-import { objectsBeside, SHIPPED_MARK } from '../../src/composition/backup/shipped-mark.ts';
-import { shippingKeys } from '../../src/composition/backup/shipping-place.ts';
+import { objectsBeside, SHIPPED_MARK } from '../../src/backup/shipped-mark.ts';
+import { shippingKeys } from '../../src/backup/shipping-place.ts';
 import type { ObjectStore } from '../../src/ports/object-store.ts';
 import { parseMasterKeys } from '../../src/runtime/util/sealing.ts';
 

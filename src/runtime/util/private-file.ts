@@ -1,4 +1,6 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { makeFolder } from './make-folder.ts';
 
 /**
  * Atomically writes a file that only its owner may read, even across a crash. `draft` is renamed at the end; an
@@ -17,4 +19,13 @@ export function writePrivateFile(path: string, text: string, draft = `${path}.${
   } finally {
     closeSync(file);
   }
+}
+
+/** Atomically replaces a file that only its owner may read. */
+export function writePrivate(file: string, text: string): void {
+  makeFolder(dirname(file));
+  const draft = `${file}.${process.pid}.tmp`;
+  writeFileSync(draft, text, { mode: 0o600 });
+  chmodSync(draft, 0o600);
+  renameSync(draft, file);
 }

@@ -1,11 +1,11 @@
 import { createSingleProcessLeases } from '../../../src/adapters/memory/leases.ts';
 import { createMemoryStatusBoard } from '../../../src/adapters/memory/status-board.ts';
-import { projectionsOf, PROJECTIONS } from '../../../src/composition/projections.ts';
-import type { Roles } from '../../../src/composition/roles.ts';
-import { SeenPositions } from '../../../src/composition/seen-positions.ts';
-import type { ServiceProjections, Storage } from '../../../src/composition/storage-parts.ts';
-import { isLater } from '../../../src/composition/workers/followed-log.ts';
-import type { Follows } from '../../../src/composition/workers/projection-messages.ts';
+import { projectionsOf, PROJECTIONS } from '../../../src/look-ups/projections.ts';
+import type { Roles } from '../../../src/settings/roles.ts';
+import { SeenPositions } from '../../../src/look-ups/seen-positions.ts';
+import type { ServiceProjections, Storage } from '../../../src/composition/storage/parts.ts';
+import { isLater } from '../../../src/look-ups/followed-log.ts';
+import type { Follows } from '../../../src/look-ups/messages.ts';
 import { systemClock } from '../../../src/ports/clock.ts';
 import type { DeliveryAnswers } from '../../../src/ports/delivery-answers.ts';
 import type { EventStore } from '../../../src/ports/event-store.ts';

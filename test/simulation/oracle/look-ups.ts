@@ -1,4 +1,4 @@
-import { projectionsOf, PROJECTIONS } from '../../../src/composition/projections.ts';
+import { projectionsOf, PROJECTIONS } from '../../../src/look-ups/projections.ts';
 import type { Projection } from '../../../src/ports/projection.ts';
 import { systemClock } from '../../../src/ports/clock.ts';
 import { ProjectionRunner } from '../../../src/runtime/projections/runner.ts';

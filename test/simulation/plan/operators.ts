@@ -1,4 +1,4 @@
-import { PROJECTIONS } from '../../../src/composition/projections.ts';
+import { PROJECTIONS } from '../../../src/look-ups/projections.ts';
 import { CommandRefused, type AdminArguments } from '../../../src/operator/commands.ts';
 import type { ApprovalText } from '../../../src/ports/approvals.ts';
 import type { JsonValue } from '../../../src/ports/read-model.ts';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { startPublicStatus } from '../../../src/composition/public-status.ts';
+import { startPublicStatus } from '../../../src/composition/outside/public-status.ts';
 import { publicStatus, type PublicStatus } from '../../../src/observability/public-status.ts';
 import type { Status } from '../../../src/observability/service-status.ts';
 import { silentLog } from '../../../src/ports/log.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { nodeRandom } from '../../../src/adapters/node/random.ts';
-import { webhookCommands } from '../../../src/composition/webhooks.ts';
+import { webhookCommands } from '../../../src/composition/outside/webhooks.ts';
 import type { Core } from '../../../src/composition/core.ts';
 import { actorOf, type Caller } from '../../../src/features/shared/merchant-api.ts';
 import type { MerchantWebhooks } from '../../../src/features/webhooks/webhooks.ts';

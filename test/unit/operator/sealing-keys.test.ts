@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { nodeRandom } from '../../../src/adapters/node/random.ts';
 import type { MerchantId } from '../../../src/domain/ids.ts';
 import { withKeptKeys } from '../../../src/features/shared/kept-keys.ts';
-import { sealingKeysOf } from '../../../src/composition/sealing-keys.ts';
+import { sealingKeysOf } from '../../../src/settings/sealing-keys.ts';
 import { sealingKeyCommands } from '../../../src/operator/sealing-keys.ts';
 import type { EventStore } from '../../../src/ports/event-store.ts';
 import { storeWith } from '../../../src/ports/store-with.ts';

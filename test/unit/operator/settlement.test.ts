@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { withLedger } from '../../../src/composition/ledger-feed.ts';
+import { withLedger } from '../../../src/features/payouts/event-log-feed.ts';
 import type { MoveRequested } from '../../../src/domain/events/treasury-move-events.ts';
 import type { OutgoingTransaction } from '../../../src/ports/outgoing.ts';
 import type { LedgerEvent, OutgoingSigner } from '../../../src/ports/outgoing-signer.ts';

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { checkProductionConfig } from '../../../src/composition/production.ts';
-import { needlessKeys } from '../../../src/composition/sealing-keys.ts';
-import { STORE_USERS } from '../../../src/composition/store-access.ts';
+import { needlessKeys } from '../../../src/settings/sealing-keys.ts';
+import { STORE_USERS } from '../../../src/composition/commands/store-access.ts';
 import { readConfig, unknownSettings } from '../../../src/config.ts';
 import { REPOSITORY } from '../../support/repository.ts';
 

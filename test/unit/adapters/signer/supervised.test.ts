@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { superviseSigner } from '../../../../src/adapters/signer/supervised.ts';
 import { rereadableWallets, takeWalletSources } from '../../../../src/adapters/signer/wallet-sources.ts';
-import { startSignerHeartbeat } from '../../../../src/composition/signer-heartbeat.ts';
+import { startSignerHeartbeat } from '../../../../src/observability/signer-heartbeat.ts';
 import { silentLog } from '../../../../src/ports/log.ts';
 import { sealKeystore } from '../../../../src/signer/keystore.ts';
 import { SCRYPT_COST } from '../../../../src/signer/sealed-text.ts';

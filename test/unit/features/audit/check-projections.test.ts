@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SESSIONS_TABLE } from '../../../../projections/sessions/session-row.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../../../../src/adapters/sqlite/event-log/event-store.ts';
-import { openProjectionThread, type ProjectionThread } from '../../../../src/composition/workers/projection-thread.ts';
+import { openProjectionThread, type ProjectionThread } from '../../../../src/look-ups/thread.ts';
 import { CheckProjections } from '../../../../src/features/audit/check-projections.process.ts';
 import { appendLedger, ledgerOf, sessionIdOf, steps } from '../../../support/random-ledger.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';

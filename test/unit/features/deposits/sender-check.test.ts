@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { exchangeWallets } from '../../../../src/composition/senders.ts';
+import { exchangeWallets } from '../../../../src/settings/exchange-wallets.ts';
 import { ChainUnavailable } from '../../../../src/ports/chain.ts';
 import type { ContractCheck } from '../../../../src/ports/senders.ts';
 import { withExchangeWallets } from '../../../../src/features/deposits/exchange-wallets.ts';

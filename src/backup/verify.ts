@@ -1,0 +1,226 @@
+import { chmodSync, copyFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { LogAudit } from '../adapters/sqlite/event-log/log-audit.ts';
+import { openSqliteEventStore } from '../adapters/sqlite/event-log/event-store.ts';
+import { SpilledMap } from '../adapters/sqlite/read-model/spilled-map.ts';
+import type { JournalPlace } from '../domain/events/transaction-draft.ts';
+import type { Mode } from '../domain/ids.ts';
+import { addressFamilyOf, type AddressFamily } from '../domain/networks.ts';
+import { StreamHistories } from '../features/audit/replay.ts';
+import { withKeptKeys } from '../features/shared/kept-keys.ts';
+import { MerchantDirectory } from '../features/merchants/directory.ts';
+import type { AuditAnchor } from '../ports/audit.ts';
+import type { RecordedEvent } from '../ports/event-store.ts';
+import { dataOf } from '../runtime/commands/codec.ts';
+import { createSealer, parseMasterKeys, type SealingKeys } from '../runtime/util/sealing.ts';
+import { keptAnchors } from '../signer/audit-signer.ts';
+import { JournalBroken, readJournal } from '../signer/journal.ts';
+import { faultsOfFiles, readManifest, SIGNER_FOLDER, type FileDigests, type Manifest } from './manifest.ts';
+import { syncPath } from '../runtime/util/sync-path.ts';
+import { messageOf } from '../runtime/util/message-of.ts';
+import { makeFolder } from '../runtime/util/make-folder.ts';
+
+/**
+ * How far the addresses of one wallet had been used: those below were leased, those from `unusedFrom` on belong to no
+ * session in the event log.
+ */
+export interface AddressReach {
+  readonly mode: Mode;
+  readonly family: AddressFamily;
+  readonly unusedFrom: number;
+  readonly leasedBelow: number;
+}
+
+export interface BackupReport {
+  readonly ok: boolean;
+  readonly made_at: string;
+  readonly events: number | null;
+  /** Root of the Merkle tree over all events, as in checkpoints; Base64. */
+  readonly root_hash: string | null;
+  readonly last_event_at: string | null;
+  readonly files: number;
+  /** Whether the keys of this machine open its sealed contents. */
+  readonly secrets: 'open' | 'not tried: no key is set' | 'do not open';
+  readonly faults: readonly string[];
+}
+
+const TREASURY_STREAMS = 'treasury-';
+
+export interface VerifiedBackup {
+  readonly folder: string;
+  readonly manifest: Manifest;
+  readonly report: BackupReport;
+  readonly reach: readonly AddressReach[];
+  /** Hashes of the journal entries of everything signed according to the event log. */
+  readonly signed: ReadonlySet<string>;
+}
+
+/**
+ * Copies the backup into a scratch folder and reads all of it there, like a start would. Does not change the backup.
+ */
+export async function verifyBackup(given: string, sealingKeys: SealingKeys | null): Promise<VerifiedBackup> {
+  const folder = resolve(given);
+  const manifest = readManifest(folder);
+  const faults = [
+    ...faultsOfFiles(folder, manifest.data?.files ?? {}),
+    ...faultsOfFiles(join(folder, SIGNER_FOLDER), manifest.signer?.files ?? {}),
+  ];
+  if (faults.length === 0) faults.push(...faultsOfJournals(join(folder, SIGNER_FOLDER), manifest.signer?.files ?? {}));
+  const scratch = mkdtempSync(join(tmpdir(), 'quittance-restore-'));
+  try {
+    const read =
+      manifest.data && faults.length === 0
+        ? await readThrough(folder, scratch, manifest.data, manifest.signer, sealingKeys)
+        : null;
+    const all = [...faults, ...(read?.faults ?? [])];
+    const report: BackupReport = {
+      ok: all.length === 0,
+      made_at: manifest.made_at,
+      events: manifest.data?.events ?? null,
+      root_hash: read?.rootHash ?? null,
+      last_event_at: manifest.data?.last_event_at ?? null,
+      files: Object.keys(manifest.data?.files ?? {}).length + Object.keys(manifest.signer?.files ?? {}).length,
+      ...{ secrets: read?.secrets ?? 'not tried: no key is set', faults: all },
+    };
+    return { folder, manifest, report, reach: read?.reach ?? [], signed: read?.signed ?? new Set() };
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+/** A signer would not start with a damaged journal, whose contents could not be compared with the event log either. */
+function faultsOfJournals(folder: string, files: FileDigests): string[] {
+  return Object.keys(files).flatMap((name) => {
+    if (!name.endsWith('.jsonl')) return [];
+    try {
+      readJournal(join(folder, name));
+      return [];
+    } catch (error) {
+      if (!(error instanceof JournalBroken)) throw error;
+      return [`${join(folder, name)}: ${error.message}`];
+    }
+  });
+}
+
+/** Copies the files of a backup to their places; none may exist there. */
+export function placeFiles(from: string, to: string, files: FileDigests): void {
+  makeFolder(to);
+  for (const name of Object.keys(files)) {
+    const draft = join(to, `${name}.restoring`);
+    copyFileSync(join(from, name), draft);
+    chmodSync(draft, 0o600);
+    syncPath(draft);
+    renameSync(draft, join(to, name));
+  }
+  syncPath(to);
+}
+
+interface ReadThrough {
+  readonly rootHash: string;
+  readonly secrets: BackupReport['secrets'];
+  readonly faults: readonly string[];
+  readonly reach: readonly AddressReach[];
+  readonly signed: ReadonlySet<string>;
+}
+
+async function readThrough(
+  folder: string,
+  scratch: string,
+  data: NonNullable<Manifest['data']>,
+  signer: Manifest['signer'],
+  sealingKeys: SealingKeys | null,
+): Promise<ReadThrough> {
+  const dataDir = join(scratch, 'data');
+  placeFiles(folder, dataDir, data.files);
+  if (signer) placeFiles(join(folder, SIGNER_FOLDER), join(scratch, SIGNER_FOLDER), signer.files);
+  // The journal is copied after the event log, so checkpoints signed in between cover more events than there are.
+  const anchors = keptAnchors(join(scratch, SIGNER_FOLDER)).filter(({ size }) => size <= data.events);
+  const reach = new Reach();
+  const signed = new Set<string>();
+  const { fault, rootHash } = readAll(dataDir, anchors, (event) => {
+    takeSigned(event, signed);
+    return reach.take(event);
+  });
+  if (fault !== null) return { rootHash, faults: [fault], secrets: 'not tried: no key is set', reach: [], signed };
+  return { rootHash, ...(await openedSecrets(dataDir, sealingKeys, data)), reach: reach.found(), signed };
+}
+
+function takeSigned({ stream, data }: RecordedEvent, signed: Set<string>): void {
+  if (!stream.startsWith(TREASURY_STREAMS)) return;
+  const { journal } = JSON.parse(data) as { readonly journal?: JournalPlace };
+  if (journal) signed.add(journal.hash);
+}
+
+function readAll(
+  dataDir: string,
+  anchors: readonly AuditAnchor[],
+  take: (event: RecordedEvent) => string | null,
+): { fault: string | null; rootHash: string } {
+  const histories = new StreamHistories(() => new SpilledMap());
+  const inspect = (event: RecordedEvent): string | null => histories.take(event) ?? take(event);
+  const audit = new LogAudit({ dataDir, verifierKey: null, anchors, inspect });
+  try {
+    let step = audit.check();
+    while (step === 'more') step = audit.check();
+    return { fault: step === 'sound' ? null : step.fault, rootHash: audit.head(0).rootHash };
+  } finally {
+    histories.close();
+    audit.close();
+  }
+}
+
+/** Opened like a service would. Its end must be the one recorded when the backup was made. */
+async function openedSecrets(
+  dataDir: string,
+  given: SealingKeys | null,
+  { events, chain }: NonNullable<Manifest['data']>,
+): Promise<Pick<ReadThrough, 'secrets' | 'faults'>> {
+  const keyFile = join(dataDir, 'master.key');
+  const sealingKeys = given ?? (existsSync(keyFile) ? parseMasterKeys(readFileSync(keyFile, 'utf8').trim()) : null);
+  const store = await openSqliteEventStore({ dataDir });
+  try {
+    const end = Number((await store.head()) ?? 0);
+    const faults =
+      end === events ? [] : [`the log holds ${end} events, not the ${events} of the manifest (chain ${chain})`];
+    if (!sealingKeys) return { faults, secrets: 'not tried: no key is set' };
+    const directory = new MerchantDirectory({ store, sealer: createSealer(await withKeptKeys(store, sealingKeys)) });
+    const fault = await directory.start().then(
+      () => null,
+      (error: unknown) => `the keys of the settings do not open what is sealed in the backup: ${messageOf(error)}`,
+    );
+    await directory.close();
+    return fault === null ? { faults, secrets: 'open' } : { faults: [...faults, fault], secrets: 'do not open' };
+  } finally {
+    await store.close();
+  }
+}
+
+/** Determines from the events how far addresses had been used. */
+class Reach {
+  readonly #unusedFrom = new Map<string, number>();
+  readonly #leasedBelow = new Map<string, number>();
+
+  take(recorded: RecordedEvent): null {
+    if (recorded.type === 'SessionCreated') {
+      const { mode, paymentOptions } = dataOf(recorded, 'SessionCreated');
+      for (const { network, derivationIndex } of paymentOptions)
+        raise(this.#unusedFrom, `${mode}/${addressFamilyOf(network)}`, derivationIndex + 1);
+    }
+    if (recorded.type === 'AddressRangeLeased') {
+      const { mode, family, to } = dataOf(recorded, 'AddressRangeLeased');
+      raise(this.#leasedBelow, `${mode}/${family}`, to + 1);
+    }
+    return null;
+  }
+
+  found(): AddressReach[] {
+    return [...this.#leasedBelow].map(([key, leasedBelow]) => {
+      const [mode, family] = key.split('/') as [Mode, AddressFamily];
+      return { mode, family, unusedFrom: this.#unusedFrom.get(key) ?? 0, leasedBelow };
+    });
+  }
+}
+
+const raise = (of: Map<string, number>, key: string, value: number): unknown =>
+  of.set(key, Math.max(of.get(key) ?? 0, value));

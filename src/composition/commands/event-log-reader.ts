@@ -1,0 +1,43 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../../config.ts';
+import { AUDIT_STREAM } from '../../domain/streams.ts';
+import type { EventStore } from '../../ports/event-store.ts';
+import { namesKeys } from '../../settings/sealing-keys.ts';
+import { sandboxMasterKey, sandboxNamespace } from '../../sandbox/master-key.ts';
+import { dataOf } from '../../runtime/commands/codec.ts';
+
+/** Read-only access to the event log. */
+export interface LedgerReader extends Pick<EventStore, 'readAll' | 'close'> {
+  /** The number of events, or a lower bound. */
+  expectedEvents(): Promise<number>;
+}
+
+/** Opens the event log of the settings, with or without a running service. */
+export async function openLedgerReader(config: Config): Promise<LedgerReader> {
+  if (config.EVENTSTORE_URL !== undefined) return openOnServers(config, config.EVENTSTORE_URL);
+  const { openSqliteEventStoreReader } = await import('../../adapters/sqlite/event-log/event-store-reader.ts');
+  const store = await openSqliteEventStoreReader({ dataDir: config.DATA_DIR });
+  return {
+    readAll: (options) => store.readAll(options),
+    // The end of a damaged log may be unreadable; everything before it is still exported.
+    expectedEvents: () => store.head().then(Number, () => 0),
+    close: () => store.close(),
+  };
+}
+
+async function openOnServers(config: Config, connectionString: string): Promise<LedgerReader> {
+  const { openEsdbEventStore } = await import('../../adapters/esdb/event-store.ts');
+  const isSandbox = !namesKeys(config) && existsSync(join(config.DATA_DIR, 'master.key'));
+  const namespace = isSandbox ? sandboxNamespace(sandboxMasterKey(config.DATA_DIR)) : '';
+  const store = await openEsdbEventStore({ connectionString, namespace });
+  return {
+    readAll: (options) => store.readAll(options),
+    // Servers do not count events; the last signed size covers most of them.
+    expectedEvents: async () => {
+      const last = await store.lastOfStream(AUDIT_STREAM);
+      return last ? dataOf(last, 'CheckpointSigned').size : 0;
+    },
+    close: () => store.close(),
+  };
+}

@@ -1,0 +1,90 @@
+import type { EventStore, Position, RecordedEvent } from '../../ports/event-store.ts';
+import { isOwed } from '../../domain/events/treasury-move-events.ts';
+import type { LedgerEvent, OutgoingSigner } from '../../ports/outgoing-signer.ts';
+import { MAX_JSON_LINE_BYTES } from '../../runtime/util/json-lines.ts';
+import { InTurn } from '../../runtime/util/in-turn.ts';
+import { must } from '../../domain/must.ts';
+
+const PAGE = 500;
+/** Leaves room for the request around the events, and for escaping their texts once more. */
+const MAX_PAGE_CHARACTERS = MAX_JSON_LINE_BYTES / 4;
+
+/**
+ * A signer that receives every existing event before it checks payments from accounts of others: it books them itself
+ * and trusts nobody's word for what a merchant or an unknown sender is owed. It reads the whole event log once, then
+ * what is new.
+ */
+export function withLedger<Signer extends OutgoingSigner>(signer: Signer, store: Pick<EventStore, 'readAll'>): Signer {
+  const feed = new LedgerFeed(signer, store);
+  return {
+    ...signer,
+    check: async (order) => {
+      if (isOwed(order.kind)) await feed.run();
+      return signer.check(order);
+    },
+    sign: async (request) => {
+      if (isOwed(request.order.kind)) await feed.run();
+      return signer.sign(request);
+    },
+  };
+}
+
+class LedgerFeed {
+  readonly #signer: Pick<OutgoingSigner, 'takeLedger'>;
+  readonly #store: Pick<EventStore, 'readAll'>;
+  readonly #turns = new InTurn();
+  #given: { readonly size: number; readonly after: Position | null } = { size: 0, after: null };
+
+  constructor(signer: Pick<OutgoingSigner, 'takeLedger'>, store: Pick<EventStore, 'readAll'>) {
+    this.#signer = signer;
+    this.#store = store;
+  }
+
+  /**
+   * Calls are sequential, because concurrent ones would send the same events. Rejects when the store or the signer is
+   * unavailable.
+   */
+  run(): Promise<void> {
+    return this.#turns.run(() => this.#run());
+  }
+
+  async #run(): Promise<void> {
+    for (;;) {
+      const events = await this.#store.readAll({ after: this.#given.after, limit: PAGE });
+      if (events.length === 0) return;
+      for (const page of pagesOf(events)) {
+        const size = this.#given.size + page.length;
+        const taken = await this.#signer.takeLedger(this.#given.size, page.map(hashedParts));
+        // The signer reports the fault itself when it is asked for a settlement.
+        if (taken.fault !== null) return;
+        // The signer was restarted and has read nothing yet.
+        if (taken.size < this.#given.size) {
+          this.#given = { size: 0, after: null };
+          return this.#run();
+        }
+        if (taken.size !== size) throw new Error(`the signer has read ${taken.size} events, not ${size}`);
+        this.#given = { size, after: must(page.at(-1)).position };
+      }
+    }
+  }
+}
+
+/** Small enough for one message each. */
+function* pagesOf(events: readonly RecordedEvent[]): Generator<RecordedEvent[]> {
+  let page: RecordedEvent[] = [];
+  let characters = 0;
+  for (const event of events) {
+    const own = event.data.length + event.metadata.length + event.stream.length;
+    if (page.length > 0 && characters + own > MAX_PAGE_CHARACTERS) {
+      yield page;
+      [page, characters] = [[], 0];
+    }
+    page.push(event);
+    characters += own;
+  }
+  yield page;
+}
+
+const hashedParts = ({ stream, revision, id, type, version, atMs, data, metadata }: RecordedEvent): LedgerEvent => ({
+  ...{ stream, revision, id, type, version, atMs, data, metadata },
+});

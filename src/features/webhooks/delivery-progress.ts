@@ -1,0 +1,82 @@
+import type { TakeOver } from './take-over.ts';
+import type { EventStore, Position } from '../../ports/event-store.ts';
+import type { ReadModel } from '../../ports/read-model.ts';
+import type { StatusBoard } from '../../ports/status-board.ts';
+import type { LeaseGrant } from '../../runtime/leases/with-lease.ts';
+import type { RunningProjections } from '../../runtime/projections/runner.ts';
+import { InTurn } from '../../runtime/util/in-turn.ts';
+
+export interface DeliveryProgressDeps {
+  readonly board: StatusBoard;
+  readonly readModel: Pick<ReadModel, 'checkpoint' | 'apply'>;
+  readonly store: Pick<EventStore, 'head'>;
+  readonly projections: Pick<RunningProjections, 'caughtUpTo'>;
+  /** Whether one position comes after another. */
+  readonly isAfter: (one: Position, other: Position) => boolean;
+}
+
+/** The checkpoint with what another process published about its deliveries. It is not derived from the log, and its reader validates it. */
+export const HEARD = 'deliver-webhooks-heard';
+
+const ABOUT = 'deliver-webhooks';
+const EVERY_MS = 2_000;
+const CAUGHT_UP_MS = 10_000;
+
+/** Progress of the deliveries, published by the process that has them for possible successors. */
+export class DeliveryProgress {
+  readonly #deps: DeliveryProgressDeps;
+  readonly #timer: NodeJS.Timeout;
+  #told: { readonly grant: LeaseGrant; readonly handled: Position } | null = null;
+  readonly #keeping = new InTurn();
+
+  constructor(deps: DeliveryProgressDeps) {
+    this.#deps = deps;
+    this.#timer = setInterval(() => this.#repeat(), EVERY_MS).unref();
+  }
+
+  /** For one term of this process. */
+  term(grant: LeaseGrant): TakeOver {
+    return {
+      handled: () => this.#handled(),
+      caughtUpTo: (position) => this.#deps.projections.caughtUpTo(position, CAUGHT_UP_MS),
+      tell: (handled) => {
+        this.#told = { grant, handled };
+        this.#repeat();
+      },
+    };
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#keeping.ended();
+  }
+
+  async #handled(): Promise<Position | null> {
+    const { board, readModel, store } = this.#deps;
+    await board.refresh();
+    const head = await store.head();
+    const known = [board.read(ABOUT) as Position | null, await readModel.checkpoint(HEARD)];
+    // A position beyond the end belongs to a log that was replaced by an older copy.
+    const possible = known.filter(
+      (position) => position !== null && head !== null && !this.#deps.isAfter(position, head),
+    ) as Position[];
+    return possible.length === 0
+      ? null
+      : possible.reduce((one, other) => (this.#deps.isAfter(one, other) ? one : other));
+  }
+
+  /** Republishes what the board may have lost, or stores what another process published. */
+  #repeat(): void {
+    const { board, readModel } = this.#deps;
+    const told = this.#told?.grant.isHeld() === true ? this.#told : null;
+    if (told) board.publish(ABOUT, told.grant.token, told.handled);
+    const handled = told?.handled ?? (board.read(ABOUT) as Position | null);
+    if (handled === null) return;
+    // The board may be lost at the very moment when the deliveries change hands.
+    const keep = async (): Promise<void> => {
+      if ((await readModel.checkpoint(HEARD)) !== handled) await readModel.apply(HEARD, [], handled);
+    };
+    // The next time has the same information.
+    this.#keeping.run(keep).catch(() => undefined);
+  }
+}

@@ -1,0 +1,28 @@
+import type { Config } from '../config.ts';
+import { type Mode, MODES } from '../domain/ids.ts';
+import { knownNetwork } from '../domain/known-networks.ts';
+import { NETWORKS, type Network, type NetworkSettings } from '../domain/networks.ts';
+import { providerUrls } from './providers.ts';
+import type { RunningAccess } from './network-access.ts';
+
+/** Every network with provider URLs, in both modes. */
+export function productionAccess(config: Config): RunningAccess[] {
+  return MODES.flatMap((mode) =>
+    NETWORKS.filter((network) => providerUrls(config, mode, network).length > 0).map((network) => ({
+      settings: settingsOf(config, mode, network),
+      urls: providerUrls(config, mode, network),
+      headers: headersOf(config, network),
+    })),
+  );
+}
+
+function settingsOf(config: Config, mode: Mode, network: Network): NetworkSettings {
+  const known = knownNetwork(mode, network);
+  const own = mode === 'test' ? config.TEST_NETWORKS?.[network] : undefined;
+  return own
+    ? { ...known, chainId: own.chain_id, tokens: own.tokens, explorerTransactionUrl: own.explorer_url ?? null }
+    : known;
+}
+
+const headersOf = (config: Config, network: Network): Record<string, string> =>
+  network === 'tron' && config.TRON_API_KEY !== undefined ? { 'TRON-PRO-API-KEY': config.TRON_API_KEY } : {};

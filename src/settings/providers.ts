@@ -1,0 +1,74 @@
+import type { Config } from '../config.ts';
+import type { Mode } from '../domain/ids.ts';
+import { amountOf } from '../domain/money.ts';
+import { NETWORKS, type Network } from '../domain/networks.ts';
+import type { Logger } from '../observability/logger.ts';
+import type { RpcObserver } from '../ports/rpc-pool.ts';
+import type { NetworkAccess } from './network-access.ts';
+
+type SecondSourceSetting = Pick<Config, 'SECOND_SOURCE_FROM'>;
+
+/** In units of the coin. For smaller payments a lie costs less than waiting for a second provider every time. */
+const DEFAULT_SECOND_SOURCE_FROM = '100';
+
+/** Amount in units of 10^-18 from which a second source must report a transfer and its finality; null: never. */
+export function secondSourceFrom(
+  { SECOND_SOURCE_FROM: wanted }: SecondSourceSetting,
+  { settings: { mode }, urls }: NetworkAccess,
+): bigint | null {
+  if (sourcesIn(urls) < 2) return null;
+  return wanted === undefined && mode === 'test' ? null : amountOf(wanted ?? DEFAULT_SECOND_SOURCE_FROM);
+}
+
+/** Live networks whose payments would wait for a second source that is not configured. */
+export function missingSecondSources(config: Config): string[] {
+  if (config.SECOND_SOURCE_FROM === undefined) return [];
+  return NETWORKS.filter((network) => sourcesIn(providerUrls(config, 'live', network)) === 1).map(
+    (network) =>
+      `SECOND_SOURCE_FROM is set, but ${providerUrlsName('live', network)} names one provider: add one of another host, or leave SECOND_SOURCE_FROM out`,
+  );
+}
+
+/** Logs at the start what trusting a single provider means. */
+export function warnOfSingleSources(networks: readonly NetworkAccess[], log: Pick<Logger, 'warn'>): void {
+  for (const { settings, urls } of networks) {
+    const { mode, network } = settings;
+    if (mode !== 'live' || sourcesIn(urls) >= 2) continue;
+    log.warn(
+      { mode, network },
+      `${network} is read from ONE provider: what it says about a payment is believed, so whoever runs it, or breaks into it, can make orders of any ` +
+        `amount appear paid without any money; add a second provider of another host in ${providerUrlsName(mode, network)}`,
+    );
+  }
+}
+
+/** Logs when a provider is excluded, and when it is back. */
+export function loggedExclusions(mode: Mode, observer: RpcObserver, log: Pick<Logger, 'error' | 'info'>): RpcObserver {
+  return {
+    ...observer,
+    onExcluded: (excluded) => {
+      observer.onExcluded?.(excluded);
+      const { network, provider, reason } = excluded;
+      if (reason === null)
+        log.info({ mode, network, provider }, 'the provider serves the right chain again and is used again');
+      else
+        log.error(
+          { mode, network, provider, reason },
+          'the provider serves another chain: it is excluded, the others continue',
+        );
+    },
+  };
+}
+
+/** Number of independent providers among the URLs. */
+const sourcesIn = (urls: readonly string[]): number => new Set(urls.map((url) => URL.parse(url)?.host)).size;
+
+/** Provider URLs of a network by mode, from the environment. */
+export function providerUrls(config: Config, mode: Mode, network: Network): readonly string[] {
+  return (config as unknown as Record<string, readonly string[] | undefined>)[providerUrlsName(mode, network)] ?? [];
+}
+
+/** The setting with the providers of a network. */
+export function providerUrlsName(mode: Mode, network: Network): string {
+  return `${mode === 'test' ? 'TEST_' : ''}${network.toUpperCase()}_${network === 'tron' ? 'API' : 'RPC'}_URLS`;
+}

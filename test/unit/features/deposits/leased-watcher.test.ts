@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest';
+import { createMemoryStatusBoard } from '../../../../src/adapters/memory/status-board.ts';
+import { createSingleProcessLeases } from '../../../../src/adapters/memory/leases.ts';
+import { LeasedWatcher } from '../../../../src/features/deposits/leased-watcher.ts';
+import { createLogger } from '../../../../src/observability/logger.ts';
+import type { NetworkWatcher } from '../../../../src/features/deposits/network-watcher.ts';
+import { localSettings } from '../../../support/anvil.ts';
+
+it('a watcher that still catches up stops when its term ends', async () => {
+  const caughtUp = Promise.withResolvers<void>();
+  let hasBegun = false;
+  const watcher: NetworkWatcher = {
+    start: () => ((hasBegun = true), caughtUp.promise),
+    stop: async () => caughtUp.resolve(),
+    scannedToSec: () => null,
+    onScanned: () => () => undefined,
+    status: () => expect.unreachable(),
+  };
+  const leased = new LeasedWatcher({
+    settings: localSettings('0x5FbDB2315678afecb367f032d93F642f64180aa3'),
+    leases: createSingleProcessLeases(),
+    ttlMs: 10_000,
+    board: createMemoryStatusBoard(),
+    log: createLogger('silent'),
+    create: async () => watcher,
+  });
+  const started = leased.start();
+  await expect.poll(() => hasBegun).toBe(true);
+  await leased.stop();
+  await started;
+});
