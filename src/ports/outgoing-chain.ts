@@ -32,7 +32,7 @@ export interface OutgoingChain {
   readonly settings: NetworkSettings;
   /**
    * `atLeast`: a block that the answering provider must have; a lagging one is skipped. Providers of the list are asked
-   * only if no other answers.
+   * only if no other answers, in its order.
    */
   balances(address: string, atLeast?: number, preferOtherThan?: readonly string[]): Promise<ShownBalances>;
   /** Balances of many addresses in the given order, in few calls; in final state if the chain serves that. */

@@ -18,7 +18,7 @@ export interface RpcProvider {
 }
 
 export interface RunOptions {
-  /** Providers to use only if no other is left, for a second opinion. */
+  /** Providers to use only if no other is left, the first of them first: for a second opinion. */
   readonly preferOtherThan?: readonly string[];
 }
 

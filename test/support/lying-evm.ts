@@ -214,8 +214,8 @@ export class ModelPool implements RpcPool {
   }
 
   async run<Value>(task: (provider: RpcProvider) => Promise<Value>, { preferOtherThan = [] }: RunOptions = {}) {
-    const isOther = ({ name }: RpcProvider): boolean => !preferOtherThan.includes(name);
-    const ranked = [...this.#providers.filter(isOther), ...this.#providers.filter((provider) => !isOther(provider))];
+    const rank = ({ name }: RpcProvider): number => preferOtherThan.indexOf(name);
+    const ranked = this.#providers.toSorted((one, other) => rank(one) - rank(other));
     const faults: string[] = [];
     for (const provider of ranked) {
       const opinion = await ask(provider, task);

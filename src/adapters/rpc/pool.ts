@@ -222,10 +222,10 @@ class HttpRpcPool implements RpcPool {
     }
   }
 
-  /** The configured order, with lagging providers after the others and unwanted ones last. */
+  /** The configured order, with lagging providers after the others and unwanted ones last, in the order given. */
   #ranked(unwanted: readonly string[]): Member[] {
     const rank = (member: Member): number =>
-      (unwanted.includes(member.provider.name) ? 2 : 0) +
+      2 * (unwanted.indexOf(member.provider.name) + 1) +
       ((this.#lagOf(member.health) ?? 0) > this.#maxLagBlocks ? 1 : 0);
     return [...this.#members].sort((a, b) => rank(a) - rank(b));
   }

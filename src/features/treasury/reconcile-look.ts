@@ -72,8 +72,8 @@ export const hasDifference = (look: Look): boolean => differencesOf(look).length
 export const isSameDifference = (one: Look, other: Look): boolean =>
   isDeepStrictEqual(differencesOf(one), differencesOf(other));
 
-/** Reads the chain, then the books. `before`: the providers of the look before, of which another one is asked now. */
-export async function lookAt(executor: MoveExecutor, deps: LookDeps, before: readonly string[] = []): Promise<Look> {
+/** Reads the chain, then the books. `asked`: the providers asked before, of which this look prefers the first. */
+export async function lookAt(executor: MoveExecutor, deps: LookDeps, asked: readonly string[] = []): Promise<Look> {
   const { chain, treasury } = executor;
   const native = NATIVE_COIN[chain.network];
   const context = await executor.context();
@@ -87,7 +87,7 @@ export async function lookAt(executor: MoveExecutor, deps: LookDeps, before: rea
   const atLeast = await deps.newestBooked(chain);
   const providers = new Set<string>();
   const heldAt = async (address: string): Promise<AccountBalances> => {
-    const held = await chain.balances(address, atLeast, before);
+    const held = await chain.balances(address, atLeast, asked);
     providers.add(held.provider);
     return held;
   };

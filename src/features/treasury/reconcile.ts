@@ -1,50 +1,28 @@
 import type { BlockRange, OutflowFacts, TreasuryReconciled } from '../../domain/events/treasury-move-events.ts';
 import { formatAmount, signedAmountOf } from '../../domain/money.ts';
-import { must } from '../../domain/must.ts';
-import { ChainUnavailable } from '../../ports/chain.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { ApprovalSigner } from '../../ports/approvals.ts';
 import type { SeenInflow, SeenOutflow, SoughtInflows, StrangersAmong } from '../../ports/outgoing-chain.ts';
 import type { OutgoingSigner } from '../../ports/outgoing-signer.ts';
-import type { WholeRows } from '../../runtime/projections/whole-rows.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 import { InTurnByKey } from '../../runtime/util/in-turn.ts';
 import { inflowKey } from '../../../state-machines/treasury/moves.ts';
 import type { MoveExecutor } from '../payouts/moves/records.ts';
 import { fundingsOf } from './fundings.ts';
-import {
-  amountsAt,
-  hasDifference,
-  isSameDifference,
-  lookAt,
-  shortfall,
-  type Account,
-  type Look,
-  type LookDeps,
-} from './reconcile-look.ts';
+import { amountsAt, hasDifference, shortfall, type Account, type Look } from './reconcile-look.ts';
+import { noWitnesses, settledLook, type SettledLookDeps, type Witnesses } from './settled-look.ts';
 
-export interface ReconcileDeps extends LookDeps {
-  /** The books must be complete while they are read. Missing entries would look like money brought in or taken out. */
-  readonly wholeBooks: WholeRows;
+export interface ReconcileDeps extends SettledLookDeps {
   /** Rejects if the books contradict the event log. False if no proof is possible now. */
   readonly proveBooks: () => Promise<boolean>;
   readonly signer: Pick<OutgoingSigner, 'unknownTransactions'> & Pick<ApprovalSigner, 'reportOutflows'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** A difference counts only if it persists after this pause, by when anything landing in between is recorded. */
-  readonly pause: () => Promise<void>;
 }
 
-/** Comparisons needed to accept a difference. */
-const LOOKS = 3;
-/** Comparisons after which a changing difference is accepted, so that a continuing outflow does not go unnoticed. */
-const MOST_LOOKS = 5;
 /** Rounds after which a continuing outflow is reported as far as it was seen. */
 const ROUNDS = 3;
-
-/** The providers of the last look at each treasury. The next one asks another, so that none hides anything for long. */
-type AskedLast = Map<MoveExecutor['chain'], readonly string[]>;
 
 /**
  * Serialises the reconciliations of a treasury, which would otherwise find the same money while only one could record
@@ -54,9 +32,13 @@ export function inTurnReconciler(
   deps: ReconcileDeps,
 ): (executor: MoveExecutor) => ReturnType<typeof reconcileTreasury> {
   const turns = new InTurnByKey();
-  const askedLast: AskedLast = new Map();
-  return (executor) =>
-    turns.run(`${executor.chain.mode}/${executor.chain.network}`, () => reconcileTreasury(executor, deps, askedLast));
+  const witnesses = new Map<string, Witnesses>();
+  return (executor) => {
+    const treasury = `${executor.chain.mode}/${executor.chain.network}`;
+    const own = witnesses.get(treasury) ?? noWitnesses();
+    witnesses.set(treasury, own);
+    return turns.run(treasury, () => reconcileTreasury(executor, deps, own));
+  };
 }
 
 /**
@@ -67,10 +49,10 @@ export function inTurnReconciler(
 export async function reconcileTreasury(
   executor: MoveExecutor,
   deps: ReconcileDeps,
-  askedLast: AskedLast = new Map(),
+  witnesses = noWitnesses(),
 ): Promise<TreasuryReconciled['data'] & { readonly unknown: readonly OutflowFacts[] }> {
   const { differencesSettled: settled } = await executor.context();
-  const { look, strangers } = await steadyLook(executor, deps, askedLast);
+  const { look, strangers } = await steadyLook(executor, deps, witnesses);
   const { mode, network } = executor.chain;
   const foundAtSec = toSec(deps.clock.nowMs());
   // Avoids reporting the same money twice: by its transaction if known, otherwise by the balance.
@@ -118,7 +100,7 @@ export async function reconcileTreasury(
   );
   if (refused !== null) {
     // A concurrent record may cover what this run found; the next run finds the rest.
-    if ((await executor.context()).differencesSettled !== settled) return reconcileTreasury(executor, deps, askedLast);
+    if ((await executor.context()).differencesSettled !== settled) return reconcileTreasury(executor, deps, witnesses);
     throw new Error(`the reconciliation of ${mode} ${network} cannot be recorded: ${refused}`);
   }
   await reportOutflows(executor, deps.signer);
@@ -168,41 +150,16 @@ export async function reportOutflows(
 async function steadyLook(
   executor: MoveExecutor,
   deps: ReconcileDeps,
-  askedLast: AskedLast,
+  witnesses: Witnesses,
 ): Promise<{ look: Look; strangers: readonly OutflowFacts[] }> {
   let strangers = await unknownTransactions(executor, deps);
   for (let round = 1; ; round++) {
-    const look = await settledLook(executor, deps, askedLast);
+    const look = await settledLook(executor, deps, witnesses);
     if (strangers.length === 0 && !hasDifference(look)) return { look, strangers };
     const now = await unknownTransactions(executor, deps);
     if (now.length === strangers.length || round === ROUNDS) return { look, strangers: now };
     strangers = now;
   }
-}
-
-/** The last of as many looks as it takes until two of them agree, or the most there may be. */
-async function settledLook(executor: MoveExecutor, deps: ReconcileDeps, askedLast: AskedLast): Promise<Look> {
-  const { chain } = executor;
-  const looks: Look[] = [];
-  for (;;) {
-    const look = await deps.wholeBooks(() => lookAt(executor, deps, askedLast.get(chain)));
-    askedLast.set(chain, look.providers);
-    looks.push(look);
-    if (isSettled(looks)) return look;
-    if (looks.length === MOST_LOOKS) break;
-    await deps.pause();
-  }
-  const [one, other, last] = [must(looks.at(-3)), must(looks.at(-2)), must(looks.at(-1))];
-  const providers = [...new Set([...other.providers, ...last.providers])].toSorted();
-  if (providers.length < 2 || !isSameDifference(one, last)) return last;
-  throw new ChainUnavailable(`${providers.join(' and ')} show different balances of our addresses on ${chain.network}`);
-}
-
-/** A difference needs more looks than its absence. */
-function isSettled(looks: readonly Look[]): boolean {
-  const [last, before] = [must(looks.at(-1)), looks.at(-2)];
-  if (!before) return !hasDifference(last);
-  return isSameDifference(before, last) && (looks.length >= LOOKS || !hasDifference(last));
 }
 
 /** Tells which transactions the signer never signed. */

@@ -21,7 +21,7 @@ export const BOOKS_FAULTS: readonly Unfixed[] = [
   unfixed(
     'a difference that changes from look to look counts',
     '--focus deep --focus aimed --focus sweep --network ethereum --profile embedded',
-    'src/features/treasury/reconcile.ts',
+    'src/features/treasury/settled-look.ts',
     'return isSameDifference(before, last) && (looks.length >= LOOKS || !hasDifference(last));',
     'return looks.length >= LOOKS || !hasDifference(last);',
   ),

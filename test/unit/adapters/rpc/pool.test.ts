@@ -81,6 +81,12 @@ describe('the pool', () => {
     const [one, two] = [await provider('one'), await provider('two')];
     const pool = poolOver([one.url, two.url]);
     expect(await nameOf(pool, [new URL(one.url).host])).toBe('two');
+    expect(
+      await nameOf(
+        pool,
+        [two, one].map(({ url }) => new URL(url).host),
+      ),
+    ).toBe('two');
     two.play(down());
     expect(await nameOf(pool, [new URL(one.url).host])).toBe('one');
   });
