@@ -166,7 +166,7 @@ function unitsIn(raw: RawAccount, { owner, token }: TokenAccount): bigint {
   return data.readBigUInt64LE(64);
 }
 
-const signatures = z.array(z.object({ signature: z.string(), slot: z.number(), err: z.unknown().optional() }));
+const signatures = z.array(z.object({ signature: z.string(), slot: z.number(), err: z.unknown().default(null) }));
 
 /** One page of the transactions that name an account, newest first. */
 export const signaturesOf = (provider: RpcProvider, account: string, options: object) =>
@@ -218,6 +218,8 @@ const statuses = z.object({
 export async function readStatuses(provider: RpcProvider, txHashes: readonly string[]) {
   const options = { searchTransactionHistory: true };
   const { value, context } = await ask(provider, statuses, 'getSignatureStatuses', [txHashes, options]);
+  if (value.length !== txHashes.length)
+    throw new ProviderFault('inconsistent', 'answered other transactions than were asked for');
   return { found: value, slot: context.slot };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fateAt } from '../../../../src/adapters/solana/outgoing-fate.ts';
-import { readTransaction } from '../../../../src/adapters/solana/rpc.ts';
+import { readHistory, readTransaction } from '../../../../src/adapters/solana/rpc.ts';
 import { receiptsOfBlock, transactionsOf } from '../../../../src/adapters/tron/rpc.ts';
 import type { RpcProvider } from '../../../../src/ports/rpc-pool.ts';
 
@@ -36,6 +36,14 @@ describe('an answer in another form than the API has', () => {
     await expect(fateAt(provider, { sent, treasury: 't', expected: { native: 1n } })).rejects.toMatchObject(FAULT);
   });
 
+  it.each([[[]], [[null, null]]])('is no word about a transaction if it has %j for one', async (value) => {
+    const getSignatureStatuses = { context: { slot: 9 }, value };
+    const provider = answering({ getSlot: 9, getSignatureStatuses, isBlockhashValid: { value: false } });
+    const validity = { kind: 'solana-blockhash', blockhash: 'b' } as const;
+    const sent = [{ txHash: 'tx', signedBytes: '', validity }];
+    await expect(fateAt(provider, { sent, treasury: 't', expected: { native: 1n } })).rejects.toMatchObject(FAULT);
+  });
+
   it('is a fault of the TRON provider', async () => {
     const receipts = [{ id: HASH, blockNumber: 5, log: [{ address: 7 }] }];
     await expect(receiptsOfBlock(answering({ gettransactioninfobyblocknum: receipts }), 5)).rejects.toMatchObject({
@@ -51,4 +59,17 @@ it('reads a TRON block although contracts of other kinds use the names of fields
   const [read] = await transactionsOf(answering({ getblockbynum: { blockID: HASH, transactions: [other] } }), BLOCK);
   expect(read).toMatchObject({ txID: HASH });
   expect(read?.raw_data?.contract?.[0]?.parameter?.value).toEqual({ owner_address: '41' });
+});
+
+it('reads a Solana transaction of a history that leaves out what is null', async () => {
+  const getSignaturesForAddress = [
+    { signature: 'paid', slot: 6 },
+    { signature: 'failed', slot: 5, err: { InstructionError: [0, 'Custom'] } },
+  ];
+  expect(
+    await readHistory(answering({ getSignaturesForAddress }), 'account', { commitment: 'finalized' }),
+  ).toMatchObject([
+    { txHash: 'paid', failed: false },
+    { txHash: 'failed', failed: true },
+  ]);
 });
