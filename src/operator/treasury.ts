@@ -80,8 +80,9 @@ async function sweep({ treasury }: CommandParts, args: AdminArguments): Promise<
   const filter = { ...(mode && { mode }), ...(network && { network }), ...(coin && { coin }), minUnits };
   const dryRun = args['dryRun'] === true;
   const most = wholeOf(args, 'most');
+  const estimate = args['estimate'] !== false;
   const sweeps = await treasury().sweeper.sweep(filter, {
-    ...{ requestedBy: actorOf(args), dryRun },
+    ...{ requestedBy: actorOf(args), dryRun, estimate },
     ...(most !== null && { most }),
   });
   const shown = sweeps.map(({ moveId, mode: of, network: on, coin: what, units, address, toAddress, note, fee }) => ({
@@ -93,7 +94,7 @@ async function sweep({ treasury }: CommandParts, args: AdminArguments): Promise<
     from_address: address,
     to_address: toAddress,
     note,
-    ...(dryRun && { fee: fee ? formatAmount(fee) : null, fee_coin: NATIVE_COIN[on] }),
+    ...(dryRun && estimate && { fee: fee ? formatAmount(fee) : null, fee_coin: NATIVE_COIN[on] }),
   }));
   return { dry_run: dryRun, sweeps: shown };
 }

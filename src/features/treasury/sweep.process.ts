@@ -32,8 +32,17 @@ export interface PlannedSweep extends SweepCandidate {
   readonly moveId: string | null;
   readonly toAddress: string;
   readonly note: string;
-  /** Only in a dry run: the current network fee in 10^-18 units of its coin; null if unknown. */
+  /** Only if the chain was asked: the current network fee in 10^-18 units of its coin; null if unknown. */
   readonly fee?: bigint | null;
+}
+
+interface SweepRun {
+  readonly requestedBy: string;
+  readonly dryRun: boolean;
+  /** Whether a dry run asks the chain what each sweep would cost and whether it could be made. */
+  readonly estimate?: boolean;
+  /** Maximum number of addresses per treasury, besides those with a sweep in progress. */
+  readonly most?: number;
 }
 
 /** Limit of addresses per treasury and run, besides those with a sweep in progress. The next run takes the rest. */
@@ -71,43 +80,48 @@ export class SweepCollected {
   }
 
   /** Orders a sweep of everything that passes the filter; a dry run only reports what it would do. */
-  async sweep(
-    filter: SweepFilter,
-    {
-      requestedBy,
-      dryRun,
-      most = MAX_SWEEPS,
-    }: { readonly requestedBy: string; readonly dryRun: boolean; readonly most?: number },
-  ): Promise<PlannedSweep[]> {
+  async sweep(filter: SweepFilter, run: SweepRun): Promise<PlannedSweep[]> {
     const planned: PlannedSweep[] = [];
-    const looks = new Map<MoveExecutor, ShareOfTreasury>();
+    // The addresses of one treasury do not block those of another.
+    for (const executor of this.#deps.moves.executors) {
+      const { mode, network } = executor.chain;
+      if ((filter.mode ?? mode) !== mode || (filter.network ?? network) !== network) continue;
+      planned.push(...(await this.#sweepOf(executor, { ...filter, mode, network }, run)));
+    }
+    return planned;
+  }
+
+  async #sweepOf(
+    executor: MoveExecutor,
+    filter: SweepFilter,
+    { requestedBy, dryRun, estimate = true, most = MAX_SWEEPS }: SweepRun,
+  ): Promise<PlannedSweep[]> {
+    const { treasury: toAddress, chain } = executor;
+    const planned: PlannedSweep[] = [];
+    const sweeping = await sweepingOf(executor);
+    let left = most;
     for await (const candidate of sweepCandidates(this.#deps, filter)) {
       if (this.#stopped) break;
-      const executor = this.#deps.moves.executor(candidate.mode, candidate.network);
-      if (!executor) continue;
-      const look = looks.get(executor) ?? { sweeping: await sweepingOf(executor), left: most };
-      looks.set(executor, look);
-      // The addresses of one treasury do not block those of another.
-      if (look.left === 0) continue;
-      const isUnderWay = look.sweeping.has(candidate.address);
-      if (!isUnderWay) look.left -= 1;
+      const plan = { ...candidate, toAddress, moveId: null };
+      const isUnderWay = sweeping.has(candidate.address);
+      if (!isUnderWay) left -= 1;
       try {
-        const plan = dryRun
-          ? this.#forecast(candidate, executor)
-          : isUnderWay
-            ? underWay(candidate, executor)
-            : this.#order(candidate, executor, requestedBy);
-        planned.push(await plan);
+        if (dryRun && estimate) planned.push(await this.#forecast(candidate, executor));
+        else if (isUnderWay) planned.push({ ...plan, note: `${candidate.address} has a move of this kind under way` });
+        else if (dryRun) planned.push({ ...plan, note: '' });
+        else planned.push(await this.#order(candidate, executor, requestedBy));
       } catch (error) {
         if (!isTransient(error)) throw error;
-        const { mode, network } = candidate;
+        const { mode, network } = chain;
         this.#deps.log.warn(
           { err: error, mode, network },
           'collection addresses of a network cannot currently be checked',
         );
-        planned.push({ ...candidate, toAddress: executor.treasury, moveId: null, note: messageOf(error) });
-        look.left = 0;
+        planned.push({ ...plan, note: messageOf(error) });
+        break;
       }
+      // Looking for one more could mean reading a million other addresses.
+      if (left === 0) break;
     }
     return planned;
   }
@@ -154,23 +168,10 @@ export class SweepCollected {
   }
 }
 
-/** Remaining budget of one treasury in a run. */
-interface ShareOfTreasury {
-  readonly sweeping: ReadonlySet<string>;
-  left: number;
-}
-
 async function sweepingOf(executor: MoveExecutor): Promise<ReadonlySet<string>> {
   const { moves } = await executor.context();
   return new Set(Object.values(moves).flatMap(({ kind, terms }) => (kind === 'sweep' ? [terms.fromAddress] : [])));
 }
-
-const underWay = (candidate: SweepCandidate, executor: MoveExecutor): PlannedSweep => ({
-  ...candidate,
-  toAddress: executor.treasury,
-  moveId: null,
-  note: `${candidate.address} has a move of this kind under way`,
-});
 
 function requestOf(
   candidate: SweepCandidate,

@@ -26,7 +26,7 @@ async function given({
   held,
   addresses = [['ethereum', ADDRESS]],
   sweeping = [],
-}: Given): Promise<{ sweeper: SweepCollected; told: unknown[] }> {
+}: Given): Promise<{ sweeper: SweepCollected; told: unknown[]; read: readonly string[] }> {
   const readModel = new MemoryReadModel();
   const rows = addresses.map(([network, address]) => {
     const row = { sessionId: 'cs_a', network, address, coins: { USDT: '50.00' } };
@@ -41,17 +41,21 @@ async function given({
     ({
       treasury: '0xTreasury',
       context: () => Promise.resolve({ moves }),
-      chain: { balances: async (address: string) => ({ coins: { USDT: await held(network, address) }, native: 0n }) },
+      chain: {
+        ...{ mode: 'test', network },
+        balances: async (address: string) => ({ coins: { USDT: await held(network, address) }, native: 0n }),
+      },
       tell: (command: unknown) => (told.push(command), Promise.resolve(null)),
     }) as unknown as MoveExecutor;
-  const executors = new Map((['ethereum', 'bsc'] as const).map((network) => [network as Network, executorOf(network)]));
-  const moving = {
-    executor: (_: unknown, network: Network) => executors.get(network) ?? null,
-    wake: () => undefined,
-  } as unknown as MoveMoney;
+  const executors = (['bsc', 'ethereum'] as const).map(executorOf);
+  const moving = { executors, wake: () => undefined } as unknown as MoveMoney;
   const paymentOptions = addresses.map(([, address]) => ({ address, derivationIndex: 4 }));
+  const read: string[] = [];
   const sessions = {
-    read: () => Promise.resolve({ context: { created: { mode: 'test', paymentOptions } } }),
+    read: (stream: string) => {
+      read.push(stream);
+      return Promise.resolve({ context: { created: { mode: 'test', paymentOptions } } });
+    },
   } as unknown as SessionHandler;
   const random = { uuid: () => 'u', bytes: (count: number) => new Uint8Array(count) } as never;
   const log = { error: () => undefined, warn: () => undefined } as never;
@@ -59,6 +63,7 @@ async function given({
   return {
     sweeper: new SweepCollected({ moves: moving, readModel, sessions, clock, random, log, fromUnits: 1n, everyMs: 5 }),
     told,
+    read,
   };
 }
 
@@ -114,6 +119,32 @@ describe('a pass over the collection addresses', () => {
     });
     await sweeper.sweep({ minUnits: 1n }, COMMAND);
     expect(told).toMatchObject([...onBsc.slice(600), ADDRESS].map((fromAddress) => ({ data: { fromAddress } })));
+  });
+
+  it('ends with the last address that it may take, however many more there are', async () => {
+    const { sweeper, read } = await given({
+      held: () => Promise.resolve(50n * USDT),
+      addresses: Array.from({ length: 100 }, (_, index) => ['bsc', `0xB${String(index).padStart(4, '0')}`] as const),
+    });
+    const planned = await sweeper.sweep({ minUnits: 1n, network: 'bsc' }, { ...COMMAND, most: 3 });
+    expect([planned.length, read.length]).toEqual([3, 3]);
+  });
+
+  it('can list what the books know without asking a chain', async () => {
+    const { sweeper, told } = await given({
+      held: () => Promise.reject(new Error('a chain was asked')),
+      addresses: [
+        ['bsc', '0xB1'],
+        ['bsc', '0xB2'],
+      ],
+      sweeping: ['0xB2'],
+    });
+    const listed = await sweeper.sweep({ minUnits: 1n }, { ...COMMAND, dryRun: true, estimate: false });
+    expect(listed).toMatchObject([
+      { address: '0xB1', units: 50n * USDT, moveId: null, note: '' },
+      { address: '0xB2', note: '0xB2 has a move of this kind under way' },
+    ]);
+    expect(told).toEqual([]);
   });
 
   it('never runs beside another, so that nothing is ordered once it was stopped', async () => {
