@@ -2,12 +2,17 @@ import type { Mode } from '../domain/ids.ts';
 import type { Network } from '../domain/networks.ts';
 import { coverageStream, rescansStream } from '../domain/streams.ts';
 import { coveredBlocks } from '../features/shared/covered-blocks.ts';
-import { newestRanges, type RangeStore } from '../features/shared/newest-ranges.ts';
+import { newestRanges, type RangeStore, type RememberedRanges } from '../features/shared/newest-ranges.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 
 /** The newest ranges of a network's blocks that are recorded as read, and the gaps between them. */
-export async function chainCoverage(store: RangeStore, mode: Mode, network: Network): Promise<JsonValue> {
-  const { ranges, isWhole, replacedAtMs } = await newestRanges(store, coverageStream(mode, network));
+export async function chainCoverage(
+  store: RangeStore,
+  remembered: RememberedRanges,
+  mode: Mode,
+  network: Network,
+): Promise<JsonValue> {
+  const { ranges, isWhole, replacedAtMs } = await remembered.newest(coverageStream(mode, network));
   const again = await newestRanges(store, rescansStream(mode, network), replacedAtMs);
   const covered = coveredBlocks(ranges, again.ranges);
   return {

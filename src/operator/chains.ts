@@ -1,5 +1,6 @@
 import { chainCoverage } from './chain-coverage.ts';
 import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
+import { RememberedRanges, type RangeStore } from '../features/shared/newest-ranges.ts';
 import type { NetworkSettings } from '../domain/networks.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import type { WatchedNetwork } from '../features/deposits/network-watcher.ts';
@@ -12,13 +13,14 @@ const MAX_RESCAN_BLOCKS = 10_000;
 /** `quittance chain status | coverage | rescan`. */
 export function chainCommands(
   watched: readonly WatchedNetwork[],
-  store: Parameters<typeof chainCoverage>[0],
+  store: RangeStore,
   isOurs: (settings: NetworkSettings, address: string) => boolean,
   providersOf: (settings: NetworkSettings) => ReturnType<RpcPool['status']>,
 ): AdminCommands {
+  const remembered = new RememberedRanges(store);
   return {
     'chain.coverage': async () =>
-      Promise.all(watched.map(({ settings: { mode, network } }) => chainCoverage(store, mode, network))),
+      Promise.all(watched.map(({ settings: { mode, network } }) => chainCoverage(store, remembered, mode, network))),
     'chain.status': async () =>
       watched.map(({ settings, watcher }) => {
         const {
