@@ -1,4 +1,5 @@
 import { html, type Html } from '../runtime/util/html.ts';
+import type { Known } from './last-known.ts';
 import type { Visit } from './visit.ts';
 
 type Cell = Html | string | number | null;
@@ -187,6 +188,18 @@ export const checkbox = (name: string, label: string): Html =>
   html`<p class="check">
     <label><input type="checkbox" name="${name}" value="yes" /> ${label}</label>
   </p>`;
+
+/** When somebody slow answered, whether they are being asked again, and why they cannot answer. */
+export function answered(visit: Pick<Visit, 'zone'>, { atSec, isAsking, fault }: Known<unknown>, whom: string): Html {
+  const at = atSec === null ? null : html` As of ${time(atSec, visit)}.`;
+  if (isAsking)
+    return html`<p class="asking" role="status" data-asking>
+      Asking ${whom} …${at} The answer appears here by itself.<noscript> Without JavaScript, reload the page.</noscript>
+    </p>`;
+  return fault === null
+    ? html`<p role="status">${at}</p>`
+    : html`<p class="problem" role="status">Cannot ask ${whom} now: ${fault}.${at}</p>`;
+}
 
 export const REASON: Field = {
   name: 'reason',

@@ -96,6 +96,13 @@
     say(null);
     // Browsers keep the scroll position by themselves, but not inside a table that scrolls sideways.
     if (read?.isConnected) scrollBy(0, topOf(read) - before);
+    lookSoon();
+  };
+
+  /** What the server is still asking somebody is looked for soon. */
+  const lookSoon = () => {
+    clearTimeout(waiting);
+    if (document.querySelector('#main [data-asking]')) waiting = setTimeout(look, AGAIN_MS);
   };
 
   const look = () => {
@@ -122,7 +129,8 @@
     });
     source.onerror = () => say('stale');
     source.onopen = () => {
-      if (!isJustLoaded) look();
+      if (isJustLoaded) lookSoon();
+      else look();
       isJustLoaded = false;
     };
   };

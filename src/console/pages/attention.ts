@@ -9,7 +9,7 @@ import type { ConsoleRoutes } from '../server.ts';
 import type { Visit } from '../visit.ts';
 import type { ChainStatus } from './chains.ts';
 import { failedDeliveries } from './failed-deliveries.ts';
-import type { Move, TreasuryStatus } from './treasury.ts';
+import { treasuryStatus, type Move } from './treasury.ts';
 import type { Unmatched } from './unmatched.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 
@@ -85,7 +85,7 @@ async function lookedAt(look: Look, deps: ConsoleDeps, visit: Visit): Promise<Ma
 }
 
 const treasuryMatters: Look = async (deps) => {
-  const { signers, treasuries, comparisons } = await run<TreasuryStatus>(deps, 'treasury.status');
+  const { signers, treasuries, comparisons } = await treasuryStatus(deps);
   const stopped = signers
     .filter((signer) => signer.stopped)
     .map(({ mode }): Matter => ({

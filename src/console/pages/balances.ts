@@ -5,10 +5,11 @@ import { NATIVE_COIN, type Network } from '../../domain/networks.ts';
 import { csvLink, csvRoute } from '../csv.ts';
 import { run, type ConsoleDeps } from '../deps.ts';
 import { inMode } from '../modes.ts';
-import { code, link, table, type Column } from '../parts.ts';
+import { FILE_PATIENCE_MS, LastKnown, type Known } from '../last-known.ts';
+import { code, inWords, link, table, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import type { Visit } from '../visit.ts';
-import type { TreasuryStatus } from './treasury.ts';
+import { treasuryStatus } from './treasury.ts';
 import type { Balance } from './books.ts';
 import { currencyOf } from './worth.ts';
 
@@ -19,11 +20,14 @@ interface OnChain {
   readonly gas: string;
 }
 
+type Chain = Known<OnChain | null>;
+
 interface Row {
   readonly network: string;
   readonly address: string;
   readonly coin: string;
-  /** Null if the network cannot be read now. */
+  readonly chain: Chain;
+  /** Null if the network has not answered. */
   readonly onChain: string | null;
   readonly booked: string;
   readonly worth: string | null;
@@ -31,6 +35,7 @@ interface Row {
 
 /** What the treasuries hold now according to the chains, beside what the books say. */
 export function balanceRoutes(deps: ConsoleDeps): ConsoleRoutes {
+  const known: LastKnown<OnChain | null> = new LastKnown();
   return {
     change: [],
     read: [
@@ -39,13 +44,14 @@ export function balanceRoutes(deps: ConsoleDeps): ConsoleRoutes {
         action: 'treasury.read',
         show: async (visit) => {
           const { currency } = await currencyOf(deps, visit.query);
-          const rows = await rowsOf(deps, visit, currency);
-          return { page: { title: 'Balances of the treasury', body: body(visit, rows, currency) } };
+          const rows = await rowsOf(deps, visit, { known, currency });
+          return { page: { title: 'Balances of the treasury', isLive: true, body: body(visit, rows, currency) } };
         },
       },
       csvRoute('/treasury/balances', 'treasury.read', async (visit) => {
         const { currency } = await currencyOf(deps, visit.query);
-        return { columns: columns(currency), pages: [await rowsOf(deps, visit, currency)] };
+        const rows = await rowsOf(deps, visit, { known, currency, patienceMs: FILE_PATIENCE_MS });
+        return { columns: columns(visit, currency), pages: [rows] };
       }),
     ],
   };
@@ -53,16 +59,22 @@ export function balanceRoutes(deps: ConsoleDeps): ConsoleRoutes {
 
 const body = (visit: Visit, rows: readonly Row[], currency: string): Html =>
   html`<p>
-      Balances on the chains right now. The books contain what is final and recorded, so money in transit differs for a
+      What the chains reported last. The books contain what is final and recorded, so money in transit differs for a
       moment. The service compares both by itself and stops payouts when it cannot explain a difference.
       ${link(inMode('/treasury', visit.mode), 'Treasury')} · ${csvLink(visit)}
     </p>
-    ${table('Balances', columns(currency), rows, 'This process has no treasury.')}`;
+    ${table('Balances', columns(visit, currency), rows, 'This process has no treasury.')}`;
 
-const columns = (currency: string): Column<Row>[] => [
+const columns = ({ nowSec }: Visit, currency: string): Column<Row>[] => [
   { name: 'Network', cell: ({ network }) => network },
   { name: 'Coin', cell: ({ coin, network }) => (isGas({ coin, network }) ? html`${coin}<small>gas</small>` : coin) },
-  { name: 'On the chain', isNumber: true, cell: ({ onChain }) => onChain ?? 'cannot be read now' },
+  {
+    name: 'On the chain',
+    isNumber: true,
+    cell: ({ onChain, chain }) =>
+      html`${onChain}<small ${chain.isAsking && html`data-asking`}>${stateOf(chain, nowSec)}</small>`,
+    text: ({ onChain }) => onChain ?? 'cannot be read now',
+  },
   { name: 'In the books', isNumber: true, cell: ({ booked }) => booked },
   { name: 'Difference', isNumber: true, cell: differenceOf },
   ...(currency === ''
@@ -71,6 +83,12 @@ const columns = (currency: string): Column<Row>[] => [
   { name: 'Address', cell: ({ address }) => code(address) },
 ];
 
+function stateOf({ atSec, isAsking, fault }: Chain, nowSec: number): string {
+  const age = atSec === null ? '' : `${inWords(nowSec - atSec)} ago`;
+  if (isAsking) return atSec === null ? 'being read' : `${age}, being read again`;
+  return fault === null ? age : `cannot be read now${age && `; ${age}`}`;
+}
+
 const isGas = ({ coin, network }: Pick<Row, 'coin' | 'network'>): boolean => coin === NATIVE_COIN[network as Network];
 
 function differenceOf({ onChain, booked }: Row): string | null {
@@ -78,21 +96,30 @@ function differenceOf({ onChain, booked }: Row): string | null {
   return formatAmount(amountOf(onChain) - signedAmountOf(booked));
 }
 
-async function rowsOf(deps: ConsoleDeps, { mode }: Visit, currency: string): Promise<Row[]> {
+async function rowsOf(
+  deps: ConsoleDeps,
+  { mode, nowSec }: Visit,
+  {
+    known,
+    currency,
+    patienceMs,
+  }: { readonly known: LastKnown<OnChain | null>; readonly currency: string; readonly patienceMs?: number },
+): Promise<Row[]> {
   const [{ treasuries }, { accounts }] = await Promise.all([
-    run<TreasuryStatus>(deps, 'treasury.status'),
+    treasuryStatus(deps),
     run<{ accounts: Balance[] }>(deps, 'ledger.trial-balance', { mode, ...(currency !== '' && { currency }) }),
   ]);
   const own = treasuries.filter((treasury) => treasury.mode === mode);
   const rows = own.map(async ({ network, address }): Promise<Row[]> => {
-    const held = await heldOn(deps, mode, network);
+    const chain = await known.look(`${mode} ${network}`, nowSec, () => heldOn(deps, mode, network), patienceMs);
+    const held = chain.answer;
     const native = NATIVE_COIN[network as Network];
     const booked = accounts.filter((one) => one.account === TREASURY && one.network === network);
     const coins = new Set([...Object.keys(held?.coins ?? {}), ...booked.map(({ coin }) => coin), native]);
     return [...coins].map((coin) => {
       const inBooks = booked.find((one) => one.coin === coin);
       return {
-        ...{ network, address, coin },
+        ...{ network, address, coin, chain },
         onChain: held && (coin === native ? held.gas : (held.coins[coin] ?? '0')),
         booked: inBooks ? (inBooks.debit ?? `-${inBooks.credit}`) : '0.00',
         worth: inBooks ? (inBooks.worth ?? null) : '0',
@@ -102,8 +129,7 @@ async function rowsOf(deps: ConsoleDeps, { mode }: Visit, currency: string): Pro
   return (await Promise.all(rows)).flat();
 }
 
-/** A network that does not respond does not hide the others. */
 async function heldOn(deps: ConsoleDeps, mode: string, network: string): Promise<OnChain | null> {
-  const found = await run<{ treasuries: OnChain[] }>(deps, 'treasury.balances', { network }).catch(() => null);
-  return found?.treasuries.find((one) => one.mode === mode) ?? null;
+  const { treasuries } = await run<{ treasuries: OnChain[] }>(deps, 'treasury.balances', { network });
+  return treasuries.find((one) => one.mode === mode) ?? null;
 }

@@ -5,7 +5,8 @@ import type { AdminArguments } from '../../operator/commands.ts';
 import { csvLink, csvRoute } from '../csv.ts';
 import { run, type ConsoleDeps } from '../deps.ts';
 import { inMode } from '../modes.ts';
-import { changeForm, code, field, filterForm, link, REASON, table, type Column } from '../parts.ts';
+import { FILE_PATIENCE_MS, LastKnown, type Known } from '../last-known.ts';
+import { answered, changeForm, code, field, filterForm, link, REASON, table, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { reasonIn, Refused, type Visit } from '../visit.ts';
 import { currencyOf } from './worth.ts';
@@ -18,7 +19,7 @@ interface Sweep {
   readonly amount: string;
   readonly from_address: string;
   readonly note: string;
-  /** Null if the network does not say. */
+  /** Absent until the network was asked; null if it does not say. */
   readonly fee?: string | null;
   readonly fee_coin?: string;
 }
@@ -28,21 +29,27 @@ interface Priced extends Sweep {
   readonly worth: string | null;
 }
 
-/** The most addresses shown, since their chains are asked for estimates one after another. */
+type Asked = Known<readonly Sweep[]>;
+
+/** Maximum addresses shown: the chain estimates one after another. */
 const MOST = 25;
 
 /** Money at collection addresses that could go to the treasury, and what that would cost today. */
 export function sweepRoutes(deps: ConsoleDeps): ConsoleRoutes {
+  const known: LastKnown<readonly Sweep[]> = new LastKnown();
   return {
     read: [
       {
         path: '/treasury/sweeps',
         action: 'treasury.read',
-        show: async (visit) => ({ page: { title: 'Sweeps', body: await sweepsPage(deps, visit) } }),
+        show: async (visit) => ({
+          page: { title: 'Sweeps', isLive: true, body: await sweepsPage(deps, visit, known) },
+        }),
       },
       csvRoute('/treasury/sweeps', 'treasury.read', async (visit) => {
         const { currency } = await currencyOf(deps, visit.query);
-        return { columns: columns(currency), pages: [await pricedSweeps(deps, visit, currency)] };
+        const { sweeps } = await pricedSweeps(deps, visit, { known, currency, patienceMs: FILE_PATIENCE_MS });
+        return { columns: columns(currency, false), pages: [sweeps] };
       }),
     ],
     change: [
@@ -52,7 +59,7 @@ export function sweepRoutes(deps: ConsoleDeps): ConsoleRoutes {
         target: ({ form, mode }) => `${form['coin'] || 'every coin'} on ${form['network']} (${mode})`,
         toSign: async (visit) => {
           const wanted = wantedIn((name) => visit.form[name] ?? '', visit);
-          const sweeps = await plannedSweeps(deps, wanted);
+          const sweeps = await planned(deps, { ...wanted, estimate: false });
           return {
             kind: 'terms',
             title: 'sweep collection addresses to the treasury',
@@ -90,20 +97,30 @@ function wantedIn(given: (name: string) => string, { mode }: Visit): Wanted {
   return { mode, network, min, most: String(MOST), ...(coin !== '' && { coin }) };
 }
 
-const plannedSweeps = async (deps: ConsoleDeps, wanted: AdminArguments): Promise<readonly Sweep[]> =>
+const planned = async (deps: ConsoleDeps, wanted: AdminArguments): Promise<readonly Sweep[]> =>
   (await run<{ sweeps: Sweep[] }>(deps, 'treasury.sweep', { ...wanted, dryRun: true })).sweeps;
 
-async function pricedSweeps(deps: ConsoleDeps, visit: Visit, currency: string): Promise<Priced[]> {
-  const { query } = visit;
-  const sweeps = await plannedSweeps(
-    deps,
-    wantedIn((name) => query.get(name) ?? '', visit),
-  );
-  const rate = await rateOf(deps, currency, sweeps[0]?.fee_coin);
-  return sweeps.map((sweep) => ({
-    ...sweep,
-    worth: rate === null || sweep.fee === null || sweep.fee === undefined ? null : product(sweep.fee, rate),
-  }));
+/** What the books list, with what the chain says of each address, as far as it has answered. */
+async function pricedSweeps(
+  deps: ConsoleDeps,
+  visit: Visit,
+  {
+    known,
+    currency,
+    patienceMs,
+  }: { readonly known: LastKnown<readonly Sweep[]>; readonly currency: string; readonly patienceMs?: number },
+): Promise<{ readonly sweeps: readonly Priced[]; readonly listed: Asked; readonly estimated: Asked }> {
+  const wanted = wantedIn((name) => visit.query.get(name) ?? '', visit);
+  const look = (args: AdminArguments): Promise<Asked> =>
+    known.look(JSON.stringify(args), visit.nowSec, () => planned(deps, args), patienceMs);
+  const [listed, estimated] = await Promise.all([look({ ...wanted, estimate: false }), look(wanted)]);
+  const estimates = new Map(estimated.answer?.map((one) => [`${one.from_address} ${one.coin}`, one]));
+  const rate = await rateOf(deps, currency, estimated.answer?.[0]?.fee_coin);
+  const sweeps = (listed.answer ?? []).map((one) => {
+    const sweep = { ...one, ...estimates.get(`${one.from_address} ${one.coin}`), amount: one.amount };
+    return { ...sweep, worth: rate === null || typeof sweep.fee !== 'string' ? null : product(sweep.fee, rate) };
+  });
+  return { sweeps, listed, estimated };
 }
 
 /** The newest recorded rate of the coin in which fees are paid, unless it is too old to be meaningful. */
@@ -124,7 +141,7 @@ function product(fee: string, rate: string): string {
   return formatAmount(((amountOf(fee) * amountOf(rate)) / SCALED_ONE / step) * step);
 }
 
-const columns = (currency: string): Column<Priced>[] => [
+const columns = (currency: string, isAsking: boolean): Column<Priced>[] => [
   { name: 'Address', cell: ({ from_address: address }) => code(address) },
   { name: 'Amount', isNumber: true, cell: ({ amount, coin }) => `${amount} ${coin}` },
   {
@@ -132,16 +149,18 @@ const columns = (currency: string): Column<Priced>[] => [
     isNumber: true,
     cell: ({ fee, fee_coin: coin, worth }) =>
       fee === null || fee === undefined
-        ? 'unknown'
+        ? unknown(isAsking && fee === undefined)
         : html`${fee}
           ${coin}${currency !== '' && html`<small>${worth === null ? `unknown in ${currency}` : `about ${worth} ${currency}`}</small>`}`,
     text: ({ fee, fee_coin: coin }) => (fee === null || fee === undefined ? null : `${fee} ${coin}`),
   },
   { name: `Fee in ${currency}`, onlyInFiles: true, cell: ({ worth }) => worth },
-  { name: 'State', cell: ({ note }) => note },
+  { name: 'State', cell: ({ note }) => note || unknown(isAsking) },
 ];
 
-async function sweepsPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
+const unknown = (isAsking: boolean): string => (isAsking ? 'being looked up' : 'unknown');
+
+async function sweepsPage(deps: ConsoleDeps, visit: Visit, known: LastKnown<readonly Sweep[]>): Promise<Html> {
   const { query } = visit;
   const network = query.get('network') ?? '';
   const [coin, min] = [query.get('coin') ?? '', query.get('min') ?? ''];
@@ -161,31 +180,34 @@ async function sweepsPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
       ],
       { mode: visit.mode },
     )}
-    ${network !== '' && (await found(deps, visit, { network, coin, min }))}`;
+    ${network !== '' && (await found(deps, visit, known, { network, coin, min }))}`;
 }
 
 async function found(
   deps: ConsoleDeps,
   visit: Visit,
+  known: LastKnown<readonly Sweep[]>,
   filters: Readonly<Record<'network' | 'coin' | 'min', string>>,
 ): Promise<Html> {
   const { currency } = await currencyOf(deps, visit.query);
-  const sweeps = await pricedSweeps(deps, visit, currency);
+  const { sweeps, listed, estimated } = await pricedSweeps(deps, visit, { known, currency });
+  if (listed.answer === null) return answered(visit, listed, 'the books');
   const kept = Object.entries(filters).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
   );
   return html`<p>
-      ${sweeps.length === MOST ? `The first ${MOST} addresses` : `${sweeps.length} in all`}, at the network's current
-      price. ${csvLink(visit)}
+      ${sweeps.length === MOST ? `The first ${MOST} addresses` : `${sweeps.length} in all`}. ${csvLink(visit)}
     </p>
-    ${table('Sweeps', columns(currency), sweeps, 'No collection address holds that much.')} ${totalOf(sweeps)}
+    ${sweeps.length > 0 && answered(visit, estimated, filters.network)}
+    ${table('Sweeps', columns(currency, estimated.isAsking), sweeps, 'No collection address holds that much.')}
+    ${totalOf(sweeps, estimated.isAsking)}
     ${sweeps.length > 0 && visit.can('treasury.propose') && changeForm(visit, '/treasury/sweeps', [...kept, field(REASON)], 'Preview the sweeps')}`;
 }
 
 /** Null if one of them is unknown, since an incomplete sum would be too low. */
-function totalOf(sweeps: readonly Priced[]): Html | null {
+function totalOf(sweeps: readonly Priced[], isAsking: boolean): Html | null {
   const coin = sweeps[0]?.fee_coin;
-  if (coin === undefined) return null;
+  if (coin === undefined || (isAsking && sweeps.some(({ fee }) => fee === undefined))) return null;
   if (sweeps.some(({ fee }) => fee === null || fee === undefined))
     return html`<p>Total: unknown, as the network does not say the fee of each.</p>`;
   const sum = sweeps.reduce((units, { fee }) => units + amountOf(must(fee)), 0n);

@@ -20,11 +20,16 @@ import {
   type Column,
 } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
-import { reasonIn, type ChangeRoute, type Visit } from '../visit.ts';
+import { reasonIn, Refused, type ChangeRoute, type Visit } from '../visit.ts';
 import { approval, rejection } from './approval.ts';
 import { nativeReturn, nativeReturnForm } from './native-return.ts';
 import { must } from '../../domain/must.ts';
 import type { UsedCap } from '../../ports/outgoing-signer.ts';
+import { messageOf } from '../../runtime/util/message-of.ts';
+import { within } from '../../runtime/util/within.ts';
+
+/** The signer answers in milliseconds unless something is wrong. */
+const SIGNER_PATIENCE_MS = 2_000;
 
 interface SignerStatus {
   readonly mode: Mode;
@@ -99,15 +104,20 @@ export function treasuryRoutes(deps: ConsoleDeps): ConsoleRoutes {
   };
 }
 
+/** Throws `Refused` if the signer does not answer, so that a page never waits for it. */
+export const treasuryStatus = (deps: ConsoleDeps): Promise<TreasuryStatus> =>
+  within(SIGNER_PATIENCE_MS, run<TreasuryStatus>(deps, 'treasury.status'), () => {
+    throw new Refused('the signer did not answer in time', 503);
+  });
+
 async function treasuryPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
-  const [{ signers }, moves] = await Promise.all([run<TreasuryStatus>(deps, 'treasury.status'), movesOf(deps, visit)]);
-  const ofMode = signers.filter(({ mode }) => mode === visit.mode);
+  const [signers, moves] = await Promise.all([signersOf(deps, visit), movesOf(deps, visit)]);
   return html`<p>
       ${link(inMode('/treasury/balances', visit.mode), 'Balances against the books')} ·
       ${link(inMode('/treasury/sweeps', visit.mode), 'Sweeps')} ·
       ${link(inMode('/adjustments', visit.mode), 'Entries by hand')}
     </p>
-    ${ofMode.length === 0 ? html`<p class="empty">Nothing is paid out in ${visit.mode} mode here.</p>` : ofMode.map((signer) => signerPart(visit, signer))}
+    ${signers}
     <h2>In progress</h2>
     <p>${csvLink(visit)}</p>
     ${table('Moves', moveColumns(visit), moves, 'No payouts are proposed or in progress.')}
@@ -118,6 +128,29 @@ async function treasuryPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
     }
     ${visit.can('treasury.propose') && proposalForms(visit, deps)}`;
 }
+
+/** A signer that cannot be asked hides nothing else, and can still be told to stop. */
+async function signersOf(deps: ConsoleDeps, visit: Visit): Promise<Html | Html[]> {
+  try {
+    const signers = (await treasuryStatus(deps)).signers.filter(({ mode }) => mode === visit.mode);
+    if (signers.length === 0) return html`<p class="empty">Nothing is paid out in ${visit.mode} mode here.</p>`;
+    return signers.map((signer) => signerPart(visit, signer));
+  } catch (error) {
+    return html`<h2>Signer</h2>
+      <p class="problem">
+        The state of the signer is unknown: ${messageOf(error)}. Until it answers, nothing is paid out and nothing can
+        be approved.
+      </p>
+      ${stopForm(visit)}`;
+  }
+}
+
+const stopForm = (visit: Visit): Html | false =>
+  visit.can('treasury.stop') &&
+  html`<h3>Stop all payouts</h3>
+    ${changeForm(visit, '/treasury/stop', [modeField(visit), field(REASON)], `Stop everything in ${visit.mode} mode`, 'danger')}`;
+
+const modeField = ({ mode }: Visit): Html => html`<input type="hidden" name="mode" value="${mode}" />`;
 
 const movesOf = async (deps: ConsoleDeps, { mode }: Visit): Promise<Move[]> =>
   (await run<{ moves: Move[] }>(deps, 'treasury.moves')).moves.filter((move) => move.mode === mode);
@@ -130,8 +163,8 @@ const CAP_COLUMNS: readonly Column<UsedCap>[] = [
   { name: 'Two approvers from', isNumber: true, cell: (cap) => cap.approvalFrom },
 ];
 
-function signerPart(visit: Visit, { mode, stopped, caps = [], limitsToApprove = [] }: SignerStatus): Html {
-  const forMode = html`<input type="hidden" name="mode" value="${mode}" />`;
+function signerPart(visit: Visit, { stopped, caps = [], limitsToApprove = [] }: SignerStatus): Html {
+  const forMode = modeField(visit);
   const proposer = field({
     name: 'proposer',
     label: 'Proposed by',
@@ -144,12 +177,7 @@ function signerPart(visit: Visit, { mode, stopped, caps = [], limitsToApprove = 
       ['Limits awaiting approval', limitsToApprove.join('; ') || 'none'],
     ])}
     ${table('Caps of refunds and returns', CAP_COLUMNS, caps, 'No limits are set, so no refunds are paid out.')}
-    ${
-      !stopped &&
-      visit.can('treasury.stop') &&
-      html`<h3>Stop all payouts</h3>
-        ${changeForm(visit, '/treasury/stop', [forMode, field(REASON)], `Stop everything in ${mode} mode`, 'danger')}`
-    }
+    ${!stopped && stopForm(visit)}
     ${stopped && visit.can('treasury.approve') && changeForm(visit, '/treasury/resume', [forMode, proposer], 'Resume: show the terms')}
     ${limitsToApprove.length > 0 && visit.can('treasury.approve') && changeForm(visit, '/treasury/limits', [forMode, proposer], 'Apply the new limits: show the terms')}`;
 }
@@ -208,7 +236,7 @@ function proposalForms(visit: Visit, deps: ConsoleDeps): Html {
     field({ name: 'coin', label: 'Coin', options: COINS.map((coin) => [coin, coin] as const) }),
     field({ name: 'amount', label: 'Amount', required: true, max: 40 }),
   ];
-  const mode = html`<input type="hidden" name="mode" value="${visit.mode}" />`;
+  const mode = modeField(visit);
   const merchants = deps
     .merchants()
     .filter((merchant) => merchant.mode === visit.mode)

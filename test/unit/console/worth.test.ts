@@ -8,9 +8,9 @@ const line = (entry: number, worth: typeof WORTH | null) => ({
   ...{ entry, kind: 'deposit', recorded_day: '2027-01-15', network: 'bsc', coin: 'USDT' },
   ...{ debit: '10.00', credit: null, balance: '10.00', order_id: null, tx_hash: null, worth },
 });
-const sweep = (id: string | null, fee: string | null) => ({
-  ...{ id, mode: 'live', network: 'bsc', coin: 'USDT', amount: '10.00', from_address: '0xaa', to_address: '0xbb' },
-  ...{ note: 'ready', fee, fee_coin: 'BNB' },
+const sweep = (id: string | null, index: number, estimate: object) => ({
+  ...{ id, mode: 'live', network: 'bsc', coin: 'USDT', amount: '10.00', from_address: `0xa${index}` },
+  ...{ to_address: '0xbb', note: '', ...estimate },
 });
 
 describe('values and costs', () => {
@@ -19,14 +19,16 @@ describe('values and costs', () => {
   let currencies: string[];
   let isCurrent: boolean;
   let fees: (string | null)[];
+  /** The chain answers once this settles. */
+  let chain: Promise<unknown>;
   const asked: [string, AdminArguments][] = [];
 
   beforeAll(async () => {
     const noted =
-      (name: string, answer: (args: AdminArguments) => object) =>
+      (name: string, answer: (args: AdminArguments) => object | Promise<object>) =>
       async (args: AdminArguments): Promise<never> => {
         asked.push([name, args]);
-        return answer(args) as never;
+        return (await answer(args)) as never;
       };
     world = await ConsoleWorld.start({
       commands: {
@@ -52,19 +54,26 @@ describe('values and costs', () => {
           signers: [],
           treasuries: ['bsc', 'tron'].map((network) => ({ mode: 'live', network, address: `treasury of ${network}` })),
         })),
-        'treasury.balances': noted('balances', ({ network }) => {
+        'treasury.balances': noted('balances', async ({ network }) => {
+          await chain;
           if (network === 'tron') throw new Error('no provider could answer');
           return { treasuries: [{ mode: 'live', network, coins: { USDT: '5.00' }, gas: '1.00' }] };
         }),
-        'treasury.sweep': noted('sweep', ({ dryRun }) => ({
-          sweeps: fees.map((fee) => sweep(dryRun === true ? null : 'sw_1', fee)),
-        })),
+        'treasury.sweep': noted('sweep', async ({ dryRun, estimate }) => {
+          if (estimate !== false) await chain;
+          const estimated = (fee: string | null): object =>
+            estimate === false ? {} : { note: 'ready', fee, fee_coin: 'BNB' };
+          return {
+            sweeps: fees.map((fee, index) => sweep(dryRun === true ? null : 'sw_1', index + 1, estimated(fee))),
+          };
+        }),
       },
     });
     person = await world.person('Fay', { role: 'finance' });
   });
   beforeEach(() => {
-    [currencies, isCurrent, fees] = [['EUR'], true, ['0.01', '0.02']];
+    [currencies, isCurrent, fees, chain] = [['EUR'], true, ['0.01', '0.02'], Promise.resolve()];
+    world.nowMs += 60_000;
     asked.length = 0;
   });
   afterAll(() => world.close());
@@ -114,14 +123,32 @@ describe('values and costs', () => {
     isCurrent = false;
     expect(await bodyOf('/treasury/sweeps?network=bsc')).toContain('0.01 BNB<small>unknown in EUR</small>');
     fees = ['0.01', null];
+    world.nowMs += 60_000;
     expect(await bodyOf('/treasury/sweeps?network=bsc')).toContain('Total: unknown');
     expect((await world.get('/treasury/sweeps?network=moon', person)).status).toBe(400);
+  });
+
+  it('a chain that takes its time holds up no page: what the books know is shown, and the rest follows', async () => {
+    const answer = Promise.withResolvers<void>();
+    chain = answer.promise;
+    const sweeps = '/treasury/sweeps?network=bsc&min=7';
+    const page = await bodyOf(sweeps);
+    expect(page).toContain('Asking bsc …');
+    expect(page).toMatch(/0xa1.*10\.00 USDT.*being looked up/);
+    expect(page).not.toContain('Total');
+    // The test before read it.
+    expect(await bodyOf('/treasury/balances')).toMatch(/5\.00<small data-asking>\d+ \w+ ago, being read again/);
+    answer.resolve();
+    await new Promise((done) => setImmediate(done));
+    expect(await bodyOf(sweeps)).toMatch(/As of .*0\.01 BNB.*Total: about 0\.03 BNB/);
+    expect(await bodyOf('/treasury/balances')).toMatch(/5\.00<small >0 s ago/);
   });
 
   it('sweeps are signed by address and amount before they are ordered', async () => {
     const form = { network: 'bsc', coin: '', min: '5', reason: 'cheap gas', back: '/treasury/sweeps?mode=live' };
     const terms = termsIn((await world.post('/treasury/sweeps', person, form)).body);
-    expect(terms?.text).toContain('sweep: 10.00 USDT from 0xaa');
-    expect(asked.every(([name, args]) => name !== 'sweep' || args['dryRun'] === true)).toBe(true);
+    expect(terms?.text).toContain('sweep: 10.00 USDT from 0xa1');
+    const planned = asked.filter(([name]) => name === 'sweep').map(([, { dryRun, estimate }]) => [dryRun, estimate]);
+    expect(planned).toEqual([[true, false]]);
   });
 });
