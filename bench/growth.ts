@@ -15,7 +15,7 @@ import { sessionStream } from '../src/domain/streams.ts';
 import { AddressIndex } from '../src/features/addresses/address-index.ts';
 import { load, signedCreate, signedRequest, type BenchKey } from './create-session/load.ts';
 import { shown, type Curve } from './curve.ts';
-import { encoded, rebuild } from './ledger.ts';
+import { encoded, expired, rebuild } from './ledger.ts';
 import { treeClocksUs, treeRssMib } from './payments/processes.ts';
 import type { BenchSection } from './section.ts';
 
@@ -137,11 +137,6 @@ interface Place {
   readonly lifetimeSec: number;
   readonly address: string;
 }
-
-const expired = (expiredAtSec: number): SessionEvent => ({
-  type: 'SessionExpired',
-  data: { expiredAtSec, coin: 'USDT', received: '0', scannedToSec: {} },
-});
 
 function created(
   sessionId: SessionId,

@@ -143,6 +143,11 @@ export function sessionOf(
   };
 }
 
+export const expired = (expiredAtSec: number): SessionEvent => ({
+  type: 'SessionExpired',
+  data: { expiredAtSec, coin: 'USDT', received: '0', scannedToSec: {} },
+});
+
 const notificationIds = new NotificationIds(systemClock);
 
 export function encoded(

@@ -7,7 +7,7 @@ import { putRow, type Change, type ReadModel, type Row, type Table } from '../..
 import { InTurn } from '../../runtime/util/in-turn.ts';
 
 /** Name of the checkpoint. It is written together with the tables below. */
-const DELIVERIES_CHECKPOINT = 'deliver-webhooks';
+export const DELIVERIES_CHECKPOINT = 'deliver-webhooks';
 const STATE: Table<{ readonly seq: number }> = 'webhook-process';
 /** Deliveries that need an attempt soon, by queue in log order. */
 const QUEUE: Table<EntryRow> = 'webhook-queue';
