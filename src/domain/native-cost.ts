@@ -25,7 +25,7 @@ export function mostNative(draft: TransactionDraft): bigint {
     case 'tron-native':
       return (BigInt(draft.sun) + TRON_ACTIVATION_SUN + TRON_BANDWIDTH_SUN) * SUN;
     case 'solana-nonce-account':
-      return (BigInt(draft.lamports) + SOLANA_SIGNATURE_LAMPORTS) * LAMPORT;
+      return (BigInt(draft.lamports) + SOLANA_SIGNATURE_LAMPORTS + priorityLamports(draft)) * LAMPORT;
     case 'solana':
       if (draft.tokenAddress === null)
         return (BigInt(draft.tokenUnits) + SOLANA_SIGNATURE_LAMPORTS + priorityLamports(draft)) * LAMPORT;
@@ -33,5 +33,5 @@ export function mostNative(draft: TransactionDraft): bigint {
   }
 }
 
-const priorityLamports = ({ computeUnitPrice }: { readonly computeUnitPrice: string }): bigint =>
+const priorityLamports = ({ computeUnitPrice = '0' }: { readonly computeUnitPrice?: string }): bigint =>
   (SOLANA_COMPUTE_UNITS * BigInt(computeUnitPrice) + MICRO - 1n) / MICRO;

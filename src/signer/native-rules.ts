@@ -24,8 +24,8 @@ export function feeRefusal(
     if (price > gwei(limits.maxGasPriceGwei)) return tooDear(`${limits.maxGasPriceGwei} gwei per unit of gas`);
     return tip > gwei(limits.maxPriorityFeeGwei) ? tooDear(`${limits.maxPriorityFeeGwei} gwei of priority fee`) : null;
   }
-  if (draft.kind !== 'solana' || BigInt(draft.computeUnitPrice) <= BigInt(limits.maxPriorityFeeMicroLamports))
-    return null;
+  const price = 'computeUnitPrice' in draft ? draft.computeUnitPrice : undefined;
+  if (price === undefined || BigInt(price) <= BigInt(limits.maxPriorityFeeMicroLamports)) return null;
   return tooDear(`${limits.maxPriorityFeeMicroLamports} micro-lamports per compute unit`);
 }
 

@@ -120,6 +120,7 @@ const draft: z.ZodType<TransactionDraft> = z.discriminatedUnion('kind', [
     nonceIndex,
     lamports: units,
     blockhash: solanaFields.address,
+    computeUnitPrice: units.exactOptional(),
   }),
 ]);
 

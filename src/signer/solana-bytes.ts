@@ -19,11 +19,17 @@ function paidBy(transaction: Transaction, feePayer: PublicKey, blockhash: string
   return Object.assign(transaction, { feePayer, recentBlockhash: blockhash });
 }
 
-/** Pays only the base fee and the rent. */
+const budgetOf = ({ ComputeBudgetProgram }: typeof import('@solana/web3.js'), unitPrice: string) => [
+  ComputeBudgetProgram.setComputeUnitLimit({ units: COMPUTE_UNITS }),
+  ComputeBudgetProgram.setComputeUnitPrice({ microLamports: BigInt(unitPrice) }),
+];
+
+/** Pays the fee and the rent. */
 export async function nonceAccountBytes(draft: NonceAccountDraft, wallet: SigningWallet): Promise<SignedBytes> {
   const web3 = await import('@solana/web3.js');
   const treasury = new web3.PublicKey(wallet.treasury.solana);
   const transaction = paidBy(new web3.Transaction(), treasury, draft.blockhash).add(
+    ...(draft.computeUnitPrice === undefined ? [] : budgetOf(web3, draft.computeUnitPrice)),
     ...makeNonceAccount(wallet.treasury.solana, draft.nonceIndex, BigInt(draft.lamports)),
   );
   const signature = await wallet.signSolanaMessage('treasury', transaction.serializeMessage());
@@ -46,8 +52,7 @@ export async function solanaTransferBytes(
   const treasury = new web3.PublicKey(rentPayer);
   const transaction = paidBy(new web3.Transaction(), treasury, draft.nonce).add(
     advanceNonce(rentPayer, draft.nonceIndex),
-    web3.ComputeBudgetProgram.setComputeUnitLimit({ units: COMPUTE_UNITS }),
-    web3.ComputeBudgetProgram.setComputeUnitPrice({ microLamports: BigInt(draft.computeUnitPrice) }),
+    ...budgetOf(web3, draft.computeUnitPrice),
     ...(draft.tokenAddress === null
       ? [
           web3.SystemProgram.transfer({

@@ -166,6 +166,8 @@ export class SolanaOutgoing implements OutgoingChain {
           nonceIndex: must(order.derivationIndex),
           lamports: String(amountOf(order.amount) / LAMPORT),
           blockhash: await latestBlockhash(provider),
+          // Without one, a busy network takes none of the few attempts that a day may have.
+          computeUnitPrice: String(await this.#price(provider, null)),
         };
       }
       const free = await freeNonce(provider, treasuryOf(order), used);

@@ -82,6 +82,8 @@ export interface NonceAccountDraft {
   /** The rent that keeps the account permanently. */
   readonly lamports: string;
   readonly blockhash: string;
+  /** Micro-lamports per compute unit; absent: only the base fee is paid. */
+  readonly computeUnitPrice?: string;
 }
 
 /** What limits the lifetime of a transaction. */

@@ -1,5 +1,6 @@
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
+import { ComputeBudgetInstruction, ComputeBudgetProgram, Transaction } from '@solana/web3.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JournalPlace, TransactionDraft } from '../../../src/domain/events/transaction-draft.ts';
 import type { MerchantId } from '../../../src/domain/ids.ts';
@@ -247,6 +248,16 @@ describe.each(['ethereum', 'tron'] as const)('gas on %s', (network) => {
   });
 });
 
+/** Micro-lamports that the signed bytes offer for a unit of computing. */
+function unitPricesOf(signature: Signature): number[] {
+  if (!signature.ok) throw new Error(signature.message);
+  const { instructions } = Transaction.from(Buffer.from(signature.signedBytes, 'base64'));
+  const ofBudget = instructions.filter(({ programId }) => programId.equals(ComputeBudgetProgram.programId));
+  return ofBudget
+    .filter((instruction) => ComputeBudgetInstruction.decodeInstructionType(instruction) === 'SetComputeUnitPrice')
+    .map((instruction) => Number(ComputeBudgetInstruction.decodeSetComputeUnitPrice(instruction).microLamports));
+}
+
 describe('a nonce account of the treasury on Solana', () => {
   const treasury = wallet.treasury.solana;
   const order = (index: number, change: Partial<OutgoingTransaction> = {}): OutgoingTransaction =>
@@ -285,6 +296,16 @@ describe('a nonce account of the treasury on Solana', () => {
     expect(await payouts.sign({ order: order(0), attempt: 1, draft: draft(0), ledger: null })).toMatchObject({
       ok: true,
     });
+  });
+
+  it('offers the priority fee of its draft, if it names one that is not above the limit', async () => {
+    const sign = (computeUnitPrice?: string): Promise<Signature> => {
+      const priced = { ...draft(0), ...(computeUnitPrice !== undefined && { computeUnitPrice }) };
+      return signer().sign({ order: order(0), attempt: 1, draft: priced, ledger: null });
+    };
+    expect(await sign('999999999999')).toMatchObject({ ok: false, code: 'network_fee_too_high' });
+    expect(unitPricesOf(await sign('60000'))).toEqual([60_000]);
+    expect(unitPricesOf(await sign())).toEqual([]);
   });
 
   it('is signed for as often as a day of bad luck needs, not as often as somebody asks', async () => {
