@@ -6,6 +6,7 @@ import { FOCUSES, generate, type Focus } from './plan/generate.ts';
 import { MODELLED_NETWORKS, type ModelledNetwork, type Plan, type Profile } from './plan/plan.ts';
 import type { Outcome } from './plan/run.ts';
 import { shrink } from './plan/shrink.ts';
+import { keepSituations } from './situations.ts';
 
 /*
  * `npm run simulate -- [--seed S] [--first N] [--runs N] [--steps N] [--minutes N] [--network ethereum]
@@ -31,6 +32,7 @@ const { values } = parseArgs({
     directory: { type: 'string', default: FAILURES },
     timeline: { type: 'boolean', default: false },
     coverage: { type: 'boolean', default: false },
+    'keep-situations': { type: 'boolean', default: false },
     'no-shrink': { type: 'boolean', default: false },
     'keep-going': { type: 'boolean', default: false },
   },
@@ -147,7 +149,7 @@ for (
   );
   if (outcome.violations.length === 0) continue;
   failed += 1;
-  if (replayed) console.log(outcome.violations.join('\n'));
+  if (replayed && !values['no-shrink']) console.log(outcome.violations.join('\n'));
   else await explain(plan, outcome);
   if (!values['keep-going']) break;
 }
@@ -157,5 +159,7 @@ console.log(
   `${done} runs, ${(simulatedSec / 3600).toFixed(1)} hours of service in ${cpuSec.toFixed(0)} s of CPU: ${Math.round(simulatedSec / cpuSec)} hours an hour, ${failed} failed`,
 );
 if (values.coverage) console.log(coverageReport(counts));
+if (values['keep-situations'])
+  keepSituations({ runs: done, hours: simulatedSec / 3600, met: Object.fromEntries(counts) });
 // What was printed into a pipe is read first.
 process.stdout.write('', () => process.exit(failed === 0 ? 0 : 1));

@@ -1,6 +1,7 @@
 import { TOKENS } from '../networks.ts';
 import type { World } from '../world.ts';
-import type { SeenSession } from './sessions.ts';
+import { least } from '../chain/simulated-chain.ts';
+import { arrivedIn, legsOf, type SeenSession } from './sessions.ts';
 import type { Fact } from './truth.ts';
 
 /* Rows of the read side, by the names that they are documented by (docs/ledger.md). */
@@ -48,7 +49,51 @@ export function judgeBooks(world: World, sessions: readonly SeenSession[], facts
           `the addresses given out hold ${onChain} units of ${coin} on ${network}, and the books say ${booked}`,
         );
     }
-  return [...faults, ...judgeTreasuries(world, facts), ...judgeStatuses(world, sessions)];
+  return [
+    ...faults,
+    ...judgeMerchants(world, sessions, facts),
+    ...judgeTreasuries(world, facts),
+    ...judgeStatuses(world, sessions),
+  ];
+}
+
+/**
+ * The books owe a merchant what came for it and did not go back, and nothing of it is reserved once all refunds have
+ * ended. A merchant who refunded nothing has been paid what its paid orders are due. What operators set aside is left out.
+ */
+function judgeMerchants(world: World, sessions: readonly SeenSession[], facts: readonly Fact[]): string[] {
+  if (facts.some(({ type }) => type === 'DepositSetAside')) return [];
+  const balances = world.disk.rowsOf(0).tables.get(BALANCES);
+  const networks = [...world.chains.keys()];
+  const sum = (units: readonly bigint[]): bigint => units.reduce((total, each) => total + each, 0n);
+  const own = Map.groupBy(sessions, ({ created }) => String(created['merchantId']));
+  return [...own].flatMap(([merchant, ofMerchant]) =>
+    COINS.flatMap((coin) => {
+      const owed = (account: string): bigint => {
+        const key = `test/liabilities:merchants:${merchant}:${account}`;
+        return -sum(networks.map((network) => unitsOf(balances?.get(`${key}/${network}/${coin}`)?.['balance'] ?? '0')));
+      };
+      const came = ofMerchant.flatMap(({ deposits }) => [...deposits.values()]).filter((each) => each.coin === coin);
+      const legs = legsOf(ofMerchant).filter(({ leg }) => leg.coin === coin && leg.status === 'landed');
+      const arrived = sum(came.map(({ status, units }) => (status === 'confirmed' ? units : 0n)));
+      const left = arrived - sum(legs.map(({ leg }) => leg.units));
+      const [payable, unapplied, reserved] = [owed('payable'), owed('unapplied'), owed('refunds-reserved')];
+      const hasRefunded = ofMerchant.some(({ refunds }) => refunds.size > 0);
+      const paid = ofMerchant.filter((session) => session.status === 'paid' && session.coin === coin);
+      const due = sum(paid.map((session) => least(session.due, arrivedIn(session))));
+      return [
+        ...(payable + unapplied + reserved === left
+          ? []
+          : [`${merchant} has ${left} units of ${coin}, and the books say ${payable + unapplied + reserved}`]),
+        ...(reserved === 0n
+          ? []
+          : [`${reserved} units of ${coin} of ${merchant} stay reserved, and every refund has ended`]),
+        ...(hasRefunded || payable === due
+          ? []
+          : [`${merchant} is due ${due} units of ${coin}, and the books say ${payable}`]),
+      ];
+    }),
+  );
 }
 
 /** The books of a treasury hold no more than its account, in every coin. */

@@ -161,7 +161,8 @@ export function whyUnreasonable(world: World, fact: Fact, facts: readonly Fact[]
   const meets = (...kinds: readonly string[]): boolean => world.plan.steps.some(({ kind }) => kinds.includes(kind));
   if (/^(RefundPayout|Sweep|GasTopUp)Failed$/.test(type) && !meets('frozen', 'paused', 'reorg', 'restore'))
     return `it fails (${String(data['reason'])}), and nothing stands against it`;
-  if (type !== 'SweepRequested' || meets('reorg')) return null;
+  // What is taken over after a restore was carried out before.
+  if (type !== 'SweepRequested' || meets('reorg', 'restore')) return null;
   const [network, coin] = [data['network'] as ModelledNetwork, data['coin'] as 'USDT' | 'USDC'];
   const { chain } = world.chainOf(network);
   const held = chain.valueAt(`${TOKENS[network][coin]}/${accountOf(String(data['fromAddress']))}`, chain.view);

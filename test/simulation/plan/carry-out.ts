@@ -43,6 +43,7 @@ export const TROUBLES: ReadonlySet<string> = new Set([
   'upgrade',
   'restore',
   'pause',
+  'behind',
   'store',
   'leases',
 ]);
@@ -142,7 +143,7 @@ export class CarriedOut {
       case 'operator':
         return void this.#operators.carryOut(step);
       case 'stopped':
-        return void this.#operators.stop();
+        return this.#operators.stop();
       case 'behind':
         return world.nodes[step.node]?.setBehind(true);
       case 'clock':

@@ -138,6 +138,8 @@ const HALF_DONE = [
   'RefundCompleted',
   'SweepSigned',
 ] as const;
+/** Between such an event and the signature, nobody else may sign for the account. */
+const RESERVED = ['PayoutSequenceReserved', 'MoveSequenceReserved'] as const;
 /** Ways to fail that leave everything else readable. */
 const ENTIRE: readonly ProviderFaultName[] = ['nulls', 'omits', 'broadcastLies'];
 /** Above the usual price, and below what the service may pay. */
@@ -160,7 +162,11 @@ export function aimed(fault: Step, prng: Prng): Step {
       };
     case 'kill':
       // Some processes are away until nothing that they signed can land.
-      return { ...fault, ...amid(prng, 'event'), ...(prng.chance(0.3) && { forSec: 900 }) };
+      return {
+        ...fault,
+        ...amid(prng, 'event', [...HALF_DONE, ...RESERVED]),
+        ...(prng.chance(0.3) && { forSec: 900 }),
+      };
     case 'store':
     case 'restore':
     case 'upgrade':
@@ -171,6 +177,8 @@ export function aimed(fault: Step, prng: Prng): Step {
     case 'pool':
       return { ...fault, ...amid(prng, 'event') };
     case 'provider':
+      // One that leaves out half of everything, for so long that it reads blocks a second time.
+      if ('omits' in fault.faults && prng.chance(0.5)) return { ...fault, forSec: 1_800, faults: { omits: 0.5 } };
       return { ...fault, ...amid(prng, 'event'), ...(prng.chance(0.4) && atAll(fault, prng)) };
     default:
       return fault;
@@ -184,10 +192,10 @@ function atAll({ faults }: ProviderFault, prng: Prng): Partial<ProviderFault> {
   return { provider: 'all', ...(isEntire && { forSec: 1_800, faults: { [name]: 1 } }) };
 }
 
-function amid(prng: Prng, what: Amid['what']): { amid?: Amid } {
+function amid(prng: Prng, what: Amid['what'], types: readonly string[] = HALF_DONE): { amid?: Amid } {
   if (prng.chance(0.3)) return {};
   if (what !== 'event' || prng.chance(0.3)) return { amid: { what, count: prng.between(1, 6) } };
-  const [type, count] = [prng.pick(HALF_DONE), prng.between(1, 2)];
+  const [type, count] = [prng.pick(types), prng.between(1, 2)];
   const inOneStream = type === 'RefundCompleted' && count > 1;
   return {
     amid: { what, type, count, withinMs: prng.pick([20, 20, 400, 2_000]), ...(inOneStream && { inOneStream }) },

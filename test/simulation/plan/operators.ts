@@ -34,6 +34,8 @@ export class Operators {
   readonly #prng: Prng;
   /** Acts that are not over. */
   #busy = 0;
+  /** Until the signer has been told to stop. */
+  #stopping: Promise<void> = Promise.resolve();
 
   constructor(world: World) {
     this.#world = world;
@@ -44,13 +46,14 @@ export class Operators {
     return this.#busy === 0;
   }
 
-  stop(): Promise<void> {
-    return this.#during(async () => void (await this.#tell('treasury.stop', { mode: 'test', ...BY })));
+  stop(): void {
+    this.#stopping = this.#during(async () => void (await this.#tell('treasury.stop', { mode: 'test', ...BY })));
   }
 
   /** Until the signer goes on. */
   resume(): Promise<void> {
     return this.#during(async () => {
+      await this.#stopping;
       while (await this.#isStopped()) {
         await this.#agree('treasury.resume', { mode: 'test', ...BY });
         await this.#pause();

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { again, search } from './measure.ts';
 import { keepResult, readResults } from './results.ts';
-import { UNFIXED } from './unfixed.ts';
+import { ALL_FAULTS } from './unfixed.ts';
 import type { Unfixed } from './unfixed-fault.ts';
 
 /*
@@ -25,7 +25,7 @@ if (!/^\d{1,4}(\.\d+)?$/.test(values.minutes)) {
 
 const results = readResults();
 const isFound = ({ name }: Unfixed): boolean => results[name]?.outcome === 'found';
-const chosen = UNFIXED.filter(
+const chosen = ALL_FAULTS.filter(
   (fault) =>
     (positionals.length === 0 || positionals.some((part) => fault.name.includes(part))) &&
     (!values.open || !isFound(fault)) &&

@@ -1,13 +1,13 @@
 import { registerHooks } from 'node:module';
 import { planted } from '../../support/planted-change.ts';
-import { UNFIXED } from './unfixed.ts';
+import { ALL_FAULTS } from './unfixed.ts';
 
 /*
  * Puts one fault back into the sources as they are loaded. Loaded with `--import` by `main.ts` beside this file only;
  * `UNFIX` names the fault.
  */
 
-const changes = UNFIXED.find(({ name }) => name === process.env.UNFIX)?.changes ?? [];
+const changes = ALL_FAULTS.find(({ name }) => name === process.env.UNFIX)?.changes ?? [];
 
 registerHooks({
   load(url, context, nextLoad) {

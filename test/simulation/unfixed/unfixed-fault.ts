@@ -19,7 +19,7 @@ export const unfixed = (
   notFound?: string,
 ): Unfixed => ({
   name,
-  where: where.split(' '),
+  where: where === '' ? [] : where.split(' '),
   changes: [{ file, from, to }],
   ...(notFound !== undefined && { notFound }),
 });

@@ -1,6 +1,7 @@
 import { BOOKS_FAULTS } from './faults/books.ts';
 import { DEPOSITS_FAULTS } from './faults/deposits.ts';
 import { NOTIFICATIONS_FAULTS } from './faults/notifications.ts';
+import { OUTSIDERS_FAULTS } from './faults/outsiders.ts';
 import { PAYOUTS_FAULTS } from './faults/payouts.ts';
 import { PROCESSES_FAULTS } from './faults/processes.ts';
 import { SESSIONS_FAULTS } from './faults/sessions.ts';
@@ -21,3 +22,6 @@ export const UNFIXED: readonly Unfixed[] = [
   ...TRON_FAULTS,
   ...SOLANA_FAULTS,
 ];
+
+/** All that `main.ts` can plant. */
+export const ALL_FAULTS: readonly Unfixed[] = [...UNFIXED, ...OUTSIDERS_FAULTS];

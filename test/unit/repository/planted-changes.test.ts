@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PLANTS } from '../../crash/plants.ts';
 import { MUTANT_SETS } from '../../mutants/mutant-sets.ts';
-import { UNFIXED } from '../../simulation/unfixed/unfixed.ts';
+import { ALL_FAULTS } from '../../simulation/unfixed/unfixed.ts';
 import { planted, type PlantedChange } from '../../support/planted-change.ts';
 import { REPOSITORY } from '../../support/repository.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -46,7 +46,7 @@ describe.each(Object.entries(MUTANT_SETS))(
 );
 
 describe('each fault that the simulation must find', () => {
-  it.each(UNFIXED.map((fault) => [fault.name, fault] as const))('%s can still be put back', (_, { changes }) => {
+  it.each(ALL_FAULTS.map((fault) => [fault.name, fault] as const))('%s can still be put back', (_, { changes }) => {
     for (const source of changed(changes)) expect(() => stripTypeScriptTypes(source)).not.toThrow();
   });
 });

@@ -59,10 +59,11 @@ export const PAYOUTS_FAULTS: readonly Unfixed[] = [
   ),
   unfixed(
     'a sweep is signed at a fee of nothing while a node does not show its gas',
-    '--focus otherMachine --focus sweep --network ethereum --profile embedded',
+    '--replay test/simulation/cases/sweep-signed-before-its-gas-is-seen.json',
     'src/adapters/evm/outgoing.ts',
     'if (affordable < fees.least &&',
     'if (affordable < 0n &&',
+    'its fee is raised as soon as the node shows the gas, as for every transaction that no node takes, so the sweep is only late',
   ),
   unfixed(
     'gas for a sweep is refused for good while a provider lags',
@@ -73,7 +74,7 @@ export const PAYOUTS_FAULTS: readonly Unfixed[] = [
   ),
   unfixed(
     'a payout whose deposit is gone is never cancelled',
-    '--focus deep --focus aimed --focus refund --network ethereum --profile embedded',
+    '--replay test/simulation/cases/refund-of-a-deposit-gone-for-good.json',
     SENT,
     'if (chain.cancel === undefined) return;',
     'if (chain) return;',

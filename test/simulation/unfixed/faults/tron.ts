@@ -62,7 +62,7 @@ export const TRON_FAULTS: readonly Unfixed[] = [
   ),
   unfixed(
     'receipts that a provider leaves out are not missed on TRON',
-    '--focus omits --network tron --profile embedded',
+    '--focus omits --focus aimed --network tron --profile embedded',
     CHAIN,
     'compareWithBlocks: readBefore.includes(source.name)',
     'compareWithBlocks: readBefore.length < 0',
@@ -76,14 +76,14 @@ export const TRON_FAULTS: readonly Unfixed[] = [
   ),
   unfixed(
     'receipts of another block are taken on TRON',
-    '--focus reorg --focus otherMachine --focus aimed --network tron --profile embedded',
+    '--focus deep --focus otherMachine --focus aimed --network tron --profile embedded',
     'src/adapters/tron/rpc.ts',
     'Math.floor(receipt.blockTimeStamp / 1000) !== block.timeSec',
     'Math.floor(receipt.blockTimeStamp / 1000) < 0',
   ),
   unfixed(
     'a payout on TRON that expired is not signed anew',
-    '--focus kill --focus aimed --focus sweep --network tron --profile embedded',
+    '--focus kill --focus aimed --focus refund --focus sweep --network tron --profile embedded',
     SENT,
     "case 'never':\n        if (isCancelled(item))",
     "case 'never':\n        if (item.signed.length > 0) return;\n        if (isCancelled(item))",
