@@ -171,7 +171,7 @@ function page(visit: Visit, statement: Statement): Html {
     ${facts([
       ['Event of this statement', code(statement.event)],
       ['Event that sealed the month', code(statement.closing)],
-      ['Last event in the month', code(statement.through_event)],
+      ['Last event in the month', code(statement.through_event || null)],
       ['Lines', statement.lines],
       ['SHA-256 of the lines', code(statement.lines_sha256)],
       ['Checkpoint', `${statement.checkpoint.size} events`],

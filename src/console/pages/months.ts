@@ -55,6 +55,7 @@ export function monthRoutes(deps: ConsoleDeps): ConsoleRoutes {
         toSign: async (visit) => {
           const month = visit.form['month'] ?? '';
           if (!isMonth(month)) throw new Refused('month must be a month such as 2026-10');
+          await refuseWhatCannotBeClosed(deps, visit, month);
           const open = (await checks(deps, visit)).filter(({ isDone }) => !isDone);
           return {
             kind: 'terms',
@@ -62,7 +63,7 @@ export function monthRoutes(deps: ConsoleDeps): ConsoleRoutes {
             lines: [
               ['month', month],
               ['mode', modeOf(visit.params['mode'])],
-              ...open.map(({ what, detail }) => ['although', `${what}: ${detail}`] as const),
+              ...open.map(({ what, detail }) => ['not resolved', `${what}: ${detail}`] as const),
               ['reason', reasonIn(visit)],
             ],
           };
@@ -125,11 +126,21 @@ async function monthsPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
     }`;
 }
 
+/** Before anybody signs it; the command decides. */
+async function refuseWhatCannotBeClosed(deps: ConsoleDeps, { nowSec, params }: Visit, month: string): Promise<void> {
+  if (month >= new Date(nowSec * 1000).toISOString().slice(0, 7))
+    throw new Refused(`${month} is not over yet (in UTC).`);
+  const { periods } = await run<Periods>(deps, 'ledger.periods', { mode: modeOf(params['mode']) });
+  if (periods.some(({ period }) => period === month)) throw new Refused(`${month} is closed already.`, 409);
+}
+
 function monthBefore({ nowSec }: Visit): string {
   const before = new Date(nowSec * 1000);
   before.setUTCDate(0);
   return before.toISOString().slice(0, 7);
 }
+
+const countOf = ({ length }: readonly unknown[]): string => (length === 0 ? 'none' : String(length));
 
 async function checks(deps: ConsoleDeps, visit: Visit): Promise<Check[]> {
   const mode = modeOf(visit.params['mode']);
@@ -151,34 +162,34 @@ async function checks(deps: ConsoleDeps, visit: Visit): Promise<Check[]> {
       });
       return { isDone: balanced, detail: `${entries} entries` };
     }),
-    looked('Every deposit is final', `/books/${mode}/months`, async () => {
+    looked('Deposits that are not final', `/books/${mode}/months`, async () => {
       const month = visit.form['month'] ?? monthBefore(visit);
       const { not_final } = await run<{ not_final: unknown[] }>(deps, 'ledger.close', { month, mode, dryRun: true });
       return {
         isDone: not_final.length === 0,
         detail:
           not_final.length === 0
-            ? `all of ${month}`
-            : `${not_final.length} of ${month} are not; a month closed now would never contain them`,
+            ? `none in ${month}`
+            : `${not_final.length} in ${month}; a month closed now would never contain them`,
       };
     }),
-    looked('No transfer waits for a decision', inMode('/unmatched', mode), async () => {
+    looked('Transfers that wait for a decision', inMode('/unmatched', mode), async () => {
       const { transfers } = await run<{ transfers: Unmatched[] }>(deps, 'inbox.list', { mode, limit: 500 });
-      return { isDone: transfers.length === 0, detail: `${transfers.length} open` };
+      return { isDone: transfers.length === 0, detail: countOf(transfers) };
     }),
-    looked('Every network was read', inMode('/chains', mode), async () => {
+    looked('Networks that cannot be read', inMode('/chains', mode), async () => {
       const chains = (await run<ChainStatus[]>(deps, 'chain.status')).filter((chain) => chain.mode === mode);
       const failing = chains.filter((chain) => chain.failed_reads_in_a_row > 0 || chain.read_to === null);
       return {
         isDone: failing.length === 0,
-        detail: failing.map(({ network }) => network).join(', ') || `${chains.length} networks`,
+        detail: failing.map(({ network }) => network).join(', ') || `none of ${chains.length}`,
       };
     }),
-    looked('Nothing is proposed or on its way', inMode('/treasury', mode), async () => {
+    looked('Payouts in progress', inMode('/treasury', mode), async () => {
       const moves = (await run<{ moves: { mode: string }[] }>(deps, 'treasury.moves')).moves.filter(
         (move) => move.mode === mode,
       );
-      return { isDone: moves.length === 0, detail: `${moves.length} in progress` };
+      return { isDone: moves.length === 0, detail: countOf(moves) };
     }),
   ]);
 }

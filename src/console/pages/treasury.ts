@@ -120,6 +120,10 @@ async function treasuryPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
     ${signers}
     <h2>In progress</h2>
     <p>${csvLink(visit)}</p>
+    ${
+      visit.can('treasury.approve') &&
+      html`<p>The signer counts your approval only if its settings list ${link('/me', 'your entry')}.</p>`
+    }
     ${table('Moves', moveColumns(visit), moves, 'No payouts are proposed or in progress.')}
     ${
       visit.can('treasury.approve') &&
