@@ -32,6 +32,17 @@ mkdirSync(folder, { recursive: true });
 
 let wrong = 0;
 async function draw(path: string): Promise<void> {
+  const startedMs = performance.now();
+  const answer = await page.goto(origin + path);
+  const tookMs = Math.round(performance.now() - startedMs);
+  const body = (await answer?.body())?.length ?? 0;
+  wrong += (answer!.status() === 200 ? 0 : 1) + (body > MAX_BYTES ? 1 : 0);
+  process.stdout.write(`${answer!.status()} ${path}: ${body} bytes, ${tookMs} ms\n`);
+  await shoot(path);
+}
+
+/** The page as it is now. */
+async function shoot(name: string): Promise<void> {
   for (const [device, viewport, scheme] of [
     ['desktop', DESKTOP, 'light'],
     ['desktop', DESKTOP, 'dark'],
@@ -40,29 +51,57 @@ async function draw(path: string): Promise<void> {
   ] as const) {
     await page.setViewportSize(viewport);
     await page.emulateMedia({ colorScheme: scheme });
-    const startedMs = performance.now();
-    const answer = await page.goto(origin + path);
-    const tookMs = Math.round(performance.now() - startedMs);
-    const body = (await answer?.body())?.length ?? 0;
     const found = await axe(page);
     const wide = await page.evaluate<number>(
       'document.documentElement.scrollWidth - document.documentElement.clientWidth',
     );
-    wrong += found.length + (wide > 0 ? 1 : 0) + (answer!.status() === 200 ? 0 : 1) + (body > MAX_BYTES ? 1 : 0);
-    const file = joined(folder, `${path.replaceAll(/[^a-z0-9]+/gi, '-').slice(0, 90)}.${device}.${scheme}.png`);
+    wrong += found.length + (wide > 0 ? 1 : 0);
+    const file = joined(folder, `${name.replaceAll(/[^a-z0-9]+/gi, '-').slice(0, 90)}.${device}.${scheme}.png`);
     await page.screenshot({ path: file, fullPage: true });
-    process.stdout.write(
-      `${answer!.status()} ${path} ${device} ${scheme}: ${body} bytes, ${tookMs} ms, ${found.length} of axe${wide > 0 ? `, ${wide} px too wide` : ''}\n`,
-    );
-    for (const one of found) process.stdout.write(`    ${one}\n`);
+    if (wide > 0) process.stdout.write(`    ${device} ${scheme}: ${wide} px too wide\n`);
+    for (const one of found) process.stdout.write(`    ${device} ${scheme}: ${one}\n`);
   }
+}
+
+/** What only a form leads to: the terms that a passkey signs, and a link for one payment. */
+async function drawAnswers(): Promise<void> {
+  const answerTo = async (path: string, button: string, fields: Readonly<Record<string, string>>): Promise<void> => {
+    await page.goto(origin + path);
+    const form = page.locator('form', { has: page.getByRole('button', { name: button, exact: true }) }).first();
+    for (const [field, value] of Object.entries(fields)) await form.locator(`[name=${field}]`).fill(value);
+    await form.getByRole('button', { name: button, exact: true }).click();
+    process.stdout.write(`${path}: ${button}\n`);
+    await shoot(`${path} ${button}`);
+  };
+  await answerTo(`/m/${merchant!.id}/links/new`, 'Create the link', { amount: '12', order: `chair-${Date.now()}` });
+  await answerTo('/people', 'Create the invitation', { name: 'Grace', reason: 'joins support', roles: 'viewer' });
+}
+
+/** So that pages which show only what somebody made are drawn with it. */
+async function make(): Promise<void> {
+  const month = new Date(new Date().setUTCDate(0)).toISOString().slice(0, 7);
+  const { periods } = (await cli('ledger', 'periods', '--mode', 'test')) as { periods: { period: string }[] };
+  if (!periods.some(({ period }) => period === month)) await cli('ledger', 'close', month, '--mode', 'test');
+  await cli(
+    'payment-link',
+    'create',
+    merchant!.id,
+    '--amount',
+    '7.50',
+    '--currency',
+    'USDT',
+    '--description',
+    'A ticket',
+  );
 }
 
 if (paths.length > 0) for (const path of paths) await draw(path.replace('MERCHANT', merchant!.id));
 else {
+  await make();
   const left = await eachPage(page, origin, (_, path) => draw(path));
   wrong += left.length;
   for (const route of left) process.stdout.write(`no link leads to ${route}\n`);
+  await drawAnswers();
 }
 for (const complaint of complaints) process.stdout.write(`browser: ${complaint}\n`);
 await browser.close();
