@@ -58,6 +58,7 @@ interface Place {
   readonly merchantId: MerchantId;
   readonly mode: Mode;
   readonly atSec: number;
+  readonly blockNumber?: number;
 }
 
 const placeOf = (index: number): Place => ({
@@ -68,13 +69,13 @@ const placeOf = (index: number): Place => ({
 
 export function sessionOf(
   index: number,
-  { merchantId, mode, atSec }: Place = placeOf(index),
+  { merchantId, mode, atSec, blockNumber = index }: Place = placeOf(index),
 ): { id: SessionId; atSec: number; events: readonly SessionEvent[] } {
   const id = `cs_${base32(randomBytes(20))}` as SessionId;
   const network = NETWORKS[index % NETWORKS.length]!;
   const [address, txHash, blockHash] = [hex(20), hex(32), hex(32)];
   const depositKey = `${network}:${txHash}:3`;
-  const place = { blockNumber: index, blockHash, blockTimeSec: atSec + 30 };
+  const place = { blockNumber, blockHash, blockTimeSec: atSec + 30 };
   const option = {
     network,
     coin: 'USDT',
@@ -126,7 +127,10 @@ export function sessionOf(
           ...{ logIndex: 3, ...place, kind: 'on_time' },
         },
       },
-      { type: 'DepositConfirmed', data: { depositKey, rule: { kind: 'finalized' }, ...place, headNumber: index + 12 } },
+      {
+        type: 'DepositConfirmed',
+        data: { depositKey, rule: { kind: 'finalized' }, ...place, headNumber: blockNumber + 12 },
+      },
       {
         type: 'SessionPaid',
         data: {
