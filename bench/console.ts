@@ -208,10 +208,10 @@ async function madePages(
   return [
     ['new payment link', `${shop}/links/new`],
     ['one payment link', `${shop}/links/${link}`],
-    ['one request', await linked(`${shop}/requests`, /href="(\/m\/\w+\/requests\/[^"]+)"/)],
+    ['one request', await linked(`${shop}/requests`, /href="(\/m\/\w+\/requests\/[^".]+)"/)],
     ['statement of a month, of the operator', `/books/test/months/${month}`],
     ['statement of a month, of a merchant', `${shop}/statement/${month}`],
-    ['one person', await linked('/people', /href="(\/people\/per_[^"]+)"/)],
+    ['one person', await linked('/people', /href="(\/people\/[^"?.]+)"/)],
     ['your own name', '/me'],
     ['sign-in', '/sign-in'],
   ];
