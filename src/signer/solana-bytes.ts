@@ -1,4 +1,4 @@
-import type { PublicKey, Transaction } from '@solana/web3.js';
+import type { ComputeBudgetProgram, PublicKey, Transaction } from '@solana/web3.js';
 import type { NonceAccountDraft, TokenDraft } from '../domain/events/transaction-draft.ts';
 import type { OutgoingTransaction } from '../ports/outgoing.ts';
 import { base58 } from '../runtime/util/base58.ts';
@@ -19,9 +19,9 @@ function paidBy(transaction: Transaction, feePayer: PublicKey, blockhash: string
   return Object.assign(transaction, { feePayer, recentBlockhash: blockhash });
 }
 
-const budgetOf = ({ ComputeBudgetProgram }: typeof import('@solana/web3.js'), unitPrice: string) => [
-  ComputeBudgetProgram.setComputeUnitLimit({ units: COMPUTE_UNITS }),
-  ComputeBudgetProgram.setComputeUnitPrice({ microLamports: BigInt(unitPrice) }),
+const budgetOf = (program: typeof ComputeBudgetProgram, unitPrice: string) => [
+  program.setComputeUnitLimit({ units: COMPUTE_UNITS }),
+  program.setComputeUnitPrice({ microLamports: BigInt(unitPrice) }),
 ];
 
 /** Pays the fee and the rent. */
@@ -29,7 +29,7 @@ export async function nonceAccountBytes(draft: NonceAccountDraft, wallet: Signin
   const web3 = await import('@solana/web3.js');
   const treasury = new web3.PublicKey(wallet.treasury.solana);
   const transaction = paidBy(new web3.Transaction(), treasury, draft.blockhash).add(
-    ...(draft.computeUnitPrice === undefined ? [] : budgetOf(web3, draft.computeUnitPrice)),
+    ...(draft.computeUnitPrice === undefined ? [] : budgetOf(web3.ComputeBudgetProgram, draft.computeUnitPrice)),
     ...makeNonceAccount(wallet.treasury.solana, draft.nonceIndex, BigInt(draft.lamports)),
   );
   const signature = await wallet.signSolanaMessage('treasury', transaction.serializeMessage());
@@ -52,7 +52,7 @@ export async function solanaTransferBytes(
   const treasury = new web3.PublicKey(rentPayer);
   const transaction = paidBy(new web3.Transaction(), treasury, draft.nonce).add(
     advanceNonce(rentPayer, draft.nonceIndex),
-    ...budgetOf(web3, draft.computeUnitPrice),
+    ...budgetOf(web3.ComputeBudgetProgram, draft.computeUnitPrice),
     ...(draft.tokenAddress === null
       ? [
           web3.SystemProgram.transfer({
