@@ -13,6 +13,7 @@ import type { SessionEvent } from '../src/domain/events/session-events.ts';
 import { base32, type MerchantId, type SessionId } from '../src/domain/ids.ts';
 import { sessionStream } from '../src/domain/streams.ts';
 import { AddressIndex } from '../src/features/addresses/address-index.ts';
+import { Backlog } from '../src/features/webhooks/backlog.ts';
 import { load, signedCreate, signedRequest, type BenchKey } from './create-session/load.ts';
 import { shown, type Curve } from './curve.ts';
 import { encoded, expired, rebuild } from './ledger.ts';
@@ -122,10 +123,15 @@ async function fill(world: World, sessions: number): Promise<void> {
     );
   }
   world.sessions = sessions;
+  const head = await store.head();
   await store.close();
   const { port1, port2 } = new MessageChannel();
   const readModel = serveSqliteReadModel({ dataDir: world.dataDir, port: port1 });
   await rebuild(world.dataDir, readModel, PROJECTIONS);
+  // Their webhooks are long done, or the service would spend minutes on them.
+  const backlog = new Backlog(readModel, () => {});
+  await backlog.open();
+  await backlog.flush(head);
   await readModel.close();
   port1.close();
   port2.close();

@@ -136,10 +136,7 @@ async function measurePayments(world: World): Promise<Measured> {
 }
 
 /** Runs a part of the load and reads everything about it. */
-async function phase(
-  world: World,
-  run: () => Promise<{ readonly perSecond: number; readonly payments: number }>,
-): Promise<Phase> {
+async function phase(world: World, run: () => Promise<number>): Promise<Phase> {
   const { candidate, shop } = world;
   const pid = candidate.child.pid!;
   const from = shop.paid.length;
@@ -151,13 +148,21 @@ async function phase(
   }, METRICS_EVERY_MS);
   const startedUs = clockUs();
   const before = treeClocksUs(pid);
-  const { perSecond, payments } = await run();
+  const payments = await run();
   await sleep(1_000);
   const cpuUs = spentUs(before, treeClocksUs(pid), payments);
   clearInterval(watching);
   const clock = [startedUs, clockUs()] as const;
-  const latenciesMs = await latencies(world, shop.paid.slice(from));
-  return { perSecond, payments, cpuUs, latenciesMs, queues, rssMib, clockUs: clock };
+  const byChain = await deliveries(world, shop.paid.slice(from));
+  return {
+    perSecond: byChain.reduce((total, ofChain) => total + perSecondOf(ofChain), 0),
+    payments,
+    cpuUs,
+    latenciesMs: byChain.flat().map(({ finalMs, paidMs }) => paidMs - finalMs),
+    queues,
+    rssMib,
+    clockUs: clock,
+  };
 }
 
 async function burstPhase(world: World): Promise<Measured['burst']> {
@@ -166,22 +171,35 @@ async function burstPhase(world: World): Promise<Measured['burst']> {
   let seconds = 0;
   const measured = await phase(world, async () => {
     await shop.burst(BURST);
-    const { creditableMs } = await ask<ChainReport>(chains[0]!.chain, 'report');
-    const { paidMs } = await ask<Received>(world.receiver, 'report');
-    const finalMs = creditableMs[shop.paid[from]!]!;
-    seconds = (Math.max(...shop.paid.slice(from).map((id) => paidMs[id]!)) - finalMs) / 1_000;
-    return { perSecond: BURST / seconds, payments: BURST };
+    const [inBlock] = await deliveries(world, shop.paid.slice(from));
+    seconds = (Math.max(...inBlock!.map(({ paidMs }) => paidMs)) - inBlock![0]!.finalMs) / 1_000;
+    return BURST;
   });
   const { longestLookGapMs } = await ask<ChainReport>(chains[0]!.chain, 'report');
   return { ...measured, seconds, longestLookGapMs };
 }
 
-/** From the block by which each payment counts to its first webhook, in milliseconds. */
-async function latencies({ chains, receiver }: World, sessions: readonly string[]): Promise<number[]> {
+/** When the block came by which a payment counts, and when its first webhook. */
+interface Delivered {
+  readonly finalMs: number;
+  readonly paidMs: number;
+}
+
+/** The payments of each chain. */
+async function deliveries({ chains, receiver }: World, sessions: readonly string[]): Promise<Delivered[][]> {
   const reports = await Promise.all(chains.map(({ chain }) => ask<ChainReport>(chain, 'report')));
   const { paidMs } = await ask<Received>(receiver, 'report');
-  const creditable = reports.map(({ creditableMs }) => creditableMs);
-  return sessions.map((id) => paidMs[id]! - creditable.find((times) => times[id] !== undefined)![id]!);
+  return reports.map(({ creditableMs }) =>
+    sessions
+      .filter((id) => creditableMs[id] !== undefined)
+      .map((id) => ({ finalMs: creditableMs[id]!, paidMs: paidMs[id]! })),
+  );
+}
+
+/** From the first webhook to the last: a chain's confirmations come before, and delay all alike. */
+function perSecondOf(delivered: readonly Delivered[]): number {
+  const times = delivered.map(({ paidMs }) => paidMs);
+  return delivered.length < 2 ? 0 : ((delivered.length - 1) * 1_000) / (Math.max(...times) - Math.min(...times));
 }
 
 /** Nothing is left out, told twice or told wrongly, and the lists hold all. */
