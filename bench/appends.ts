@@ -15,7 +15,7 @@ import { type BenchSection, median, percentile } from './section.ts';
  * the dearest case: a new stream with a random name. All candidates encode and hash the same events on the same disk.
  */
 
-const ROUNDS = 15;
+const ROUNDS = 9;
 const SINGLE_APPENDS = 800;
 const GROUPED_APPENDS = 6_400;
 

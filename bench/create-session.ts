@@ -31,7 +31,7 @@ export interface CreateSessionSettings {
   readonly connections: number;
 }
 
-export const DEFAULT_SETTINGS: CreateSessionSettings = { rounds: 5, requestsPerRound: 10_000, connections: 32 };
+export const DEFAULT_SETTINGS: CreateSessionSettings = { rounds: 4, requestsPerRound: 10_000, connections: 32 };
 
 const FOLLOWERS_MS = 5_000;
 const MOST_CPU = 3;

@@ -25,7 +25,7 @@ import type { BenchSection } from './section.ts';
  * and the memory are then. All by processor time, since the machine may be shared.
  */
 
-const SIZES = (process.env.BENCH_GROWTH ?? '10000,50000,250000').split(',').map(Number);
+const SIZES = (process.env.BENCH_GROWTH ?? '10000,40000,160000').split(',').map(Number);
 /** A size is left out when it would not be measured within the time that the run of all benches leaves. */
 const SECONDS = Number(process.env.BENCH_SECONDS ?? Infinity);
 /** A size of five times the sessions takes less than five times as long, but not always. */

@@ -26,8 +26,8 @@ const PROFILES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(['projections', 'commits', 'audit', 'addresses'].map((name) => [name, name])),
 };
 const LEAST_SHARE = 0.005;
-const CREATE_ROUNDS = 4;
-const REBUILT_EVENTS = 100_000;
+const CREATE_ROUNDS = 2;
+const REBUILT_EVENTS = 60_000;
 
 type CpuUs = readonly (readonly [thread: string, us: number])[];
 type Row = readonly [thread: string, step: string, us: number];

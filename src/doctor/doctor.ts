@@ -1,3 +1,4 @@
+import { isWriterLocked } from '../adapters/sqlite/writer-lock.ts';
 import { InvalidConfig, readConfig, type Config } from '../config.ts';
 import type { Log } from '../ports/log.ts';
 import { fault, ok, warning, type Finding } from './finding.ts';
@@ -23,13 +24,15 @@ export async function diagnose(env: Environment): Promise<Finding[]> {
   const running = await runningFindings(config);
   const isRunning = running.length > 0;
   // Loaded lazily, because little else uses these modules.
-  const [{ networkFindings }, { walletFindings }, { storeFindings }] = await Promise.all([
+  const [{ keyFindings }, { networkFindings }, { walletFindings }, { storeFindings }] = await Promise.all([
+    import('./key-checks.ts'),
     import('./network-checks.ts'),
     import('./wallet-checks.ts'),
     import('./store-checks.ts'),
   ]);
   const looked = await Promise.all([
     part('ports', async () => (isRunning ? [] : portFindings(config))),
+    part('sealing-keys', () => keyFindings(config)),
     part('wallet', () => walletFindings(config, env, isRunning)),
     part('networks', () => networkFindings(config)),
     part('stores', () => storeFindings(config)),
@@ -57,9 +60,13 @@ async function part(check: string, look: () => Promise<Finding[]>): Promise<Find
   }
 }
 
-/** What the service reports about itself, if one with these settings is running. */
-async function runningFindings({ HOST: host, OPS_PORT: port }: Config): Promise<Finding[]> {
+/**
+ * What the service reports about itself, if one with these settings is running. One that answers without holding the
+ * data directory is another installation's, and its port is taken.
+ */
+async function runningFindings({ HOST: host, OPS_PORT: port, DATA_DIR: dataDir }: Config): Promise<Finding[]> {
   try {
+    if (!isWriterLocked(dataDir)) return [];
     const answer = await fetch(`http://${host}:${port}/readyz`, { signal: AbortSignal.timeout(RUNNING_MS) });
     const { checks } = (await answer.json()) as {
       checks?: readonly { name: string; state: string; detail?: string }[];

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { faultOf } from './fault.ts';
@@ -30,6 +30,22 @@ export function acquireWriterLock(dataDir: string): WriterLock {
   }
   writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
   return { release: () => database.close() };
+}
+
+/** Whether a process holds the lock, without taking it. */
+export function isWriterLocked(dataDir: string): boolean {
+  const file = join(dataDir, 'lock.db');
+  if (!existsSync(file)) return false;
+  const database = new DatabaseSync(file, { readOnly: true, timeout: 0 });
+  try {
+    database.prepare('SELECT name FROM sqlite_master').all();
+    return false;
+  } catch (error) {
+    if (faultOf(error).kind !== 'busy') throw error;
+    return true;
+  } finally {
+    database.close();
+  }
 }
 
 function holder(pidFile: string): string {

@@ -5,6 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { diagnose, quickFindings } from '../../../src/doctor/doctor.ts';
+import { nodeRandom } from '../../../src/adapters/node/random.ts';
+import { openSqliteEventStore } from '../../../src/adapters/sqlite/event-log/event-store.ts';
+import { acquireWriterLock } from '../../../src/adapters/sqlite/writer-lock.ts';
+import { sharedSecrets } from '../../../src/features/shared/shared-secrets.ts';
+import { systemClock } from '../../../src/ports/clock.ts';
+import { createSealer, parseMasterKeys } from '../../../src/runtime/util/sealing.ts';
 import { readConfig } from '../../../src/config.ts';
 import type { Finding } from '../../../src/doctor/finding.ts';
 import { sealKeystore } from '../../../src/signer/keystore.ts';
@@ -50,6 +56,23 @@ const evmProvider = async (chainId: number, head: number, hasHistory = true): Pr
     return { result: answers[method] };
   });
 
+/** What the first start leaves in its event log. */
+async function leaveSecrets(dataDir: string, masterKey: string): Promise<void> {
+  mkdirSync(dataDir, { mode: 0o700 });
+  const store = await openSqliteEventStore({ dataDir });
+  const seal = createSealer(parseMasterKeys(masterKey));
+  await sharedSecrets('session-id', {
+    store,
+    seal: {
+      seal: (plain, context) => seal.seal('api-secrets', plain, context),
+      open: (sealed, context) => seal.open('api-secrets', sealed, context),
+    },
+    random: nodeRandom,
+    clock: systemClock,
+  });
+  await store.close();
+}
+
 beforeAll(async () => {
   directory = temporaryFolder('doctor');
   const file = (name: string, text: string): string => {
@@ -78,6 +101,7 @@ beforeAll(async () => {
   for (const feed of [market, wrongMarket])
     feed.answerJson(krakenJson({ USDTUSD: '1.0', USDCUSD: '1.0', USDTEUR: '0.92', USDCEUR: '0.92', USDCUSDT: '1.0' }));
   wrongMarket.setClock(7_200_000);
+  await leaveSecrets(join(directory, 'used'), hash('sha256', 'of this test'));
   const approver = (name: string) => ({ name, kind: 'ed25519', publicKey: 'A'.repeat(43) });
   base = {
     DATA_DIR: join(directory, 'data'),
@@ -294,6 +318,11 @@ describe('the doctor', () => {
       /^fault log-shipping: 127\.0\.0\.1:9 did not answer/,
     ],
     [
+      'the master key of another installation',
+      () => ({ DATA_DIR: join(directory, 'used'), MASTER_KEY: hash('sha256', 'of another installation') }),
+      /^fault sealing-keys: the event log holds secrets sealed under [0-9a-f]{8}, which these keys do not open/,
+    ],
+    [
       'stores that do not answer',
       () => ({ EVENTSTORE_URL: 'esdb://127.0.0.1:9?tls=false', REDIS_URL: 'redis://127.0.0.1:9', NODE_NUMBER: '1' }),
       /^fault redis/,
@@ -319,6 +348,13 @@ describe('the doctor', () => {
 
   it('is tried with at least twenty faults', () => expect(planted.length).toBeGreaterThanOrEqual(20));
 
+  it('finds that the keys open an event log in use', async () => {
+    const findings = await diagnose({ ...base, DATA_DIR: join(directory, 'used'), TEST_WALLET_KEYSTORE: undefined });
+    expect(findings).toContainEqual(
+      expect.objectContaining({ check: 'sealing-keys', why: 'open what the event log holds' }),
+    );
+  });
+
   it('finds a port that is taken, and asks a service that runs for its own checks', async () => {
     const { TEST_WALLET_KEYSTORE: _, ...watchOnly } = base;
     const checks = [{ name: 'chain:live:bsc', state: 'degraded', detail: 'payments of the last 90 s are not known' }];
@@ -326,10 +362,13 @@ describe('the doctor', () => {
     await new Promise<void>((resolve) => ops.listen(0, '127.0.0.1', resolve));
     const { port } = ops.address() as AddressInfo;
     try {
-      expect(found(await diagnose({ ...watchOnly, PORT: String(port) }))).toContainEqual(
-        expect.stringContaining(`fault ports: 127.0.0.1:${port} cannot`),
-      );
+      const taken = expect.stringContaining(`fault ports: 127.0.0.1:${port} cannot`);
+      expect(found(await diagnose({ ...watchOnly, PORT: String(port) }))).toContainEqual(taken);
+      // A service of another installation, since nobody holds the data directory.
+      expect(found(await diagnose({ ...watchOnly, OPS_PORT: String(port) }))).toContainEqual(taken);
+      const lock = acquireWriterLock(watchOnly['DATA_DIR']!);
       const running = found(await diagnose({ ...watchOnly, OPS_PORT: String(port) }));
+      lock.release();
       expect(running).toContainEqual('warning service:chain:live:bsc: payments of the last 90 s are not known');
       expect(running.filter((line) => line.includes('ports'))).toEqual([]);
     } finally {
