@@ -61,7 +61,7 @@ export const PLAN: readonly Round[] = [
     [treasuryEmpty, tokenPaused, sequenceAhead, payoutProviderDown],
     [diskFull, gasLow],
   ],
-  [[starved, followerHangs, listsLocked, ledgerSlow, ledgerLocked, unreadableEvents], [signerFrozen]],
+  [[starved, followerHangs, listsLocked, ledgerSlow, ledgerLocked], [signerFrozen]],
   [[rowsChanged, booksChanged]],
   [
     [
@@ -79,6 +79,8 @@ export const PLAN: readonly Round[] = [
       historyChanged,
       signerKilled,
       restarting,
+      // What it leaves in the event log makes every later start read-only.
+      unreadableEvents,
     ],
   ],
 ];
