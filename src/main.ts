@@ -37,7 +37,7 @@ const FOR_OPERATORS: ReadonlySet<string> = new Set([
   'InvalidSolanaPool',
   'InvalidWalletSettings',
   'KeyNotHeld',
-  'LedgerMoved',
+  'EventLogMoved',
   'LogDamaged',
   'MigrationRefused',
   'NoService',
@@ -108,8 +108,8 @@ function host(): CliHost {
       const { openKeyFile } = await import('./key-tools/approver.ts');
       return openKeyFile(args, process.env);
     },
-    exportLedger: async (file) =>
-      (await import('./composition/commands/log-exports.ts')).exportLedgerFile(readConfig(process.env), file),
+    exportEventLog: async (file) =>
+      (await import('./composition/commands/log-exports.ts')).exportEventLogFile(readConfig(process.env), file),
     exportBooks: async (file) =>
       (await import('./composition/commands/log-exports.ts')).exportBooksFile(readConfig(process.env), file),
     exportIncident: async (subject, output, logs) =>
@@ -127,7 +127,7 @@ function host(): CliHost {
       ]);
       return verifyFiles(options, () => new SpilledMap());
     },
-    ...{ adminStream, prepareLookUps, migrate: migrateLedger },
+    ...{ adminStream, prepareLookUps, migrate: migrateEventLog },
   };
 }
 
@@ -140,7 +140,7 @@ async function runLogged(config: Config, log: Logger, start: () => Promise<{ clo
 
 const endsTold = (log: Logger) => ({ tell: (message: string, facts: object): void => log.info(facts, message) });
 
-const migrateLedger: CliHost['migrate'] = async ({ from, to }) => {
+const migrateEventLog: CliHost['migrate'] = async ({ from, to }) => {
   const url = to ?? process.env['EVENTSTORE_URL'];
   if (url === undefined) throw new InvalidConfig('name the target with --to esdb://... or in EVENTSTORE_URL');
   if (to !== undefined && /^[^/]*\/\/[^/]*:[^/]*@/.test(to))

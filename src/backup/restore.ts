@@ -4,7 +4,7 @@ import { openSqliteEventStore } from '../adapters/sqlite/event-log/event-store.t
 import { acquireWriterLock, type WriterLock } from '../adapters/sqlite/writer-lock.ts';
 import { markIn, type KeptMark } from '../adapters/node/address-marks-file.ts';
 import { nodeRandom } from '../adapters/node/random.ts';
-import type { LedgerRestored } from '../domain/events/operations-events.ts';
+import type { EventLogRestored } from '../domain/events/operations-events.ts';
 import { OPERATOR_ACTS_STREAM } from '../domain/streams.ts';
 import { CommandRefused } from '../operator/commands.ts';
 import { systemClock, toSec } from '../ports/clock.ts';
@@ -31,7 +31,7 @@ export interface RestoreRequest {
   readonly sealingKeys: SealingKeys | null;
 }
 
-type Addresses = LedgerRestored['data']['addresses'];
+type Addresses = EventLogRestored['data']['addresses'];
 
 export interface Restored {
   readonly backup: BackupReport;
@@ -53,8 +53,8 @@ export interface Restored {
 }
 
 /** Files of an event log. Excludes a data directory's own folders, which are a sandbox's wallet and chains. */
-const OF_LEDGER = /\.db(-wal|-shm)?$|^(events\.anchor|operators|demo-merchant|last-backup|backup)\.json$|^master\.key$/;
-const LEDGER = 'events.db';
+const OF_EVENT_LOG = /\.db(-wal|-shm)?$|^(events\.anchor|operators|demo-merchant|last-backup|backup)\.json$|^master\.key$/;
+const EVENT_LOG = 'events.db';
 const LOCK = /^lock\./;
 
 /**
@@ -74,7 +74,7 @@ export async function restoreBackup(places: BackupPlaces, request: RestoreReques
       request.only === 'data'
         ? skipped('it was not requested')
         : restoreSigner(places.signerDirectory, backup, request.actor);
-    if (target) placeLedger(target, backup);
+    if (target) placeEventLog(target, backup);
   } finally {
     target?.lock.release();
   }
@@ -248,8 +248,8 @@ interface Target {
 function openTarget(dataDir: string, moveAside: boolean): Target {
   makeFolder(dataDir);
   const lock = acquireWriterLock(dataDir);
-  const there = readdirSync(dataDir).filter((name) => OF_LEDGER.test(name) && !LOCK.test(name));
-  if (!there.includes(LEDGER) || moveAside)
+  const there = readdirSync(dataDir).filter((name) => OF_EVENT_LOG.test(name) && !LOCK.test(name));
+  if (!there.includes(EVENT_LOG) || moveAside)
     return {
       dataDir,
       lock,
@@ -262,22 +262,22 @@ function openTarget(dataDir: string, moveAside: boolean): Target {
   );
 }
 
-function placeLedger({ dataDir, there, movedAside }: Target, { folder, manifest }: VerifiedBackup): void {
+function placeEventLog({ dataDir, there, movedAside }: Target, { folder, manifest }: VerifiedBackup): void {
   if (movedAside !== null) mkdirSync(movedAside, { mode: 0o700 });
   for (const name of there) renameSync(join(dataDir, name), join(must(movedAside), name));
-  const { [LEDGER]: ledger, ...others } = must(manifest.data).files;
+  const { [EVENT_LOG]: eventLog, ...others } = must(manifest.data).files;
   placeFiles(folder, dataDir, others);
   // A start then skips the addresses that may have been assigned since.
   writePrivate(join(dataDir, MANIFEST), readFileSync(join(folder, MANIFEST), 'utf8'));
   // Last and atomically: an interrupted restore leaves no event log that looks complete.
-  placeFiles(folder, dataDir, { [LEDGER]: must(ledger) });
+  placeFiles(folder, dataDir, { [EVENT_LOG]: must(eventLog) });
 }
 
-async function recordRestore(dataDir: string, data: LedgerRestored['data']): Promise<void> {
+async function recordRestore(dataDir: string, data: EventLogRestored['data']): Promise<void> {
   const store = await openSqliteEventStore({ dataDir });
   try {
     const last = await store.lastOfStream(OPERATOR_ACTS_STREAM);
-    const event: LedgerRestored = { type: 'LedgerRestored', data };
+    const event: EventLogRestored = { type: 'EventLogRestored', data };
     await appendNext(
       { store, clock: systemClock, random: nodeRandom },
       { stream: OPERATOR_ACTS_STREAM, last, event, actor: data.actor },

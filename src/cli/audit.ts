@@ -27,7 +27,7 @@ import { codeOf } from '../runtime/util/code-of.ts';
  * Writes the event log as an audit export, to a file or to standard output. Memory use is bounded by a page. `total`: a
  * lower bound on the number of events, for the progress bar.
  */
-export async function exportLedger(
+export async function exportEventLog(
   store: Pick<EventStore, 'readAll'>,
   total: number,
   file: string | undefined,

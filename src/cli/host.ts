@@ -46,7 +46,7 @@ export interface CliHost {
   /** Builds this build's look-ups alongside running nodes and stores a snapshot of them where nodes start from it. */
   prepareLookUps(): Promise<JsonValue>;
   /** Writes the event log as an audit export; to standard output without a file. Works alongside a running service. */
-  exportLedger(file: string | undefined): Promise<number>;
+  exportEventLog(file: string | undefined): Promise<number>;
   /**
    * Writes the books as a SQLite file, derived from the event log; returns the number of events. Works alongside a
    * running service.

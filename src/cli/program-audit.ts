@@ -39,7 +39,7 @@ export function addAudit(program: Command, host: CliHost): void {
     .command('export')
     .description('write every event with its hashes as JSON Lines, with or without a running service')
     .option('--output <file>', 'default: standard output')
-    .action(async ({ output }: { output?: string }) => void (await host.exportLedger(output)));
+    .action(async ({ output }: { output?: string }) => void (await host.exportEventLog(output)));
   audit
     .command('verify')
     .description('verify an export or a proof offline, with only the public key')

@@ -40,7 +40,7 @@ import { createAdjustmentsHandler, type AdjustmentsHandler } from '../features/s
 import { createPaymentLinkHandler, type PaymentLinkHandler } from '../features/shared/handlers/payment-link-handler.ts';
 import { createTransferHandler, type TransferHandler } from '../features/shared/handlers/transfer-handler.ts';
 import { givenAddress } from './networks/given-address.ts';
-import { caughtUpWith, followLedger } from './event-log-followers.ts';
+import { caughtUpWith, followEventLog } from './event-log-followers.ts';
 import type { Logger } from '../observability/logger.ts';
 import { must } from '../domain/must.ts';
 
@@ -127,7 +127,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     onError: (error) => log.warn({ err: error }, 'the address filter could not be read or saved'),
   });
   const addressIndexes = given.indexes;
-  const followers = await followLedger(ports, { due, changes, given, notificationIds });
+  const followers = await followEventLog(ports, { due, changes, given, notificationIds });
   const sessionOfRefund = createSessionOfRefund(ports);
   const sessions = new Sessions({
     ...{ sessions: sessionHandler, ids, merchants: directory, personal, idempotency, sessionOfRefund, changes },

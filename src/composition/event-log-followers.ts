@@ -31,7 +31,7 @@ interface Followers {
  * Fills the in-memory look-ups from the read model and follows the event log from there, so that nothing in between is
  * missed.
  */
-export async function followLedger(
+export async function followEventLog(
   { store, readModel }: FollowedPorts,
   { due, changes, given, notificationIds }: Followers,
 ): Promise<Subscription[]> {

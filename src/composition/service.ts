@@ -5,7 +5,7 @@ import { sharedSecrets, type SecretSeal } from '../features/shared/shared-secret
 import type { RunningLease } from '../runtime/leases/with-lease.ts';
 import { openWith, sealWith } from '../runtime/util/sealing.ts';
 import type { Core } from './core.ts';
-import { withLedger } from '../features/payouts/event-log-feed.ts';
+import { withEventLog } from '../features/payouts/event-log-feed.ts';
 import { readingParts } from './storage/reading-service.ts';
 import { startFoundation, type Foundation } from './service-foundation.ts';
 import { startMoney } from './service-money.ts';
@@ -29,7 +29,7 @@ export async function startService(given: ServiceParts): Promise<RunningService>
   const audit = await startAudit(given);
   const damage = given.storage.ownLog ? audit.readOnly() : null;
   const readable = damage === null ? given : await readingParts(given, damage);
-  const parts = withLedgerFed({ ...readable, sealingKeys: await openingKeys(readable) });
+  const parts = withEventLogFed({ ...readable, sealingKeys: await openingKeys(readable) });
   // Look-ups of a new event log are built by this very process.
   const hasHistory = (await parts.storage.store.head()) !== null;
   const foundation = await startFoundation(parts);
@@ -58,9 +58,9 @@ export async function startService(given: ServiceParts): Promise<RunningService>
 }
 
 /** Ensures that the signer has read the event log before it is asked about a settlement. */
-function withLedgerFed(parts: ServiceParts): ServiceParts {
+function withEventLogFed(parts: ServiceParts): ServiceParts {
   const { payouts, storage } = parts;
-  return payouts ? { ...parts, payouts: { ...payouts, signer: withLedger(payouts.signer, storage.store) } } : parts;
+  return payouts ? { ...parts, payouts: { ...payouts, signer: withEventLog(payouts.signer, storage.store) } } : parts;
 }
 
 /**

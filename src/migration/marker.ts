@@ -5,15 +5,15 @@ import { join } from 'node:path';
 export const MOVED_FILE = 'moved.json';
 
 /** The event log lives elsewhere: continuing here would create a second one, and refunds could be paid twice. */
-class LedgerMoved extends Error {
-  override readonly name = 'LedgerMoved';
+class EventLogMoved extends Error {
+  override readonly name = 'EventLogMoved';
 }
 
-/** Throws `LedgerMoved`. */
+/** Throws `EventLogMoved`. */
 export function assertNotMoved(dataDir: string): void {
   const note = join(dataDir, MOVED_FILE);
   if (!existsSync(note)) return;
-  throw new LedgerMoved(
+  throw new EventLogMoved(
     `the event log in ${dataDir} was moved to an EventStoreDB cluster. Two services on two copies would pay the same refund twice. ` +
       `To go back before the cluster has accepted any request, remove ${note}.`,
   );

@@ -130,12 +130,12 @@ function wholeOf(args: AdminArguments, name: string): number {
 }
 
 async function ofLastRestore(store: SearchParts['store']): Promise<Wanted> {
-  const events = (await store.readStream(OPERATOR_ACTS_STREAM)).filter(({ type }) => type === 'LedgerRestored');
+  const events = (await store.readStream(OPERATOR_ACTS_STREAM)).filter(({ type }) => type === 'EventLogRestored');
   const last = events.at(-1);
   if (!last)
     throw new CommandRefused(
       'the event log was not restored by "quittance restore": specify --mode, --family, --from (an index) and --since',
     );
-  const { addresses, lastEventAtSec, backupMadeAtSec, restoredAtSec } = dataOf(last, 'LedgerRestored');
+  const { addresses, lastEventAtSec, backupMadeAtSec, restoredAtSec } = dataOf(last, 'EventLogRestored');
   return { lost: addresses, sinceSec: lastEventAtSec ?? backupMadeAtSec, restoredAtSec };
 }

@@ -78,11 +78,8 @@ export interface SettlementDestination {
   readonly address: string;
 }
 
-/** An event in the form that the signer hashes and books. */
-export type LedgerEvent = HashedParts;
-
 /** How far the signer has read the event log, and any impossible event it found. */
-export interface LedgerTaken {
+export interface TakenEvents {
   readonly size: number;
   readonly fault: string | null;
 }
@@ -125,7 +122,7 @@ export interface OutgoingSigner {
    * Events of the log from leaf `from` on; none to ask how far the signer is. Settlements are checked only against
    * these.
    */
-  takeLedger(from: number, events: readonly LedgerEvent[]): Promise<LedgerTaken>;
+  takeEvents(from: number, events: readonly HashedParts[]): Promise<TakenEvents>;
   /** Whether the policy of its kind would allow the transaction now; signs nothing. */
   check(order: OutgoingTransaction): Promise<SignerVerdict>;
   /** The same request always gets the same bytes. */

@@ -10,7 +10,8 @@ import { holding, readWritten } from '../domain/written-json.ts';
 import { ADJUSTMENTS_PREFIX, SESSION_PREFIX, TREASURY_PREFIX } from '../domain/streams.ts';
 import type { AuditAnchor } from '../ports/audit.ts';
 import type { OutgoingTransaction } from '../ports/outgoing.ts';
-import type { LedgerEvent, LedgerTaken, SignerRefusal } from '../ports/outgoing-signer.ts';
+import type { TakenEvents, SignerRefusal } from '../ports/outgoing-signer.ts';
+import type { HashedParts } from '../domain/events/canonical-text.ts';
 import { decodeData, hashRecorded } from '../runtime/commands/codec.ts';
 import { MerkleFrontier } from '../runtime/merkle/frontier.ts';
 import { leafHash } from '../runtime/merkle/tree.ts';
@@ -68,7 +69,7 @@ export class LedgerAccounts {
   }
 
   /** Takes the events from leaf `from` on; none if that is not the next leaf, which the result names. */
-  take(from: number, events: readonly LedgerEvent[]): LedgerTaken {
+  take(from: number, events: readonly HashedParts[]): TakenEvents {
     if (this.#fault === null && from === this.#size) for (const event of events) this.#take(event);
     return { size: this.#size, fault: this.#fault };
   }
@@ -108,7 +109,7 @@ export class LedgerAccounts {
     return this.#proven.size + this.#open.length;
   }
 
-  #take(event: LedgerEvent): void {
+  #take(event: HashedParts): void {
     const place = this.#size + 1;
     this.#open.push(leafHash(Buffer.from(hashRecorded(event), 'hex')));
     this.#prove();
@@ -134,7 +135,7 @@ export class LedgerAccounts {
     }
   }
 
-  #book(recorded: LedgerEvent): void {
+  #book(recorded: HashedParts): void {
     if (!BOOKED.some((prefix) => recorded.stream.startsWith(prefix))) return;
     const stored = decodeData({ ...recorded, position: '', hash: '' });
     if (isOfSession(stored)) this.#bookSession(stored.stream, stored.event, stored.id);

@@ -6,7 +6,8 @@ import { MOVE_KINDS } from '../domain/events/treasury-move-events.ts';
 import { COINS } from '../domain/money.ts';
 import { addressFamilyOf, NATIVE_COIN, NETWORKS, type Network } from '../domain/networks.ts';
 import type { OutgoingTransaction } from '../ports/outgoing.ts';
-import type { AskedNativeTransfer, LedgerEvent, SigningRequest } from '../ports/outgoing-signer.ts';
+import type { AskedNativeTransfer, SigningRequest } from '../ports/outgoing-signer.ts';
+import type { HashedParts } from '../domain/events/canonical-text.ts';
 import { NONCE_ACCOUNTS } from '../runtime/util/solana-nonce.ts';
 import { method, MethodRefused, walletOf, type Method, type SignerContext } from './method.ts';
 import {
@@ -149,7 +150,7 @@ export function outgoingOf({ outgoing }: SignerContext): Outgoing {
   return outgoing;
 }
 
-const ledgerEvent: z.ZodType<LedgerEvent> = z.strictObject({
+const hashedParts: z.ZodType<HashedParts> = z.strictObject({
   stream: z.string().min(1),
   revision: z.int().min(0),
   id: z.string(),
@@ -158,7 +159,7 @@ const ledgerEvent: z.ZodType<LedgerEvent> = z.strictObject({
   atMs: z.int(),
   ...{ data: z.string(), metadata: z.string() },
 });
-const ledgerPage = z.strictObject({ from: z.int().min(0), events: z.array(ledgerEvent).max(1_000) });
+const eventPage = z.strictObject({ from: z.int().min(0), events: z.array(hashedParts).max(1_000) });
 
 /** The signer's methods for outgoing transactions. */
 export const OUTGOING_METHODS: readonly (readonly [string, Method<unknown, unknown>])[] = [
@@ -167,8 +168,8 @@ export const OUTGOING_METHODS: readonly (readonly [string, Method<unknown, unkno
     method({ params: z.strictObject({ mode }), run: (params, context) => walletOf(context, params.mode).treasury }),
   ],
   [
-    'takeLedger',
-    method({ params: ledgerPage, run: ({ from, events }, context) => outgoingOf(context).ledger.take(from, events) }),
+    'takeEvents',
+    method({ params: eventPage, run: ({ from, events }, context) => outgoingOf(context).ledger.take(from, events) }),
   ],
   [
     'check',

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openEsdbEventStore } from '../../src/adapters/esdb/event-store.ts';
 import { isAfter, parsePosition } from '../../src/adapters/esdb/position.ts';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
-import { exportLedger, verifyFiles } from '../../src/cli/audit.ts';
+import { exportEventLog, verifyFiles } from '../../src/cli/audit.ts';
 import { SpilledMap } from '../../src/adapters/sqlite/read-model/spilled-map.ts';
 import { migrate } from '../../src/migration/migrate.ts';
 import { KeptTiles } from '../../src/runtime/merkle/kept-tiles.ts';
@@ -191,7 +191,7 @@ describe('the Merkle log over EventStoreDB (double)', () => {
     const file = (name: string): string => join(folder, name);
     writeFileSync(file('proof.json'), JSON.stringify(body));
     writeFileSync(file('checkpoint.txt'), executor.identity().anchors.at(-1)!.checkpoint);
-    await exportLedger(one.store, 0, file('export.jsonl'));
+    await exportEventLog(one.store, 0, file('export.jsonl'));
     const verified = await verifyFiles(
       { export: file('export.jsonl'), checkpoint: [file('checkpoint.txt')], key: KEY },
       () => new SpilledMap(),
@@ -355,7 +355,7 @@ test('an event log migrated from the embedded store to EventStoreDB (double) kee
     );
     expect(verifyConsistency(before.size, after.size, proof, before.root, after.root)).toBe(true);
   }
-  await exportLedger(moved.store, 0, join(folder, 'moved.jsonl'));
+  await exportEventLog(moved.store, 0, join(folder, 'moved.jsonl'));
   const kept = [...checkpoints.map(({ checkpoint }) => checkpoint), noteIn(signing)].map((note, index) => {
     writeFileSync(join(folder, `${index}.txt`), note);
     return join(folder, `${index}.txt`);

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openEsdbEventStore } from '../../src/adapters/esdb/event-store.ts';
-import { exportLedger, verifyFiles } from '../../src/cli/audit.ts';
+import { exportEventLog, verifyFiles } from '../../src/cli/audit.ts';
 import { SpilledMap } from '../../src/adapters/sqlite/read-model/spilled-map.ts';
 import { parseVerifierKey } from '../../src/runtime/merkle/checkpoint-note.ts';
 import { verifyProof } from '../../src/features/audit/verify-proof.ts';
@@ -196,7 +196,7 @@ async function exportVerifies(key: string, ...checkpoints: readonly string[]): P
   const folder = temporaryFolder('cluster-audit');
   try {
     const file = (name: string): string => join(folder, name);
-    await exportLedger(store, 0, file('ledger.jsonl'));
+    await exportEventLog(store, 0, file('ledger.jsonl'));
     checkpoints.forEach((note, index) => writeFileSync(file(`${index}.txt`), note));
     const kept = checkpoints.map((_, index) => file(`${index}.txt`));
     expect(

@@ -104,7 +104,7 @@ class World {
     await this.stage.executor.round().catch((error: unknown) => {
       if (!(error instanceof ChainUnavailable)) throw error;
     });
-    await this.#followLedger();
+    await this.#followEventLog();
   }
 
   wait(polls: number): void {
@@ -201,7 +201,7 @@ class World {
   }
 
   /** What the service's own subscription does: what landed is watched, and what was reverted is owed again. */
-  async #followLedger(): Promise<void> {
+  async #followEventLog(): Promise<void> {
     for (const sessionId of SESSIONS) {
       const { refunds, created } = await this.stage.context(sessionId);
       for (const refund of Object.values(refunds))

@@ -40,7 +40,7 @@ const NEVER: readonly { readonly situations: RegExp; readonly why: string }[] = 
   },
   {
     situations:
-      /^event (CheckpointSigned|PeriodClosed|Adjustment|DocumentIssued|StatementIssued|BookRates|LedgerRestored)/,
+      /^event (CheckpointSigned|PeriodClosed|Adjustment|DocumentIssued|StatementIssued|BookRates|EventLogRestored)/,
     why: 'audit, statements and entries by hand are not modelled, and a restored log is put in place without the tool',
   },
   { situations: /^event (PaymentLink|CanaryPayment)/, why: 'payment links and canaries are not modelled' },

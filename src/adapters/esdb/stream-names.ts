@@ -27,10 +27,10 @@ export class StreamNames {
 
   /** Whether a stream on the server is wanted. The server's own streams and erasable ones never are. */
   matcher(prefixes: readonly string[] | undefined): (streamOnServer: string) => boolean {
-    const isLedger = (stream: string): boolean => !stream.startsWith('$') && !stream.startsWith(ERASABLE);
-    if (!prefixes) return (stream) => isLedger(stream) && stream.startsWith(this.#namespace);
+    const isOfLog = (stream: string): boolean => !stream.startsWith('$') && !stream.startsWith(ERASABLE);
+    if (!prefixes) return (stream) => isOfLog(stream) && stream.startsWith(this.#namespace);
     const full = prefixes.map((prefix) => this.#namespace + prefix);
-    return (stream) => isLedger(stream) && full.some((prefix) => stream.startsWith(prefix));
+    return (stream) => isOfLog(stream) && full.some((prefix) => stream.startsWith(prefix));
   }
 
   /** The same as a server-side filter. */

@@ -8,7 +8,7 @@ export const signerCalls = (signer: SignerCaller): Omit<Signer, 'close'> => ({
   exportWatchOnly: (mode, solanaPoolSize) => signer.call('exportWatchOnly', { mode, solanaPoolSize }),
   exportSolanaKeys: (mode, fromIndex, count) => signer.call('exportSolanaKeys', { mode, fromIndex, count }),
   treasuryAddresses: (mode) => signer.call('treasuryAddresses', { mode }),
-  takeLedger: (from, events) => signer.call('takeLedger', { from, events }),
+  takeEvents: (from, events) => signer.call('takeEvents', { from, events }),
   check: (order) => signer.call('check', { order }),
   sign: (request) => signer.call('sign', request),
   release: (order) => signer.call('release', { order }),

@@ -8,13 +8,13 @@ import { sandboxMasterKey, sandboxNamespace } from '../../sandbox/master-key.ts'
 import { dataOf } from '../../runtime/commands/codec.ts';
 
 /** Read-only access to the event log. */
-export interface LedgerReader extends Pick<EventStore, 'readAll' | 'close'> {
+export interface EventLogReader extends Pick<EventStore, 'readAll' | 'close'> {
   /** The number of events, or a lower bound. */
   expectedEvents(): Promise<number>;
 }
 
 /** Opens the event log of the settings, with or without a running service. */
-export async function openLedgerReader(config: Config): Promise<LedgerReader> {
+export async function openEventLogReader(config: Config): Promise<EventLogReader> {
   if (config.EVENTSTORE_URL !== undefined) return openOnServers(config, config.EVENTSTORE_URL);
   const { openSqliteEventStoreReader } = await import('../../adapters/sqlite/event-log/event-store-reader.ts');
   const store = await openSqliteEventStoreReader({ dataDir: config.DATA_DIR });
@@ -26,7 +26,7 @@ export async function openLedgerReader(config: Config): Promise<LedgerReader> {
   };
 }
 
-async function openOnServers(config: Config, connectionString: string): Promise<LedgerReader> {
+async function openOnServers(config: Config, connectionString: string): Promise<EventLogReader> {
   const { openEsdbEventStore } = await import('../../adapters/esdb/event-store.ts');
   const isSandbox = !namesKeys(config) && existsSync(join(config.DATA_DIR, 'master.key'));
   const namespace = isSandbox ? sandboxNamespace(sandboxMasterKey(config.DATA_DIR)) : '';

@@ -14,7 +14,7 @@ import type { EventStore } from '../../ports/event-store.ts';
 import type { Random } from '../../ports/random.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
 import { CheckLedger } from '../../features/ledger/check.process.ts';
-import { caughtUpWithLedger } from '../../runtime/projections/caught-up.ts';
+import { caughtUpWithLog } from '../../runtime/projections/caught-up.ts';
 import type { RunningProjections } from '../../runtime/projections/runner.ts';
 import { ledger } from '../../../projections/ledger/ledger.projection.ts';
 import { createServedRows } from '../../runtime/projections/served-rows.ts';
@@ -64,7 +64,7 @@ const CLOSE_TIMEOUT_MS = 30_000;
 export function openLedger({ core, store, readModel, projections, clock, random }: LedgerDeps): Ledger {
   const balances = new LedgerBalances(readModel);
   const journal = new LedgerJournal(readModel);
-  const caughtUp = (): Promise<boolean> => caughtUpWithLedger({ store, projections });
+  const caughtUp = (): Promise<boolean> => caughtUpWithLog({ store, projections });
   const servedRows = createServedRows({ store, projections, readModel, caughtUp }, ledger);
   const caughtUpTo = (position: string): Promise<boolean> => projections.caughtUpTo(position, CLOSE_TIMEOUT_MS);
   const wholeBooks = createWholeRows({ store, readModel, projections, timeoutMs: CLOSE_TIMEOUT_MS }, ledger);

@@ -30,7 +30,7 @@ import {
 } from '../../../projections/deposits/deposits-by-block.projection.ts';
 import type { Core } from '../core.ts';
 import { indexKey } from '../../features/addresses/address-index.ts';
-import { LedgerCoverage } from '../../features/deposits/recorded-coverage.ts';
+import { RecordedCoverage } from '../../features/deposits/recorded-coverage.ts';
 import { must } from '../../domain/must.ts';
 
 export interface WatchDeps {
@@ -62,7 +62,7 @@ type SessionSide = Pick<
 export function sessionSide(deps: WatchDeps, mode: Mode, network: Network): SessionSide {
   const { core, log } = deps;
   const addresses = must(core.addressIndexes.get(indexKey(mode, addressFamilyOf(network))));
-  const coverage = new LedgerCoverage(deps, mode, network);
+  const coverage = new RecordedCoverage(deps, mode, network);
   const finalityRuleOf = async (id: SessionId): Promise<FinalityRule> => {
     const session = await core.sessionHandler.read(sessionStream(id));
     return (

@@ -13,7 +13,7 @@ import { standingProjections } from './reading-service.ts';
 import type { Follows } from '../../look-ups/messages.ts';
 import { followsFiles, openProjectionThread } from '../../look-ups/thread.ts';
 import type { StorageDeps, Storage } from './parts.ts';
-import { caughtUpWithLedger } from '../../runtime/projections/caught-up.ts';
+import { caughtUpWithLog } from '../../runtime/projections/caught-up.ts';
 import { must } from '../../domain/must.ts';
 
 /** No other process could take over, however long this one stalls. */
@@ -21,7 +21,7 @@ const NOBODY_ELSE_MS = 3 * 86_400_000;
 
 /**
  * Everything durable of the embedded profile: files in one data directory, owned by this process. Throws `DataDirInUse`
- * if another process owns it, `LedgerMoved` if its event log has moved elsewhere.
+ * if another process owns it, `EventLogMoved` if its event log has moved elsewhere.
  */
 export async function openEmbedded(
   dataDir: string,
@@ -65,7 +65,7 @@ export async function openEmbedded(
     sharedLog: null,
     ...{ positions: null, agreement: null, snapshots: null },
     rateLimiter: async (settings) => createTokenBucketLimiter(settings),
-    caughtUp: async () => void (await caughtUpWithLedger({ store, projections })),
+    caughtUp: async () => void (await caughtUpWithLog({ store, projections })),
     // The files belong to this process, which ends when they fail.
     health: () => [],
     close: async () => {

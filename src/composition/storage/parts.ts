@@ -14,7 +14,7 @@ import type { ReadModel } from '../../ports/read-model.ts';
 import type { StatusBoard } from '../../ports/status-board.ts';
 import type { ProjectionHooks } from '../../runtime/projections/hooks.ts';
 import type { RunningProjections } from '../../runtime/projections/runner.ts';
-import type { LedgerGuard } from '../../runtime/event-log/guarded-store.ts';
+import type { EventLogGuard } from '../../runtime/event-log/guarded-store.ts';
 import type { Follows } from '../../look-ups/messages.ts';
 import type { ProjectionComparison } from '../../look-ups/compare.ts';
 import type { LookUpAgreement } from '../../look-ups/agreement.ts';
@@ -74,7 +74,7 @@ export interface OwnLog extends EventStore {
 
 /** An event log that several processes write. */
 export interface SharedLog {
-  readonly guard: LedgerGuard;
+  readonly guard: EventLogGuard;
   /** Whether one position comes after another. */
   readonly isAfter: (one: Position, other: Position) => boolean;
 }

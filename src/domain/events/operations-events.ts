@@ -176,8 +176,8 @@ export interface OperatorActed {
 /**
  * `operator-acts`: the event log was restored from a backup; whatever followed the last event before this one is lost.
  */
-export interface LedgerRestored {
-  readonly type: 'LedgerRestored';
+export interface EventLogRestored {
+  readonly type: 'EventLogRestored';
   readonly data: {
     readonly backupMadeAtSec: number;
     /** Number of events in the backup. */
@@ -252,6 +252,6 @@ export type OperationsEvent =
   | CheckpointSigned
   | PeriodClosed
   | OperatorActed
-  | LedgerRestored
+  | EventLogRestored
   | CanaryPaymentStarted
   | CanaryPaymentEnded;

@@ -11,7 +11,7 @@ import { decodeEvent } from '../../runtime/commands/codec.ts';
 const PAGE = 500;
 
 /** The evidence of what was read of a chain, in its `coverage-` stream. One watcher at a time writes it. */
-export class LedgerCoverage implements CoverageTrail {
+export class RecordedCoverage implements CoverageTrail {
   readonly #deps: AppendNextDeps & { readonly store: EventStore };
   readonly #stream: string;
   readonly #again: string;

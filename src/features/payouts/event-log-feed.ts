@@ -1,6 +1,7 @@
 import type { EventStore, Position, RecordedEvent } from '../../ports/event-store.ts';
 import { isOwed } from '../../domain/events/treasury-move-events.ts';
-import type { LedgerEvent, OutgoingSigner } from '../../ports/outgoing-signer.ts';
+import type { OutgoingSigner } from '../../ports/outgoing-signer.ts';
+import type { HashedParts } from '../../domain/events/canonical-text.ts';
 import { MAX_JSON_LINE_BYTES } from '../../runtime/util/json-lines.ts';
 import { InTurn } from '../../runtime/util/in-turn.ts';
 import { must } from '../../domain/must.ts';
@@ -14,8 +15,8 @@ const MAX_PAGE_CHARACTERS = MAX_JSON_LINE_BYTES / 4;
  * and trusts nobody's word for what a merchant or an unknown sender is owed. It reads the whole event log once, then
  * what is new.
  */
-export function withLedger<Signer extends OutgoingSigner>(signer: Signer, store: Pick<EventStore, 'readAll'>): Signer {
-  const feed = new LedgerFeed(signer, store);
+export function withEventLog<Signer extends OutgoingSigner>(signer: Signer, store: Pick<EventStore, 'readAll'>): Signer {
+  const feed = new EventLogFeed(signer, store);
   return {
     ...signer,
     check: async (order) => {
@@ -29,13 +30,13 @@ export function withLedger<Signer extends OutgoingSigner>(signer: Signer, store:
   };
 }
 
-class LedgerFeed {
-  readonly #signer: Pick<OutgoingSigner, 'takeLedger'>;
+class EventLogFeed {
+  readonly #signer: Pick<OutgoingSigner, 'takeEvents'>;
   readonly #store: Pick<EventStore, 'readAll'>;
   readonly #turns = new InTurn();
   #given: { readonly size: number; readonly after: Position | null } = { size: 0, after: null };
 
-  constructor(signer: Pick<OutgoingSigner, 'takeLedger'>, store: Pick<EventStore, 'readAll'>) {
+  constructor(signer: Pick<OutgoingSigner, 'takeEvents'>, store: Pick<EventStore, 'readAll'>) {
     this.#signer = signer;
     this.#store = store;
   }
@@ -54,7 +55,7 @@ class LedgerFeed {
       if (events.length === 0) return;
       for (const page of pagesOf(events)) {
         const size = this.#given.size + page.length;
-        const taken = await this.#signer.takeLedger(this.#given.size, page.map(hashedParts));
+        const taken = await this.#signer.takeEvents(this.#given.size, page.map(hashedParts));
         // The signer reports the fault itself when it is asked for a settlement.
         if (taken.fault !== null) return;
         // The signer was restarted and has read nothing yet.
@@ -85,6 +86,6 @@ function* pagesOf(events: readonly RecordedEvent[]): Generator<RecordedEvent[]> 
   yield page;
 }
 
-const hashedParts = ({ stream, revision, id, type, version, atMs, data, metadata }: RecordedEvent): LedgerEvent => ({
+const hashedParts = ({ stream, revision, id, type, version, atMs, data, metadata }: RecordedEvent): HashedParts => ({
   ...{ stream, revision, id, type, version, atMs, data, metadata },
 });

@@ -3,7 +3,7 @@ import { sessionView } from '../../../projections/sessions/session-view.projecti
 import type { RefundId, SessionId } from '../../domain/ids.ts';
 import { StoreUnavailable } from '../../ports/event-store.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
-import { caughtUpWithLedger, isBeingFilled, type FollowingOf } from '../../runtime/projections/caught-up.ts';
+import { caughtUpWithLog, isBeingFilled, type FollowingOf } from '../../runtime/projections/caught-up.ts';
 import { projectionId } from '../../runtime/projections/batch.ts';
 
 export interface SessionOfRefundDeps extends FollowingOf {
@@ -26,7 +26,7 @@ export function createSessionOfRefund({
   return async (id) => {
     const known = await shown(id);
     if (known !== null) return known;
-    const isThere = await caughtUpWithLedger({ store, projections });
+    const isThere = await caughtUpWithLog({ store, projections });
     if (!isThere || isBeingFilled(projections, ID)) throw new StoreUnavailable('the look-ups are behind the event log');
     return shown(id);
   };

@@ -1,4 +1,4 @@
-import type { LedgerRestored } from '../../domain/events/operations-events.ts';
+import type { EventLogRestored } from '../../domain/events/operations-events.ts';
 import { addressFamilyOf, comparableAddress } from '../../domain/networks.ts';
 import type { AccountChain } from '../../ports/account-chain.ts';
 import type { AddressDeriver } from '../../ports/addresses.ts';
@@ -9,7 +9,7 @@ import { must } from '../../domain/must.ts';
 export type SearchedChain = Chain | AccountChain;
 
 /** Addresses that a lost part of the event log assigned, which may hold money unknown to any session. */
-export type LostAddresses = LedgerRestored['data']['addresses'][number];
+export type LostAddresses = EventLogRestored['data']['addresses'][number];
 
 export interface FoundMoney {
   /** Number of addresses searched. */

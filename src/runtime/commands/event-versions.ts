@@ -60,7 +60,7 @@ export const CURRENT_VERSION = {
   RequestAccepted: 1,
   RequestAnswered: 1,
   OperatorActed: 1,
-  LedgerRestored: 1,
+  EventLogRestored: 1,
   CanaryPaymentStarted: 1,
   CanaryPaymentEnded: 1,
   CheckpointSigned: 1,

@@ -2,7 +2,7 @@ import { StoreUnavailable, type EventStore } from '../../ports/event-store.ts';
 import { storeWith } from '../../ports/store-with.ts';
 
 /** Makes a store read-only while it is in use. */
-export interface LedgerGuard {
+export interface EventLogGuard {
   /** Why appends are refused; null while they are accepted. */
   readonly refusal: string | null;
   /** Null accepts appends again. */
@@ -10,7 +10,7 @@ export interface LedgerGuard {
 }
 
 /** The store, and the switch that makes it read-only for this process. */
-export function guardedStore(store: EventStore): { readonly store: EventStore; readonly guard: LedgerGuard } {
+export function guardedStore(store: EventStore): { readonly store: EventStore; readonly guard: EventLogGuard } {
   let refusal: string | null = null;
   return {
     guard: {

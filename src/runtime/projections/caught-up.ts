@@ -15,7 +15,7 @@ export interface FollowingOf extends Following {
  * Waits until the look-ups contain everything in the event log now; false on timeout. Rows being filled beside served
  * ones are not waited for; `isBeingFilled` reports those.
  */
-export async function caughtUpWithLedger({ store, projections }: Following, timeoutMs?: number): Promise<boolean> {
+export async function caughtUpWithLog({ store, projections }: Following, timeoutMs?: number): Promise<boolean> {
   const head = await store.head();
   return head === null || projections.caughtUpTo(head, timeoutMs);
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreUnavailable } from '../../ports/event-store.ts';
 import type { Projection } from '../../ports/projection.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
-import { caughtUpWithLedger, isBeingFilled, type FollowingOf } from './caught-up.ts';
+import { caughtUpWithLog, isBeingFilled, type FollowingOf } from './caught-up.ts';
 import { projectionId } from './batch.ts';
 
 /** Await this before returning rows of some projections to a caller. */
@@ -37,7 +37,7 @@ async function isWhole(
   id: string,
 ): Promise<boolean> {
   if ((await readModel.checkpoint(id)) !== null) await caughtUp();
-  else if (!(await caughtUpWithLedger({ store, projections }))) return false;
+  else if (!(await caughtUpWithLog({ store, projections }))) return false;
   // `caughtUp` does not wait for rows being filled beside or behind all others.
   for (const untilMs = performance.now() + timeoutMs; isBeingFilled(projections, id); await sleep(LOOK_MS)) {
     if ((await store.head()) === null) return true;

@@ -1,7 +1,7 @@
 import { type EventStore, type Position, StoreUnavailable } from '../../ports/event-store.ts';
 import type { Projection } from '../../ports/projection.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
-import { caughtUpWithLedger, isBeingFilled } from './caught-up.ts';
+import { caughtUpWithLog, isBeingFilled } from './caught-up.ts';
 import { projectionId } from './batch.ts';
 import type { RunningProjections } from './runner.ts';
 
@@ -31,7 +31,7 @@ export function createWholeRows(
   return async (read) => {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const generation = await readModel.generation(id);
-      if (isReplayed() || !(await caughtUpWithLedger({ store, projections }, timeoutMs))) break;
+      if (isReplayed() || !(await caughtUpWithLog({ store, projections }, timeoutMs))) break;
       const value = await read();
       if ((await readModel.generation(id)) === generation && !isReplayed()) return value;
     }

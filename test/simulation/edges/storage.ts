@@ -13,7 +13,7 @@ import type { PersonalKeys } from '../../../src/ports/personal-keys.ts';
 import type { Projection } from '../../../src/ports/projection.ts';
 import type { ReadModel } from '../../../src/ports/read-model.ts';
 import { ownedRows, projectionId } from '../../../src/runtime/projections/batch.ts';
-import { caughtUpWithLedger } from '../../../src/runtime/projections/caught-up.ts';
+import { caughtUpWithLog } from '../../../src/runtime/projections/caught-up.ts';
 import { ProjectionRunner } from '../../../src/runtime/projections/runner.ts';
 import { MemoryReadModel } from '../../support/memory-read-model.ts';
 import type { Profile } from '../plan/plan.ts';
@@ -115,7 +115,7 @@ export class Disk {
       soleWriter: true,
       ...{ ownLog: null, sharedLog: null },
       comparison: NEVER_DIFFERS,
-      caughtUp: async () => void (await caughtUpWithLedger({ store, projections })),
+      caughtUp: async () => void (await caughtUpWithLog({ store, projections })),
       health: () => [],
       close: () => store.close(),
     };

@@ -150,7 +150,7 @@ describe('a restored event log', () => {
     const store = await openSqliteEventStore({ dataDir: place });
     const [event] = await store.readStream('operator-acts');
     await store.close();
-    expect(event).toMatchObject({ type: 'LedgerRestored', position: String(log.events + 1) });
+    expect(event).toMatchObject({ type: 'EventLogRestored', position: String(log.events + 1) });
     expect(JSON.parse(event!.data)).toMatchObject({
       events: log.events,
       signedEvents: log.events + Number(restored.lost_events),

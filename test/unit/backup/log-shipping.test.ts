@@ -99,7 +99,7 @@ describe('a shipped log', () => {
     const copy = await openSqliteEventStore({ dataDir: join(folder, 'restored') });
     const copied = await eventsOf(copy);
     expect(copied.slice(0, -1)).toEqual(shipped);
-    expect(copied.at(-1)).toMatchObject({ type: 'LedgerRestored' });
+    expect(copied.at(-1)).toMatchObject({ type: 'EventLogRestored' });
     const salts = openSqlitePersonalKeys({ dataDir: join(folder, 'restored'), random: nodeRandom });
     expect(Buffer.from((await salts.get('cs_kept'))!)).toEqual(Buffer.from(salt));
     await salts.close();

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { withLedger } from '../../../src/features/payouts/event-log-feed.ts';
+import { withEventLog } from '../../../src/features/payouts/event-log-feed.ts';
 import type { MoveRequested } from '../../../src/domain/events/treasury-move-events.ts';
 import type { OutgoingTransaction } from '../../../src/ports/outgoing.ts';
-import type { LedgerEvent, OutgoingSigner } from '../../../src/ports/outgoing-signer.ts';
+import type { OutgoingSigner } from '../../../src/ports/outgoing-signer.ts';
+import type { HashedParts } from '../../../src/domain/events/canonical-text.ts';
 import { treasuryCommands } from '../../../src/operator/treasury.ts';
 import { LedgerAccounts } from '../../../src/signer/ledger-accounts.ts';
 import { MERCHANT_ID } from '../../support/session-facts.ts';
@@ -42,7 +43,7 @@ function commandsOf(log: StreamEvent[]) {
   const later = <Value>(value: Value): Promise<Value> => new Promise((resolve) => setTimeout(() => resolve(value), 5));
   const accounts = new LedgerAccounts();
   const signer = {
-    takeLedger: async (from: number, events: readonly LedgerEvent[]) => later(accounts.take(from, events)),
+    takeEvents: async (from: number, events: readonly HashedParts[]) => later(accounts.take(from, events)),
     check: async (order: OutgoingTransaction) =>
       accounts.refusal(order, []) ?? { ok: false, kind: 'later', code: 'approval', message: 'two approvers' },
     approvalTerms: async () => ({ ok: true, done: false, text: 'the terms', number: 'the number' }),
@@ -51,7 +52,7 @@ function commandsOf(log: StreamEvent[]) {
   const store = { readAll: async ({ after }: { after: string | null }) => recorded(log).slice(Number(after ?? 0)) };
   const parts = {
     treasury: () => ({ moves: { executors: [executor], wake: () => undefined } }),
-    payouts: { signer: withLedger(signer, store) },
+    payouts: { signer: withEventLog(signer, store) },
     core: {
       merchantHandler: {
         read: async () => ({

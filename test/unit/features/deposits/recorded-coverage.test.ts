@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { LedgerCoverage } from '../../../../src/features/deposits/recorded-coverage.ts';
+import { RecordedCoverage } from '../../../../src/features/deposits/recorded-coverage.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 
 const RANGES = 1_203;
 const PER_RANGE = 10;
 
-async function coverageOf(ranges: number): Promise<LedgerCoverage> {
+async function coverageOf(ranges: number): Promise<RecordedCoverage> {
   const random = { bytes: () => new Uint8Array(0), uuid: randomUUID };
-  const coverage = new LedgerCoverage(
+  const coverage = new RecordedCoverage(
     { store: new MemoryEventStore(), clock: { nowMs: () => 1_000 }, random },
     'test',
     'bsc',

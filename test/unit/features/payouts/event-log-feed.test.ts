@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
 import { nodeRandom } from '../../../../src/adapters/node/random.ts';
-import { withLedger } from '../../../../src/features/payouts/event-log-feed.ts';
+import { withEventLog } from '../../../../src/features/payouts/event-log-feed.ts';
 import { appendNext } from '../../../../src/runtime/commands/append-next.ts';
-import type { LedgerEvent, OutgoingSigner } from '../../../../src/ports/outgoing-signer.ts';
+import type { OutgoingSigner } from '../../../../src/ports/outgoing-signer.ts';
+import type { HashedParts } from '../../../../src/domain/events/canonical-text.ts';
 import { LedgerAccounts } from '../../../../src/signer/ledger-accounts.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 import { ManualClock } from '../../../support/price-feed.ts';
@@ -18,10 +19,10 @@ it('a signer that was started again is given the whole event log again before it
   let accounts = new LedgerAccounts();
   const sizes: number[] = [];
   const signer = {
-    takeLedger: async (from: number, events: readonly LedgerEvent[]) => accounts.take(from, events),
+    takeEvents: async (from: number, events: readonly HashedParts[]) => accounts.take(from, events),
     check: async () => (sizes.push(accounts.take(0, []).size), { ok: true }),
   } as unknown as OutgoingSigner;
-  const fed = withLedger(signer, store);
+  const fed = withEventLog(signer, store);
   const settlement = { kind: 'settlement' } as Parameters<OutgoingSigner['check']>[0];
   await Promise.all(['a', 'b', 'c'].map(write));
   await fed.check(settlement);

@@ -81,7 +81,7 @@ const BOOKED_BY = {
   RangeScanned: 'nothing',
   ChainReplaced: 'nothing',
   RequestAccepted: 'nothing',
-  ...{ RequestAnswered: 'nothing', OperatorActed: 'nothing', LedgerRestored: 'nothing' },
+  ...{ RequestAnswered: 'nothing', OperatorActed: 'nothing', EventLogRestored: 'nothing' },
   CheckpointSigned: 'nothing',
   PeriodClosed: 'period',
   DocumentIssued: 'nothing',
