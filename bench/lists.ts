@@ -11,9 +11,9 @@ import type { EventOf } from '../src/domain/events/domain-event.ts';
 import { base32, type MerchantId, type SessionId } from '../src/domain/ids.ts';
 import type { Network } from '../src/domain/networks.ts';
 import { putRow, type Change, type ReadModel } from '../src/ports/read-model.ts';
-import { Lists } from '../src/features/sessions/lists.ts';
+import { Lists } from '../src/features/sessions/lists/lists.ts';
 import type { Listing, ListQuery, PagePagination } from '../src/features/shared/list-page.ts';
-import type { SessionFilters } from '../src/features/sessions/list-filters.ts';
+import type { SessionFilters } from '../src/features/sessions/lists/filters.ts';
 import { median, percentile, type BenchSection } from './section.ts';
 
 /*

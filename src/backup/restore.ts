@@ -53,7 +53,8 @@ export interface Restored {
 }
 
 /** Files of an event log. Excludes a data directory's own folders, which are a sandbox's wallet and chains. */
-const OF_EVENT_LOG = /\.db(-wal|-shm)?$|^(events\.anchor|operators|demo-merchant|last-backup|backup)\.json$|^master\.key$/;
+const OF_EVENT_LOG =
+  /\.db(-wal|-shm)?$|^(events\.anchor|operators|demo-merchant|last-backup|backup)\.json$|^master\.key$/;
 const EVENT_LOG = 'events.db';
 const LOCK = /^lock\./;
 

@@ -9,7 +9,7 @@ import type { PayerTransactions } from '../ports/payer-transactions.ts';
 import { inCoin } from '../features/shared/coin-choice.ts';
 import type { PayerApi } from '../features/shared/merchant-api.ts';
 import type { SessionView } from '../features/shared/views.ts';
-import type { Timeline } from '../features/sessions/timeline-types.ts';
+import type { Timeline } from '../features/sessions/timeline/types.ts';
 import { claimRoutes, type ClaimPages } from './claim.routes.ts';
 import { loadAssets, sendCompressed, sendEncoded } from './assets.ts';
 import { deepLinks } from './deep-links.ts';

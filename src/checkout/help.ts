@@ -1,6 +1,6 @@
 import { formatAmount } from '../domain/money.ts';
 import type { SessionView } from '../features/shared/views.ts';
-import type { Timeline } from '../features/sessions/timeline-types.ts';
+import type { Timeline } from '../features/sessions/timeline/types.ts';
 import { code, html, type Html } from '../runtime/util/html.ts';
 import { coinQuery, NETWORK_NAMES, type PageInput } from './page-input.ts';
 import { sumOf } from './page-model.ts';

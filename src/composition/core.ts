@@ -28,9 +28,9 @@ import { createMerchantHandler } from '../features/shared/handlers/merchant-hand
 import { Merchants } from '../features/merchants/merchants.ts';
 import { PersonalData } from '../features/shared/personal-data.ts';
 import { createSessionHandler, type SessionHandler } from '../features/shared/handlers/session-handler.ts';
-import type { IsOurs } from '../features/sessions/claim-evidence.ts';
+import type { IsOurs } from '../features/sessions/claims/evidence.ts';
 import { SessionIds } from '../features/sessions/ids.ts';
-import { createSessionOfRefund } from '../features/sessions/session-of-refund.ts';
+import { createSessionOfRefund } from '../features/sessions/refunds/session-of-refund.ts';
 import { Sessions } from '../features/sessions/sessions.ts';
 import { sharedSecrets, type SecretSeal, type SharedSecret } from '../features/shared/shared-secrets.ts';
 import { createPersonHandler } from '../features/shared/handlers/person-handler.ts';

@@ -8,7 +8,7 @@ import type { RefundBody } from '../http/schemas/refund.schema.ts';
 import type { Merchants } from '../features/merchants/merchants.ts';
 import type { People } from '../features/people/people.ts';
 import type { Sessions } from '../features/sessions/sessions.ts';
-import type { Timeline } from '../features/sessions/timeline-types.ts';
+import type { Timeline } from '../features/sessions/timeline/types.ts';
 import type { ClaimView } from '../features/shared/claim-views.ts';
 import type { Caller, Outcome } from '../features/shared/merchant-api.ts';
 import type { MerchantWebhooks } from '../features/webhooks/webhooks.ts';

@@ -6,7 +6,7 @@ import { createSessionPresenter, explorerUrl, type PresenterSettings } from './p
 import { asked } from './schemas/expand.schema.ts';
 import type { SessionView } from '../features/shared/views.ts';
 import type { TransactionBody } from './schemas/list.schema.ts';
-import type { Lists } from '../features/sessions/lists.ts';
+import type { Lists } from '../features/sessions/lists/lists.ts';
 import type { Listing, Paging } from '../features/shared/list-page.ts';
 import type { Caller, MerchantApi, Outcome } from '../features/shared/merchant-api.ts';
 import { IllegalHistory } from '../runtime/commands/machine-table.ts';

@@ -15,7 +15,7 @@ import { MAX_SERVICE_FEE_BASIS_POINTS } from '../../state-machines/merchant/merc
 import type { Outcome } from '../features/shared/merchant-api.ts';
 import type { Merchants } from '../features/merchants/merchants.ts';
 import type { MerchantOverview, WebhookOverview } from '../features/merchants/overview.ts';
-import { sessionTimeline } from '../features/sessions/timeline.ts';
+import { sessionTimeline } from '../features/sessions/timeline/timeline.ts';
 import { type RunningProjections } from '../runtime/projections/runner.ts';
 import { RebuildRunning } from '../runtime/projections/status.ts';
 import type { PersonalData } from '../features/shared/personal-data.ts';

@@ -2,7 +2,7 @@ import { FILTER_STATUSES } from '../../projections/sessions/session-list.ts';
 import { isDay } from '../domain/calendar.ts';
 import type { MerchantId, Mode } from '../domain/ids.ts';
 import { oneOf } from '../domain/one-of.ts';
-import type { PaymentTotals, TotalsAsked } from '../features/sessions/payment-totals.ts';
+import type { PaymentTotals, TotalsAsked } from '../features/sessions/lists/payment-totals.ts';
 import type { Caller } from '../features/shared/merchant-api.ts';
 import { json, optionalText, refused, merchantIn, type AdminArguments, type AdminCommands } from './commands.ts';
 

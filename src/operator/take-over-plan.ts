@@ -13,7 +13,7 @@ import { orderOf } from '../features/payouts/moves/order.ts';
 import { refOf, type MoveExecutor } from '../features/payouts/moves/records.ts';
 import { orderedLeg } from '../features/payouts/refunds/orders.ts';
 import { isOfOrder } from '../features/payouts/take-over.ts';
-import { tokenDecimals } from '../features/sessions/request-refund.ts';
+import { tokenDecimals } from '../features/sessions/refunds/request.ts';
 import { planRefund } from '../../state-machines/checkout-session/refund-allocation.ts';
 import { optionAt } from '../../state-machines/checkout-session/session.state.ts';
 import { needsApproval, standsInTheWay } from '../../state-machines/treasury/moves.ts';

@@ -5,7 +5,7 @@ import { EVIDENCE_KINDS } from '../../src/domain/claims.ts';
 import type { Coin } from '../../src/domain/money.ts';
 import type { Network, NetworkSettings } from '../../src/domain/networks.ts';
 import { toSec } from '../../src/ports/clock.ts';
-import type { ClaimSettings } from '../../src/features/sessions/claims.ts';
+import type { ClaimSettings } from '../../src/features/sessions/claims/claims.ts';
 import type { CreateSessionDeps } from '../../src/features/sessions/create.ts';
 import { Idempotency } from '../../src/features/shared/idempotency.ts';
 import type { Caller, CreateSessionInput } from '../../src/features/shared/merchant-api.ts';

@@ -1,4 +1,4 @@
-import { MetadataIndex } from '../../features/sessions/metadata-index.ts';
+import { MetadataIndex } from '../../features/sessions/lists/metadata-index.ts';
 import type { Foundation } from '../service-foundation.ts';
 import type { ServiceParts } from '../service-parts.ts';
 

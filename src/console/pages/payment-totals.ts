@@ -1,6 +1,6 @@
 import { html, type Html } from '../../runtime/util/html.ts';
 import { dayOf } from '../../domain/calendar.ts';
-import type { PaymentTotals } from '../../features/sessions/payment-totals.ts';
+import type { PaymentTotals } from '../../features/sessions/lists/payment-totals.ts';
 import { barCharts } from '../chart.ts';
 import { csvLink, csvRoute } from '../csv.ts';
 import { run, type ConsoleDeps } from '../deps.ts';

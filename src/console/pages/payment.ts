@@ -1,7 +1,7 @@
 import { html, type Html } from '../../runtime/util/html.ts';
 import type { RefundBody } from '../../http/schemas/refund.schema.ts';
 import type { PaymentSessionBody } from '../../http/schemas/session.schema.ts';
-import type { Timeline } from '../../features/sessions/timeline-types.ts';
+import type { Timeline } from '../../features/sessions/timeline/types.ts';
 import type { DeliverySummary } from '../../features/webhooks/views.ts';
 import { accepted, callerOf, readerOf, type ConsoleDeps } from '../deps.ts';
 import { linkOfOrder } from '../../features/payment-links/payment-links.ts';

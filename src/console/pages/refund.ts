@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { html } from '../../runtime/util/html.ts';
 import { decimalsOf, parseAmount } from '../../domain/money.ts';
 import { maxDecimals } from '../../domain/currencies.ts';
-import type { RefundPreview } from '../../features/sessions/preview-refund.ts';
+import type { RefundPreview } from '../../features/sessions/refunds/preview.ts';
 import type { RefundInput } from '../../features/shared/merchant-api.ts';
 import { accepted, callerOf, readerOf, type ConsoleDeps } from '../deps.ts';
 import { reasonIn, Refused, type ChangeRoute, type Visit, paramOf, merchantOf } from '../visit.ts';

@@ -15,7 +15,10 @@ const MAX_PAGE_CHARACTERS = MAX_JSON_LINE_BYTES / 4;
  * and trusts nobody's word for what a merchant or an unknown sender is owed. It reads the whole event log once, then
  * what is new.
  */
-export function withEventLog<Signer extends OutgoingSigner>(signer: Signer, store: Pick<EventStore, 'readAll'>): Signer {
+export function withEventLog<Signer extends OutgoingSigner>(
+  signer: Signer,
+  store: Pick<EventStore, 'readAll'>,
+): Signer {
   const feed = new EventLogFeed(signer, store);
   return {
     ...signer,

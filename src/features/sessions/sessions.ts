@@ -29,10 +29,10 @@ import {
   rejectAsMerchant,
   rejectClaim,
   type ClaimSettings,
-} from './claims.ts';
-import type { IsOurs } from './claim-evidence.ts';
-import { previewRefund, type RefundPreview } from './preview-refund.ts';
-import { requestRefund } from './request-refund.ts';
+} from './claims/claims.ts';
+import type { IsOurs } from './claims/evidence.ts';
+import { previewRefund, type RefundPreview } from './refunds/preview.ts';
+import { requestRefund } from './refunds/request.ts';
 import { refundView, sessionView } from './view.ts';
 import type {
   ClaimBeginning,

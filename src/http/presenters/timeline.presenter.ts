@@ -1,5 +1,5 @@
 import { toSec } from '../../ports/clock.ts';
-import type { Timeline } from '../../features/sessions/timeline-types.ts';
+import type { Timeline } from '../../features/sessions/timeline/types.ts';
 import type { TimelineBody } from '../schemas/timeline.schema.ts';
 
 /** The wire form of a timeline, for the API and for `quittance session explain`. */

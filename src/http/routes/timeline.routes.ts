@@ -1,6 +1,6 @@
 import { parseSessionId, type SessionId } from '../../domain/ids.ts';
 import type { Caller } from '../../features/shared/merchant-api.ts';
-import type { Timeline } from '../../features/sessions/timeline-types.ts';
+import type { Timeline } from '../../features/sessions/timeline/types.ts';
 import { NOT_FOUND, answer } from '../answer.ts';
 import { route, type Operation, type Route } from '../operation.ts';
 import { presentTimeline } from '../presenters/timeline.presenter.ts';

@@ -4,8 +4,8 @@ import { deliveryOfStream, sessionOfStream } from '../../../domain/streams.ts';
 import type { EventStore, RecordedEvent } from '../../../ports/event-store.ts';
 import { decodeEvent } from '../../../runtime/commands/codec.ts';
 import { pagesOf } from '../../../runtime/event-log/log-copy.ts';
-import { describeEvent } from '../timeline-words.ts';
-import type { TimelineEntry } from '../timeline-types.ts';
+import { describeEvent } from '../timeline/words.ts';
+import type { TimelineEntry } from '../timeline/types.ts';
 import {
   INCIDENT_FORMAT,
   NoIncident,

@@ -7,7 +7,7 @@ import { canonicalText } from '../../../domain/events/canonical-text.ts';
 import { sessionStream } from '../../../domain/streams.ts';
 import type { RecordedEvent } from '../../../ports/event-store.ts';
 import { hash } from 'node:crypto';
-import type { TimelineEntry } from '../timeline-types.ts';
+import type { TimelineEntry } from '../timeline/types.ts';
 import { must } from '../../../domain/must.ts';
 
 export const INCIDENT_FORMAT = 'quittance-incident/1';

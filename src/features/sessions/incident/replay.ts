@@ -11,7 +11,7 @@ import {
 } from '../../../../state-machines/checkout-session/session.decider.ts';
 import { excess, held, pending, refundable } from '../../../../state-machines/checkout-session/session.state.ts';
 import { sessionTable } from '../../shared/handlers/session-handler.ts';
-import { describeEvent } from '../timeline-words.ts';
+import { describeEvent } from '../timeline/words.ts';
 import { NoIncident, type IncidentSession } from './incident-file.ts';
 import { must } from '../../../domain/must.ts';
 

@@ -6,7 +6,7 @@ import type { SessionId } from '../../../../src/domain/ids.ts';
 import { coverageStream, sessionStream } from '../../../../src/domain/streams.ts';
 import { TURNS, turnOf } from '../../../../src/domain/sweep-turns.ts';
 import { encodeEvent } from '../../../../src/runtime/commands/codec.ts';
-import { sessionTimeline } from '../../../../src/features/sessions/timeline.ts';
+import { sessionTimeline } from '../../../../src/features/sessions/timeline/timeline.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 import { createdFacts } from '../../../support/session-facts.ts';
 

@@ -1,0 +1,62 @@
+import type { Mode } from '../../../domain/ids.ts';
+import { formatAmount, type Coin } from '../../../domain/money.ts';
+import type { Network, NetworkSettings } from '../../../domain/networks.ts';
+import type { Sender } from '../../../domain/senders.ts';
+import { claimToPay } from '../../../../state-machines/checkout-session/claims.decider.ts';
+import { planRefund } from '../../../../state-machines/checkout-session/refund-allocation.ts';
+import type { SessionState } from '../../../../state-machines/checkout-session/session.decider.ts';
+import type { Outcome, RefundInput } from '../../shared/merchant-api.ts';
+import { refundedMoney } from './refunded-money.ts';
+import { acceptedFor, type ClaimDeps } from '../claims/claims.ts';
+import { claimIn, tokenDecimals } from './request.ts';
+import { createdOf } from '../../../../state-machines/checkout-session/session.state.ts';
+
+/** What a refund would pay if it were requested. */
+export interface RefundPreview {
+  readonly coin: Coin;
+  readonly amount: string;
+  readonly type: 'full' | 'partial';
+  readonly payouts: readonly {
+    readonly network: Network;
+    readonly toAddress: string;
+    readonly amount: string;
+    /** Null while unknown. */
+    readonly sender: Sender | null;
+  }[];
+}
+
+interface PreviewDeps extends Pick<ClaimDeps, 'claims' | 'merchants'> {
+  readonly networks: (mode: Mode) => readonly NetworkSettings[];
+}
+
+/** The plan that a request would follow; reserves nothing. */
+export function previewRefund(deps: PreviewDeps, input: RefundInput, state: SessionState): Outcome<RefundPreview> {
+  const claimed = claimIn(input, state);
+  if (claimed?.ok === false) return claimed;
+  const money = refundedMoney(claimed ? { ...input, transactionId: claimed.value } : input, state);
+  if (!money.ok) return money;
+  const { context } = state;
+  const { coin } = money.value;
+  const accepted = acceptedFor(deps, createdOf(context).merchantId);
+  const approved =
+    input.claimId === undefined ? null : claimToPay(context, { claimId: input.claimId, accepted, waitSec: 0 }, 0);
+  if (approved?.ok === false) return approved;
+  const decimals = tokenDecimals(deps.networks(createdOf(context).mode), coin);
+  const plan = planRefund(context, {
+    refundId: 're_preview',
+    ...money.value,
+    decimals,
+    ...(approved && { claim: approved.pay }),
+  });
+  if (!plan.ok) return plan;
+  const payouts = plan.legs.map(({ network, toAddress, amount, takenFrom }) => {
+    const senders = takenFrom.map(({ depositKey }) => context.deposits[depositKey]?.sender ?? null);
+    return {
+      network,
+      toAddress,
+      amount,
+      sender: senders.find((sender) => sender && sender.kind !== 'wallet') ?? senders[0] ?? null,
+    };
+  });
+  return { ok: true, value: { coin, amount: formatAmount(plan.units), type: plan.refundType, payouts } };
+}
