@@ -34,13 +34,14 @@ const names = {
   },
 };
 
-/** Pure folders: time and chance enter as data, so that a replay is exact, and nothing is kept between calls. */
+const isEmptyCollection = ({ init }) =>
+  init?.type === 'NewExpression' && /^(Weak)?(Map|Set)$/.test(init.callee.name) && init.arguments.length === 0;
+
+/** Pure folders: time and chance enter as data, so that a replay is exact. */
 const pure = {
   create(context) {
     const isCallOf = (callee, object, property) =>
       callee.type === 'MemberExpression' && callee.object.name === object && callee.property.name === property;
-    const isEmptyCollection = ({ init }) =>
-      init?.type === 'NewExpression' && /^(Weak)?(Map|Set)$/.test(init.callee.name) && init.arguments.length === 0;
     return {
       CallExpression(node) {
         if (isCallOf(node.callee, 'Date', 'now')) context.report({ node, message: 'Time enters as event data.' });
@@ -50,12 +51,18 @@ const pure = {
         if (node.callee.name === 'Date' && node.arguments.length === 0)
           context.report({ node, message: 'Time enters as event data.' });
       },
-      VariableDeclaration(node) {
-        if (topLevel(node) && (node.kind === 'let' || node.declarations.some(isEmptyCollection)))
-          context.report({ node, message: 'No state between calls: see `memoized`.' });
-      },
     };
   },
+};
+
+/** Nothing is kept between calls beside `memoized` and `once`. */
+const noModuleState = {
+  create: (context) => ({
+    VariableDeclaration(node) {
+      if (topLevel(node) && (node.kind === 'let' || node.declarations.some(isEmptyCollection)))
+        context.report({ node, message: 'No state between calls: see `memoized` and `once`.' });
+    },
+  }),
 };
 
 /** A cast claims what a type guard, a form or a typed handle would check. */
@@ -63,7 +70,7 @@ const noCasts = {
   create(context) {
     const report = (node) => {
       if (node.typeAnnotation.typeName?.name !== 'const')
-        context.report({ node, message: 'No casts where money moves: check the value, or type where it comes from.' });
+        context.report({ node, message: 'No casts here: check the value, or type where it comes from.' });
     };
     return { TSAsExpression: report, TSTypeAssertion: report };
   },
@@ -71,5 +78,5 @@ const noCasts = {
 
 export default {
   meta: { name: 'house' },
-  rules: { 'no-casts': noCasts, 'no-export-all': noExportAll, names, pure },
+  rules: { 'no-casts': noCasts, 'no-export-all': noExportAll, 'no-module-state': noModuleState, names, pure },
 };

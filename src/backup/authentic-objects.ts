@@ -1,15 +1,16 @@
 import { createHmac, timingSafeEqual, type KeyObject } from 'node:crypto';
+import { z } from 'zod';
 import { CommandRefused } from '../operator/commands.ts';
 import type { ObjectStore } from '../ports/object-store.ts';
 
-/** Number of writes of each object, by name. */
-type Versions = Readonly<Record<string, number>>;
+const headForm = z.object({
+  /** Number of writes of the object. */
+  version: z.int(),
+  /** The minimum versions of other objects at the time of writing, by name. */
+  needs: z.record(z.string(), z.int()),
+});
 
-interface Head {
-  readonly version: number;
-  /** The minimum versions of other objects at the time of writing. */
-  readonly needs: Versions;
-}
+type Head = z.infer<typeof headForm>;
 
 const TAG_BYTES = 32;
 
@@ -32,7 +33,7 @@ export function authenticObjects(objects: ObjectStore, key: KeyObject, pins: str
         `${name} in ${place} is forged or damaged: this installation never wrote it there. Put back the right version`,
       );
     const end = rest.indexOf('\n');
-    return { head: JSON.parse(rest.toString('utf8', 0, end)) as Head, content: rest.subarray(end + 1) };
+    return { head: headForm.parse(JSON.parse(rest.toString('utf8', 0, end))), content: rest.subarray(end + 1) };
   }
 
   function demandNotOlder(name: string, version: number, known: number): void {

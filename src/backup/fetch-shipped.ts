@@ -1,23 +1,26 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { z } from 'zod';
 import { openSqliteEventStore, type SqliteEventStore } from '../adapters/sqlite/event-log/event-store.ts';
 import { PersonalKeysFile } from '../adapters/sqlite/event-log/personal-keys-file.ts';
 import { CommandRefused } from '../operator/commands.ts';
-import type { EncodedEvent } from '../ports/event-store.ts';
 import type { ObjectStore } from '../ports/object-store.ts';
 import type { KeyList } from '../runtime/util/sealing.ts';
 import { writePrivate } from '../runtime/util/private-file.ts';
 import { describeData, digestsIn, LEFT_OUT } from './make.ts';
 import { MANIFEST, OF_SIGNER, SIGNER_FOLDER, type Manifest } from './manifest.ts';
 import { OF_DATA, SHIPPED_FILES, SHIPPED_JOURNALS } from './ship-files.ts';
-import { demandAllObjects, SHIPPED_END, SHIPPED_LOG, SHIPPED_SALTS } from './shipped-end.ts';
+import { demandAllObjects, SHIPPED_END, SHIPPED_LOG, shippedSalt, SHIPPED_SALTS } from './shipped-end.ts';
 import { shippedLines, type NumberedLine } from './shipped-lines.ts';
 import { shippedIn, SHIPPED_MARK } from './shipped-mark.ts';
 import { must } from '../domain/must.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
 import { makeFolder } from '../runtime/util/make-folder.ts';
 
-type ShippedEvent = EncodedEvent & { readonly stream: string; readonly revision: number };
+const shippedEvent = z.object({
+  ...{ stream: z.string(), revision: z.int(), id: z.string(), type: z.string(), version: z.int(), atMs: z.number() },
+  ...{ data: z.string(), metadata: z.string(), hash: z.string() },
+});
 
 /**
  * Makes a backup from a shipped log in an empty folder: the same files that `quittance backup` would have made at that
@@ -66,7 +69,7 @@ async function writeLog(objects: ObjectStore, folder: string, expected: number):
 async function appendAll(store: SqliteEventStore, lines: readonly NumberedLine[]): Promise<void> {
   const results = await Promise.all(
     lines.map(({ text }) => {
-      const { stream, revision, ...event } = JSON.parse(text) as ShippedEvent;
+      const { stream, revision, ...event } = shippedEvent.parse(JSON.parse(text));
       return store.append({ stream, expected: revision === 0 ? 'no-stream' : revision - 1, events: [event] });
     }),
   );
@@ -86,7 +89,7 @@ async function writeSalts(objects: ObjectStore, folder: string): Promise<void> {
       // With their original numbers, because salts made after a restore must come after the shipped ones.
       keys.put(
         lines.map(({ number, text }) => {
-          const { subject, salt } = JSON.parse(text) as { readonly subject: string; readonly salt: string };
+          const { subject, salt } = shippedSalt.parse(JSON.parse(text));
           return { number, subject, salt: Buffer.from(salt, 'base64') };
         }),
       );

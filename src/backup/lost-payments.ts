@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Mode } from '../domain/ids.ts';
+import { type Mode, MODES } from '../domain/ids.ts';
 import { formatAmount } from '../domain/money.ts';
 import type { Network } from '../domain/networks.ts';
 import { readJournal, type SignedEntry } from '../signer/journal.ts';
@@ -32,7 +32,8 @@ export function lostPayments(
   journals: readonly string[] = readdirSync(folder),
 ): LostPayment[] {
   return journals.flatMap((name) => {
-    const mode = PAYOUT_JOURNAL.exec(name)?.[1] as Mode | undefined;
+    const named = PAYOUT_JOURNAL.exec(name)?.[1];
+    const mode = MODES.find((each) => each === named);
     if (mode === undefined) return [];
     const { entries } = readJournal(join(folder, name));
     return entries

@@ -12,7 +12,15 @@ import { Recurring } from '../runtime/util/recurring.ts';
 import type { KeyList } from '../runtime/util/sealing.ts';
 import { writePrivate } from '../runtime/util/private-file.ts';
 import { OF_DATA, SignerFiles, WholeFiles } from './ship-files.ts';
-import { demandAllObjects, endIn, SHIPPED_END, SHIPPED_LOG, SHIPPED_SALTS, type ShippedEnd } from './shipped-end.ts';
+import {
+  demandAllObjects,
+  endIn,
+  SHIPPED_END,
+  SHIPPED_LOG,
+  shippedSalt,
+  SHIPPED_SALTS,
+  type ShippedEnd,
+} from './shipped-end.ts';
 import { ShippedLines, type NumberedLine } from './shipped-lines.ts';
 import { newMark, objectsBeside, resealed, SHIPPED_MARK } from './shipped-mark.ts';
 import { must } from '../domain/must.ts';
@@ -164,7 +172,7 @@ export class LogShipping {
       const forgotten = page.flatMap(forgottenIn);
       // Before the event that records it; otherwise a restart would not repeat it.
       if (forgotten.length > 0)
-        await salts.remove((text) => forgotten.includes((JSON.parse(text) as { subject: string }).subject));
+        await salts.remove((text) => forgotten.includes(shippedSalt.parse(JSON.parse(text)).subject));
       await log.add(page.map(lineOf));
       await this.#noteEnd(must(page.at(-1)), this.#opened);
       this.#shippedEvents = log.end;

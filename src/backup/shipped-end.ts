@@ -5,6 +5,8 @@ import { NamesSeen } from './shipped-lines.ts';
 
 export const SHIPPED_LOG = 'log/';
 export const SHIPPED_SALTS = 'salts/';
+/** One line of the shipped salts; base64. */
+export const shippedSalt = z.object({ subject: z.string(), salt: z.string() });
 /** How far shipping to a place has come; written last. */
 export const SHIPPED_END = 'end';
 

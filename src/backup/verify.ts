@@ -1,10 +1,10 @@
 import { chmodSync, copyFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { z } from 'zod';
 import { LogAudit } from '../adapters/sqlite/event-log/log-audit.ts';
 import { openSqliteEventStore } from '../adapters/sqlite/event-log/event-store.ts';
 import { SpilledMap } from '../adapters/sqlite/read-model/spilled-map.ts';
-import type { JournalPlace } from '../domain/events/transaction-draft.ts';
 import type { Mode } from '../domain/ids.ts';
 import { addressFamilyOf, type AddressFamily } from '../domain/networks.ts';
 import { StreamHistories } from '../features/audit/replay.ts';
@@ -146,9 +146,11 @@ async function readThrough(
   return { rootHash, ...(await openedSecrets(dataDir, sealingKeys, data)), reach: reach.found(), signed };
 }
 
+const signedForm = z.object({ journal: z.object({ hash: z.string() }).nullish() });
+
 function takeSigned({ stream, data }: RecordedEvent, signed: Set<string>): void {
   if (!stream.startsWith(TREASURY_STREAMS)) return;
-  const { journal } = JSON.parse(data) as { readonly journal?: JournalPlace };
+  const { journal } = signedForm.parse(JSON.parse(data));
   if (journal) signed.add(journal.hash);
 }
 
@@ -199,28 +201,31 @@ async function openedSecrets(
 /** Determines from the events how far addresses had been used. */
 class Reach {
   readonly #unusedFrom = new Map<string, number>();
-  readonly #leasedBelow = new Map<string, number>();
+  readonly #leased = new Map<string, Omit<AddressReach, 'unusedFrom'>>();
 
   take(recorded: RecordedEvent): null {
     if (recorded.type === 'SessionCreated') {
       const { mode, paymentOptions } = dataOf(recorded, 'SessionCreated');
-      for (const { network, derivationIndex } of paymentOptions)
-        raise(this.#unusedFrom, `${mode}/${addressFamilyOf(network)}`, derivationIndex + 1);
+      for (const { network, derivationIndex } of paymentOptions) {
+        const key = `${mode}/${addressFamilyOf(network)}`;
+        this.#unusedFrom.set(key, Math.max(this.#unusedFrom.get(key) ?? 0, derivationIndex + 1));
+      }
     }
     if (recorded.type === 'AddressRangeLeased') {
       const { mode, family, to } = dataOf(recorded, 'AddressRangeLeased');
-      raise(this.#leasedBelow, `${mode}/${family}`, to + 1);
+      const key = `${mode}/${family}`;
+      const before = this.#leased.get(key)?.leasedBelow ?? 0;
+      this.#leased.set(key, { mode, family, leasedBelow: Math.max(before, to + 1) });
     }
     return null;
   }
 
   found(): AddressReach[] {
-    return [...this.#leasedBelow].map(([key, leasedBelow]) => {
-      const [mode, family] = key.split('/') as [Mode, AddressFamily];
-      return { mode, family, unusedFrom: this.#unusedFrom.get(key) ?? 0, leasedBelow };
-    });
+    return [...this.#leased].map(([key, { mode, family, leasedBelow }]) => ({
+      mode,
+      family,
+      unusedFrom: this.#unusedFrom.get(key) ?? 0,
+      leasedBelow,
+    }));
   }
 }
-
-const raise = (of: Map<string, number>, key: string, value: number): unknown =>
-  of.set(key, Math.max(of.get(key) ?? 0, value));

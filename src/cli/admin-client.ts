@@ -1,6 +1,8 @@
 import { parseJson } from '../runtime/util/parse-json.ts';
 import { existsSync } from 'node:fs';
 import { request, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { z } from 'zod';
 import type { JsonValue } from '../ports/read-model.ts';
 import { CommandRefused, type AdminArguments, type AdminStream } from '../operator/commands.ts';
 import { adminSocketPath, ENTRIES_HEADER } from '../operator/socket-server.ts';
@@ -25,18 +27,16 @@ export async function streamAdmin(dataDir: string, command: string, args: AdminA
   return {
     contentType: response.headers['content-type'] ?? '',
     entries: Number(response.headers[ENTRIES_HEADER] ?? 0),
-    chunks: response as AsyncIterable<Buffer>,
+    chunks: response,
   };
 }
 
-const refusal = (response: IncomingMessage, body: JsonValue): CommandRefused =>
-  new CommandRefused((body as { error?: string }).error ?? `the service answered ${response.statusCode}`);
+const refusalForm = z.object({ error: z.string().optional() });
 
-async function bodyOf(response: IncomingMessage): Promise<JsonValue> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
-  return parseJson(Buffer.concat(chunks).toString('utf8'));
-}
+const refusal = (response: IncomingMessage, body: JsonValue): CommandRefused =>
+  new CommandRefused(refusalForm.parse(body).error ?? `the service answered ${response.statusCode}`);
+
+const bodyOf = async (response: IncomingMessage): Promise<JsonValue> => parseJson(await text(response));
 
 async function post(dataDir: string, command: string, args: AdminArguments): Promise<IncomingMessage> {
   const socketPath = adminSocketPath(dataDir);

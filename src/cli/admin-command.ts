@@ -23,11 +23,11 @@ export function admin(
     else command.option(flags, text);
   }
   command.action(async (...given: unknown[]) => {
-    const positional = given.slice(0, command.registeredArguments.length) as string[];
     const { json, ...rest } = command.opts<Options>();
     const args: Record<string, JsonValue> = {};
     command.registeredArguments.forEach((argument, index) => {
-      if (positional[index] !== undefined) args[argument.name()] = positional[index];
+      const value = given[index];
+      if (typeof value === 'string') args[argument.name()] = value;
     });
     for (const [key, value] of Object.entries(rest)) if (value !== undefined) args[key] = value;
     const answer = await host.admin(name, args);

@@ -1,6 +1,7 @@
 import { closeSync, createWriteStream, openSync, readFileSync, readSync } from 'node:fs';
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
+import { z } from 'zod';
 import type { EventStore } from '../ports/event-store.ts';
 import {
   parseCheckpoint,
@@ -86,13 +87,16 @@ export interface VerifyOptions {
 /** The findings, by the names that are printed. */
 export type VerifiedFiles = Record<string, string | number | boolean | null>;
 
+const ofMonth = z.object({ type: z.literal('StatementIssued') });
+const checkpointForm = z.object({ checkpoint: z.unknown().optional(), data: z.unknown().optional() });
+
 /** `quittance audit verify`: offline, from files alone. Throws `CommandRefused` for input it cannot read. */
 export async function verifyFiles(options: VerifyOptions, memory: MakeKeyedMemory): Promise<VerifiedFiles> {
   const key = keyOf(options.key);
   if (options.proof !== undefined) return { ...verifyProof(jsonIn(options.proof), key) };
   if (options.statement !== undefined) {
-    const statement = jsonIn(options.statement) as { readonly type?: unknown } | null;
-    return statement?.type === 'StatementIssued'
+    const statement = jsonIn(options.statement);
+    return ofMonth.safeParse(statement).success
       ? { ...verifyMonthStatement(statement, key, options.lines === undefined ? null : textOf(options.lines)) }
       : { ...verifyStatement(statement, key) };
   }
@@ -137,7 +141,7 @@ function checkpointsIn(file: string): SignedCheckpoint[] {
 }
 
 function notesInJson(value: unknown): SignedCheckpoint[] | null {
-  const { checkpoint, data } = value as { checkpoint?: unknown; data?: unknown };
+  const { checkpoint, data } = checkpointForm.parse(value);
   const texts: unknown[] = Array.isArray(data)
     ? data.map((one: { checkpoint?: unknown } | null) => one?.checkpoint)
     : [checkpoint];
@@ -147,7 +151,7 @@ function notesInJson(value: unknown): SignedCheckpoint[] | null {
 
 function jsonIn(file: string): unknown {
   try {
-    return JSON.parse(textOf(file)) as unknown;
+    return JSON.parse(textOf(file));
   } catch (error) {
     if (error instanceof CommandRefused) throw error;
     throw new CommandRefused(`${file} is not JSON`);

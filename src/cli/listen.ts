@@ -52,8 +52,14 @@ export function readAccess(file: string | undefined, env: Environment): Merchant
   const missing = NAMES.filter((name) => !env[name]);
   if (missing.length > 0)
     throw new InvalidConfig(`set ${missing.join(', ')}, or pass a file with --credentials, such as data/sandbox.json`);
-  const [baseUrl, apiKey, apiSecret] = NAMES.map((name) => must(env[name])) as [string, string, string];
-  return { baseUrl, apiKey, apiSecret, webhookSecret: env['QUITTANCE_WEBHOOK_SECRET'], headerPrefix };
+  const given = (name: (typeof NAMES)[number]): string => must(env[name]);
+  return {
+    baseUrl: given('QUITTANCE_URL'),
+    apiKey: given('QUITTANCE_API_KEY'),
+    apiSecret: given('QUITTANCE_API_SECRET'),
+    webhookSecret: env['QUITTANCE_WEBHOOK_SECRET'],
+    headerPrefix,
+  };
 }
 
 function jsonIn(file: string): unknown {

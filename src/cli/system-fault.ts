@@ -1,8 +1,14 @@
+import { z } from 'zod';
+
+const word = z.string().optional().catch(undefined);
+const faultForm = z
+  .object({ code: word, syscall: word, path: word, address: word, message: word, port: z.number().optional() })
+  .partial()
+  .catch({});
+
 /** Describes a system fault to the operator; null for any other error. */
 export function systemFault(error: unknown): string | null {
-  const { code, syscall, path, address, port, message } = (error ?? {}) as Partial<
-    NodeJS.ErrnoException & { address: string; port: number; message: string }
-  >;
+  const { code, syscall, path, address, port, message } = faultForm.parse(error);
   const at = address === undefined ? (path ?? 'the socket') : `${address}:${port}`;
   if (syscall === 'listen' || syscall === 'bind') {
     if (code === 'EADDRINUSE')

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { isWriterLocked } from '../adapters/sqlite/writer-lock.ts';
 import { InvalidConfig, readConfig, type Config } from '../config.ts';
 import type { Log } from '../ports/log.ts';
@@ -60,6 +61,10 @@ async function part(check: string, look: () => Promise<Finding[]>): Promise<Find
   }
 }
 
+const readiness = z.object({
+  checks: z.array(z.object({ name: z.string(), state: z.string(), detail: z.string().optional() })).optional(),
+});
+
 /**
  * What the service reports about itself, if one with these settings is running. One that answers without holding the
  * data directory is another installation's, and its port is taken.
@@ -68,9 +73,7 @@ async function runningFindings({ HOST: host, OPS_PORT: port, DATA_DIR: dataDir }
   try {
     if (!isWriterLocked(dataDir)) return [];
     const answer = await fetch(`http://${host}:${port}/readyz`, { signal: AbortSignal.timeout(RUNNING_MS) });
-    const { checks } = (await answer.json()) as {
-      checks?: readonly { name: string; state: string; detail?: string }[];
-    };
+    const { checks } = readiness.parse(await answer.json());
     if (checks === undefined) return [];
     const worse = checks.filter(({ state }) => state !== 'ok');
     return [

@@ -8,6 +8,7 @@ import { type Mode, MODES } from '../domain/ids.ts';
 import { addressFamilyOf, NETWORKS, type AddressFamily } from '../domain/networks.ts';
 import type { AddressSource } from '../ports/addresses.ts';
 import { silentLog } from '../ports/log.ts';
+import { ownExport } from '../settings/production-faults.ts';
 import { providerUrls } from '../settings/providers.ts';
 import { readSharedSecret } from '../settings/signer-secret.ts';
 import { runWalletTool } from '../key-tools/wallet.ts';
@@ -52,9 +53,9 @@ const familiesOf = (config: Config, mode: Mode): AddressFamily[] => [
 ];
 
 function readSource(config: Config, mode: Mode, family: AddressFamily): { source?: AddressSource; finding?: Finding } {
-  const settings = config as unknown as Record<string, string | undefined>;
+  const [evm, tron, solana] = ownExport(config, mode);
+  const value = { evm, tron, solana }[family];
   const name = `${mode === 'test' ? 'TEST_' : ''}WALLET_${family === 'solana' ? 'SOLANA_POOL' : `XPUB_${family.toUpperCase()}`}`;
-  const value = settings[name];
   if (value === undefined) return {};
   const check = `wallet:${mode}:${family}`;
   try {

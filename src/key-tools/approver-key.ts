@@ -2,6 +2,7 @@ import { createPrivateKey, generateKeyPairSync, randomBytes, sign } from 'node:c
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { must } from '../domain/must.ts';
 import { CommandRefused } from '../operator/commands.ts';
 import type { ApproverKey } from '../ports/approvals.ts';
 import { writePrivateFile } from '../runtime/util/private-file.ts';
@@ -26,11 +27,9 @@ export function makeApproverKey(
   passphrase: string,
   cost: ScryptCost,
 ): { readonly file: string; readonly entry: ApproverKey } {
-  const { x: publicKey, d } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' }) as {
-    x: string;
-    d: string;
-  };
-  const sealed = sealText(headerOf(name, publicKey), d, passphrase, cost);
+  const { x, d } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
+  const publicKey = must(x);
+  const sealed = sealText(headerOf(name, publicKey), must(d), passphrase, cost);
   const file = `${JSON.stringify({ format: FORMAT, version: 1, name, publicKey, ...sealed }, null, 2)}\n`;
   return { file, entry: { name, kind: 'ed25519', publicKey } };
 }

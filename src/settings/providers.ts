@@ -63,12 +63,19 @@ export function loggedExclusions(mode: Mode, observer: RpcObserver, log: Pick<Lo
 /** Number of independent providers among the URLs. */
 const sourcesIn = (urls: readonly string[]): number => new Set(urls.map((url) => URL.parse(url)?.host)).size;
 
-/** Provider URLs of a network by mode, from the environment. */
-export function providerUrls(config: Config, mode: Mode, network: Network): readonly string[] {
-  return (config as unknown as Record<string, readonly string[] | undefined>)[providerUrlsName(mode, network)] ?? [];
-}
+const PROVIDER_SETTINGS = {
+  ethereum: 'ETHEREUM_RPC_URLS',
+  bsc: 'BSC_RPC_URLS',
+  tron: 'TRON_API_URLS',
+  solana: 'SOLANA_RPC_URLS',
+} as const satisfies Record<Network, keyof Config>;
+
+type ProviderSetting = (typeof PROVIDER_SETTINGS)[Network];
 
 /** The setting with the providers of a network. */
-export function providerUrlsName(mode: Mode, network: Network): string {
-  return `${mode === 'test' ? 'TEST_' : ''}${network.toUpperCase()}_${network === 'tron' ? 'API' : 'RPC'}_URLS`;
-}
+export const providerUrlsName = (mode: Mode, network: Network): ProviderSetting | `TEST_${ProviderSetting}` =>
+  mode === 'test' ? `TEST_${PROVIDER_SETTINGS[network]}` : PROVIDER_SETTINGS[network];
+
+/** Provider URLs of a network by mode, from the environment. */
+export const providerUrls = (config: Config, mode: Mode, network: Network): readonly string[] =>
+  config[providerUrlsName(mode, network)] ?? [];

@@ -128,7 +128,7 @@ export function declareApproved(
   command.action(async (...given: unknown[]) => {
     const { json, key, passphraseFile, approvals, ...rest } = command.opts<Options>();
     const argument = command.registeredArguments[0]?.name();
-    const args = { ...(rest as AdminArguments), ...(argument !== undefined && { [argument]: given[0] as string }) };
+    const args: AdminArguments = { ...rest, ...(argument !== undefined && { [argument]: String(given[0]) }) };
     if (approvals !== undefined)
       return print(
         await host.admin(name, { ...args, approvals: parsed(String(approvals), 'approvals') }),

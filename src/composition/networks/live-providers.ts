@@ -53,7 +53,7 @@ export function liveProviders({
   };
 }
 
-const nameOf = ({ settings: { mode, network } }: NetworkAccess): string => providerUrlsName(mode, network);
+const nameOf = ({ settings: { mode, network } }: NetworkAccess) => providerUrlsName(mode, network);
 
 /**
  * Payments in progress were accepted under that rule, and a change that does not mention it must not let them through.
@@ -74,8 +74,8 @@ function named(url: string, sealingKeys: SealingKeys): string {
 }
 
 /** Parses the list like a start does. Throws `CommandRefused`, which repeats no URL. */
-function listIn(name: string, text: string): readonly string[] {
-  const urls = (readConfig({ [name]: text }) as unknown as Record<string, readonly string[] | undefined>)[name] ?? [];
+function listIn(name: ReturnType<typeof providerUrlsName>, text: string): readonly string[] {
+  const urls = readConfig({ [name]: text })[name] ?? [];
   if (urls.length === 0) throw new CommandRefused(`${name} is empty; nothing was changed`);
   const bad = urls.findIndex((url) => !/^https?:$/.test(URL.parse(url)?.protocol ?? ''));
   if (bad >= 0) throw new CommandRefused(`${name}: entry ${bad + 1} is not an http or https URL; nothing was changed`);

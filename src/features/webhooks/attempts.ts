@@ -73,7 +73,7 @@ export async function attemptDelivery(
     status: answer.status,
     fault: endpoint ? answer.fault : 'no_endpoint',
     detail: answer.detail,
-    answerHash: answer.body.length > 0 ? hashOf(answer.body) : null,
+    answerHash: answer.body.length > 0 ? hash('sha256', answer.body, 'hex') : null,
     answerIncomplete: answer.incomplete,
     retryAfterMs: readRetryAfterMs(answer.retryAfter, timers.nowMs()),
     jitter: fractionOf(nonce),
@@ -118,14 +118,6 @@ export async function insistently<Result>(
       await new Promise<void>((resolve) => deps.timers.at(deps.timers.nowMs() + STORE_RETRY_MS, resolve));
     }
   }
-}
-
-let hashed: { readonly body: Uint8Array; readonly hex: string } | null = null;
-
-/** Caches the last hash, because receivers tend to repeat the same answer. */
-function hashOf(body: Uint8Array): string {
-  if (hashed === null || Buffer.compare(hashed.body, body) !== 0) hashed = { body, hex: hash('sha256', body, 'hex') };
-  return hashed.hex;
 }
 
 /** The nonce is already random; its last digits serve as jitter. */

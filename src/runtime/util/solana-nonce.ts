@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { createRequire } from 'node:module';
 import type * as Web3 from '@solana/web3.js';
 import { base58, fromBase58 } from './base58.ts';
+import { web3 } from './solana-web3.ts';
 import { must } from '../../domain/must.ts';
 
 /*
@@ -18,10 +18,6 @@ const [AUTHORITY_AT, NONCE_AT, FEE_AT] = [8, 40, 72];
 
 /** Number of nonce accounts, and so of a treasury's transactions in flight. */
 export const NONCE_ACCOUNTS = 8;
-
-/** Loaded on first use: the library is large, and many processes never need it. */
-let loaded: typeof Web3 | null = null;
-const web3 = (): typeof Web3 => (loaded ??= createRequire(import.meta.url)('@solana/web3.js') as typeof Web3);
 
 const seedOf = (index: number): string => `quittance nonce ${index}`;
 

@@ -1,5 +1,5 @@
-import { createRequire } from 'node:module';
 import type * as Web3 from '@solana/web3.js';
+import { web3 } from './solana-web3.ts';
 import { must } from '../../domain/must.ts';
 
 /** The classic SPL Token program; accepted coins are its mints, never those of Token-2022. */
@@ -12,10 +12,6 @@ const ASSOCIATED_TOKEN_PROGRAM = 'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL';
  */
 const TRANSFER_CHECKED = 12;
 const CREATE_IDEMPOTENT = 1;
-
-/** Loaded on first use: the library is large, and many processes never need it. */
-let loaded: typeof Web3 | null = null;
-const web3 = (): typeof Web3 => (loaded ??= createRequire(import.meta.url)('@solana/web3.js') as typeof Web3);
 
 /** The account in which an owner receives a mint by convention (base58). Takes about a third of a millisecond. */
 export function associatedTokenAccount(owner: string, mint: string): string {
