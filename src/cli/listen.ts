@@ -7,8 +7,10 @@ import { QuittanceError } from '../../packages/client/src/errors.ts';
 import { InvalidConfig } from '../config.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { signedHeaders } from '../features/webhooks/signing.ts';
-import { SANDBOX_CASES, type SandboxCase } from '../http/schemas/sandbox.schema.ts';
+import { SANDBOX_CASES } from '../http/schemas/sandbox.schema.ts';
 import { must } from '../domain/must.ts';
+import { NETWORKS } from '../domain/networks.ts';
+import { mustBe, oneOf } from '../domain/one-of.ts';
 
 /** What a merchant's program needs to know. `webhookSecret` is absent if nothing is forwarded. */
 export interface MerchantAccess {
@@ -170,6 +172,8 @@ const wordsOf = (error: unknown): string =>
     ? String(error)
     : String(error.cause instanceof Error ? error.cause.message : error.message);
 
+const isNetwork = oneOf(NETWORKS);
+const isCase = oneOf(SANDBOX_CASES);
 const FURTHER_CASES = ['expired', 'cancelled'] as const;
 const TRIGGER_CASES: readonly string[] = [...SANDBOX_CASES, ...FURTHER_CASES];
 
@@ -188,7 +192,7 @@ export async function trigger(
   });
   if (kind === 'cancelled') await client.sessions.cancel(session.id);
   else if (kind === 'expired') await client.sandbox.advance(session.id);
-  else await client.sandbox.pay(session.id, { network: network as 'ethereum', case: kind as SandboxCase });
+  else await client.sandbox.pay(session.id, { network: mustBe(isNetwork, network), case: mustBe(isCase, kind) });
   return { session_id: session.id, case: kind };
 }
 
