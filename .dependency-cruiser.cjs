@@ -257,6 +257,7 @@ module.exports = {
       SRC.domain,
       SRC.ports,
       SRC.runtime,
+      SRC.features,
       SRC.config,
       SRC.settings,
       SRC.backup,
