@@ -1,4 +1,4 @@
-import { plainError } from './plain-error.ts';
+import { plainError, withoutCredentials, withoutSecrets } from './plain-error.ts';
 
 /** Fields that contain a secret or personal data, at any depth of a line. */
 const SECRET_NAMES: ReadonlySet<string> = new Set([
@@ -9,17 +9,28 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
 ]);
 /** What is logged under these names is an error, whatever somebody threw. */
 const ERROR_NAMES: ReadonlySet<string> = new Set(['err', 'error']);
+/** What is logged under these names was often taken from an error. */
+const REASON_NAMES: ReadonlySet<string> = new Set(['detail', 'reason', 'why', 'fault']);
 const CENSORED = '[redacted]';
 /** Nothing that is logged on purpose is nested deeper; a value that contains itself ends here, too. */
 const MAX_DEPTH = 8;
 
 type Fields = Record<string, unknown>;
 
+/** The fields of a log line. A line whose fields cannot be read, such as through a getter that throws, is still written. */
+export function loggedFields(fields: Fields): Fields {
+  try {
+    return censored(fields);
+  } catch {
+    return { unreadable: Object.keys(fields).join(', ') };
+  }
+}
+
 /**
  * The fields of a log line without secrets, and errors without what libraries add to them. Called for every line, so
  * fields that need no change are returned as they are.
  */
-export function censored(fields: Fields, depth = 0): Fields {
+function censored(fields: Fields, depth = 0): Fields {
   let copy: Fields | null = null;
   for (const [name, value] of Object.entries(fields)) {
     const shown = depth === 0 && ERROR_NAMES.has(name) ? plainError(value) : censoredValue(name, value, depth + 1);
@@ -30,9 +41,12 @@ export function censored(fields: Fields, depth = 0): Fields {
 
 function censoredValue(name: string, value: unknown, depth: number): unknown {
   if (SECRET_NAMES.has(name)) return CENSORED;
-  if (typeof value !== 'object' || value === null) return value;
+  if (typeof value === 'string') return REASON_NAMES.has(name) ? withoutSecrets(value) : withoutCredentials(value);
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
   if (value instanceof Error) return plainError(value);
-  if (depth === MAX_DEPTH) return CENSORED;
+  if (value instanceof URL) return withoutSecrets(value.href);
+  if (depth === MAX_DEPTH || ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return CENSORED;
+  if ('toJSON' in value && typeof value.toJSON === 'function') return censoredValue(name, value.toJSON(), depth + 1);
   return Array.isArray(value)
     ? value.map((item) => censoredValue('', item, depth + 1))
     : censored(value as Fields, depth);

@@ -1,6 +1,6 @@
 import { pino, type Logger } from 'pino';
 import { logContext } from '../runtime/util/log-context.ts';
-import { censored } from './censored.ts';
+import { loggedFields } from './censored.ts';
 import { withoutSecrets } from './plain-error.ts';
 import { RepeatedLines } from './repeated-lines.ts';
 
@@ -36,7 +36,7 @@ export function createLogger(level: string, destination?: { write(line: string):
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     mixin: (): object => ({ ...logContext(), ...contexts.get(log)?.() }),
-    formatters: { level: (label: string) => ({ level: label }), log: censored },
+    formatters: { level: (label: string) => ({ level: label }), log: loggedFields },
     // Errors are plain by then.
     serializers: { err: (error: unknown) => error },
     hooks: {

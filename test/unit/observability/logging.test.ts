@@ -56,6 +56,47 @@ describe('log lines', () => {
     expect(lines[0]).toMatchObject({ failed: { type: 'Error' }, err: 'thrown sks_live_[redacted]' });
   });
 
+  it('hide credentials in every text, and URLs, bytes and what describes itself', () => {
+    const fields = {
+      detail: `esdb://admin:hunter2@store:2113 refused ${KEY} at https://rpc.example/v3/provider-key`,
+      url: new URL('https://user:hunter2@rpc.example/v3/provider-key'),
+      nested: [{ store: 'redis://:hunter2@cache:6379/0' }],
+      bytes: { key: Buffer.from('hunter2'), raw: new Uint8Array([1, 2]).buffer },
+      described: { toJSON: () => ({ password: 'hunter2', said: `Bearer hunter2` }) },
+      at: new Date(0),
+    };
+    const { text, lines } = logged((log) => log.info(fields, 'x'));
+    for (const hidden of ['hunter2', KEY, 'provider-key', '104,117']) expect(text).not.toContain(hidden);
+    expect(lines[0]).toMatchObject({
+      detail: 'esdb://[redacted]@store:2113 refused sk_test_[redacted] at https://rpc.example/…',
+      nested: [{ store: 'redis://[redacted]@cache:6379/0' }],
+      at: '1970-01-01T00:00:00.000Z',
+    });
+  });
+
+  it('are written whatever somebody throws or hands over', () => {
+    const trap = {
+      session: 'cs_1',
+      get broken(): string {
+        throw new Error(SECRET);
+      },
+    };
+    const { text, lines } = logged((log) => {
+      log.error({ err: Object.create(null) }, 'thrown without a prototype');
+      log.error(
+        { err: new AggregateError([new Error(`one ${SECRET}`), new Error('other')], 'both failed') },
+        'several',
+      );
+      log.error({ trap }, 'a getter that throws');
+    });
+    expect(lines).toMatchObject([
+      { err: 'object' },
+      { err: { message: 'both failed', errors: [{ message: 'one sks_live_[redacted]' }, { message: 'other' }] } },
+      { unreadable: 'trap' },
+    ]);
+    expect(text).not.toContain(SECRET);
+  });
+
   it('leave what they are given unchanged', () => {
     const facts = { inner: { token: KEY } };
     logged((log) => log.info(facts, 'x'));
