@@ -184,6 +184,7 @@ export async function trigger(
   network: string,
 ): Promise<{ readonly session_id: string; readonly case: string }> {
   if (!TRIGGER_CASES.includes(kind)) throw new InvalidConfig(`the case must be one of ${TRIGGER_CASES.join(', ')}`);
+  if (!isNetwork(network)) throw new InvalidConfig(`--network must be one of ${NETWORKS.join(', ')}`);
   const client = createClient(access);
   const session = await client.sessions.create({
     amount: '10.00',
@@ -192,7 +193,7 @@ export async function trigger(
   });
   if (kind === 'cancelled') await client.sessions.cancel(session.id);
   else if (kind === 'expired') await client.sandbox.advance(session.id);
-  else await client.sandbox.pay(session.id, { network: mustBe(isNetwork, network), case: mustBe(isCase, kind) });
+  else await client.sandbox.pay(session.id, { network, case: mustBe(isCase, kind) });
   return { session_id: session.id, case: kind };
 }
 

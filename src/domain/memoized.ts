@@ -32,3 +32,17 @@ export function rememberingLast<Arguments extends readonly unknown[], Value>(
     return last.value;
   };
 }
+
+/** Computes once for each object, and keeps the value as long as the object. */
+export function memoizedByObject<Input extends object, Value>(
+  compute: (input: Input) => Value,
+): (input: Input) => Value {
+  const known = new WeakMap<Input, Value>();
+  return (input) => {
+    const before = known.get(input);
+    if (before !== undefined) return before;
+    const value = compute(input);
+    known.set(input, value);
+    return value;
+  };
+}

@@ -46,7 +46,8 @@ function censoredValue(name: string, value: unknown, depth: number): unknown {
   if (value instanceof Error) return plainError(value);
   if (value instanceof URL) return withoutSecrets(value.href);
   if (depth === MAX_DEPTH || ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return CENSORED;
-  if ('toJSON' in value && typeof value.toJSON === 'function') return censoredValue(name, value.toJSON(), depth + 1);
+  if ('toJSON' in value && typeof value.toJSON === 'function')
+    return censoredValue(name, Reflect.apply(value.toJSON, value, []), depth + 1);
   return Array.isArray(value)
     ? value.map((item) => censoredValue('', item, depth + 1))
     : censored(value as Fields, depth);

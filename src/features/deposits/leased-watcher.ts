@@ -97,7 +97,8 @@ export class LeasedWatcher implements NetworkWatcher {
 
   /** The last published status stays valid until a new watcher has read something. */
   #reported(): WatchStatus {
-    return (this.#deps.board.read(this.#about) as WatchStatus | null) ?? NOTHING;
+    const reported = this.#deps.board.read(this.#about);
+    return isWatchStatus(reported) ? reported : NOTHING;
   }
 
   async #watch(create: () => Promise<NetworkWatcher>, grant: LeaseGrant): Promise<LeasedWork> {
@@ -134,3 +135,6 @@ export class LeasedWatcher implements NetworkWatcher {
     };
   }
 }
+
+const isWatchStatus = (value: unknown): value is WatchStatus =>
+  typeof value === 'object' && value !== null && 'headBlock' in value;

@@ -30,7 +30,7 @@ import type {
 export function sessionView(
   state: SessionState,
   personal: SessionPersonalData | null,
-  reasons: ReadonlyMap<string, string> = NO_REASONS,
+  reasons: ReadonlyMap<string, string> = new Map(),
   supersededBy: SessionId | null = null,
 ): SessionView {
   const { context } = state;
@@ -88,8 +88,6 @@ function alternativeOf({ value, context }: SessionState): AlternativeView | null
     paymentOptions: createdOf(context).paymentOptions.filter(({ coin }) => coin === dueCoin),
   };
 }
-
-const NO_REASONS: ReadonlyMap<string, string> = new Map();
 
 function depositViews(context: SessionContext): DepositView[] {
   const taken = takenByDeposit(context);

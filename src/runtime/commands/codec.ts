@@ -1,3 +1,4 @@
+import { memoizedByObject } from '../../domain/memoized.ts';
 import { hash } from 'node:crypto';
 import { canonicalText, type HashedParts } from '../../domain/events/canonical-text.ts';
 import type { DomainEvent, DomainEventType, EventOf } from '../../domain/events/domain-event.ts';
@@ -79,20 +80,11 @@ function takeWritten({ hash: key, type, version, data, metadata }: RecordedEvent
   return known;
 }
 
-/** Several subscribers receive the same record one after another; it is decoded once for all of them. */
-const decoded = new WeakMap<RecordedEvent, StoredEvent<DomainEvent>>();
-
 /**
- * Decodes a stored event in its current shape. Throws `UnknownEvent` for a type or version that this build does not
- * know.
+ * Decodes a stored event in its current shape, once for all subscribers. Throws `UnknownEvent` for a type or version
+ * that this build does not know.
  */
-export function decodeEvent(recorded: RecordedEvent): StoredEvent<DomainEvent> {
-  const known = decoded.get(recorded);
-  if (known) return known;
-  const stored = decode(recorded);
-  decoded.set(recorded, stored);
-  return stored;
-}
+export const decodeEvent = memoizedByObject(decode);
 
 /** The data of a record that must have this type. */
 export function dataOf<Type extends DomainEventType>(recorded: RecordedEvent, type: Type): EventOf<Type>['data'] {
