@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { hash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import type { Worker } from 'node:worker_threads';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
 import { startSignerProcess } from '../../src/adapters/signer/process.ts';
 import { signerOwner } from '../../src/adapters/wallet/address-owner.ts';
@@ -24,7 +25,6 @@ import type { MerchantId } from '../../src/domain/ids.ts';
 import { amountOf } from '../../src/domain/money.ts';
 import type { NetworkSettings } from '../../src/domain/networks.ts';
 import { createLogger } from '../../src/observability/logger.ts';
-import type { CheckpointSigner } from '../../src/ports/audit.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import type { SubscribeOptions } from '../../src/ports/event-store.ts';
 import { newMnemonic, Wallet } from '../../src/signer/wallet.ts';
@@ -33,8 +33,8 @@ import { parseMasterKeys } from '../../src/runtime/util/sealing.ts';
 
 /*
  * The whole service in a process of its own, as `startSandbox` composes it, but on providers that the drill has in its
- * hand. Beside the operator's commands it knows two of the drill: a follower of the event log that hangs, and an event
- * that this build cannot read; and it can be started so that the thread that checks the event log ends.
+ * hand. Beside the operator's commands it knows three of the drill: a follower of the event log that hangs, an event that
+ * this build cannot read, and the end of the thread that checks the event log.
  */
 
 export interface DrillNetwork {
@@ -53,8 +53,6 @@ export interface DrillNodeSettings {
   readonly foreignWallet: boolean;
   /** Units of a coin from which a second provider must agree. */
   readonly secondSourceFrom: string;
-  /** The thread that checks the event log ends with an error. */
-  readonly auditFails: boolean;
   /** It pays itself on BSC. */
   readonly canary: boolean;
   /** Something that does not pay has the lease of canary payments. */
@@ -77,6 +75,10 @@ export interface DrillFacts {
 }
 
 const hanging = new Set<string>();
+let auditThread: Worker | undefined;
+process.on('worker', (worker) => {
+  if (worker.threadName === 'audit') auditThread = worker;
+});
 
 /** The same storage; a follower whose name is in `hanging` gets no more events until it is not. */
 function withHangingFollowers(storage: Storage): Storage {
@@ -105,6 +107,7 @@ function faultCommands({ store }: Storage): AdminCommands {
       else hanging.delete(name);
       return {};
     },
+    'drill.end-audit': async () => ({ exitCode: (await auditThread?.terminate()) ?? null }),
     'drill.append': async (args) => {
       const stream = requiredText(args, 'stream');
       const last = await store.lastOfStream(stream);
@@ -128,12 +131,6 @@ function faultCommands({ store }: Storage): AdminCommands {
     },
   };
 }
-
-/** The thread that checks the event log cannot read what was signed before, and ends. */
-const withUnreadableAnchor = (signer: CheckpointSigner): CheckpointSigner => ({
-  auditIdentity: async () => ({ ...(await signer.auditIdentity())!, anchors: [null as never] }),
-  signCheckpoint: (request) => signer.signCheckpoint(request),
-});
 
 const readJson = <Value>(file: string): Value | null =>
   existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Value) : null;
@@ -164,7 +161,7 @@ const accessOf = ({ api_key: apiKey, api_secret: apiSecret, webhook_secret: webh
 async function startNode(): Promise<RunningService & { readonly closeAll: () => Promise<void> }> {
   const config = readConfig(process.env);
   const settings = JSON.parse(process.env['DRILL_NODE']!) as DrillNodeSettings;
-  const { networks, poolSize, foreignWallet, secondSourceFrom, auditFails, canary } = settings;
+  const { networks, poolSize, foreignWallet, secondSourceFrom, canary } = settings;
   const log = createLogger(config.LOG_LEVEL);
   const clock = systemClock;
   const random = nodeRandom;
@@ -226,7 +223,7 @@ async function startNode(): Promise<RunningService & { readonly closeAll: () => 
     },
     canary: canaryMerchant && { ...accessOf(canaryMerchant), wallet: canaryWallet, chains: payoutChains },
     addressOwner: signerOwner(signer),
-    checkpointSigner: auditFails ? withUnreadableAnchor(signer) : signer,
+    checkpointSigner: signer,
     // The watchers look as often as in the sandbox.
     sandbox: true,
     testWallet: null,

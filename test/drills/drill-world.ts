@@ -122,7 +122,6 @@ export class DrillWorld {
   /** A small pool of Solana addresses runs out at once. */
   settings({
     poolSize = ENOUGH_ADDRESSES,
-    auditFails = false,
     secondProvider = true,
     foreignWallet = false,
     canary = false,
@@ -138,7 +137,6 @@ export class DrillWorld {
       poolSize,
       foreignWallet,
       secondSourceFrom: SECOND_SOURCE_FROM,
-      auditFails,
       canary,
       canaryLeaseTaken,
     };
