@@ -121,7 +121,8 @@ class Desk {
     expect((await payouts.fate(order, [sent])).kind).toBe('absent');
     await payouts.broadcast(sent);
     await expect.poll(async () => (await payouts.fate(order, [sent])).kind, { timeout: 60_000 }).toBe('landed');
-    expect(await payouts.fate(order, [sent])).toMatchObject({ landed: { networkFee: '0.000005' } });
+    // The base fee, and 80,000 compute units at the least price.
+    expect(await payouts.fate(order, [sent])).toMatchObject({ landed: { networkFee: '0.00000508' } });
     await expect.poll(() => payouts.missingAccount!(this.treasury, {}), { timeout: 60_000 }).toBeNull();
     return signed.journal;
   }
