@@ -118,9 +118,6 @@ describe('quittance trigger', () => {
 
   it('refuses an unknown case and an unknown network', async () => {
     await expect(trigger(access, 'magic', 'bsc')).rejects.toThrow('the case must be one of');
-    await expect(trigger(access, 'exact', 'dogecoin')).rejects.toMatchObject({
-      name: 'InvalidRequestError',
-      param: 'network',
-    });
+    await expect(trigger(access, 'exact', 'dogecoin')).rejects.toThrow('--network must be one of');
   });
 });
