@@ -5,9 +5,9 @@ import { eventsFile } from '../adapters/sqlite/event-log/event-schema.ts';
 import type { Config } from '../config.ts';
 import { SECRET_PURPOSES, secretsStream } from '../domain/streams.ts';
 import { withKeptKeys } from '../features/shared/kept-keys.ts';
-import type { RecordedEvent } from '../ports/event-store.ts';
-import { keyIdsWithin, SEALED_KINDS } from '../runtime/util/sealing.ts';
-import { sealingKeysOrFault } from '../settings/sealing-keys.ts';
+import { StoreUnavailable, type RecordedEvent } from '../ports/event-store.ts';
+import { InvalidMasterKey, keyIdsWithin, SEALED_KINDS, type SealingKeys } from '../runtime/util/sealing.ts';
+import { sealingKeysOf } from '../settings/sealing-keys.ts';
 import { fault, ok, type Finding } from './finding.ts';
 
 const CHECK = 'sealing-keys';
@@ -18,9 +18,9 @@ const STREAMS = SECRET_PURPOSES.map(secretsStream);
  * Whether the keys open what the event log holds: those of another installation are as well formed as the right ones.
  */
 export async function keyFindings(config: Config): Promise<Finding[]> {
-  const given = sealingKeysOrFault(config);
+  const given = wellFormedKeys(config);
   // A process with the keys of some kinds cannot tell a wrong key from one of another kind.
-  if (SEALED_KINDS.some((kind) => given[kind] === null)) return [];
+  if (given === null || SEALED_KINDS.some((kind) => given[kind] === null)) return [];
   const secrets = await storedSecrets(config);
   if (secrets.length === 0) return [];
   const kept = await withKeptKeys(
@@ -40,12 +40,30 @@ export async function keyFindings(config: Config): Promise<Finding[]> {
   ];
 }
 
+/** Null if they are not, which is a finding of the settings. */
+function wellFormedKeys(config: Config): SealingKeys | null {
+  try {
+    return sealingKeysOf(config);
+  } catch (error) {
+    if (error instanceof InvalidMasterKey) return null;
+    throw error;
+  }
+}
+
 async function storedSecrets({ EVENTSTORE_URL: connectionString, DATA_DIR }: Config): Promise<RecordedEvent[]> {
   if (connectionString === undefined) return existsSync(eventsFile(DATA_DIR)) ? secretsInFolder(DATA_DIR) : [];
+  try {
+    return await secretsOnServers(connectionString);
+  } catch (error) {
+    // That they do not answer is a finding of its own.
+    if (error instanceof StoreUnavailable) return [];
+    throw error;
+  }
+}
+
+async function secretsOnServers(connectionString: string): Promise<RecordedEvent[]> {
   const limits = { attemptMs: ANSWER_MS, totalMs: ANSWER_MS };
-  const store = await openEsdbEventStore({ connectionString, namespace: '', ...limits }).catch(() => null);
-  // That it does not answer is a finding of its own.
-  if (store === null) return [];
+  const store = await openEsdbEventStore({ connectionString, namespace: '', ...limits });
   try {
     return (await Promise.all(STREAMS.map((stream) => store.readStream(stream)))).flat();
   } finally {

@@ -3,7 +3,7 @@ const CREDENTIALS: readonly [RegExp, string][] = [
   [/\b((?:sks?|whs)_(?:test|live)_)[A-Za-z0-9_-]{6,}/g, '$1[redacted]'],
   [/\b[xt]prv[1-9A-HJ-NP-Za-km-z]{20,}/g, '[redacted]'],
   [/(\bBearer\s+)\S+/gi, '$1[redacted]'],
-  [/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@"']+@/gi, '$1[redacted]@'],
+  [/(:\/\/)[^\s/@"']+@/g, '$1[redacted]@'],
 ];
 /** Every credential contains one of these. Most texts contain none, and five searches would cost more. */
 const MAY_HOLD_CREDENTIALS = /_(?:test|live)_|prv|bearer|:\/\//i;

@@ -1,5 +1,5 @@
 import { html, type Html } from '../../runtime/util/html.ts';
-import { isMonth } from '../../domain/calendar.ts';
+import { dayOf, isMonth, monthOf } from '../../domain/calendar.ts';
 import { csvLink, csvRoute } from '../csv.ts';
 import { modeOf, run, type ConsoleDeps } from '../deps.ts';
 import { inMode } from '../modes.ts';
@@ -128,8 +128,7 @@ async function monthsPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
 
 /** Before anybody signs it; the command decides. */
 async function refuseWhatCannotBeClosed(deps: ConsoleDeps, { nowSec, params }: Visit, month: string): Promise<void> {
-  if (month >= new Date(nowSec * 1000).toISOString().slice(0, 7))
-    throw new Refused(`${month} is not over yet (in UTC).`);
+  if (month >= monthOf(dayOf(nowSec))) throw new Refused(`${month} is not over yet (in UTC).`);
   const { periods } = await run<Periods>(deps, 'ledger.periods', { mode: modeOf(params['mode']) });
   if (periods.some(({ period }) => period === month)) throw new Refused(`${month} is closed already.`, 409);
 }
