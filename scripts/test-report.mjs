@@ -1,16 +1,29 @@
 import { writeFileSync } from 'node:fs';
+import { subscribe } from 'node:diagnostics_channel';
 import { relative } from 'node:path';
 
 /** How many of the slowest files are named. */
 const SLOWEST = 12;
 
+/** How often each test process ended by itself, by exit code or signal, which vitest does not say. */
+const ends = new Map();
+subscribe('child_process', ({ process: child }) =>
+  child.once('exit', (code, signal) => {
+    const isTestProcess = child.spawnargs.some((argument) => /vitest.+workers.+forks/.test(argument));
+    const how = signal ?? `exit code ${code}`;
+    if (isTestProcess) ends.set(how, (ends.get(how) ?? 0) + 1);
+  }),
+);
+
 /**
- * What vitest's own summary leaves out: the tests that needed a second try, the slowest files, and, with
- * TEST_REPORT=<file>, one line in that file that counts the tests. A file that could not be loaded counts as a failure.
+ * What vitest's own summary leaves out: the files that did not end and how test processes ended, the tests that needed
+ * a second try, the slowest files, and, with TEST_REPORT=<file>, one line in that file that counts the tests. A file
+ * that could not be loaded counts as a failure.
  */
 export default class TestReport {
   onTestRunEnd(modules, unhandledErrors) {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
+    this.printLost(modules);
     this.printSecondTries(tests);
     this.printSlowest(modules);
     if (process.env.TEST_REPORT)
@@ -23,6 +36,15 @@ export default class TestReport {
       (module) => module.state() === 'failed' && ![...module.children.allTests('failed')].length,
     ).length;
     return `${of('passed')} passed, ${of('failed') + broken + unhandledErrors.length} failed, ${of('skipped') + of('pending')} skipped`;
+  }
+
+  printLost(modules) {
+    const lost = modules.filter((module) => ['queued', 'pending'].includes(module.state()));
+    if (lost.length === 0) return;
+    console.log(`\nFiles whose process ended before they did: ${lost.length}`);
+    for (const module of lost) console.log(`  ${relative(process.cwd(), module.moduleId)}`);
+    console.log('How the processes of all files ended:');
+    for (const [how, count] of ends) console.log(`  ${how}: ${count}`);
   }
 
   printSecondTries(tests) {
