@@ -61,7 +61,8 @@ export type MoveCommand =
       readonly settled: number;
       readonly fundings: readonly TreasuryFunded['data'][];
       readonly outflows: readonly UnknownOutflowFound['data'][];
-      readonly result: TreasuryReconciled['data'];
+      /** Null if the balances could not be established. */
+      readonly result: TreasuryReconciled['data'] | null;
     }
   | {
       readonly type: 'RecordCollectionLook';
@@ -222,15 +223,12 @@ function reconcile(
 ): Decision<TreasuryMoveEvent> {
   if (settled !== context.differencesSettled)
     return refuse('conflict', 'a difference was recorded or explained since the check began');
-  if (context.reconciledThrough !== null && result.throughBlock < context.reconciledThrough)
+  if (result && context.reconciledThrough !== null && result.throughBlock < context.reconciledThrough)
     return refuse('conflict', 'another reconciliation got further');
   return accept<TreasuryMoveEvent>(
     ...fundings.map((data) => ({ type: 'TreasuryFunded', data }) as const),
     ...newOutflows(outflows, context),
-    {
-      type: 'TreasuryReconciled',
-      data: result,
-    },
+    ...(result ? [{ type: 'TreasuryReconciled', data: result } as const] : []),
   );
 }
 

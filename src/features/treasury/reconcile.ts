@@ -154,12 +154,28 @@ async function steadyLook(
 ): Promise<{ look: Look; strangers: readonly OutflowFacts[] }> {
   let strangers = await unknownTransactions(executor, deps);
   for (let round = 1; ; round++) {
-    const look = await settledLook(executor, deps, witnesses);
+    const look = await settledLook(executor, deps, witnesses).catch(async (error: unknown) => {
+      await recordStrangers(executor, deps, strangers);
+      throw error;
+    });
     if (strangers.length === 0 && !hasDifference(look)) return { look, strangers };
     const now = await unknownTransactions(executor, deps);
     if (now.length === strangers.length || round === ROUNDS) return { look, strangers: now };
     strangers = now;
   }
+}
+
+/** Payments stop because of an unknown transaction even while no balances can be established. */
+async function recordStrangers(
+  executor: MoveExecutor,
+  { signer, clock }: ReconcileDeps,
+  strangers: readonly OutflowFacts[],
+): Promise<void> {
+  const { differencesSettled: settled } = await executor.context();
+  const foundAtSec = toSec(clock.nowMs());
+  const outflows = strangers.map((facts) => ({ ...facts, foundAtSec }));
+  await executor.tell({ type: 'RecordReconciliation', settled, fundings: [], outflows, result: null }, 'reconcile');
+  await reportOutflows(executor, signer);
 }
 
 /** Tells which transactions the signer never signed. */

@@ -11,7 +11,7 @@ import {
 import { Comparisons, keepsFailing } from '../../../../src/features/treasury/comparisons.ts';
 import { treasuryTable } from '../../../../src/features/shared/handlers/treasury-handler.ts';
 import type { MoveExecutor } from '../../../../src/features/payouts/moves/records.ts';
-import type { SeenInflow } from '../../../../src/ports/outgoing-chain.ts';
+import type { SeenInflow, SeenOutflow } from '../../../../src/ports/outgoing-chain.ts';
 import { balanceKey } from '../../../../projections/ledger/rows.ts';
 import { decideTreasury, type TreasuryCommand } from '../../../../state-machines/treasury/treasury.decider.ts';
 
@@ -35,6 +35,8 @@ class World {
   /** What a provider shows in place of what is held. */
   heldAt: Partial<Record<string, () => bigint>> = {};
   inflows: () => Promise<readonly SeenInflow[]> = async () => [];
+  outflows: readonly SeenOutflow[] = [];
+  readonly reportOutflows = vi.fn(async () => ({ ok: true }));
   proof: () => Promise<boolean> = async () => true;
   #state = treasuryTable.initial;
 
@@ -64,7 +66,7 @@ class World {
         const held = this.seen.shift() ?? this.heldAt[provider]?.() ?? this.held;
         return { coins: { USDT: held * 10n ** 18n, USDC: 0n }, native: 0n, provider };
       },
-      outflows: async () => [],
+      outflows: async () => this.outflows,
       inflows: () => this.inflows(),
     },
   } as unknown as MoveExecutor;
@@ -83,7 +85,7 @@ class World {
     newestBooked: async () => 0,
     wholeBooks: (read: () => unknown) => read(),
     proveBooks: () => this.proof(),
-    signer: { unknownTransactions: async () => [], reportOutflows: async () => ({ ok: true }) },
+    signer: { unknownTransactions: async () => [], reportOutflows: this.reportOutflows },
     clock: { nowMs: () => 5_000 },
     log: { info: () => undefined, warn: this.warn, error: () => undefined },
     pause: async () => void (this.held = this.heldAfterPauses.shift() ?? this.held),
@@ -164,6 +166,25 @@ describe('a balance that one provider shows wrongly', () => {
     for (let looks = 0; looks < 3; looks += 1)
       await told(comparisons.run(world.executor.chain, 'treasury', () => reconcile(world.executor)));
     expect(comparisons.all.map(keepsFailing)).toEqual([true]);
+  });
+
+  it('hides no transaction that the signer does not know, and the signer is told until it has heard', async () => {
+    const world = await World.compared();
+    world.held = 1_000n;
+    await reconcileTreasury(world.executor, world.deps);
+    const stolen = { coin: 'USDT', units: 600n * 10n ** 18n, toAddress: '0xThief', txHash: '0xa', part: '1' } as const;
+    world.outflows = [{ ...stolen, blockNumber: 101 }];
+    world.held = 400n;
+    world.heldAt = { other: () => 1_000n };
+    world.reportOutflows.mockResolvedValueOnce({ ok: false });
+    const reconcile = inTurnReconciler(world.deps);
+    await expect(reconcile(world.executor)).rejects.toThrow();
+    await expect(reconcile(world.executor)).rejects.toThrow(/show different balances of our addresses/);
+    const found = world.history.filter(({ type }) => type === 'UnknownOutflowFound');
+    expect(found).toMatchObject([{ data: { outflowKey: '0xa:1', amount: '600.00' } }]);
+    expect(world.reportOutflows).toHaveBeenCalledTimes(2);
+    world.heldAt = {};
+    expect(await reconcile(world.executor)).toMatchObject({ unknown: [] });
   });
 
   it.each(['one', 'other', 'third'])('is outvoted by two others if it is at %s of three', async (at) => {
