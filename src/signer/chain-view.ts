@@ -168,7 +168,7 @@ export async function postJson<Value>(
   return inForm(await answer.body.json(), form);
 }
 
-const rpcAnswer = z.object({ result: z.unknown(), error: z.object({ code: z.number() }).nullish() });
+const rpcAnswer = z.object({ result: z.unknown().optional(), error: z.object({ code: z.number() }).nullish() });
 
 /** JSON-RPC 2.0. */
 export async function rpc<Value>(

@@ -43,7 +43,7 @@ type Info = z.infer<typeof info>;
 const value = z.object({
   owner_address: z.string().default(''),
   to_address: z.string().default(''),
-  amount: z.unknown(),
+  amount: z.unknown().optional(),
 });
 const transaction = answer({
   txID: z.string().optional(),

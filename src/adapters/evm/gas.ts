@@ -2,7 +2,7 @@ import { amountOf, least, most, toTokenUnits } from '../../domain/money.ts';
 import type { Token } from '../../domain/networks.ts';
 import type { OutgoingTransaction } from '../../ports/outgoing.ts';
 import { RpcError, type RpcProvider } from '../../ports/rpc-pool.ts';
-import { readBaseFee } from './rpc.ts';
+import { readBaseFee, wideQuantity } from './rpc.ts';
 import { gasOfTransfer } from './token-calls.ts';
 
 /* What a transaction takes of gas, and what gas costs. */
@@ -58,9 +58,8 @@ export async function nativeGasOf(
 ): Promise<bigint> {
   if (kind !== 'native_return') return NATIVE_GAS;
   try {
-    const gas = BigInt(
-      String(await provider.call('eth_estimateGas', [{ from, to, value: `0x${amountOf(amount).toString(16)}` }])),
-    );
+    const call = { from, to, value: `0x${amountOf(amount).toString(16)}` };
+    const gas = wideQuantity(await provider.call('eth_estimateGas', [call]), 'gas');
     return gas <= NATIVE_GAS ? NATIVE_GAS : (gas * GAS_MARGIN) / HUNDRED;
   } catch (error) {
     // The sender lacks the money; the caller reports that in the right words.
@@ -71,7 +70,7 @@ export async function nativeGasOf(
 
 async function suggestedTip(provider: RpcProvider, fallback: bigint): Promise<bigint> {
   try {
-    return BigInt(String(await provider.call('eth_maxPriorityFeePerGas', [])));
+    return wideQuantity(await provider.call('eth_maxPriorityFeePerGas', []), 'priority fee');
   } catch (error) {
     if (error instanceof RpcError) return fallback;
     throw error;

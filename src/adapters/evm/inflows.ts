@@ -4,7 +4,7 @@ import type { SeenInflow, SoughtInflows, StrangersAmong } from '../../ports/outg
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { blocksOfChange } from './balance-changes.ts';
 import { strangeLogs, topicOf, transferOf } from './outflows.ts';
-import { readReceipt, readTransactions } from './rpc.ts';
+import { newestNumber, readReceipt, readTransactions } from './rpc.ts';
 import { must } from '../../domain/must.ts';
 
 /** Limit of blocks read with all transactions; each has a few hundred kilobytes on the main networks. */
@@ -22,7 +22,7 @@ export async function evmInflows(
   sought: SoughtInflows,
   strangersAmong: StrangersAmong,
 ): Promise<SeenInflow[]> {
-  if (Number(await provider.call('eth_blockNumber', [])) < sought.toBlock)
+  if ((await newestNumber(provider)) < sought.toBlock)
     throw new ProviderFault('behind', `does not have block ${sought.toBlock} yet`);
   const native = NATIVE_COIN[settings.network];
   const tokens = sought.coins.some((coin) => coin !== native)

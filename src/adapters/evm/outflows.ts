@@ -4,7 +4,7 @@ import { fromTokenUnits } from '../../domain/money.ts';
 import { NATIVE_COIN, type NetworkSettings } from '../../domain/networks.ts';
 import type { SeenOutflow, StrangersAmong } from '../../ports/outgoing-chain.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
-import { feeOf, readReceipt, readTransaction, toQuantity, type RawLog } from './rpc.ts';
+import { feeOf, newestNumber, readReceipt, readTransaction, toQuantity, type RawLog } from './rpc.ts';
 import { readTransferLogs } from './transfer-log.ts';
 import { must } from '../../domain/must.ts';
 
@@ -22,7 +22,7 @@ export async function evmOutflows(
   fromBlock: number,
   strangersAmong: StrangersAmong,
 ): Promise<SeenOutflow[]> {
-  const toBlock = Number(await provider.call('eth_blockNumber', []));
+  const toBlock = await newestNumber(provider);
   const logs = await strangeLogs(provider, settings, [topicOf(address)], { fromBlock, toBlock }, strangersAmong);
   const transfers = logs.flatMap((log) => transferOf(settings, log) ?? []);
   const native = await Promise.all(hashesOf(logs).map((txHash) => nativeOutflow(provider, settings, address, txHash)));
@@ -88,7 +88,7 @@ async function nativeOutflow(
   const receipt = await readReceipt(provider, txHash);
   if (transaction === null || receipt === null)
     throw new ProviderFault('behind', `does not show ${txHash}, whose log it gave`);
-  if (receipt.from.toLowerCase() !== address.toLowerCase()) return [];
+  if (transaction.from.toLowerCase() !== address.toLowerCase()) return [];
   const units = BigInt(transaction.value) + feeOf(receipt);
   if (units === 0n) return [];
   return [

@@ -34,7 +34,7 @@ import { feesNow, GAS_FLOOR, gasLimitOf, NATIVE_GAS, nativeGasOf, textOf, type F
 import { evmInflows } from './inflows.ts';
 import { evmOutflows } from './outflows.ts';
 import { verifyProvider } from './provider-check.ts';
-import { fromQuantity, mustReadHeader } from './rpc.ts';
+import { fromQuantity, mustReadHeader, newestNumber, wideQuantity } from './rpc.ts';
 import { gasOfTransfer, isFrozen, isPaused, view } from './token-calls.ts';
 import { must } from '../../domain/must.ts';
 
@@ -84,7 +84,7 @@ export class EvmOutgoing implements OutgoingChain {
 
   async balances(address: string, atLeast = 0, preferOtherThan: readonly string[] = []): Promise<ShownBalances> {
     const { value, provider: shownBy } = await this.#providers.run(async (provider) => {
-      await mustReach(atLeast, async () => Number(await provider.call('eth_blockNumber', [])));
+      await mustReach(atLeast, () => newestNumber(provider));
       const coins: Partial<Record<Coin, bigint>> = {};
       for (const token of this.settings.tokens) {
         const units = await view(provider, token, 'balanceOf', [address]);
@@ -253,7 +253,7 @@ export class EvmOutgoing implements OutgoingChain {
   }
 
   newestBlock(): Promise<number> {
-    return this.#providers.highest(async (provider) => Number(await provider.call('eth_blockNumber', [])));
+    return this.#providers.highest(newestNumber);
   }
 
   inflows(address: string, sought: SoughtInflows, strangersAmong: StrangersAmong): Promise<readonly SeenInflow[]> {
@@ -296,4 +296,4 @@ export class EvmOutgoing implements OutgoingChain {
 }
 
 const nativeOf = async (provider: RpcProvider, address: string): Promise<bigint> =>
-  BigInt(String(await provider.call('eth_getBalance', [address, 'latest'])));
+  wideQuantity(await provider.call('eth_getBalance', [address, 'latest']), 'balance');

@@ -1,6 +1,6 @@
 import type { NetworkSettings } from '../../domain/networks.ts';
 import { ProviderFault, RpcError, type RpcProvider } from '../../ports/rpc-pool.ts';
-import { mustReadHeader, toQuantity } from './rpc.ts';
+import { mustReadHeader, toQuantity, wideQuantity } from './rpc.ts';
 import { adviceOf } from './limit-hints.ts';
 import { TRANSFER_TOPIC } from './transfer-log.ts';
 import { able } from '../rpc/able.ts';
@@ -14,9 +14,9 @@ const NO_TRANSACTION = `0x${'00'.repeat(32)}`;
  * endpoints may answer `eth_blockNumber` and refuse logs or receipts. Throws `ProviderFault`.
  */
 export async function verifyProvider(provider: RpcProvider, settings: NetworkSettings): Promise<void> {
-  const chainId = await able(() => provider.call('eth_chainId', []));
-  if (BigInt(String(chainId)) !== BigInt(settings.chainId))
-    throw new ProviderFault('wrong-chain', `serves chain ${BigInt(String(chainId))} instead of ${settings.chainId}`);
+  const chainId = wideQuantity(await able(() => provider.call('eth_chainId', [])), 'chain id');
+  if (chainId !== BigInt(settings.chainId))
+    throw new ProviderFault('wrong-chain', `serves chain ${chainId} instead of ${settings.chainId}`);
   const { block } = await able(() => mustReadHeader(provider, 'latest'));
   await Promise.all([
     ...settings.tokens.map((token) => verifyToken(provider, token.coin, token.address, token.decimals)),

@@ -20,7 +20,6 @@ export interface RawReceipt {
   readonly blockHash: string;
   readonly status: string;
   readonly logs: readonly RawLog[];
-  readonly from: string;
   readonly gasUsed: string;
   readonly effectiveGasPrice?: string;
   readonly type?: string;
@@ -55,6 +54,16 @@ export function fromQuantity(value: unknown, what: string): number {
     throw new ProviderFault('inconsistent', `${what} is not a quantity`);
   return Number.parseInt(value, 16);
 }
+
+/** For amounts: at most 256 bits. */
+export function wideQuantity(value: unknown, what: string): bigint {
+  if (typeof value !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(value))
+    throw new ProviderFault('inconsistent', `${what} is not a quantity`);
+  return BigInt(value);
+}
+
+export const newestNumber = async (provider: RpcProvider): Promise<number> =>
+  fromQuantity(await provider.call('eth_blockNumber', []), 'newest block number');
 
 function readHash(value: unknown, what: string): string {
   if (typeof value !== 'string' || !HASH.test(value)) throw new ProviderFault('inconsistent', `${what} is not a hash`);
@@ -113,7 +122,7 @@ export async function readBlockReceipts(provider: RpcProvider, number: number): 
 
 /** What its sender paid, in wei. */
 export const feeOf = ({ gasUsed, effectiveGasPrice = '0x0' }: RawReceipt): bigint =>
-  BigInt(gasUsed) * BigInt(effectiveGasPrice);
+  wideQuantity(gasUsed, 'gas used') * wideQuantity(effectiveGasPrice, 'gas price');
 
 /** Every transaction of a block that the provider must have. */
 export async function readTransactions(provider: RpcProvider, number: number): Promise<readonly RawTransaction[]> {
@@ -136,7 +145,7 @@ export async function readTransaction(provider: RpcProvider, txHash: string): Pr
 export async function readBaseFee(provider: RpcProvider): Promise<bigint> {
   const raw = await provider.call('eth_getBlockByNumber', ['latest', false]);
   const fee = isObject(raw) ? raw['baseFeePerGas'] : undefined;
-  return typeof fee === 'string' ? BigInt(fee) : 0n;
+  return typeof fee === 'string' ? wideQuantity(fee, 'base fee') : 0n;
 }
 
 export async function readLogs(provider: RpcProvider, filter: Record<string, unknown>): Promise<RawLog[]> {
@@ -153,7 +162,13 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 function isReceipt(value: unknown): value is RawReceipt {
   if (!isObject(value) || typeof value['transactionHash'] !== 'string' || !HASH.test(value['transactionHash']))
     return false;
-  return Array.isArray(value['logs']) && value['logs'].every(isLog);
+  return (
+    // Any other status would pass for a failure, which releases the money of a payout.
+    (value['status'] === '0x0' || value['status'] === '0x1') &&
+    typeof value['blockHash'] === 'string' &&
+    Array.isArray(value['logs']) &&
+    value['logs'].every(isLog)
+  );
 }
 
 const isTransaction = (value: unknown): value is RawTransaction =>

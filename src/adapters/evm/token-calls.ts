@@ -2,6 +2,7 @@ import { Interface } from 'ethers';
 import type { Token } from '../../domain/networks.ts';
 import { TransferImpossible } from '../../ports/outgoing.ts';
 import { ProviderFault, RpcError, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { wideQuantity } from './rpc.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 
 const TOKEN = new Interface([
@@ -12,8 +13,11 @@ const TOKEN = new Interface([
   'function paused() view returns (bool)',
 ]);
 
+/** A node that ran out of time says "execution aborted", too, but nothing about the contract. */
 const isRevert = (error: unknown): boolean =>
-  error instanceof RpcError && /revert|invalid opcode|execution/i.test(error.message);
+  error instanceof RpcError &&
+  /revert|invalid opcode|execution/i.test(error.message) &&
+  !/abort|time(d )?out/i.test(error.message);
 
 /** Null if the contract lacks the function or refuses to answer. */
 export async function view(
@@ -52,7 +56,7 @@ export async function gasOfTransfer(
 ): Promise<bigint> {
   const data = TOKEN.encodeFunctionData('transfer', [to, units]);
   try {
-    return BigInt(String(await provider.call('eth_estimateGas', [{ from, to: token.address, data }])));
+    return wideQuantity(await provider.call('eth_estimateGas', [{ from, to: token.address, data }]), 'gas');
   } catch (error) {
     if (!isRevert(error)) throw error;
     // A lagging provider may not know the sender's balance yet.

@@ -81,5 +81,8 @@ function feeOf(transaction: TransactionWithMeta, expected: Asked['expected']): b
 
 /** What the fee payer, the first account, lost: fee and rent. */
 function lamportsOf({ meta }: TransactionWithMeta): bigint {
-  return BigInt(must(meta.preBalances[0]) - must(meta.postBalances[0]));
+  const [before, after] = [meta.preBalances[0], meta.postBalances[0]];
+  if (before === undefined || after === undefined)
+    throw new ProviderFault('incapable', 'does not say what the fee payer paid');
+  return BigInt(before - after);
 }

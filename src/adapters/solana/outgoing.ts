@@ -36,6 +36,7 @@ import { freeNonce, missingNonceAccount } from './nonces.ts';
 import { solanaInflows, solanaOutflows } from './outflows.ts';
 import { fateAt, LAMPORT } from './outgoing-fate.ts';
 import { verifySolanaProvider } from './provider-check.ts';
+import { tokenAmount } from './token-balances.ts';
 import { ACCOUNTS_A_CALL, ask, finalLamports, latestBlockhash, readBalances, rentOf, slotOf } from './rpc.ts';
 import { must } from '../../domain/must.ts';
 
@@ -58,7 +59,7 @@ const TOKEN_ACCOUNT_BYTES = 165;
 /** Micro-lamports per compute unit. */
 const MIN_PRICE = 1_000;
 
-const tokenInfo = z.object({ state: z.string().nullish(), tokenAmount: z.object({ amount: z.string() }).nullish() });
+const tokenInfo = z.object({ state: z.string().nullish(), tokenAmount: tokenAmount.nullish() });
 /** Nodes answer a list of texts for an account that they cannot parse, such as one that only holds SOL. */
 const parsedData = z.object({ parsed: z.object({ info: tokenInfo.optional() }).optional() });
 const parsedAccount = z.object({

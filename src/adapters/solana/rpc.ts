@@ -134,11 +134,11 @@ export async function readBalances(
 ): Promise<Balances> {
   const names = [...accounts.map(({ account }) => account), CLOCK_SYSVAR];
   const read = await readAccounts(provider, names, { commitment, dataSlice: { offset: 0, length: 72 } });
-  const clock = read.accounts[accounts.length];
-  if (!clock) throw new ProviderFault('inconsistent', 'answered no clock');
+  const clock = Buffer.from(read.accounts[accounts.length]?.data[0] ?? '', 'base64');
+  if (clock.length < 40) throw new ProviderFault('inconsistent', 'answered no clock');
   if (commitment === 'confirmed') for (const what of ['head', 'read'] as const) provider.report(what, read.slot);
   const units = accounts.map((account, index) => unitsIn(read.accounts[index] ?? null, account));
-  return { units, slot: read.slot, timeSec: Number(Buffer.from(clock.data[0], 'base64').readBigInt64LE(32)) };
+  return { units, slot: read.slot, timeSec: Number(clock.readBigInt64LE(32)) };
 }
 
 const lamportsAnswer = z.object({ value: z.array(z.object({ lamports: z.number() }).nullable()) });

@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import type { Token } from '../../domain/networks.ts';
+import { ProviderFault } from '../../ports/rpc-pool.ts';
 import { TOKEN_PROGRAM } from '../../runtime/util/spl-token.ts';
+
+export const tokenAmount = z.object({ amount: z.string().regex(/^\d+$/) });
 
 /** One entry of `preTokenBalances` or `postTokenBalances`. */
 const tokenBalance = z.object({
@@ -8,7 +11,7 @@ const tokenBalance = z.object({
   mint: z.string(),
   owner: z.string().nullish(),
   programId: z.string().nullish(),
-  uiTokenAmount: z.object({ amount: z.string() }),
+  uiTokenAmount: tokenAmount,
 });
 type TokenBalance = z.infer<typeof tokenBalance>;
 
@@ -67,7 +70,10 @@ export function tokenDeltas(transaction: SolanaTransaction, tokens: readonly Tok
     const units = (known?.units ?? 0n) + sign * BigInt(balance.uiTokenAmount.amount);
     const account = keys[balance.accountIndex];
     if (account === undefined)
-      throw new RangeError(`a token balance of account ${balance.accountIndex}, of which there are ${keys.length}`);
+      throw new ProviderFault(
+        'inconsistent',
+        `answered a token balance of account ${balance.accountIndex}, of which there are ${keys.length}`,
+      );
     deltas.set(balance.accountIndex, {
       accountIndex: balance.accountIndex,
       account,

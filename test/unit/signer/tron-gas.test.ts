@@ -41,10 +41,31 @@ function answerOf(path: string, body: Readonly<Record<string, string>>): object 
   if (path.endsWith('/getnowblock')) return { block_header: { raw_data: { timestamp: 10_000_000 } } };
   if (isBroken) return { Error: 'class java.lang.NullPointerException : null' };
   if (path.endsWith('/gettransactioninfobyid')) return landed.has(body['value']!) ? { id: body['value'] } : {};
+  if (path.endsWith('/gettransactionbyid')) return callOf(body['value']!);
   if (body['function_selector'] === 'balanceOf(address)')
     return { constant_result: [held.tokenUnits.toString(16).padStart(64, '0')] };
   return { energy_used: ENERGY };
 }
+
+/** As a node shows it; a call of a contract has no `amount`. */
+const callOf = (txID: string): object => ({
+  ret: [{ contractRet: 'SUCCESS' }],
+  signature: ['00'],
+  txID,
+  raw_data: {
+    contract: [
+      {
+        parameter: {
+          value: { data: 'a9059cbb', owner_address: `41${'11'.repeat(20)}`, contract_address: `41${'22'.repeat(20)}` },
+          type_url: 'type.googleapis.com/protocol.TriggerSmartContract',
+        },
+        type: 'TriggerSmartContract',
+      },
+    ],
+    ref_block_bytes: '0001',
+    fee_limit: 100_000_000,
+  },
+});
 
 function view(): TronView {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -68,6 +89,10 @@ describe('the gas that a sweep on TRON needs', () => {
     landed = new Set(['ab'.repeat(32)]);
     expect([await view().hasLanded('ab'.repeat(32)), await view().hasLanded('cd'.repeat(32))]).toEqual([true, false]);
   });
+});
+
+it('finds no transfer of TRX in a call of a contract', async () => {
+  expect(await view().findNativeTransfer({ txHash: 'ab'.repeat(32), toAddress: ADDRESS })).toBeNull();
 });
 
 describe('an error that a TRON node returns with status 200', () => {

@@ -17,7 +17,6 @@ function receiptOf(index: number): RawReceipt {
     transactionHash,
     status: index % 7 === 0 ? '0x0' : '0x1',
     ...(index % 3 > 0 && { type: `0x${(index % 3).toString(16)}` }),
-    from: some('f', 20),
     gasUsed: '0xcb20',
     cumulativeGasUsed: `0x${(index * 52_000).toString(16)}`,
     logsBloom: some(`bloom ${index}`, 256),

@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { TOKEN_PROGRAM } from '../../../../src/runtime/util/spl-token.ts';
 import { fateAt } from '../../../../src/adapters/solana/outgoing-fate.ts';
-import { readHistory, readTransaction } from '../../../../src/adapters/solana/rpc.ts';
+import { readBalances, readHistory, readTransaction } from '../../../../src/adapters/solana/rpc.ts';
+import { tokenDeltas } from '../../../../src/adapters/solana/token-balances.ts';
+import { feesNow } from '../../../../src/adapters/evm/gas.ts';
+import { feeOf, readReceipt } from '../../../../src/adapters/evm/rpc.ts';
+import { gasOfTransfer } from '../../../../src/adapters/evm/token-calls.ts';
 import { receiptsOfBlock, transactionsOf } from '../../../../src/adapters/tron/rpc.ts';
-import type { RpcProvider } from '../../../../src/ports/rpc-pool.ts';
+import { RpcError, type RpcProvider } from '../../../../src/ports/rpc-pool.ts';
 
 const HASH = 'a'.repeat(64);
 const BLOCK = { number: 5, hash: HASH, parentHash: '', timeSec: 1 };
@@ -44,6 +49,39 @@ describe('an answer in another form than the API has', () => {
     await expect(fateAt(provider, { sent, treasury: 't', expected: { native: 1n } })).rejects.toMatchObject(FAULT);
   });
 
+  it('is a fault of the Solana provider where a balance belongs to an account that the transaction does not name', () => {
+    const token = { coin: 'USDT', address: 'mint', decimals: 6 } as const;
+    const balance = { accountIndex: 1, mint: 'mint', programId: TOKEN_PROGRAM, uiTokenAmount: { amount: '1' } };
+    const transaction = {
+      slot: 5,
+      meta: { err: null, preBalances: [1], postBalances: [1], postTokenBalances: [balance] },
+      transaction: { message: { accountKeys: ['payer'] } },
+    };
+    expect(() => tokenDeltas(transaction, [token])).toThrow(expect.objectContaining(FAULT));
+  });
+
+  it('is a fault of the Solana provider if the clock has no time', async () => {
+    const clock = { owner: 'sysvar', data: ['AAAA', 'base64'] };
+    const provider = answering({ getMultipleAccounts: { context: { slot: 5 }, value: [clock] } });
+    await expect(readBalances(provider, [])).rejects.toMatchObject(FAULT);
+  });
+
+  it.each([undefined, null, '', '0x', '0x01', 1, true])(
+    'says nothing of an EVM transaction if its status is %j',
+    async (status) => {
+      const receipt = { transactionHash: `0x${HASH}`, blockHash: `0x${HASH}`, blockNumber: '0x5', logs: [], status };
+      const provider = answering({ eth_getTransactionReceipt: receipt });
+      await expect(readReceipt(provider, `0x${HASH}`)).rejects.toMatchObject(FAULT);
+    },
+  );
+
+  it.each([null, '', '7 gwei', {}])('is a fault of the EVM provider if gas costs %j', async (price) => {
+    const limits = { maxPriorityFeePerGas: 9n, fallbackTip: 1n };
+    await expect(feesNow(answering({ eth_maxPriorityFeePerGas: price }), limits)).rejects.toMatchObject(FAULT);
+    const receipt = { gasUsed: price, effectiveGasPrice: price } as never;
+    expect(() => feeOf(receipt)).toThrow(expect.objectContaining(FAULT));
+  });
+
   it('is a fault of the TRON provider', async () => {
     const receipts = [{ id: HASH, blockNumber: 5, log: [{ address: 7 }] }];
     await expect(receiptsOfBlock(answering({ gettransactioninfobyblocknum: receipts }), 5)).rejects.toMatchObject({
@@ -51,6 +89,33 @@ describe('an answer in another form than the API has', () => {
       message: expect.stringContaining('0.log.0.address'),
     });
   });
+});
+
+describe('a token transfer that a node does not estimate', () => {
+  const token = { coin: 'USDT', address: '0x5FbDB2315678afecb367f032d93F642f64180aa3', decimals: 6 } as const;
+  const from = '0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc';
+  const estimate = (message: string): Promise<bigint> => {
+    const provider = answering({ eth_call: `0x${'f'.repeat(64)}` });
+    const call = async (method: string, params: readonly unknown[]) => {
+      if (method === 'eth_estimateGas') throw new RpcError(-32000, message);
+      return provider.call(method, params);
+    };
+    return gasOfTransfer({ ...provider, call }, token, { from, to: from, units: 1n });
+  };
+
+  it.each(['execution aborted (timeout = 5s)', 'execution timeout', 'execution timed out'])(
+    'may be possible all the same: %s',
+    async (message) => {
+      await expect(estimate(message)).rejects.toBeInstanceOf(RpcError);
+    },
+  );
+
+  it.each(['execution reverted: blocked', 'VM execution error.', 'invalid opcode: INVALID'])(
+    'is impossible: %s',
+    async (message) => {
+      await expect(estimate(message)).rejects.toMatchObject({ name: 'TransferImpossible' });
+    },
+  );
 });
 
 it('reads a TRON block although contracts of other kinds use the names of fields for other things', async () => {
