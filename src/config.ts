@@ -12,12 +12,11 @@ import { must } from './domain/must.ts';
  * checks the requirements of production in `src/production-checks.ts`.
  */
 
-const port = z.coerce.number().int().min(0).max(65_535);
-const seconds = z.coerce
-  .number()
-  .int()
-  .min(1)
-  .max(30 * 86_400);
+const whole = z.coerce
+  .number({ error: ({ code }) => (code === 'invalid_type' ? 'must be a whole number' : undefined) })
+  .int();
+const port = whole.min(0).max(65_535);
+const seconds = whole.min(1).max(30 * 86_400);
 const list = z.string().transform((text) =>
   text
     .split(',')
@@ -139,7 +138,7 @@ const environment = z.object({
    */
   CONSOLE_SSO_ROLES: jsonText.pipe(z.record(z.string().min(1), z.string().min(1))).optional(),
   /** Number of reverse proxies whose `X-Forwarded-For` is trusted. */
-  TRUSTED_PROXIES: z.coerce.number().int().min(0).max(10).default(0),
+  TRUSTED_PROXIES: whole.min(0).max(10).default(0),
   DATA_DIR: z.string().min(1).default('./data'),
   ROLES: list.pipe(z.array(z.enum(ROLES)).min(1)).default(['api', 'worker', 'signer']),
   /** `esdb://...`; unset: the embedded store. */
@@ -165,7 +164,7 @@ const environment = z.object({
   WEBHOOK_SECRETS_KEY: z.string().optional(),
   PERSONAL_DATA_KEY: z.string().optional(),
   /** Number of this node, 0 to 999, different on every node: keeps event ids unique. */
-  NODE_NUMBER: z.coerce.number().int().min(0).max(999).default(0),
+  NODE_NUMBER: whole.min(0).max(999).default(0),
   /** The local chains of the sandbox; each needs time to start, a process and memory. */
   SANDBOX_NETWORKS: list.pipe(z.array(z.enum(NETWORKS)).min(1)).default([...NETWORKS]),
   WALLET_XPUB_EVM: z.string().optional(),
@@ -179,11 +178,11 @@ const environment = z.object({
   /** The longest wait for an unreachable network before a session expires anyway. */
   EXPIRY_MAX_WAIT_SECONDS: seconds.default(600),
   /** Requests per second per API key; the burst is five times that. 0 disables the limit. */
-  RATE_LIMIT_PER_KEY: z.coerce.number().int().min(0).default(100),
+  RATE_LIMIT_PER_KEY: whole.min(0).default(100),
   /** Requests per second without a valid key, by client address; the burst is five times that. 0 disables the limit. */
-  RATE_LIMIT_PER_ADDRESS: z.coerce.number().int().min(0).default(200),
+  RATE_LIMIT_PER_ADDRESS: whole.min(0).default(200),
   /** Simultaneous connections to the public port; further ones are closed at once. */
-  MAX_CONNECTIONS: z.coerce.number().int().min(1).default(25_000),
+  MAX_CONNECTIONS: whole.min(1).default(25_000),
   ADMIN_PORT: port.optional(),
   ...rpcUrls,
   TRON_API_KEY: z.string().optional(),
@@ -213,22 +212,22 @@ const environment = z.object({
   /** How often missing daily rates are requested. */
   BOOK_RATES_EVERY_SECONDS: seconds.default(600),
   /** Decimals to which a converted amount is rounded up. */
-  CONVERSION_DECIMALS: z.coerce.number().int().min(0).max(6).default(2),
+  CONVERSION_DECIMALS: whole.min(0).max(6).default(2),
   /** Units of a coin; smaller transfers never change a state. */
   DUST_LIMIT: z.string().regex(AMOUNT).default('0.01'),
   /**
    * The fewest confirmations on Ethereum with which any merchant's policy lets a payment count. More than 96 have no
    * effect: it is final by then.
    */
-  ETHEREUM_MIN_CONFIRMATIONS: z.coerce.number().int().min(1).max(96).default(12),
+  ETHEREUM_MIN_CONFIRMATIONS: whole.min(1).max(96).default(12),
   /**
    * Amount in units of a coin from which every payment on Ethereum waits for finality, whatever a merchant's policy
    * says. 0: every payment.
    */
   ETHEREUM_FINALIZED_FROM_MAX: z.string().regex(AMOUNT).default('10000'),
-  CHANGE_DELAY_MINUTES: z.coerce.number().int().min(0).max(MAX_CHANGE_DELAY_MIN).default(0),
+  CHANGE_DELAY_MINUTES: whole.min(0).max(MAX_CHANGE_DELAY_MIN).default(0),
   /** The largest share of the amount due that a merchant's tolerance may let be missing. */
-  TOLERANCE_MAX_PERCENT: z.coerce.number().int().min(0).max(50).default(5),
+  TOLERANCE_MAX_PERCENT: whole.min(0).max(50).default(5),
   /** The directory of the signer's payout journal, outside `DATA_DIR`. Sandbox: `<DATA_DIR>-signer`. */
   SIGNER_JOURNAL_DIR: z
     .string()
@@ -244,16 +243,14 @@ const environment = z.object({
    */
   PAYOUT_LIMITS: jsonText.pipe(payoutLimits).optional(),
   /** The most payouts of one mode within an hour. */
-  PAYOUTS_PER_HOUR: z.coerce.number().int().min(0).optional(),
+  PAYOUTS_PER_HOUR: whole.min(0).optional(),
   /**
    * Evidence accepted for a refund to another address, comma-separated. Unset in production: none; the sandbox accepts
    * all.
    */
   REFUND_CLAIMS: list.pipe(z.array(z.enum(EVIDENCE_KINDS))).optional(),
   /** How long an approved claim waits before it is paid, in live mode. Test mode does not wait. */
-  REFUND_CLAIM_WAIT_SECONDS: z.coerce
-    .number()
-    .int()
+  REFUND_CLAIM_WAIT_SECONDS: whole
     .min(0)
     .max(30 * 86_400)
     .default(86_400),
@@ -263,7 +260,7 @@ const environment = z.object({
    */
   PAYOUT_APPROVERS: jsonText.pipe(approvers).optional(),
   /** A checkpoint of the event log is signed after this many events, or when anything new is this old. */
-  AUDIT_CHECKPOINT_EVENTS: z.coerce.number().int().min(1).default(10_000),
+  AUDIT_CHECKPOINT_EVENTS: whole.min(1).default(10_000),
   AUDIT_CHECKPOINT_SECONDS: seconds.default(60),
   /** A witness that cosigns checkpoints (c2sp.org/tlog-witness), without `/add-checkpoint`. */
   AUDIT_WITNESS_URL: url.optional(),
@@ -282,11 +279,11 @@ const environment = z.object({
   /** Amount in units of a coin at which a collection address is swept automatically; unset: on command only. */
   SWEEP_FROM: z.string().regex(AMOUNT).optional(),
   /** Seconds between two comparisons of the books with the chain; 0: on command only. */
-  RECONCILE_EVERY_SECONDS: z.coerce.number().int().min(0).default(3600),
+  RECONCILE_EVERY_SECONDS: whole.min(0).default(3600),
   /** Ethereum and BSC: how long a payout may wait for a block before its fee is raised on the same nonce. */
   PAYOUT_BUMP_AFTER_SECONDS: seconds.default(90),
   /** Gwei per unit of gas above which EVM payouts wait. */
-  PAYOUT_MAX_GAS_GWEI: z.coerce.number().int().min(1).max(2_000).default(300),
+  PAYOUT_MAX_GAS_GWEI: whole.min(1).max(2_000).default(300),
   /** File with the operator's own list of exchange wallets: JSON by network, `{"ethereum":{"0x...":"Name"}}`. */
   EXCHANGE_WALLETS_FILE: z.string().optional(),
   /** Allows http and private addresses for webhooks. Sandbox: true. */
@@ -333,7 +330,7 @@ const environment = z.object({
     .optional(),
   LOOK_UP_SNAPSHOT_EVERY_SECONDS: seconds.default(21_600),
   /** How long after its end the look-ups of a session move to the monthly archive file; unset: never. */
-  LOOK_UP_ARCHIVE_AFTER_DAYS: z.coerce.number().int().min(1).max(36_500).optional(),
+  LOOK_UP_ARCHIVE_AFTER_DAYS: whole.min(1).max(36_500).optional(),
   HEADER_PREFIX: z
     .string()
     .regex(/^[A-Za-z][A-Za-z0-9-]{0,38}-$/, 'must end with a hyphen, for example X-Service-')

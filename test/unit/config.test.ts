@@ -11,3 +11,9 @@ describe('the networks of a sandbox', () => {
     expect(() => readConfig({ SANDBOX_NETWORKS: text })).toThrow(/SANDBOX_NETWORKS/),
   );
 });
+
+it.each([
+  ['abc', 'PORT: must be a whole number'],
+  ['1.5', 'PORT: must be a whole number'],
+  ['70000', 'PORT: Too big: expected number to be <=65535'],
+])('a port that is none is refused in words: %s', (PORT, fault) => expect(() => readConfig({ PORT })).toThrow(fault));
