@@ -3,8 +3,6 @@ import { endWithNpm } from './end-with-npm.ts';
 
 /** How long an orderly shutdown may take before the process is killed; written data is safe at any moment. */
 const SHUTDOWN_MS = 9_500;
-/** After that, for the first process of a container, which cannot kill itself. */
-const EXIT_AFTER_KILL_MS = 500;
 
 /** The process as this part sees it. */
 export interface SignalledProcess {
@@ -16,7 +14,8 @@ export interface SignalledProcess {
 export interface UntilSignalOptions {
   readonly host?: SignalledProcess;
   readonly shutdownMs?: number;
-  readonly killAfter?: (ms: number) => void;
+  /** Kills the process; calls `survived` if that had no effect. */
+  readonly killAfter?: (ms: number, survived: () => void) => void;
   readonly orphaned?: (end: () => void) => void;
   /** Log lines about the shutdown. */
   readonly tell?: (message: string, facts: object) => void;
@@ -47,8 +46,7 @@ export async function runUntilSignal(
   const signalled = new Promise<string>((resolve) => {
     const end = (reason: string): void => {
       isEnding = true;
-      killAfter(shutdownMs);
-      setTimeout(() => host.exit(1), shutdownMs + EXIT_AFTER_KILL_MS).unref();
+      killAfter(shutdownMs, () => host.exit(1));
       resolve(reason);
     };
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) host.once(signal, () => end(signal));
@@ -65,9 +63,18 @@ export async function runUntilSignal(
   host.exit(0);
 }
 
-const KILL = `setTimeout(() => process.kill(process.pid, 'SIGKILL'), require('node:worker_threads').workerData)`;
+const KILL = `const { parentPort, workerData } = require('node:worker_threads');
+setTimeout(() => {
+  process.kill(process.pid, 'SIGKILL');
+  parentPort.postMessage('survived');
+}, Number(workerData - process.hrtime.bigint()) / 1e6)`;
 
-/** Kills this process, also while its main thread is busy. */
-function killFromThread(ms: number): void {
-  new Worker(KILL, { eval: true, name: 'end', workerData: ms, execArgv: [], env: {} }).unref();
+/**
+ * Kills this process, also while its main thread is busy. Only the first process of a container survives that. An exit
+ * before the kill would end the killing thread and then wait for the others, however long they take.
+ */
+function killFromThread(ms: number, survived: () => void): void {
+  const deadline = process.hrtime.bigint() + BigInt(ms) * 1_000_000n;
+  const thread = new Worker(KILL, { eval: true, name: 'end', workerData: deadline, execArgv: [], env: {} });
+  thread.once('message', survived).unref();
 }

@@ -14,6 +14,9 @@ class FakeProcess extends EventEmitter {
   }
 }
 
+/** As the first process of a container does. */
+const survivesKill = (ms: number, survived: () => void): void => void setTimeout(survived, ms);
+
 it('a signal ends a running service in order', async () => {
   const host = new FakeProcess();
   let closed = 0;
@@ -29,7 +32,7 @@ it('an end that takes too long is cut off', async () => {
   void runUntilSignal(async () => ({ close: () => new Promise<void>(() => undefined) }), {
     host,
     shutdownMs: 20,
-    killAfter: () => undefined,
+    killAfter: survivesKill,
   });
   host.emit('SIGINT');
   expect(await host.ended).toBe(1);
@@ -37,7 +40,7 @@ it('an end that takes too long is cut off', async () => {
 
 it('a signal ends a process whose start never finishes', async () => {
   const host = new FakeProcess();
-  void runUntilSignal(() => new Promise(() => undefined), { host, shutdownMs: 20, killAfter: () => undefined });
+  void runUntilSignal(() => new Promise(() => undefined), { host, shutdownMs: 20, killAfter: survivesKill });
   host.emit('SIGTERM');
   expect(await host.ended).toBe(1);
 });
