@@ -1,10 +1,11 @@
 /*
  * `npm test`: makes sure the programs that some tests drive are there, says what could not be had and why, then runs
- * vitest, whose own summary comes last. Arguments are handed on to vitest. `test-report.mjs` adds what its summary
+ * vitest, whose own summary comes last. Files whose process ended early are run a second time. Arguments are handed on to vitest. `test-report.mjs` adds what its summary
  * leaves out, and with TEST_REPORT=<file> a line that counts the tests.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -60,23 +61,41 @@ function installMissing() {
   }
 }
 
-function runVitest() {
+function runVitest(args, env, ended) {
   const reporters = ['--reporter=default', `--reporter=${join(root, 'scripts', 'test-report.mjs')}`];
   const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
   const node = join(localPrograms, process.platform === 'win32' ? 'node.exe' : 'node');
-  const child = spawn(
-    existsSync(node) ? node : process.execPath,
-    [vitest, 'run', ...reporters, ...process.argv.slice(2)],
-    {
-      cwd: root,
-      stdio: 'inherit',
-      // Services that tests start read their compiled modules from here, a quarter of what starting one costs.
-      env: { NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compiled'), ...process.env, PATH: path },
+  const child = spawn(existsSync(node) ? node : process.execPath, [vitest, 'run', ...reporters, ...args], {
+    cwd: root,
+    stdio: 'inherit',
+    // Services that tests start read their compiled modules from here, a quarter of what starting one costs.
+    env: {
+      NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compiled'),
+      ...process.env,
+      PATH: path,
+      ...env,
     },
-  );
-  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
-  child.on('exit', (code, signal) => process.exit(signal === null ? (code ?? 1) : 1));
+  });
+  const pass = (signal) => child.kill(signal);
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, pass);
+  child.on('exit', (code, signal) => {
+    for (const name of ['SIGINT', 'SIGTERM']) process.off(name, pass);
+    ended(signal === null ? (code ?? 1) : 1);
+  });
+}
+
+/** A test process that ends early takes its file with it; the file gets one more run, and what it finds there counts. */
+function runTests() {
+  const folder = mkdtempSync(join(tmpdir(), 'quittance-test-'));
+  const lostFile = join(folder, 'lost.json');
+  runVitest(process.argv.slice(2), { TEST_LOST: lostFile }, (code) => {
+    const lost = existsSync(lostFile) ? JSON.parse(readFileSync(lostFile, 'utf8')) : null;
+    rmSync(folder, { recursive: true });
+    if (lost === null) process.exit(code);
+    console.log(`\nSecond try of the files whose process ended early: ${lost.files.join(', ')}`);
+    runVitest(lost.files, { TEST_BEFORE: JSON.stringify(lost.counts) }, (again) => process.exit(again));
+  });
 }
 
 installMissing();
-runVitest();
+runTests();
