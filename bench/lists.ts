@@ -124,7 +124,7 @@ async function fill(): Promise<Filled> {
   const totals = new TotalsByDay();
   for (let from = 0; from < SESSIONS; from += FILL_BATCH) {
     const rows = Array.from({ length: Math.min(FILL_BATCH, SESSIONS - from) }, (_, index) => newRow(from + index));
-    const applied = model.apply('session-view@3', [...rows.flatMap(changesOf), ...totals.with(rows)], String(from));
+    const applied = model.apply('session-view@1', [...rows.flatMap(changesOf), ...totals.with(rows)], String(from));
     table.exec('BEGIN');
     for (const row of rows)
       insert.run(MERCHANT, row.status, Object.keys(row.arrivedOn)[0] ?? null, JSON.stringify(row));

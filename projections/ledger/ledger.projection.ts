@@ -45,7 +45,7 @@ import { must } from '../../src/domain/must.ts';
  */
 export const ledger: Projection = {
   name: 'ledger',
-  version: 5,
+  version: 1,
   streamPrefixes: ['session-', TREASURY_PREFIX, TRANSFER_PREFIX, ADJUSTMENTS_PREFIX, 'ledger-periods-'],
   tables: [
     LEDGER_SESSIONS_TABLE,

@@ -10,31 +10,31 @@ import type { Table } from '../../src/ports/read-model.ts';
  */
 
 /** Entries by mode and number. */
-export const LEDGER_ENTRIES_TABLE: Table<EntryRow> = 'ledger-entries@5';
+export const LEDGER_ENTRIES_TABLE: Table<EntryRow> = 'ledger-entries@1';
 /**
  * Numbers of entries by mode, book and place. A book is a merchant, or an account of the operator other than the
  * deposit wallets.
  */
-export const LEDGER_PLACES_TABLE: Table<{ readonly number: number }> = 'ledger-places@5';
-const BOOKS = 'ledger-books@5';
+export const LEDGER_PLACES_TABLE: Table<{ readonly number: number }> = 'ledger-places@1';
+const BOOKS = 'ledger-books@1';
 /** The progress of a mode and of each of its books. */
 export const LEDGER_BOOKS_TABLE: Table<BookRow> = BOOKS;
 /** The same table, for rows of modes. */
 export const LEDGER_MODES_TABLE: Table<ModeRow> = BOOKS;
 /** Balances by mode, account, network and coin, with the changes of each month. */
-export const LEDGER_BALANCES_TABLE: Table<BalanceRow> = 'ledger-balances@5';
+export const LEDGER_BALANCES_TABLE: Table<BalanceRow> = 'ledger-balances@1';
 /** Changes of each day, by balance and month. */
-export const LEDGER_DAYS_TABLE: Table<DaysRow> = 'ledger-days@5';
+export const LEDGER_DAYS_TABLE: Table<DaysRow> = 'ledger-days@1';
 /** Number of entries per day, by mode and month. */
-export const LEDGER_COUNTS_TABLE: Table<CountsRow> = 'ledger-counts@5';
+export const LEDGER_COUNTS_TABLE: Table<CountsRow> = 'ledger-counts@1';
 /** Balances of accounts that represent addresses, by address. */
-export const LEDGER_ADDRESSES_TABLE: Table<AddressBalanceRow> = 'ledger-addresses@5';
+export const LEDGER_ADDRESSES_TABLE: Table<AddressBalanceRow> = 'ledger-addresses@1';
 /** Debits less credits over all accounts, by mode, network and coin. */
-export const LEDGER_SUMS_TABLE: Table<SumRow> = 'ledger-sums@5';
+export const LEDGER_SUMS_TABLE: Table<SumRow> = 'ledger-sums@1';
 /** The newest block with money in the books, by mode and network. */
-export const LEDGER_NEWEST_BLOCKS_TABLE: Table<{ readonly blockNumber: number }> = 'ledger-newest-blocks@5';
+export const LEDGER_NEWEST_BLOCKS_TABLE: Table<{ readonly blockNumber: number }> = 'ledger-newest-blocks@1';
 /** Sealed figures by mode and month. */
-export const LEDGER_PERIODS_TABLE: Table<PeriodRow> = 'ledger-periods@5';
+export const LEDGER_PERIODS_TABLE: Table<PeriodRow> = 'ledger-periods@1';
 
 export interface EntryLine {
   readonly account: string;

@@ -8,7 +8,7 @@ import type { Table } from '../../src/ports/read-model.ts';
 
 /* The state of a session that later postings need and that cannot be looked up elsewhere. */
 
-export const LEDGER_SESSIONS_TABLE: Table<SessionBooks> = 'ledger-sessions@5';
+export const LEDGER_SESSIONS_TABLE: Table<SessionBooks> = 'ledger-sessions@1';
 
 export interface BookedDeposit {
   readonly network: Network;

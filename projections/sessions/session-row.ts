@@ -3,7 +3,7 @@ import { type Coin } from '../../src/domain/money.ts';
 import type { Place } from './merchant-counters.ts';
 import type { Table } from '../../src/ports/read-model.ts';
 
-export const SESSIONS_TABLE: Table<SessionRow> = 'session-view@6';
+export const SESSIONS_TABLE: Table<SessionRow> = 'session-view@1';
 
 export const SESSION_STATUSES = ['open', 'processing', 'paid', 'expired', 'failed', 'cancelled'] as const;
 export type SessionRowStatus = (typeof SESSION_STATUSES)[number];

@@ -28,7 +28,7 @@ import { must } from '../../src/domain/must.ts';
  */
 export const sessionView: Projection = {
   name: 'session-view',
-  version: 6,
+  version: 1,
   streamPrefixes: ['session-'],
   tables: [
     SESSIONS_TABLE,

@@ -7,13 +7,13 @@ import type { RowChange, Table } from '../../src/ports/read-model.ts';
  * end, newest first.
  */
 
-export const INBOX_TABLE: Table<InboxRow> = 'inbox@2';
+export const INBOX_TABLE: Table<InboxRow> = 'inbox@1';
 /** The inbox key of each transfer, by deposit key. */
-export const INBOX_PLACES_TABLE: Table<InboxPlaceRow> = 'inbox-places@2';
+export const INBOX_PLACES_TABLE: Table<InboxPlaceRow> = 'inbox-places@1';
 /** The state of a session that tells which of its deposits pay nothing. */
-export const INBOX_SESSIONS_TABLE: Table<InboxSessionRow> = 'inbox-sessions@2';
+export const INBOX_SESSIONS_TABLE: Table<InboxSessionRow> = 'inbox-sessions@1';
 /** Decisions in progress, by deposit key. */
-export const INBOX_TRANSIT_TABLE: Table<InboxTransitRow> = 'inbox-transit@2';
+export const INBOX_TRANSIT_TABLE: Table<InboxTransitRow> = 'inbox-transit@1';
 
 export type InboxFacts = Pick<
   DepositFacts,

@@ -21,7 +21,7 @@ import { isOfSession, isOfTransfer } from '../../src/domain/events/of-streams.ts
 /** Final money at our addresses that pays no order, until it is attached, returned or refunded. */
 export const inbox: Projection = {
   name: 'inbox',
-  version: 2,
+  version: 1,
   streamPrefixes: ['session-', TRANSFER_PREFIX],
   tables: [INBOX_TABLE, INBOX_PLACES_TABLE, INBOX_SESSIONS_TABLE, INBOX_TRANSIT_TABLE],
   lists: [],

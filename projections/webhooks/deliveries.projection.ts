@@ -9,8 +9,8 @@ import { putRow, type RowChange, type Table } from '../../src/ports/read-model.t
 import { filteredList, filteredLists } from '../shared/filtered-lists.ts';
 import { DELIVERY_PREFIX, deliveryOfStream } from '../../src/domain/streams.ts';
 
-export const DELIVERIES_TABLE: Table<DeliveryRow> = 'webhook-deliveries@3';
-const DELIVERY_LISTS = 'webhook-deliveries@3/';
+export const DELIVERIES_TABLE: Table<DeliveryRow> = 'webhook-deliveries@1';
+const DELIVERY_LISTS = 'webhook-deliveries@1/';
 /** Every event for a merchant's default endpoint in order, without samples, which the pull feed walks. */
 export const EVENT_FEED_TABLE: Table<EventFeedRow> = 'webhook-event-feed@3';
 const COUNTERS_TABLE: Table<CountersRow> = 'webhook-delivery-counters@3';
@@ -71,7 +71,7 @@ export const deliveriesOfSession = (owner: Owner, sessionId: string): string =>
 /** A merchant's view of its webhooks: every delivery with its status, and the feed of events. */
 export const webhookDeliveries: Projection = {
   name: 'webhook-deliveries',
-  version: 3,
+  version: 1,
   streamPrefixes: [DELIVERY_PREFIX],
   tables: [DELIVERIES_TABLE, EVENT_FEED_TABLE, COUNTERS_TABLE],
   lists: [DELIVERY_LISTS],

@@ -95,7 +95,7 @@ describe('the ops port of a running sandbox', () => {
     expect(body.checks.map(({ name }) => name)).toEqual(
       expect.arrayContaining([
         'chain:test:ethereum',
-        'projection:session-view@6',
+        'projection:session-view@1',
         'rates',
         'webhooks',
         'webhook-endpoints',

@@ -300,7 +300,7 @@ export class DeliverWebhooks {
       );
   }
 
-  /** Retries events set aside by an older build. */
+  /** Retries events that an earlier build set aside because it could not read them. */
   async #tellParked(): Promise<void> {
     for (const { position, stream, revision } of await this.#backlog.parked()) {
       const [recorded] = await this.#options.store.readStream(stream, { from: revision, limit: 1 });

@@ -5,8 +5,8 @@ import { arrivedIn, legsOf, type SeenSession } from './sessions.ts';
 import type { Fact } from './truth.ts';
 
 /* Rows of the read side, by the names that they are documented by (docs/ledger.md). */
-const BALANCES = 'ledger-balances@5';
-const SUMS = 'ledger-sums@5';
+const BALANCES = 'ledger-balances@1';
+const SUMS = 'ledger-sums@1';
 const SESSIONS = 'session-view@';
 
 const COINS = ['USDT', 'USDC'] as const;

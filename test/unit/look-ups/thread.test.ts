@@ -89,7 +89,7 @@ describe("the projections' thread", () => {
     ]);
     await caughtUp();
     await expect.poll(() => parked.length).toBeGreaterThan(0);
-    expect((await thread.parked())[0]).toMatchObject({ type: 'DepositConfirmed', projection: 'session-view@6' });
+    expect((await thread.parked())[0]).toMatchObject({ type: 'DepositConfirmed', projection: 'session-view@1' });
     await thread.rebuild(['session-view']);
     await thread.ready();
     expect(await thread.readModel.get(SESSIONS_TABLE, sessionIdOf(0))).toMatchObject({ order: 0 });

@@ -27,7 +27,7 @@ async function world(more: AdminCommands = {}) {
     random: { uuid: () => `00000000-0000-4000-8000-${String((uuids += 1)).padStart(12, '0')}` },
     testWallet: null,
     projections: {
-      status: () => [{ projection: 'ledger@5' }],
+      status: () => [{ projection: 'ledger@1' }],
       rebuild: async () => void done.push('rebuild'),
       ready: async () => undefined,
     },

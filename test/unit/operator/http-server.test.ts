@@ -56,12 +56,12 @@ async function start(commands: AdminCommands, burst = 100) {
 
 it('says when to retry while something is being rebuilt', async () => {
   const call = await start({
-    'inbox.list': () => Promise.reject(new StoreUnavailable('the rows of inbox@2 are being built')),
+    'inbox.list': () => Promise.reject(new StoreUnavailable('the rows of inbox@1 are being built')),
   });
   const answer = await call(create('ada', 'viewer').token);
   expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
   expect(answer.json).toEqual({
-    error: { code: 'service_unavailable', message: 'the rows of inbox@2 are being built' },
+    error: { code: 'service_unavailable', message: 'the rows of inbox@1 are being built' },
   });
 });
 

@@ -76,14 +76,14 @@ export class StreamNamesFile {
     }
   }
 
-  /** A new file, or one of an older build, has no names yet. */
+  /** A new file has no names yet. */
   static open(dataDir: string, nameOf: NameOf): StreamNamesFile {
     const database = openStreamNames(dataDir, false);
     database.exec(SCHEMA);
     return new StreamNamesFile(database, nameOf);
   }
 
-  /** Null if there is no file, or only that of an older build. */
+  /** Null until another process has made the file and its tables. */
   static openToRead(dataDir: string, nameOf: NameOf): StreamNamesFile | null {
     if (!existsSync(streamNamesFile(dataDir))) return null;
     const database = openStreamNames(dataDir, true);

@@ -5,7 +5,6 @@ import type { TimeOfRow } from '../../../ports/projection.ts';
 import type { Row } from '../../../ports/read-model.ts';
 import { inTransaction, query } from '../database.ts';
 import { ArchiveWriter, isArchived, type ArchivedAt } from './archive-files.ts';
-import { ARCHIVED_VERSION } from './schema.ts';
 
 /** Rows examined, or copies removed, at a time, so that applies in between do not wait long. */
 const ROWS_AT_A_TIME = 2_000;
@@ -88,7 +87,6 @@ export class Archiver {
       const point = this.#db.prepare(`INSERT INTO ${table} (id, key, row) VALUES (?, ?, ?)`);
       rows.forEach(({ id, key }, index) => point.run(id, key, JSON.stringify([archive, ids[index]])));
       this.#files.keep(archive, must(ids.at(-1)));
-      this.#db.exec(`PRAGMA user_version = ${ARCHIVED_VERSION}`);
     });
   }
 

@@ -7,12 +7,7 @@ import { ArchiveWriter } from './archive-files.ts';
 import { must } from '../../../domain/must.ts';
 
 /** A file of another version is dropped and replayed from the event log. */
-export const SCHEMA_VERSION = 4;
-/** The same tables with archived rows; builds without archives must not read them. */
-export const ARCHIVED_VERSION = 5;
-
-/** Whether this build can read files of the version. */
-export const isReadable = (version: number): boolean => version === SCHEMA_VERSION || version === ARCHIVED_VERSION;
+export const SCHEMA_VERSION = 1;
 
 /*
  * Row tables are created when they are first written: `rows_<id>` for the name in `row_tables`. Rows are stored in the
@@ -102,8 +97,8 @@ function prepareFile(file: string): DatabaseSync {
     // Overwrites removed rows of forgotten sessions with zeros; measurements show no cost for applies.
     db.exec('PRAGMA secure_delete = ON');
     const version = userVersionOf(db);
-    if (version !== 0 && !isReadable(version)) throw new UnusableFile(`${file} has schema ${version}`);
-    db.exec(`${SCHEMA} PRAGMA user_version = ${version || SCHEMA_VERSION};`);
+    if (version !== 0 && version !== SCHEMA_VERSION) throw new UnusableFile(`${file} has schema ${version}`);
+    db.exec(`${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION};`);
     if (!new ArchiveWriter(db, file).settle())
       throw new UnusableFile(`${file} and its archives do not belong together`);
     return db;

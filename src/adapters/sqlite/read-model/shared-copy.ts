@@ -5,7 +5,7 @@ import type { OwnedRows } from '../../../ports/read-model.ts';
 import { listTables } from './list-set.ts';
 import { hasTable, query } from '../database.ts';
 import { ArchivedRows } from './archive-files.ts';
-import { droppedTablesIn, nextRowTable, rowTable, isReadable, SCHEMA_VERSION, userVersionOf } from './schema.ts';
+import { droppedTablesIn, nextRowTable, rowTable, SCHEMA_VERSION, userVersionOf } from './schema.ts';
 
 /** Contents of a read model file that nobody has open: the checkpoint of each projection whose rows are served. */
 export interface CopyContents {
@@ -30,7 +30,7 @@ export function contentsOf(file: string): CopyContents | null {
   }
 }
 
-export const isOfThisSchema = ({ schema }: CopyContents): boolean => isReadable(schema);
+export const isOfThisSchema = ({ schema }: CopyContents): boolean => schema === SCHEMA_VERSION;
 
 /**
  * Writes a copy without free pages, which contain dropped data, as another file in the same folder, because a temporary
@@ -99,7 +99,7 @@ export function takeIn(copy: string, file: string): void {
       const write = db.prepare(`UPDATE ${rowTable(id)} SET row = ? WHERE id = ?`);
       for (let at = 0, found; (found = next.get(at)); at = found.id) write.run(archived.text(found.row), found.id);
     }
-    db.exec(`DELETE FROM archives; DELETE FROM returned; PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
+    db.exec('DELETE FROM archives; DELETE FROM returned; COMMIT');
   } finally {
     archived.close();
     db.close();

@@ -547,7 +547,7 @@ describe('the projection runner', () => {
     await runner.ready();
     const status = { position: '2', hasCaughtUp: true, lagEvents: 0, lagSec: 0 };
     expect(runner.status()).toEqual([
-      { projection: 'session-view@6', ...status },
+      { projection: 'session-view@1', ...status },
       { projection: 'address-index@1', ...status },
     ]);
   });
