@@ -2,7 +2,7 @@ import { type AdminCommands, optionalText, refused, requiredMode } from './comma
 import type { CommandParts } from './treasury-arguments.ts';
 import type { Mode } from '../domain/ids.ts';
 import { toSec } from '../ports/clock.ts';
-import type { LedgerPlace } from '../ports/approvals.ts';
+import type { LogPlace } from '../ports/approvals.ts';
 import type { MoveExecutor } from '../features/payouts/moves/records.ts';
 import { agree } from './approvals.ts';
 import { signerStanding } from './payouts.ts';
@@ -30,7 +30,7 @@ export function resumeCommands(parts: CommandParts): AdminCommands {
 }
 
 /** Where the event log stands, when the journal knows nothing of it. */
-async function lostPlaceOf({ payouts }: CommandParts, executor: MoveExecutor): Promise<LedgerPlace[]> {
+async function lostPlaceOf({ payouts }: CommandParts, executor: MoveExecutor): Promise<LogPlace[]> {
   const { mode, network } = executor.chain;
   const { journal: place } = await executor.context();
   if (place === null) return [];

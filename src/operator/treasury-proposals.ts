@@ -56,7 +56,7 @@ export function outwardCommands(parts: CommandParts): AdminCommands {
       // Refunds and reorganisations since the proposal may have used up the money.
       if (isOwed(move.kind)) {
         const verdict = await payouts.signer.check(orderOf(move));
-        if (!verdict.ok && isOfLedger(verdict.code)) refused(verdict.message);
+        if (!verdict.ok && concernsAccounts(verdict.code)) refused(verdict.message);
       }
       const agreed = await agree(
         payouts.signer,
@@ -133,7 +133,7 @@ async function propose(
  * Concerns the merchant's account, or what is owed to unknown senders; the signer computes both from the event log
  * itself.
  */
-const isOfLedger = (code: string): boolean =>
+const concernsAccounts = (code: string): boolean =>
   code === 'exceeds_account' || code === 'ledger_behind' || code === 'ledger_disagrees';
 
 export function destinationCommands({ payouts, core, givenAddress }: CommandParts): AdminCommands {

@@ -21,7 +21,7 @@ export type ApproverKey =
     };
 
 /** The place of an event log on a network. */
-export interface LedgerPlace {
+export interface LogPlace {
   readonly network: Network;
   readonly place: JournalPlace;
 }
@@ -40,7 +40,7 @@ export type ApprovalAct =
        * Places of the event log on networks whose journal is lost. They do not affect what the signer's journal
        * contains.
        */
-      readonly anew: readonly LedgerPlace[];
+      readonly anew: readonly LogPlace[];
       readonly proposedBy: string;
     }
   | {

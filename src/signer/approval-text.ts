@@ -6,7 +6,7 @@ import type { OutgoingTransaction } from '../ports/outgoing.ts';
 import { bytesOf } from './exclusive.ts';
 import { changesOf, type Limits } from './limits-in-force.ts';
 import type { DestinationEntry, JournalEntry, OutflowEntry } from './journal.ts';
-import { lostPlaces } from './ledger-places.ts';
+import { lostPlaces } from './log-places.ts';
 
 /** What the signer itself knows about an action. */
 export interface TermsContext {

@@ -19,7 +19,7 @@ import {
   textOf,
 } from './approval-text.ts';
 import type { JournalEntry } from './journal.ts';
-import { lostPlaces } from './ledger-places.ts';
+import { lostPlaces } from './log-places.ts';
 import { refusal } from './exclusive.ts';
 import type { SignerAccount } from './signer-account.ts';
 

@@ -17,7 +17,7 @@ import type { JournalPlace, TransactionDraft } from '../domain/events/transactio
 import type { OutflowFacts } from '../domain/events/treasury-move-events.ts';
 import type { Coin } from '../domain/money.ts';
 import type { NativeCoin, Network } from '../domain/networks.ts';
-import type { LedgerPlace } from '../ports/approvals.ts';
+import type { LogPlace } from '../ports/approvals.ts';
 import type { OutgoingKind } from '../ports/outgoing.ts';
 import type { Limits } from './limits-in-force.ts';
 import { holding, readWritten } from '../domain/written-json.ts';
@@ -86,7 +86,7 @@ export type JournalFact =
       readonly by: string;
       readonly approvers: readonly string[];
       /** Networks whose journal was lost, with the places of their event log; they continue from this entry. */
-      readonly anew?: readonly LedgerPlace[];
+      readonly anew?: readonly LogPlace[];
     };
 
 export type JournalEntry = JournalFact & {

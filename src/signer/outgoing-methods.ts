@@ -137,7 +137,7 @@ const transactions = onNetwork(({ txHash }) => ({
   txHashes: z.array(txHash).max(10_000),
 }));
 
-const ledgerPlace = z.strictObject({ mode, network: z.enum(NETWORKS), ledger: place.nullable() });
+const logPlace = z.strictObject({ mode, network: z.enum(NETWORKS), ledger: place.nullable() });
 
 const nativeTransfer: z.ZodType<AskedNativeTransfer> = onNetwork(({ txHash, address }) => ({
   mode,
@@ -194,7 +194,7 @@ export const OUTGOING_METHODS: readonly (readonly [string, Method<unknown, unkno
   [
     'signedAfter',
     method({
-      params: ledgerPlace,
+      params: logPlace,
       run: (params, context) => outgoingOf(context).signedAfter(params.mode, params.network, params.ledger),
     }),
   ],

@@ -24,7 +24,7 @@ import { JournalBroken, placeOf, type JournalEntry, type SignedEntry } from './j
 import { isIdTaken, isStopped, signatureOf, stopRefusal, usedCaps } from './limits.ts';
 import { changesOf } from './limits-in-force.ts';
 import { LedgerAccounts } from './ledger-accounts.ts';
-import { holdsPlace, newestPlaces, placesOn } from './ledger-places.ts';
+import { holdsPlace, newestPlaces, placesOn } from './log-places.ts';
 import { feeRefusal, isPaidByTreasury, nativeRefusal, nativeRoomRefusal, type NativeParts } from './native-rules.ts';
 import { feeOfReturnRefusal } from './native-return-rules.ts';
 import { signedBytesOf } from './outgoing-bytes.ts';
@@ -132,9 +132,9 @@ export class Outgoing {
   signedAfter(
     mode: Mode,
     network: Network,
-    ledger: JournalPlace | null,
+    logPlace: JournalPlace | null,
   ): Promise<ReturnType<typeof signedAfter> | SignerRefusal> {
-    return this.#inTurn(mode, async ({ journal }) => signedAfter(journal.entries, network, ledger));
+    return this.#inTurn(mode, async ({ journal }) => signedAfter(journal.entries, network, logPlace));
   }
 
   /** Anyone may stop; resuming needs two approvers. */

@@ -4,22 +4,22 @@ import type { Network } from '../domain/networks.ts';
 import type { SignedPayment, SignerRefusal } from '../ports/outgoing-signer.ts';
 import { bytesOf, refusal } from './exclusive.ts';
 import { placeOf, type JournalEntry, type SignedEntry } from './journal.ts';
-import { indexOfPlace, placesOn } from './ledger-places.ts';
+import { indexOfPlace, placesOn } from './log-places.ts';
 import { must } from '../domain/must.ts';
 
 /** What was signed on a network after the place of an event log, oldest first: what a restored event log lost. */
 export function signedAfter(
   entries: readonly JournalEntry[],
   network: Network,
-  ledger: JournalPlace | null,
+  logPlace: JournalPlace | null,
 ): { readonly payments: readonly SignedPayment[] } | SignerRefusal {
   const places = placesOn(entries, network);
-  const at = ledger === null ? -1 : indexOfPlace(places, network, ledger);
-  if (ledger !== null && at < 0)
+  const at = logPlace === null ? -1 : indexOfPlace(places, network, logPlace);
+  if (logPlace !== null && at < 0)
     return refusal(
       'stopped',
       'journal_disagrees',
-      `the journal lacks entry ${ledger.seq}, which the event log knows: it is a different journal or an older copy`,
+      `the journal lacks entry ${logPlace.seq}, which the event log knows: it is a different journal or an older copy`,
     );
   return { payments: bytesOf(places.slice(at + 1)).map((entry) => paymentOf(entry, entries)) };
 }

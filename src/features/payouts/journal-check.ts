@@ -12,8 +12,8 @@ const NO_JOURNAL = 'the service, because the journal of the signer lacks what th
 
 const lostOn = (network: Network, { seq }: JournalPlace): string =>
   `the signer has no journal of what this event log has paid on ${network}, up to entry ${seq}, so it was stopped: restore its journal, or compare with the chains before two approvers resume it (runbook, "A signer without its journal")`;
-const aheadOn = (network: Network, signed: JournalPlace | undefined, ledger: JournalPlace | null): string =>
-  `the signer's journal is at entry ${signed?.seq ?? 0} of ${network} and the event log at ${ledger?.seq ?? 0}: it signed transactions that this event log does not know, as after a restored backup`;
+const aheadOn = (network: Network, signed: JournalPlace | undefined, logPlace: JournalPlace | null): string =>
+  `the signer's journal is at entry ${signed?.seq ?? 0} of ${network} and the event log at ${logPlace?.seq ?? 0}: it signed transactions that this event log does not know, as after a restored backup`;
 
 /** The signer's functions that the comparison needs. */
 export type JournalKeeper = Pick<OutgoingSigner, 'status' | 'signedAfter' | 'stop'>;
@@ -73,15 +73,15 @@ export class JournalCheck {
   async #compare(
     mode: Mode,
     network: Network,
-    ledger: JournalPlace | null,
+    logPlace: JournalPlace | null,
     { lastPlaces, stopped }: SignerStatus,
   ): Promise<string | null> {
-    if (lastPlaces[network]?.hash === ledger?.hash) return null;
-    const since = await this.#signer.signedAfter(mode, network, ledger);
-    if ('payments' in since) return aheadOn(network, lastPlaces[network], ledger);
+    if (lastPlaces[network]?.hash === logPlace?.hash) return null;
+    const since = await this.#signer.signedAfter(mode, network, logPlace);
+    if ('payments' in since) return aheadOn(network, lastPlaces[network], logPlace);
     // Such a signer remembers no cap and no nonce, and would start over on networks of which this event log has
     // nothing.
     if (!stopped) await this.#signer.stop(mode, NO_JOURNAL);
-    return lostOn(network, must(ledger));
+    return lostOn(network, must(logPlace));
   }
 }

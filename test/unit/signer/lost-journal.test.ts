@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ApprovalAct, LedgerPlace } from '../../../src/ports/approvals.ts';
+import type { ApprovalAct, LogPlace } from '../../../src/ports/approvals.ts';
 import type { Outgoing } from '../../../src/signer/outgoing.ts';
 import { approverKey, signedBy } from '../../support/approvers.ts';
 import { withSigner } from '../../crash/signer-scenarios.ts';
@@ -9,7 +9,7 @@ const LOST = { seq: 7, hash: 'a'.repeat(64) };
 const approvers = ['ada', 'ben'].map(approverKey);
 const refused = { ok: false, kind: 'stopped', code: 'journal_disagrees' };
 
-const resume = (anew: readonly LedgerPlace[]): ApprovalAct => ({
+const resume = (anew: readonly LogPlace[]): ApprovalAct => ({
   ...{ kind: 'resume', mode: 'test', proposedBy: 'olga', anew },
 });
 

@@ -1,6 +1,6 @@
 import type { JournalPlace } from '../domain/events/transaction-draft.ts';
 import { NETWORKS, type Network } from '../domain/networks.ts';
-import type { LedgerPlace } from '../ports/approvals.ts';
+import type { LogPlace } from '../ports/approvals.ts';
 import { placeOf, type JournalEntry, type SignedEntry } from './journal.ts';
 
 type PlaceEntry = SignedEntry | Extract<JournalEntry, { kind: 'resumed' }>;
@@ -27,8 +27,8 @@ export const indexOfPlace = (places: readonly PlaceEntry[], network: Network, { 
 export const holdsPlace = (entries: readonly JournalEntry[], network: Network, place: JournalPlace): boolean =>
   indexOfPlace(placesOn(entries, network), network, place) >= 0;
 
-export const lostPlaces = (entries: readonly JournalEntry[], ledger: readonly LedgerPlace[]): LedgerPlace[] =>
-  ledger.filter(({ network, place }) => !holdsPlace(entries, network, place));
+export const lostPlaces = (entries: readonly JournalEntry[], places: readonly LogPlace[]): LogPlace[] =>
+  places.filter(({ network, place }) => !holdsPlace(entries, network, place));
 
 /** The newest place of each network. */
 export const newestPlaces = (entries: readonly JournalEntry[]): Partial<Record<Network, JournalPlace>> =>
@@ -40,4 +40,4 @@ export const newestPlaces = (entries: readonly JournalEntry[]): Partial<Record<N
   );
 
 const replacedBy = ({ anew }: Extract<JournalEntry, { kind: 'resumed' }>, network: Network): JournalPlace | undefined =>
-  anew?.find((ledger) => ledger.network === network)?.place;
+  anew?.find((lost) => lost.network === network)?.place;
