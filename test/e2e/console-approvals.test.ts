@@ -56,7 +56,18 @@ describe.skipIf(CHROMIUM === undefined)('approvals in a browser', () => {
         ? 'counted'
         : ((await page.locator('.problem:not([hidden])').first().textContent()) ?? '');
     };
+    const signedByAda = ada.page.waitForRequest((request) => request.postData()?.includes('response-0') === true);
     expect(await approve(ada)).toBe('counted');
+    const sent = new URLSearchParams((await signedByAda).postData()!);
+    const proof = { kind: 'webauthn', response: JSON.parse(sent.get('response-0')!) as object };
+    const id = sent.get('id')!;
+    /** Past the console: the signer itself has to refuse. */
+    const replayed = (approver: string, number: string) =>
+      at.command('treasury.approve', { id, approvals: [{ approver, number, proof }] as never });
+    const { to_sign: terms } = await at.command<{ to_sign: { number: string }[] }>('treasury.approve', { id });
+    await expect(replayed('Ada', sent.get('number-0')!)).rejects.toThrow('the one-time number was already used');
+    await expect(replayed('Ben', terms[0]!.number)).rejects.toThrow('the passkey does not belong to the approver');
+    await expect(replayed('Ada', terms[0]!.number)).rejects.toThrow('the passkey did not sign these terms');
     expect(await moves()).toMatchObject([{ approved_by: ['Ada'] }]);
     expect(await approve(eve)).toMatch(/Eve/);
     expect(await moves()).toMatchObject([{ approved_by: ['Ada'] }]);

@@ -24,7 +24,7 @@ export function namedBy({ issuer, subject, claims }: IdentityClaims, rules: Clai
   const { nameClaim, rolesClaim, roles } = rules;
   const given = claims[nameClaim];
   if (typeof given !== 'string' || given.trim() === '')
-    return { ok: false, why: `the claim ${nameClaim} names nobody` };
+    return { ok: false, why: `the ID token has no name in the claim ${nameClaim}` };
   // These names are also approver names, which allow no other characters.
   const name = given.trim().replaceAll(/[^A-Za-z0-9 ._-]+/g, '-');
   const values = valuesOf(claims[rolesClaim]);

@@ -26,9 +26,12 @@ export async function signCountOf(
 ): Promise<number | null> {
   // Loaded lazily: megabytes that only approvals and sign-ins need.
   const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
+  const { decodeClientDataJSON } = await import('@simplewebauthn/server/helpers');
+  const expectedChallenge = challengeOf(text);
+  if (decodeClientDataJSON(response.response.clientDataJSON).challenge !== expectedChallenge) return null;
   const { verified, authenticationInfo } = await verifyAuthenticationResponse({
     response,
-    expectedChallenge: challengeOf(text),
+    expectedChallenge,
     expectedOrigin: passkey.origin,
     expectedRPID: passkey.rpId,
     credential: {

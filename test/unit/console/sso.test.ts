@@ -112,7 +112,7 @@ describe('single sign-on', () => {
       'gives bo-shop.example no role',
     ],
     ['no groups', { groups: 7 }, 'the claim groups gives'],
-    ['no name', { preferred_username: ' ' }, 'the claim preferred_username names nobody'],
+    ['no name', { preferred_username: ' ' }, 'the ID token has no name in the claim preferred_username'],
     ['the name of somebody else of the provider', { sub: '00u-other' }, 'is another person here'],
   ])('refuses people with %s, and says so', async (_, change, why) => {
     tokenOf(await signIn());
