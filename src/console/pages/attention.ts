@@ -7,7 +7,7 @@ import { inMode, otherMode } from '../modes.ts';
 import { facts, link, time } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import type { Visit } from '../visit.ts';
-import type { ChainStatus } from './chains.ts';
+import { gapsOf, type ChainStatus, type Coverage } from './chains.ts';
 import { failedDeliveries } from './failed-deliveries.ts';
 import { treasuryStatus, type Move } from './treasury.ts';
 import type { Unmatched } from './unmatched.ts';
@@ -38,8 +38,8 @@ export function attentionRoutes(deps: ConsoleDeps): ConsoleRoutes {
         path: '/attention',
         action: 'attention.read',
         show: async (visit) => {
-          const looks = [treasuryMatters, moveMatters, unmatchedMatters, chainMatters, deliveryMatters].map((look) =>
-            lookedAt(look, deps, visit),
+          const looks = [treasuryMatters, moveMatters, unmatchedMatters, chainMatters, gapMatters, deliveryMatters].map(
+            (look) => lookedAt(look, deps, visit),
           );
           const matters = (await Promise.all(looks)).flat();
           const ofMode = matters.filter(({ mode }) => mode === null || mode === visit.mode);
@@ -140,8 +140,8 @@ const unmatchedMatters: Look = async (deps, visit) => {
       {
         what:
           transfers.length === 1
-            ? 'A transfer matches no order'
-            : `${transfers.length}${andMore} transfers match no order`,
+            ? 'A transfer waits for a decision'
+            : `${transfers.length}${andMore} transfers wait for a decision`,
         ...{ isGrave: false, mode },
         facts: [
           ['Amount', sumsOf(transfers) + andMore],
@@ -176,6 +176,17 @@ const chainMatters: Look = async (deps, visit) => {
       },
     ];
   });
+};
+
+const gapMatters: Look = async (deps) => {
+  const all = await run<Coverage[]>(deps, 'chain.coverage');
+  return all
+    .filter(({ gaps }) => gaps.length > 0)
+    .map((covered) => ({
+      what: `Blocks of ${covered.network} are not recorded as read`,
+      ...{ isGrave: false, mode: covered.mode, facts: [['Blocks', gapsOf(covered)]] },
+      ...{ to: '/chains', act: 'Read them again', runbook: 'runbook.md' },
+    }));
 };
 
 const deliveryMatters: Look = async (deps, visit) => {

@@ -1,4 +1,4 @@
-import { html } from '../../runtime/util/html.ts';
+import { html, type Html } from '../../runtime/util/html.ts';
 import { CANARY_STEPS } from '../../domain/canary.ts';
 import type { CanaryResult } from '../../operator/canary.ts';
 import { csvLink, csvRoute } from '../csv.ts';
@@ -57,14 +57,20 @@ const STATES: Readonly<Record<CanaryResult, string>> = {
   failed: 'failed',
   interrupted: 'interrupted',
 };
-/** Shown characters of an id; the full id would leave no room for the figures. */
-const SHOWN_OF_ID = 11;
+const amountOf = ({ amount, coin }: ShownRun): string | null => (amount === null ? null : `${amount} ${coin}`);
+
+const paymentOf = (one: ShownRun): Html | string | null =>
+  one.session_id === null ? amountOf(one) : link(`/search?q=${one.session_id}`, amountOf(one) ?? 'payment');
 
 const columns = (visit: Visit): Column<ShownRun>[] => [
   timeColumn('Started', ({ started }) => started, visit),
-  { name: 'Network', cell: ({ network }) => network },
+  {
+    name: 'Network',
+    cell: (one) => html`${one.network}<small>${paymentOf(one)}</small>`,
+    text: ({ network }) => network,
+  },
   MODE_IN_FILES,
-  { name: 'Amount', isNumber: true, cell: ({ amount, coin }) => (amount === null ? null : `${amount} ${coin}`) },
+  { name: 'Amount', cell: amountOf, onlyInFiles: true },
   {
     name: 'Result',
     cell: ({ result, failed_step: step, reason }) =>
@@ -81,9 +87,5 @@ const columns = (visit: Visit): Column<ShownRun>[] => [
         : `${taken.seconds.toFixed(1)} s`;
     },
   })),
-  {
-    name: 'Payment',
-    cell: ({ session_id: id }) => (id === null ? null : link(`/search?q=${id}`, `${id.slice(0, SHOWN_OF_ID)}…`)),
-    text: ({ session_id: id }) => id,
-  },
+  { name: 'Payment', cell: ({ session_id: id }) => id, onlyInFiles: true },
 ];

@@ -48,8 +48,8 @@ interface Provider {
 
 type ProviderRow = Provider & Pick<ChainStatus, 'mode' | 'network'>;
 
-interface Coverage {
-  readonly mode: string;
+export interface Coverage {
+  readonly mode: Mode;
   readonly network: string;
   readonly ranges: number;
   readonly since_the_beginning: boolean;
@@ -102,7 +102,7 @@ export function chainRoutes(deps: ConsoleDeps): ConsoleRoutes {
       {
         path: '/chains/rescan',
         action: 'chains.rescan',
-        target: ({ form }) => `${form['mode']} ${form['network']} ${form['from']} ${form['to']} ${form['address']}`,
+        target: ({ form }) => ['chain', 'from', 'to', 'address'].flatMap((name) => form[name] || []).join(' '),
         run: async (visit) => {
           reasonIn(visit);
           const { form } = visit;
@@ -162,7 +162,7 @@ const chainColumns = (visit: Visit): Column<ChainStatus>[] => [
   { name: 'Recorded as read', isNumber: true, cell: ({ durable_block: block }) => block },
   timeColumn('Read up to', ({ read_to: sec }) => sec, visit),
   { name: 'Deposits not final', isNumber: true, cell: (chain) => chain.deposits_not_settled },
-  { name: 'Failed reads in a row', isNumber: true, cell: (chain) => chain.failed_reads_in_a_row },
+  { name: 'Failed reads', isNumber: true, cell: (chain) => chain.failed_reads_in_a_row },
 ];
 
 const providerRows = (chains: readonly ChainStatus[]): ProviderRow[] =>
@@ -211,9 +211,12 @@ const coverageColumns = (visit: Visit): Column<Coverage>[] => [
   { name: 'Providers', cell: ({ providers }) => providers.join(', ') },
   {
     name: 'Gaps',
-    cell: ({ gaps }) => gaps.map(({ from_block: from, to_block: to }) => `${from} to ${to}`).join(', ') || 'none',
+    cell: (covered) => gapsOf(covered) || 'none',
   },
 ];
+
+export const gapsOf = ({ gaps }: Coverage): string =>
+  gaps.map(({ from_block: from, to_block: to }) => `${from} to ${to}`).join(', ');
 
 /** Reads the range again, which records it as read and finds payments in it. */
 function gapPart(
@@ -222,7 +225,7 @@ function gapPart(
   { from_block: from, to_block: to }: Coverage['gaps'][number],
 ): Html {
   return html`<section class="card warn">
-    <h3>${network} (${mode}): blocks ${from} to ${to} are not recorded as read</h3>
+    <h3>${network}: blocks ${from} to ${to} are not recorded as read</h3>
     ${
       visit.can('chains.rescan') &&
       changeForm(

@@ -64,6 +64,7 @@ function waitingPage(visit: Visit, claims: readonly ClaimView[]): Html {
 
 const waitingColumns = (visit: Visit): readonly Column<ClaimView>[] => [
   { name: 'Payment', cell: ({ sessionId }) => link(paymentPath(visit, sessionId), sessionId) },
+  { ...STATUS, onlyInFiles: true },
   ...COLUMNS,
   timeColumn('Filed', ({ filedAtSec }) => filedAtSec, visit),
 ];
@@ -77,7 +78,7 @@ export function claimsPart(visit: Visit, claims: readonly ClaimView[]): Html | n
       (claim) =>
         html`<section class="card">
           ${facts([
-            ...COLUMNS.map(({ name, cell }) => [name, cell(claim)] as const),
+            ...[STATUS, ...COLUMNS].map(({ name, cell }) => [name, cell(claim)] as const),
             ['Filed', time(claim.filedAtSec, visit)],
             ['Decided', decided(visit, claim)],
             ['Claim', code(claim.claimId)],
@@ -93,8 +94,9 @@ const EVIDENCE: Readonly<Record<ClaimView['evidence'], string>> = {
   no_sender: 'none: the network names no sender',
 };
 
+const STATUS: Column<ClaimView> = { name: 'Status', cell: ({ status }) => badge(status) };
+
 const COLUMNS: readonly Column<ClaimView>[] = [
-  { name: 'Status', cell: ({ status }) => badge(status) },
   {
     name: 'Amount',
     isNumber: true,

@@ -53,7 +53,7 @@ describe('the chains page', () => {
 
   it('shows which blocks are not recorded as read, and reads exactly those again for people who may', async () => {
     const page = (await world.get('/chains', operator)).body;
-    expect(page).toContain('bsc (live): blocks 40 to 49 are not recorded as read');
+    expect(page).toContain('bsc: blocks 40 to 49 are not recorded as read');
     const form = Object.fromEntries(
       [...page.matchAll(/<section class="card warn">.*?<\/section>/gs)].flatMap(([card]) =>
         [...card.matchAll(/name="(chain|from|to)" value="([^"]+)"/g)].map(([, name, value]) => [name!, value!]),
@@ -61,6 +61,12 @@ describe('the chains page', () => {
     );
     expect((await world.post('/chains/rescan', operator, { ...form, reason: 'a hole' })).status).toBe(303);
     expect(rescans).toEqual([{ mode: 'live', network: 'bsc', from: '40', to: '49', operator: 'Olga' }]);
+    expect(world.actions().at(-1)).toMatchObject({ outcome: 'done', target: 'live/bsc 40 49' });
+  });
+
+  it('blocks that are not recorded as read need attention', async () => {
+    const page = (await world.get('/attention', operator)).body;
+    expect(page).toMatch(/Blocks of bsc are not recorded as read.*40 to 49/s);
   });
 
   it('shows for each provider how far it is, how long ago it reported that, and why it is not used', async () => {
