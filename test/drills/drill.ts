@@ -26,7 +26,7 @@ export interface DrillResult {
   readonly clearedSec: number | null;
 }
 
-const FIRE_MS = 180_000;
+const FIRE_MS = 300_000;
 const CLEAR_MS = 180_000;
 
 /** Watches the alerts of a drill. What does not happen in time is a result, not an error. */

@@ -23,6 +23,8 @@ export const canaryStuck: Drill = {
   alerts: ['CanarySlow', 'CanaryFailing'],
   fault: 'the chain makes no block while a canary payment is on its way',
   cause: async (world) => {
+    await world.restart(world.settings({ canary: true }));
+    await world.bsc.fund(world.node.facts.canary, 100n, GAS_WEI);
     await eventually(
       'a canary payment',
       async () => (await world.prometheus.query('quittance_canary_ok'))[0] === 1,

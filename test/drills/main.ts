@@ -16,6 +16,9 @@ import { PLAN } from './plan.ts';
 const DOCUMENT = join(import.meta.dirname, '../../docs/observability.md');
 const [BEGIN, END] = ['<!-- drills -->', '<!-- /drills -->'];
 
+/** The watchdog always fires; the other one needs a chain on which a payout completes before it is final. */
+const DRILLED_ELSEWHERE = ['Watchdog', 'RefundReverted'];
+
 const cell = (sec: number | null): string => (sec === null ? '**no**' : `${sec} s`);
 
 interface TableRow {
@@ -74,7 +77,9 @@ async function main(args: readonly string[]): Promise<number> {
     await world.close();
   }
   const drilled = new Set(runner.results.map(({ alert }) => alert));
-  const missing = (wanted.length > 0 ? wanted : shippedAlerts()).filter((alert) => !drilled.has(alert));
+  const missing = (wanted.length > 0 ? wanted : shippedAlerts()).filter(
+    (alert) => !drilled.has(alert) && !DRILLED_ELSEWHERE.includes(alert),
+  );
   const rows = rowsOf(runner.results);
   console.log(`\n${tableOf(rows)}\n`);
   if (missing.length > 0) console.log(`not drilled: ${missing.join(', ')}`);
