@@ -496,6 +496,8 @@ describe('the process that started the chains', () => {
     parent?.kill('SIGKILL');
     for (const pid of pids.filter(isAlive)) process.kill(pid, 'SIGKILL');
     await allGone(pids);
+    // The system may give their numbers to other processes.
+    [parent, pids] = [null, []];
   });
 
   it('takes all other processes down with it when it is killed', async () => {

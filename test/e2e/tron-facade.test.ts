@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SigningKey } from 'ethers';
@@ -9,6 +9,7 @@ import { createTronChain } from '../../src/adapters/tron/chain.ts';
 import type { Chain } from '../../src/ports/chain.ts';
 import { startTronFacade } from '../../src/sandbox/tron-facade/start-tron-facade.ts';
 import type { TronFacadeOptions, TronSandbox } from '../../src/sandbox/tron-facade/start-tron-facade.ts';
+import { descendantsOf, isRunning } from '../support/processes.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const TO = 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t';
@@ -372,28 +373,3 @@ describe('the TRON sandbox over time', () => {
     expect(answer['constant_result']).toEqual([(42_000_000).toString(16).padStart(64, '0')]);
   });
 });
-
-function descendantsOf(pid: number): number[] {
-  const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' })
-    .split('\n')
-    .map(Number)
-    .filter((child) => child > 0);
-  return children.flatMap((child) => [child, ...safeDescendantsOf(child)]);
-}
-
-function safeDescendantsOf(pid: number): number[] {
-  try {
-    return descendantsOf(pid);
-  } catch {
-    return [];
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}

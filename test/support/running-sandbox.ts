@@ -1,8 +1,9 @@
-import { spawn } from 'node:child_process';
+import { spawn, type SpawnOptions } from 'node:child_process';
 import { createHmac, randomUUID } from 'node:crypto';
 import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { ENDS_WITH_PARENT } from './ends-with-parent.ts';
 import { freePort } from './free-port.ts';
 
 export interface SandboxFacts {
@@ -41,33 +42,44 @@ const SECRET_FORMS =
 /** Every key and secret that requests were signed with, in this file of tests. */
 const secretsUsed = new Set<string>();
 
-/** Runs the README's start command as a user would. The same `dataDir` continues where the last run ended. */
+/**
+ * Starts what `npm start` starts, and in a `directory` of its own runs npm itself, as a user would. The same `dataDir`
+ * continues where the last run ended.
+ */
 export async function startRunningSandbox(
   options: { readonly directory?: string; readonly dataDir?: string; readonly env?: Record<string, string> } = {},
 ): Promise<RunningSandbox> {
-  const directory = options.directory ?? repository;
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'quittance-sandbox-'));
   const file = join(dataDir, 'sandbox.json');
   rmSync(file, { force: true });
   const logFile = join(dataDir, 'output.log');
   const [port, opsPort] = await Promise.all([freePort(), freePort()]);
   const log = openSync(logFile, 'a');
-  const child = spawn('npm', ['start'], {
-    cwd: directory,
-    env: { ...process.env, PORT: String(port), OPS_PORT: String(opsPort), DATA_DIR: dataDir, ...options.env },
+  const own = { ...ENDS_WITH_PARENT, PORT: String(port), OPS_PORT: String(opsPort), DATA_DIR: dataDir };
+  const spawning: SpawnOptions = {
+    cwd: options.directory ?? repository,
+    env: { ...process.env, ...own, ...options.env },
     stdio: ['ignore', log, log],
     detached: true,
-  });
+  };
+  const child =
+    options.directory === undefined
+      ? spawn(process.execPath, ['bin/quittance.mjs', 'sandbox', 'start'], spawning)
+      : spawn('npm', ['start'], spawning);
   closeSync(log);
   const output = (): string => readFileSync(logFile, 'utf8');
   const ended = new Promise<void>((done) => child.once('exit', () => done()));
+  let hasStopped = false;
   const stop = async (signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> => {
+    // The system may have given the group's number to another process.
+    if (hasStopped) return;
     signalGroup(child.pid!, signal);
     const late = setTimeout(() => signalGroup(child.pid!, 'SIGKILL'), STOP_MS);
     await ended;
-    // npm goes at once; the service it started ends in order.
+    // npm ends at once; the service it started ends in order.
     while (groupLives(child.pid!)) await new Promise((wait) => setTimeout(wait, 50));
     clearTimeout(late);
+    hasStopped = true;
     expectNothingSecret(output(), dataDir);
   };
   const deadline = Date.now() + READY_MS;
