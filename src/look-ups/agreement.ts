@@ -15,7 +15,6 @@ export interface LookUpAgreementDeps {
   readonly readModel: Pick<ReadModel, 'get' | 'generation'>;
   readonly comparison: Pick<ProjectionComparison, 'compare'>;
   readonly log: Logger;
-  readonly everyMs?: number;
 }
 
 type Marks = Readonly<Record<string, readonly DigestMark[]>>;
@@ -45,7 +44,7 @@ export class LookUpAgreement {
     this.#node = nodeName(deps.follows.dataDir);
     const onError = (error: unknown): void =>
       deps.log.warn({ err: error }, 'look-ups could not be compared with those of other processes');
-    this.#rounds = new Recurring(() => this.round(), deps.everyMs ?? EVERY_MS, onError);
+    this.#rounds = new Recurring(() => this.round(), EVERY_MS, onError);
   }
 
   start(): void {

@@ -8,44 +8,34 @@ import {
   type RedisConnectionOptions,
 } from './connection.ts';
 
-export interface RedisDeliveryAnswersOptions extends RedisConnectionOptions {
-  /** How long answers are kept (default one hour, so that memory does not grow with history). */
-  readonly lifetimeSec?: number;
-}
-
 /** KEYS: the answers of a notification. ARGV: attempt, body, lifetime in seconds. */
 const KEEP = `
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 return redis.call('EXPIRE', KEYS[1], ARGV[3])
 `;
 
-const DEFAULT_LIFETIME_SEC = 3_600;
+/** One hour, so that memory does not grow with history. */
+const LIFETIME_SEC = 3_600;
 
 /** Receivers' answers, shared by all nodes. A convenience with a lifetime: a flush loses only them. */
-export async function openRedisDeliveryAnswers(options: RedisDeliveryAnswersOptions): Promise<DeliveryAnswers> {
-  return new RedisDeliveryAnswers(
-    await connectRedis(options),
-    options.prefix ?? 'quittance',
-    options.lifetimeSec ?? DEFAULT_LIFETIME_SEC,
-  );
+export async function openRedisDeliveryAnswers(options: RedisConnectionOptions): Promise<DeliveryAnswers> {
+  return new RedisDeliveryAnswers(await connectRedis(options), options.prefix ?? 'quittance');
 }
 
 class RedisDeliveryAnswers implements DeliveryAnswers {
   readonly #redis: RedisClient;
   readonly #prefix: string;
-  readonly #lifetimeSec: number;
   readonly #keeping = new Set<Promise<unknown>>();
 
-  constructor(redis: RedisClient, prefix: string, lifetimeSec: number) {
+  constructor(redis: RedisClient, prefix: string) {
     this.#redis = redis;
     this.#prefix = prefix;
-    this.#lifetimeSec = lifetimeSec;
   }
 
   keep({ notificationId, attempt, body }: DeliveryAnswer): void {
     const key = this.#key(notificationId);
     const keeping = this.#redis
-      .eval(KEEP, 1, key, String(attempt), Buffer.from(body), String(this.#lifetimeSec))
+      .eval(KEEP, 1, key, String(attempt), Buffer.from(body), String(LIFETIME_SEC))
       .catch(() => {});
     this.#keeping.add(keeping);
     void keeping.then(() => this.#keeping.delete(keeping));

@@ -10,11 +10,6 @@ const MAX_ADDRESSES = 50_000;
  */
 export class BelievedAlone {
   readonly #byAddress = new Map<string, Map<string, bigint>>();
-  readonly #most: number;
-
-  constructor(most = MAX_ADDRESSES) {
-    this.#most = most;
-  }
 
   /** What other transfers brought to the same address, in 10^-18 units. */
   besides(transfer: Transfer): bigint {
@@ -29,7 +24,7 @@ export class BelievedAlone {
     const known = this.#byAddress.get(toAddress) ?? new Map<string, bigint>();
     this.#byAddress.delete(toAddress);
     this.#byAddress.set(toAddress, known.set(nameOf(transfer), units));
-    if (this.#byAddress.size > this.#most) this.#byAddress.delete(must(this.#byAddress.keys().next().value));
+    if (this.#byAddress.size > MAX_ADDRESSES) this.#byAddress.delete(must(this.#byAddress.keys().next().value));
   }
 }
 

@@ -20,8 +20,6 @@ export interface RpcPoolOptions {
   readonly timeoutMs?: number;
   /** Maximum size of one response; default 32 MiB. */
   readonly maxAnswerBytes?: number;
-  /** Maximum number of requests in flight at one provider; default 16. */
-  readonly maxConcurrency?: number;
   /** A provider that lags further is asked last; default 3. */
   readonly maxLagBlocks?: number;
   /** How long a call waits if every provider has asked for a pause; default 3,000. */
@@ -38,6 +36,9 @@ interface Member {
   /** Number of running tasks. */
   underWay: number;
 }
+
+/** At one provider. */
+const REQUESTS_IN_FLIGHT = 16;
 
 export function createRpcPool(options: RpcPoolOptions): RpcPool {
   return new HttpRpcPool(options);
@@ -179,14 +180,14 @@ class HttpRpcPool implements RpcPool {
   }
 
   #createMember(name: string, url: string): Member {
-    const { network, observer, headers, timeoutMs, maxAnswerBytes, maxConcurrency } = this.#options;
+    const { network, observer, headers, timeoutMs, maxAnswerBytes } = this.#options;
     const health = createProviderHealth();
     const http = createHttpProvider({
       url,
       headers: headers ?? {},
       timeoutMs: timeoutMs ?? 10_000,
       maxAnswerBytes: maxAnswerBytes ?? 32 * 1024 * 1024,
-      maxConcurrency: maxConcurrency ?? 16,
+      maxConcurrency: REQUESTS_IN_FLIGHT,
       onRequest: (method, ok, durationMs) => observer?.onRequest?.({ network, provider: name, method, ok, durationMs }),
       onServerTime: (timeMs, roundTripMs) => observer?.onServerTime?.(sourceOf(name), timeMs, roundTripMs),
     });

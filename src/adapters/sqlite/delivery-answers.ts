@@ -15,7 +15,8 @@ const SCHEMA = `
   CREATE INDEX IF NOT EXISTS answers_by_time ON answers (at_ms);
 `;
 
-const DAY_MS = 86_400_000;
+/** How long answers are kept. */
+const LIFETIME_MS = 30 * 86_400_000;
 const FLUSH_AFTER_MS = 200;
 const FLUSH_AT = 512;
 const EXPIRE_EVERY_MS = 60_000;
@@ -26,8 +27,6 @@ const CHECKPOINT_PAGES = 1_000;
 export interface DeliveryAnswersOptions {
   readonly dataDir: string;
   readonly nowMs: () => number;
-  /** How long answers are kept. */
-  readonly lifetimeMs?: number;
 }
 
 /**
@@ -80,7 +79,7 @@ export class SqliteDeliveryAnswers implements DeliveryAnswers {
   }
 
   #horizonMs(): number {
-    return this.#options.nowMs() - (this.#options.lifetimeMs ?? 30 * DAY_MS);
+    return this.#options.nowMs() - LIFETIME_MS;
   }
 
   #flush(): void {

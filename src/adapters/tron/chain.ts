@@ -25,15 +25,14 @@ export interface TronChainOptions {
    * True if a transfer of this many 10^-18 units counts only once a second provider reports the same; default never.
    */
   readonly confirmWithSecond?: (units: bigint) => boolean;
-  /** Blocks read concurrently within one scan; default 4, below TronGrid's 15 requests a second. */
-  readonly concurrency?: number;
   /** Interval of comparing the heads of all providers to detect stalled ones; default 10,000. */
   readonly lagProbeMs?: number;
 }
 
 /** A main-network block has up to 2 MiB of receipts, so a scan stays within some tens of MiB even if all are kept. */
 const MAX_BLOCKS_A_SCAN = 50;
-const DEFAULT_CONCURRENCY = 4;
+/** Blocks read concurrently within one scan, below TronGrid's 15 requests a second. */
+const BLOCKS_AT_A_TIME = 4;
 
 /** TRON over the HTTP API of java-tron: receipts of whole blocks. What `/walletsolidity` serves is final. */
 export function createTronChain(options: TronChainOptions): Chain & AddressHistory {
@@ -44,7 +43,6 @@ class TronChain implements Chain, AddressHistory {
   readonly settings: NetworkSettings;
   readonly #pool: RpcPool;
   readonly #tokens: TokenAccounts;
-  readonly #concurrency: number;
   readonly #voices: Voices;
   readonly #providers: AdmittedProviders;
   readonly #heads: HeadComparison;
@@ -58,7 +56,6 @@ class TronChain implements Chain, AddressHistory {
       verifyTronProvider(provider, options.settings),
     );
     this.#tokens = tokenAccounts(options.settings.tokens);
-    this.#concurrency = options.concurrency ?? DEFAULT_CONCURRENCY;
     this.#heads = new HeadComparison(options.pool, (provider) => this.#reportHead(provider), options.lagProbeMs);
     const unitsOf = ({ tokenAddress, tokenUnits }: Transfer): bigint =>
       fromTokenUnits(tokenUnits, must(this.#tokens.tokenOf(tokenAddress)).decimals);
@@ -110,7 +107,7 @@ class TronChain implements Chain, AddressHistory {
       fromBlock,
       toBlock: Math.min(toBlock, fromBlock + MAX_BLOCKS_A_SCAN - 1),
       isOurs,
-      concurrency: this.#concurrency,
+      concurrency: BLOCKS_AT_A_TIME,
     };
     const { readBefore = [] } = options;
     const task = async (source: RpcProvider) => {

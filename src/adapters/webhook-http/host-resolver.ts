@@ -23,16 +23,13 @@ const OVERALL_TIMEOUT_MS = 4_000;
  * Queries DNS directly: a silent name server could block the few threads of the operating system's look-up for all
  * merchants. `servers` (`ip:port`) default to those of the machine.
  */
-export function dnsResolver(
-  options: { readonly servers?: readonly string[]; readonly overallTimeoutMs?: number } = {},
-): HostResolver {
+export function dnsResolver(options: { readonly servers?: readonly string[] } = {}): HostResolver {
   const resolver = new Resolver({ timeout: QUERY_TIMEOUT_MS, tries: TRIES });
   if (options.servers) resolver.setServers([...options.servers]);
-  const overallMs = options.overallTimeoutMs ?? OVERALL_TIMEOUT_MS;
   return async (host) => {
     const [four, six] = await Promise.all([
-      settled(resolver.resolve4(host), overallMs),
-      settled(resolver.resolve6(host), overallMs),
+      settled(resolver.resolve4(host), OVERALL_TIMEOUT_MS),
+      settled(resolver.resolve6(host), OVERALL_TIMEOUT_MS),
     ]);
     const addresses = [...four.addresses, ...six.addresses];
     if (addresses.length === 0) throw new DnsFailure(four.code ?? six.code ?? 'ENODATA');

@@ -18,7 +18,6 @@ export interface CheckProjectionsDeps {
   /** Called once when the rows of a session begin to differ. */
   readonly onDrift: (drift: { readonly projection: string; readonly stream: string; readonly rows: number }) => void;
   readonly onError: (error: unknown) => void;
-  readonly everyMs?: number;
   /** Number of events examined per round. */
   readonly eventsPerRound?: number;
 }
@@ -43,7 +42,7 @@ export class CheckProjections {
 
   constructor(deps: CheckProjectionsDeps) {
     this.#deps = deps;
-    this.#rounds = new Recurring(() => this.round(), deps.everyMs ?? EVERY_MS, deps.onError);
+    this.#rounds = new Recurring(() => this.round(), EVERY_MS, deps.onError);
   }
 
   start(): void {

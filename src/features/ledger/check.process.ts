@@ -17,7 +17,6 @@ export interface LedgerCheckDeps {
     readonly difference: string;
   }) => void;
   readonly onError: (error: unknown) => void;
-  readonly everyMs?: number;
 }
 
 /** Result of the last check in units of the coin. A float suffices for display and alarms. */
@@ -43,7 +42,7 @@ export class CheckLedger {
 
   constructor(deps: LedgerCheckDeps) {
     this.#deps = deps;
-    this.#checks = new Recurring(() => this.check(), deps.everyMs ?? EVERY_MS, deps.onError);
+    this.#checks = new Recurring(() => this.check(), EVERY_MS, deps.onError);
   }
 
   start(): void {

@@ -20,14 +20,13 @@ export class NoteKeyUse {
     directory: Pick<MerchantDirectory, 'usesHere'>,
     merchants: Pick<MerchantHandler, 'execute'>,
     onError: (error: unknown) => void,
-    everyMs = EVERY_MS,
   ) {
     this.#directory = directory;
     this.#merchants = merchants;
     this.#onError = onError;
     this.#timer = setInterval(() => {
       this.#turns.run(() => this.now()).catch(this.#onError);
-    }, everyMs);
+    }, EVERY_MS);
     this.#timer.unref();
   }
 

@@ -37,7 +37,6 @@ export interface LookUpSnapshotsDeps extends MakeDeps {
   /** Why this process's look-ups must not be shared; null if they may. */
   readonly doubt: () => string | null;
   readonly log: Pick<Log, 'info' | 'warn'>;
-  readonly lookMs?: number;
 }
 
 const LOOK_MS = 60_000;
@@ -60,7 +59,7 @@ export class LookUpSnapshots {
       if (reason !== told) deps.log.warn({ reason, folder: deps.folder }, 'no snapshot of the look-ups could be made');
       told = reason;
     };
-    this.#rounds = new Recurring(() => this.round(), deps.lookMs ?? LOOK_MS, onError);
+    this.#rounds = new Recurring(() => this.round(), LOOK_MS, onError);
   }
 
   start(): void {
