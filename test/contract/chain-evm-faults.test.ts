@@ -137,6 +137,16 @@ describe('a provider that leaves out logs without saying so', () => {
     expect(await readAll(chain, 38, 41)).toEqual(oneTo(40).slice(36));
   });
 
+  test('of one block among the many that a restart leaves behind is detected', async () => {
+    await anvil.pay(token, ours, 7n);
+    await anvil.mine(200);
+    const chain = chainOver([first.url], { initialBlocks: 256, maxBlocks: 256 });
+    await chain.verify();
+    first.play(emptyLogsTimes(1));
+    await expect(chain.scan(1, 200, isOurs)).rejects.toThrow(/left out transfers/);
+    expect(await readAll(chain, 1, 200)).toEqual([7n]);
+  });
+
   test('may return nothing if there is nothing', async () => {
     await anvil.mine(20);
     expect(await readAll(chainOver([first.url]), 5, 21)).toEqual([]);

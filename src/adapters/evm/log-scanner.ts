@@ -23,8 +23,11 @@ export interface ScannedRange {
   readonly headers: readonly Block[];
 }
 
-/** Up to this many blocks, every header is compared with the logs; longer ranges are sampled. */
-const EVERY_HEADER_UP_TO = 16;
+/**
+ * Up to this many blocks, every header is compared with the logs; longer ranges are sampled. Enough for what a restart
+ * leaves behind: sessions expire on what this reading found.
+ */
+const EVERY_HEADER_UP_TO = 256;
 const SAMPLES = 3;
 /** A provider that silently truncates responses does so at a round number. */
 const ROUND_CUT = 1_000;
@@ -59,9 +62,7 @@ export class LogScanner {
     const before = await mustReadHeader(provider, plannedEnd);
     const { logs, endBlock } = await this.#readLogs(provider, fromBlock, plannedEnd);
     const ours = matchLogs(logs, this.#options.tokens, isOurs);
-    const headers = await Promise.all(
-      headerNumbers(fromBlock, endBlock, ours).map((number) => mustReadHeader(provider, number)),
-    );
+    const headers = await readHeaders(provider, headerNumbers(fromBlock, endBlock, ours));
     const last = must(headers.at(-1)).block;
     if (endBlock === plannedEnd && last.hash !== before.block.hash)
       throw new ProviderFault('inconsistent', `block ${endBlock} was replaced while its range was read`);
@@ -120,12 +121,9 @@ export class LogScanner {
       headers.unshift(parent);
       next = parent;
     }
-    for (let end = must(headers[0]).block.number - 1; end >= fromBlock; end -= BLOCKS_AT_A_TIME) {
-      const first = Math.max(fromBlock, end - BLOCKS_AT_A_TIME + 1);
-      const numbers = Array.from({ length: end - first + 1 }, (_, offset) => first + offset);
-      headers.unshift(...(await Promise.all(numbers.map((number) => mustReadHeader(provider, number)))));
-    }
-    return headers;
+    const missing = must(headers[0]).block.number - fromBlock;
+    const numbers = Array.from({ length: missing }, (_, offset) => fromBlock + offset);
+    return [...(await readHeaders(provider, numbers)), ...headers];
   }
 
   #remember(provider: RpcProvider, headers: readonly Header[]): void {
@@ -238,6 +236,15 @@ export function matchLogs(logs: readonly RawLog[], tokens: TokensByAddress, isOu
     ? isOurs.sift(logs.map((log) => log.topics[2] ?? '')).map((position) => must(logs[position]))
     : logs;
   return candidates.filter((log) => isOurTransfer(log, tokens, isOurs));
+}
+
+async function readHeaders(provider: RpcProvider, numbers: readonly number[]): Promise<Header[]> {
+  const headers: Header[] = [];
+  for (let at = 0; at < numbers.length; at += BLOCKS_AT_A_TIME) {
+    const some = numbers.slice(at, at + BLOCKS_AT_A_TIME);
+    headers.push(...(await Promise.all(some.map((number) => mustReadHeader(provider, number)))));
+  }
+  return headers;
 }
 
 function headerNumbers(fromBlock: number, endBlock: number, ours: readonly RawLog[]): number[] {
