@@ -1,7 +1,8 @@
 /*
  * `npm test`: makes sure the programs that some tests drive are there, says what could not be had and why, then runs
- * vitest, whose own summary comes last. Files whose process ended early are run a second time. Arguments are handed on to vitest. `test-report.mjs` adds what its summary
- * leaves out, and with TEST_REPORT=<file> a line that counts the tests.
+ * vitest, whose own summary comes last. Files whose process ended early are run a second time. Arguments are handed on
+ * to vitest. `test-report.mjs` adds what its summary leaves out, and with TEST_REPORT=<file> a line that counts the
+ * tests.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';

@@ -4,7 +4,7 @@ import type { SessionRow } from './session-row.ts';
 import { networksOf } from './session-fold.ts';
 
 /** Sessions that can still expire, ordered by deadline, to scan from the start up to now. */
-export const DUE_SESSIONS_TABLE: Table<DueSessionRow> = 'due-sessions@3';
+export const DUE_SESSIONS_TABLE: Table<DueSessionRow> = 'due-sessions@1';
 
 export interface DueSessionRow extends Pick<SessionRow, 'sessionId' | 'mode' | 'merchantId' | 'expiresAtSec'> {
   readonly networks: readonly Network[];

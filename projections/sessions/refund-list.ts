@@ -5,7 +5,7 @@ import type { ListPlace } from '../../src/ports/projection.ts';
 import { filteredList, filteredLists } from '../shared/filtered-lists.ts';
 import type { RefundRow, RefundStatus } from './refund-row.ts';
 
-export const REFUND_LISTS = 'refunds@3/';
+export const REFUND_LISTS = 'refunds@1/';
 
 export interface RefundListFilters {
   readonly status?: RefundStatus;

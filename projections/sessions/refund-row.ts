@@ -9,7 +9,7 @@ import type { Place, Places } from './merchant-counters.ts';
 import type { Moved, SessionRow } from './session-row.ts';
 import type { Table } from '../../src/ports/read-model.ts';
 
-export const REFUNDS_TABLE: Table<RefundRow> = 'refunds@3';
+export const REFUNDS_TABLE: Table<RefundRow> = 'refunds@1';
 
 export const REFUND_STATUSES = ['PENDING', 'PROCESSING', 'COMPLETED', 'FAILED'] as const;
 export type RefundStatus = (typeof REFUND_STATUSES)[number];

@@ -6,7 +6,7 @@ import { putRow, type RowChange, type Table } from '../../src/ports/read-model.t
 import { filteredList, filteredLists } from '../shared/filtered-lists.ts';
 import { SESSION_STATUSES, SESSIONS_TABLE, type SessionRow } from './session-row.ts';
 
-export const SESSION_LISTS = 'sessions@3/';
+export const SESSION_LISTS = 'sessions@1/';
 
 /** The exact status, or the public `payment_status`, in which `unpaid` is every status except `paid`. */
 export const FILTER_STATUSES = [...SESSION_STATUSES, 'unpaid'] as const;
@@ -36,7 +36,7 @@ export function placesOfSession(row: SessionRow): ListPlace[] {
 
 /* An order_id names at most one session per merchant and mode. */
 
-export const ORDERS_TABLE: Table<{ readonly sessionId: SessionId }> = 'session-orders@3';
+export const ORDERS_TABLE: Table<{ readonly sessionId: SessionId }> = 'session-orders@1';
 
 export const orderKey = (mode: Mode, merchantId: MerchantId, orderId: string): string =>
   `${mode}/${merchantId}/${orderId}`;

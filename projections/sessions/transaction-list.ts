@@ -4,7 +4,7 @@ import type { ListPlace } from '../../src/ports/projection.ts';
 import { filteredList, filteredLists } from '../shared/filtered-lists.ts';
 import type { TransactionRow, TransactionStatus, TransactionType } from './transaction-row.ts';
 
-export const TRANSACTION_LISTS = 'transactions@3/';
+export const TRANSACTION_LISTS = 'transactions@1/';
 
 export interface TransactionListFilters {
   readonly status?: TransactionStatus;

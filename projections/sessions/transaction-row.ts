@@ -7,7 +7,7 @@ import type { PayoutRow, RefundRow } from './refund-row.ts';
 import type { SessionRow } from './session-row.ts';
 import type { Table } from '../../src/ports/read-model.ts';
 
-export const TRANSACTIONS_TABLE: Table<TransactionRow> = 'transactions@3';
+export const TRANSACTIONS_TABLE: Table<TransactionRow> = 'transactions@1';
 
 export const TRANSACTION_TYPES = ['deposit', 'refund', 'fee', 'sweep'] as const;
 export type TransactionType = (typeof TRANSACTION_TYPES)[number];

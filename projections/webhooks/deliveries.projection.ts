@@ -12,8 +12,8 @@ import { DELIVERY_PREFIX, deliveryOfStream } from '../../src/domain/streams.ts';
 export const DELIVERIES_TABLE: Table<DeliveryRow> = 'webhook-deliveries@1';
 const DELIVERY_LISTS = 'webhook-deliveries@1/';
 /** Every event for a merchant's default endpoint in order, without samples, which the pull feed walks. */
-export const EVENT_FEED_TABLE: Table<EventFeedRow> = 'webhook-event-feed@3';
-const COUNTERS_TABLE: Table<CountersRow> = 'webhook-delivery-counters@3';
+export const EVENT_FEED_TABLE: Table<EventFeedRow> = 'webhook-event-feed@1';
+const COUNTERS_TABLE: Table<CountersRow> = 'webhook-delivery-counters@1';
 
 export type DeliveryStatus = 'pending' | 'delivered' | 'exhausted' | 'rejected' | 'blocked';
 
