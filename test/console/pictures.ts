@@ -1,32 +1,23 @@
-import { execFile } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join as joined } from 'node:path';
-import { promisify } from 'node:util';
 import { openBrowser } from '../support/browser.ts';
-import { axe, join } from '../support/console-browser.ts';
+import { axe } from '../support/console-browser.ts';
 import { eachPage } from '../support/console-pages.ts';
+import { cli, joinWithAllRoles } from './everybody.ts';
 
 /*
  * Pictures of every page of the console, on a desktop and a phone, light and dark, with what axe finds, their weight
- * and the server's time. Run it beside a sandbox with data of every kind: DATA_DIR=<its folder> node
- * test/console/pictures.ts <folder for the pictures> [paths instead of all pages...]
+ * and the server's time. Run it beside a sandbox with data of every kind: DATA_DIR=<its folder> npm run
+ * pictures:console -- <folder for the pictures> [paths instead of all pages...]
  */
 
 const [folder = 'pictures', ...paths] = process.argv.slice(2);
-const run = promisify(execFile);
 const DESKTOP = { width: 1280, height: 900 };
 const PHONE = { width: 360, height: 740 };
 const MAX_BYTES = 100 * 1024;
 
-const cli = async (...args: string[]): Promise<unknown> =>
-  JSON.parse((await run('node', ['bin/quittance.mjs', ...args, '--json'])).stdout);
-
-const [merchant] = (await cli('merchant', 'list')) as { id: string }[];
-const name = `Photographer ${Date.now()}`;
-const roles = `operator,finance,approver,merchant_admin:${merchant!.id},auditor@${new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)}`;
-const { link } = (await cli('people', 'invite', name, '--roles', roles)) as { link: string };
 const browser = await openBrowser();
-const { page, complaints } = await join(browser, link, { viewport: DESKTOP });
+const { page, complaints, merchant } = await joinWithAllRoles(browser, { viewport: DESKTOP });
 const origin = new URL(page.url()).origin;
 mkdirSync(folder, { recursive: true });
 
@@ -73,29 +64,19 @@ async function drawAnswers(): Promise<void> {
     process.stdout.write(`${path}: ${button}\n`);
     await shoot(`${path} ${button}`);
   };
-  await answerTo(`/m/${merchant!.id}/links/new`, 'Create the link', { amount: '12', order: `chair-${Date.now()}` });
+  await answerTo(`/m/${merchant}/links/new`, 'Create the link', { amount: '12', order: `chair-${Date.now()}` });
   await answerTo('/people', 'Create the invitation', { name: 'Grace', reason: 'joins support', roles: 'viewer' });
 }
 
 /** So that pages which show only what somebody made are drawn with it. */
 async function make(): Promise<void> {
   const month = new Date(new Date().setUTCDate(0)).toISOString().slice(0, 7);
-  const { periods } = (await cli('ledger', 'periods', '--mode', 'test')) as { periods: { period: string }[] };
+  const { periods } = await cli<{ periods: { period: string }[] }>('ledger', 'periods', '--mode', 'test');
   if (!periods.some(({ period }) => period === month)) await cli('ledger', 'close', month, '--mode', 'test');
-  await cli(
-    'payment-link',
-    'create',
-    merchant!.id,
-    '--amount',
-    '7.50',
-    '--currency',
-    'USDT',
-    '--description',
-    'A ticket',
-  );
+  await cli('payment-link', 'create', merchant, '--amount', '7.50', '--currency', 'USDT', '--description', 'A ticket');
 }
 
-if (paths.length > 0) for (const path of paths) await draw(path.replace('MERCHANT', merchant!.id));
+if (paths.length > 0) for (const path of paths) await draw(path.replace('MERCHANT', merchant));
 else {
   await make();
   const left = await eachPage(page, origin, (_, path) => draw(path));

@@ -2,10 +2,9 @@
  * Draws the pictures of docs/console.md, for each kind of person, beside a sandbox that runs with payments of its own:
  * `DATA_DIR=<its folder> npm run screenshots:console [-- folder]`. Needs a Chromium on this machine.
  */
-import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join as joined, resolve } from 'node:path';
-import { promisify } from 'node:util';
+import { cli } from '../console/everybody.ts';
 import { openBrowser } from '../support/browser.ts';
 import { join } from '../support/console-browser.ts';
 
@@ -14,11 +13,8 @@ const PICTURE = { width: 1000, height: 640 };
 const QUALITY = 60;
 
 const folder = resolve(process.argv[2] ?? 'docs/images');
-const run = promisify(execFile);
 const dataDir = process.env['DATA_DIR'];
 if (dataDir === undefined) throw new Error('DATA_DIR must name the folder of a running sandbox');
-const cli = async <Answer>(...args: string[]): Promise<Answer> =>
-  JSON.parse((await run(process.execPath, ['bin/quittance.mjs', ...args, '--json'])).stdout) as Answer;
 const trigger = (kind: string) =>
   cli<{ session_id: string }>('trigger', kind, '--network', 'bsc', '--credentials', joined(dataDir, 'sandbox.json'));
 

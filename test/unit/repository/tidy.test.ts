@@ -37,11 +37,17 @@ describe('the house', () => {
     expect(productFiles.filter((file) => /(^|\/)index\.ts$/.test(file)).map(shown)).toEqual([]);
   });
 
-  it('gives each decision its own number', () => {
-    const numbers = readdirSync(join(REPOSITORY, 'docs/adr')).map((name) => name.slice(0, 5));
-    expect(numbers.filter((number, index) => !/^\d{4}-$/.test(number) || numbers.indexOf(number) !== index)).toEqual(
-      [],
-    );
+  it('numbers decisions without gaps, and keeps each to a screen', () => {
+    const names = readdirSync(join(REPOSITORY, 'docs/adr')).toSorted();
+    expect(names.map((name) => name.slice(0, 5))).toEqual(names.map((_, at) => `${String(at).padStart(4, '0')}-`));
+    const lines = (name: string): number => read(join(REPOSITORY, 'docs/adr', name)).split('\n').length;
+    expect(names.filter((name) => lines(name) > 64)).toEqual([]);
+  });
+
+  it('names every script in CONTRIBUTING', () => {
+    const { scripts } = JSON.parse(read(join(REPOSITORY, 'package.json'))) as { scripts: Record<string, string> };
+    const named = new Set(read(join(REPOSITORY, 'CONTRIBUTING.md')).match(/(?<=npm (run )?)[\w:-]+/g));
+    expect(Object.keys(scripts).filter((script) => !named.has(script))).toEqual([]);
   });
 
   it('names source files in kebab-case', () => {
@@ -111,10 +117,5 @@ describe('what is shipped', () => {
         !/^\d{4}-/.test(file.split('/').at(-1)!),
     );
     expect(incomplete.map(shown)).toEqual([]);
-  });
-
-  it('gives every decision record its own number', () => {
-    const numbers = readdirSync(join(REPOSITORY, 'docs/adr')).map((name) => name.slice(0, 4));
-    expect(new Set(numbers).size).toBe(numbers.length);
   });
 });
