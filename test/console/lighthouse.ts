@@ -29,13 +29,20 @@ interface Report {
 
 const run = promisify(execFile);
 
-async function measured(url: string, cookie: string): Promise<Report> {
+/** A load that Chromium did not trace has no marks, and is tried again. */
+async function measured(url: string, cookie: string, tries = 3): Promise<Report> {
   const headers = `--extra-headers=${JSON.stringify({ Cookie: cookie })}`;
-  const { stdout } = await run('npx', ['--yes', LIGHTHOUSE, url, ...OPTIONS, headers], {
-    env: { ...process.env, CHROME_PATH: CHROMIUM },
-    maxBuffer: MAX_REPORT_BYTES,
-  });
-  return JSON.parse(stdout) as Report;
+  try {
+    const { stdout } = await run('npx', ['--yes', LIGHTHOUSE, url, ...OPTIONS, headers], {
+      env: { ...process.env, CHROME_PATH: CHROMIUM },
+      maxBuffer: MAX_REPORT_BYTES,
+    });
+    return JSON.parse(stdout) as Report;
+  } catch {
+    // What is thrown names the command, and with it the cookie.
+    if (tries === 1) throw new Error(`Lighthouse could not measure ${url}`);
+    return measured(url, cookie, tries - 1);
+  }
 }
 
 const mark = (report: Report, category: string): number => Math.round((report.categories[category]?.score ?? 0) * 100);
