@@ -1,3 +1,4 @@
+import { id } from 'ethers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createEvmContractCheck } from '../../src/adapters/evm/contract-check.ts';
 import { EvmOutgoing } from '../../src/adapters/evm/outgoing.ts';
@@ -240,6 +241,24 @@ describe('a payout on a misbehaving network', () => {
     await chain.send('USDT', 'pause', []);
     await chain.mine();
     expect(await payouts.check(order, NOTHING_PROMISED)).toEqual({ kind: 'fail', reason: 'token_paused' });
+  });
+
+  it('is not given up because one of two providers lies', async () => {
+    const liar = await proxy();
+    const [fromLiar, both] = [open([liar.url]), open([liar.url, chain.url])];
+    const yes = `0x${'1'.padStart(64, '0')}`;
+    liar.play(
+      lying('eth_call', (no, { params }) =>
+        JSON.stringify(params).includes(id('isBlackListed(address)').slice(0, 10)) ? yes : no,
+      ),
+    );
+    expect(await fromLiar.check(order, NOTHING_PROMISED)).toMatchObject({ kind: 'fail' });
+    expect(await both.check(order, NOTHING_PROMISED)).toEqual({ kind: 'ready' });
+    const revert = { code: 3, message: 'execution reverted: blacklisted' };
+    liar.heal();
+    liar.play(refusing('eth_estimateGas', revert));
+    await expect(fromLiar.draft(order, 0)).rejects.toMatchObject({ reason: 'transfer_rejected' });
+    expect(await both.draft(order, 0)).toMatchObject({ kind: 'evm', nonce: 0 });
   });
 
   it('is known to be impossible when the token refuses it or cannot express it, and only then', async () => {

@@ -27,6 +27,7 @@ import type {
 import { mustReach, ProviderFault, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { crashPoint } from '../../runtime/util/crash-point.ts';
 import { AdmittedProviders } from '../rpc/admitted-providers.ts';
+import { askBeforeEnding } from '../rpc/ask-before-ending.ts';
 import { agreedFate } from '../rpc/agreed-fate.ts';
 import { evmNativeUnits, evmTokenUnits } from './balances.ts';
 import { fateAt, vanishedAt } from './outgoing-fate.ts';
@@ -113,7 +114,7 @@ export class EvmOutgoing implements OutgoingChain {
 
   async check(order: OutgoingTransaction, reserved: Reserved): Promise<PreCheck> {
     const token = isNative(order) ? null : tokenToMove(this.settings, order);
-    return this.#providers.on(async (provider): Promise<PreCheck> => {
+    return askBeforeEnding(this.#providers, async (provider): Promise<PreCheck> => {
       const fault = token && (await this.#tokenFault(provider, token, order, reserved));
       if (fault) return fault;
       const fees = await feesNow(provider, this.#options);
@@ -146,7 +147,7 @@ export class EvmOutgoing implements OutgoingChain {
 
   draft(order: OutgoingTransaction, nonce: number | null): Promise<TransactionDraft> {
     const token = isNative(order) ? null : tokenToMove(this.settings, order);
-    return this.#providers.on(async (provider): Promise<TransactionDraft> => {
+    return askBeforeEnding(this.#providers, async (provider): Promise<TransactionDraft> => {
       const fees = await feesNow(provider, this.#options);
       const shared = { chainId: this.settings.chainId, nonce: nonce ?? 0 };
       if (!token) {

@@ -31,6 +31,7 @@ import { mustReach, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.
 import { crashPoint } from '../../runtime/util/crash-point.ts';
 import { associatedTokenAccount } from '../../runtime/util/spl-token.ts';
 import { AdmittedProviders } from '../rpc/admitted-providers.ts';
+import { askBeforeEnding } from '../rpc/ask-before-ending.ts';
 import { agreedFate } from '../rpc/agreed-fate.ts';
 import { freeNonce, missingNonceAccount } from './nonces.ts';
 import { solanaInflows, solanaOutflows } from './outflows.ts';
@@ -136,7 +137,7 @@ export class SolanaOutgoing implements OutgoingChain {
     const token = tokenToMove(this.settings, order);
     const { fromAddress, toAddress } = order;
     const feePayer = treasuryOf(order);
-    return this.#providers.on(async (provider): Promise<PreCheck> => {
+    return askBeforeEnding(this.#providers, async (provider): Promise<PreCheck> => {
       const payee = await tokenAccount(provider, associatedTokenAccount(toAddress, token.address));
       if (payee?.state === 'frozen') return { kind: 'fail', reason: 'recipient_frozen' };
       const own = await tokenAccount(provider, associatedTokenAccount(fromAddress, token.address));
@@ -160,7 +161,7 @@ export class SolanaOutgoing implements OutgoingChain {
 
   draft(order: OutgoingTransaction, _: number | null, used: UsedNonces): Promise<TransactionDraft | null> {
     const token = isNative(order) ? null : tokenToMove(this.settings, order);
-    return this.#providers.on(async (provider): Promise<TransactionDraft | null> => {
+    return askBeforeEnding(this.#providers, async (provider): Promise<TransactionDraft | null> => {
       if (order.kind === 'nonce_account') {
         return {
           kind: 'solana-nonce-account',
@@ -269,7 +270,7 @@ export class SolanaOutgoing implements OutgoingChain {
   }
 
   #checkNative({ kind, amount, fromAddress, toAddress }: OutgoingTransaction): Promise<PreCheck> {
-    return this.#providers.on(async (provider): Promise<PreCheck> => {
+    return askBeforeEnding(this.#providers, async (provider): Promise<PreCheck> => {
       const held = (await lamportsAt(provider, fromAddress)) * LAMPORT;
       const need = amountOf(amount) + (kind === 'native_return' ? FEE_LAMPORTS : MAKING_FEE_LAMPORTS) * LAMPORT;
       const least = kind === 'native_return' ? await rentOf(provider, 0) : 0n;

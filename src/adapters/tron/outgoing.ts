@@ -26,6 +26,7 @@ import type {
 import { mustReach, ProviderFault, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { crashPoint } from '../../runtime/util/crash-point.ts';
 import { AdmittedProviders } from '../rpc/admitted-providers.ts';
+import { askBeforeEnding } from '../rpc/ask-before-ending.ts';
 import { agreedFate } from '../rpc/agreed-fate.ts';
 import { tronInflows } from './inflows.ts';
 import { tronOutflows } from './outflows.ts';
@@ -112,7 +113,7 @@ export class TronOutgoing implements OutgoingChain {
     if (isNative(order)) return this.#checkNative(order, reserved);
     const token = tokenToMove(this.settings, order);
     const { fromAddress, toAddress } = order;
-    return this.#providers.on(async (provider): Promise<PreCheck> => {
+    return askBeforeEnding(this.#providers, async (provider): Promise<PreCheck> => {
       if (await isPaused(provider, token)) return { kind: 'fail', reason: 'token_paused' };
       if (await isFrozen(provider, token, toAddress)) return { kind: 'fail', reason: 'recipient_frozen' };
       if (await isFrozen(provider, token, fromAddress)) return { kind: 'fail', reason: 'sender_frozen' };
@@ -141,7 +142,7 @@ export class TronOutgoing implements OutgoingChain {
 
   draft(order: OutgoingTransaction): Promise<TransactionDraft> {
     const token = isNative(order) ? null : tokenToMove(this.settings, order);
-    return this.#providers.on(async (provider): Promise<TransactionDraft> => {
+    return askBeforeEnding(this.#providers, async (provider): Promise<TransactionDraft> => {
       if (!token) {
         const sun = toTokenUnits(amountOf(order.amount), NATIVE_DECIMALS.tron).toString();
         return { kind: 'tron-native', sun, ...(await this.#validity(provider)) };
@@ -233,7 +234,7 @@ export class TronOutgoing implements OutgoingChain {
   }
 
   #checkNative({ amount, fromAddress }: OutgoingTransaction, reserved: Reserved): Promise<PreCheck> {
-    return this.#providers.on(async (provider): Promise<PreCheck> => {
+    return askBeforeEnding(this.#providers, async (provider): Promise<PreCheck> => {
       const needed = amountOf(amount) + BigInt(ACTIVATION_SUN + TRANSFER_SUN * (reserved.payouts + 1)) * SUN;
       const held = BigInt(await sunOf(provider, fromAddress)) * SUN;
       if (held >= needed) return { kind: 'ready' };
