@@ -100,7 +100,7 @@ function host(): CliHost {
     runSigner: async (file) => {
       const { startSignerService } = await import('./composition/signer-service.ts');
       const log = createLogger('info');
-      await runUntilSignal(() => startSignerService(file, log), endsTold(log));
+      await runUntilSignal(() => startSignerService(file, log), endLogged(log));
     },
     ...OF_MERCHANTS,
     admin,
@@ -135,10 +135,10 @@ function host(): CliHost {
 async function runLogged(config: Config, log: Logger, start: () => Promise<{ close(): Promise<void> }>): Promise<void> {
   const { configurationSummary } = await import('./settings/configuration-summary.ts');
   log.info({ ...configurationSummary(config) }, 'the service starts');
-  await runUntilSignal(start, endsTold(log));
+  await runUntilSignal(start, endLogged(log));
 }
 
-const endsTold = (log: Logger) => ({ tell: (message: string, facts: object): void => log.info(facts, message) });
+const endLogged = (log: Logger) => ({ tell: (message: string, facts: object): void => log.info(facts, message) });
 
 const migrateEventLog: CliHost['migrate'] = async ({ from, to }) => {
   const url = to ?? process.env['EVENTSTORE_URL'];

@@ -265,14 +265,14 @@ const wentBack = ({ refunds }: SessionView, { status, fromAddress, refundable }:
 function notes(session: SessionView, deposits: readonly DepositView[]): PageNote[] {
   const found: PageNote[] = [];
   // When nothing else arrived, the headline already reports the failure itself.
-  const isFailureTold = session.status === 'failed' && nothingCame(session.deposits);
+  const showsFailure = session.status === 'failed' && nothingCame(session.deposits);
   for (const deposit of deposits) {
     const { kind, amount, coin, network } = deposit;
     const about = { amount, coin, network };
     const gone = !isThere(deposit);
     // The refund shown with it says what happened.
     if (wentBack(session, deposit)) continue;
-    if (gone && session.status !== 'paid' && !isFailureTold) found.push({ kind: 'lost', ...about });
+    if (gone && session.status !== 'paid' && !showsFailure) found.push({ kind: 'lost', ...about });
     if (!gone && (kind === 'wrong_coin' || kind === 'wrong_network')) found.push({ kind, ...about });
     if (!gone && kind === 'late' && session.status !== 'cancelled') found.push({ kind, ...about });
   }

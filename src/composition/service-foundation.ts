@@ -159,9 +159,9 @@ class Progress {
 /** Awaited before the first read, because look-ups being filled are incomplete. */
 async function wholeLookUps(projections: ServiceProjections, progress: Progress, log: Logger): Promise<void> {
   const left = (): ProjectionStatus[] => projections.status().filter(({ hasCaughtUp }) => !hasCaughtUp);
-  for (let toldMs = performance.now(); left().length > 0; await sleep(WHOLE_EVERY_MS)) {
-    if (performance.now() - toldMs < PROGRESS_EVERY_MS) continue;
-    toldMs = performance.now();
+  for (let loggedAtMs = performance.now(); left().length > 0; await sleep(WHOLE_EVERY_MS)) {
+    if (performance.now() - loggedAtMs < PROGRESS_EVERY_MS) continue;
+    loggedAtMs = performance.now();
     log.info(
       { projections: left().map(({ projection }) => projection), ...progress },
       'look-ups are being filled from the event log',

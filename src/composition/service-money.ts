@@ -150,10 +150,10 @@ async function watchAll(
     oldestSessionSec: oldest ? toSec(oldest.atMs) : null,
     observerOf: (mode: Mode, network: Network) => metrics.chains.watchObserver(mode, network),
   };
-  const { leases, leaseTtlMs: ttlMs, board } = storage;
+  const { leases, leaseTtlMs: ttlMs, sharedStatus } = storage;
   const leased = (settings: NetworkSettings, create: () => Promise<NetworkWatcher>): WatchedNetwork => ({
     settings,
-    watcher: new LeasedWatcher({ settings, leases, ttlMs, board, log, create: roles.worker ? create : null }),
+    watcher: new LeasedWatcher({ settings, leases, ttlMs, sharedStatus, log, create: roles.worker ? create : null }),
   });
   const byAccounts = (solana ?? []).map(({ chain, replaced }) => {
     // Later terms of this process find the new chain as it is.

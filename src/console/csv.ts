@@ -49,10 +49,10 @@ export async function* everyPage<Row>(
 
 /** The header is sent with the first rows, so that a refusal shows on a page and not in a broken file. */
 async function* csvOf<Row>({ columns, pages }: WholeTable<Row>): AsyncGenerator<string> {
-  const told = columns.filter(({ isForm }) => isForm !== true);
-  let names = csvRow(told.map(({ name }) => name));
+  const shown = columns.filter(({ isForm }) => isForm !== true);
+  let names = csvRow(shown.map(({ name }) => name));
   for await (const rows of pages) {
-    yield names + rows.map((row) => csvRow(told.map((column) => textOf(column, row)))).join('');
+    yield names + rows.map((row) => csvRow(shown.map((column) => textOf(column, row)))).join('');
     names = '';
   }
   yield names;

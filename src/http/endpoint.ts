@@ -131,7 +131,7 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
         settled = true;
         await tools.nonces.settle(key.keyId, nonce, nowSec);
       }
-      const position = tools.positions && (await tools.positions.told());
+      const position = tools.positions && (await tools.positions.reported());
       return answered(tools, { ...served, given }, responder.send(response, requestId, given, { rate, position }));
     } catch (error) {
       // The outcome of the command is unknown, so the nonce must not depend on it.
@@ -169,11 +169,11 @@ function unauthenticated(
   observer.authenticationFailed(fault);
   logger.debug({ requestId, fault }, 'authentication failed');
   const key = testKeyOf(keys, headers);
-  const told = key ? { ...answer, authenticationFault: fault } : answer;
-  const status = responder.send(response, requestId, limitAddress(request, clock.nowMs()) ?? told);
+  const complete = key ? { ...answer, authenticationFault: fault } : answer;
+  const status = responder.send(response, requestId, limitAddress(request, clock.nowMs()) ?? complete);
   if (key)
     requestLog?.note(
-      loggedOf({ requestId, request, operation, key, atMs: clock.nowMs(), given: told }, status, clock.nowMs()),
+      loggedOf({ requestId, request, operation, key, atMs: clock.nowMs(), given: complete }, status, clock.nowMs()),
     );
   return status;
 }

@@ -1,7 +1,7 @@
 import type { HealthFact } from '../observability/health.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { ReadModel } from '../ports/read-model.ts';
-import type { StatusBoard } from '../ports/status-board.ts';
+import type { SharedStatus } from '../ports/shared-status.ts';
 import { chainTable } from '../runtime/projections/batch.ts';
 import { CHAIN_KEY, marksOf, type DigestMark } from '../runtime/projections/digest-chain.ts';
 import { Recurring } from '../runtime/util/recurring.ts';
@@ -11,7 +11,7 @@ import type { ProjectionComparison } from './compare.ts';
 
 export interface LookUpAgreementDeps {
   readonly follows: Follows;
-  readonly board: StatusBoard;
+  readonly sharedStatus: SharedStatus;
   readonly readModel: Pick<ReadModel, 'get' | 'generation'>;
   readonly comparison: Pick<ProjectionComparison, 'compare'>;
   readonly log: Logger;
@@ -22,7 +22,7 @@ type Marks = Readonly<Record<string, readonly DigestMark[]>>;
 const ABOUT = 'look-ups/';
 const EVERY_MS = 5_000;
 /** A process that is gone no longer differs; one that compares a large log with its rows is silent for long. */
-const TOLD_FOR_MS = 600_000;
+const PUBLISHED_FOR_MS = 600_000;
 const REMEDY = 'run `quittance projection rebuild` on this node';
 
 /**
@@ -78,10 +78,10 @@ export class LookUpAgreement {
   }
 
   async round(): Promise<void> {
-    const { board, log } = this.#deps;
+    const { sharedStatus, log } = this.#deps;
     const mine = await this.#marks();
-    board.publish(ABOUT + this.#node, 0, mine, TOLD_FOR_MS);
-    const found = differencesOf(mine, board.readAll(ABOUT), ABOUT + this.#node);
+    sharedStatus.publish(ABOUT + this.#node, 0, mine, PUBLISHED_FOR_MS);
+    const found = differencesOf(mine, sharedStatus.readAll(ABOUT), ABOUT + this.#node);
     for (const [projection, other] of found) {
       if (this.#differing.has(projection)) continue;
       this.#differing.set(projection, other);
@@ -128,9 +128,9 @@ export class LookUpAgreement {
 }
 
 /** Projections with a different digest at the same position, each with the process that reported it. */
-function differencesOf(mine: Marks, told: ReadonlyMap<string, unknown>, me: string): Map<string, string> {
+function differencesOf(mine: Marks, published: ReadonlyMap<string, unknown>, me: string): Map<string, string> {
   const found = new Map<string, string>();
-  for (const [about, marks] of told) {
+  for (const [about, marks] of published) {
     if (about === me) continue;
     for (const [projection, others] of Object.entries(marks as Marks)) {
       const own = new Map((mine[projection] ?? []).map(({ position, digest }) => [position, digest]));

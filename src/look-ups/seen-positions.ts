@@ -54,7 +54,7 @@ export class SeenPositions implements Positions {
     });
   }
 
-  async told(): Promise<string | null> {
+  async reported(): Promise<string | null> {
     let last = this.#written === null ? this.#seen : this.#later(this.#seen, this.#written);
     for (const id of this.#deps.follows.projections) {
       const shown = await this.#deps.readModel.checkpoint(id);

@@ -9,7 +9,7 @@ const CHANGING: ReadonlySet<string> = new Set(['err', 'error', 'attempt', 'conse
 
 interface Seen {
   sinceMs: number;
-  told: number;
+  written: number;
   withheld: number;
 }
 
@@ -32,16 +32,16 @@ export class RepeatedLines {
     const nowMs = this.#nowMs();
     const seen = this.#seen.get(key);
     if (seen && nowMs - seen.sinceMs < WINDOW_MS) {
-      if (seen.told >= FREE) {
+      if (seen.written >= FREE) {
         seen.withheld += 1;
         return null;
       }
-      seen.told += 1;
+      seen.written += 1;
       return 0;
     }
     // A continuing problem is logged once a minute; one that starts again after a pause gets its five lines again.
     const goesOn = seen !== undefined && seen.withheld > 0;
-    this.#seen.set(key, { sinceMs: nowMs, told: goesOn ? FREE : 1, withheld: 0 });
+    this.#seen.set(key, { sinceMs: nowMs, written: goesOn ? FREE : 1, withheld: 0 });
     return seen?.withheld ?? 0;
   }
 }

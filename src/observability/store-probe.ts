@@ -1,6 +1,6 @@
 import type { HealthFact } from './health.ts';
 import type { EventStore } from '../ports/event-store.ts';
-import type { StatusBoard } from '../ports/status-board.ts';
+import type { SharedStatus } from '../ports/shared-status.ts';
 
 const EVERY_MS = 1_000;
 /** A single slow response is not an outage. */
@@ -21,14 +21,14 @@ export class StoreProbe {
 
   constructor({
     store,
-    board,
+    sharedStatus,
   }: {
     readonly store: Pick<EventStore, 'lastOfStream'>;
-    readonly board: Pick<StatusBoard, 'refresh'>;
+    readonly sharedStatus: Pick<SharedStatus, 'refresh'>;
   }) {
     this.#probed = [
       { name: 'event-store', ask: () => store.lastOfStream('probe'), failures: 0, reason: '', asking: false },
-      { name: 'redis', ask: () => board.refresh(), failures: 0, reason: '', asking: false },
+      { name: 'redis', ask: () => sharedStatus.refresh(), failures: 0, reason: '', asking: false },
     ];
     this.#timer = setInterval(() => this.#probed.forEach((one) => void this.#ask(one)), EVERY_MS).unref();
   }

@@ -166,8 +166,8 @@ export class Tracing implements TraceSource {
     const [scheduled] = await this.#store.readStream(deliveryStream(eventId as NotificationId), { limit: 1 });
     if (scheduled) return parentIn(scheduled);
     const { session_id: session } = (JSON.parse(body) as { data: { object: { session_id: string } } }).data.object;
-    const told = await this.#store.readStream(sessionStream(session as SessionId));
-    return parentIn(told.find((event) => event.metadata.includes(`"${eventId}"`)));
+    const events = await this.#store.readStream(sessionStream(session as SessionId));
+    return parentIn(events.find((event) => event.metadata.includes(`"${eventId}"`)));
   }
 
   /** A span for each traced event, from its commit until readers see it. */

@@ -13,7 +13,7 @@ export interface LiveSettings {
 
 export interface PreparedChange {
   /** What may be disclosed of each new value: some contain keys. */
-  readonly told: Readonly<Record<string, string>>;
+  readonly loggable: Readonly<Record<string, string>>;
   readonly apply: () => void;
 }
 
@@ -28,13 +28,13 @@ export function settingsCommands(
   const turns = new InTurn();
   const set = async (args: AdminArguments): Promise<JsonValue> => {
     const given = changesIn(args['changes']);
-    const { told, apply } = await settings.prepare(given);
-    const subject = Object.entries(told)
+    const { loggable, apply } = await settings.prepare(given);
+    const subject = Object.entries(loggable)
       .map(([name, value]) => `${name}=${value}`)
       .join(' ');
     await recordAct(parts, 'settings.set', subject, args);
     apply();
-    warn({ changes: told, actor: actorOf(args) }, 'an operator changed settings');
+    warn({ changes: loggable, actor: actorOf(args) }, 'an operator changed settings');
     return { settings: shown(), note: NOTE };
   };
   return {

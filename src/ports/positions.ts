@@ -4,7 +4,7 @@
  */
 export interface Positions {
   /** At or after everything that this process has written, read or served; null while that is nothing. */
-  told(): Promise<string | null>;
+  reported(): Promise<string | null>;
   /**
    * `shown` once this process's look-ups include everything up to the position, or if the log never reached it;
    * `behind` on timeout; `malformed` for text that no response contained.

@@ -107,12 +107,12 @@ process.on('SIGTERM', () => setTimeout(() => process.exit(0), GRACE_MS).unref())
 process.stdin.on('end', () => process.exit());
 process.stdin.on('error', () => process.exit());
 
-let told = false;
+let hasBootstrapped = false;
 readJsonLines(process.stdin, {
   onFault: () => giveUp(new KeystoreRefused('the bootstrap line is malformed')),
   onValue: (value) => {
-    if (told) return;
-    told = true;
+    if (hasBootstrapped) return;
+    hasBootstrapped = true;
     start(value).then(() => say({ ready: true }), giveUp);
   },
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createMemoryStatusBoard } from '../../src/adapters/memory/status-board.ts';
+import { createMemorySharedStatus } from '../../src/adapters/memory/shared-status.ts';
 import { LookUpAgreement } from '../../src/look-ups/agreement.ts';
 import { createLogger } from '../../src/observability/logger.ts';
 import type { Projection } from '../../src/ports/projection.ts';
@@ -22,19 +22,19 @@ const counted = (step: number): Projection => ({
   ],
 });
 
-const board = createMemoryStatusBoard();
+const sharedStatus = createMemorySharedStatus();
 let store: MemoryEventStore;
 const closing: (() => Promise<unknown>)[] = [];
 beforeEach(() => void (store = new MemoryEventStore()));
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
-  await board.close();
+  await sharedStatus.close();
 });
 
 /** `differing`: what a replay finds in its rows. */
 async function node(
   name: string,
-  { maxBatch = 7, step = 1, differing = 0, readModel = new MemoryReadModel(), told = board } = {},
+  { maxBatch = 7, step = 1, differing = 0, readModel = new MemoryReadModel(), told = sharedStatus } = {},
 ) {
   const compared: string[] = [];
   const runner = new ProjectionRunner({
@@ -55,7 +55,7 @@ async function node(
   };
   const agreement = new LookUpAgreement({
     follows: { dataDir: name, log: { kind: 'files' }, projections: ['counted@1'] },
-    board: told,
+    sharedStatus: told,
     readModel,
     comparison,
     log: createLogger('silent'),
@@ -107,8 +107,8 @@ test('of two nodes that differ, the one that a replay contradicts stops serving 
   await wrong.caughtUp();
   expect(wrong.compared).toEqual(['counted@1']);
   // That nobody is left to differ from mends nothing.
-  const alone = await node('alone', { step: 2, differing: 4, told: createMemoryStatusBoard() });
-  const others = board.readAll('look-ups/');
+  const alone = await node('alone', { step: 2, differing: 4, told: createMemorySharedStatus() });
+  const others = sharedStatus.readAll('look-ups/');
   for (const [about, marks] of others) alone.told.publish(about, 0, marks);
   await alone.caughtUp();
   for (const about of others.keys()) alone.told.publish(about, 0, {});

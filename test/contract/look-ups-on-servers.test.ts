@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'v
 import { sessionList } from '../../projections/sessions/session-list.ts';
 import { SESSIONS_TABLE } from '../../projections/sessions/session-row.ts';
 import { openEsdbEventStore } from '../../src/adapters/esdb/event-store.ts';
-import { createMemoryStatusBoard } from '../../src/adapters/memory/status-board.ts';
+import { createMemorySharedStatus } from '../../src/adapters/memory/shared-status.ts';
 import { readModelFile } from '../../src/adapters/sqlite/read-model/schema.ts';
 import { LookUpAgreement } from '../../src/look-ups/agreement.ts';
 import { projectionsOf } from '../../src/look-ups/projections.ts';
@@ -165,24 +165,24 @@ test('what one of them has returned, another one shows, or says that it does not
   const [mine, theirs] = [one, other].map(
     (thread) => new SeenPositions({ follows: thread.follows, readModel: thread.readModel, projections: thread, store }),
   );
-  expect(await mine!.told()).toBeNull();
+  expect(await mine!.reported()).toBeNull();
   const plain = store;
   store = mine!.observe(plain);
   await grow(store, coverageStream('test', 'bsc'), 1);
-  expect([mine!.written, await mine!.told()]).toEqual([null, null]);
+  expect([mine!.written, await mine!.reported()]).toEqual([null, null]);
   await order();
-  const told = (await mine!.told())!;
+  const told = (await mine!.reported())!;
   expect([mine!.written, told]).toEqual([told, await plain.head()]);
   await grow(store, coverageStream('test', 'bsc'), 1);
-  expect(await mine!.told()).toBe(told);
+  expect(await mine!.reported()).toBe(told);
   expect(await theirs!.shownUpTo(told)).toBe('shown');
-  expect([await listed(other), await theirs!.told()]).toEqual([1, told]);
+  expect([await listed(other), await theirs!.reported()]).toEqual([1, told]);
   // Read by a node that did not write it, before its look-ups show it.
   const reading = theirs!.observe(plain);
   await end(other);
   await order();
   await reading.readStream(`session-${sessionIdOf(1)}`);
-  expect(await mine!.told()).toBe(
+  expect(await mine!.reported()).toBe(
     await plain.lastOfStream(`session-${sessionIdOf(1)}`).then((event) => event!.position),
   );
   const again = await node('other');
@@ -192,7 +192,7 @@ test('what one of them has returned, another one shows, or says that it does not
     readModel: { checkpoint: async () => told },
     projections: { caughtUpTo: async () => false },
   });
-  expect(await late.shownUpTo((await mine!.told())!)).toBe('behind');
+  expect(await late.shownUpTo((await mine!.reported())!)).toBe('behind');
   expect(await late.shownUpTo(told)).toBe('shown');
   expect(await late.shownUpTo('C:999999999/P:999999999')).toBe('shown');
   for (const malformed of ['', '7', 'C:1', 'C:1/P:x']) expect(await late.shownUpTo(malformed)).toBe('malformed');
@@ -212,10 +212,10 @@ async function expireAtMark(session: number): Promise<void> {
 }
 
 test('of two nodes, the one whose file somebody changed stops serving and is ready again once rebuilt', async () => {
-  const board = createMemoryStatusBoard();
+  const sharedStatus = createMemorySharedStatus();
   const agreementOf = (thread: ProjectionThread): LookUpAgreement =>
     new LookUpAgreement({
-      ...{ follows: thread.follows, board, readModel: thread.readModel, log: createLogger('silent') },
+      ...{ follows: thread.follows, sharedStatus, readModel: thread.readModel, log: createLogger('silent') },
       comparison: new ProjectionComparison(thread.follows),
     });
   const [one, other] = [await node('one'), await node('other')];
@@ -254,5 +254,5 @@ test('of two nodes, the one whose file somebody changed stops serving and is rea
   await again.ready();
   await rounds();
   expect([right.health().state, wrong.health().state]).toEqual(['ok', 'ok']);
-  await board.close();
+  await sharedStatus.close();
 });

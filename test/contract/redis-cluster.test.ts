@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openRedisNonces } from '../../src/adapters/redis/nonces.ts';
-import { openRedisStatusBoard } from '../../src/adapters/redis/status-board.ts';
+import { openRedisSharedStatus } from '../../src/adapters/redis/shared-status.ts';
 import { StoreUnavailable } from '../../src/ports/event-store.ts';
 import { RedisCluster } from '../support/redis-cluster.ts';
 import { redisLeasesSubject, redisNoncesSubject } from '../support/redis-contract-subjects.ts';
@@ -26,15 +26,15 @@ describe('a Redis Cluster', () => {
   });
 
   test('whose nodes do not respond fails in time and works again when they do', async () => {
-    const board = await openRedisStatusBoard({ url: cluster.url, prefix: randomUUID(), commandMs: 300 });
+    const sharedStatus = await openRedisSharedStatus({ url: cluster.url, prefix: randomUUID(), commandMs: 300 });
     try {
       cluster.freezeMasters();
-      await expect(board.refresh()).rejects.toThrow(StoreUnavailable);
+      await expect(sharedStatus.refresh()).rejects.toThrow(StoreUnavailable);
       cluster.thaw();
       await expect
         .poll(
           () =>
-            board.refresh().then(
+            sharedStatus.refresh().then(
               () => 'answered',
               () => 'silent',
             ),
@@ -43,12 +43,12 @@ describe('a Redis Cluster', () => {
         .toBe('answered');
     } finally {
       cluster.thaw();
-      await board.close();
+      await sharedStatus.close();
     }
   });
 
   test('is not opened while no node responds', async () => {
-    await expect(openRedisStatusBoard({ url: 'redis+cluster://127.0.0.1:1', commandMs: 200 })).rejects.toThrow(
+    await expect(openRedisSharedStatus({ url: 'redis+cluster://127.0.0.1:1', commandMs: 200 })).rejects.toThrow(
       StoreUnavailable,
     );
   });
@@ -59,10 +59,10 @@ describe('a Redis Cluster whose masters die', () => {
     const own = await RedisCluster.start({ replicas: 3 });
     const NOW = 1_800_000_000;
     const nonces = await openRedisNonces({ url: own.url, emptyMeans: 'new', commandMs: 500 });
-    const board = await openRedisStatusBoard({ url: own.url, commandMs: 500 });
+    const sharedStatus = await openRedisSharedStatus({ url: own.url, commandMs: 500 });
     try {
       expect(await nonces.burn('key_a', 'n-1', NOW, 'with-command')).toEqual({ accepted: true });
-      board.publish('deliver-webhooks', 1, 'before');
+      sharedStatus.publish('deliver-webhooks', 1, 'before');
       await own.failOver();
       await expect
         .poll(
@@ -76,10 +76,13 @@ describe('a Redis Cluster whose masters die', () => {
         .toBe('answered');
       await expect(nonces.burn('key_a', 'n-2', NOW + 1, 'with-command')).rejects.toThrow(/used nonces were lost/);
       expect(await nonces.burn('key_a', 'n-3', NOW + 601, 'with-command')).toEqual({ accepted: true });
-      const toldAgain = (): unknown => (board.publish('deliver-webhooks', 2, 'after'), board.read('deliver-webhooks'));
+      const toldAgain = (): unknown => (
+        sharedStatus.publish('deliver-webhooks', 2, 'after'),
+        sharedStatus.read('deliver-webhooks')
+      );
       await expect.poll(toldAgain, { timeout: 30_000, interval: 200 }).toBe('after');
     } finally {
-      await Promise.all([nonces.close(), board.close()]);
+      await Promise.all([nonces.close(), sharedStatus.close()]);
       await own.stop();
     }
   }, 120_000);

@@ -5,7 +5,7 @@ import { openRedisDeliveryAnswers } from '../../src/adapters/redis/delivery-answ
 import { openRedisLeases } from '../../src/adapters/redis/leases.ts';
 import { openRedisNonces } from '../../src/adapters/redis/nonces.ts';
 import { openRedisRateLimiter } from '../../src/adapters/redis/rate-limiter.ts';
-import { openRedisStatusBoard } from '../../src/adapters/redis/status-board.ts';
+import { openRedisSharedStatus } from '../../src/adapters/redis/shared-status.ts';
 import type { NotificationId } from '../../src/domain/ids.ts';
 import { RedisServer } from '../support/redis-server.ts';
 
@@ -46,12 +46,12 @@ test('everything that grows with sessions goes within the hour, and what stays i
   const nonces = await openRedisNonces({ ...options, emptyMeans: 'new' });
   const limiter = await openRedisRateLimiter({ ...options, ratePerSec: 1, burst: 5 });
   const answers = await openRedisDeliveryAnswers(options);
-  const board = await openRedisStatusBoard(options);
+  const sharedStatus = await openRedisSharedStatus(options);
   const leases = await openRedisLeases(options);
   await leases.acquire('deliver-webhooks', 60_000);
-  board.publish('watch-test-bsc', 1, { scannedToSec: NOW_SEC, coveredBlock: 7 });
-  board.publish('look-ups/node', 0, {}, HOUR_MS);
-  await board.refresh();
+  sharedStatus.publish('watch-test-bsc', 1, { scannedToSec: NOW_SEC, coveredBlock: 7 });
+  sharedStatus.publish('look-ups/node', 0, {}, HOUR_MS);
+  await sharedStatus.refresh();
   const fixed = new Set(await redis.keys('*'));
   await cost('nonce of a signed request', 2 * SESSIONS, () => nonces.burn('key_a', randomUUID(), NOW_SEC, 'now'));
   await cost('rate limit of a key', SESSIONS, (index) => limiter.take(`key_${index}`, NOW_SEC * 1_000));
@@ -78,5 +78,5 @@ test('everything that grows with sessions goes within the hour, and what stays i
   for (const key of grown.filter((key) => !staying.includes(key))) void redis.pexpire(key, 1);
   await expect.poll(() => redis.dbsize(), { timeout: 10_000 }).toBeLessThanOrEqual(fixed.size + staying.length);
   if (GIVEN !== undefined) console.error(`${((await memory()) / 2 ** 20).toFixed(1)} MiB an hour later`);
-  await Promise.all([nonces.close(), limiter.close(), board.close(), leases.close()]);
+  await Promise.all([nonces.close(), limiter.close(), sharedStatus.close(), leases.close()]);
 }, 120_000);

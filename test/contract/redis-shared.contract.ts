@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { openRedisDeliveryAnswers } from '../../src/adapters/redis/delivery-answers.ts';
 import { openRedisRateLimiter } from '../../src/adapters/redis/rate-limiter.ts';
-import { openRedisStatusBoard } from '../../src/adapters/redis/status-board.ts';
+import { openRedisSharedStatus } from '../../src/adapters/redis/shared-status.ts';
 import type { NotificationId } from '../../src/domain/ids.ts';
 
 const NOW_MS = 1_800_000_000_000;
@@ -22,9 +22,9 @@ export function redisSharedContract(name: string, urlOf: () => string): void {
       await Promise.all(nodes.map((node) => node.close()));
     });
 
-    test('the board tells every node how far another one is, and an old holder cannot speak over a new one', async () => {
+    test('the shared status tells every node how far another one is, and an old holder cannot speak over a new one', async () => {
       const options = { url: urlOf(), prefix: randomUUID() };
-      const [mine, theirs] = [await openRedisStatusBoard(options), await openRedisStatusBoard(options)];
+      const [mine, theirs] = [await openRedisSharedStatus(options), await openRedisSharedStatus(options)];
       expect(mine.read('watch-test-bsc')).toBeNull();
       mine.publish('watch-test-bsc', 2, REPORT);
       await expect.poll(() => theirs.read('watch-test-bsc'), { timeout: 5_000 }).toEqual(REPORT);
@@ -36,17 +36,17 @@ export function redisSharedContract(name: string, urlOf: () => string): void {
       await Promise.all([mine.close(), theirs.close()]);
     });
 
-    test('what a process told that is gone leaves the board, and the rest of it stays', async () => {
+    test('what a process told that is gone leaves the shared status, and the rest of it stays', async () => {
       const options = { url: urlOf(), prefix: randomUUID() };
-      const board = await openRedisStatusBoard(options);
-      board.publish('look-ups/gone', 0, 1, 1);
-      board.publish('watch-test-bsc', 2, REPORT);
-      await expect.poll(() => board.read('watch-test-bsc'), { timeout: 5_000 }).toEqual(REPORT);
-      board.publish('look-ups/alive', 0, 2, 60_000);
-      await expect.poll(() => board.read('look-ups/gone'), { timeout: 5_000 }).toBeNull();
-      await expect.poll(() => board.read('look-ups/alive'), { timeout: 5_000 }).toBe(2);
-      expect(board.read('watch-test-bsc')).toEqual(REPORT);
-      await board.close();
+      const sharedStatus = await openRedisSharedStatus(options);
+      sharedStatus.publish('look-ups/gone', 0, 1, 1);
+      sharedStatus.publish('watch-test-bsc', 2, REPORT);
+      await expect.poll(() => sharedStatus.read('watch-test-bsc'), { timeout: 5_000 }).toEqual(REPORT);
+      sharedStatus.publish('look-ups/alive', 0, 2, 60_000);
+      await expect.poll(() => sharedStatus.read('look-ups/gone'), { timeout: 5_000 }).toBeNull();
+      await expect.poll(() => sharedStatus.read('look-ups/alive'), { timeout: 5_000 }).toBe(2);
+      expect(sharedStatus.read('watch-test-bsc')).toEqual(REPORT);
+      await sharedStatus.close();
     });
 
     test('the answers of a receiver are kept byte for byte, for the nodes that did not hear them', async () => {

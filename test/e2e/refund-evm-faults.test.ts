@@ -8,6 +8,7 @@ import { nativeLimitsOf } from '../../src/domain/native-limits.ts';
 import { ChainUnavailable } from '../../src/ports/chain.ts';
 import {
   type Fate,
+  NOTHING_RESERVED,
   type LandedTransaction,
   type OutgoingTransaction,
   type SentTransaction,
@@ -27,7 +28,6 @@ const wallet = new Wallet('test test test test test test test test test test tes
 const treasury = wallet.treasury.evm;
 const PAYEE = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 const DEPTH = 12;
-const NOTHING_PROMISED = { coins: {}, payouts: 0 };
 
 let chain: TokenChain;
 let payouts: EvmOutgoing;
@@ -176,7 +176,7 @@ describe('a payout on a misbehaving network', () => {
   it('waits while the network costs more than the limit', async () => {
     await chain.rpc('anvil_setNextBlockBaseFeePerGas', ['0x1d1a94a2000']);
     await chain.mine();
-    expect(await payouts.check(order, NOTHING_PROMISED)).toMatchObject({
+    expect(await payouts.check(order, NOTHING_RESERVED)).toMatchObject({
       kind: 'wait',
       reason: 'network_fee_too_high',
     });
@@ -232,15 +232,15 @@ describe('a payout on a misbehaving network', () => {
   it('is not signed for a frozen payee, a frozen treasury or a paused token', async () => {
     await chain.send('USDT', 'addBlackList', [PAYEE]);
     await chain.mine();
-    expect(await payouts.check(order, NOTHING_PROMISED)).toEqual({ kind: 'fail', reason: 'recipient_frozen' });
+    expect(await payouts.check(order, NOTHING_RESERVED)).toEqual({ kind: 'fail', reason: 'recipient_frozen' });
     await chain.send('USDT', 'removeBlackList', [PAYEE]);
     await chain.send('USDT', 'addBlackList', [treasury]);
     await chain.mine();
-    expect(await payouts.check(order, NOTHING_PROMISED)).toEqual({ kind: 'fail', reason: 'sender_frozen' });
+    expect(await payouts.check(order, NOTHING_RESERVED)).toEqual({ kind: 'fail', reason: 'sender_frozen' });
     await chain.send('USDT', 'removeBlackList', [treasury]);
     await chain.send('USDT', 'pause', []);
     await chain.mine();
-    expect(await payouts.check(order, NOTHING_PROMISED)).toEqual({ kind: 'fail', reason: 'token_paused' });
+    expect(await payouts.check(order, NOTHING_RESERVED)).toEqual({ kind: 'fail', reason: 'token_paused' });
   });
 
   it('is not given up because one of two providers lies', async () => {
@@ -252,8 +252,8 @@ describe('a payout on a misbehaving network', () => {
         JSON.stringify(params).includes(id('isBlackListed(address)').slice(0, 10)) ? yes : no,
       ),
     );
-    expect(await fromLiar.check(order, NOTHING_PROMISED)).toMatchObject({ kind: 'fail' });
-    expect(await both.check(order, NOTHING_PROMISED)).toEqual({ kind: 'ready' });
+    expect(await fromLiar.check(order, NOTHING_RESERVED)).toMatchObject({ kind: 'fail' });
+    expect(await both.check(order, NOTHING_RESERVED)).toEqual({ kind: 'ready' });
     const revert = { code: 3, message: 'execution reverted: blacklisted' };
     liar.heal();
     liar.play(refusing('eth_estimateGas', revert));
@@ -263,7 +263,7 @@ describe('a payout on a misbehaving network', () => {
 
   it('is known to be impossible when the token refuses it or cannot express it, and only then', async () => {
     const tooFine = { ...order, amount: '0.0000001' };
-    await expect(payouts.check(tooFine, NOTHING_PROMISED)).rejects.toMatchObject({ reason: 'amount_not_payable' });
+    await expect(payouts.check(tooFine, NOTHING_RESERVED)).rejects.toMatchObject({ reason: 'amount_not_payable' });
     const tooMuch = { ...order, amount: '1000.01' };
     await expect(payouts.draft(tooMuch, 0)).rejects.toThrow(ChainUnavailable);
     await chain.send('USDT', 'addBlackList', [treasury]);
@@ -290,7 +290,7 @@ describe('a payout on a misbehaving network', () => {
   it('subtracts what earlier payouts still owe from the balance', async () => {
     const reserved = { coins: { USDT: 996n * 10n ** 18n }, payouts: 1 };
     expect(await payouts.check(order, reserved)).toMatchObject({ kind: 'wait', reason: 'insufficient_funds' });
-    expect(await payouts.check(order, NOTHING_PROMISED)).toEqual({ kind: 'ready' });
+    expect(await payouts.check(order, NOTHING_RESERVED)).toEqual({ kind: 'ready' });
   });
 });
 

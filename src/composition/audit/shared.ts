@@ -1,7 +1,7 @@
 import { AUDIT_STREAM } from '../../domain/streams.ts';
 import { AuditTreeBehind, type AuditAnchor, type AuditIdentity, type AuditTree } from '../../ports/audit.ts';
 import type { EventStore } from '../../ports/event-store.ts';
-import type { StatusBoard } from '../../ports/status-board.ts';
+import type { SharedStatus } from '../../ports/shared-status.ts';
 import { TILE_LEAVES } from '../../runtime/merkle/log.ts';
 import { StoreAudit, type KeptTile } from '../../runtime/merkle/store-audit.ts';
 import { StoreAuditTree } from '../../runtime/merkle/store-audit-tree.ts';
@@ -62,7 +62,7 @@ export async function startSharedAudit(parts: ServiceParts, { guard, isAfter }: 
   sequencer?.start();
   const leading = (): LeaseGrant | null => (isLeader() ? grant : null);
   const telling = keepTelling({
-    board: storage.board,
+    sharedStatus: storage.sharedStatus,
     tiles,
     identity,
     tree,
@@ -98,7 +98,7 @@ type AuditNotice = {
 };
 
 interface Telling {
-  readonly board: StatusBoard;
+  readonly sharedStatus: SharedStatus;
   readonly tiles: KeptTiles;
   readonly identity: AuditIdentity | null;
   readonly tree: StoreAuditTree | null;
@@ -110,7 +110,7 @@ interface Telling {
 }
 
 /** The signing process publishes its findings; the others read them. A process's own finding stays. */
-function keepTelling({ board, tiles, identity, tree, leading, ownFault, guard, log }: Telling): {
+function keepTelling({ sharedStatus, tiles, identity, tree, leading, ownFault, guard, log }: Telling): {
   verifierKey(): string | null;
   stop(): Promise<void>;
 } {
@@ -121,11 +121,11 @@ function keepTelling({ board, tiles, identity, tree, leading, ownFault, guard, l
     if (identity && grant) {
       const { verifierKey } = identity;
       if (tree?.state.integrity !== 'checking')
-        board.publish(LEASE, grant.token, { verifierKey, fault: ownFault() } satisfies AuditNotice);
+        sharedStatus.publish(LEASE, grant.token, { verifierKey, fault: ownFault() } satisfies AuditNotice);
       return;
     }
     if (tree?.sound && !identity) await tiles.keep(tree.sound);
-    const notice = board.read(LEASE) as AuditNotice | null;
+    const notice = sharedStatus.read(LEASE) as AuditNotice | null;
     if (!notice) return;
     heard = notice.verifierKey;
     if (ownFault() !== null || guard.refusal === notice.fault) return;

@@ -79,7 +79,7 @@ function canaryShop(client: Quittance): CanaryShop {
         refunded,
       };
     },
-    isTold: async (id) => {
+    isNotified: async (id) => {
       const { data } = await client.deliveries.page({ session_id: id, event_type: 'payment.completed' });
       return data.some(({ status }) => status === 'delivered');
     },

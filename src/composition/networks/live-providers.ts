@@ -32,10 +32,10 @@ export function liveProviders({
   sealingKeys,
   look = lookAtProvider,
 }: LiveProvidersParts): LiveSettings {
-  const told = (urls: readonly string[]): string => urls.map((url) => named(url, sealingKeys)).join(',');
-  const all = access.map((network) => ({ name: nameOf(network), network, atStart: told(network.urls) }));
+  const namesOf = (urls: readonly string[]): string => urls.map((url) => named(url, sealingKeys)).join(',');
+  const all = access.map((network) => ({ name: nameOf(network), network, atStart: namesOf(network.urls) }));
   return {
-    shown: () => all.map(({ name, network, atStart }) => ({ name, value: told(network.urls), atStart })),
+    shown: () => all.map(({ name, network, atStart }) => ({ name, value: namesOf(network.urls), atStart })),
     prepare: async (changes) => {
       const wanted = all.flatMap(({ name, network }) =>
         changes[name] === undefined ? [] : [{ name, network, urls: listIn(name, changes[name]) }],
@@ -44,7 +44,7 @@ export function liveProviders({
         if (endsSecondSource(config, network, urls)) throw new CommandRefused(`${name} ${ONE_SOURCE}`);
       await Promise.all(wanted.map(({ name, network, urls }) => proveNew(name, network, urls, look)));
       return {
-        told: Object.fromEntries(wanted.map(({ name, urls }) => [name, told(urls)])),
+        loggable: Object.fromEntries(wanted.map(({ name, urls }) => [name, namesOf(urls)])),
         apply: () => {
           for (const { network, urls } of wanted) network.urls = urls;
         },

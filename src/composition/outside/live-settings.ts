@@ -63,9 +63,9 @@ export async function startLiveSettings({
       const isOther = (name: Name): boolean => next[name] !== values[name];
       const nextPerKey = isOther('RATE_LIMIT_PER_KEY') ? await perKeyAt(next.RATE_LIMIT_PER_KEY) : perKey;
       const nextPerAddress = isOther('RATE_LIMIT_PER_ADDRESS') ? perAddressAt(next.RATE_LIMIT_PER_ADDRESS) : perAddress;
-      const told = Object.fromEntries(Object.entries(changes).filter(([name]) => isOwn(name)));
+      const loggable = Object.fromEntries(Object.entries(changes).filter(([name]) => isOwn(name)));
       return {
-        told: { ...told, ...beside?.told },
+        loggable: { ...loggable, ...beside?.loggable },
         apply: () => {
           log.level = next.LOG_LEVEL;
           values = next;

@@ -37,7 +37,7 @@ export interface WebhookParts {
   readonly store: EventStore;
   readonly storage: Pick<
     Storage,
-    'readModel' | 'projections' | 'answers' | 'leases' | 'leaseTtlMs' | 'board' | 'sharedLog'
+    'readModel' | 'projections' | 'answers' | 'leases' | 'leaseTtlMs' | 'sharedStatus' | 'sharedLog'
   >;
   /** Whether this process can hold the delivery lease. */
   readonly delivers: boolean;

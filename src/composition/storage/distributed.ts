@@ -4,7 +4,7 @@ import { openRedisDeliveryAnswers } from '../../adapters/redis/delivery-answers.
 import { openRedisLeases } from '../../adapters/redis/leases.ts';
 import { openRedisNonces } from '../../adapters/redis/nonces.ts';
 import { openRedisRateLimiter } from '../../adapters/redis/rate-limiter.ts';
-import { openRedisStatusBoard } from '../../adapters/redis/status-board.ts';
+import { openRedisSharedStatus } from '../../adapters/redis/shared-status.ts';
 import { InvalidRedisUrl, parseRedisUrl, trustOf } from '../../adapters/redis/url.ts';
 import { createDataDir } from '../../adapters/sqlite/database.ts';
 import { acquireWriterLock } from '../../adapters/sqlite/writer-lock.ts';
@@ -80,24 +80,26 @@ export async function openDistributed(
     const nonces = keep(await openRedisNonces({ ...redis, emptyMeans, survivesRestarts: redisSurvivesRestarts }));
     const answers = keep(await openRedisDeliveryAnswers(redis));
     const leases = keep(await openRedisLeases(redis));
-    const board = keep(await openRedisStatusBoard(redis));
+    const sharedStatus = keep(await openRedisSharedStatus(redis));
     keep(ownerOf(dataDir));
     const follows = { dataDir, log: source, projections: kept.map(projectionId), archiveAfterDays };
     if (settings) await takeSnapshot({ ...settings, follows, store, log });
     const projections = await openProjectionThread(dataDir, follows);
     const readModel = keep(projections.readModel);
     const comparison = keep(new ProjectionComparison(projections.follows));
-    const agreement = keep(new LookUpAgreement({ follows: projections.follows, board, readModel, comparison, log }));
+    const agreement = keep(
+      new LookUpAgreement({ follows: projections.follows, sharedStatus, readModel, comparison, log }),
+    );
     const snapshots =
       settings && keep(snapshotsOf({ ...settings, follows, store, clock, log }, { projections, agreement }));
-    const probe = keep(new StoreProbe({ store, board }));
+    const probe = keep(new StoreProbe({ store, sharedStatus }));
     const positions = new SeenPositions({ follows: projections.follows, readModel, projections, store });
     const { store: observed, guard } = guardedStore(positions.observe(store));
     return {
       ...{ store: observed, readModel, projections, nonces, personalKeys, answers, leases },
       addressFilter: addressFilterIn(dataDir),
       leaseTtlMs: LEASE_TTL_MS,
-      board,
+      sharedStatus,
       soleWriter: false,
       ownLog: null,
       ...{ positions, agreement, snapshots },

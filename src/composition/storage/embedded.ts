@@ -4,7 +4,7 @@ import { openSqliteEventStore } from '../../adapters/sqlite/event-log/event-stor
 import { openSqliteReadModel } from '../../adapters/sqlite/read-model/read-model.ts';
 import { openSqliteNonces } from '../../adapters/sqlite/nonces/nonces.ts';
 import { addressFilterIn } from './address-filter.ts';
-import { createMemoryStatusBoard } from '../../adapters/memory/status-board.ts';
+import { createMemorySharedStatus } from '../../adapters/memory/shared-status.ts';
 import { createSingleProcessLeases } from '../../adapters/memory/leases.ts';
 import { createTokenBucketLimiter } from '../../adapters/memory/token-bucket.ts';
 import { assertNotMoved } from '../../migration/marker.ts';
@@ -46,7 +46,7 @@ export async function openEmbedded(
   const personalKeys = openSqlitePersonalKeys({ dataDir, random });
   const answers = new SqliteDeliveryAnswers({ dataDir, nowMs: () => clock.nowMs() });
   const leases = createSingleProcessLeases(clock);
-  const board = createMemoryStatusBoard();
+  const sharedStatus = createMemorySharedStatus();
   const comparison = new ProjectionComparison(projections.follows);
   return {
     store,
@@ -58,7 +58,7 @@ export async function openEmbedded(
     answers,
     leases,
     leaseTtlMs: NOBODY_ELSE_MS,
-    board,
+    sharedStatus,
     soleWriter: true,
     ownLog: store,
     comparison,

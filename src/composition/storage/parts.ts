@@ -11,7 +11,7 @@ import type { Positions } from '../../ports/positions.ts';
 import type { Random } from '../../ports/random.ts';
 import type { RateLimiter } from '../../ports/rate-limiter.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
-import type { StatusBoard } from '../../ports/status-board.ts';
+import type { SharedStatus } from '../../ports/shared-status.ts';
 import type { ProjectionHooks } from '../../runtime/projections/hooks.ts';
 import type { RunningProjections } from '../../runtime/projections/runner.ts';
 import type { EventLogGuard } from '../../runtime/event-log/guarded-store.ts';
@@ -43,7 +43,7 @@ export interface Storage {
   readonly leases: Leases;
   /** After this time without a renewal a holder has lost its lease. */
   readonly leaseTtlMs: number;
-  readonly board: StatusBoard;
+  readonly sharedStatus: SharedStatus;
   /** No other process appends to the store. */
   readonly soleWriter: boolean;
   rateLimiter(settings: { readonly ratePerSec: number; readonly burst: number }): Promise<RateLimiter>;

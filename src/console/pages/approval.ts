@@ -55,14 +55,14 @@ interface Rejected extends Pick<ChangeRoute, 'action'> {
   /** A word for what is cancelled. */
   readonly what: string;
   /** Further arguments of the command. */
-  readonly told?: (visit: Visit) => AdminArguments;
+  readonly argumentsOf?: (visit: Visit) => AdminArguments;
 }
 
 /** Cancels a proposal that waits for approval. */
 export const rejection = (
   deps: ConsoleDeps,
   page: string,
-  { action, command, title, what, told }: Rejected,
+  { action, command, title, what, argumentsOf }: Rejected,
 ): ChangeRoute => ({
   path: `${page}/reject`,
   action,
@@ -76,7 +76,7 @@ export const rejection = (
     ],
   }),
   run: async (visit) => {
-    await run(deps, command, { id: visit.form['id'] ?? '', operator: visit.person.name, ...told?.(visit) });
+    await run(deps, command, { id: visit.form['id'] ?? '', operator: visit.person.name, ...argumentsOf?.(visit) });
     return { detail: 'cancelled', shown: { to: `${page}?done=rejected` } };
   },
 });

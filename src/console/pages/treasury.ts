@@ -97,7 +97,7 @@ export function treasuryRoutes(deps: ConsoleDeps): ConsoleRoutes {
         command: 'treasury.reject',
         title: 'cancel a proposal',
         what: 'proposal',
-        told: (visit) => ({ reason: reasonIn(visit) }),
+        argumentsOf: (visit) => ({ reason: reasonIn(visit) }),
       }),
       stop(deps),
     ],

@@ -26,7 +26,7 @@ export interface CanaryShop {
   create(order: CanaryOrder): Promise<{ readonly sessionId: SessionId; readonly address: string }>;
   look(id: SessionId): Promise<CanarySession>;
   /** Whether the merchant received the webhook about the payment. */
-  isTold(id: SessionId): Promise<boolean>;
+  isNotified(id: SessionId): Promise<boolean>;
   /** Refunds everything that the session holds. Repeated calls refund it once. */
   refund(id: SessionId): Promise<void>;
 }
@@ -90,7 +90,7 @@ export async function canaryRound(order: CanaryOrder, deps: CanaryRoundDeps): Pr
     await step('pay', (signal) => payer.pay(id, session.address, signal));
     await until('seen', async () => (await shop.look(id)).seen);
     await until('final', async () => (await shop.look(id)).paid);
-    await until('webhook', () => shop.isTold(id));
+    await until('webhook', () => shop.isNotified(id));
     let asked = false;
     await until('refund', async () => {
       if (!asked) await shop.refund(id);

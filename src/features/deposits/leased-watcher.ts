@@ -1,6 +1,6 @@
 import type { NetworkSettings } from '../../domain/networks.ts';
 import type { Log } from '../../ports/log.ts';
-import type { StatusBoard } from '../../ports/status-board.ts';
+import type { SharedStatus } from '../../ports/shared-status.ts';
 import { WrongChain } from '../../ports/chain.ts';
 import type { Leases } from '../../ports/leases.ts';
 import type { RescanResult, WatchStatus } from './chain/types.ts';
@@ -11,7 +11,7 @@ export interface LeasedWatcherDeps {
   readonly settings: NetworkSettings;
   readonly leases: Leases;
   readonly ttlMs: number;
-  readonly board: StatusBoard;
+  readonly sharedStatus: SharedStatus;
   readonly log: Log;
   /** Creates a watcher for one term; null in a process that only needs to know how far the chain was read. */
   readonly create: (() => Promise<NetworkWatcher>) | null;
@@ -97,7 +97,7 @@ export class LeasedWatcher implements NetworkWatcher {
 
   /** The last published status stays valid until a new watcher has read something. */
   #reported(): WatchStatus {
-    const reported = this.#deps.board.read(this.#about);
+    const reported = this.#deps.sharedStatus.read(this.#about);
     return isWatchStatus(reported) ? reported : NOTHING;
   }
 
@@ -122,7 +122,7 @@ export class LeasedWatcher implements NetworkWatcher {
     this.#current = watcher;
     const publish = (): void => {
       if (grant.isHeld() && watcher.scannedToSec() !== null)
-        this.#deps.board.publish(this.#about, grant.token, { ...watcher.status() });
+        this.#deps.sharedStatus.publish(this.#about, grant.token, { ...watcher.status() });
     };
     publish();
     const timer = setInterval(publish, PUBLISH_MS).unref();

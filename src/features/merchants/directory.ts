@@ -5,7 +5,7 @@ import { isOfMerchant } from '../../domain/events/of-streams.ts';
 import type { MerchantId } from '../../domain/ids.ts';
 import { merchantOf, queueOfEndpoint, type QueueId } from '../../domain/delivery-ids.ts';
 import { OUTCOME_TYPES } from '../../domain/notification-types.ts';
-import type { Subscription as Told, WebhookEndpoint } from '../../ports/endpoint-directory.ts';
+import type { Subscription as EndpointSubscription, WebhookEndpoint } from '../../ports/endpoint-directory.ts';
 import type { EventStore, RecordedEvent, Subscription } from '../../ports/event-store.ts';
 import { decodeEvent } from '../../runtime/commands/codec.ts';
 import { isEventType } from '../../runtime/commands/event-versions.ts';
@@ -33,14 +33,16 @@ const mayNarrow = (type: string): boolean =>
   type === 'ApiKeyRevoked' || type === 'ApiKeyRestricted' || !isEventType(type);
 
 /** For a merchant that is not loaded yet. */
-const OUTCOMES_ONLY: readonly Told[] = [{ furtherEndpointId: null, types: new Set(OUTCOME_TYPES), fields: [] }];
+const OUTCOMES_ONLY: readonly EndpointSubscription[] = [
+  { furtherEndpointId: null, types: new Set(OUTCOME_TYPES), fields: [] },
+];
 
 interface Entry {
   readonly state: MerchantState;
   readonly revision: number;
   readonly settings: MerchantSettings | null;
   readonly endpoints: ReadonlyMap<QueueId, WebhookEndpoint>;
-  readonly subscriptions: readonly Told[];
+  readonly subscriptions: readonly EndpointSubscription[];
 }
 
 /**
@@ -138,7 +140,7 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
     return this.#entries.get(merchantOf(queue))?.endpoints.get(queue) ?? null;
   }
 
-  subscriptionsOf(merchantId: MerchantId): readonly Told[] {
+  subscriptionsOf(merchantId: MerchantId): readonly EndpointSubscription[] {
     return this.#entries.get(merchantId)?.subscriptions ?? OUTCOMES_ONLY;
   }
 
@@ -328,7 +330,7 @@ function activeRestrictions({
   return { restrictions: { scopes: scopes && new Set(scopes), allowsAddress, signatureVersion } };
 }
 
-function subscriptionsIn({ endpoint, furtherEndpoints }: MerchantContext): readonly Told[] {
+function subscriptionsIn({ endpoint, furtherEndpoints }: MerchantContext): readonly EndpointSubscription[] {
   const further = Object.values(furtherEndpoints).filter(({ disabled }) => !disabled);
   return [
     { furtherEndpointId: null, types: new Set(endpoint?.events ?? OUTCOME_TYPES), fields: endpoint?.fields ?? [] },

@@ -15,7 +15,7 @@ export function fundingsOf(
   window: BlockRange,
 ): TreasuryFunded['data'][] {
   const explaining = explainedBy(facts, units, inflows);
-  const told = explaining.flatMap(({ fromAddress, txHash, logIndex, blockNumber, units: brought }) =>
+  const explained = explaining.flatMap(({ fromAddress, txHash, logIndex, blockNumber, units: brought }) =>
     partsOf(brought).map((part) => ({
       ...facts,
       amount: formatAmount(part),
@@ -27,7 +27,7 @@ export function fundingsOf(
   );
   const rest = partsOf(units - sumOf(explaining));
   return [
-    ...told,
+    ...explained,
     ...rest.map((part) => ({
       ...facts,
       amount: formatAmount(part),

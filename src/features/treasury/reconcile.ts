@@ -138,9 +138,9 @@ export async function reportOutflows(
     },
   );
   const { mode, network } = executor.chain;
-  const told = open.length === 0 ? null : await signer.reportOutflows(mode, network, open);
-  if (told && !told.ok)
-    throw new Error(`the signer could not be informed of outflows of ${mode} ${network}: ${told.message}`);
+  const answer = open.length === 0 ? null : await signer.reportOutflows(mode, network, open);
+  if (answer && !answer.ok)
+    throw new Error(`the signer could not be informed of outflows of ${mode} ${network}: ${answer.message}`);
 }
 
 /**

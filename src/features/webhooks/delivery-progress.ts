@@ -1,13 +1,13 @@
 import type { TakeOver } from './take-over.ts';
 import type { EventStore, Position } from '../../ports/event-store.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
-import type { StatusBoard } from '../../ports/status-board.ts';
+import type { SharedStatus } from '../../ports/shared-status.ts';
 import type { LeaseGrant } from '../../runtime/leases/with-lease.ts';
 import type { RunningProjections } from '../../runtime/projections/runner.ts';
 import { InTurn } from '../../runtime/util/in-turn.ts';
 
 export interface DeliveryProgressDeps {
-  readonly board: StatusBoard;
+  readonly sharedStatus: SharedStatus;
   readonly readModel: Pick<ReadModel, 'checkpoint' | 'apply'>;
   readonly store: Pick<EventStore, 'head'>;
   readonly projections: Pick<RunningProjections, 'caughtUpTo'>;
@@ -26,7 +26,7 @@ const CAUGHT_UP_MS = 10_000;
 export class DeliveryProgress {
   readonly #deps: DeliveryProgressDeps;
   readonly #timer: NodeJS.Timeout;
-  #told: { readonly grant: LeaseGrant; readonly handled: Position } | null = null;
+  #reported: { readonly grant: LeaseGrant; readonly handled: Position } | null = null;
   readonly #keeping = new InTurn();
 
   constructor(deps: DeliveryProgressDeps) {
@@ -40,7 +40,7 @@ export class DeliveryProgress {
       handled: () => this.#handled(),
       caughtUpTo: (position) => this.#deps.projections.caughtUpTo(position, CAUGHT_UP_MS),
       tell: (handled) => {
-        this.#told = { grant, handled };
+        this.#reported = { grant, handled };
         this.#repeat();
       },
     };
@@ -52,10 +52,10 @@ export class DeliveryProgress {
   }
 
   async #handled(): Promise<Position | null> {
-    const { board, readModel, store } = this.#deps;
-    await board.refresh();
+    const { sharedStatus, readModel, store } = this.#deps;
+    await sharedStatus.refresh();
     const head = await store.head();
-    const known = [board.read(ABOUT) as Position | null, await readModel.checkpoint(HEARD)];
+    const known = [sharedStatus.read(ABOUT) as Position | null, await readModel.checkpoint(HEARD)];
     // A position beyond the end belongs to a log that was replaced by an older copy.
     const possible = known.filter(
       (position) => position !== null && head !== null && !this.#deps.isAfter(position, head),
@@ -65,14 +65,14 @@ export class DeliveryProgress {
       : possible.reduce((one, other) => (this.#deps.isAfter(one, other) ? one : other));
   }
 
-  /** Republishes what the board may have lost, or stores what another process published. */
+  /** Republishes what the shared status may have lost, or stores what another process published. */
   #repeat(): void {
-    const { board, readModel } = this.#deps;
-    const told = this.#told?.grant.isHeld() === true ? this.#told : null;
-    if (told) board.publish(ABOUT, told.grant.token, told.handled);
-    const handled = told?.handled ?? (board.read(ABOUT) as Position | null);
+    const { sharedStatus, readModel } = this.#deps;
+    const reported = this.#reported?.grant.isHeld() === true ? this.#reported : null;
+    if (reported) sharedStatus.publish(ABOUT, reported.grant.token, reported.handled);
+    const handled = reported?.handled ?? (sharedStatus.read(ABOUT) as Position | null);
     if (handled === null) return;
-    // The board may be lost at the very moment when the deliveries change hands.
+    // The shared status may be lost at the very moment when the deliveries change hands.
     const keep = async (): Promise<void> => {
       if ((await readModel.checkpoint(HEARD)) !== handled) await readModel.apply(HEARD, [], handled);
     };

@@ -128,14 +128,14 @@ async function expansionOf(
   expand: string,
   { refund, timeline, webhooks }: SessionParts,
 ): Promise<object> {
-  const [told, events] = await Promise.all([
+  const [steps, events] = await Promise.all([
     asked(expand, 'timeline') ? timeline?.(caller, view.sessionId) : null,
     asked(expand, 'events') ? (webhooks?.eventsOf(caller, view.sessionId, MAX_EXPANDED_EVENTS) ?? []) : null,
   ]);
   return {
     ...(asked(expand, 'refunds') && { refunds: view.refunds.map((one) => refund(one, caller.mode)) }),
     ...(events && { events: events.map(presentEvent) }),
-    ...(told && { timeline: presentTimeline(told) }),
+    ...(steps && { timeline: presentTimeline(steps) }),
   };
 }
 

@@ -52,12 +52,13 @@ export class LookUpSnapshots {
 
   constructor(deps: LookUpSnapshotsDeps) {
     this.#deps = deps;
-    let told = '';
+    let logged = '';
     const onError = (error: unknown): void => {
       const reason = messageOf(error);
       // A repeated reason, such as a missing first checkpoint, is logged once.
-      if (reason !== told) deps.log.warn({ reason, folder: deps.folder }, 'no snapshot of the look-ups could be made');
-      told = reason;
+      if (reason !== logged)
+        deps.log.warn({ reason, folder: deps.folder }, 'no snapshot of the look-ups could be made');
+      logged = reason;
     };
     this.#rounds = new Recurring(() => this.round(), LOOK_MS, onError);
   }

@@ -1,7 +1,7 @@
 import { StoreUnavailable } from '../../../src/ports/event-store.ts';
 import type { Leases } from '../../../src/ports/leases.ts';
 import type { JsonValue } from '../../../src/ports/read-model.ts';
-import type { StatusBoard } from '../../../src/ports/status-board.ts';
+import type { SharedStatus } from '../../../src/ports/shared-status.ts';
 import type { Prng } from '../time/prng.ts';
 import type { Scheduler } from '../time/scheduler.ts';
 import { callOut, type Latency } from './edge.ts';
@@ -9,7 +9,7 @@ import { callOut, type Latency } from './edge.ts';
 const LATENCY: Latency = { leastMs: 0.2, mostMs: 2 };
 
 /**
- * The server of leases, by its own clock; and the board on which processes tell each other how far they are. It may be
+ * The server of leases, by its own clock; and the status by which processes tell each other how far they are. It may be
  * away, and it may forget.
  */
 export class LeaseServer {
@@ -59,7 +59,7 @@ export class LeaseServer {
     };
   }
 
-  board(): StatusBoard {
+  sharedStatus(): SharedStatus {
     return {
       publish: (about, token, notice) => {
         const text = JSON.stringify(notice);

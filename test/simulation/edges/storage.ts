@@ -1,5 +1,5 @@
 import { createSingleProcessLeases } from '../../../src/adapters/memory/leases.ts';
-import { createMemoryStatusBoard } from '../../../src/adapters/memory/status-board.ts';
+import { createMemorySharedStatus } from '../../../src/adapters/memory/shared-status.ts';
 import { projectionsOf, PROJECTIONS } from '../../../src/look-ups/projections.ts';
 import type { Roles } from '../../../src/settings/roles.ts';
 import { SeenPositions } from '../../../src/look-ups/seen-positions.ts';
@@ -80,7 +80,7 @@ export class Disk {
       personalKeys: mortal(this.#personalKeys()),
       answers: NO_ANSWERS,
       leaseTtlMs: LEASE_TTL_MS,
-      board: mortal(this.leaseServer.board()),
+      sharedStatus: mortal(this.leaseServer.sharedStatus()),
       soleWriter: false,
       ownLog: null,
       sharedLog: {
@@ -111,7 +111,7 @@ export class Disk {
       answers: NO_ANSWERS,
       leases: createSingleProcessLeases(systemClock),
       leaseTtlMs: NOBODY_ELSE_MS,
-      board: createMemoryStatusBoard(),
+      sharedStatus: createMemorySharedStatus(),
       soleWriter: true,
       ...{ ownLog: null, sharedLog: null },
       comparison: NEVER_DIFFERS,

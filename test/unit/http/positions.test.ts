@@ -10,7 +10,7 @@ afterEach(async () => {
 
 const start = async (shown: Awaited<ReturnType<Positions['shownUpTo']>>, asked: string[] = []): Promise<TestServer> =>
   (server = await startTestServer({
-    positions: { told: async () => 'C:12/P:12', shownUpTo: async (given) => (asked.push(given), shown) },
+    positions: { reported: async () => 'C:12/P:12', shownUpTo: async (given) => (asked.push(given), shown) },
   }));
 const LIST = '/v1/payment/sessions';
 const given = { headers: { 'Quittance-Position': 'C:9/P:9' } };

@@ -11,7 +11,7 @@ const sources = ['src', 'state-machines', 'projections'].flatMap((folder) =>
 
 /** Private words that the glossary replaces, as whole identifiers or their parts. */
 const REPLACED =
-  /(?<![a-z])(?:[dD]esks?|[lL]anes?|[sS]hel(?:f|ves)|[rR]iders?|[sS]trays?)(?![a-z])|\b\w*(?:Desk|Lane|Shelf|Rider|Stray)s?(?![a-z])/;
+  /(?<![a-z])(?:[bB]oards?|[dD]esks?|[lL]anes?|[sS]hel(?:f|ves)|[rR]iders?|[sS]trays?)(?![a-z])|\b\w*(?:Board|Desk|Lane|Shelf|Rider|Stray)s?(?![a-z])/;
 
 describe('the words of the glossary', () => {
   it('are the only ones in the sources', () => {

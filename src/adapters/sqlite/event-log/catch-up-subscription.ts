@@ -133,13 +133,13 @@ export class CatchUpSubscription implements Subscription {
 
   async #run(): Promise<void> {
     await nextTurn();
-    let toldCaughtUp = false;
+    let hasReported = false;
     while (!this.#closed) {
       if (this.#through < this.#source.end) {
-        toldCaughtUp = false;
+        hasReported = false;
         await this.#advance();
-      } else if (!toldCaughtUp) {
-        toldCaughtUp = true;
+      } else if (!hasReported) {
+        hasReported = true;
         await this.#insist(() => this.#options.onCaughtUp?.());
       } else {
         await new Promise<void>((resolve) => (this.#wake = resolve));

@@ -144,13 +144,13 @@ function headsOf(network: Network, turns: readonly Turn[], coverage: readonly In
   const read = coverage
     .filter(({ range }) => range.network === network)
     .map(({ atMs, range }) => ({ atMs, head: range.toBlock }));
-  const told = turns.flatMap(({ atMs, recorded }) =>
+  const replayed = turns.flatMap(({ atMs, recorded }) =>
     recorded.flatMap((event): HeadSeen[] => {
       if (event.type !== 'DepositConfirmed' && event.type !== 'DepositReverted') return [];
       return event.data.depositKey.startsWith(`${network}:`) ? [{ atMs, head: event.data.headNumber }] : [];
     }),
   );
-  return [...read, ...told].sort((one, other) => one.atMs - other.atMs);
+  return [...read, ...replayed].sort((one, other) => one.atMs - other.atMs);
 }
 
 /** A payment of this amount counts only where two providers are recorded as having read its block. */
@@ -161,10 +161,10 @@ function readTwice(from: bigint, turns: readonly Turn[], coverage: Incident['cov
     const deposit = command?.type === 'ConfirmDeposit' ? facts.get(command.data.depositKey) : undefined;
     if (command?.type !== 'ConfirmDeposit' || !deposit || amountOf(deposit.amount) < from) return turn;
     const readers = readersOf(deposit.network, command.data.blockNumber, coverage);
-    const told = `${deposit.amount} ${deposit.coin}: block ${command.data.blockNumber} was read by ${readers.join(' and ') || 'nobody that the file names'}`;
+    const seen = `${deposit.amount} ${deposit.coin}: block ${command.data.blockNumber} was read by ${readers.join(' and ') || 'nobody that the file names'}`;
     return readers.length >= 2
-      ? { ...turn, note: `${told}.` }
-      : { ...turn, command: null, recorded: [], note: `${told}, so it would wait for a second one.` };
+      ? { ...turn, note: `${seen}.` }
+      : { ...turn, command: null, recorded: [], note: `${seen}, so it would wait for a second one.` };
   });
 }
 

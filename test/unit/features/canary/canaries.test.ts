@@ -32,7 +32,7 @@ class Service {
       return Promise.resolve({ sessionId, address: '0x1' });
     },
     look: (id) => Promise.resolve(this.#look(id)),
-    isTold: () => Promise.resolve(this.broken !== 'webhook'),
+    isNotified: () => Promise.resolve(this.broken !== 'webhook'),
     refund: (id) => {
       this.refunds += 1;
       if (this.broken !== 'refund') this.sessions.get(id)!.refunded = true;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createMemoryStatusBoard } from '../../../../src/adapters/memory/status-board.ts';
+import { createMemorySharedStatus } from '../../../../src/adapters/memory/shared-status.ts';
 import { createSingleProcessLeases } from '../../../../src/adapters/memory/leases.ts';
 import { LeasedWatcher } from '../../../../src/features/deposits/leased-watcher.ts';
 import { createLogger } from '../../../../src/observability/logger.ts';
@@ -20,7 +20,7 @@ it('a watcher that still catches up stops when its term ends', async () => {
     settings: localSettings('0x5FbDB2315678afecb367f032d93F642f64180aa3'),
     leases: createSingleProcessLeases(),
     ttlMs: 10_000,
-    board: createMemoryStatusBoard(),
+    sharedStatus: createMemorySharedStatus(),
     log: createLogger('silent'),
     create: async () => watcher,
   });

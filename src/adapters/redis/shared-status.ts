@@ -1,6 +1,6 @@
 import { parseJson } from '../../runtime/util/parse-json.ts';
 import type { JsonValue } from '../../ports/read-model.ts';
-import type { StatusBoard } from '../../ports/status-board.ts';
+import type { SharedStatus } from '../../ports/shared-status.ts';
 import {
   answered,
   connectRedis,
@@ -34,15 +34,15 @@ return 1
 
 const REFRESH_MS = 500;
 
-/** A board shared by all processes. */
-export async function openRedisStatusBoard(options: RedisConnectionOptions): Promise<StatusBoard> {
-  const board = new RedisStatusBoard(await connectRedis(options), options.prefix ?? 'quittance');
+/** Status that all processes share through Redis. */
+export async function openRedisSharedStatus(options: RedisConnectionOptions): Promise<SharedStatus> {
+  const sharedStatus = new RedisSharedStatus(await connectRedis(options), options.prefix ?? 'quittance');
   // An unavailable server is asked again.
-  await board.refresh().catch(() => {});
-  return board;
+  await sharedStatus.refresh().catch(() => {});
+  return sharedStatus;
 }
 
-class RedisStatusBoard implements StatusBoard {
+class RedisSharedStatus implements SharedStatus {
   readonly #redis: RedisClient;
   readonly #tag: string;
   readonly #timer: NodeJS.Timeout;
@@ -51,7 +51,7 @@ class RedisStatusBoard implements StatusBoard {
 
   constructor(redis: RedisClient, prefix: string) {
     this.#redis = redis;
-    this.#tag = `{${prefix}:board}`;
+    this.#tag = `{${prefix}:status}`;
     // Earlier notices stay valid, because progress never goes back.
     this.#timer = setInterval(() => void (this.#refreshing ?? this.refresh()).catch(() => {}), REFRESH_MS).unref();
   }

@@ -1,8 +1,8 @@
 import type { JsonValue } from '../../ports/read-model.ts';
-import type { StatusBoard } from '../../ports/status-board.ts';
+import type { SharedStatus } from '../../ports/shared-status.ts';
 
-/** The board of the embedded profile, where publishers and readers share memory. */
-export function createMemoryStatusBoard(): StatusBoard {
+/** The shared status of the embedded profile, where publishers and readers share memory. */
+export function createMemorySharedStatus(): SharedStatus {
   const notices = new Map<string, JsonValue>();
   return {
     publish: (about, _token, notice) => void notices.set(about, notice),

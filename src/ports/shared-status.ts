@@ -4,7 +4,7 @@ import type { JsonValue } from './read-model.ts';
  * Where a process publishes its progress for the others. Entries are small and may be lost: they are published again,
  * and their contents are in the event log beforehand.
  */
-export interface StatusBoard {
+export interface SharedStatus {
   /**
    * Never waits and never throws. A notice with a lower fencing token than the last one for the same subject is
    * ignored. `lifetimeMs`: it expires unless it is published again; absent where subjects do not multiply with
