@@ -12,6 +12,12 @@ export type QueueId = MerchantId | (string & { readonly further: 'QueueId' });
 export const deliveryIdOf = (event: NotificationId, furtherEndpointId: string | null): NotificationId =>
   (furtherEndpointId === null ? event : `${event}.${furtherEndpointId}`) as NotificationId;
 
+const DELIVERY_ID = /^evt_\d{19}(\.we_[a-z2-7]{1,40})?$/;
+const isDeliveryId = (text: string): text is NotificationId => DELIVERY_ID.test(text);
+
+/** Reads the id of a delivery; null when it is malformed. */
+export const parseDeliveryId = (text: string): NotificationId | null => (isDeliveryId(text) ? text : null);
+
 /** The id receivers deduplicate by. */
 export const eventIdOf = (delivery: NotificationId): NotificationId => delivery.split('.', 1)[0] as NotificationId;
 

@@ -4,8 +4,10 @@ import {
   parseSessionId,
   parseTransactionId,
   type MerchantId,
+  type NotificationId,
   type SessionId,
 } from '../../domain/ids.ts';
+import { parseDeliveryId } from '../../domain/delivery-ids.ts';
 import type { ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
 import { link, table } from '../parts.ts';
@@ -69,7 +71,8 @@ async function search(deps: ConsoleDeps, visit: Visit, text: string): Promise<Fo
   if (parseRefundId(text) !== null) return payment(await records.sessionOfRefund(text), 'Payment of the refund');
   if (parseTransactionId(text) !== null)
     return payment(await records.sessionOfTransaction(text), 'Payment of the transaction');
-  if (/^evt_\d{19}$/.test(text)) return eventOf(deps, visit, text);
+  const deliveryId = parseDeliveryId(text);
+  if (deliveryId !== null) return eventOf(deps, visit, deliveryId);
   if (text.startsWith('req_')) return requestOf(deps, visit, text);
   const merchant = byId.get(text as MerchantId);
   if (merchant) return [{ what: 'Merchant', to: merchantPath(merchant), text: merchant.name, merchant: merchant.name }];
@@ -114,9 +117,9 @@ function requestOf({ requestLog, merchants }: ConsoleDeps, visit: Visit, id: str
     }));
 }
 
-async function eventOf({ webhooks, merchants }: ConsoleDeps, visit: Visit, id: string): Promise<Found[]> {
+async function eventOf({ webhooks, merchants }: ConsoleDeps, visit: Visit, id: NotificationId): Promise<Found[]> {
   for (const merchant of merchants().filter((one) => visit.can('webhooks.read', one.id))) {
-    const view = await webhooks.get({ merchantId: merchant.id, mode: merchant.mode }, id as never).catch(() => null);
+    const view = await webhooks.get({ merchantId: merchant.id, mode: merchant.mode }, id).catch(() => null);
     if (view)
       return [
         {

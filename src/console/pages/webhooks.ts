@@ -1,5 +1,6 @@
 import { html, type Html } from '../../runtime/util/html.ts';
 import type { NotificationId } from '../../domain/ids.ts';
+import { parseDeliveryId } from '../../domain/delivery-ids.ts';
 import { isDay } from '../../domain/calendar.ts';
 import { isSettingsType, WEBHOOK_TYPES } from '../../domain/notification-types.ts';
 import type { MerchantOverview, WebhookOverview } from '../../features/merchants/overview.ts';
@@ -60,8 +61,9 @@ export function webhookPages(deps: ConsoleDeps): ConsoleRoutes {
 }
 
 function eventOf({ params }: Visit): NotificationId {
-  if (!/^evt_\d{19}$/.test(params['event'] ?? '')) throw NO_SUCH();
-  return params['event'] as NotificationId;
+  const id = parseDeliveryId(params['event'] ?? '');
+  if (id === null) throw NO_SUCH();
+  return id;
 }
 
 /** The filters of the URL. Throws `Refused` with the name of the filter at fault. */

@@ -1,4 +1,5 @@
 import { parseSessionId, type NotificationId } from '../../domain/ids.ts';
+import { furtherEndpointOf, parseDeliveryId } from '../../domain/delivery-ids.ts';
 import type { WebhookType } from '../../domain/notification-types.ts';
 import type { MerchantWebhooks } from '../../features/webhooks/webhooks.ts';
 import { NOT_FOUND, answer } from '../answer.ts';
@@ -143,10 +144,11 @@ const getEventOperation = {
   example: { response: EVENT_FEED_EXAMPLE.data[0] },
 } as const satisfies Operation;
 
-const EVENT_ID = /^evt_\d{19}$/;
-const DELIVERY_ID = /^evt_\d{19}(\.we_[a-z2-7]{1,40})?$/;
-const parseId = (text: string, form: RegExp): NotificationId | null =>
-  form.test(text) ? (text as NotificationId) : null;
+/** The id of an event, which only the delivery to the default endpoint bears. */
+function parseEventId(text: string): NotificationId | null {
+  const id = parseDeliveryId(text);
+  return id === null || furtherEndpointOf(id) !== null ? null : id;
+}
 
 export function webhookRoutes(api: WebhookApi): Route[] {
   return [...deliveryRoutes(api), ...replayRoutes(api)];
@@ -170,12 +172,12 @@ function deliveryRoutes(api: WebhookApi): Route[] {
       return answerOf(outcome, ({ rows, pagination }) => ({ data: rows.map(presentDelivery), pagination }));
     }),
     route(getDeliveryOperation, async ({ caller, params }) => {
-      const id = parseId(must(params.id), DELIVERY_ID);
+      const id = parseDeliveryId(must(params.id));
       const view = id === null ? null : await api.get(caller, id);
       return view === null ? NOT_FOUND : answer(presentDeliveryDetail(view));
     }),
     route(redeliverOperation, async ({ caller, params }) => {
-      const id = parseId(must(params.id), DELIVERY_ID);
+      const id = parseDeliveryId(must(params.id));
       return id === null ? NOT_FOUND : answerOf(await api.redeliver(caller, id), presentDelivery);
     }),
   ];
@@ -213,7 +215,7 @@ function replayRoutes(api: WebhookApi): Route[] {
       }));
     }),
     route(getEventOperation, async ({ caller, params }) => {
-      const id = parseId(must(params.id), EVENT_ID);
+      const id = parseEventId(must(params.id));
       const body = id === null ? null : await api.event(caller, id);
       return body === null ? NOT_FOUND : answer(presentEvent(body));
     }),
