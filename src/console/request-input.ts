@@ -1,18 +1,31 @@
 import type { Request } from 'express';
+import { plain } from '../runtime/util/html.ts';
 import { cookieIn } from './guard.ts';
 import { ZONE_COOKIE } from './pages/outside.ts';
 import { isZone } from './parts.ts';
 
-/** The fields of a form, each once, since the console's own forms send none twice. */
+/**
+ * The fields of a form, each once, since the console's own forms send none twice. Without the characters that no page
+ * shows: a page of terms sends the fields back, and they must be the same then.
+ */
 export function formOf(body: unknown): Readonly<Record<string, string>> {
   const given = body !== null && typeof body === 'object' ? (body as Record<string, unknown>) : {};
   return Object.fromEntries(
-    Object.entries(given).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value.trim()]] : [])),
+    Object.entries(given).flatMap(([name, value]) => (typeof value === 'string' ? [[name, plain(value).trim()]] : [])),
   );
 }
 
 export function zoneOf(request: Request): string {
   const given = cookieIn(request.headers, ZONE_COOKIE, /^[\w%+-]{1,100}$/);
-  const zone = given === null ? 'UTC' : decodeURIComponent(given);
-  return isZone(zone) ? zone : 'UTC';
+  const zone = given === null ? null : decoded(given);
+  return zone !== null && isZone(zone) ? zone : 'UTC';
+}
+
+/** Null if the text is malformed. */
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
 }

@@ -38,6 +38,12 @@ export function merchantOf({ merchant }: Visit): ShownMerchant {
   return merchant;
 }
 
+/** The merchant of the page in the lines of terms: several merchants may have the same name. Throws `Refused`. */
+export function merchantNamed(visit: Visit): { readonly merchant: string; readonly mode: Mode } {
+  const { id, name, mode } = merchantOf(visit);
+  return { merchant: `${name} (${id})`, mode };
+}
+
 /** A parameter of the path. Throws `Refused`. */
 export function paramOf({ params }: Visit, name: string): string {
   const value = params[name];

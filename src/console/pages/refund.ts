@@ -5,7 +5,7 @@ import { maxDecimals } from '../../domain/currencies.ts';
 import type { RefundPreview } from '../../features/sessions/refunds/preview.ts';
 import type { RefundInput } from '../../features/shared/merchant-api.ts';
 import { accepted, callerOf, readerOf, type ConsoleDeps } from '../deps.ts';
-import { reasonIn, Refused, type ChangeRoute, type Visit, paramOf, merchantOf } from '../visit.ts';
+import { reasonIn, Refused, type ChangeRoute, type Visit, merchantNamed, paramOf } from '../visit.ts';
 import { paymentOf, paymentPath } from './payment-path.ts';
 import { must } from '../../domain/must.ts';
 
@@ -27,8 +27,7 @@ export const refundChange = ({ api }: ConsoleDeps): ChangeRoute => ({
       kind: 'terms',
       title: 'refund a payment',
       lines: [
-        ['merchant', merchantOf(visit).name],
-        ['mode', merchantOf(visit).mode],
+        ...Object.entries(merchantNamed(visit)),
         ['payment', paymentOf(visit)],
         ['amount', `${preview.amount} ${preview.coin} (${preview.type})`],
         ...(claim === '' ? [] : [['approves the claim', claim] as const]),

@@ -11,7 +11,7 @@ import type { MerchantOverview } from '../../features/merchants/overview.ts';
 import { merchantPath } from '../layout.ts';
 import { badge, changeForm, code, facts, field, link, REASON, table, time } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
-import { NO_SUCH, reasonIn, Refused, type ChangeRoute, type Visit, merchantOf } from '../visit.ts';
+import { NO_SUCH, reasonIn, Refused, type ChangeRoute, type Visit, merchantNamed, merchantOf } from '../visit.ts';
 import { domainChanges, logoChange } from './shown-to-payers.ts';
 import { doneOrWaits, waitingChanges, withdrawal } from './waiting-changes.ts';
 
@@ -105,8 +105,7 @@ function keyChanges(deps: ConsoleDeps): ChangeRoute[] {
     kind: 'terms' as const,
     title,
     lines: Object.entries({
-      merchant: merchantOf(visit).name,
-      mode: merchantOf(visit).mode,
+      ...merchantNamed(visit),
       ...more,
       reason: reasonIn(visit),
     }),
@@ -298,7 +297,7 @@ const policyChange = (deps: ConsoleDeps): ChangeRoute => ({
     return {
       kind: 'terms',
       title: 'change the settings of a merchant',
-      lines: [['merchant', merchantOf(visit).name], ...changes, ['reason', reasonIn(visit)]],
+      lines: [...Object.entries(merchantNamed(visit)), ...changes, ['reason', reasonIn(visit)]],
     };
   },
   run: async (visit) => {

@@ -23,7 +23,7 @@ import {
   type Column,
 } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
-import { NO_SUCH, reasonIn, Refused, type ChangeRoute, type Visit, merchantOf, paramOf } from '../visit.ts';
+import { NO_SUCH, reasonIn, Refused, type ChangeRoute, type Visit, merchantNamed, merchantOf, paramOf } from '../visit.ts';
 import { deliveryColumns } from './payment.ts';
 import { doneOrWaits, waitingChanges } from './waiting-changes.ts';
 import { must } from '../../domain/must.ts';
@@ -252,7 +252,7 @@ function endpointChanges({ settings }: ConsoleDeps): ChangeRoute[] {
         kind: 'terms',
         title: 'set the endpoint of a merchant',
         lines: Object.entries({
-          merchant: merchantOf(visit).name,
+          ...merchantNamed(visit),
           before: settings.getMerchant(merchantOf(visit).id)?.webhook?.url ?? 'none',
           after: visit.form['url'] ?? '',
           reason: reasonIn(visit),
@@ -274,7 +274,7 @@ function endpointChanges({ settings }: ConsoleDeps): ChangeRoute[] {
         kind: 'terms',
         title: 'issue a new signing secret',
         lines: Object.entries({
-          merchant: merchantOf(visit).name,
+          ...merchantNamed(visit),
           'takes over': 'in 24 hours, or when it is activated',
           reason: reasonIn(visit),
         }),

@@ -32,7 +32,7 @@ const DECEPTIVE =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu;
 
 /** Removes characters that could make a text look like another one. */
-const plain = (text: string): string => text.replace(DECEPTIVE, '');
+export const plain = (text: string): string => text.replace(DECEPTIVE, '');
 
 /** At most `length` characters, for texts with one line on the page. */
 export function clip(text: string, length: number): string {
