@@ -314,6 +314,36 @@ describe.skipIf(CHROMIUM === undefined)('an open page and a reloaded one', () =>
     }
   });
 
+  it('are not undone by an answer that was asked for before and arrives after', async () => {
+    const status = ({ pathname }: URL): boolean => pathname.endsWith('/status');
+    const [asked, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let answers = 0;
+    served.show(OPEN);
+    await page.goto(served.url);
+    await page.route(status, async (route) => {
+      const answer = await route.fetch();
+      answers += 1;
+      if (answers === 1) {
+        asked.resolve();
+        await release.promise;
+      }
+      await route.fulfill({ response: answer });
+    });
+    // As a browser does that shows a page again which was left.
+    await page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))");
+    await asked.promise;
+    served.show(SESSIONS['paid']!);
+    await holds("document.documentElement.dataset.state === 'paid'");
+    const told = await read(page);
+    const arrived = page.waitForResponse((response) => status(new URL(response.url())));
+    release.resolve();
+    await arrived;
+    await page.evaluate("new Promise((done) => setTimeout(done, 500))");
+    expect(await read(page)).toEqual(told);
+    expect(answers, 'asked again, should the other have been the older one').toBe(2);
+    await page.unroute(status);
+  });
+
   it('of the public status, hosted anywhere, moves nothing and stays accessible when its data arrives late', async () => {
     const host = 'http://status.example';
     const since = Math.floor(Date.now() / 1000) - 9_000;

@@ -84,7 +84,9 @@
     );
   }
 
+  let applied = 0;
   const apply = async ({ now, page: shown }) => {
+    applied += 1;
     serverNowMs = now;
     heardAtMs = performance.now();
     expiresSec = shown.expires_at;
@@ -105,9 +107,13 @@
     if (hint) hint.hidden = !is;
   };
   const poll = async () => {
+    const before = applied;
     const answer = await fetch(statusUrl, { cache: 'no-store' }).catch(() => null);
     paused(!answer?.ok);
-    if (answer?.ok) await apply(await answer.json());
+    if (!answer?.ok) return;
+    const told = await answer.json();
+    // What came meanwhile may be newer: an older answer would ask for money that has been paid.
+    await (applied === before ? apply(told) : poll());
   };
   const stopPolling = () => {
     clearInterval(polling);
