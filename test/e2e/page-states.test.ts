@@ -338,7 +338,7 @@ describe.skipIf(CHROMIUM === undefined)('an open page and a reloaded one', () =>
     const arrived = page.waitForResponse((response) => status(new URL(response.url())));
     release.resolve();
     await arrived;
-    await page.evaluate("new Promise((done) => setTimeout(done, 500))");
+    await page.evaluate('new Promise((done) => setTimeout(done, 500))');
     expect(await read(page)).toEqual(told);
     expect(answers, 'asked again, should the other have been the older one').toBe(2);
     await page.unroute(status);

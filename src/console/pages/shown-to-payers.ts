@@ -2,7 +2,16 @@ import { hash } from 'node:crypto';
 import { readLogo } from '../../features/merchants/logo.ts';
 import { accepted, changedBy, readerOf, type ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
-import { NO_SUCH, reasonIn, Refused, type ChangeRoute, type ToSign, type Visit, merchantNamed, merchantOf } from '../visit.ts';
+import {
+  NO_SUCH,
+  reasonIn,
+  Refused,
+  type ChangeRoute,
+  type ToSign,
+  type Visit,
+  merchantNamed,
+  merchantOf,
+} from '../visit.ts';
 
 /*
  * What tells payers whose page they are on: a logo and the hosts of shops. Whoever changes them signs the new values.

@@ -23,7 +23,16 @@ import {
   type Column,
 } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
-import { NO_SUCH, reasonIn, Refused, type ChangeRoute, type Visit, merchantNamed, merchantOf, paramOf } from '../visit.ts';
+import {
+  NO_SUCH,
+  reasonIn,
+  Refused,
+  type ChangeRoute,
+  type Visit,
+  merchantNamed,
+  merchantOf,
+  paramOf,
+} from '../visit.ts';
 import { deliveryColumns } from './payment.ts';
 import { doneOrWaits, waitingChanges } from './waiting-changes.ts';
 import { must } from '../../domain/must.ts';
