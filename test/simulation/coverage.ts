@@ -12,7 +12,7 @@ const STATES = ['open', 'paid', 'expired', 'failed', 'cancelled'];
 const OF_SESSIONS = /^(Session|Deposit|Refund|Claim|CoinChosen|Transfer(GivenUp|Credit))/;
 const REQUESTS: Readonly<Record<string, readonly string[]>> = {
   order: ['invalid_request', 'conflict', 'session_expired', 'amount_out_of_range', 'rate_unavailable'],
-  cancel: ['session_already_paid', 'session_expired', 'conflict', 'not_found'],
+  cancel: ['session_already_paid', 'session_expired', 'idempotency_conflict', 'not_found'],
   refund: [
     ...['refund_exceeds_paid', 'session_not_paid', 'payer_ambiguous', 'sender_not_acknowledged', 'conflict'],
     ...['invalid_request', 'not_found'],
@@ -58,6 +58,7 @@ const NEVER: readonly { readonly situations: RegExp; readonly why: string }[] = 
     why: 'no plan asks for what is malformed',
   },
   { situations: /^refusal order /, why: 'every order of a plan can be made' },
+  { situations: /^refusal \w+ idempotency_conflict/, why: 'no plan uses one key for two different requests' },
   { situations: /^refusal refund (payer_ambiguous|sender_not)/, why: 'every payer of a plan is a plain wallet' },
   { situations: /^pair (restore and restore|stopped and stopped)/, why: 'a plan has at most one of each' },
 ];

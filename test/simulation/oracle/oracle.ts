@@ -1,5 +1,5 @@
 import type { RecordedEvent } from '../../../src/ports/event-store.ts';
-import { TROUBLES, type Facts } from '../plan/carry-out.ts';
+import type { Facts } from '../plan/carry-out.ts';
 import type { ModelledNetwork } from '../plan/plan.ts';
 import { START_MS, type World } from '../world.ts';
 import { judgeBooks } from './books.ts';
@@ -15,6 +15,8 @@ const EXPIRY_WAIT_MS = 600_000;
 const REVERT_MS = 60_000;
 /** A fork is noticed within this time where nothing else is wrong. */
 const NOTICED_MS = 90_000;
+/** Once nothing is wrong any more, everything goes on as usual after this time. */
+const RECOVERED_MS = 300_000;
 const LATEST_DEADLINE_MS = 12 * 3_600_000;
 
 /** What must never be in the log of a service that does what it says, whatever its surroundings do. */
@@ -165,8 +167,9 @@ export class Oracle {
       if (landed && committedMs - landed.block.minedMs > REVERT_MS)
         this.found(`${where}: the chain has held the transfer for ${(committedMs - landed.block.minedMs) / 1000} s`);
     }
-    if (type === 'DepositReverted' && !this.#world.plan.steps.some(({ kind }) => TROUBLES.has(kind))) {
-      const goneMs = committedMs - this.#replacedMs(session.deposits.get(String(data['depositKey'])));
+    if (type === 'DepositReverted') {
+      const replacedMs = this.#replacedMs(session.deposits.get(String(data['depositKey'])));
+      const goneMs = committedMs - Math.max(replacedMs, this.#world.troubledMs + RECOVERED_MS);
       if (goneMs > NOTICED_MS) this.found(`${where}: it was gone for ${goneMs / 1000} s before anybody noticed`);
     }
     if (type === 'SessionPaid' && heldOf(session) < session.due - session.tolerance)

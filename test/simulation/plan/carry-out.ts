@@ -36,7 +36,7 @@ export interface Facts {
 }
 
 /** After these a chain may not be read for a while. */
-export const TROUBLES: ReadonlySet<string> = new Set([
+const TROUBLES: ReadonlySet<string> = new Set([
   'provider',
   'halt',
   'kill',

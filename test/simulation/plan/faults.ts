@@ -1,7 +1,7 @@
 import { SOUND, type ProviderFaults } from '../chain/simulated-provider.ts';
 import { RECEIVER_BEHAVIOURS } from '../edges/receiver.ts';
 import type { Prng } from '../time/prng.ts';
-import type { Amid, ModelledNetwork, ProviderFault, Step } from './plan.ts';
+import type { Amid, ModelledNetwork, ProviderFault, Reorg, Step } from './plan.ts';
 
 export const PAYERS = ['alice', 'bob', 'carol', 'dave'] as const;
 /** Ethereum's everyday rule wants twelve blocks: what is deeper than that is another kind of world. */
@@ -184,6 +184,15 @@ export function aimed(fault: Step, prng: Prng): Step {
       return fault;
   }
 }
+
+/** Twelve blocks of Ethereum, which is longer than any other network takes. */
+const CONFIRMING_MS = 160_000;
+
+/** A reorganisation strikes while a deposit waits for its confirmations. */
+export const whileConfirming = (fault: Reorg, prng: Prng): Reorg => ({
+  ...fault,
+  amid: { what: 'event', type: 'DepositDetected', count: 1, withinMs: prng.pick([20, 2_000, CONFIRMING_MS]) },
+});
 
 /** Every provider fails so; some of them in each answer, until nothing that was signed before can land. */
 function atAll({ faults }: ProviderFault, prng: Prng): Partial<ProviderFault> {

@@ -6,6 +6,7 @@ import {
   PAYERS,
   PROVIDER_FAULTS,
   SHARED_ONLY,
+  whileConfirming,
   type Kind,
   type Place,
   type ProviderFaultName,
@@ -34,7 +35,7 @@ const WORLDS: readonly (readonly ModelledNetwork[])[] = [
   ['tron', 'solana'],
 ];
 /** What a focus may ask for beside kinds of fault. */
-const MANNERS = ['sweep', 'operator', 'aimed', 'deadline', 'refund', 'restore'] as const;
+const MANNERS = ['sweep', 'operator', 'aimed', 'deadline', 'refund', 'restore', 'again', 'undo', 'confirming'] as const;
 
 export interface GenerateOptions {
   readonly steps?: number;
@@ -43,7 +44,8 @@ export interface GenerateOptions {
   /**
    * These kinds of faults and no others, all the time. `sweep` makes every address be swept, `aimed` makes faults
    * strike in the middle of work, `deadline` makes people pay about the deadline, `refund` makes all ask for several
-   * refunds at once.
+   * refunds at once, `again` makes all pay once more after the deadline, `undo` makes operators return transfers and
+   * undo that, `confirming` makes reorganisations strike while a deposit waits for its confirmations.
    */
   readonly focus?: readonly Focus[];
 }
@@ -68,11 +70,15 @@ export function generate(seed: string, options: GenerateOptions = {}): Plan {
   const faultShare = kinds.length === 0 ? 0 : prng.pick(focus ? [0.5] : [0, 0.2, 0.4, 0.6]);
   const ttlSec = prng.pick([300, 600, 1_800]);
   const steps: Step[] = [];
-  const mayAim = (fault: Step, own: Prng): Step => (!focus || focus.includes('aimed') ? aimed(fault, own) : fault);
+  const mayAim = (fault: Step, own: Prng): Step => {
+    if (fault.kind === 'reorg' && focus?.includes('confirming')) return whileConfirming(fault, own);
+    return !focus || focus.includes('aimed') ? aimed(fault, own) : fault;
+  };
   for (let order = 1; steps.length < wanted; order += 1) {
     const people = {
       ...{ networks, merchants, ttlSec },
       ...{ isLate: focus?.includes('deadline') ?? false, isGivingBack: focus?.includes('refund') ?? false },
+      paysAgain: focus?.includes('again') ?? false,
     };
     steps.push(...orderOf(prng.fork(`order ${order}`), `o${order}`, people));
     const faults = prng.fork(`faults ${order}`);
@@ -91,6 +97,7 @@ export function generate(seed: string, options: GenerateOptions = {}): Plan {
     steps.push(mayAim(restoreOf(restores), restores.fork('aim')));
   const operators = prng.fork('operators');
   if (focus ? focus.includes('operator') : operators.chance(0.4)) steps.push(...operatorSteps(operators, networks));
+  if (focus?.includes('undo')) steps.push(...undoneReturns(prng.fork('undone'), networks));
   return {
     ...{ seed, profile, nodes, networks, providers, merchants },
     ...{ ttlSec, reconcileSec: focus?.includes('sweep') ? 300 : prng.pick([300, 900, 3_600]) },
@@ -106,10 +113,16 @@ interface People extends Pick<Place, 'networks' | 'merchants'> {
   readonly isLate: boolean;
   /** Everybody is given something back, in several parts at once. */
   readonly isGivingBack: boolean;
+  /** Everybody pays once more, after the deadline. */
+  readonly paysAgain: boolean;
 }
 const ABOUT_THE_DEADLINE = 4;
 
-function orderOf(prng: Prng, order: string, { networks, merchants, ttlSec, isLate, isGivingBack }: People): Step[] {
+function orderOf(
+  prng: Prng,
+  order: string,
+  { networks, merchants, ttlSec, isLate, isGivingBack, paysAgain }: People,
+): Step[] {
   const atSec = prng.between(1, ORDERS_SEC) + prng.fraction();
   const created: Order = {
     kind: 'order',
@@ -165,7 +178,8 @@ function orderOf(prng: Prng, order: string, { networks, merchants, ttlSec, isLat
       }))
     : [];
   if (prng.chance(0.1)) return [created, ...partGivenBack(prng, pay, soon, order)];
-  return [created, ...payments(), ...cancel, ...refunds];
+  const again = paysAgain ? [pay(prng.pick([50, 100]), later(ttlSec + 1, ttlSec + 300))] : [];
+  return [created, ...payments(), ...again, ...cancel, ...refunds];
 }
 
 /** The log is lost, and a copy is put in its place. */
@@ -185,6 +199,19 @@ function operatorSteps(prng: Prng, networks: readonly ModelledNetwork[]): Step[]
     forSec: prng.pick([60, 600, 1_800]),
   };
   return prng.chance(0.4) ? [...acts, stop] : acts;
+}
+
+/** Transfers that are returned, and a moment later are not to be returned after all. */
+function undoneReturns(prng: Prng, networks: readonly ModelledNetwork[]): Step[] {
+  return Array.from({ length: prng.between(4, 8) }, () => {
+    const atSec = prng.between(400, ORDERS_SEC + 1_800) + prng.fraction();
+    const network = prng.pick(networks);
+    const undone = atSec + prng.pick([0.01, 0.2, 2, 30]) * prng.fraction();
+    return [
+      { kind: 'operator', atSec, act: 'return', network } as const,
+      { kind: 'operator', atSec: undone, act: 'undo', network } as const,
+    ];
+  }).flat();
 }
 
 /** A part that goes back before the rest comes: together they would be enough. */

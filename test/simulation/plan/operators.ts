@@ -19,7 +19,7 @@ interface LostPayments {
   readonly lost: readonly { readonly id: string; readonly tx: string }[];
 }
 interface Listed {
-  readonly transfers: readonly { readonly id: string }[];
+  readonly transfers: readonly { readonly id: string; readonly state: string }[];
 }
 
 const RETRY_MS = 4_000;
@@ -90,7 +90,8 @@ export class Operators {
           return this.#approveAll();
         }
         case 'undo': {
-          const transfer = await this.#inInbox('resolved');
+          // What is done cannot be undone, which must be refused, too.
+          const transfer = (await this.#inInbox('unresolved', 'returning')) ?? (await this.#inInbox('resolved'));
           return void (transfer && (await this.#tell('inbox.undo', { transfer, ...BY })));
         }
         case 'sweep':
@@ -105,9 +106,11 @@ export class Operators {
     });
   }
 
-  async #inInbox(state: string): Promise<string | null> {
-    const listed = (await this.#tell('inbox.list', { state })) as unknown as Listed | null;
-    return listed && listed.transfers.length > 0 ? this.#prng.pick(listed.transfers).id : null;
+  /** One of those in the inbox, if there is one: in any state of its own, or in this one. */
+  async #inInbox(list: 'unresolved' | 'resolved', state?: string): Promise<string | null> {
+    const listed = (await this.#tell('inbox.list', { state: list })) as unknown as Listed | null;
+    const found = listed?.transfers.filter((transfer) => state === undefined || transfer.state === state) ?? [];
+    return found.length > 0 ? this.#prng.pick(found).id : null;
   }
 
   /** Whatever waits for them is approved, or given up where the signer will have none of it. */

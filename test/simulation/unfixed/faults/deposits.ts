@@ -57,7 +57,7 @@ export const DEPOSITS_FAULTS: readonly Unfixed[] = [
   ),
   unfixed(
     'a transfer counts in a block that is not in the chain',
-    '--focus otherMachine --focus reorg --focus aimed --network bsc --profile embedded',
+    '--focus otherMachine --focus deep --focus confirming --network ethereum --profile embedded',
     DEPOSITS,
     'if (canonical?.hash !== facts.blockHash) return;',
     'if (canonical === undefined) return;',

@@ -6,7 +6,7 @@ const SCHEDULING = 'src/features/webhooks/scheduling.ts';
 export const NOTIFICATIONS_FAULTS: readonly Unfixed[] = [
   unfixed(
     'first attempts of a session overtake each other',
-    '--focus kill --focus behind --focus refund --focus aimed --network bsc --profile shared',
+    '--focus kill --focus behind --focus refund --focus aimed --network bsc --profile embedded',
     SCHEDULING,
     'for (const one of ofSession) await this.retell(one);',
     'await Promise.all(ofSession.toReversed().map((one) => this.retell(one)));',
