@@ -13,6 +13,7 @@ import type { MerchantId, NotificationId } from '../src/domain/ids.ts';
 import { dayOf } from '../src/domain/calendar.ts';
 import { deliveryStream, sessionStream } from '../src/domain/streams.ts';
 import { DELIVERIES_CHECKPOINT } from '../src/features/webhooks/backlog.ts';
+import { routesWithout } from '../test/support/console-pages.ts';
 import { OpenIdProvider } from '../test/support/openid-provider.ts';
 import { signedCall } from '../test/support/running-sandbox.ts';
 import { must } from '../src/domain/must.ts';
@@ -42,6 +43,7 @@ const WARM_UP = 5;
 /** A slow page is measured in fewer rounds. */
 const LONGEST_MS = 4_000;
 const START_MS = 1_800_000;
+const LATE_MS = 60_000;
 const CALM_MS = 2_000;
 /** A share of one core; a sandbox at rest takes less. */
 const CALM_SHARE = 0.15;
@@ -148,6 +150,7 @@ function pagesOf({ merchant: { id }, payment, order, event, nowSec }: Filled): [
   const shop = `/m/${id}`;
   const day = (ago: number): string => dayOf(nowSec - ago * 86_400);
   return [
+    ['first page, which leads to another', '/'],
     ['home of a merchant, with 14 days as a chart', shop],
     ['payments, the newest 50, with totals', `${shop}/payments`],
     ['payments that are paid', `${shop}/payments?status=paid`],
@@ -191,7 +194,7 @@ function pagesOf({ merchant: { id }, payment, order, event, nowSec }: Filled): [
 async function madePages(
   folder: string,
   { merchant, nowSec }: Filled,
-  origin: string,
+  { base_url: base, console_url: origin }: Running['facts'],
   cookie: string,
 ): Promise<[name: string, path: string][]> {
   const dataDir = join(folder, 'data');
@@ -205,6 +208,7 @@ async function madePages(
     const page = await (await fetch(origin + path, { headers: { cookie } })).text();
     return must(to.exec(page)?.[1]);
   };
+  const transfer = await unmatchedTransfer(dataDir, base, merchant);
   return [
     ['new payment link', `${shop}/links/new`],
     ['one payment link', `${shop}/links/${link}`],
@@ -212,9 +216,24 @@ async function madePages(
     ['statement of a month, of the operator', `/books/test/months/${month}`],
     ['statement of a month, of a merchant', `${shop}/statement/${month}`],
     ['one person', await linked('/people', /href="(\/people\/[^"?.]+)"/)],
+    ['one unmatched transfer', `/unmatched/${encodeURIComponent(transfer)}`],
     ['your own name', '/me'],
     ['sign-in', '/sign-in'],
   ];
+}
+
+/** Money that came after its payment had ended. */
+async function unmatchedTransfer(dataDir: string, base: string, merchant: Merchant): Promise<string> {
+  const ask = (path: string, body: object) => signedCall(base, merchant, 'POST', path, body);
+  const order = { amount: '5.00', currency: 'USDT', order_id: `late-${randomUUID()}` };
+  const { json: payment } = await ask('/api/v1/checkout/sessions/create', order);
+  await ask(`/v1/sandbox/sessions/${String(payment['id'])}/pay`, { network: 'bsc', case: 'late' });
+  for (const endMs = Date.now() + LATE_MS; Date.now() < endMs; await sleep(100)) {
+    const listed = (await callAdmin(dataDir, 'inbox.list', { mode: 'test' })) as { transfers: { id: string }[] };
+    const [transfer] = listed.transfers;
+    if (transfer !== undefined) return transfer.id;
+  }
+  throw new Error('the late transfer did not arrive');
 }
 
 function monthBefore(nowSec: number): string {
@@ -281,8 +300,10 @@ export async function benchConsole(): Promise<BenchSection> {
       await signedCall(base, filled.merchant, 'GET', `/api/v1/checkout/sessions/${filled.payment}`);
     const cookie = await signIn(origin);
     const measured: (readonly [string, Measured])[] = [];
-    for (const [page, path] of [...pagesOf(filled), ...(await madePages(folder, filled, origin, cookie))])
-      measured.push([page, await measure(origin + path, cookie, pid)]);
+    const pages = [...pagesOf(filled), ...(await madePages(folder, filled, running.facts, cookie))];
+    const left = routesWithout(pages.map(([, path]) => path));
+    if (left.length > 0) throw new Error(`these pages are not measured: ${left.join(', ')}`);
+    for (const [page, path] of pages) measured.push([page, await measure(origin + path, cookie, pid)]);
     return sectionOf(measured, idleMs);
   } finally {
     if (running) await stop(running);

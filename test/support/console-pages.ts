@@ -44,3 +44,9 @@ export async function eachPage(
   }
   return ROUTES_OF_PAGES.filter((route) => !seen.has(route));
 }
+
+/** The pages that none of these paths opens, as routes name them. */
+export function routesWithout(paths: readonly string[]): string[] {
+  const found = new Set(paths.map((path) => routeOf(new URL(path, 'http://console').pathname)));
+  return ROUTES_OF_PAGES.filter((route) => !found.has(route));
+}
