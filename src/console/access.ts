@@ -52,29 +52,51 @@ export const isOfMerchant = oneOf(OF_A_MERCHANT);
 
 const VIEWER: readonly Action[] = ['payments.read', 'requests.read', 'webhooks.read', 'settings.read'];
 
+const FINANCE: readonly Action[] = [
+  'payments.read',
+  'statements.read',
+  'settings.read',
+  'unmatched.read',
+  'treasury.read',
+  'treasury.propose',
+  'books.read',
+  'books.close',
+  'books.adjust',
+  'audit.read',
+  'attention.read',
+];
+const OPERATOR: readonly Action[] = [
+  'payments.read',
+  'requests.read',
+  'webhooks.read',
+  'webhooks.redeliver',
+  'webhooks.change',
+  'keys.read',
+  'keys.change',
+  'settings.read',
+  'settings.change',
+  'attention.read',
+  'chains.read',
+  'chains.rescan',
+  'deliveries.read',
+  'unmatched.read',
+  'unmatched.decide',
+  'treasury.read',
+  'treasury.propose',
+  'treasury.stop',
+  'merchants.create',
+  'people.read',
+  'people.change',
+  'actions.read',
+];
+
 /** Who may do what. Whatever this table says, an approval counts only with a key that the signer knows. */
 export const ROLE_ACTIONS: Readonly<Record<PersonRole, readonly Action[]>> = {
   viewer: VIEWER,
   support: [...VIEWER, 'payments.create', 'payments.refund', 'webhooks.redeliver'],
   merchant_admin: OF_A_MERCHANT,
-  finance: [
-    ...['payments.read', 'statements.read', 'settings.read', 'unmatched.read', 'treasury.read', 'treasury.propose'],
-    ...['books.read', 'books.close', 'books.adjust', 'audit.read', 'attention.read'],
-  ] as Action[],
-  operator: [
-    ...['payments.read', 'requests.read', 'webhooks.read', 'webhooks.redeliver', 'webhooks.change'],
-    ...['keys.read', 'keys.change', 'settings.read', 'settings.change'],
-    ...['attention.read', 'chains.read', 'chains.rescan', 'deliveries.read', 'unmatched.read', 'unmatched.decide'],
-    ...[
-      'treasury.read',
-      'treasury.propose',
-      'treasury.stop',
-      'merchants.create',
-      'people.read',
-      'people.change',
-      'actions.read',
-    ],
-  ] as Action[],
+  finance: FINANCE,
+  operator: OPERATOR,
   approver: ['attention.read', 'treasury.read', 'treasury.approve', 'treasury.stop'],
   auditor: ACTIONS.filter(isReading),
 };

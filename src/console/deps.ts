@@ -30,7 +30,7 @@ export interface ListAsked {
 }
 
 interface ListedPage {
-  readonly rows: readonly object[];
+  readonly rows: readonly PaymentSessionBody[];
   readonly pagination: {
     readonly total?: number | undefined;
     readonly has_more: boolean;
@@ -40,7 +40,7 @@ interface ListedPage {
 
 /** The records of a merchant in the form in which the API returns them. */
 export interface MerchantRecords {
-  list(kind: 'sessions' | 'refunds' | 'transactions', reader: Reader, asked: ListAsked): Promise<Outcome<ListedPage>>;
+  list(kind: 'sessions', reader: Reader, asked: ListAsked): Promise<Outcome<ListedPage>>;
   session(reader: Reader, id: SessionId): Promise<PaymentSessionBody | null>;
   refunds(reader: Reader, id: SessionId): Promise<readonly RefundBody[]>;
   timeline(id: SessionId): Promise<Timeline | null>;

@@ -1,15 +1,17 @@
 import type { Request } from 'express';
 import { plain } from '../runtime/util/html.ts';
 import { cookieIn } from './guard.ts';
-import { ZONE_COOKIE } from './pages/outside.ts';
 import { isZone } from './parts.ts';
+
+/** The person's time zone, as reported by the browser; not a secret. */
+export const ZONE_COOKIE = 'zone';
 
 /**
  * The fields of a form, each once, since the console's own forms send none twice. Without the characters that no page
  * shows: a page of terms sends the fields back, and they must be the same then.
  */
 export function formOf(body: unknown): Readonly<Record<string, string>> {
-  const given = body !== null && typeof body === 'object' ? (body as Record<string, unknown>) : {};
+  const given = body !== null && typeof body === 'object' ? body : {};
   return Object.fromEntries(
     Object.entries(given).flatMap(([name, value]) => (typeof value === 'string' ? [[name, plain(value).trim()]] : [])),
   );

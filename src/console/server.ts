@@ -2,7 +2,7 @@ import express, { type Express, type Request, type Response } from 'express';
 import { randomUUID } from 'node:crypto';
 import { StoreUnavailable } from '../ports/event-store.ts';
 import { CommandRefused } from '../operator/commands.ts';
-import type { MerchantId } from '../domain/ids.ts';
+import { parseMerchantId, type MerchantId } from '../domain/ids.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
@@ -193,8 +193,8 @@ class Pipeline {
     const { token, person } = visitor;
     const params = Object.fromEntries(Object.entries(request.params).map(([name, value]) => [name, String(value)]));
     const url = new URL(request.originalUrl, address.origin);
-    const merchantId = params['merchant'] as MerchantId | undefined;
-    const merchant = merchantId === undefined ? null : merchantOf(merchantId);
+    const merchantId = parseMerchantId(params['merchant'] ?? '');
+    const merchant = merchantId === null ? null : merchantOf(merchantId);
     const place = { params, merchant, path: url.pathname, query: url.searchParams, form: formOf(request.body) };
     return {
       ...{ person, ...place, mode: modeOfVisit(place, firstMode(merchants())) },

@@ -1,6 +1,6 @@
 import type { Mode } from '../domain/ids.ts';
 import type { Network, NetworkSettings } from '../domain/networks.ts';
-import type { Lists as HttpLists, ListedKind, ListRequest, ListPage } from './routes/lists.routes.ts';
+import type { Listed, Lists as HttpLists, ListedKind, ListRequest, ListPage } from './routes/lists.routes.ts';
 import { createRefundPresenter } from './presenters/refund.presenter.ts';
 import { createSessionPresenter, explorerUrl, type PresenterSettings } from './presenters/session.presenter.ts';
 import { asked } from './schemas/expand.schema.ts';
@@ -34,9 +34,13 @@ export function listRecords(deps: ListRecordsDeps): HttpLists {
   };
 }
 
-type Lister = (deps: ListRecordsDeps, reader: Reader, request: ListRequest) => Promise<Outcome<ListPage>>;
+type Lister<Record> = (
+  deps: ListRecordsDeps,
+  reader: Reader,
+  request: ListRequest,
+) => Promise<Outcome<ListPage<Record>>>;
 
-const listers: Readonly<Record<ListedKind, Lister>> = {
+const listers: { readonly [Kind in ListedKind]: Lister<Listed[Kind]> } = {
   sessions: async ({ lists, api, presenter }, reader, request) => {
     const present = createSessionPresenter(presenter);
     const presentRefund = createRefundPresenter(presenter);
@@ -97,10 +101,10 @@ function presentTransaction(deps: ListRecordsDeps, row: TransactionRow): Transac
   };
 }
 
-async function pageOf<Row>(
+async function pageOf<Row, Record>(
   listing: Outcome<Listing<Row>>,
-  present: (row: Row) => Promise<object | null>,
-): Promise<Outcome<ListPage>> {
+  present: (row: Row) => Promise<Record | null>,
+): Promise<Outcome<ListPage<Record>>> {
   if (!listing.ok) return listing;
   const records = await Promise.all(listing.value.rows.map((row) => present(row).catch(absentIfIllegal)));
   return {

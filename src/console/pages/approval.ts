@@ -1,4 +1,6 @@
 import type { AdminArguments } from '../../operator/commands.ts';
+import type { JsonValue } from '../../ports/read-model.ts';
+import { parseJson } from '../../runtime/util/parse-json.ts';
 import { run, type ConsoleDeps } from '../deps.ts';
 import { MAX_SIGNED, TOO_MUCH } from '../step-up.ts';
 import { reasonIn, Refused, type ChangeRoute, type Signature, type ToSign, type Visit } from '../visit.ts';
@@ -38,7 +40,7 @@ export function approval(
     },
     run: async (visit, signatures) => {
       const approvals = signatures.map((signature) => signature && approvalOf(visit, signature));
-      const answer = await run<Asked>(deps, command, { ...argsOf(visit), approvals: approvals as never });
+      const answer = await run<Asked>(deps, command, { ...argsOf(visit), approvals });
       return { detail: JSON.stringify(answer), shown: { to: `${to}?done=${noticeOf(visit, answer)}` } };
     },
   };
@@ -81,9 +83,9 @@ export const rejection = (
   },
 });
 
-function approvalOf({ person }: Visit, { number, response }: Signature): object {
+function approvalOf({ person }: Visit, { number, response }: Signature): JsonValue {
   try {
-    return { approver: person.name, number, proof: { kind: 'webauthn', response: JSON.parse(response) as object } };
+    return { approver: person.name, number, proof: { kind: 'webauthn', response: parseJson(response) } };
   } catch {
     throw new Refused('The signature cannot be read.');
   }

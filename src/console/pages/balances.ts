@@ -23,7 +23,7 @@ interface OnChain {
 type Chain = Known<OnChain | null>;
 
 interface Row {
-  readonly network: string;
+  readonly network: Network;
   readonly address: string;
   readonly coin: string;
   readonly chain: Chain;
@@ -89,7 +89,7 @@ function stateOf({ atSec, isAsking, fault }: Chain, nowSec: number): string {
   return fault === null ? age : `cannot be read now${age && `; ${age}`}`;
 }
 
-const isGas = ({ coin, network }: Pick<Row, 'coin' | 'network'>): boolean => coin === NATIVE_COIN[network as Network];
+const isGas = ({ coin, network }: Pick<Row, 'coin' | 'network'>): boolean => coin === NATIVE_COIN[network];
 
 function differenceOf({ onChain, booked }: Row): string | null {
   if (onChain === null) return null;
@@ -113,7 +113,7 @@ async function rowsOf(
   const rows = own.map(async ({ network, address }): Promise<Row[]> => {
     const chain = await known.look(`${mode} ${network}`, nowSec, () => heldOn(deps, mode, network), patienceMs);
     const held = chain.answer;
-    const native = NATIVE_COIN[network as Network];
+    const native = NATIVE_COIN[network];
     const booked = accounts.filter((one) => one.account === TREASURY && one.network === network);
     const coins = new Set([...Object.keys(held?.coins ?? {}), ...booked.map(({ coin }) => coin), native]);
     return [...coins].map((coin) => {

@@ -12,12 +12,10 @@ import type { PersonContext } from '../../../state-machines/person/person.state.
 import { cookieFor, pathOf, tokenIn } from '../guard.ts';
 import { renderOutside, type Frame } from '../layout.ts';
 import { isZone } from '../parts.ts';
+import { formOf, ZONE_COOKIE } from '../request-input.ts';
 import { grantText } from '../../operator/people.ts';
 import { ssoRoutes, type ConsoleSso, type SsoDeps } from './sso.ts';
 import { must } from '../../domain/must.ts';
-
-/** The person's time zone, as reported by the browser; not a secret. */
-export const ZONE_COOKIE = 'zone';
 
 interface OutsideDeps extends SsoDeps {
   readonly numbers: OnceNumbers;
@@ -42,10 +40,7 @@ export function outsideRoutes(app: Express, deps: OutsideDeps, frame: Frame): vo
 }
 
 const textOf = (title: string, number: string): string => `${title}\nnumber: ${number}`;
-const fieldOf = (request: Request, name: string): string => {
-  const value = (request.body as Record<string, unknown> | undefined)?.[name];
-  return typeof value === 'string' ? value : '';
-};
+const fieldOf = (request: Request, name: string): string => formOf(request.body)[name] ?? '';
 const NO_SCRIPT = html`<noscript
   ><p class="problem">Passkeys need JavaScript. Nothing else here does. Allow it for this page.</p></noscript
 >`;

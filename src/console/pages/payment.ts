@@ -131,7 +131,7 @@ const refundableOf = ({ refundable_amounts: amounts, settlement_currency: coin }
 function refundForm(visit: Visit, payment: PaymentSessionBody): Html {
   if (payment.refundable_amounts.every(({ value }) => Number(value) === 0))
     return html`<p class="empty">Nothing can be refunded now.</p>`;
-  const coins = payment.refundable_amounts.map(({ currency }) => currency as string);
+  const coins = payment.refundable_amounts.map(({ currency }): string => currency);
   const currencies = [...new Set([...coins, payment.currency.toUpperCase()])];
   return html`<h3>Refund</h3>
     ${changeForm(

@@ -71,7 +71,7 @@ async function homePage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
     <h2>Paid payments by day of creation (UTC)</h2>
     ${paidChart(visit, days)}
     <h2>Newest</h2>
-    ${table('Newest payments', columnsOf(visit), accepted(newest).rows as Row[], 'No payments yet. Create one under “Payment links” or with the API.')}
+    ${table('Newest payments', columnsOf(visit), accepted(newest).rows, 'No payments yet. Create one under “Payment links” or with the API.')}
     <p>${link(payments, 'All payments')}</p>`;
 }
 
@@ -124,7 +124,7 @@ async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
     ${totals.length > 0 && totalsPart(visit, totals)}
     <h2>Payments</h2>
     <p>${countOf(totals)} payments · ${csvLink(visit)}</p>
-    ${table('Payments', columnsOf(visit), page.rows as Row[], 'No payments match the filters.')}
+    ${table('Payments', columnsOf(visit), page.rows, 'No payments match the filters.')}
     ${more(visit, page.pagination.next_cursor)}`;
 }
 
@@ -132,7 +132,7 @@ const everyPayment = (deps: ConsoleDeps, visit: Visit): AsyncGenerator<readonly 
   everyPage(async (cursor) => {
     const asked: ListAsked = { ...filtersOf(visit.query), page: 1, pageSize: CSV_PAGE, cursor: cursor ?? '' };
     const { rows, pagination } = accepted(await deps.records.list('sessions', readerOf(visit), asked));
-    return { rows: rows as Row[], next: pagination.next_cursor };
+    return { rows, next: pagination.next_cursor };
   });
 
 /** The filters of the URL. Throws `Refused` with the name of the filter at fault. */

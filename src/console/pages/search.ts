@@ -1,9 +1,9 @@
 import { html } from '../../runtime/util/html.ts';
 import {
+  parseMerchantId,
   parseRefundId,
   parseSessionId,
   parseTransactionId,
-  type MerchantId,
   type NotificationId,
   type SessionId,
 } from '../../domain/ids.ts';
@@ -74,7 +74,8 @@ async function search(deps: ConsoleDeps, visit: Visit, text: string): Promise<Fo
   const deliveryId = parseDeliveryId(text);
   if (deliveryId !== null) return eventOf(deps, visit, deliveryId);
   if (text.startsWith('req_')) return requestOf(deps, visit, text);
-  const merchant = byId.get(text as MerchantId);
+  const merchantId = parseMerchantId(text);
+  const merchant = merchantId === null ? undefined : byId.get(merchantId);
   if (merchant) return [{ what: 'Merchant', to: merchantPath(merchant), text: merchant.name, merchant: merchant.name }];
   const ofAddress = await payment(records.sessionOfAddress(text), 'Payment to the address');
   return ofAddress.length > 0 ? ofAddress : ordersOf(deps, own, text);
@@ -92,7 +93,7 @@ async function ordersOf(
       { merchantId: merchant.id, mode: merchant.mode },
       { page: 1, pageSize: 1, orderId },
     );
-    for (const row of listed.ok ? (listed.value.rows as { id: string }[]) : [])
+    for (const row of listed.ok ? listed.value.rows : [])
       found.push({
         what: 'Order',
         to: `${merchantPath(merchant)}/payments/${row.id}`,

@@ -1,5 +1,5 @@
 import { html, type Html } from '../../runtime/util/html.ts';
-import type { ApiKeyId } from '../../domain/ids.ts';
+import { parseApiKeyId } from '../../domain/ids.ts';
 import { SCOPES } from '../../domain/api-keys.ts';
 import { EVIDENCE_KINDS } from '../../domain/claims.ts';
 import type { MerchantPolicy } from '../../domain/events/merchant-events.ts';
@@ -135,9 +135,9 @@ function keyChanges(deps: ConsoleDeps): ChangeRoute[] {
       target: ({ form }) => form['key'] ?? '',
       toSign: async (visit) => terms(visit, 'revoke an API key', { key: visit.form['key'] ?? '' }),
       run: async (visit) => {
-        accepted(
-          await settings.revokeKey(merchantOf(visit).id, (visit.form['key'] ?? '') as ApiKeyId, changedBy(visit)),
-        );
+        const key = parseApiKeyId(visit.form['key'] ?? '');
+        if (key === null) throw new Refused('key must be the id of an API key');
+        accepted(await settings.revokeKey(merchantOf(visit).id, key, changedBy(visit)));
         return { detail: 'revoked', shown: { to: `${merchantPath(merchantOf(visit))}/keys?done=revoked` } };
       },
     },

@@ -1,6 +1,6 @@
 import { html, type Html } from '../../runtime/util/html.ts';
 import type { Mode } from '../../domain/ids.ts';
-import { NETWORKS } from '../../domain/networks.ts';
+import { NETWORKS, type Network } from '../../domain/networks.ts';
 import type { Comparison } from '../../features/treasury/comparisons.ts';
 import { COINS } from '../../domain/money.ts';
 import { csvLink, csvRoute } from '../csv.ts';
@@ -44,7 +44,7 @@ export interface TreasuryStatus {
   readonly signers: readonly SignerStatus[];
   readonly treasuries: readonly {
     readonly mode: Mode;
-    readonly network: string;
+    readonly network: Network;
     readonly address: string;
     readonly waiting?: readonly { readonly refundId?: string; readonly reason?: string; readonly detail?: string }[];
   }[];

@@ -11,10 +11,13 @@ import {
   listTransactionsQuery,
   transaction,
   type Pagination,
+  type TransactionBody,
 } from '../schemas/list.schema.ts';
 import { PAGINATION_EXAMPLE, TRANSACTION_EXAMPLE } from '../schemas/list.example.ts';
 import { expandedRefund, expandedSession, listRefundsExpand, listSessionsExpand } from '../schemas/expand.schema.ts';
 import { REFUND_EXAMPLE } from '../schemas/refund.example.ts';
+import type { RefundBody } from '../schemas/refund.schema.ts';
+import type { PaymentSessionBody } from '../schemas/session.schema.ts';
 import { SESSION_EXAMPLE } from '../schemas/session.example.ts';
 
 /** A validated list request. */
@@ -40,16 +43,26 @@ export interface ListRequest {
   readonly createdToSec?: number;
 }
 
-export interface ListPage {
-  readonly rows: readonly object[];
+export interface ListPage<Row = object> {
+  readonly rows: readonly Row[];
   readonly pagination: Pagination;
 }
 
-export type ListedKind = 'sessions' | 'refunds' | 'transactions';
+/** The records of each list. */
+export interface Listed {
+  readonly sessions: PaymentSessionBody;
+  readonly refunds: RefundBody;
+  readonly transactions: TransactionBody;
+}
+export type ListedKind = keyof Listed;
 
 /** The lists of one merchant and mode, newest first, with records in wire form. */
 export interface Lists {
-  list(kind: ListedKind, caller: Pick<Caller, 'merchantId' | 'mode'>, request: ListRequest): Promise<Outcome<ListPage>>;
+  list<Kind extends ListedKind>(
+    kind: Kind,
+    caller: Pick<Caller, 'merchantId' | 'mode'>,
+    request: ListRequest,
+  ): Promise<Outcome<ListPage<Listed[Kind]>>>;
 }
 
 const LIST_ERRORS = ['invalid_request', 'unknown_field'] as const;
