@@ -39,7 +39,6 @@ const DIGITS = 16;
 export class ShippedLines {
   readonly #objects: ObjectStore;
   readonly #prefix: string;
-  readonly #fullCharacters: number;
   /** First number of the object that is still growing; null before there is any. */
   #name: number | null = null;
   #lines: readonly NumberedLine[] = [];
@@ -47,14 +46,13 @@ export class ShippedLines {
   #end = 0;
   #names = new NamesSeen();
 
-  private constructor(objects: ObjectStore, prefix: string, fullCharacters: number) {
+  private constructor(objects: ObjectStore, prefix: string) {
     this.#objects = objects;
     this.#prefix = prefix;
-    this.#fullCharacters = fullCharacters;
   }
 
-  static async open(objects: ObjectStore, prefix: string, fullCharacters = FULL_CHARACTERS): Promise<ShippedLines> {
-    const lines = new ShippedLines(objects, prefix, fullCharacters);
+  static async open(objects: ObjectStore, prefix: string): Promise<ShippedLines> {
+    const lines = new ShippedLines(objects, prefix);
     const names = await objects.list(prefix);
     lines.#names = lines.#names.with(names);
     const last = names.at(-1);
@@ -79,11 +77,11 @@ export class ShippedLines {
   /** Durable when it resolves; may be repeated after a rejection. */
   async add(added: readonly NumberedLine[]): Promise<void> {
     for (let index = 0; index < added.length;) {
-      const isNew = this.#name === null || this.#characters >= this.#fullCharacters;
+      const isNew = this.#name === null || this.#characters >= FULL_CHARACTERS;
       const lines = isNew ? [] : [...this.#lines];
       let characters = isNew ? 0 : this.#characters;
       const name = isNew ? must(added[index]).number : must(this.#name);
-      for (; index < added.length && characters < this.#fullCharacters; index += 1) {
+      for (; index < added.length && characters < FULL_CHARACTERS; index += 1) {
         lines.push(must(added[index]));
         characters += must(added[index]).text.length;
       }

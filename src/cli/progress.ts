@@ -12,17 +12,14 @@ export interface Progress {
 }
 
 /** Progress of a long command: a bar on a terminal, otherwise a line at each new stage and every ten seconds. */
-export function createProgress(
-  output: Pick<WriteStream, 'write'> & { readonly isTTY?: boolean },
-  nowMs: () => number = () => performance.now(),
-): Progress {
+export function createProgress(output: Pick<WriteStream, 'write'> & { readonly isTTY?: boolean }): Progress {
   const terminal = output.isTTY === true;
   let stage = '';
   let startedMs = 0;
   let startedAt = 0;
   let shownMs = 0;
   const show = (done: number, total: number): void => {
-    shownMs = nowMs();
+    shownMs = performance.now();
     const seconds = (shownMs - startedMs) / 1000;
     const rate = seconds > 0 ? (done - startedAt) / seconds : 0;
     const line = lineOf(stage, done, total, rate);
@@ -34,10 +31,10 @@ export function createProgress(
       if (isNew) {
         if (terminal && stage !== '') output.write('\n');
         stage = name;
-        startedMs = nowMs();
+        startedMs = performance.now();
         startedAt = done;
       }
-      if (isNew || done >= total || nowMs() - shownMs >= (terminal ? REDRAW_MS : LINE_MS)) show(done, total);
+      if (isNew || done >= total || performance.now() - shownMs >= (terminal ? REDRAW_MS : LINE_MS)) show(done, total);
     },
     end: () => {
       if (terminal && stage !== '') output.write('\n');

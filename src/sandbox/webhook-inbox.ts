@@ -22,7 +22,6 @@ export interface WebhookInboxOptions {
   readonly headerPrefix: string;
   /** 0 picks a free port; when the requested one is in use, a free one is used instead. */
   readonly port?: number;
-  readonly nowMs?: () => number;
 }
 
 export interface WebhookInbox {
@@ -46,7 +45,6 @@ const TOLERANCE_SEC = 300;
 const WEBHOOK_PATH = '/webhook';
 
 export async function startWebhookInbox(options: WebhookInboxOptions): Promise<WebhookInbox> {
-  const nowMs = options.nowMs ?? Date.now;
   const secrets = new Set<string>();
   const deliveries: InboxDelivery[] = [];
   const seenIds = new Set<string>();
@@ -62,7 +60,7 @@ export async function startWebhookInbox(options: WebhookInboxOptions): Promise<W
       headerOf(headers, 'Signature'),
     ];
     const [eventId, eventType] = [headerOf(headers, 'Event-ID'), headerOf(headers, 'Event-Type')];
-    const receivedAtMs = nowMs();
+    const receivedAtMs = Date.now();
     const verdict = judge({ timestamp, nonce, signature, eventId, eventType }, body, secrets, receivedAtMs);
     const repeated = seenIds.has(eventId);
     if (verdict === 'valid') remember(seenIds, eventId);

@@ -41,21 +41,19 @@ const DAY_MS = 86_400_000;
 export class AuditSigner {
   readonly #file: string;
   readonly #key: AuditKey;
-  readonly #nowMs: () => number;
   #kept: readonly KeptAnchor[];
 
-  private constructor(file: string, key: AuditKey, kept: readonly KeptAnchor[], nowMs: () => number) {
+  private constructor(file: string, key: AuditKey, kept: readonly KeptAnchor[]) {
     this.#file = file;
     this.#key = key;
     this.#kept = kept;
-    this.#nowMs = nowMs;
   }
 
   /** Throws `JournalBroken` if the file is not a valid file of this signer. */
-  static open(directory: string, key: AuditKey, nowMs: () => number = Date.now): AuditSigner {
+  static open(directory: string, key: AuditKey): AuditSigner {
     makeFolder(directory);
     const file = join(directory, `audit-${key.verifierKey.id}.json`);
-    return new AuditSigner(file, key, existsSync(file) ? readKept(file) : [], nowMs);
+    return new AuditSigner(file, key, existsSync(file) ? readKept(file) : []);
   }
 
   /** Oldest first; the last one is the newest checkpoint. */
@@ -80,7 +78,7 @@ export class AuditSigner {
       };
     const text = checkpointText({ origin: this.#key.verifierKey.name, size, root });
     const checkpoint = noteOf(text, this.#key.verifierKey, this.#key.sign(text));
-    this.#remember({ size, rootHash, checkpoint, atMs: this.#nowMs() });
+    this.#remember({ size, rootHash, checkpoint, atMs: Date.now() });
     return { ok: true, checkpoint };
   }
 

@@ -13,12 +13,7 @@ const INTERVAL_SEC = 30;
  * Writes public information into a folder served elsewhere, continuing from its previous contents. Throws
  * `InvalidConfig`.
  */
-export function startPublicStatus(
-  folder: string,
-  status: Pick<ServiceStatus, 'status'>,
-  log: Log,
-  intervalSec = INTERVAL_SEC,
-): { close(): void } {
+export function startPublicStatus(folder: string, status: Pick<ServiceStatus, 'status'>, log: Log): { close(): void } {
   try {
     mkdirSync(folder, { recursive: true });
     accessSync(folder, constants.W_OK);
@@ -30,14 +25,14 @@ export function startPublicStatus(
   let before = writtenBefore(file);
   const write = (): void => {
     try {
-      before = publicStatus(status.status(), before, intervalSec);
+      before = publicStatus(status.status(), before, INTERVAL_SEC);
       put(file, `${JSON.stringify(before)}\n`);
     } catch (error) {
       log.warn({ err: error }, 'the public status could not be written');
     }
   };
   write();
-  const timer = setInterval(write, intervalSec * 1000);
+  const timer = setInterval(write, INTERVAL_SEC * 1000);
   timer.unref();
   return { close: () => clearInterval(timer) };
 }

@@ -18,7 +18,6 @@ export interface SurfnetConfig {
   /** `clock`: slots advance by themselves; in `transaction` mode nothing becomes final without traffic. */
   readonly blockProductionMode: 'clock' | 'transaction';
   readonly slotTimeMs: number;
-  readonly airdropSol?: number;
 }
 
 interface SurfpoolAddon {

@@ -8,25 +8,25 @@ import { must } from '../../domain/must.ts';
 export interface SurfpoolChildConfig {
   readonly addonPath: string;
   readonly directory: string;
-  readonly port: number;
-  readonly slotTimeMs: number;
 }
 
 /** The only line on standard output. */
 export type SurfpoolChildReport = { readonly url: string } | { readonly failure: string };
 
 const DRAIN_MS = 200;
+/** A transaction is final 32 slots later. */
+const SLOT_TIME_MS = 100;
 
 /** Runs Surfpool in a separate process: its event buffer must be emptied whatever else the service does. */
 async function main(config: SurfpoolChildConfig): Promise<SurfpoolChildReport> {
   const net = loadSurfpoolAddon(config.addonPath).Surfnet.startWithConfig({
     offline: true,
     blockProductionMode: 'clock',
-    slotTimeMs: config.slotTimeMs,
+    slotTimeMs: SLOT_TIME_MS,
   });
   setInterval(() => net.drainEvents(), DRAIN_MS);
   foundSolanaChain(net, loadSolanaGenesis(config.directory));
-  return serveSurfpool(net.rpcUrl, net.wsUrl, config.port);
+  return serveSurfpool(net.rpcUrl, net.wsUrl);
 }
 
 process.on('SIGTERM', () => process.exit(0));

@@ -11,7 +11,7 @@ const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_BATCH = 100;
 
 /** Serves Surfpool's RPC, corrected, and its notifications on one port of 127.0.0.1. */
-export async function serveSurfpool(rpcUrl: string, wsUrl: string, port: number): Promise<{ readonly url: string }> {
+export async function serveSurfpool(rpcUrl: string, wsUrl: string): Promise<{ readonly url: string }> {
   const upstream = upstreamOf(rpcUrl);
   const server = createServer((request, response) => {
     const fault = foreignRequest(request.headers, request.method);
@@ -34,7 +34,7 @@ export async function serveSurfpool(rpcUrl: string, wsUrl: string, port: number)
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, '127.0.0.1', resolve);
+    server.listen(0, '127.0.0.1', resolve);
   });
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }

@@ -15,10 +15,6 @@ import { within } from '../../runtime/util/within.ts';
 export interface SurfpoolOptions {
   /** Stores keys and mints; the chain itself is new after each start. */
   readonly directory: string;
-  /** Default: a free port. */
-  readonly port?: number;
-  /** A transaction is final 32 slots later. */
-  readonly slotTimeMs?: number;
   /** Default: the addon for this platform. */
   readonly addonPath?: string | null;
 }
@@ -40,7 +36,6 @@ export interface SolanaSandbox extends SandboxChain {
   readonly ended: Promise<void>;
 }
 
-const SLOT_TIME_MS = 100;
 const START_TIMEOUT_MS = 20_000;
 
 /** Starts Surfpool in a separate process: a real SVM with the real token programs, but no consensus and no forks. */
@@ -52,8 +47,6 @@ export async function startSurfpool(options: SurfpoolOptions): Promise<SolanaSan
   const config: SurfpoolChildConfig = {
     addonPath,
     directory: options.directory,
-    port: options.port ?? 0,
-    slotTimeMs: options.slotTimeMs ?? SLOT_TIME_MS,
   };
   const child = startGuarded(process.execPath, [join(import.meta.dirname, 'child.ts'), JSON.stringify(config)], {
     PATH: process.env['PATH'],

@@ -11,11 +11,8 @@ import { bodyOf } from '../../runtime/util/body-of.ts';
 const MAX_BODY_BYTES = 1024 * 1024;
 const PATH = /^\/(wallet|walletsolidity)\/([a-z]+)$/;
 
-/** Serves the facade on 127.0.0.1; port 0 takes a free one. */
-export async function serveFacade(
-  chain: FacadeChain,
-  port: number,
-): Promise<{ readonly url: string; close(): Promise<void> }> {
+/** Serves the facade on a free port of 127.0.0.1. */
+export async function serveFacade(chain: FacadeChain): Promise<{ readonly url: string; close(): Promise<void> }> {
   const server: Server = createServer((request, response) => {
     respond(chain, request, response).catch((error: unknown) => {
       if (!response.headersSent) send(response, 500, { Error: error instanceof Error ? error.message : 'failed' });
@@ -23,7 +20,7 @@ export async function serveFacade(
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, '127.0.0.1', resolve);
+    server.listen(0, '127.0.0.1', resolve);
   });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

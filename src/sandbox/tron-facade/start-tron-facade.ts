@@ -17,8 +17,6 @@ import { must } from '../../domain/must.ts';
 export interface TronFacadeOptions {
   /** Location of the chain; the same directory gives the same chain again. */
   readonly directory: string;
-  /** Default: a free port. */
-  readonly port?: number;
   /** A transaction is final 19 blocks after its own. */
   readonly pace?: BlockPace;
   /** Blocks only through `mine`, and none kept across restarts: for tests. */
@@ -65,7 +63,7 @@ export async function startTronFacade(options: TronFacadeOptions): Promise<TronS
   const evm = await EvmNode.start(binary, CHAIN_ID);
   try {
     const chain = await FacadeChain.open({ evm, clock, genesis, chainId: CHAIN_ID, journal });
-    const server = await serveFacade(chain, options.port ?? 0);
+    const server = await serveFacade(chain);
     return sandboxOf(chain, server, genesis.payerKeys);
   } catch (error) {
     await evm.close();
