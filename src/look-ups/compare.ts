@@ -4,6 +4,7 @@ import type { JsonValue } from '../ports/read-model.ts';
 import { projectionId } from '../runtime/projections/batch.ts';
 import { projectionsNamed } from './projections.ts';
 import type { Follows } from './messages.ts';
+import { threadEnvironment } from '../runtime/util/thread-environment.ts';
 
 /** The result of comparing a projection with a replay of the event log up to the same position. */
 export interface ComparedProjection {
@@ -59,7 +60,7 @@ export class ProjectionComparison {
       name: 'compare',
       workerData: { ...this.#follows, projections: wanted.map(projectionId) } satisfies Follows,
       execArgv: [],
-      env: {},
+      env: threadEnvironment(),
     });
     this.#running = worker;
     try {

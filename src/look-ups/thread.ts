@@ -10,6 +10,7 @@ import { PROJECTIONS, projectionsNamed } from './projections.ts';
 import { isLater } from './followed-log.ts';
 import type { Follows, FromProjections, Question, ToProjections } from './messages.ts';
 import { within } from '../runtime/util/within.ts';
+import { threadEnvironment } from '../runtime/util/thread-environment.ts';
 
 /**
  * This process's read model with its projections in one thread. Queries run here, everything else there. An event log
@@ -25,7 +26,7 @@ export async function openProjectionThread(
     workerData: { ...follows, control: port2 },
     transferList: [port2],
     execArgv: [],
-    env: {},
+    env: threadEnvironment(),
     // The events of a batch live as long as the batch; a small nursery would promote all of them.
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
   });

@@ -4,6 +4,7 @@ import type { AddressDeriver } from '../../ports/addresses.ts';
 import { HARDENED_OFFSET } from './child-public-key.ts';
 import type { DerivationAnswer, DerivationJob } from './derivation-job.ts';
 import { fingerprintOf, readExtendedPublicKey } from './extended-public-key.ts';
+import { threadEnvironment } from '../../runtime/util/thread-environment.ts';
 
 /** Maximum number of addresses per job, because the worker serves several derivers in turn. */
 const MAX_JOB = 1024;
@@ -27,7 +28,10 @@ export function startHdDerivation(): HdDerivation {
   const waiting = new Map<number, Waiting>();
   let nextId = 0;
   let closed: Error | null = null;
-  const worker = new Worker(new URL('./derivation.worker.ts', import.meta.url), { name: 'addresses', env: {} });
+  const worker = new Worker(new URL('./derivation.worker.ts', import.meta.url), {
+    name: 'addresses',
+    env: threadEnvironment(),
+  });
   worker.unref();
 
   const failAll = (error: Error): void => {

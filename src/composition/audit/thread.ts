@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { AuditTreeBehind, type AuditHead, type AuditState, type AuditTree } from '../../ports/audit.ts';
 import type { AuditQuestion, AuditWorkerData, FromAudit, ToAudit } from './messages.ts';
+import { threadEnvironment } from '../../runtime/util/thread-environment.ts';
 
 interface Waiting {
   readonly resolve: (value: unknown) => void;
@@ -27,7 +28,7 @@ export class AuditThread implements AuditTree {
       name: 'audit',
       workerData: data,
       execArgv: [],
-      env: {},
+      env: threadEnvironment(),
     });
     this.#worker.on('message', (message: FromAudit) => this.#take(message));
     this.#worker.on('error', (error: Error) => {

@@ -13,6 +13,7 @@ import type { Follows } from '../messages.ts';
 import { anchorOf, newestCheckpoint, type AnchorDeps } from './log-anchor.ts';
 import { dataFile, isOfFuture, manifestFile, nameOf, sealManifest, setOf, snapshotsIn } from './manifest.ts';
 import type { SnapshotCopy, SnapshotOrder } from './worker.ts';
+import { threadEnvironment } from '../../runtime/util/thread-environment.ts';
 
 export interface MakeDeps {
   readonly folder: string;
@@ -81,7 +82,7 @@ function copyBy(order: SnapshotOrder): Promise<SnapshotCopy> {
     name: 'snapshot',
     workerData: order,
     execArgv: [],
-    env: {},
+    env: threadEnvironment(),
   });
   return new Promise((resolve, reject) => {
     worker.once('message', (copy: SnapshotCopy) =>

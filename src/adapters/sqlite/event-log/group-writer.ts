@@ -10,6 +10,7 @@ import { StreamHeads } from './stream-heads.ts';
 import type { StreamNames } from './stream-names.ts';
 import type { StreamName } from './stream-names-file.ts';
 import { must } from '../../../domain/must.ts';
+import { threadEnvironment } from '../../../runtime/util/thread-environment.ts';
 
 /** One batch being committed, and one queued at the worker. */
 const MAX_IN_FLIGHT = 2;
@@ -219,7 +220,7 @@ export class GroupWriter {
       name: 'commits',
       workerData: { dataDir: this.#options.dataDir },
       execArgv: [],
-      env: {},
+      env: threadEnvironment(),
     });
     worker.on('message', (reply: AppendReply) => this.#receive(reply));
     worker.on('error', (error) => this.#lose(worker, error));

@@ -4,6 +4,7 @@ import { Worker } from 'node:worker_threads';
 import type { Tail } from './append-job.ts';
 import type { HousekeepingOrder, HousekeepingReply } from './housekeeping-worker.ts';
 import { faultOf, type SqliteFault } from '../fault.ts';
+import { threadEnvironment } from '../../../runtime/util/thread-environment.ts';
 
 /** Bytes written to a WAL before it is checkpointed. */
 const CHECKPOINT_AFTER_BYTES = 4 * 1024 * 1024;
@@ -69,7 +70,7 @@ export class Housekeeping implements Checkpoints {
       name: 'housekeeping',
       workerData: { dataDir: this.#dataDir },
       execArgv: [],
-      env: {},
+      env: threadEnvironment(),
     });
     worker.on('message', ({ fault }: HousekeepingReply) => this.#answer(fault));
     worker.on('error', (error) => {

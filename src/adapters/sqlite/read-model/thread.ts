@@ -3,6 +3,7 @@ import { StoreUnavailable } from '../../../ports/event-store.ts';
 import type { Change, OwnedRows } from '../../../ports/read-model.ts';
 import { flatten, type Apply, type FlatChanges } from './changes.ts';
 import type { FromWriter, ToWriter, Turn } from './server.ts';
+import { threadEnvironment } from '../../../runtime/util/thread-environment.ts';
 
 /** A writer that groups applies into commits. */
 export interface AsyncWriter {
@@ -55,7 +56,7 @@ export class WriterThread implements AsyncWriter {
         name: 'read-model',
         workerData: { file },
         execArgv: [],
-        env: {},
+        env: threadEnvironment(),
       }),
     );
   }
