@@ -38,35 +38,52 @@ const REPLACES_MODULES = [
  */
 const SLOWEST = [
   ...[
+    'simulation',
+    'signer-search.property',
     'checkout',
     'first-payment',
     'treasury-outflows',
     'refund-production',
     'refund-crash',
-    'webhook-schedule',
-    'webhook-crash',
   ],
   ...[
+    'webhook-schedule',
+    'webhook-crash',
     'refund-signer',
     'signer-approvals',
     'damaged-start',
     'cluster',
     'refund-life',
+  ],
+  ...[
     'treasury-moves',
     'ops-drill',
     'page-states',
-  ],
-  ...[
     'payment-outcomes',
     'console',
     'checkout-reach',
     'inbox',
     'ops-backup',
+  ],
+  ...[
     'serve-roles',
+    'hostile-worker',
+    'evm-watch-providers',
+    'edited-look-ups',
+    'audit-sandbox',
     'checkout-wallets',
     'claims',
   ],
-  ...['evm-watch-evidence', 'webhook-egress', 'provider-swap', 'edited-look-ups', 'console-pages', 'console-approvals'],
+  ...[
+    'evm-watch-evidence',
+    'webhook-egress',
+    'provider-swap',
+    'console-pages',
+    'console-approvals',
+    'evm-watch',
+    'migrate',
+  ],
+  ...['sandbox-chains', 'treasury-fundings', 'ledger', 'webhook-delivery'],
 ].map((name) => `${name}.test.ts`);
 class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
