@@ -73,6 +73,7 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
     clock,
     random,
     log,
+    ...(parts.sandbox && { stock: SANDBOX_STOCK }),
   });
   const { projections } = storage;
   const progress = new Progress();
@@ -142,6 +143,8 @@ function servedRows(storage: Storage, store: EventStore, shown: readonly Project
     Promise.reject(new StoreUnavailable(`this process keeps no ${elsewhere.name}: ask one with the role api`));
 }
 
+/** One batch: each start derives its addresses anew, and a developer needs few of them. The stock grows with demand. */
+const SANDBOX_STOCK = 256;
 const WHOLE_EVERY_MS = 50;
 const PROGRESS_EVERY_MS = 10_000;
 

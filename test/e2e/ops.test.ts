@@ -106,6 +106,16 @@ describe('the ops port of a running sandbox', () => {
     expect((await ops('/nothing')).status).toBe(404);
   });
 
+  it('keeps few addresses ready in a sandbox, since each start derives them', async () => {
+    const metrics = await (await ops('/metrics')).text();
+    const targets = [...metrics.matchAll(/^quittance_address_stock_target\{mode="test",family="(\w+)"\} (\d+)$/gm)];
+    expect(targets.map(([, family, target]) => [family, target])).toEqual([
+      ['evm', '256'],
+      ['tron', '256'],
+      ['solana', '256'],
+    ]);
+  });
+
   it('shows the state on one page without outside assets or anything personal', async () => {
     const page = await ops('/');
     expect(page.headers.get('content-security-policy')).toMatch(
