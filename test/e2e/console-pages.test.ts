@@ -1,8 +1,19 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ROLE_ACTIONS } from '../../src/console/access.ts';
+import type { PersonRole } from '../../src/domain/events/person-events.ts';
+import { must } from '../../src/domain/must.ts';
 import { CHROMIUM } from '../support/browser.ts';
 import { axe } from '../support/console-browser.ts';
+import { actionOf, reachOf, type Ask, type Reach } from '../support/console-reach.ts';
 import { ConsoleSandbox } from '../support/console-sandbox.ts';
+
+const A_DAY_MS = 86_400_000;
+const mayTake = (role: PersonRole, action: string | null): boolean =>
+  action === null || ROLE_ACTIONS[role].some((allowed) => allowed === action);
+/** Pages for everybody are led to where they are of use. */
+const isOwnPage = (role: PersonRole, route: string): boolean =>
+  actionOf(route) !== null && mayTake(role, actionOf(route));
 
 describe.skipIf(CHROMIUM === undefined)('the pages of the console in a browser', () => {
   let at: ConsoleSandbox;
@@ -84,6 +95,42 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the console in a browser',
     await Promise.all([outside.close(), beside.close()]);
     expect(Object.fromEntries(Object.entries(found).filter(([, faults]) => faults.length > 0))).toEqual({});
     expect(at.owner.complaints).toEqual([]);
+  }, 120_000);
+
+  it('every link and button that is shown to a role leads somewhere, and every page of the role is led to', async () => {
+    const { merchant } = at.sandbox.facts;
+    await at.late('order-for-every-role');
+    const priced = { merchant_id: merchant.id, amount: '7.50', currency: 'USDT', description: 'A ticket', by: 'Owner' };
+    await at.command('payment-link.create', priced);
+    const ofMerchant = `:${merchant.id}`;
+    const roles: readonly (readonly [PersonRole, string])[] = [
+      ['viewer', ''],
+      ['support', ''],
+      ['support', ofMerchant],
+      ['merchant_admin', ofMerchant],
+      ['finance', ''],
+      ['operator', ''],
+      ['approver', ''],
+      ['auditor', `@${new Date(Date.now() + A_DAY_MS).toISOString().slice(0, 10)}`],
+    ];
+    const seen = new Map<string, Reach>();
+    for (const [role, scope] of roles) {
+      const { context } = await at.invited(`Reach ${seen.size}`, role + scope);
+      const ask: Ask = async (path) => {
+        const answer = await context.request.get(at.origin + path);
+        return { status: answer.status(), url: answer.url(), text: await answer.text() };
+      };
+      seen.set(role + scope, await reachOf(ask, (action) => mayTake(role, action)));
+      await context.close();
+    }
+    const routes = new Set([...seen.values()].flatMap(({ pages }) => [...pages.keys()]));
+    for (const kind of ['/unmatched/:transfer', '/m/:merchant/links/:link', '/books/:mode/account'])
+      expect(routes).toContain(kind);
+    for (const [role, scope] of roles) {
+      const { pages, deadEnds } = must(seen.get(role + scope));
+      const missing = [...routes].filter((route) => !pages.has(route) && isOwnPage(role, route));
+      expect({ role: role + scope, deadEnds, missing }).toEqual({ role: role + scope, deadEnds: [], missing: [] });
+    }
   }, 120_000);
 
   it('a page refreshes itself, and keeps what is being written, opened and read', async () => {

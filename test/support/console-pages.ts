@@ -16,7 +16,7 @@ const MATCHES = ROUTES_OF_PAGES.map((route) => ({
   matches: new RegExp(`^${route.replaceAll(/:\w+/g, '[^/]+')}$`),
 })).toSorted((one, other) => one.parameters - other.parameters);
 
-const routeOf = (path: string): string | undefined =>
+export const routeOf = (path: string): string | undefined =>
   NO_PAGES.test(path) ? undefined : MATCHES.find(({ matches }) => matches.test(path))?.route;
 
 /**

@@ -89,6 +89,19 @@ export class ConsoleSandbox {
     return id;
   }
 
+  /** Paid in full after the time was over, so that the money waits for a decision. */
+  async late(order: string): Promise<string> {
+    const id = await this.created(order);
+    await this.asked('POST', `/v1/sandbox/sessions/${id}/advance`, {});
+    await this.until(id, ({ status }) => status === 'expired');
+    await this.asked('POST', `/v1/sandbox/sessions/${id}/pay`, { network: 'bsc', case: 'exact' });
+    await eventually('the unmatched transfer', async () => {
+      const { transfers } = await this.command<{ transfers: object[] }>('inbox.list', { mode: 'test' });
+      return transfers.length > 0;
+    });
+    return id;
+  }
+
   async find(page: Page, text: string): Promise<void> {
     await page.goto(this.origin);
     await page.getByLabel('Search', { exact: true }).fill(text);

@@ -2,6 +2,7 @@ import { html, type Html } from '../../runtime/util/html.ts';
 import type { Mode } from '../../domain/ids.ts';
 import { amountOf, formatAmount } from '../../domain/money.ts';
 import { keepsFailing } from '../../features/treasury/comparisons.ts';
+import type { Action } from '../access.ts';
 import { run, type ConsoleDeps } from '../deps.ts';
 import { inMode, otherMode } from '../modes.ts';
 import { facts, link, time } from '../parts.ts';
@@ -20,6 +21,8 @@ interface Matter {
   readonly mode: Mode | null;
   readonly facts: readonly (readonly [string, Html | string])[];
   readonly to: string;
+  /** What opening that page takes: not everybody who sees what needs attention may do something about it. */
+  readonly needs: Action;
   readonly act: string;
   /** The section of the runbook. */
   readonly runbook: string;
@@ -47,7 +50,7 @@ export function attentionRoutes(deps: ConsoleDeps): ConsoleRoutes {
             page: {
               title: 'Needs attention',
               isLive: true,
-              body: html`${ofMode.length === 0 ? ALL_WELL : ofMode.map(matterPart)}
+              body: html`${ofMode.length === 0 ? ALL_WELL : ofMode.map((matter) => matterPart(visit, matter))}
               ${elsewhere(visit.mode, matters.length - ofMode.length)}`,
             },
           };
@@ -78,7 +81,7 @@ async function lookedAt(look: Look, deps: ConsoleDeps, visit: Visit): Promise<Ma
     return [
       {
         ...{ what: 'A check failed', isGrave: true, mode: null, facts: [['Why', why]] },
-        ...{ to: '/', act: 'Try again', runbook: 'runbook.md' },
+        ...{ to: '/attention', needs: 'attention.read', act: 'Try again', runbook: 'runbook.md' },
       },
     ];
   }
@@ -90,7 +93,7 @@ const treasuryMatters: Look = async (deps) => {
     .filter((signer) => signer.stopped)
     .map(({ mode }): Matter => ({
       ...{ what: 'The signer is stopped: nothing is paid out', isGrave: true, mode, facts: [] },
-      ...{ to: '/treasury', act: 'Resume with two approvers', runbook: 'treasury.md' },
+      ...{ to: '/treasury', needs: 'treasury.read', act: 'Resume with two approvers', runbook: 'treasury.md' },
     }));
   const waiting = treasuries.flatMap(({ mode, network, waiting: all = [] }): Matter[] => {
     if (all.length === 0) return [];
@@ -99,7 +102,7 @@ const treasuryMatters: Look = async (deps) => {
       {
         what: all.length === 1 ? `A refund waits on ${network}` : `${all.length} refunds wait on ${network}`,
         ...{ isGrave: false, mode, facts: [['Why', [...reasons].join('; ')]] },
-        ...{ to: '/treasury', act: 'Open the treasury', runbook: 'refunds.md' },
+        ...{ to: '/treasury', needs: 'treasury.read', act: 'Open the treasury', runbook: 'refunds.md' },
       },
     ];
   });
@@ -110,7 +113,7 @@ const treasuryMatters: Look = async (deps) => {
       ['Failures in a row', String(failures)],
       ['Why', why ?? ''],
     ],
-    ...{ to: '/treasury', act: 'Open the treasury', runbook: 'runbook.md' },
+    ...{ to: '/treasury', needs: 'treasury.read', act: 'Open the treasury', runbook: 'runbook.md' },
   }));
   return [...stopped, ...waiting, ...uncompared];
 };
@@ -127,11 +130,12 @@ const moveMatters: Look = async (deps, visit) => {
         ['Since', time(sec, visit)],
         ['Proposed by', by],
       ],
-      ...{ to: '/treasury', act: 'Read the terms', runbook: 'treasury.md' },
+      ...{ to: '/treasury', needs: 'treasury.read', act: 'Read the terms', runbook: 'treasury.md' },
     }));
 };
 
 const unmatchedMatters: Look = async (deps, visit) => {
+  const act = visit.can('unmatched.decide') ? 'Attach or return them' : 'View them';
   const of = async (mode: Mode): Promise<Matter[]> => {
     const { transfers } = await run<{ transfers: Unmatched[] }>(deps, 'inbox.list', { mode, limit: MAX_LISTED });
     if (transfers.length === 0) return [];
@@ -147,7 +151,7 @@ const unmatchedMatters: Look = async (deps, visit) => {
           ['Amount', sumsOf(transfers) + andMore],
           ['Since', time(Math.min(...transfers.map(({ block_time: sec }) => sec)), visit)],
         ],
-        ...{ to: '/unmatched', act: 'Attach or return them', runbook: 'inbox.md' },
+        ...{ to: '/unmatched', needs: 'unmatched.read', act, runbook: 'inbox.md' },
       },
     ];
   };
@@ -172,20 +176,21 @@ const chainMatters: Look = async (deps, visit) => {
           ['Read up to', readTo === null ? 'nothing yet' : time(readTo, visit)],
           ['Failed reads in a row', String(failures)],
         ],
-        ...{ to: '/chains', act: 'Open the chains', runbook: 'runbook.md' },
+        ...{ to: '/chains', needs: 'chains.read', act: 'Open the chains', runbook: 'runbook.md' },
       },
     ];
   });
 };
 
-const gapMatters: Look = async (deps) => {
+const gapMatters: Look = async (deps, visit) => {
+  const act = visit.can('chains.rescan') ? 'Read them again' : 'View them';
   const all = await run<Coverage[]>(deps, 'chain.coverage');
   return all
     .filter(({ gaps }) => gaps.length > 0)
     .map((covered) => ({
       what: `Blocks of ${covered.network} are not recorded as read`,
       ...{ isGrave: false, mode: covered.mode, facts: [['Blocks', gapsOf(covered)]] },
-      ...{ to: '/chains', act: 'Read them again', runbook: 'runbook.md' },
+      ...{ to: '/chains', needs: 'chains.read', act, runbook: 'runbook.md' },
     }));
 };
 
@@ -202,17 +207,18 @@ const deliveryMatters: Look = async (deps, visit) => {
           ['Merchants', [...merchants].join(', ')],
           ['Since', time(Math.min(...failed.map(({ createdSec }) => createdSec)), visit)],
         ],
-        ...{ to: '/deliveries', act: 'Open the deliveries', runbook: 'webhooks.md' },
+        ...{ to: '/deliveries', needs: 'deliveries.read', act: 'Open the deliveries', runbook: 'webhooks.md' },
       },
     ];
   };
   return (await Promise.all([of('live'), of('test')])).flat();
 };
 
-function matterPart({ what, isGrave, mode, facts: known, to, act, runbook }: Matter): Html {
+function matterPart(visit: Visit, { what, isGrave, mode, facts: known, to, needs, act, runbook }: Matter): Html {
+  const action = visit.can(needs) ? link(mode === null ? to : inMode(to, mode), act) : 'An operator handles this';
   return html`<section class="card ${isGrave ? 'bad' : 'warn'}">
     <h2>${what}</h2>
     ${known.length > 0 && facts(known)}
-    <p>${link(mode === null ? to : inMode(to, mode), act)} · Guide: <code>docs/${runbook}</code></p>
+    <p>${action} · Guide: <code>docs/${runbook}</code></p>
   </section>`;
 }
