@@ -48,7 +48,7 @@ const TONES: Readonly<Record<string, string>> = {
   PENDING: 'info',
   PROCESSING: 'info',
   waiting_for_approval: 'warn',
-  sent: 'info',
+  ...{ sent: 'info', returning: 'info', attached: 'good', returned: 'good' },
   expired: 'warn',
   cancelled: 'quiet',
   exhausted: 'bad',
@@ -58,7 +58,7 @@ const TONES: Readonly<Record<string, string>> = {
   FAILED: 'bad',
   reverted: 'bad',
   ...{ 'in use': 'good', failing: 'bad', 'left out': 'bad' },
-  ...{ refused: 'bad', revoked: 'quiet', suspended: 'bad', unresolved: 'warn', resolved: 'good' },
+  ...{ refused: 'bad', revoked: 'quiet', suspended: 'bad', stopped: 'bad', unresolved: 'warn', resolved: 'good' },
 };
 
 /** A state as a word; the colour only emphasises it. */

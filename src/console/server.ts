@@ -305,7 +305,7 @@ class Pipeline {
   #words(error: unknown): { readonly status: number; readonly message: string } {
     if (error instanceof Refused) return error;
     if (error instanceof CommandRefused)
-      return { status: 400, message: `${error.message[0]?.toUpperCase() ?? ''}${error.message.slice(1)}.` };
+      return { status: 400, message: asSentence(error.message) };
     if (error instanceof StoreUnavailable)
       return { status: 503, message: 'The records are unavailable right now. Try again in a moment.' };
     this.#report(error);
@@ -318,6 +318,12 @@ class Pipeline {
   #report(error: unknown): void {
     this.#deps.log.error({ err: error }, 'a request to the console failed');
   }
+}
+
+/** Commands name a field first, as programs spell it. */
+function asSentence(text: string): string {
+  const words = text.replace(/^[a-z]+(?:_[a-z]+)+(?= )/, (name) => name.replaceAll('_', ' '));
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 }
 
 /** A refused request may name something that does not exist; then the path is recorded. */

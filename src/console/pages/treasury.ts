@@ -173,7 +173,7 @@ function signerPart(visit: Visit, { stopped, caps = [], limitsToApprove = [] }: 
     name: 'proposer',
     label: 'Proposed by',
     required: true,
-    hint: 'Who proposes it: the same person for both approvers, and neither of them.',
+    hint: 'A third person who asked for it. Both approvers enter the same name.',
   });
   return html`<h2>Signer</h2>
     ${facts([
@@ -182,11 +182,14 @@ function signerPart(visit: Visit, { stopped, caps = [], limitsToApprove = [] }: 
     ])}
     ${table('Caps of refunds and returns', CAP_COLUMNS, caps, 'No limits are set, so no refunds are paid out.')}
     ${!stopped && stopForm(visit)}
+    ${stopped && !visit.can('treasury.approve') && html`<p>Nothing is paid out until two approvers resume it on this page.</p>`}
     ${stopped && visit.can('treasury.approve') && changeForm(visit, '/treasury/resume', [forMode, proposer], 'Resume: show the terms')}
     ${limitsToApprove.length > 0 && visit.can('treasury.approve') && changeForm(visit, '/treasury/limits', [forMode, proposer], 'Apply the new limits: show the terms')}`;
 }
 
-const approversOf = ({ approved_by: approvers }: Move): string => approvers.join(', ') || 'nobody yet';
+/** Null for what needs no approval. */
+const approversOf = ({ approved_by: approvers, status }: Move): string | null =>
+  approvers.join(', ') || (status === 'waiting_for_approval' ? 'nobody yet' : null);
 
 const moveColumns = (visit: Visit): Column<Move>[] => [
   { name: 'Move', cell: ({ kind, id }) => html`${kind}<small>${id}</small>` },
@@ -204,7 +207,10 @@ const moveColumns = (visit: Visit): Column<Move>[] => [
   },
   {
     name: 'Proposed by',
-    cell: (move) => html`${move.requested_by}<small>approved by ${approversOf(move)}</small>`,
+    cell: (move) => {
+      const approvers = approversOf(move);
+      return html`${move.requested_by}${approvers !== null && html`<small>approved by ${approvers}</small>`}`;
+    },
     text: (move) => move.requested_by,
   },
   { name: 'Approved by', cell: approversOf, onlyInFiles: true },
@@ -272,9 +278,17 @@ function proposalForms(visit: Visit, deps: ConsoleDeps): Html {
     ${folded('A return of native coin', nativeReturnForm(visit, [mode, must(money[0])]))}`;
 }
 
+function merchantInWords({ merchants }: ConsoleDeps, id: string): string {
+  const merchant = merchants().find((one) => one.id === id);
+  if (!merchant) throw new Refused('merchant_id: there is no such merchant');
+  return `${merchant.name} (${merchant.mode} mode, ${merchant.id})`;
+}
+
 function proposal(deps: ConsoleDeps, verb: 'withdraw' | 'settle', names: readonly string[]): ChangeRoute {
   const given = ({ form }: Visit): Record<string, string> =>
     Object.fromEntries(names.map((name) => [name, form[name] ?? '']));
+  const inWords = ([name, value]: readonly [string, string]): readonly [string, string] =>
+    name === 'merchant_id' ? ['merchant', merchantInWords(deps, value)] : [name, value];
   return {
     path: `/treasury/${verb}`,
     action: 'treasury.propose',
@@ -282,7 +296,7 @@ function proposal(deps: ConsoleDeps, verb: 'withdraw' | 'settle', names: readonl
     toSign: async (visit) => ({
       kind: 'terms',
       title: verb === 'withdraw' ? 'propose a withdrawal' : 'propose a settlement',
-      lines: [...Object.entries(given(visit)), ['reason', reasonIn(visit)]],
+      lines: [...Object.entries(given(visit)).map(inWords), ['reason', reasonIn(visit)]],
     }),
     run: async (visit) => {
       const made = await run<{ id: string }>(deps, `treasury.${verb}`, {

@@ -176,7 +176,10 @@ function transferPage(visit: Visit, transfer: Unmatched): Html {
   }`;
 }
 
-/** The result of the dry run is what the passkey signs. */
+/** The state after each decision. */
+const BECOMES = { attach: 'attached', return: 'returning', undo: 'open' } as const;
+
+/** What the dry run says is part of what the passkey signs. */
 function decision(deps: ConsoleDeps, verb: 'attach' | 'return' | 'undo'): ChangeRoute {
   const argsOf = (visit: Visit, dryRun: boolean) => ({
     transfer: paramOf(visit, 'transfer'),
@@ -192,7 +195,7 @@ function decision(deps: ConsoleDeps, verb: 'attach' | 'return' | 'undo'): Change
     target: ({ params }) => must(params['transfer']),
     toSign: async (visit) => {
       const transfer = await run<Unmatched>(deps, 'inbox.show', { transfer: paramOf(visit, 'transfer') });
-      const { state, notes } = await run<Decided>(deps, `inbox.${verb}`, argsOf(visit, true));
+      const { notes } = await run<Decided>(deps, `inbox.${verb}`, argsOf(visit, true));
       return {
         kind: 'terms',
         title: `${verb} an unmatched transfer`,
@@ -201,7 +204,7 @@ function decision(deps: ConsoleDeps, verb: 'attach' | 'return' | 'undo'): Change
           ['amount', `${transfer.amount} ${transfer.coin} on ${transfer.network} (${transfer.mode})`],
           ['from', transfer.from_address ?? 'unknown'],
           ...(verb === 'attach' ? [['payment', visit.form['session'] ?? ''] as const] : []),
-          ['becomes', state],
+          ['becomes', BECOMES[verb]],
           ...notes.map((note) => ['note', note] as const),
           ['reason', reasonIn(visit)],
         ],

@@ -22,6 +22,11 @@ const POSTED = {
   ...{ reverses: null, reversed_by: null, proposed_by: 'Fin' },
 };
 const WAITING = { ...POSTED, id: 'adj_waiting', status: 'waiting_for_approval' };
+const LATE = {
+  ...{ id: 'bsc:0xab:0', state: 'open', kind: 'late', mode: 'live', network: 'bsc', coin: 'USDT', amount: '20.00' },
+  ...{ age_days: 0, from_address: '0xf', to_address: '0xt', tx_hash: '0xab', block_time: 1_799_999_000 },
+  ...{ order_id: 'order-1', decision: null, sender: null },
+};
 /** What the command answers to an approval. */
 let verdict: JsonValue = { approved_by: ['Ada'], counted: true, status: 'waiting_for_approval' };
 const asked: [string, AdminArguments][] = [];
@@ -30,7 +35,17 @@ const answers: Readonly<Record<string, JsonValue>> = {
   'ledger.adjustments': { adjustments: [POSTED, WAITING] },
   'ledger.reject-adjustment': { rejected: 'adj_waiting' },
   'treasury.return': { id: 'nrt_new' },
-  'treasury.status': { signers: [], treasuries: [] },
+  'treasury.settle': { id: 'stl_new' },
+  'treasury.status': {
+    signers: [{ mode: 'live', stopped: true, caps: [], limitsToApprove: [] }],
+    treasuries: [],
+    comparisons: [],
+  },
+  'inbox.list': { transfers: [LATE], next_cursor: null },
+  'inbox.show': LATE,
+  'inbox.return': { state: 'open', target: null, notes: ['ready to be paid'] },
+  'chain.status': [],
+  'chain.coverage': [],
   'treasury.moves': { moves: [] },
 };
 const commands = Object.fromEntries(
@@ -47,11 +62,12 @@ const commands = Object.fromEntries(
 );
 
 let world: ConsoleWorld;
-let [finance, approver, auditor]: TestPerson[] = [];
+let [finance, approver, auditor, operator]: TestPerson[] = [];
 beforeAll(async () => {
   world = await ConsoleWorld.start({ commands });
   finance = await world.person('Fin', { role: 'finance' });
   approver = await world.person('Ada', { role: 'approver' });
+  operator = await world.person('Olga', { role: 'operator' });
   auditor = await world.person('Aud', { role: 'auditor', untilSec: 1_800_500_000 });
 });
 beforeEach(() => void asked.splice(0));
@@ -194,4 +210,34 @@ it('a return of native coin is proposed in the name of who asks, and says so whe
   await world.postSigned('/treasury/return', finance!, { ...form, amount: '0.5', sender: 'acknowledged' });
   expect(told('treasury.return').at(-1)).toMatchObject({ amount: '0.5', acknowledgeSender: true });
   expect((await world.post('/treasury/return', approver!, form)).status).toBe(404);
+});
+
+it('a settlement is proposed under terms that name the merchant', async () => {
+  const form = { network: 'bsc', coin: 'USDT', amount: '9.75', merchant_id: 'mer_shop', reason: 'weekly' };
+  const { text } = termsIn((await world.post('/treasury/settle', finance!, form)).body)!;
+  expect(text).toContain('amount: 9.75\nmerchant: Shop (live mode, mer_shop)\nreason: weekly');
+  expect((await world.postSigned('/treasury/settle', finance!, form)).status).toBe(303);
+  expect(told('treasury.settle')).toMatchObject([{ merchant_id: 'mer_shop', operator: 'Fin' }]);
+  expect((await world.post('/treasury/settle', finance!, { ...form, merchant_id: 'mer_none' })).status).toBe(400);
+});
+
+it('the terms of a return say what becomes of the transfer, not its state before', async () => {
+  const { text } = termsIn(
+    (await world.post('/unmatched/bsc%3A0xab%3A0/return', operator!, { reason: 'too late' })).body,
+  )!;
+  expect(text).toContain('becomes: returning\nnote: ready to be paid');
+});
+
+it('what needs attention is linked for those who may open it, and said to be the operator’s for others', async () => {
+  const ofApprover = (await world.get('/attention', approver!)).body;
+  expect(ofApprover).toContain('A transfer waits for a decision');
+  expect(ofApprover).toContain('An operator handles this');
+  expect(ofApprover).not.toContain('href="/unmatched');
+  expect((await world.get('/attention', operator!)).body).toMatch(/href="\/unmatched[^>]*>Attach or return them/);
+  expect((await world.get('/attention', finance!)).body).toMatch(/href="\/unmatched[^>]*>View them/);
+});
+
+it('a stopped signer is told to all who see it, with who can let it sign again', async () => {
+  expect((await world.get('/treasury', operator!)).body).toContain('until two approvers resume it on this page');
+  expect((await world.get('/treasury', approver!)).body).toContain('Resume: show the terms');
 });
