@@ -304,8 +304,7 @@ class Pipeline {
 
   #words(error: unknown): { readonly status: number; readonly message: string } {
     if (error instanceof Refused) return error;
-    if (error instanceof CommandRefused)
-      return { status: 400, message: asSentence(error.message) };
+    if (error instanceof CommandRefused) return { status: 400, message: asSentence(error.message) };
     if (error instanceof StoreUnavailable)
       return { status: 503, message: 'The records are unavailable right now. Try again in a moment.' };
     this.#report(error);

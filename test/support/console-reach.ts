@@ -35,7 +35,8 @@ const CHANGES = ROUTES.change.map(({ path, action }) => ({
 }));
 
 /** What a page takes. */
-export const actionOf = (route: string): string | null => ROUTES.read.find(({ path }) => path === route)?.action ?? null;
+export const actionOf = (route: string): string | null =>
+  ROUTES.read.find(({ path }) => path === route)?.action ?? null;
 
 const unescaped = (text: string): string => text.replaceAll('&amp;', '&').replaceAll('&#39;', "'");
 const linksIn = (text: string): string[] =>
