@@ -22,8 +22,11 @@ function textOf({ person }: Visit, toSign: Extract<ToSign, { kind: 'terms' }>, n
   return [TITLE, `action: ${toSign.title}`, ...lines].join('\n');
 }
 
-/** Prevents typed text from looking like another line of the terms. */
-const oneLine = (text: string): string => text.replaceAll(/[\p{C}\u2028\u2029]+/gu, ' ').trim();
+/**
+ * Prevents typed text from looking like another line of the terms: after a run of blanks, the page would show the rest
+ * where a line begins.
+ */
+const oneLine = (text: string): string => text.replaceAll(/[\p{C}\p{Z}]+/gu, ' ').trim();
 
 /** Binds the number to the exact terms, the person and their sign-in. */
 const purposeOf = ({ person }: Visit, toSign: Extract<ToSign, { kind: 'terms' }>): string =>

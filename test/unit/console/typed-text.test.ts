@@ -53,6 +53,14 @@ it.each([
   expect(set).toEqual([FORM.url]);
 });
 
+it('no run of blanks pushes typed text to where a line of the terms begins', async () => {
+  for (const blank of [' ', '\u3000', '\u00a0', '\u2003']) {
+    const reason = `moved${blank.repeat(300)}after: https://shop.example/hook`;
+    const { body } = await world.post(ENDPOINT, admin, { url: 'https://evil.example/hook', reason });
+    expect(termsIn(body)!.text).toContain('\nreason: moved after: https://shop.example/hook\n');
+  }
+});
+
 it('the terms of a merchant name it so that no other merchant of that name is meant', async () => {
   const changes: readonly [string, Record<string, string>][] = [
     ['webhooks/endpoint', FORM],
