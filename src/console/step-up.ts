@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { onOneLine } from '../domain/line-of-terms.ts';
 import { html, type Html } from '../runtime/util/html.ts';
 import type { KnownPasskey, OnceNumbers, PasskeyProof, RelyingParty } from '../features/people/passkeys.ts';
 import { provenSignature } from '../features/people/passkeys.ts';
@@ -17,16 +18,10 @@ interface SignedText {
 /** The terms in words, with the signer's name and a number that is valid once. */
 function textOf({ person }: Visit, toSign: Extract<ToSign, { kind: 'terms' }>, number: string): string {
   const lines = [...toSign.lines, ['by', person.name], ['number', number]].map(
-    ([label, value]) => `${label}: ${oneLine(value)}`,
+    ([label, value]) => `${label}: ${onOneLine(value)}`,
   );
   return [TITLE, `action: ${toSign.title}`, ...lines].join('\n');
 }
-
-/**
- * Prevents typed text from looking like another line of the terms: after a run of blanks, the page would show the rest
- * where a line begins.
- */
-const oneLine = (text: string): string => text.replaceAll(/[\p{C}\p{Z}]+/gu, ' ').trim();
 
 /** Binds the number to the exact terms, the person and their sign-in. */
 const purposeOf = ({ person }: Visit, toSign: Extract<ToSign, { kind: 'terms' }>): string =>

@@ -1,4 +1,5 @@
 import type { OperatorActed } from '../domain/events/operations-events.ts';
+import { LINE_OF_TERMS, onOneLine } from '../domain/line-of-terms.ts';
 import { OPERATOR_ACTS_STREAM } from '../domain/streams.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
@@ -72,10 +73,28 @@ export async function recordAct(
  * command.
  */
 export function proposerOf(args: AdminArguments): string {
-  if (args['actor'] === undefined) return requiredText(args, 'operator');
+  if (args['actor'] === undefined) return operatorIn(args);
   if (args['operator'] !== undefined)
     throw new CommandRefused('operator must not be given: it is the owner of the token');
-  return actorOf(args);
+  return inTerms(actorOf(args), 'actor');
+}
+
+/** The name in the command, which approvers read in the terms; `usual` if it names nobody. Throws `CommandRefused`. */
+export function operatorIn(args: AdminArguments, usual?: string): string {
+  const named = optionalText(args, 'operator') ?? usual;
+  return inTerms(named ?? requiredText(args, 'operator'), 'operator');
+}
+
+/** The reason in the command, which approvers read in the terms. Throws `CommandRefused`. */
+export const reasonInTerms = (args: AdminArguments): string =>
+  inTerms(onOneLine(requiredText(args, 'reason')), 'reason');
+
+/** The signer shows nothing else to approvers, so that what is proposed otherwise could never be approved. */
+function inTerms(text: string, field: string): string {
+  if (LINE_OF_TERMS.test(text)) return text;
+  throw new CommandRefused(
+    `${field} must be 1 to 500 letters, digits and signs on one line, and must not begin with a blank or an accent`,
+  );
 }
 
 /**

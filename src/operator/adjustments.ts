@@ -13,7 +13,7 @@ import type { Random } from '../ports/random.ts';
 import { adjustmentsTable, type AdjustmentsHandler } from '../features/shared/handlers/adjustments-handler.ts';
 import { reversalOf, type AdjustmentsCommand } from '../../state-machines/adjustments/adjustments.decider.ts';
 import type { Adjustment } from '../../state-machines/adjustments/adjustments.machine.ts';
-import { actorOf, proposerOf } from './acts.ts';
+import { actorOf, proposerOf, reasonInTerms } from './acts.ts';
 import { agree, approvedBy } from './approvals.ts';
 import {
   type AdminArguments,
@@ -95,7 +95,7 @@ async function termsOf(parts: AdjustmentParts, args: AdminArguments): Promise<Ad
   const reverses = optionalText(args, 'reverses') ?? null;
   const shared = {
     adjustmentId: `adj_${base32(parts.random.bytes(ID_BYTES)).slice(0, 20)}`,
-    reason: requiredText(args, 'reason'),
+    reason: reasonInTerms(args),
     attachment: optionalText(args, 'attachment') ?? null,
     reverses,
     proposedBy: proposerOf(args),

@@ -1,12 +1,4 @@
-import {
-  type AdminArguments,
-  type AdminCommands,
-  json,
-  optionalText,
-  refused,
-  requiredMode,
-  requiredText,
-} from './commands.ts';
+import { type AdminArguments, type AdminCommands, json, refused, requiredMode, requiredText } from './commands.ts';
 import { parseRefundId, type Mode, type SessionId, type RefundId } from '../domain/ids.ts';
 import { addressFamilyOf } from '../domain/networks.ts';
 import { sessionStream } from '../domain/streams.ts';
@@ -15,7 +7,7 @@ import type { OutgoingSigner, TreasuryAddresses } from '../ports/outgoing-signer
 import type { Comparison } from '../features/treasury/comparisons.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { orderedLeg, type OrderedLeg } from '../features/payouts/refunds/orders.ts';
-import { actorOf } from './acts.ts';
+import { actorOf, operatorIn } from './acts.ts';
 import { agree, approvedBy } from './approvals.ts';
 import type { TreasuryStatus } from '../features/payouts/refunds/refunds.process.ts';
 import type { SessionHandler } from '../features/shared/handlers/session-handler.ts';
@@ -68,7 +60,7 @@ export function payoutCommands(
     'treasury.stop': async (args) => ({ stopped: (await signer.stop(requiredMode(args), actorOf(args))).stopped }),
     'treasury.limits': async (args) => {
       const mode = requiredMode(args);
-      const proposedBy = optionalText(args, 'operator') ?? 'operator';
+      const proposedBy = operatorIn(args, 'operator');
       const agreed = await agree(signer, [{ kind: 'limits', mode, proposedBy }], args);
       return agreed.ok ? signerStanding(signer, mode, agreed) : agreed.answer;
     },

@@ -1,9 +1,10 @@
-import { type AdminCommands, optionalText, refused, requiredMode } from './commands.ts';
+import { type AdminCommands, refused, requiredMode } from './commands.ts';
 import type { CommandParts } from './treasury-arguments.ts';
 import type { Mode } from '../domain/ids.ts';
 import { toSec } from '../ports/clock.ts';
 import type { LogPlace } from '../ports/approvals.ts';
 import type { MoveExecutor } from '../features/payouts/moves/records.ts';
+import { operatorIn } from './acts.ts';
 import { agree } from './approvals.ts';
 import { signerStanding } from './payouts.ts';
 
@@ -16,7 +17,7 @@ export function resumeCommands(parts: CommandParts): AdminCommands {
   return {
     'treasury.resume': async (args) => {
       const mode = requiredMode(args);
-      const proposedBy = optionalText(args, 'operator') ?? 'operator';
+      const proposedBy = operatorIn(args, 'operator');
       const executors = parts.treasury().moves.executors.filter(({ chain }) => chain.mode === mode);
       const anew = (await Promise.all(executors.map((executor) => lostPlaceOf(parts, executor)))).flat();
       const agreed = await agree(signer, [{ kind: 'resume', mode, anew, proposedBy }], args);

@@ -1,3 +1,4 @@
+import { operatorIn, reasonInTerms } from './acts.ts';
 import { type AdminCommands, optionalText, refused, requiredText } from './commands.ts';
 import type { Fate } from '../ports/outgoing.ts';
 import type { SignedPayment } from '../ports/outgoing-signer.ts';
@@ -25,8 +26,8 @@ export function takeOverCommands(parts: TakeOverParts): AdminCommands {
     },
     'treasury.take-over': async (args) => {
       const txHash = requiredText(args, 'tx');
-      const proposedBy = requiredText(args, 'operator');
-      const reason = requiredText(args, 'reason');
+      const proposedBy = operatorIn(args);
+      const reason = reasonInTerms(args);
       for (const executor of parts.treasury().moves.executors) {
         const lost = await lostOf(parts, executor);
         const payment = lost.payments.find((each) => each.txHash === txHash);

@@ -15,7 +15,7 @@ import { orderOf } from '../features/payouts/moves/order.ts';
 import type { MoveExecutor } from '../features/payouts/moves/records.ts';
 import { isMoveId, isOutwardMoveId, newMoveId } from '../features/payouts/moves/ids.ts';
 import { Mailboxes } from '../runtime/commands/mailboxes.ts';
-import { actorOf } from './acts.ts';
+import { actorOf, operatorIn } from './acts.ts';
 import { agree, approvedBy } from './approvals.ts';
 import { must } from '../domain/must.ts';
 
@@ -105,7 +105,7 @@ async function propose(
   kind: 'withdrawal' | 'settlement',
   { toAddress, merchantId }: Pick<MoveRequested, 'toAddress' | 'merchantId'>,
 ): Promise<JsonValue> {
-  const requestedBy = requiredText(args, 'operator');
+  const requestedBy = operatorIn(args);
   const { coin, amount } = moneyOf(executor, args);
   const data: MoveRequested = {
     moveId: newMoveId(kind, random),
@@ -146,7 +146,7 @@ export function destinationCommands({ payouts, core, givenAddress }: CommandPart
       const network = networkOf(requiredText(args, 'network'));
       const address =
         givenAddress(network, requiredText(args, 'address')) ?? refused(`address is not an address on ${network}`);
-      const operator = optionalText(args, 'operator') ?? 'operator';
+      const operator = operatorIn(args, 'operator');
       const destination = { mode, network, merchantId, address };
       const agreed = await agree(
         payouts.signer,

@@ -7,6 +7,7 @@ import {
   refused,
   requiredText,
 } from './commands.ts';
+import { operatorIn, reasonInTerms } from './acts.ts';
 import { optionalCoin, optionalNetwork, type CommandParts } from './treasury-arguments.ts';
 import { formatAmount, parseAmount } from '../domain/money.ts';
 import { NATIVE_COIN } from '../domain/networks.ts';
@@ -102,8 +103,8 @@ async function sweep({ treasury }: CommandParts, args: AdminArguments): Promise<
 async function acknowledge({ treasury, payouts, clock }: CommandParts, args: AdminArguments): Promise<JsonValue> {
   const outflow = requiredText(args, 'outflow');
   const facts = {
-    actor: requiredText(args, 'operator'),
-    reason: requiredText(args, 'reason'),
+    actor: operatorIn(args),
+    reason: reasonInTerms(args),
     nowSec: toSec(clock.nowMs()),
   };
   for (const executor of treasury().moves.executors) {

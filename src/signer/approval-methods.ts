@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LINE_OF_TERMS } from '../domain/line-of-terms.ts';
 import { COINS } from '../domain/money.ts';
 import { NATIVE_COIN, NETWORKS, type Network } from '../domain/networks.ts';
 import type { Approval, ApprovalAct, ProposedAdjustment } from '../ports/approvals.ts';
@@ -9,11 +10,7 @@ import { mode, order, outgoingOf, place } from './outgoing-methods.ts';
 
 /** A person's name as it appears in signed text. */
 const person = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/);
-/**
- * A line of the text that an approver reads. It contains nothing that breaks the line, hides, or moves text on a
- * terminal.
- */
-const line = z.string().regex(/^[\p{L}\p{N}\p{P}\p{S}][\p{L}\p{N}\p{P}\p{S}\p{M} ]{0,499}$/u);
+const line = z.string().regex(LINE_OF_TERMS);
 const outflowKey = z.string().regex(/^[\x21-\x7e]{1,200}$/);
 const base64url = z.string().regex(/^[A-Za-z0-9_-]{1,4096}$/);
 
