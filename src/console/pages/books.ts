@@ -2,6 +2,7 @@ import { html, type Html } from '../../runtime/util/html.ts';
 import { isDay } from '../../domain/calendar.ts';
 import { csvLink, csvRoute } from '../csv.ts';
 import { modeOf, run, type ConsoleDeps } from '../deps.ts';
+import { inMode } from '../modes.ts';
 import {
   badge,
   code,
@@ -228,7 +229,11 @@ async function journal(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   );
   return html`${filterForm(path, [dayField(query, 'from', 'From'), dayField(query, 'to', 'To'), clockField(query)])}
     <p>${link(withQuery(`${path}.csv`, query, { cursor: null, entry: null }), 'Download CSV')}</p>
-    ${entries.length === 0 && html`<p class="empty">No entries in this range.</p>`}
+    ${
+      entries.length === 0
+        ? html`<p class="empty">No entries in this range.</p>`
+        : html`<p>A proof is a file to download. ${link(inMode('/audit', modeOf(params['mode'])), 'Verify it')}.</p>`
+    }
     ${entries.map((entry) => entryPart(visit, entry))} ${wanted === null && more(visit, next)}`;
 }
 

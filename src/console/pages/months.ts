@@ -93,6 +93,7 @@ const closedColumns = (visit: Visit): Column<Periods['periods'][number]>[] => [
 async function monthsPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const mode = modeOf(visit.params['mode']);
   const { periods } = await run<Periods>(deps, 'ledger.periods', { mode });
+  const before = monthBefore(visit);
   return html`<p>${csvLink(visit)}</p>
     ${table('Closed months', closedColumns(visit), periods, 'No months are closed yet.')}
     <h2>Checklist</h2>
@@ -116,7 +117,7 @@ async function monthsPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
             field({
               name: 'month',
               label: 'Month',
-              value: monthBefore(visit),
+              value: periods.some(({ period }) => period === before) ? '' : before,
               required: true,
               hint: 'The figures of a closed month never change. What is found later is booked in the open month.',
             }),

@@ -89,7 +89,7 @@ function page(
     ${facts([
       ['Status', badge(payment.status)],
       ['Amount', `${payment.amount_total} ${payment.currency.toUpperCase()}`],
-      ['Received', `${payment.received} ${coin}`],
+      ['Received, less refunds', `${payment.received} ${coin}`],
       ['Not final yet', `${payment.pending} ${coin}`],
       ['Overpaid', `${payment.excess} ${coin}`],
       ['Refunded', `${payment.refunded} ${coin}`],

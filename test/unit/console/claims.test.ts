@@ -72,6 +72,7 @@ it('a claim waits on the page of claims, is approved by signed terms that name t
   const payment = `/m/${SHOP.id}/payments/${sessionId}`;
   expect((await world.get(`/m/${SHOP.id}/claims`, viewer)).body).toContain(PAYEE);
   const shown = (await world.get(payment, viewer)).body;
+  expect(shown).toContain('Received, less refunds');
   expect(shown).toContain('signed by the key that paid');
   expect(shown).not.toContain('Preview the refund to this address');
   expect((await world.get(payment, support)).body).toContain(`name="claim" value="${claimId}"`);
