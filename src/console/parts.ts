@@ -11,7 +11,7 @@ export function time(sec: number | null | undefined, { zone }: Pick<Visit, 'zone
   const iso = date.toISOString();
   const utc = `${iso.slice(0, 10)} ${iso.slice(11, 19)}`;
   const local = zone === 'UTC' ? null : localTime(date, zone);
-  return html`<time datetime="${iso}">${utc} UTC</time>${local !== null && html`<small>${local}</small>`}`;
+  return html`<time datetime="${iso}">${utc}&nbsp;UTC</time>${local !== null && html`<small>${local}</small>`}`;
 }
 
 /** A rough duration, to say how old something is. */

@@ -6,7 +6,7 @@ import { eachPage } from '../support/console-pages.ts';
 import { cli, joinWithAllRoles } from './everybody.ts';
 
 /*
- * Pictures of every page of the console, on a desktop and a phone, light and dark, with what axe finds, their weight
+ * Pictures of every page of the console, on a desktop, a phone and paper, light and dark, with what axe finds, their weight
  * and the server's time. Run it beside a sandbox with data of every kind: DATA_DIR=<its folder> npm run
  * pictures:console -- <folder for the pictures> [paths instead of all pages...]
  */
@@ -14,7 +14,12 @@ import { cli, joinWithAllRoles } from './everybody.ts';
 const [folder = 'pictures', ...paths] = process.argv.slice(2);
 const DESKTOP = { width: 1280, height: 900 };
 const PHONE = { width: 360, height: 740 };
+/** A4 without the margins of the printer. */
+const PAPER = { width: 718, height: 1000 };
 const MAX_BYTES = 100 * 1024;
+/** By how much the page, or the widest of its tables, is wider than there is room. */
+const TOO_WIDE =
+  "Math.max(...[document.documentElement, ...document.querySelectorAll('.scroll')].map((part) => part.scrollWidth - part.clientWidth))";
 
 const browser = await openBrowser();
 const { page, complaints, merchant } = await joinWithAllRoles(browser, { viewport: DESKTOP });
@@ -34,23 +39,22 @@ async function draw(path: string): Promise<void> {
 
 /** The page as it is now. */
 async function shoot(name: string): Promise<void> {
-  for (const [device, viewport, scheme] of [
-    ['desktop', DESKTOP, 'light'],
-    ['desktop', DESKTOP, 'dark'],
-    ['phone', PHONE, 'light'],
-    ['phone', PHONE, 'dark'],
+  for (const [device, viewport, colorScheme, media] of [
+    ['desktop', DESKTOP, 'light', 'screen'],
+    ['desktop', DESKTOP, 'dark', 'screen'],
+    ['phone', PHONE, 'light', 'screen'],
+    ['phone', PHONE, 'dark', 'screen'],
+    ['paper', PAPER, 'light', 'print'],
   ] as const) {
     await page.setViewportSize(viewport);
-    await page.emulateMedia({ colorScheme: scheme });
+    await page.emulateMedia({ colorScheme, media });
     const found = await axe(page);
-    const wide = await page.evaluate<number>(
-      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-    );
+    const wide = await page.evaluate<number>(TOO_WIDE);
     wrong += found.length + (wide > 0 ? 1 : 0);
-    const file = joined(folder, `${name.replaceAll(/[^a-z0-9]+/gi, '-').slice(0, 90)}.${device}.${scheme}.png`);
+    const file = joined(folder, `${name.replaceAll(/[^a-z0-9]+/gi, '-').slice(0, 90)}.${device}.${colorScheme}.png`);
     await page.screenshot({ path: file, fullPage: true });
-    if (wide > 0) process.stdout.write(`    ${device} ${scheme}: ${wide} px too wide\n`);
-    for (const one of found) process.stdout.write(`    ${device} ${scheme}: ${one}\n`);
+    if (wide > 0) process.stdout.write(`    ${device} ${colorScheme}: ${wide} px too wide\n`);
+    for (const one of found) process.stdout.write(`    ${device} ${colorScheme}: ${one}\n`);
   }
 }
 
