@@ -70,7 +70,7 @@ function ownText(visit: Visit, toSign: Extract<ToSign, { kind: 'terms' }>, numbe
 }
 
 const signedPart = ({ text, number }: SignedText, index: number): Html =>
-  html`<pre class="terms" data-text tabindex="0">${text}</pre>
+  html`<pre class="terms" data-text translate="no" tabindex="0">${text}</pre>
     <input type="hidden" name="number-${index}" value="${number}" />
     <input type="hidden" name="response-${index}" value="" />`;
 

@@ -58,7 +58,7 @@ function showSignIn(
     <form method="post" action="/sign-in" data-sign data-rp="${address.rpId}">
       <input type="hidden" name="to" value="${to}" />
       <input type="hidden" name="zone" value="" />
-      <pre class="unseen" data-text aria-hidden="true">${textOf(SIGN_IN, number)}</pre>
+      <pre class="unseen" data-text translate="no" aria-hidden="true">${textOf(SIGN_IN, number)}</pre>
       <input type="hidden" name="number" value="${number}" />
       <input type="hidden" name="response-0" value="" />
       <p><button class="button">Sign in with a passkey</button></p>
@@ -171,7 +171,7 @@ async function showJoin(
         />
       </p>
       <input type="hidden" name="zone" value="" />
-      <pre class="unseen" data-text aria-hidden="true">${textOf(REGISTER, number)}</pre>
+      <pre class="unseen" data-text translate="no" aria-hidden="true">${textOf(REGISTER, number)}</pre>
       <input type="hidden" name="number" value="${number}" />
       <input type="hidden" name="response-0" value="" />
       <p><button class="button">Register a passkey</button></p>

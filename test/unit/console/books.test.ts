@@ -35,3 +35,8 @@ it('the journal says where the proof of an entry is verified', async () => {
   const after = body.slice(body.indexOf('A proof is a file to download.'));
   expect(after).toMatch(/^A proof is a file to download\. <a href="\/audit\?mode=live"\s*>Verify it<\/a>/);
 });
+
+it('a browser that translates pages leaves alone what the passkey signs', async () => {
+  const { body } = await world.post('/books/live/months', finance, { month: '2026-11', reason: 'nothing is open' });
+  expect(body).toMatch(/<pre class="terms" data-text translate="no"[^>]*>Quittance console\naction: close a month/);
+});
