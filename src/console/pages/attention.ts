@@ -159,7 +159,7 @@ const unmatchedMatters: Look = async (deps, visit) => {
 };
 
 /** The sum of each coin. */
-function sumsOf(transfers: readonly Unmatched[]): string {
+export function sumsOf(transfers: readonly Pick<Unmatched, 'coin' | 'amount'>[]): string {
   const sums = new Map<string, bigint>();
   for (const { coin, amount } of transfers) sums.set(coin, (sums.get(coin) ?? 0n) + amountOf(amount));
   return [...sums].map(([coin, units]) => `${formatAmount(units)} ${coin}`).join(', ');

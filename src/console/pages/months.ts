@@ -6,7 +6,10 @@ import { inMode } from '../modes.ts';
 import { badge, changeForm, code, field, link, REASON, table, timeColumn, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { reasonIn, Refused, type Visit } from '../visit.ts';
-import { booksTabs } from './books.ts';
+import { amountOf } from '../../domain/money.ts';
+import { must } from '../../domain/must.ts';
+import { sumsOf } from './attention.ts';
+import { booksTabs, type Balance } from './books.ts';
 import type { ChainStatus } from './chains.ts';
 import type { Unmatched } from './unmatched.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
@@ -187,10 +190,16 @@ async function checks(deps: ConsoleDeps, visit: Visit): Promise<Check[]> {
       };
     }),
     looked('Payouts in progress', inMode('/treasury', mode), async () => {
-      const moves = (await run<{ moves: { mode: string }[] }>(deps, 'treasury.moves')).moves.filter(
-        (move) => move.mode === mode,
-      );
-      return { isDone: moves.length === 0, detail: countOf(moves) };
+      const [{ moves }, { accounts }] = await Promise.all([
+        run<{ moves: { mode: string }[] }>(deps, 'treasury.moves'),
+        run<{ accounts: Balance[] }>(deps, 'ledger.trial-balance', { mode }),
+      ]);
+      const own = moves.filter((move) => move.mode === mode);
+      const refunds = accounts
+        .filter(({ account, credit }) => account.endsWith(':refunds-reserved') && amountOf(credit ?? '0') > 0n)
+        .map(({ coin, credit }) => ({ coin, amount: must(credit) }));
+      const detail = refunds.length === 0 ? countOf(own) : `${own.length}, and refunds of ${sumsOf(refunds)}`;
+      return { isDone: own.length + refunds.length === 0, detail };
     }),
   ]);
 }

@@ -8,12 +8,17 @@ const entry = {
   ...{ value: null, lines: [] },
 };
 
+const reserved = { account: 'liabilities:merchants:mer_shop:refunds-reserved', network: 'bsc', coin: 'USDT' };
+
+let balances: readonly (typeof reserved & { readonly debit: null; readonly credit: string })[] = [];
 let periods: readonly (typeof closed)[] = [];
 let world: ConsoleWorld;
 let finance: TestPerson;
 beforeAll(async () => {
   const commands = {
     'ledger.periods': async () => ({ periods }),
+    'treasury.moves': async () => ({ moves: [] }),
+    'ledger.trial-balance': async () => ({ entries: 3, balanced: true, accounts: balances }),
     'ledger.journal': async () => ({ entries: [entry], next_cursor: null }),
   };
   world = await ConsoleWorld.start({ commands });
@@ -39,4 +44,18 @@ it('the journal says where the proof of an entry is verified', async () => {
 it('a browser that translates pages leaves alone what the passkey signs', async () => {
   const { body } = await world.post('/books/live/months', finance, { month: '2026-11', reason: 'nothing is open' });
   expect(body).toMatch(/<pre class="terms" data-text translate="no"[^>]*>Quittance console\naction: close a month/);
+});
+
+it('a refund that is not paid yet is a payout in progress', async () => {
+  const shown = async (): Promise<string | undefined> =>
+    /Payouts in progress.*?data-name="Result"\s*>([^<]*)</s.exec(
+      (await world.get('/books/live/months', finance)).body,
+    )?.[1];
+  expect(await shown()).toBe('none');
+  balances = [
+    { ...reserved, debit: null, credit: '2.00' },
+    { ...reserved, network: 'ethereum', debit: null, credit: '0.50' },
+    { ...reserved, coin: 'USDC', debit: null, credit: '0.00' },
+  ];
+  expect(await shown()).toBe('0, and refunds of 2.50 USDT');
 });
