@@ -73,6 +73,29 @@ describe.skipIf(CHROMIUM === undefined)('approvals in a browser', () => {
     expect(await moves()).toMatchObject([{ approved_by: ['Ada'] }]);
     expect(await approve(ben)).toBe('counted');
     await eventually('the withdrawal in the chain', async () => (await moves()).length === 0);
+
+    // Whoever sees a theft stops everything at once; the signer counts two others before it signs again.
+    const stopForm = ada.page.locator('form[action="/treasury/stop"]');
+    await ada.page.goto(`${at.origin}/treasury`);
+    await stopForm.getByLabel('Reason').fill('an odd withdrawal');
+    await stopForm.getByRole('button').click();
+    await olga.page.goto(`${at.origin}/treasury`);
+    expect(await olga.page.getByText('until two approvers resume it').count()).toBe(1);
+    const isStopped = async () =>
+      (await at.command<{ signers: { stopped: boolean }[] }>('treasury.status')).signers[0]!.stopped;
+    const resume = async ({ page }: AtConsole): Promise<string> => {
+      await page.goto(`${at.origin}/treasury`);
+      const form = page.locator('form[action="/treasury/resume"]');
+      await form.getByLabel('Proposed by').fill('Olga');
+      await form.getByRole('button').click();
+      return signTerms(page);
+    };
+    expect(await resume(ada)).toContain('let the signer sign again, which Ada stopped');
+    expect(await resume(ada)).toContain('proposed by: Olga');
+    expect(ada.page.url()).toContain('done=approved-before');
+    expect(await isStopped()).toBe(true);
+    await resume(ben);
+    expect(await isStopped()).toBe(false);
     for (const { context } of [olga, ada, ben, eve]) await context.close();
   }, 180_000);
 });

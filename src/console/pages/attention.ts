@@ -9,6 +9,7 @@ import { facts, link, time } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import type { Visit } from '../visit.ts';
 import { gapsOf, type ChainStatus, type Coverage } from './chains.ts';
+import type { CanaryRun } from './canaries.ts';
 import { failedDeliveries } from './failed-deliveries.ts';
 import { treasuryStatus, type Move } from './treasury.ts';
 import type { Unmatched } from './unmatched.ts';
@@ -41,10 +42,7 @@ export function attentionRoutes(deps: ConsoleDeps): ConsoleRoutes {
         path: '/attention',
         action: 'attention.read',
         show: async (visit) => {
-          const looks = [treasuryMatters, moveMatters, unmatchedMatters, chainMatters, gapMatters, deliveryMatters].map(
-            (look) => lookedAt(look, deps, visit),
-          );
-          const matters = (await Promise.all(looks)).flat();
+          const matters = (await Promise.all(LOOKS.map((look) => lookedAt(look, deps, visit)))).flat();
           const ofMode = matters.filter(({ mode }) => mode === null || mode === visit.mode);
           return {
             page: {
@@ -213,6 +211,37 @@ const deliveryMatters: Look = async (deps, visit) => {
   };
   return (await Promise.all([of('live'), of('test')])).flat();
 };
+
+/** The newest finished payment of each network says how it is now. */
+const canaryMatters: Look = async (deps, visit) => {
+  const newest = new Map<string, CanaryRun>();
+  for (const one of await run<CanaryRun[]>(deps, 'canary.history')) {
+    const place = `${one.mode} ${one.network}`;
+    if (one.result !== 'under way' && !newest.has(place)) newest.set(place, one);
+  }
+  return [...newest.values()]
+    .filter(({ result }) => result === 'failed')
+    .map(({ network, mode, started, failed_step: step, reason }) => ({
+      what: `The canary payment on ${network} failed`,
+      ...{ isGrave: true, mode },
+      facts: [
+        ['Since', time(started, visit)],
+        ['Step', step ?? 'unknown'],
+        ['Why', reason ?? 'unknown'],
+      ],
+      ...{ to: '/canaries', needs: 'chains.read', act: 'Open the canary payments', runbook: 'runbook.md' },
+    }));
+};
+
+const LOOKS: readonly Look[] = [
+  treasuryMatters,
+  moveMatters,
+  unmatchedMatters,
+  chainMatters,
+  gapMatters,
+  deliveryMatters,
+  canaryMatters,
+];
 
 function matterPart(visit: Visit, { what, isGrave, mode, facts: known, to, needs, act, runbook }: Matter): Html {
   const action = visit.can(needs) ? link(mode === null ? to : inMode(to, mode), act) : 'An operator handles this';

@@ -1,4 +1,5 @@
 import { html, type Html } from '../../runtime/util/html.ts';
+import type { Mode } from '../../domain/ids.ts';
 import { CANARY_STEPS } from '../../domain/canary.ts';
 import type { CanaryResult } from '../../operator/canary.ts';
 import { csvLink, csvRoute } from '../csv.ts';
@@ -7,9 +8,9 @@ import { badge, link, MODE_IN_FILES, table, timeColumn, type Column } from '../p
 import type { ConsoleRoutes } from '../server.ts';
 import type { Visit } from '../visit.ts';
 
-interface ShownRun {
+export interface CanaryRun {
   readonly started: number;
-  readonly mode: string;
+  readonly mode: Mode;
   readonly network: string;
   readonly amount: string | null;
   readonly coin: string | null;
@@ -48,8 +49,8 @@ export function canaryRoutes(deps: ConsoleDeps): ConsoleRoutes {
   };
 }
 
-const runsOf = async (deps: ConsoleDeps, { mode }: Visit): Promise<ShownRun[]> =>
-  (await run<ShownRun[]>(deps, 'canary.history')).filter((one) => one.mode === mode);
+const runsOf = async (deps: ConsoleDeps, { mode }: Visit): Promise<CanaryRun[]> =>
+  (await run<CanaryRun[]>(deps, 'canary.history')).filter((one) => one.mode === mode);
 
 const STATES: Readonly<Record<CanaryResult, string>> = {
   'payment and refund': 'done',
@@ -57,12 +58,12 @@ const STATES: Readonly<Record<CanaryResult, string>> = {
   failed: 'failed',
   interrupted: 'interrupted',
 };
-const amountOf = ({ amount, coin }: ShownRun): string | null => (amount === null ? null : `${amount} ${coin}`);
+const amountOf = ({ amount, coin }: CanaryRun): string | null => (amount === null ? null : `${amount} ${coin}`);
 
-const paymentOf = (one: ShownRun): Html | string | null =>
+const paymentOf = (one: CanaryRun): Html | string | null =>
   one.session_id === null ? amountOf(one) : link(`/search?q=${one.session_id}`, amountOf(one) ?? 'payment');
 
-const columns = (visit: Visit): Column<ShownRun>[] => [
+const columns = (visit: Visit): Column<CanaryRun>[] => [
   timeColumn('Started', ({ started }) => started, visit),
   {
     name: 'Network',
@@ -76,7 +77,7 @@ const columns = (visit: Visit): Column<ShownRun>[] => [
     cell: ({ result, failed_step: step, reason }) =>
       html`${badge(STATES[result])}${step !== null && html`<small>${step}: ${reason}</small>`}`,
   },
-  ...CANARY_STEPS.map((step): Column<ShownRun> => ({
+  ...CANARY_STEPS.map((step): Column<CanaryRun> => ({
     name: `${step.charAt(0).toUpperCase()}${step.slice(1)}`,
     isNumber: true,
     cell: ({ steps }) => {

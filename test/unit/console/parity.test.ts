@@ -27,6 +27,7 @@ const BESIDE: Readonly<Record<string, readonly string[]>> = {
     'chain status',
     'chain coverage',
     'webhook deliveries',
+    'canary history',
   ],
   'GET /audit': ['audit status', 'audit key'],
   'GET /audit/export.jsonl': ['audit export'],

@@ -27,6 +27,10 @@ const LATE = {
   ...{ age_days: 0, from_address: '0xf', to_address: '0xt', tx_hash: '0xab', block_time: 1_799_999_000 },
   ...{ order_id: 'order-1', decision: null, sender: null },
 };
+const canaryRun = (network: string, result: string) => ({
+  ...{ started: 1_799_999_000, mode: 'live', network, amount: '1', coin: 'USDT', session_id: null, steps: [] },
+  ...{ result, failed_step: result === 'failed' ? 'refund' : null, reason: result === 'failed' ? 'took too long' : null },
+});
 /** What the command answers to an approval. */
 let verdict: JsonValue = { approved_by: ['Ada'], counted: true, status: 'waiting_for_approval' };
 const asked: [string, AdminArguments][] = [];
@@ -44,6 +48,12 @@ const answers: Readonly<Record<string, JsonValue>> = {
   'inbox.list': { transfers: [LATE], next_cursor: null },
   'inbox.show': LATE,
   'inbox.return': { state: 'open', target: null, notes: ['ready to be paid'] },
+  'canary.history': [
+    canaryRun('bsc', 'under way'),
+    canaryRun('bsc', 'failed'),
+    canaryRun('ethereum', 'payment and refund'),
+    canaryRun('ethereum', 'failed'),
+  ],
   'chain.status': [],
   'chain.coverage': [],
   'treasury.moves': { moves: [] },
@@ -240,4 +250,11 @@ it('what needs attention is linked for those who may open it, and said to be the
 it('a stopped signer is told to all who see it, with who can let it sign again', async () => {
   expect((await world.get('/treasury', operator!)).body).toContain('until two approvers resume it on this page');
   expect((await world.get('/treasury', approver!)).body).toContain('Resume: show the terms');
+});
+
+it('a network whose newest finished canary payment failed needs attention; one that recovered does not', async () => {
+  const page = (await world.get('/attention', operator!)).body;
+  expect(page).toContain('The canary payment on bsc failed');
+  expect(page).toMatch(/refund.*took too long.*href="\/canaries/s);
+  expect(page).not.toContain('The canary payment on ethereum failed');
 });
