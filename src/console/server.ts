@@ -16,6 +16,7 @@ import { renderPage, type Frame } from './layout.ts';
 import type { LiveReaders } from './live.ts';
 import { firstMode, inMode, isModeAsked, modeOfVisit } from './modes.ts';
 import { formOf, zoneOf } from './request-input.ts';
+import { asSentence } from './sentence.ts';
 import { sendFile } from './send-file.ts';
 import type { ConsoleSso } from './pages/sso.ts';
 import { NOTICES } from './notices.ts';
@@ -317,12 +318,6 @@ class Pipeline {
   #report(error: unknown): void {
     this.#deps.log.error({ err: error }, 'a request to the console failed');
   }
-}
-
-/** Commands name a field first, as programs spell it. */
-function asSentence(text: string): string {
-  const words = text.replace(/^[a-z]+(?:_[a-z]+)+(?= )/, (name) => name.replaceAll('_', ' '));
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 }
 
 /** A refused request may name something that does not exist; then the path is recorded. */

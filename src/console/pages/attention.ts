@@ -11,6 +11,7 @@ import type { Visit } from '../visit.ts';
 import { gapsOf, type ChainStatus, type Coverage } from './chains.ts';
 import type { CanaryRun } from './canaries.ts';
 import { failedDeliveries } from './failed-deliveries.ts';
+import { PAYS_NOTHING_OUT, paysOut } from './pays-out.ts';
 import { treasuryStatus, type Move } from './treasury.ts';
 import type { Unmatched } from './unmatched.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
@@ -49,7 +50,7 @@ export function attentionRoutes(deps: ConsoleDeps): ConsoleRoutes {
               title: 'Needs attention',
               isLive: true,
               body: html`${ofMode.length === 0 ? ALL_WELL : ofMode.map((matter) => matterPart(visit, matter))}
-              ${elsewhere(visit.mode, matters.length - ofMode.length)}`,
+              ${elsewhere(visit.mode, matters.length - ofMode.length)} ${!paysOut(deps) && PAYS_NOTHING_OUT}`,
             },
           };
         },
@@ -86,6 +87,7 @@ async function lookedAt(look: Look, deps: ConsoleDeps, visit: Visit): Promise<Ma
 }
 
 const treasuryMatters: Look = async (deps) => {
+  if (!paysOut(deps)) return [];
   const { signers, treasuries, comparisons } = await treasuryStatus(deps);
   const stopped = signers
     .filter((signer) => signer.stopped)
@@ -117,6 +119,7 @@ const treasuryMatters: Look = async (deps) => {
 };
 
 const moveMatters: Look = async (deps, visit) => {
+  if (!paysOut(deps)) return [];
   const { moves } = await run<{ moves: Move[] }>(deps, 'treasury.moves');
   return moves
     .filter(({ status }) => status === 'waiting_for_approval')

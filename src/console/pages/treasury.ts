@@ -22,6 +22,7 @@ import {
 import type { ConsoleRoutes } from '../server.ts';
 import { reasonIn, Refused, type ChangeRoute, type Visit } from '../visit.ts';
 import { approval, rejection } from './approval.ts';
+import { PAYS_NOTHING_OUT, paysOut } from './pays-out.ts';
 import { nativeReturn, nativeReturnForm } from './native-return.ts';
 import { must } from '../../domain/must.ts';
 import type { UsedCap } from '../../ports/outgoing-signer.ts';
@@ -111,6 +112,7 @@ export const treasuryStatus = (deps: ConsoleDeps): Promise<TreasuryStatus> =>
   });
 
 async function treasuryPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
+  if (!paysOut(deps)) return PAYS_NOTHING_OUT;
   const [signers, moves] = await Promise.all([signersOf(deps, visit), movesOf(deps, visit)]);
   return html`<p>
       ${link(inMode('/treasury/balances', visit.mode), 'Balances against the books')} ·

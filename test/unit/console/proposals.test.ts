@@ -29,7 +29,11 @@ const LATE = {
 };
 const canaryRun = (network: string, result: string) => ({
   ...{ started: 1_799_999_000, mode: 'live', network, amount: '1', coin: 'USDT', session_id: null, steps: [] },
-  ...{ result, failed_step: result === 'failed' ? 'refund' : null, reason: result === 'failed' ? 'took too long' : null },
+  ...{
+    result,
+    failed_step: result === 'failed' ? 'refund' : null,
+    reason: result === 'failed' ? 'took too long' : null,
+  },
 });
 /** What the command answers to an approval. */
 let verdict: JsonValue = { approved_by: ['Ada'], counted: true, status: 'waiting_for_approval' };
