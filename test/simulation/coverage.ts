@@ -60,6 +60,18 @@ const NEVER: readonly { readonly situations: RegExp; readonly why: string }[] = 
   { situations: /^refusal order /, why: 'every order of a plan can be made' },
   { situations: /^refusal \w+ idempotency_conflict/, why: 'no plan uses one key for two different requests' },
   { situations: /^refusal refund (payer_ambiguous|sender_not)/, why: 'every payer of a plan is a plain wallet' },
+  {
+    situations: /^refusal refund conflict/,
+    why: 'another refund must take the money between the look-up of its payers and the decision, milliseconds later',
+  },
+  {
+    situations: /^event JournalPlaceMoved/,
+    why: 'a restored copy must lack the replacement of a move that ends by its earlier transaction before anybody takes it over',
+  },
+  {
+    situations: /^event NonceAccountFailed/,
+    why: 'nonce accounts of plans are new, and the treasury can pay for them',
+  },
   { situations: /^pair (restore and restore|stopped and stopped)/, why: 'a plan has at most one of each' },
 ];
 

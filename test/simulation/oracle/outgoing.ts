@@ -122,6 +122,12 @@ export function unfinishedMoves(facts: readonly Fact[]): string[] {
 const hasEnded = (facts: readonly Fact[], moveId: unknown): boolean =>
   facts.some(({ type, data }) => /^Sweep(Completed|Failed)$/.test(type) && data['moveId'] === moveId);
 
+/** Whether the sweep that some gas was ordered for was signed after that. */
+function isSignedSince(facts: readonly Fact[], { moveId, forMoveId }: Data): boolean {
+  const at = facts.findIndex(({ type, data }) => type === 'GasTopUpRequested' && data['moveId'] === moveId);
+  return facts.slice(at + 1).some(({ type, data }) => type === 'SweepSigned' && data['moveId'] === forMoveId);
+}
+
 const DONE = /^(RefundPayoutLanded|(Sweep|GasTopUp|NonceAccount|Return|Withdrawal)Completed)$/;
 
 /** What is done is final; a refund on Ethereum is done 12 blocks deep, which a reorganisation may undo meanwhile. */
@@ -155,8 +161,8 @@ export function namedNonce({ data }: Fact): { readonly nonce: string; readonly p
  */
 export function whyUnreasonable(world: World, fact: Fact, facts: readonly Fact[]): string | null {
   const { type, data } = fact;
-  // Gas whose sweep has ended is wanted no more.
-  if (type === 'GasTopUpFailed' && hasEnded(facts, data['forMoveId'])) return null;
+  // Gas is wanted no more once its sweep has ended, or was signed without it because fees had come down.
+  if (type === 'GasTopUpFailed' && (hasEnded(facts, data['forMoveId']) || isSignedSince(facts, data))) return null;
   if (DONE.test(type)) return whyNotDone(world, fact);
   const meets = (...kinds: readonly string[]): boolean => world.plan.steps.some(({ kind }) => kinds.includes(kind));
   if (/^(RefundPayout|Sweep|GasTopUp)Failed$/.test(type) && !meets('frozen', 'paused', 'reorg', 'restore'))

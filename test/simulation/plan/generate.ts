@@ -1,4 +1,5 @@
 import { Prng } from '../time/prng.ts';
+import { COMBINED, COMBINED_NAMES } from './combined.ts';
 import {
   aimed,
   faultOf,
@@ -35,7 +36,10 @@ const WORLDS: readonly (readonly ModelledNetwork[])[] = [
   ['tron', 'solana'],
 ];
 /** What a focus may ask for beside kinds of fault. */
-const MANNERS = ['sweep', 'operator', 'aimed', 'deadline', 'refund', 'restore', 'again', 'undo', 'confirming'] as const;
+const MANNERS = [
+  ...(['sweep', 'operator', 'aimed', 'deadline', 'refund', 'restore', 'again', 'undo', 'confirming'] as const),
+  ...COMBINED_NAMES,
+] as const;
 
 export interface GenerateOptions {
   readonly steps?: number;
@@ -45,7 +49,8 @@ export interface GenerateOptions {
    * These kinds of faults and no others, all the time. `sweep` makes every address be swept, `aimed` makes faults
    * strike in the middle of work, `deadline` makes people pay about the deadline, `refund` makes all ask for several
    * refunds at once, `again` makes all pay once more after the deadline, `undo` makes operators return transfers and
-   * undo that, `confirming` makes reorganisations strike while a deposit waits for its confirmations.
+   * undo that, `confirming` makes reorganisations strike while a deposit waits for its confirmations. `unsent`,
+   * `cutoff`, `unheard`, `taken-back`, `torn` and `returned` add the faults of `combined.ts`.
    */
   readonly focus?: readonly Focus[];
 }
@@ -97,6 +102,9 @@ export function generate(seed: string, options: GenerateOptions = {}): Plan {
     steps.push(mayAim(restoreOf(restores), restores.fork('aim')));
   const operators = prng.fork('operators');
   if (focus ? focus.includes('operator') : operators.chance(0.4)) steps.push(...operatorSteps(operators, networks));
+  for (const [manner, faults] of Object.entries(COMBINED))
+    if (focus?.some((wanted) => wanted === manner))
+      steps.push(...faults(prng.fork(manner), { nodes, networks, steps: [...steps] }));
   if (focus?.includes('undo')) steps.push(...undoneReturns(prng.fork('undone'), networks));
   return {
     ...{ seed, profile, nodes, networks, providers, merchants },

@@ -61,6 +61,7 @@ export const DEPOSITS_FAULTS: readonly Unfixed[] = [
     DEPOSITS,
     'if (canonical?.hash !== facts.blockHash) return;',
     'if (canonical === undefined) return;',
+    'each receipt is compared with its header before; beyond that, machines must answer from two branches in the very poll in which a deposit has its twelve confirmations',
   ),
   unfixed(
     'a late transfer that moved before the deadline once it was confirmed stays late',
@@ -75,6 +76,7 @@ export const DEPOSITS_FAULTS: readonly Unfixed[] = [
     DEPOSITS,
     'const DISPROOFS_NEEDED = 2;',
     'const DISPROOFS_NEEDED = 1;',
+    'a deposit that is reverted too early is found again within seconds, and the oracle lets what was seen a moment before pass for a minute',
   ),
   {
     name: 'deposits that are not final are lost with their process',

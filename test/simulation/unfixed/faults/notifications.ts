@@ -6,14 +6,14 @@ const SCHEDULING = 'src/features/webhooks/scheduling.ts';
 export const NOTIFICATIONS_FAULTS: readonly Unfixed[] = [
   unfixed(
     'first attempts of a session overtake each other',
-    '--focus kill --focus behind --focus refund --focus aimed --network bsc --profile embedded',
+    '--focus unheard --focus refund --network bsc --profile embedded',
     SCHEDULING,
     'for (const one of ofSession) await this.retell(one);',
     'await Promise.all(ofSession.toReversed().map((one) => this.retell(one)));',
   ),
   unfixed(
     'the checkpoint of deliveries passes what is not in the log',
-    '--focus store --focus receiver --focus kill --focus aimed --network bsc --profile shared',
+    '--focus cutoff --focus refund --network bsc --profile shared',
     SCHEDULING,
     'const batch = this.#settlements.begin(position, notifications.length);',
     'const batch = this.#settlements.begin(position, 0);',

@@ -45,7 +45,7 @@ export const PAYOUTS_FAULTS: readonly Unfixed[] = [
   ),
   unfixed(
     'a payout that no block takes keeps its fee',
-    '--focus fees --focus aimed --network ethereum --profile embedded',
+    '--focus fees --focus aimed --focus refund --network ethereum --profile embedded',
     SENT,
     'if (!draft) return retries.goesOn(item.ref);',
     'return retries.goesOn(item.ref);',

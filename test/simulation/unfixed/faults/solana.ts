@@ -41,7 +41,7 @@ export const SOLANA_FAULTS: readonly Unfixed[] = [
   ),
   unfixed(
     'the fees of sweeps on Solana look like an outflow',
-    `${SOLANA} --focus sweep`,
+    `${SOLANA} --focus sweep --focus nulls --focus aimed`,
     'src/features/treasury/reconcile-look.ts',
     "chain.network === 'solana' ? sweeping.length : 0",
     "chain.network === 'solana' ? 0 : 0",

@@ -76,14 +76,14 @@ export const TRON_FAULTS: readonly Unfixed[] = [
   ),
   unfixed(
     'receipts of another block are taken on TRON',
-    '--focus deep --focus otherMachine --focus aimed --network tron --profile embedded',
+    '--focus torn --network tron --profile embedded',
     'src/adapters/tron/rpc.ts',
     'Math.floor(receipt.blockTimeStamp / 1000) !== block.timeSec',
     'Math.floor(receipt.blockTimeStamp / 1000) < 0',
   ),
   unfixed(
     'a payout on TRON that expired is not signed anew',
-    '--focus kill --focus aimed --focus refund --focus sweep --network tron --profile embedded',
+    '--focus unsent --focus refund --network tron --profile embedded',
     SENT,
     "case 'never':\n        if (isCancelled(item))",
     "case 'never':\n        if (item.signed.length > 0) return;\n        if (isCancelled(item))",
