@@ -86,8 +86,9 @@ export async function vanishedAt(
     const number = fromQuantity(receipt.blockNumber, 'block number');
     const header = await readHeader(provider, number);
     const finalized = await mustReadHeader(provider, 'finalized');
+    // In another block, the same transaction may have failed: then it has paid nothing any more.
     if (header?.block.hash === receipt.blockHash.toLowerCase())
-      return { ...seen, final: number <= finalized.block.number };
+      return { ...seen, vanished: receipt.status !== '0x1', final: number <= finalized.block.number };
   }
   // It is missing where its receipt places it. Only another block at that height proves that it is gone.
   const there = await mustReadHeader(provider, blockNumber);

@@ -158,7 +158,8 @@ export function take(session: SeenSession, { type, data, committedMs }: Fact): s
       return null;
     case 'RefundCompleted':
     case 'RefundFailed':
-      if (!refund || refund.ended !== null) return `${type} of a refund that is not open`;
+      if (!refund || (refund.ended !== null && !hasFailedSince(refund, type)))
+        return `${type} of a refund that is not open`;
       refund.ended = type === 'RefundCompleted' ? 'completed' : 'failed';
       if (refund.ended === 'completed' && [...refund.legs.values()].some(({ status }) => status !== 'landed'))
         return 'a refund was completed that is not paid';
@@ -167,6 +168,10 @@ export function take(session: SeenSession, { type, data, committedMs }: Fact): s
       return null;
   }
 }
+
+/** A fork may take back what was paid, and the payout fails in its other block. */
+const hasFailedSince = ({ ended, legs }: SeenRefund, type: string): boolean =>
+  type === 'RefundFailed' && ended === 'completed' && [...legs.values()].some(({ status }) => status === 'failed');
 
 /** On-time money of a session that has given nothing back; what was given back is left to other promises. */
 function onTimeIn({ deposits, refunds, coin }: SeenSession): bigint {
