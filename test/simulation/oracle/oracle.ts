@@ -60,7 +60,15 @@ export class Oracle {
     const isPaying = !this.#lacksPayments && sessions.some(isGivingBack);
     if (isPaying || sessions.some(mustEnd)) return false;
     if ([...this.#world.chains.values()].some(({ chain }) => chain.pool.size > 0)) return false;
-    if (allMovements(this.#world).some(({ isFinal }) => !isFinal)) return false;
+    const movements = allMovements(this.#world);
+    if (movements.some(({ isFinal }) => !isFinal)) return false;
+    // After a long outage a payment is looked for again in minutes.
+    if (
+      sessions.some(({ addresses, deposits }) =>
+        movements.some((one) => addresses.has(one.to) && !deposits.has(keyOf(one))),
+      )
+    )
+      return false;
     if (!this.#lacksPayments && unfinishedMoves(this.facts).length > 0) return false;
     return sessions.every(({ deposits }) => [...deposits.values()].every(({ status }) => status !== 'detected'));
   }
@@ -249,9 +257,9 @@ export class Oracle {
 
   #judgeDeposits(session: SeenSession, movements: readonly Landed[]): void {
     const arrived = movements.filter(({ to }) => session.addresses.has(to));
-    const keys = new Set(arrived.map(({ network, txHash, logIndex }) => `${network}:${txHash}:${logIndex}`));
+    const keys = new Set(arrived.map(keyOf));
     for (const landed of arrived) {
-      const key = `${landed.network}:${landed.txHash}:${landed.logIndex}`;
+      const key = keyOf(landed);
       const deposit = session.deposits.get(key);
       if (!deposit)
         this.found(
@@ -326,3 +334,5 @@ const isGivingBack = ({ refunds }: SeenSession): boolean => [...refunds.values()
 /** It must get an end within the run: it was not made by a process whose clock was a day ahead. */
 const mustEnd = ({ status, expiresAtSec }: SeenSession): boolean =>
   status === 'open' && expiresAtSec * 1000 < START_MS + LATEST_DEADLINE_MS;
+
+const keyOf = ({ network, txHash, logIndex }: Landed): string => `${network}:${txHash}:${logIndex}`;

@@ -32,7 +32,8 @@ interface Doubt {
 const CONCURRENCY = 8;
 /** Overdue histories of either kind read per poll. */
 const MAX_OVERDUE = 4;
-const LONGEST_DOUBT_MS = 3_600_000;
+/** After a long outage a payment is found within this time, at the cost of a history each. */
+const LONGEST_DOUBT_MS = 600_000;
 
 /** The token accounts of deposit owners: their balances, and the transactions behind them. */
 export class WatchedAccounts {
