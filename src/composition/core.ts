@@ -226,7 +226,9 @@ async function openMerchantDirectory(
     log.error({ merchant, message }, 'a stored secret cannot be decrypted');
   const directory = new MerchantDirectory({ store, sealer, onFault, onNotification: (id) => ids.seen(id) });
   // Unreadable parts of a damaged event log are logged where they are left out.
-  await directory.start().catch((error: unknown) => (readOnly ? undefined : Promise.reject(error as Error)));
+  await directory.start().catch((error: unknown) => {
+    if (!readOnly) throw error;
+  });
   return directory;
 }
 

@@ -148,7 +148,7 @@ async function openKeys(
   log: Logger,
 ): Promise<Keys | null> {
   const { SIGNER_SOCKET: socketPath, SIGNER_SECRET_FILE: secretFile } = config;
-  const modes = Object.keys(wallets) as Mode[];
+  const modes = MODES.filter((mode) => wallets[mode] !== undefined);
   if (socketPath !== undefined && secretFile !== undefined) {
     const signer = await connectSigner({ socketPath, secret: readSharedSecret(secretFile), log });
     if (statSync(socketPath).uid === process.getuid?.()) {

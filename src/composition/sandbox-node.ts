@@ -6,6 +6,7 @@ import { startHdDerivation } from '../adapters/wallet/hd-derivation.ts';
 import { solanaPoolDeriver } from '../adapters/wallet/solana-pool.ts';
 import { InvalidConfig, type Config } from '../config.ts';
 import { addressFamilyOf } from '../domain/networks.ts';
+import { holding, readWritten } from '../domain/written-json.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { systemClock } from '../ports/clock.ts';
@@ -32,6 +33,8 @@ export interface SandboxClusterFile {
   readonly walletDirectory: string;
 }
 
+const isClusterFile = holding<SandboxClusterFile>('networks', 'watchOnly', 'treasury', 'walletDirectory');
+
 /**
  * One node of a sandbox that spans several processes: the roles of `ROLES`, on the servers of `EVENTSTORE_URL` and
  * `REDIS_URL`, for the chains of the file. Resolves once it has started.
@@ -42,7 +45,7 @@ export async function startSandboxNode(config: Config, log: Logger, file: string
     throw new InvalidConfig(
       'a node of a sandbox cluster needs EVENTSTORE_URL, REDIS_URL and MASTER_KEY, the same as the others',
     );
-  const cluster = JSON.parse(readFileSync(file, 'utf8')) as SandboxClusterFile;
+  const cluster = readWritten(readFileSync(file, 'utf8'), isClusterFile);
   const roles = rolesOf(config);
   const clock = systemClock;
   const random = nodeRandom;

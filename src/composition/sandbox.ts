@@ -8,7 +8,8 @@ import type { SandboxHome } from '../checkout/sandbox-home.ts';
 import type { ExchangeWallets } from '../features/deposits/exchange-wallets.ts';
 import { EVIDENCE_KINDS } from '../domain/claims.ts';
 import { InvalidConfig, type Config } from '../config.ts';
-import { addressFamilyOf, type NetworkSettings } from '../domain/networks.ts';
+import { addressFamilyOf, type Network, type NetworkSettings } from '../domain/networks.ts';
+import { holding } from '../domain/written-json.ts';
 import { systemClock as clock } from '../ports/clock.ts';
 import type { TreasuryAddresses } from '../ports/outgoing-signer.ts';
 import type { Random } from '../ports/random.ts';
@@ -240,10 +241,13 @@ async function fundTreasury(chain: SandboxChain, address: string, log: Logger): 
   }
 }
 
+const tellsHistory = holding<Pick<SolanaSandbox, 'previousGenesis'>>('previousGenesis');
+
 /** Surfpool does not keep its chain across restarts. */
 function replacedChain({ chains }: SandboxChains): ReplacedChain | null {
-  const { previousGenesis } = chains.find(({ settings }) => settings.network === 'solana') as SolanaSandbox;
-  return previousGenesis === null ? null : { oldGenesis: previousGenesis };
+  const solana = chains.find(({ settings }) => settings.network === 'solana');
+  if (!tellsHistory(solana) || solana.previousGenesis === null) return null;
+  return { oldGenesis: solana.previousGenesis };
 }
 
 function sandboxFacts(
@@ -253,7 +257,7 @@ function sandboxFacts(
   chains: SandboxChains,
   treasury: TreasuryAddresses,
 ) {
-  const networks = chains.chains.map(({ settings, rpcUrl }) => [
+  const networks = chains.chains.map(({ settings, rpcUrl }): [Network, object] => [
     settings.network,
     {
       rpc_url: rpcUrl,
@@ -269,7 +273,7 @@ function sandboxFacts(
     console_url: service.consoleUrl,
     merchant,
     webhook_inbox: inbox.pageUrl,
-    networks: Object.fromEntries(networks) as object,
+    networks: Object.fromEntries<object>(networks),
     unavailable: chains.unavailable,
   };
 }

@@ -1,6 +1,5 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Express } from 'express';
 import type { Config } from '../config.ts';
 import type { AddressLimits } from '../http/address-limit.ts';
 import type { Logger } from '../observability/logger.ts';
@@ -165,7 +164,7 @@ function webApp(
   { watched, payouts, webhooks, testWallet }: MovingMoney,
   { audit, ledger, settings, requestLog, metadataIndex, paymentLinks }: ApiParts,
   publicUrl: string,
-): Express {
+): RequestListener {
   const { config, storage, clock, log, networks, solana } = parts;
   const limits = addressLimits(settings.perAddress, config, log);
   const app = createWebApp({
@@ -198,7 +197,7 @@ function webApp(
     canary: parts.canary ?? null,
     readOnly: audit.readOnly,
   });
-  return tracing ? (tracing.requests(app) as Express) : app;
+  return tracing ? tracing.requests(app) : app;
 }
 
 /** The console, and the operator's commands together with those about people. */

@@ -1,3 +1,4 @@
+import { holding } from '../domain/written-json.ts';
 import type { HealthFact } from '../observability/health.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { ReadModel } from '../ports/read-model.ts';
@@ -18,6 +19,12 @@ export interface LookUpAgreementDeps {
 }
 
 type Marks = Readonly<Record<string, readonly DigestMark[]>>;
+
+const isMark = holding<DigestMark>('position', 'digest');
+const isMarks = (value: unknown): value is Marks =>
+  typeof value === 'object' &&
+  value !== null &&
+  Object.values(value).every((marks: unknown) => Array.isArray(marks) && marks.every(isMark));
 
 const ABOUT = 'look-ups/';
 const EVERY_MS = 5_000;
@@ -132,7 +139,8 @@ function differencesOf(mine: Marks, published: ReadonlyMap<string, unknown>, me:
   const found = new Map<string, string>();
   for (const [about, marks] of published) {
     if (about === me) continue;
-    for (const [projection, others] of Object.entries(marks as Marks)) {
+    if (!isMarks(marks)) continue;
+    for (const [projection, others] of Object.entries(marks)) {
       const own = new Map((mine[projection] ?? []).map(({ position, digest }) => [position, digest]));
       const differs = others.some(({ position, digest }) => own.has(position) && own.get(position) !== digest);
       if (differs) found.set(projection, about.slice(ABOUT.length));

@@ -1,6 +1,6 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import { compareProjection, ReadModelSnapshot } from '../adapters/sqlite/read-model/compare.ts';
 import { openSqliteReadModel } from '../adapters/sqlite/read-model/read-model.ts';
 import type { Position, RecordedEvent } from '../ports/event-store.ts';
@@ -12,6 +12,7 @@ import { projectionsNamed } from './projections.ts';
 import { isLater, readLog } from './followed-log.ts';
 import type { ComparedProjection } from './compare.ts';
 import type { Follows } from './messages.ts';
+import { threadData } from '../runtime/util/thread-data.ts';
 import { must } from '../domain/must.ts';
 import { lowerPriority } from '../runtime/util/lower-priority.ts';
 
@@ -20,7 +21,7 @@ import { lowerPriority } from '../runtime/util/lower-priority.ts';
  * not change the running one.
  */
 
-const { dataDir, log, projections } = workerData as Follows;
+const { dataDir, log, projections } = threadData<Follows>();
 const SHADOW = 'shadow-';
 const PAGE = 1_000;
 const CACHED_ROWS = 20_000;

@@ -1,6 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { CommandRefused, optionalText, type AdminCommands } from '../operator/commands.ts';
-import type { JsonValue } from '../ports/read-model.ts';
+import { CommandRefused, json, optionalText, type AdminCommands } from '../operator/commands.ts';
 import { projectionId } from '../runtime/projections/batch.ts';
 import { projectionsNamed } from './projections.ts';
 import type { Follows } from './messages.ts';
@@ -87,7 +86,7 @@ export function compareCommands(comparison: ProjectionComparison): AdminCommands
     'projection.compare': async (args) => {
       const compared = await comparison.compare(optionalText(args, 'name'));
       const drifted = compared.filter(({ differing }) => differing > 0).length;
-      return { drifted, projections: compared as unknown as JsonValue };
+      return { drifted, projections: json(compared) };
     },
   };
 }

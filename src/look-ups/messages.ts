@@ -25,6 +25,16 @@ export type Question =
   | { readonly kind: 'parked'; readonly limit: number | undefined }
   | { readonly kind: 'stop' };
 
+/** What each question is answered with. */
+export interface Answers {
+  readonly start: unknown;
+  readonly reach: boolean;
+  readonly ready: unknown;
+  readonly rebuild: unknown;
+  readonly parked: ParkedEvent[];
+  readonly stop: unknown;
+}
+
 export type ToProjections = (Question & { readonly id: number }) | { readonly kind: 'advance' };
 
 export type FromProjections =

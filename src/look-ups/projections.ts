@@ -27,6 +27,8 @@ export const PROJECTIONS = [
   paymentLinks,
 ] as const;
 
+const ROLES: readonly (keyof Roles)[] = ['api', 'worker', 'signer'];
+
 /** What the processes of each role read, if several follow one event log. */
 const READ_BY: Readonly<Record<keyof Roles, readonly Projection[]>> = {
   api: [sessionView, addressIndex, webhookDeliveries, ledger, inbox, paymentLinks],
@@ -36,7 +38,7 @@ const READ_BY: Readonly<Record<keyof Roles, readonly Projection[]>> = {
 
 /** The projections of a process with these roles. */
 export const projectionsOf = (roles: Roles): Projection[] => [
-  ...new Set((Object.keys(READ_BY) as (keyof Roles)[]).filter((role) => roles[role]).flatMap((role) => READ_BY[role])),
+  ...new Set(ROLES.filter((role) => roles[role]).flatMap((role) => READ_BY[role])),
 ];
 
 const ALL: readonly Projection[] = [...PROJECTIONS, webhookWork];

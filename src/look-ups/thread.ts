@@ -8,7 +8,7 @@ import { CATCH_UP_TIMEOUT_MS, type RunningProjections } from '../runtime/project
 import { RebuildRunning, type ProjectionStatus } from '../runtime/projections/status.ts';
 import { PROJECTIONS, projectionsNamed } from './projections.ts';
 import { isLater } from './followed-log.ts';
-import type { Follows, FromProjections, Question, ToProjections } from './messages.ts';
+import type { Answers, Follows, FromProjections, Question, ToProjections } from './messages.ts';
 import { within } from '../runtime/util/within.ts';
 import { threadEnvironment } from '../runtime/util/thread-environment.ts';
 
@@ -121,7 +121,7 @@ export class ProjectionThread implements RunningProjections {
   }
 
   async #reach(position: Position, timeoutMs: number): Promise<boolean> {
-    const answer = this.#ask({ kind: 'reach', position, timeoutMs }) as Promise<boolean>;
+    const answer = this.#ask({ kind: 'reach', position, timeoutMs });
     const id = this.#lastId;
     try {
       return await within(timeoutMs + LATE_MS, answer, () => false);
@@ -142,7 +142,7 @@ export class ProjectionThread implements RunningProjections {
   }
 
   async parked(limit?: number): Promise<ParkedEvent[]> {
-    return (await this.#ask({ kind: 'parked', limit })) as ParkedEvent[];
+    return this.#ask({ kind: 'parked', limit });
   }
 
   async stop(): Promise<void> {
@@ -188,6 +188,7 @@ export class ProjectionThread implements RunningProjections {
     }
   }
 
+  #ask<Kind extends keyof Answers>(question: Question & { readonly kind: Kind }): Promise<Answers[Kind]>;
   #ask(question: Question): Promise<unknown> {
     if (this.#isGone) return Promise.reject(new StoreUnavailable(ENDED));
     this.#lastId += 1;

@@ -1,7 +1,6 @@
-import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
+import { parentPort, type MessagePort } from 'node:worker_threads';
 import { serveSqliteReadModel } from '../adapters/sqlite/read-model/read-model.ts';
 import { systemClock } from '../ports/clock.ts';
-import type { TimeOfRow } from '../ports/projection.ts';
 import { decodeData } from '../runtime/commands/codec.ts';
 import { ProjectionRunner } from '../runtime/projections/runner.ts';
 import type { Follows, FromProjections, Question, ToProjections } from './messages.ts';
@@ -9,6 +8,7 @@ import { projectionsNamed } from './projections.ts';
 import { followLog } from './followed-log.ts';
 import { forgetOtherLog } from './other-log.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
+import { threadData } from '../runtime/util/thread-data.ts';
 import { must } from '../domain/must.ts';
 import { lowerPriority } from '../runtime/util/lower-priority.ts';
 
@@ -17,9 +17,9 @@ import { lowerPriority } from '../runtime/util/lower-priority.ts';
  * decoding nor projecting nor committing takes time from requests.
  */
 
-const { dataDir, log, projections, archiveAfterDays, control } = workerData as Follows & {
-  readonly control: MessagePort;
-};
+const { dataDir, log, projections, archiveAfterDays, control } = threadData<
+  Follows & { readonly control: MessagePort }
+>();
 /** Lags change without any batch: when events arrive, and when the thread is busy. */
 const STATUS_EVERY_MS = 1_000;
 
@@ -35,7 +35,7 @@ const readModel = serveSqliteReadModel({
   dataDir,
   port: must(parentPort),
   archive: {
-    times: Object.assign({}, ...kept.map(({ archived }) => archived)) as Readonly<Record<string, TimeOfRow>>,
+    times: Object.fromEntries(kept.flatMap(({ archived }) => (archived ? Object.entries(archived) : []))),
     afterSec: archiveAfterDays === undefined ? null : archiveAfterDays * 86_400,
     nowMs: () => systemClock.nowMs(),
     onError,

@@ -25,7 +25,7 @@ export class EvmPayer {
   readonly #turns = new InTurn();
 
   /** With a contract, the contract pays when the wallet calls it. */
-  constructor(wallet: Wallet, producer: BlockProducer, settings: NetworkSettings, contract: string | null = null) {
+  constructor(wallet: Wallet, producer: BlockProducer, settings: NetworkSettings, contract: string | null) {
     this.#wallet = wallet;
     this.#producer = producer;
     this.#settings = settings;

@@ -6,12 +6,12 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { foreignRequest } from '../runtime/util/loopback-request.ts';
 import { INBOX_HEADERS, inboxPage } from './webhook-inbox-page.ts';
 import type { InboxVerdict, InboxDelivery } from './inbox-delivery.ts';
 import { must } from '../domain/must.ts';
 import { bodyOf } from '../runtime/util/body-of.ts';
+import { portOf } from '../runtime/util/port-of.ts';
 
 /*
  * The demo merchant's webhook receiver. It checks signatures with its own code, written from the interface
@@ -164,7 +164,7 @@ function tryToListen(server: Server, port: number): Promise<number> {
     server.once('error', reject);
     server.listen(port, '127.0.0.1', () => {
       server.off('error', reject);
-      resolve((server.address() as AddressInfo).port);
+      resolve(portOf(server));
     });
   });
 }

@@ -1,5 +1,5 @@
 import type { LogAuditOptions } from '../../adapters/sqlite/event-log/log-audit.ts';
-import type { AuditState } from '../../ports/audit.ts';
+import type { AuditHead, AuditState } from '../../ports/audit.ts';
 
 /* Messages between the service and the thread that reads the event log for the audit. */
 
@@ -10,6 +10,14 @@ export type AuditQuestion =
   | { readonly kind: 'inclusion'; readonly leaf: number; readonly size: number }
   | { readonly kind: 'consistency'; readonly first: number; readonly second: number }
   | { readonly kind: 'stop' };
+
+/** What each question is answered with; proofs in base64. */
+export interface AuditAnswers {
+  readonly head: AuditHead;
+  readonly inclusion: string[];
+  readonly consistency: string[];
+  readonly stop: null;
+}
 
 export type ToAudit = AuditQuestion & { readonly id: number };
 

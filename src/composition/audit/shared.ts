@@ -1,3 +1,4 @@
+import { holding } from '../../domain/written-json.ts';
 import { AUDIT_STREAM } from '../../domain/streams.ts';
 import { AuditTreeBehind, type AuditAnchor, type AuditIdentity, type AuditTree } from '../../ports/audit.ts';
 import type { EventStore } from '../../ports/event-store.ts';
@@ -97,6 +98,8 @@ type AuditNotice = {
   readonly fault: string | null;
 };
 
+const isNotice = holding<AuditNotice>('verifierKey', 'fault');
+
 interface Telling {
   readonly sharedStatus: SharedStatus;
   readonly tiles: KeptTiles;
@@ -125,8 +128,8 @@ function keepTelling({ sharedStatus, tiles, identity, tree, leading, ownFault, g
       return;
     }
     if (tree?.sound && !identity) await tiles.keep(tree.sound);
-    const notice = sharedStatus.read(LEASE) as AuditNotice | null;
-    if (!notice) return;
+    const notice = sharedStatus.read(LEASE);
+    if (!isNotice(notice)) return;
     heard = notice.verifierKey;
     if (ownFault() !== null || guard.refusal === notice.fault) return;
     guard.refuse(notice.fault);

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { AuditTreeBehind, type AuditHead, type AuditState, type AuditTree } from '../../ports/audit.ts';
-import type { AuditQuestion, AuditWorkerData, FromAudit, ToAudit } from './messages.ts';
+import type { AuditAnswers, AuditQuestion, AuditWorkerData, FromAudit, ToAudit } from './messages.ts';
 import { threadEnvironment } from '../../runtime/util/thread-environment.ts';
 
 interface Waiting {
@@ -50,15 +50,15 @@ export class AuditThread implements AuditTree {
   }
 
   async head(since: number): Promise<AuditHead> {
-    return (await this.#ask({ kind: 'head', since })) as AuditHead;
+    return this.#ask({ kind: 'head', since });
   }
 
   async inclusionProof(leaf: number, size: number): Promise<string[]> {
-    return (await this.#ask({ kind: 'inclusion', leaf, size })) as string[];
+    return this.#ask({ kind: 'inclusion', leaf, size });
   }
 
   async consistencyProof(first: number, second: number): Promise<string[]> {
-    return (await this.#ask({ kind: 'consistency', first, second })) as string[];
+    return this.#ask({ kind: 'consistency', first, second });
   }
 
   /** Positions of the embedded store are gapless and start at 1. */
@@ -85,6 +85,7 @@ export class AuditThread implements AuditTree {
     if (state.integrity !== 'checking') this.#checked.resolve(state);
   }
 
+  #ask<Kind extends keyof AuditAnswers>(question: AuditQuestion & { readonly kind: Kind }): Promise<AuditAnswers[Kind]>;
   #ask(question: AuditQuestion): Promise<unknown> {
     if (this.#isGone) return Promise.reject(new AuditTreeBehind('the thread of the audit has ended'));
     this.#lastId += 1;

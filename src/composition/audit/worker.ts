@@ -1,11 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import { LogAudit } from '../../adapters/sqlite/event-log/log-audit.ts';
 import { SpilledMap } from '../../adapters/sqlite/read-model/spilled-map.ts';
 import { StreamHistories } from '../../features/audit/replay.ts';
 import type { AuditState } from '../../ports/audit.ts';
 import type { AuditQuestion, AuditWorkerData, FromAudit, ToAudit } from './messages.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
+import { threadData } from '../../runtime/util/thread-data.ts';
 import { must } from '../../domain/must.ts';
 import { lowerPriority } from '../../runtime/util/lower-priority.ts';
 
@@ -18,7 +19,7 @@ const RECHECKED_TILES = 2;
 lowerPriority();
 
 const histories = new StreamHistories(() => new SpilledMap());
-const audit = new LogAudit({ ...(workerData as AuditWorkerData), inspect: (event) => histories.take(event) });
+const audit = new LogAudit({ ...threadData<AuditWorkerData>(), inspect: (event) => histories.take(event) });
 let state: AuditState = { size: 0, integrity: 'checking', fault: null };
 let isStopped = false;
 

@@ -8,6 +8,7 @@ import { canaryFaults } from '../../settings/canary-faults.ts';
 import type { OutgoingChain } from '../../ports/outgoing-chain.ts';
 import type { TreasuryAddresses } from '../../ports/outgoing-signer.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
+import { parseJson } from '../../runtime/util/parse-json.ts';
 import type { Wallet } from '../../signer/wallet.ts';
 import { rolesOf } from '../../settings/roles.ts';
 import { must } from '../../domain/must.ts';
@@ -49,9 +50,7 @@ export async function openCanary(
   if (faults.length > 0) throw new InvalidConfig(faults.join('\n'));
   const merchant = config.CANARY_MERCHANT_FILE;
   if (merchant === undefined) return null;
-  const parsed = merchantFile.safeParse(
-    named('CANARY_MERCHANT_FILE', () => JSON.parse(readFileSync(merchant, 'utf8')) as unknown),
-  );
+  const parsed = merchantFile.safeParse(named('CANARY_MERCHANT_FILE', () => parseJson(readFileSync(merchant, 'utf8'))));
   if (!parsed.success)
     throw new InvalidConfig(
       `CANARY_MERCHANT_FILE: ${merchant} must hold api_key, api_secret and webhook_secret, as "quittance merchant create --json" prints them`,

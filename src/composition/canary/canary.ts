@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient, type Quittance } from '../../../packages/client/src/client.ts';
-import type { SessionId } from '../../domain/ids.ts';
+import { parseSessionId } from '../../domain/ids.ts';
 import { amountOf } from '../../domain/money.ts';
+import { must } from '../../domain/must.ts';
 import { tokenOf, type Network } from '../../domain/networks.ts';
 import { Canaries } from '../../features/canary/canaries.process.ts';
 import type { CanaryPayer, CanaryShop } from '../../features/canary/round.ts';
@@ -68,7 +69,7 @@ function canaryShop(client: Quittance): CanaryShop {
       });
       const option = options.find((each) => each.network === network);
       if (!option) throw new Error(`the session cannot be paid on ${network}`);
-      return { sessionId: id as SessionId, address: option.address };
+      return { sessionId: must(parseSessionId(id)), address: option.address };
     },
     look: async (id) => {
       const { status, received, pending, refundable, refunded } = await client.sessions.get(id);

@@ -8,6 +8,7 @@ import type { Mode } from '../../domain/ids.ts';
 import { least } from '../../domain/money.ts';
 import { gwei, nativeLimitsOf, type NativeLimitsChange } from '../../domain/native-limits.ts';
 import { addressFamilyOf, NETWORKS, type Network } from '../../domain/networks.ts';
+import { recordOf } from '../../domain/record-of.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { EventStore } from '../../ports/event-store.ts';
@@ -156,9 +157,11 @@ const SANDBOX_LIMITS: PayoutLimits = {
   approvalFrom: '999999999999',
 };
 
-const SANDBOX_NATIVE = Object.fromEntries(
-  NETWORKS.map((network) => [network, { perTransaction: '1000000', perHour: '1000000', perDay: '1000000' }]),
-) as NativeLimitsChange;
+const SANDBOX_NATIVE: NativeLimitsChange = recordOf(NETWORKS, () => ({
+  perTransaction: '1000000',
+  perHour: '1000000',
+  perDay: '1000000',
+}));
 
 const SANDBOX_OUTWARD = { perTransaction: '999999999999', perDay: '999999999999' };
 

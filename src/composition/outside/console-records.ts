@@ -1,4 +1,4 @@
-import { MODES, parseRefundId, type SessionId } from '../../domain/ids.ts';
+import { MODES, parseRefundId } from '../../domain/ids.ts';
 import { ADDRESS_FAMILIES } from '../../domain/networks.ts';
 import { sessionStream } from '../../domain/streams.ts';
 import type { MerchantRecords } from '../../console/deps.ts';
@@ -56,7 +56,7 @@ export function consoleRecords({
     timeline: (id) => sessionTimeline(store, id, toSec(clock.nowMs())),
     sessionOfTransaction: async (id) => {
       await servedRows();
-      return ((await readModel.get(TRANSACTIONS_TABLE, id))?.['sessionId'] as SessionId | null | undefined) ?? null;
+      return (await readModel.get(TRANSACTIONS_TABLE, id))?.sessionId ?? null;
     },
     sessionOfAddress: (address) => {
       for (const mode of MODES)

@@ -15,12 +15,12 @@ import { InvalidConfig, type Config } from '../../config.ts';
 import type { RequestLog } from '../../features/shared/request-log.ts';
 import { createHttpServer } from '../../http/server.ts';
 import { OnceNumbers } from '../../features/people/passkeys.ts';
-import type { AddressInfo } from 'node:net';
 import type { Server } from 'node:http';
 import type { Core } from '../core.ts';
 import type { ServiceParts } from '../service-parts.ts';
 import { must } from '../../domain/must.ts';
 import { codeOf } from '../../runtime/util/code-of.ts';
+import { portOf } from '../../runtime/util/port-of.ts';
 import { ssoFaults } from '../../settings/console-faults.ts';
 
 const SANDBOX_PORT = 8082;
@@ -116,8 +116,7 @@ async function listenOn(server: Server, config: Config, port: number): Promise<v
 
 /** Passkeys need a name, and a numeric address is not one, so this machine is `localhost`. */
 function addressOf(config: Config, server: Server): ConsoleAddress {
-  const { port } = server.address() as AddressInfo;
-  const { origin, hostname } = new URL(config.CONSOLE_URL ?? `http://localhost:${port}`);
+  const { origin, hostname } = new URL(config.CONSOLE_URL ?? `http://localhost:${portOf(server)}`);
   return { origin, rpId: hostname };
 }
 

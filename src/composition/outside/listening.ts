@@ -1,10 +1,9 @@
-import type { IncomingMessage, Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import type { Express } from 'express';
+import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { Config } from '../../config.ts';
 import type { HttpLogger } from '../../http/endpoint.ts';
 import { createHttpServer, DEFAULT_LIMITS } from '../../http/server.ts';
 import { must } from '../../domain/must.ts';
+import { portOf } from '../../runtime/util/port-of.ts';
 
 const CLOSE_GRACE_MS = 5_000;
 
@@ -13,9 +12,9 @@ export async function listen(
   config: Config,
   logger: Pick<HttpLogger, 'debug'>,
   foreign: ((request: IncomingMessage) => string | null) | undefined,
-  app: (publicUrl: string) => Express,
+  app: (publicUrl: string) => RequestListener,
 ): Promise<{ server: Server; publicUrl: string }> {
-  let serve: Express | null = null;
+  let serve: RequestListener | null = null;
   const server = createHttpServer((request, response) => void must(serve)(request, response), logger, {
     limits: { ...DEFAULT_LIMITS, maxConnections: config.MAX_CONNECTIONS },
     secure: config.PUBLIC_URL?.startsWith('https://') ?? false,
@@ -32,7 +31,7 @@ export async function listen(
 
 /** The URL of a listening server. */
 export function urlOf(host: string, server: Server): string {
-  return `http://${hostInUrl(host)}:${(server.address() as AddressInfo).port}`;
+  return `http://${hostInUrl(host)}:${portOf(server)}`;
 }
 
 const hostInUrl = (host: string): string => (host.includes(':') ? `[${host}]` : host);

@@ -1,6 +1,7 @@
 import { accessSync, constants, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { InvalidConfig } from '../../config.ts';
+import { holding, readWritten } from '../../domain/written-json.ts';
 import { publicStatus, type PublicStatus } from '../../observability/public-status.ts';
 import { PUBLIC_STATUS_PAGE } from '../../observability/public-status-page.ts';
 import type { ServiceStatus } from '../../observability/service-status.ts';
@@ -43,10 +44,12 @@ function put(file: string, text: string): void {
   renameSync(`${file}.new`, file);
 }
 
+const isOfAnyFormat = holding<PublicStatus>('format');
+const isPublicStatus = (value: unknown): value is PublicStatus => isOfAnyFormat(value) && value.format === 1;
+
 function writtenBefore(file: string): PublicStatus | null {
   try {
-    const found = JSON.parse(readFileSync(file, 'utf8')) as PublicStatus;
-    return (found as { format?: unknown }).format === 1 ? found : null;
+    return readWritten(readFileSync(file, 'utf8'), isPublicStatus);
   } catch {
     return null;
   }

@@ -15,7 +15,7 @@ export interface CoveredBlocks {
  */
 export function coveredBlocks(
   recorded: readonly RangeScanned['data'][],
-  again: readonly RangeScanned['data'][] = [],
+  again: readonly RangeScanned['data'][],
 ): CoveredBlocks | null {
   const from = Math.min(...recorded.map(({ fromBlock }) => fromBlock));
   const to = Math.max(...recorded.map(({ toBlock }) => toBlock));

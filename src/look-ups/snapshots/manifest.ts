@@ -1,9 +1,11 @@
 import { createHash, hash } from 'node:crypto';
 import { createReadStream, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { finished } from 'node:stream/promises';
 import { z } from 'zod';
 import { CannotOpen, openWith, sealWith, type KeyList } from '../../runtime/util/sealing.ts';
 import { must } from '../../domain/must.ts';
+import { holding } from '../../domain/written-json.ts';
 
 /** This process cannot use a snapshot; the message says why, after the name of its file. */
 export class SnapshotRefused extends Error {
@@ -80,6 +82,8 @@ const timeIn = (at: string): number =>
 export const sealManifest = (manifest: SnapshotManifest, name: string, keys: KeyList): string =>
   sealWith(keys, Buffer.from(JSON.stringify(manifest)), `${PURPOSE}|${name}`);
 
+const isOfAnyFormat = holding<{ readonly format: unknown }>('format');
+
 /** Throws `SnapshotRefused`. */
 export function openManifest(folder: string, name: string, keys: KeyList): SnapshotManifest {
   const sealed = readFileSync(manifestFile(folder, name), 'utf8').trim();
@@ -92,9 +96,10 @@ export function openManifest(folder: string, name: string, keys: KeyList): Snaps
       `its manifest was not made by a node of this installation under this name, or was altered since: ${error.message}`,
     );
   }
-  const given = JSON.parse(text) as { readonly format?: unknown };
-  if (given.format !== FORMAT)
-    throw new SnapshotRefused(`it is of format ${String(given.format)}, and this build reads format ${FORMAT}`);
+  const given: unknown = JSON.parse(text);
+  const format = isOfAnyFormat(given) ? given.format : undefined;
+  if (format !== FORMAT)
+    throw new SnapshotRefused(`it is of format ${String(format)}, and this build reads format ${FORMAT}`);
   const parsed = schema.safeParse(given);
   if (!parsed.success)
     throw new SnapshotRefused(`its manifest is not valid for this build: ${z.prettifyError(parsed.error)}`);
@@ -104,10 +109,7 @@ export function openManifest(folder: string, name: string, keys: KeyList): Snaps
 /** Like `digestOf` of backups, but asynchronous, because the file may have gigabytes. */
 export async function fileDigest(path: string): Promise<SnapshotManifest['file']> {
   const digest = createHash('sha256');
-  let bytes = 0;
-  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 }) as AsyncIterable<Buffer>) {
-    digest.update(chunk);
-    bytes += chunk.length;
-  }
-  return { bytes, sha256: digest.digest('hex') };
+  const file = createReadStream(path, { highWaterMark: 1 << 20 }).on('data', (chunk) => digest.update(chunk));
+  await finished(file);
+  return { bytes: file.bytesRead, sha256: digest.digest('hex') };
 }

@@ -1,5 +1,5 @@
 import { chmodSync, rmSync } from 'node:fs';
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import { copyDatabase } from '../../adapters/sqlite/database-copy.ts';
 import {
   compact,
@@ -12,6 +12,7 @@ import { readModelFile } from '../../adapters/sqlite/read-model/schema.ts';
 import { ownedRows } from '../../runtime/projections/batch.ts';
 import { projectionsNamed } from '../projections.ts';
 import { fileDigest, type SnapshotManifest } from './manifest.ts';
+import { threadData } from '../../runtime/util/thread-data.ts';
 import { must } from '../../domain/must.ts';
 import { lowerPriority } from '../../runtime/util/lower-priority.ts';
 
@@ -28,7 +29,7 @@ export interface SnapshotOrder {
 
 export type SnapshotCopy = CopyContents & { readonly file: SnapshotManifest['file'] };
 
-const { dataDir, projections, to } = workerData as SnapshotOrder;
+const { dataDir, projections, to } = threadData<SnapshotOrder>();
 
 lowerPriority();
 

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { foreignRequest } from '../../runtime/util/loopback-request.ts';
 import { base58 } from '../../runtime/util/base58.ts';
 import { answerCorrected, type JsonRpcAnswer, type JsonRpcRequest, type Upstream } from './rpc-corrections.ts';
 import { bodyOf } from '../../runtime/util/body-of.ts';
+import { portOf } from '../../runtime/util/port-of.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_BATCH = 100;
@@ -36,7 +37,7 @@ export async function serveSurfpool(rpcUrl: string, wsUrl: string): Promise<{ re
     server.once('error', reject);
     server.listen(0, '127.0.0.1', resolve);
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  return { url: `http://127.0.0.1:${portOf(server)}` };
 }
 
 function upstreamOf(rpcUrl: string): Upstream {

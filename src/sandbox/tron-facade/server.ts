@@ -1,5 +1,4 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { foreignRequest } from '../../runtime/util/loopback-request.ts';
 import { ProtoError } from './protobuf.ts';
 import type { FacadeChain } from './chain.ts';
@@ -7,6 +6,7 @@ import { answerCall } from './wallet-api.ts';
 import { BadRequest } from './wallet-body.ts';
 import { must } from '../../domain/must.ts';
 import { bodyOf } from '../../runtime/util/body-of.ts';
+import { portOf } from '../../runtime/util/port-of.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const PATH = /^\/(wallet|walletsolidity)\/([a-z]+)$/;
@@ -23,7 +23,7 @@ export async function serveFacade(chain: FacadeChain): Promise<{ readonly url: s
     server.listen(0, '127.0.0.1', resolve);
   });
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${portOf(server)}`,
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();

@@ -32,11 +32,14 @@ describe('the words of the glossary', () => {
   });
 });
 
-describe('the tour', () => {
+describe.each([
+  ['tour', 20],
+  ['glossary', 9],
+])('the %s', (name, least) => {
   it('leads only to files that exist', () => {
-    const tour = join(REPOSITORY, 'docs/tour.md');
-    const links = [...readFileSync(tour, 'utf8').matchAll(/\]\(([^)#]+)\)/g)].map(([, link]) => link!);
-    expect(links.length).toBeGreaterThan(20);
-    expect(links.filter((link) => !existsSync(join(dirname(tour), link)))).toEqual([]);
+    const page = join(REPOSITORY, `docs/${name}.md`);
+    const links = [...readFileSync(page, 'utf8').matchAll(/\]\(([^)#]+)\)/g)].map(([, link]) => link!);
+    expect(links.length).toBeGreaterThan(least);
+    expect(links.filter((link) => !existsSync(join(dirname(page), link)))).toEqual([]);
   });
 });

@@ -1,7 +1,8 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import { CLOSE, type CommitParcel, packCommit, unpackOrder } from './append-parcel.ts';
 import { Committer } from './committer.ts';
 import { faultOf, type SqliteFault } from '../fault.ts';
+import { threadData } from '../../../runtime/util/thread-data.ts';
 import { must } from '../../../domain/must.ts';
 
 /* The thread that commits batches while the main thread continues to serve requests. */
@@ -9,7 +10,7 @@ import { must } from '../../../domain/must.ts';
 export type AppendReply = CommitParcel | { readonly fault: SqliteFault };
 
 const port = must(parentPort);
-const committer = new Committer((workerData as { dataDir: string }).dataDir);
+const committer = new Committer(threadData<{ dataDir: string }>().dataDir);
 let failed: SqliteFault | null = null;
 
 port.on('message', (order: string) => {

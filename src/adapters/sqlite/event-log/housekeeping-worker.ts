@@ -1,11 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import type { Tail } from './append-job.ts';
 import { openDatabase, query } from '../database.ts';
 import { EventReader } from './event-reader.ts';
 import { eventsFile } from './event-schema.ts';
 import { faultOf, type SqliteFault } from '../fault.ts';
 import { type StreamName, StreamNamesFile } from './stream-names-file.ts';
+import { threadData } from '../../../runtime/util/thread-data.ts';
 import { must } from '../../../domain/must.ts';
 
 export type HousekeepingOrder =
@@ -27,7 +28,7 @@ const RESTART_FROM_PAGES = 4_096;
 /** How long the restart may wait for a pause of the writer; otherwise it is retried later. */
 const RESTART_TIMEOUT_MS = 100;
 
-const { dataDir } = workerData as { dataDir: string };
+const { dataDir } = threadData<{ dataDir: string }>();
 const port = must(parentPort);
 const databases = new Map<string, DatabaseSync>();
 let streamNames: StreamNamesFile | null = null;

@@ -1,8 +1,9 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import { serveWriter } from './server.ts';
 import { ReadModelWriter } from './writer.ts';
+import { threadData } from '../../../runtime/util/thread-data.ts';
 import { must } from '../../../domain/must.ts';
 
 /* The writer's thread, so that SQLite's commits never block requests. */
 
-serveWriter(must(parentPort), new ReadModelWriter((workerData as { file: string }).file));
+serveWriter(must(parentPort), new ReadModelWriter(threadData<{ file: string }>().file));
