@@ -7,6 +7,7 @@ const SRC = {
   domain: '^src/domain/',
   ports: '^src/ports/',
   runtime: '^src/runtime/',
+  chainFormats: '^src/chain-formats/',
   features: '^src/features/',
   shared: '^src/features/shared/',
   operator: '^src/operator/',
@@ -29,7 +30,7 @@ const SRC = {
   doctor: '^src/doctor/',
   keyTools: '^src/key-tools/',
   composition: '^src/composition/',
-  commands: '^src/operator/(commands|acts)[.]ts$',
+  commands: '^src/operator/server/(commands|acts)[.]ts$',
   main: '^src/main[.]ts$',
   machines: '^state-machines/',
   projections: '^projections/',
@@ -89,6 +90,7 @@ const feature = ([name, known]) =>
       SRC.machines,
       SRC.projections,
       SRC.shared,
+      SRC.chainFormats,
       ...known.map((other) => `^src/features/${other}/`),
     ],
   );
@@ -125,6 +127,10 @@ module.exports = {
     layer('projections', 'A projection turns an event into row changes.', SRC.projections, [SRC.domain, SRC.ports]),
     noPackages('projections-packages', SRC.projections),
     layer('runtime', 'Machinery without business words.', SRC.runtime, [SRC.domain, SRC.ports, SRC.machines]),
+    layer('chain-formats', 'How chains write keys, accounts and signatures.', SRC.chainFormats, [
+      SRC.domain,
+      SRC.runtime,
+    ]),
     {
       name: 'features-listed',
       comment: 'A new feature says in the table which others it knows.',
@@ -191,6 +197,7 @@ module.exports = {
         SRC.domain,
         SRC.ports,
         SRC.runtime,
+        SRC.chainFormats,
         '^projections/ledger/(postings|treasury-postings|adjustment-postings|session-books)[.]ts$',
       ],
     ),
@@ -198,6 +205,7 @@ module.exports = {
       SRC.domain,
       SRC.ports,
       SRC.runtime,
+      SRC.chainFormats,
       SRC.projections,
       SRC.features,
       SRC.presenters,
@@ -279,7 +287,10 @@ module.exports = {
       comment: 'An adapter translates for a port: domain, ports, the machinery of the runtime and its own driver.',
       severity: 'error',
       from: { path: '^src/adapters/([^/]+)/' },
-      to: { path: OURS, pathNot: ['^src/adapters/$1/', '^src/adapters/rpc/', SRC.domain, SRC.ports, SRC.runtime] },
+      to: {
+        path: OURS,
+        pathNot: ['^src/adapters/$1/', '^src/adapters/rpc/', SRC.domain, SRC.ports, SRC.runtime, SRC.chainFormats],
+      },
     },
     {
       name: 'adapters-apart',

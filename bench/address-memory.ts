@@ -11,7 +11,7 @@ import { AddressFilter } from '../src/features/addresses/filter.ts';
 import { GivenAddresses } from '../src/features/addresses/given-addresses.ts';
 import { ownedRows } from '../src/runtime/projections/batch.ts';
 import { addressIndex, addressKey, ADDRESSES_TABLE } from '../projections/addresses/address-index.projection.ts';
-import { type ReadModel, putRow } from '../src/ports/read-model.ts';
+import { type ReadModel, putRow } from '../src/ports/read-model/read-model.ts';
 import type { BenchSection } from './section.ts';
 
 /*

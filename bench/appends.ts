@@ -5,7 +5,7 @@ import { Committer } from '../src/adapters/sqlite/event-log/committer.ts';
 import type { Tail } from '../src/adapters/sqlite/event-log/append-job.ts';
 import { CHAIN_GENESIS } from '../src/adapters/sqlite/event-log/event-schema.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../src/adapters/sqlite/event-log/event-store.ts';
-import { base32, type MerchantId, type SessionId } from '../src/domain/ids.ts';
+import { base32, type MerchantId, type SessionId } from '../src/domain/values/ids.ts';
 import { encodeEvent, type EventToEncode } from '../src/runtime/commands/codec.ts';
 import { BareLog } from './appends/bare-log.ts';
 import { type BenchSection, median, percentile } from './section.ts';

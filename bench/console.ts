@@ -9,14 +9,14 @@ import { serveSqliteReadModel } from '../src/adapters/sqlite/read-model/read-mod
 import { callAdmin } from '../src/cli/admin-client.ts';
 import { PROJECTIONS } from '../src/look-ups/projections.ts';
 import type { DeliveryEvent } from '../src/domain/events/delivery-events.ts';
-import type { MerchantId, NotificationId } from '../src/domain/ids.ts';
-import { dayOf } from '../src/domain/calendar.ts';
-import { deliveryStream, sessionStream } from '../src/domain/streams.ts';
+import type { MerchantId, NotificationId } from '../src/domain/values/ids.ts';
+import { dayOf } from '../src/domain/values/calendar.ts';
+import { deliveryStream, sessionStream } from '../src/domain/values/streams.ts';
 import { DELIVERIES_CHECKPOINT } from '../src/features/webhooks/backlog.ts';
 import { routesWithout } from '../test/support/console-pages.ts';
 import { OpenIdProvider } from '../test/support/openid-provider.ts';
 import { signedCall } from '../test/support/running-sandbox.ts';
-import { must } from '../src/domain/must.ts';
+import { must } from '../src/domain/values/must.ts';
 import { encoded, expired, rebuild, sessionOf } from './ledger.ts';
 import { startSandbox, stop } from './payments/service.ts';
 import { percentile, type BenchSection } from './section.ts';

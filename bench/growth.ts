@@ -10,8 +10,8 @@ import { openSqliteEventStore } from '../src/adapters/sqlite/event-log/event-sto
 import { serveSqliteReadModel } from '../src/adapters/sqlite/read-model/read-model.ts';
 import { PROJECTIONS } from '../src/look-ups/projections.ts';
 import type { SessionEvent } from '../src/domain/events/session-events.ts';
-import { base32, type MerchantId, type SessionId } from '../src/domain/ids.ts';
-import { sessionStream } from '../src/domain/streams.ts';
+import { base32, type MerchantId, type SessionId } from '../src/domain/values/ids.ts';
+import { sessionStream } from '../src/domain/values/streams.ts';
 import { AddressIndex } from '../src/features/addresses/address-index.ts';
 import { Backlog } from '../src/features/webhooks/backlog.ts';
 import { load, signedCreate, signedRequest, type BenchKey } from './create-session/load.ts';

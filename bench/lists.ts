@@ -8,9 +8,9 @@ import { count, TOTALS_TABLE, totalsKey, type DayTotals } from '../projections/s
 import { settle, sessionRowOf } from '../projections/sessions/session-fold.ts';
 import { openSqliteReadModel } from '../src/adapters/sqlite/read-model/read-model.ts';
 import type { EventOf } from '../src/domain/events/domain-event.ts';
-import { base32, type MerchantId, type SessionId } from '../src/domain/ids.ts';
-import type { Network } from '../src/domain/networks.ts';
-import { putRow, type Change, type ReadModel } from '../src/ports/read-model.ts';
+import { base32, type MerchantId, type SessionId } from '../src/domain/values/ids.ts';
+import type { Network } from '../src/domain/networks/networks.ts';
+import { putRow, type Change, type ReadModel } from '../src/ports/read-model/read-model.ts';
 import { Lists } from '../src/features/sessions/lists/lists.ts';
 import type { Listing, ListQuery, PagePagination } from '../src/features/shared/list-page.ts';
 import type { SessionFilters } from '../src/features/sessions/lists/filters.ts';

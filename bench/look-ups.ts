@@ -11,13 +11,13 @@ import { makeSnapshot } from '../src/look-ups/snapshots/make.ts';
 import { takeSnapshot } from '../src/look-ups/snapshots/take.ts';
 import type { Follows } from '../src/look-ups/messages.ts';
 import { openProjectionThread } from '../src/look-ups/thread.ts';
-import { AUDIT_STREAM, sessionStream } from '../src/domain/streams.ts';
-import type { EventStore } from '../src/ports/event-store.ts';
+import { AUDIT_STREAM, sessionStream } from '../src/domain/values/streams.ts';
+import type { EventStore } from '../src/ports/event-log/event-store.ts';
 import { silentLog } from '../src/ports/log.ts';
 import { encodeEvent } from '../src/runtime/commands/codec.ts';
 import { checkpointText, noteOf, verifierKeyOf } from '../src/runtime/merkle/checkpoint-note.ts';
 import { projectionId } from '../src/runtime/projections/batch.ts';
-import { parseKeys } from '../src/runtime/util/sealing.ts';
+import { parseKeys } from '../src/runtime/cryptography/sealing.ts';
 import { encoded, sessionOf } from './ledger.ts';
 import type { BenchSection } from './section.ts';
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { matchLogs } from '../src/adapters/evm/log-scanner.ts';
 import type { RawLog } from '../src/adapters/evm/rpc.ts';
 import { tokensByAddress, TRANSFER_TOPIC } from '../src/adapters/evm/transfer-log.ts';
-import { base32, type SessionId } from '../src/domain/ids.ts';
+import { base32, type SessionId } from '../src/domain/values/ids.ts';
 import { AddressIndex } from '../src/features/addresses/address-index.ts';
 import { median, type BenchSection } from './section.ts';
 

@@ -6,7 +6,7 @@ import { MessageChannel } from 'node:worker_threads';
 import { sessionView } from '../projections/sessions/session-view.projection.ts';
 import { serveSqliteReadModel } from '../src/adapters/sqlite/read-model/read-model.ts';
 import { PROJECTIONS } from '../src/look-ups/projections.ts';
-import type { Projection } from '../src/ports/projection.ts';
+import type { Projection } from '../src/ports/read-model/projection.ts';
 import { DEFAULT_SETTINGS, measureCreateSession, WHOLE_SERVICE } from './create-session.ts';
 import { fill, rebuild } from './ledger.ts';
 import { fullPhase, inWorld } from './payments.ts';

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { sessionStream } from '../src/domain/streams.ts';
+import { sessionStream } from '../src/domain/values/streams.ts';
 import { checkpointText, noteOf, verifierKeyText } from '../src/runtime/merkle/checkpoint-note.ts';
 import { MerkleFrontier } from '../src/runtime/merkle/frontier.ts';
 import { leafHash } from '../src/runtime/merkle/tree.ts';

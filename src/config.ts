@@ -2,10 +2,10 @@ import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
 import { MAX_CHANGE_DELAY_MIN } from './domain/change-delay.ts';
 import { EVIDENCE_KINDS } from './domain/claims.ts';
-import { isFiat } from './domain/currencies.ts';
-import { COINS } from './domain/money.ts';
-import { NETWORKS } from './domain/networks.ts';
-import { must } from './domain/must.ts';
+import { isFiat } from './domain/money/currencies.ts';
+import { COINS } from './domain/money/money.ts';
+import { NETWORKS } from './domain/networks/networks.ts';
+import { must } from './domain/values/must.ts';
 
 /**
  * Every setting of the service, read from the environment once. All are optional in the sandbox; `quittance serve`
@@ -271,7 +271,7 @@ const environment = z.object({
   TREASURY_LIMITS: jsonText.pipe(treasuryLimits).optional(),
   /**
    * JSON by network, for the native coin, fees included; unnamed networks use the defaults of
-   * `src/domain/native-limits.ts`.
+   * `src/domain/networks/native-limits.ts`.
    */
   NATIVE_LIMITS: jsonText.pipe(z.partialRecord(z.enum(NETWORKS), nativeLimit)).optional(),
   /** JSON by mode and network: the cold addresses allowed for withdrawals, `{"live":{"ethereum":["0x..."]}}`. */

@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os';
-import type { AdminArguments, AdminStream } from './operator/commands.ts';
+import type { AdminArguments, AdminStream } from './operator/server/commands.ts';
 import { callAdmin, NoService, streamAdmin } from './cli/admin-client.ts';
 import { createProgram } from './cli/program.ts';
 import type { CliHost } from './cli/host.ts';
@@ -7,7 +7,7 @@ import { systemFault } from './cli/system-fault.ts';
 import { runUntilSignal } from './cli/run-until-signal.ts';
 import { InvalidConfig, readConfig, unknownSettings, type Config } from './config.ts';
 import { createLogger, type Logger } from './observability/logger.ts';
-import type { JsonValue } from './ports/read-model.ts';
+import type { JsonValue } from './ports/read-model/read-model.ts';
 import { armCrashPoints } from './runtime/util/crash-point.ts';
 import { messageOf } from './runtime/util/message-of.ts';
 
@@ -206,7 +206,7 @@ async function admin(command: string, given: AdminArguments): Promise<JsonValue>
   }
   if (command.startsWith('operator.')) {
     const [{ runOperatorCommand }, { fileOperators }] = await Promise.all([
-      import('./operator/operators.ts'),
+      import('./operator/people/operators.ts'),
       import('./adapters/node/operators-file.ts'),
     ]);
     return runOperatorCommand(fileOperators(config.DATA_DIR), command, args, Math.floor(Date.now() / 1000));

@@ -1,5 +1,5 @@
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
-import type { EncodedEvent } from '../../src/ports/event-store.ts';
+import type { EncodedEvent } from '../../src/ports/event-log/event-store.ts';
 import { encodeEvent, type EventToEncode } from '../../src/runtime/commands/codec.ts';
 
 /** The least a durable log can do: encode and hash the event, append it to a file, sync, and remember where it is. */

@@ -1,11 +1,11 @@
 import { createHash, createSecretKey } from 'node:crypto';
 import { createTokenBucketLimiter } from '../../src/adapters/memory/token-bucket.ts';
 import { deepLinks } from '../../src/checkout/deep-links.ts';
-import type { ApiKeyId, MerchantId, SessionId } from '../../src/domain/ids.ts';
+import type { ApiKeyId, MerchantId, SessionId } from '../../src/domain/values/ids.ts';
 import { createHttpApp } from '../../src/http/app.ts';
-import { createClientAddress } from '../../src/runtime/util/client-address.ts';
+import { createClientAddress } from '../../src/runtime/http/client-address.ts';
 import { createHttpServer } from '../../src/http/server.ts';
-import type { Nonces } from '../../src/ports/nonces.ts';
+import type { Nonces } from '../../src/ports/event-log/nonces.ts';
 import type { AuthenticatedKey, MerchantApi } from '../../src/features/shared/merchant-api.ts';
 import { sessionView } from '../../test/support/fake-merchant-api.ts';
 import { TEST_NETWORKS } from '../../test/support/http-api.ts';

@@ -8,13 +8,13 @@ import { openEmbedded } from '../../src/composition/storage/embedded.ts';
 import { rolesOf } from '../../src/settings/roles.ts';
 import { startService } from '../../src/composition/service.ts';
 import { readConfig } from '../../src/config.ts';
-import type { ApiKeyId, MerchantId } from '../../src/domain/ids.ts';
-import { knownNetwork } from '../../src/domain/known-networks.ts';
-import { merchantStream } from '../../src/domain/streams.ts';
+import type { ApiKeyId, MerchantId } from '../../src/domain/values/ids.ts';
+import { knownNetwork } from '../../src/domain/networks/known-networks.ts';
+import { merchantStream } from '../../src/domain/values/streams.ts';
 import { createLogger } from '../../src/observability/logger.ts';
 import { createMetrics } from '../../src/composition/outside/observability.ts';
 import { systemClock } from '../../src/ports/clock.ts';
-import { createSealer, parseMasterKeys } from '../../src/runtime/util/sealing.ts';
+import { createSealer, parseMasterKeys } from '../../src/runtime/cryptography/sealing.ts';
 import { apiSecretContext, hashOfKey } from '../../src/features/merchants/credentials.ts';
 
 /*

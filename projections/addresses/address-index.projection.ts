@@ -1,9 +1,9 @@
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
-import type { Mode, SessionId } from '../../src/domain/ids.ts';
-import { addressFamilyOf, comparableAddress, type AddressFamily } from '../../src/domain/networks.ts';
-import type { Projection } from '../../src/ports/projection.ts';
-import { putRow, type RowChange, type Table } from '../../src/ports/read-model.ts';
+import type { Mode, SessionId } from '../../src/domain/values/ids.ts';
+import { addressFamilyOf, comparableAddress, type AddressFamily } from '../../src/domain/networks/networks.ts';
+import type { Projection } from '../../src/ports/read-model/projection.ts';
+import { putRow, type RowChange, type Table } from '../../src/ports/read-model/read-model.ts';
 
 /** The session of every collection address ever assigned, including those of closed sessions. */
 export const ADDRESSES_TABLE: Table<AddressRow> = 'addresses@1';

@@ -1,11 +1,11 @@
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
 import type { DepositFacts } from '../../src/domain/events/session-events.ts';
-import type { SessionId } from '../../src/domain/ids.ts';
-import type { Network } from '../../src/domain/networks.ts';
-import { sessionOfStream } from '../../src/domain/streams.ts';
-import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
-import { putRow, type RowChange, type Table } from '../../src/ports/read-model.ts';
+import type { SessionId } from '../../src/domain/values/ids.ts';
+import type { Network } from '../../src/domain/networks/networks.ts';
+import { sessionOfStream } from '../../src/domain/values/streams.ts';
+import type { Projection, RowReader, RowRef } from '../../src/ports/read-model/projection.ts';
+import { putRow, type RowChange, type Table } from '../../src/ports/read-model/read-model.ts';
 
 /** Deposits by network and height, which a chain watcher loads after a restart. */
 export const DEPOSITS_BY_BLOCK_TABLE: Table<DepositRow> = 'deposits-by-block@1';

@@ -1,11 +1,11 @@
-import { dayOf, firstDayOf, monthOf, nextMonth } from '../../src/domain/calendar.ts';
+import { dayOf, firstDayOf, monthOf, nextMonth } from '../../src/domain/values/calendar.ts';
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
-import type { MerchantId, Mode, SessionId } from '../../src/domain/ids.ts';
-import type { LedgerClock, Posting } from '../../src/domain/ledger.ts';
-import { formatAmount, signedAmountOf } from '../../src/domain/money.ts';
-import type { RowReader, RowRef } from '../../src/ports/projection.ts';
-import type { RowChange, Table } from '../../src/ports/read-model.ts';
+import type { MerchantId, Mode, SessionId } from '../../src/domain/values/ids.ts';
+import type { LedgerClock, Posting } from '../../src/domain/money/ledger.ts';
+import { formatAmount, signedAmountOf } from '../../src/domain/money/money.ts';
+import type { RowReader, RowRef } from '../../src/ports/read-model/projection.ts';
+import type { RowChange, Table } from '../../src/ports/read-model/read-model.ts';
 import type { EntryDraft } from './entry.ts';
 import {
   addressKey,

@@ -1,6 +1,6 @@
 import type { AdjustmentEvent, AdjustmentTerms } from '../../src/domain/events/adjustment-events.ts';
-import type { Posting } from '../../src/domain/ledger.ts';
-import { signedAmountOf } from '../../src/domain/money.ts';
+import type { Posting } from '../../src/domain/money/ledger.ts';
+import { signedAmountOf } from '../../src/domain/money/money.ts';
 import type { EntryDraft } from './entry.ts';
 
 /** The entry of a manual adjustment; null if it is only proposed, or was rejected. */

@@ -1,5 +1,5 @@
-import type { BookedCoin, EntryKind, FiatValue, Posting } from '../../src/domain/ledger.ts';
-import type { Network } from '../../src/domain/networks.ts';
+import type { BookedCoin, EntryKind, FiatValue, Posting } from '../../src/domain/money/ledger.ts';
+import type { Network } from '../../src/domain/networks/networks.ts';
 import type { SessionBooks } from './session-books.ts';
 
 /** Where a fact can be found on a chain. */

@@ -1,7 +1,7 @@
-import { isCurrency, shownDecimals } from '../../src/domain/currencies.ts';
+import { isCurrency, shownDecimals } from '../../src/domain/money/currencies.ts';
 import type { Valuation } from '../../src/domain/events/coin-events.ts';
-import type { FiatValue } from '../../src/domain/ledger.ts';
-import { absolute, formatAmount, isCoin, parseAmount, SCALE } from '../../src/domain/money.ts';
+import type { FiatValue } from '../../src/domain/money/ledger.ts';
+import { absolute, formatAmount, isCoin, parseAmount, SCALE } from '../../src/domain/money/money.ts';
 import type { SessionBooks } from './session-books.ts';
 
 /**

@@ -2,14 +2,19 @@ import type { DomainEvent, EventOf } from '../../src/domain/events/domain-event.
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { TreasuryEvent } from '../../src/domain/events/treasury-events.ts';
-import type { Mode } from '../../src/domain/ids.ts';
-import { DEPOSIT_WALLETS } from '../../src/domain/ledger.ts';
-import { rememberingLast } from '../../src/domain/memoized.ts';
-import { signedAmountOf } from '../../src/domain/money.ts';
+import type { Mode } from '../../src/domain/values/ids.ts';
+import { DEPOSIT_WALLETS } from '../../src/domain/money/ledger.ts';
+import { rememberingLast } from '../../src/domain/values/memoized.ts';
+import { signedAmountOf } from '../../src/domain/money/money.ts';
 import type { AdjustmentEvent } from '../../src/domain/events/adjustment-events.ts';
-import { ADJUSTMENTS_PREFIX, sessionOfStream, TRANSFER_PREFIX, TREASURY_PREFIX } from '../../src/domain/streams.ts';
-import { ofRows, type Projection, type RowReader, type RowRef } from '../../src/ports/projection.ts';
-import { putRow, type RowChange } from '../../src/ports/read-model.ts';
+import {
+  ADJUSTMENTS_PREFIX,
+  sessionOfStream,
+  TRANSFER_PREFIX,
+  TREASURY_PREFIX,
+} from '../../src/domain/values/streams.ts';
+import { ofRows, type Projection, type RowReader, type RowRef } from '../../src/ports/read-model/projection.ts';
+import { putRow, type RowChange } from '../../src/ports/read-model/read-model.ts';
 import { accumulate, rowsOf, type OwnedDraft } from './accumulate.ts';
 import { bookAdjustment } from './adjustment-postings.ts';
 import { bookSessionEvent } from './postings.ts';
@@ -37,7 +42,7 @@ import { bookTreasuryEvent, placesOf, type AddressAndCoin } from './treasury-pos
 import { bookTransferEvent } from './transfer-postings.ts';
 import { LEDGER_SESSIONS_TABLE } from './session-books.ts';
 import { isOfAdjustments, isOfSession, isOfTransfer, isOfTreasury } from '../../src/domain/events/of-streams.ts';
-import { must } from '../../src/domain/must.ts';
+import { must } from '../../src/domain/values/must.ts';
 
 /**
  * Double-entry books over the events: numbered entries, balances, changes per day by two clocks, and sealed periods.

@@ -1,9 +1,9 @@
-import { payableTo, unappliedOf, type Posting } from '../../src/domain/ledger.ts';
-import { amountOf, formatAmount, type Coin, least, most } from '../../src/domain/money.ts';
-import { NETWORKS, type Network } from '../../src/domain/networks.ts';
+import { payableTo, unappliedOf, type Posting } from '../../src/domain/money/ledger.ts';
+import { amountOf, formatAmount, type Coin, least, most } from '../../src/domain/money/money.ts';
+import { NETWORKS, type Network } from '../../src/domain/networks/networks.ts';
 import { timeOf, type Booking } from './entry.ts';
 import { pocketOf, takenFrom, withPocket, type BookedDeposit, type SessionBooks } from './session-books.ts';
-import { must } from '../../src/domain/must.ts';
+import { must } from '../../src/domain/values/must.ts';
 
 /*
  * The money of a paid order: what is due, applied from the networks where it is final and on time. If the chain reverts

@@ -10,9 +10,9 @@ import {
   unappliedOf,
   type BookedCoin,
   type Posting,
-} from '../../src/domain/ledger.ts';
-import { amountOf, formatAmount, least, most } from '../../src/domain/money.ts';
-import { NATIVE_COIN, type Network } from '../../src/domain/networks.ts';
+} from '../../src/domain/money/ledger.ts';
+import { amountOf, formatAmount, least, most } from '../../src/domain/money/money.ts';
+import { NATIVE_COIN, type Network } from '../../src/domain/networks/networks.ts';
 import type { Booking } from './entry.ts';
 import { fiatValueOf } from './fiat-value.ts';
 import { isOthers, othersMoney, ownUnapplied, payOrder, withOrderMoney } from './order-money.ts';

@@ -1,8 +1,8 @@
-import type { EntryKind, FiatValue, LedgerClock } from '../../src/domain/ledger.ts';
-import { DEPOSIT_WALLETS, merchantAccountOf } from '../../src/domain/ledger.ts';
-import type { MerchantId, Mode, SessionId } from '../../src/domain/ids.ts';
-import type { Network } from '../../src/domain/networks.ts';
-import type { Table } from '../../src/ports/read-model.ts';
+import type { EntryKind, FiatValue, LedgerClock } from '../../src/domain/money/ledger.ts';
+import { DEPOSIT_WALLETS, merchantAccountOf } from '../../src/domain/money/ledger.ts';
+import type { MerchantId, Mode, SessionId } from '../../src/domain/values/ids.ts';
+import type { Network } from '../../src/domain/networks/networks.ts';
+import type { Table } from '../../src/ports/read-model/read-model.ts';
 
 /*
  * The rows of the books. Entries have gapless numbers within a mode and gapless places within a book, so any page of

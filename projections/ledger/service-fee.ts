@@ -1,7 +1,7 @@
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
-import { payableTo, SERVICE_FEES, type Posting } from '../../src/domain/ledger.ts';
-import { amountOf, formatAmount, SCALE } from '../../src/domain/money.ts';
-import { NETWORKS, type Network } from '../../src/domain/networks.ts';
+import { payableTo, SERVICE_FEES, type Posting } from '../../src/domain/money/ledger.ts';
+import { amountOf, formatAmount, SCALE } from '../../src/domain/money/money.ts';
+import { NETWORKS, type Network } from '../../src/domain/networks/networks.ts';
 import { timeOf, type Booking } from './entry.ts';
 import { pocketOf, takenFrom, type BookedServiceFee, type SessionBooks } from './session-books.ts';
 

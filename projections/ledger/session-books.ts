@@ -1,10 +1,10 @@
-import { COIN_MAX_DECIMALS } from '../../src/domain/currencies.ts';
+import { COIN_MAX_DECIMALS } from '../../src/domain/money/currencies.ts';
 import type { CoinChosen } from '../../src/domain/events/coin-events.ts';
 import type { DepositKind, SessionCreated } from '../../src/domain/events/session-events.ts';
-import type { MerchantId, Mode, SessionId } from '../../src/domain/ids.ts';
-import { formatAmount, signedAmountOf, type Coin } from '../../src/domain/money.ts';
-import { NETWORKS, type Network } from '../../src/domain/networks.ts';
-import type { Table } from '../../src/ports/read-model.ts';
+import type { MerchantId, Mode, SessionId } from '../../src/domain/values/ids.ts';
+import { formatAmount, signedAmountOf, type Coin } from '../../src/domain/money/money.ts';
+import { NETWORKS, type Network } from '../../src/domain/networks/networks.ts';
+import type { Table } from '../../src/ports/read-model/read-model.ts';
 
 /* The state of a session that later postings need and that cannot be looked up elsewhere. */
 

@@ -1,8 +1,14 @@
 import type { EventOf } from '../../src/domain/events/domain-event.ts';
 import type { TransferEvent } from '../../src/domain/events/transfer-events.ts';
-import type { Mode } from '../../src/domain/ids.ts';
-import { DEPOSIT_WALLETS, OPERATOR_FUNDING, UNMATCHED, unappliedOf, type Posting } from '../../src/domain/ledger.ts';
-import { amountOf } from '../../src/domain/money.ts';
+import type { Mode } from '../../src/domain/values/ids.ts';
+import {
+  DEPOSIT_WALLETS,
+  OPERATOR_FUNDING,
+  UNMATCHED,
+  unappliedOf,
+  type Posting,
+} from '../../src/domain/money/ledger.ts';
+import { amountOf } from '../../src/domain/money/money.ts';
 import type { Booking, EntryDraft } from './entry.ts';
 import { pocketOf, withPocket, type BookedDeposit, type PocketUnits, type SessionBooks } from './session-books.ts';
 

@@ -1,7 +1,7 @@
 import type { EventOf } from '../../src/domain/events/domain-event.ts';
 import type { MoveCompleted, MoveFailed } from '../../src/domain/events/treasury-move-events.ts';
 import type { TreasuryEvent } from '../../src/domain/events/treasury-events.ts';
-import type { MerchantId, Mode, SessionId } from '../../src/domain/ids.ts';
+import type { MerchantId, Mode, SessionId } from '../../src/domain/values/ids.ts';
 import {
   COLD_STORAGE,
   DEPOSIT_WALLETS,
@@ -15,9 +15,9 @@ import {
   type BookedCoin,
   type EntryKind,
   type Posting,
-} from '../../src/domain/ledger.ts';
-import { amountOf } from '../../src/domain/money.ts';
-import type { Network } from '../../src/domain/networks.ts';
+} from '../../src/domain/money/ledger.ts';
+import { amountOf } from '../../src/domain/money/money.ts';
+import type { Network } from '../../src/domain/networks/networks.ts';
 import type { EntryDraft } from './entry.ts';
 
 /** The entry of a treasury event; `merchantId` for a settlement. */

@@ -1,11 +1,11 @@
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
 import type { MerchantEvent, WebhookEndpointSet } from '../../src/domain/events/merchant-events.ts';
-import type { ApiKeyId, MerchantId, Mode } from '../../src/domain/ids.ts';
-import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
-import { putRow, type RowChange, type JsonValue, type Table } from '../../src/ports/read-model.ts';
+import type { ApiKeyId, MerchantId, Mode } from '../../src/domain/values/ids.ts';
+import type { Projection, RowReader, RowRef } from '../../src/ports/read-model/projection.ts';
+import { putRow, type RowChange, type JsonValue, type Table } from '../../src/ports/read-model/read-model.ts';
 import { isOfMerchant } from '../../src/domain/events/of-streams.ts';
-import { MERCHANT_PREFIX } from '../../src/domain/streams.ts';
+import { MERCHANT_PREFIX } from '../../src/domain/values/streams.ts';
 
 export const MERCHANTS_TABLE: Table<MerchantRow> = 'merchants@1';
 /** Usable API keys, by SHA-256 (hex) of the key. Revoked keys have no row. */

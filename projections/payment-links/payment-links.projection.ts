@@ -1,9 +1,9 @@
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
-import type { MerchantId, Mode, PaymentLinkId } from '../../src/domain/ids.ts';
-import { PAYMENT_LINK_PREFIX } from '../../src/domain/streams.ts';
-import type { Projection } from '../../src/ports/projection.ts';
-import { putRow, type RowChange, type Table } from '../../src/ports/read-model.ts';
+import type { MerchantId, Mode, PaymentLinkId } from '../../src/domain/values/ids.ts';
+import { PAYMENT_LINK_PREFIX } from '../../src/domain/values/streams.ts';
+import type { Projection } from '../../src/ports/read-model/projection.ts';
+import { putRow, type RowChange, type Table } from '../../src/ports/read-model/read-model.ts';
 
 /** The payment links of each merchant; their own streams decide what they may do. */
 export const PAYMENT_LINKS_TABLE: Table<{ readonly linkId: PaymentLinkId }> = 'payment-links@1';

@@ -1,9 +1,9 @@
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
-import { sessionOfStream } from '../../src/domain/streams.ts';
-import type { Projection } from '../../src/ports/projection.ts';
-import { putRow, type RowChange, type Table } from '../../src/ports/read-model.ts';
-import type { RefundId, SessionId } from '../../src/domain/ids.ts';
+import { sessionOfStream } from '../../src/domain/values/streams.ts';
+import type { Projection } from '../../src/ports/read-model/projection.ts';
+import { putRow, type RowChange, type Table } from '../../src/ports/read-model/read-model.ts';
+import type { RefundId, SessionId } from '../../src/domain/values/ids.ts';
 
 /** Refunds that still owe money, by id, which the payout process loads after a restart. */
 export const OPEN_REFUNDS_TABLE: Table<{ readonly sessionId: SessionId; readonly refundId: RefundId }> =

@@ -1,5 +1,5 @@
-import { putRow, type RowChange, type Table } from '../../src/ports/read-model.ts';
-import type { Network } from '../../src/domain/networks.ts';
+import { putRow, type RowChange, type Table } from '../../src/ports/read-model/read-model.ts';
+import type { Network } from '../../src/domain/networks/networks.ts';
 import type { SessionRow } from './session-row.ts';
 import { networksOf } from './session-fold.ts';
 

@@ -1,5 +1,5 @@
-import type { MerchantId, Mode } from '../../src/domain/ids.ts';
-import type { Table } from '../../src/ports/read-model.ts';
+import type { MerchantId, Mode } from '../../src/domain/values/ids.ts';
+import type { Table } from '../../src/ports/read-model/read-model.ts';
 
 /** Number of a merchant's records of each kind, which is the next one's place in the merchant's lists. */
 export const COUNTERS_TABLE: Table<CountersRow> = 'merchant-counters@1';

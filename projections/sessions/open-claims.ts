@@ -1,6 +1,6 @@
-import type { MerchantId, Mode, SessionId } from '../../src/domain/ids.ts';
+import type { MerchantId, Mode, SessionId } from '../../src/domain/values/ids.ts';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
-import { putRow, type RowChange, type Table } from '../../src/ports/read-model.ts';
+import { putRow, type RowChange, type Table } from '../../src/ports/read-model/read-model.ts';
 import type { SessionRow } from './session-row.ts';
 
 /** Payers' claims that await their merchant's decision. */

@@ -1,8 +1,8 @@
-import { dayOf } from '../../src/domain/calendar.ts';
-import type { MerchantId, Mode } from '../../src/domain/ids.ts';
-import { formatAmount, signedAmountOf } from '../../src/domain/money.ts';
-import type { RowReader } from '../../src/ports/projection.ts';
-import { putRow, type RowChange, type Table } from '../../src/ports/read-model.ts';
+import { dayOf } from '../../src/domain/values/calendar.ts';
+import type { MerchantId, Mode } from '../../src/domain/values/ids.ts';
+import { formatAmount, signedAmountOf } from '../../src/domain/money/money.ts';
+import type { RowReader } from '../../src/ports/read-model/projection.ts';
+import { putRow, type RowChange, type Table } from '../../src/ports/read-model/read-model.ts';
 import type { SessionRow } from './session-row.ts';
 
 /** Payments of a merchant by the day (UTC) under which they are listed, so that totals under a list's filters are exact. */

@@ -1,7 +1,7 @@
-import type { MerchantId, Mode, SessionId } from '../../src/domain/ids.ts';
-import type { Coin } from '../../src/domain/money.ts';
-import type { Network } from '../../src/domain/networks.ts';
-import type { ListPlace } from '../../src/ports/projection.ts';
+import type { MerchantId, Mode, SessionId } from '../../src/domain/values/ids.ts';
+import type { Coin } from '../../src/domain/money/money.ts';
+import type { Network } from '../../src/domain/networks/networks.ts';
+import type { ListPlace } from '../../src/ports/read-model/projection.ts';
 import { filteredList, filteredLists } from '../shared/filtered-lists.ts';
 import type { RefundRow, RefundStatus } from './refund-row.ts';
 

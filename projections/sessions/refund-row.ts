@@ -1,13 +1,13 @@
 import type { RefundFailureReason } from '../../src/domain/events/refund-failures.ts';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { RefundLeg, RefundRequested } from '../../src/domain/events/refund-events.ts';
-import type { MerchantId, Mode, RefundId, SessionId } from '../../src/domain/ids.ts';
-import type { Coin } from '../../src/domain/money.ts';
-import type { Network } from '../../src/domain/networks.ts';
-import type { RowReader } from '../../src/ports/projection.ts';
+import type { MerchantId, Mode, RefundId, SessionId } from '../../src/domain/values/ids.ts';
+import type { Coin } from '../../src/domain/money/money.ts';
+import type { Network } from '../../src/domain/networks/networks.ts';
+import type { RowReader } from '../../src/ports/read-model/projection.ts';
 import type { Place, Places } from './merchant-counters.ts';
 import type { Moved, SessionRow } from './session-row.ts';
-import type { Table } from '../../src/ports/read-model.ts';
+import type { Table } from '../../src/ports/read-model/read-model.ts';
 
 export const REFUNDS_TABLE: Table<RefundRow> = 'refunds@1';
 

@@ -1,13 +1,13 @@
 import type { PaymentOption, SessionCreated, SessionEvent } from '../../src/domain/events/session-events.ts';
-import { amountOf, COINS, formatAmount, isCoin, most, type Coin } from '../../src/domain/money.ts';
-import { isNetwork, type Network } from '../../src/domain/networks.ts';
-import { mustBe } from '../../src/domain/one-of.ts';
-import { refundableOf } from '../../src/domain/refundable.ts';
+import { amountOf, COINS, formatAmount, isCoin, most, type Coin } from '../../src/domain/money/money.ts';
+import { isNetwork, type Network } from '../../src/domain/networks/networks.ts';
+import { mustBe } from '../../src/domain/values/one-of.ts';
+import { refundableOf } from '../../src/domain/money/refundable.ts';
 import type { Place } from './merchant-counters.ts';
 import type { RefundRow } from './refund-row.ts';
 import type { TransactionRow } from './transaction-row.ts';
 import type { SessionRow, SessionDraft, Moved } from './session-row.ts';
-import { must } from '../../src/domain/must.ts';
+import { must } from '../../src/domain/values/must.ts';
 
 const ZERO = '0.00';
 

@@ -1,8 +1,8 @@
-import type { MerchantId, Mode, SessionId } from '../../src/domain/ids.ts';
-import type { Coin } from '../../src/domain/money.ts';
-import type { Network } from '../../src/domain/networks.ts';
-import type { ListPlace } from '../../src/ports/projection.ts';
-import { putRow, type RowChange, type Table } from '../../src/ports/read-model.ts';
+import type { MerchantId, Mode, SessionId } from '../../src/domain/values/ids.ts';
+import type { Coin } from '../../src/domain/money/money.ts';
+import type { Network } from '../../src/domain/networks/networks.ts';
+import type { ListPlace } from '../../src/ports/read-model/projection.ts';
+import { putRow, type RowChange, type Table } from '../../src/ports/read-model/read-model.ts';
 import { filteredList, filteredLists } from '../shared/filtered-lists.ts';
 import { SESSION_STATUSES, SESSIONS_TABLE, type SessionRow } from './session-row.ts';
 

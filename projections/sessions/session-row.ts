@@ -1,7 +1,7 @@
-import type { MerchantId, Mode, RefundId, SessionId, TransactionId } from '../../src/domain/ids.ts';
-import { type Coin } from '../../src/domain/money.ts';
+import type { MerchantId, Mode, RefundId, SessionId, TransactionId } from '../../src/domain/values/ids.ts';
+import { type Coin } from '../../src/domain/money/money.ts';
 import type { Place } from './merchant-counters.ts';
-import type { Table } from '../../src/ports/read-model.ts';
+import type { Table } from '../../src/ports/read-model/read-model.ts';
 
 export const SESSIONS_TABLE: Table<SessionRow> = 'session-view@1';
 

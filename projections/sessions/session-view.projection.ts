@@ -1,10 +1,16 @@
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
-import type { SessionId } from '../../src/domain/ids.ts';
-import { sessionOfStream } from '../../src/domain/streams.ts';
-import { ofRows, type Projection, type RowReader, type RowRef, type RowTime } from '../../src/ports/projection.ts';
-import { putRow, type RowChange } from '../../src/ports/read-model.ts';
+import type { SessionId } from '../../src/domain/values/ids.ts';
+import { sessionOfStream } from '../../src/domain/values/streams.ts';
+import {
+  ofRows,
+  type Projection,
+  type RowReader,
+  type RowRef,
+  type RowTime,
+} from '../../src/ports/read-model/projection.ts';
+import { putRow, type RowChange } from '../../src/ports/read-model/read-model.ts';
 import { DUE_SESSIONS_TABLE, dueChanges } from './due-sessions.ts';
 import { COUNTERS_TABLE, countersKey, Places } from './merchant-counters.ts';
 import { OPEN_CLAIMS_TABLE, openClaimChanges } from './open-claims.ts';
@@ -19,7 +25,7 @@ import { placesOfTransaction, TRANSACTION_LISTS } from './transaction-list.ts';
 import { movedTransactions } from './transaction-moves.ts';
 import { TRANSACTIONS_TABLE } from './transaction-row.ts';
 import { isOfSession } from '../../src/domain/events/of-streams.ts';
-import { must } from '../../src/domain/must.ts';
+import { must } from '../../src/domain/values/must.ts';
 
 /**
  * The look-ups of sessions for merchants and workers: the session, its transactions, its refunds, their lists and

@@ -1,7 +1,13 @@
 import { hash } from 'node:crypto';
-import { base32, parseTransactionId, type RefundId, type SessionId, type TransactionId } from '../../src/domain/ids.ts';
-import { memoized } from '../../src/domain/memoized.ts';
-import { must } from '../../src/domain/must.ts';
+import {
+  base32,
+  parseTransactionId,
+  type RefundId,
+  type SessionId,
+  type TransactionId,
+} from '../../src/domain/values/ids.ts';
+import { memoized } from '../../src/domain/values/memoized.ts';
+import { must } from '../../src/domain/values/must.ts';
 
 /* A transaction's id is derived from the fact that it names, so every node and every rebuild gives the same. */
 

@@ -1,6 +1,6 @@
-import type { MerchantId, Mode, SessionId } from '../../src/domain/ids.ts';
-import type { Network } from '../../src/domain/networks.ts';
-import type { ListPlace } from '../../src/ports/projection.ts';
+import type { MerchantId, Mode, SessionId } from '../../src/domain/values/ids.ts';
+import type { Network } from '../../src/domain/networks/networks.ts';
+import type { ListPlace } from '../../src/ports/read-model/projection.ts';
 import { filteredList, filteredLists } from '../shared/filtered-lists.ts';
 import type { TransactionRow, TransactionStatus, TransactionType } from './transaction-row.ts';
 

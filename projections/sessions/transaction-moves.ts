@@ -1,8 +1,8 @@
 import type { DepositDetected, SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { RefundPayoutSigned } from '../../src/domain/events/refund-events.ts';
-import type { SessionId, TransactionId } from '../../src/domain/ids.ts';
-import { amountOf, formatAmount } from '../../src/domain/money.ts';
-import type { RowReader } from '../../src/ports/projection.ts';
+import type { SessionId, TransactionId } from '../../src/domain/values/ids.ts';
+import { amountOf, formatAmount } from '../../src/domain/money/money.ts';
+import type { RowReader } from '../../src/ports/read-model/projection.ts';
 import type { Places } from './merchant-counters.ts';
 import { legOf, type PayoutRow, type RefundRow } from './refund-row.ts';
 import type { Moved, SessionRow } from './session-row.ts';
@@ -18,7 +18,7 @@ import {
   type TransactionRow,
   withAside,
 } from './transaction-row.ts';
-import { must } from '../../src/domain/must.ts';
+import { must } from '../../src/domain/values/must.ts';
 
 /** The transactions that an event creates or changes, with their places in the merchant's and the session's lists. */
 export function movedTransactions(

@@ -1,11 +1,11 @@
 import type { DepositConfirmed, DepositDetected, DepositKind } from '../../src/domain/events/session-events.ts';
 import type { RefundPayoutSigned } from '../../src/domain/events/refund-events.ts';
-import type { MerchantId, Mode, RefundId, SessionId, TransactionId } from '../../src/domain/ids.ts';
-import type { Coin } from '../../src/domain/money.ts';
-import { NATIVE_COIN, type NativeCoin, type Network } from '../../src/domain/networks.ts';
+import type { MerchantId, Mode, RefundId, SessionId, TransactionId } from '../../src/domain/values/ids.ts';
+import type { Coin } from '../../src/domain/money/money.ts';
+import { NATIVE_COIN, type NativeCoin, type Network } from '../../src/domain/networks/networks.ts';
 import type { PayoutRow, RefundRow } from './refund-row.ts';
 import type { SessionRow } from './session-row.ts';
-import type { Table } from '../../src/ports/read-model.ts';
+import type { Table } from '../../src/ports/read-model/read-model.ts';
 
 export const TRANSACTIONS_TABLE: Table<TransactionRow> = 'transactions@1';
 

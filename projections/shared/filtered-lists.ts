@@ -1,5 +1,5 @@
-import { memoized } from '../../src/domain/memoized.ts';
-import { VIEW_MARK } from '../../src/ports/read-model.ts';
+import { memoized } from '../../src/domain/values/memoized.ts';
+import { VIEW_MARK } from '../../src/ports/read-model/read-model.ts';
 
 /** Stands for "any" in the name of a filtered list. */
 const ANY = '*';

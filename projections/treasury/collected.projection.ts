@@ -1,11 +1,11 @@
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
-import type { SessionId } from '../../src/domain/ids.ts';
-import { amountOf, formatAmount, isCoin, type Coin } from '../../src/domain/money.ts';
-import { addressFamilyOf, comparableAddress, type Network } from '../../src/domain/networks.ts';
-import { sessionOfStream } from '../../src/domain/streams.ts';
-import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
-import { putRow, type RowChange, type Table } from '../../src/ports/read-model.ts';
+import type { SessionId } from '../../src/domain/values/ids.ts';
+import { amountOf, formatAmount, isCoin, type Coin } from '../../src/domain/money/money.ts';
+import { addressFamilyOf, comparableAddress, type Network } from '../../src/domain/networks/networks.ts';
+import { sessionOfStream } from '../../src/domain/values/streams.ts';
+import type { Projection, RowReader, RowRef } from '../../src/ports/read-model/projection.ts';
+import { putRow, type RowChange, type Table } from '../../src/ports/read-model/read-model.ts';
 
 /** Final money at collection addresses, by network and address; an address without any has no row. */
 export const COLLECTED_TABLE: Table<CollectedRow> = 'collected@1';

@@ -1,6 +1,6 @@
 import type { DepositFacts, DepositKind } from '../../src/domain/events/session-events.ts';
-import type { Mode, SessionId } from '../../src/domain/ids.ts';
-import type { RowChange, Table } from '../../src/ports/read-model.ts';
+import type { Mode, SessionId } from '../../src/domain/values/ids.ts';
+import type { RowChange, Table } from '../../src/ports/read-model/read-model.ts';
 
 /*
  * The rows of the inbox. Keys of waiting transfers are ordered by block, oldest first; keys of finished ones by their

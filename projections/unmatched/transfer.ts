@@ -1,10 +1,10 @@
 import type { EventOf } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
 import type { UnmatchedTransfer, TransferEvent } from '../../src/domain/events/transfer-events.ts';
-import type { Mode } from '../../src/domain/ids.ts';
-import { TRANSFER_PREFIX } from '../../src/domain/streams.ts';
-import type { RowReader } from '../../src/ports/projection.ts';
-import { putRow, type RowChange } from '../../src/ports/read-model.ts';
+import type { Mode } from '../../src/domain/values/ids.ts';
+import { TRANSFER_PREFIX } from '../../src/domain/values/streams.ts';
+import type { RowReader } from '../../src/ports/read-model/projection.ts';
+import { putRow, type RowChange } from '../../src/ports/read-model/read-model.ts';
 import {
   INBOX_PLACES_TABLE,
   INBOX_SESSIONS_TABLE,

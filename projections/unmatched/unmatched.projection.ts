@@ -1,9 +1,9 @@
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
-import type { SessionId } from '../../src/domain/ids.ts';
-import { sessionOfStream, TRANSFER_PREFIX } from '../../src/domain/streams.ts';
-import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
-import { putRow, type RowChange } from '../../src/ports/read-model.ts';
+import type { SessionId } from '../../src/domain/values/ids.ts';
+import { sessionOfStream, TRANSFER_PREFIX } from '../../src/domain/values/streams.ts';
+import type { Projection, RowReader, RowRef } from '../../src/ports/read-model/projection.ts';
+import { putRow, type RowChange } from '../../src/ports/read-model/read-model.ts';
 import {
   INBOX_PLACES_TABLE,
   INBOX_SESSIONS_TABLE,

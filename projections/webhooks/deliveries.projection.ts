@@ -1,13 +1,19 @@
-import { furtherEndpointOf } from '../../src/domain/delivery-ids.ts';
+import { furtherEndpointOf } from '../../src/domain/notifications/delivery-ids.ts';
 import type { AttemptFailure, DeliveryEvent, DeliveryScheduled } from '../../src/domain/events/delivery-events.ts';
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
 import { isOfDelivery } from '../../src/domain/events/of-streams.ts';
-import type { MerchantId, Mode, NotificationId } from '../../src/domain/ids.ts';
-import { ofRows, type ListPlace, type Projection, type RowReader, type RowRef } from '../../src/ports/projection.ts';
-import { putRow, type RowChange, type Table } from '../../src/ports/read-model.ts';
+import type { MerchantId, Mode, NotificationId } from '../../src/domain/values/ids.ts';
+import {
+  ofRows,
+  type ListPlace,
+  type Projection,
+  type RowReader,
+  type RowRef,
+} from '../../src/ports/read-model/projection.ts';
+import { putRow, type RowChange, type Table } from '../../src/ports/read-model/read-model.ts';
 import { filteredList, filteredLists } from '../shared/filtered-lists.ts';
-import { DELIVERY_PREFIX, deliveryOfStream } from '../../src/domain/streams.ts';
+import { DELIVERY_PREFIX, deliveryOfStream } from '../../src/domain/values/streams.ts';
 
 export const DELIVERIES_TABLE: Table<DeliveryRow> = 'webhook-deliveries@1';
 const DELIVERY_LISTS = 'webhook-deliveries@1/';

@@ -1,12 +1,12 @@
-import { queueOf, type QueueId } from '../../src/domain/delivery-ids.ts';
+import { queueOf, type QueueId } from '../../src/domain/notifications/delivery-ids.ts';
 import type { DeliveryAttempted, DeliveryEvent } from '../../src/domain/events/delivery-events.ts';
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
-import type { MerchantId } from '../../src/domain/ids.ts';
-import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
-import type { Row, RowChange, Table } from '../../src/ports/read-model.ts';
+import type { MerchantId } from '../../src/domain/values/ids.ts';
+import type { Projection, RowReader, RowRef } from '../../src/ports/read-model/projection.ts';
+import type { Row, RowChange, Table } from '../../src/ports/read-model/read-model.ts';
 import { isOfDelivery } from '../../src/domain/events/of-streams.ts';
-import { DELIVERY_PREFIX, deliveryOfStream, MERCHANT_PREFIX } from '../../src/domain/streams.ts';
+import { DELIVERY_PREFIX, deliveryOfStream, MERCHANT_PREFIX } from '../../src/domain/values/streams.ts';
 
 /** Every delivery that needs another attempt, by id, which is the order of the notifications. */
 export const WEBHOOK_WORK_TABLE: Table<WebhookWorkRow> = 'webhook-work@1';

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual, type KeyObject } from 'node:crypto';
 import { z } from 'zod';
-import { CommandRefused } from '../operator/commands.ts';
-import type { ObjectStore } from '../ports/object-store.ts';
+import { CommandRefused } from '../operator/server/commands.ts';
+import type { ObjectStore } from '../ports/event-log/object-store.ts';
 
 const headForm = z.object({
   /** Number of writes of the object. */

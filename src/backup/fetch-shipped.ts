@@ -3,19 +3,19 @@ import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { openSqliteEventStore, type SqliteEventStore } from '../adapters/sqlite/event-log/event-store.ts';
 import { PersonalKeysFile } from '../adapters/sqlite/event-log/personal-keys-file.ts';
-import { CommandRefused } from '../operator/commands.ts';
-import type { ObjectStore } from '../ports/object-store.ts';
-import type { KeyList } from '../runtime/util/sealing.ts';
-import { writePrivate } from '../runtime/util/private-file.ts';
+import { CommandRefused } from '../operator/server/commands.ts';
+import type { ObjectStore } from '../ports/event-log/object-store.ts';
+import type { KeyList } from '../runtime/cryptography/sealing.ts';
+import { writePrivate } from '../runtime/files/private-file.ts';
 import { describeData, digestsIn, LEFT_OUT } from './make.ts';
 import { MANIFEST, OF_SIGNER, SIGNER_FOLDER, type Manifest } from './manifest.ts';
 import { OF_DATA, SHIPPED_FILES, SHIPPED_JOURNALS } from './ship-files.ts';
 import { demandAllObjects, SHIPPED_END, SHIPPED_LOG, shippedSalt, SHIPPED_SALTS } from './shipped-end.ts';
 import { shippedLines, type NumberedLine } from './shipped-lines.ts';
 import { shippedIn, SHIPPED_MARK } from './shipped-mark.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
-import { makeFolder } from '../runtime/util/make-folder.ts';
+import { makeFolder } from '../runtime/files/make-folder.ts';
 
 const shippedEvent = z.object({
   ...{ stream: z.string(), revision: z.int(), id: z.string(), type: z.string(), version: z.int(), atMs: z.number() },

@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Mode, MODES } from '../domain/ids.ts';
-import { formatAmount } from '../domain/money.ts';
-import type { Network } from '../domain/networks.ts';
+import { type Mode, MODES } from '../domain/values/ids.ts';
+import { formatAmount } from '../domain/money/money.ts';
+import type { Network } from '../domain/networks/networks.ts';
 import { readJournal, type SignedEntry } from '../signer/journal.ts';
 
 /**

@@ -1,13 +1,13 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { copyDatabase, noteEndOfCopy } from '../adapters/sqlite/database-copy.ts';
-import { LAST_BACKUP } from '../observability/metrics-backup.ts';
-import { CommandRefused } from '../operator/commands.ts';
-import { writePrivate } from '../runtime/util/private-file.ts';
+import { LAST_BACKUP } from '../observability/metrics/backup.ts';
+import { CommandRefused } from '../operator/server/commands.ts';
+import { writePrivate } from '../runtime/files/private-file.ts';
 import { digestOf, MANIFEST, OF_SIGNER, SIGNER_FOLDER, type FileDigests, type Manifest } from './manifest.ts';
-import { syncPath } from '../runtime/util/sync-path.ts';
+import { syncPath } from '../runtime/files/sync-path.ts';
 import { codeOf } from '../runtime/util/code-of.ts';
-import { makeFolder } from '../runtime/util/make-folder.ts';
+import { makeFolder } from '../runtime/files/make-folder.ts';
 
 /** Copied first: what its events need (salts, stream names) is then included in the later copies. */
 const FIRST = 'events.db';

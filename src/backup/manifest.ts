@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, existsSync, openSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { CommandRefused } from '../operator/commands.ts';
+import { CommandRefused } from '../operator/server/commands.ts';
 
 /**
  * Lists the contents of a backup. Written last, so a folder without it is not a backup. In a data directory it means

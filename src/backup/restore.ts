@@ -5,22 +5,22 @@ import { acquireWriterLock, type WriterLock } from '../adapters/sqlite/writer-lo
 import { markIn, type KeptMark } from '../adapters/node/address-marks-file.ts';
 import { nodeRandom } from '../adapters/node/random.ts';
 import type { EventLogRestored } from '../domain/events/operations-events.ts';
-import { OPERATOR_ACTS_STREAM } from '../domain/streams.ts';
-import { CommandRefused } from '../operator/commands.ts';
+import { OPERATOR_ACTS_STREAM } from '../domain/values/streams.ts';
+import { CommandRefused } from '../operator/server/commands.ts';
 import { systemClock, toSec } from '../ports/clock.ts';
 import { appendNext } from '../runtime/commands/append-next.ts';
 import { keptAnchors, leaveOutAnchorsAbove } from '../signer/audit-signer.ts';
 import { Journal, JournalBroken, lockJournals } from '../signer/journal.ts';
-import { writePrivate } from '../runtime/util/private-file.ts';
+import { writePrivate } from '../runtime/files/private-file.ts';
 import { lostPayments, PAYOUT_JOURNAL, type LostPayment } from './lost-payments.ts';
-import type { SealingKeys } from '../runtime/util/sealing.ts';
-import { syncPath } from '../runtime/util/sync-path.ts';
+import type { SealingKeys } from '../runtime/cryptography/sealing.ts';
+import { syncPath } from '../runtime/files/sync-path.ts';
 import type { BackupPart, BackupPlaces } from './make.ts';
 import { MANIFEST, SIGNER_FOLDER } from './manifest.ts';
 import { placeFiles, verifyBackup, type AddressReach, type BackupReport, type VerifiedBackup } from './verify.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 import { codeOf } from '../runtime/util/code-of.ts';
-import { makeFolder } from '../runtime/util/make-folder.ts';
+import { makeFolder } from '../runtime/files/make-folder.ts';
 
 export interface RestoreRequest {
   readonly from: string;

@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ObjectStore } from '../ports/object-store.ts';
+import type { ObjectStore } from '../ports/event-log/object-store.ts';
 import { OF_SIGNER } from './manifest.ts';
 import { ShippedLines, type NumberedLine } from './shipped-lines.ts';
 

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { PersonalKeysFile } from '../adapters/sqlite/event-log/personal-keys-file.ts';
 import type { HealthFact } from '../observability/health.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { EventStore, RecordedEvent } from '../ports/event-store.ts';
+import type { EventStore, RecordedEvent } from '../ports/event-log/event-store.ts';
 import type { Log } from '../ports/log.ts';
-import type { ObjectStore } from '../ports/object-store.ts';
+import type { ObjectStore } from '../ports/event-log/object-store.ts';
 import { dataOf } from '../runtime/commands/codec.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
 import { Recurring } from '../runtime/util/recurring.ts';
-import type { KeyList } from '../runtime/util/sealing.ts';
-import { writePrivate } from '../runtime/util/private-file.ts';
+import type { KeyList } from '../runtime/cryptography/sealing.ts';
+import { writePrivate } from '../runtime/files/private-file.ts';
 import { OF_DATA, SignerFiles, WholeFiles } from './ship-files.ts';
 import {
   demandAllObjects,
@@ -23,7 +23,7 @@ import {
 } from './shipped-end.ts';
 import { ShippedLines, type NumberedLine } from './shipped-lines.ts';
 import { newMark, objectsBeside, resealed, SHIPPED_MARK } from './shipped-mark.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 export interface LogShippingParts {
   readonly objects: ObjectStore;

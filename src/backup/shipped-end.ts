@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { CommandRefused } from '../operator/commands.ts';
-import type { ObjectStore } from '../ports/object-store.ts';
+import { CommandRefused } from '../operator/server/commands.ts';
+import type { ObjectStore } from '../ports/event-log/object-store.ts';
 import { NamesSeen } from './shipped-lines.ts';
 
 export const SHIPPED_LOG = 'log/';

@@ -1,8 +1,8 @@
 import { createHash, type Hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
-import type { ObjectStore } from '../ports/object-store.ts';
-import { must } from '../domain/must.ts';
+import type { ObjectStore } from '../ports/event-log/object-store.ts';
+import { must } from '../domain/values/must.ts';
 
 /** A text without line breaks. Numbers increase, possibly with gaps. */
 export interface NumberedLine {

@@ -1,9 +1,9 @@
 import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
 import { z } from 'zod';
-import { CommandRefused } from '../operator/commands.ts';
-import type { ObjectStore } from '../ports/object-store.ts';
+import { CommandRefused } from '../operator/server/commands.ts';
+import type { ObjectStore } from '../ports/event-log/object-store.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
-import { isSealedUnder, openWith, sealWith, type KeyList } from '../runtime/util/sealing.ts';
+import { isSealedUnder, openWith, sealWith, type KeyList } from '../runtime/cryptography/sealing.ts';
 import { authenticObjects } from './authentic-objects.ts';
 import { jsonOf, readEnd, SHIPPED_LOG, type ShippedEnd } from './shipped-end.ts';
 

@@ -3,11 +3,11 @@ import { isAbsolute, join, relative } from 'node:path';
 import { folderObjects } from '../adapters/node/folder-objects.ts';
 import { s3Objects } from '../adapters/s3/s3-objects.ts';
 import { InvalidConfig, type Config } from '../config.ts';
-import type { ObjectStore } from '../ports/object-store.ts';
-import { isLoopbackHost } from '../runtime/util/loopback-request.ts';
-import { KEY_SETTINGS, type KeyList, type SealingKeys } from '../runtime/util/sealing.ts';
+import type { ObjectStore } from '../ports/event-log/object-store.ts';
+import { isLoopbackHost } from '../runtime/http/loopback-request.ts';
+import { KEY_SETTINGS, type KeyList, type SealingKeys } from '../runtime/cryptography/sealing.ts';
 import { SHIPPED_MARK } from './shipped-mark.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 const BUCKET = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([A-Za-z0-9._/-]*))?$/;
 

@@ -5,21 +5,21 @@ import { z } from 'zod';
 import { LogAudit } from '../adapters/sqlite/event-log/log-audit.ts';
 import { openSqliteEventStore } from '../adapters/sqlite/event-log/event-store.ts';
 import { SpilledMap } from '../adapters/sqlite/read-model/spilled-map.ts';
-import type { Mode } from '../domain/ids.ts';
-import { addressFamilyOf, type AddressFamily } from '../domain/networks.ts';
+import type { Mode } from '../domain/values/ids.ts';
+import { addressFamilyOf, type AddressFamily } from '../domain/networks/networks.ts';
 import { StreamHistories } from '../features/audit/replay.ts';
 import { withKeptKeys } from '../features/shared/kept-keys.ts';
 import { MerchantDirectory } from '../features/merchants/directory.ts';
-import type { AuditAnchor } from '../ports/audit.ts';
-import type { RecordedEvent } from '../ports/event-store.ts';
+import type { AuditAnchor } from '../ports/event-log/audit.ts';
+import type { RecordedEvent } from '../ports/event-log/event-store.ts';
 import { dataOf } from '../runtime/commands/codec.ts';
-import { createSealer, parseMasterKeys, type SealingKeys } from '../runtime/util/sealing.ts';
+import { createSealer, parseMasterKeys, type SealingKeys } from '../runtime/cryptography/sealing.ts';
 import { keptAnchors } from '../signer/audit-signer.ts';
 import { JournalBroken, readJournal } from '../signer/journal.ts';
 import { faultsOfFiles, readManifest, SIGNER_FOLDER, type FileDigests, type Manifest } from './manifest.ts';
-import { syncPath } from '../runtime/util/sync-path.ts';
+import { syncPath } from '../runtime/files/sync-path.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
-import { makeFolder } from '../runtime/util/make-folder.ts';
+import { makeFolder } from '../runtime/files/make-folder.ts';
 
 /**
  * How far the addresses of one wallet had been used: those below were leased, those from `unusedFrom` on belong to no

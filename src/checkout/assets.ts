@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { Request, Response } from 'express';
-import { encoded, encodingFor, type Encoded } from '../runtime/util/encoded.ts';
+import { encoded, encodingFor, type Encoded } from '../runtime/cryptography/encoded.ts';
 
 /** For files, which are compressed only once. */
 const BEST_QUALITY = 11;

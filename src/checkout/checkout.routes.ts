@@ -1,11 +1,16 @@
 import express, { type Request, type Response, type Router } from 'express';
 import type { PaymentOption } from '../domain/events/session-events.ts';
-import { parseSessionId, type SessionId } from '../domain/ids.ts';
-import { isCoin, type Coin } from '../domain/money.ts';
-import { usualFinalityOf, type Network, type NetworkSettings, type UsualFinality } from '../domain/networks.ts';
+import { parseSessionId, type SessionId } from '../domain/values/ids.ts';
+import { isCoin, type Coin } from '../domain/money/money.ts';
+import {
+  usualFinalityOf,
+  type Network,
+  type NetworkSettings,
+  type UsualFinality,
+} from '../domain/networks/networks.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
-import type { Encoded } from '../runtime/util/encoded.ts';
-import type { PayerTransactions } from '../ports/payer-transactions.ts';
+import type { Encoded } from '../runtime/cryptography/encoded.ts';
+import type { PayerTransactions } from '../ports/chain/payer-transactions.ts';
 import { inCoin } from '../features/shared/coin-choice.ts';
 import type { PayerApi } from '../features/shared/merchant-api.ts';
 import type { SessionView } from '../features/shared/views.ts';
@@ -18,17 +23,17 @@ import { readForm } from './form.ts';
 import { renderHelp } from './help.ts';
 import { linkRoutes, type LinkPages } from './link.routes.ts';
 import { LivePages, type LiveUpdate } from './live-pages.ts';
-import { pageHeaders } from './page-headers.ts';
-import { notFoundPage, pageTitle, pageVersion, renderPage } from './page.ts';
-import type { PageInput } from './page-input.ts';
-import { pageStatus, type PageFacts } from './page-model.ts';
-import { paymentLink } from './page-payment.ts';
-import { statusHtml, statusWords } from './page-status.ts';
+import { pageHeaders } from './page/headers.ts';
+import { notFoundPage, pageTitle, pageVersion, renderPage } from './page/page.ts';
+import type { PageInput } from './page/input.ts';
+import { pageStatus, type PageFacts } from './page/model.ts';
+import { paymentLink } from './page/payment.ts';
+import { statusHtml, statusWords } from './page/status.ts';
 import { qrSvg } from './qr.ts';
 import { renderReceipt } from './receipt.ts';
 import { answerSolanaTransfer } from './solana-transfer.ts';
 import { Speech } from './speech.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 export interface CheckoutDeps {
   readonly api: PayerApi;

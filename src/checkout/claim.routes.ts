@@ -1,7 +1,7 @@
 import type { Request, Response, Router } from 'express';
 import { MAX_TEST_COINS, isEvidenceKind } from '../domain/claims.ts';
-import type { TransactionId } from '../domain/ids.ts';
-import type { Refusal } from '../domain/result.ts';
+import type { TransactionId } from '../domain/values/ids.ts';
+import type { Refusal } from '../domain/values/result.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { LocalRateLimiter } from '../ports/rate-limiter.ts';
 import type { ClaimInput, PayerClaims, PayersClaims } from '../features/shared/claim-views.ts';
@@ -10,8 +10,8 @@ import type { SessionView } from '../features/shared/views.ts';
 import { sendCompressed } from './assets.ts';
 import { renderClaimPage, renderClaimToSend, type ClaimForm, type ClaimProblem } from './claim.ts';
 import { readForm } from './form.ts';
-import { pageHeaders } from './page-headers.ts';
-import type { PageInput } from './page-input.ts';
+import { pageHeaders } from './page/headers.ts';
+import type { PageInput } from './page/input.ts';
 
 export interface ClaimPages {
   readonly api: PayerClaims;

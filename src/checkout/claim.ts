@@ -1,14 +1,14 @@
 import type { EvidenceKind } from '../domain/claims.ts';
-import { addressFamilyOf, type Network } from '../domain/networks.ts';
+import { addressFamilyOf, type Network } from '../domain/networks/networks.ts';
 import type { Claimable, ClaimView, PayersClaims, PreparedClaim } from '../features/shared/claim-views.ts';
-import { code, html, when, type Html } from '../runtime/util/html.ts';
-import { NETWORK_NAMES, type PageInput } from './page-input.ts';
-import { scriptTexts } from './page.ts';
-import { grouped } from './page-payment.ts';
+import { code, html, when, type Html } from '../runtime/http/html.ts';
+import { NETWORK_NAMES, type PageInput } from './page/input.ts';
+import { scriptTexts } from './page/page.ts';
+import { grouped } from './page/payment.ts';
 import { renderSheet } from './sheet.ts';
 import { sentenceHtml, strong, type Speech } from './speech.ts';
 import type { TextKey } from './texts/en.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 export type ClaimProblem = Extract<
   TextKey,

@@ -1,4 +1,4 @@
-import { decimalsOf } from '../domain/money.ts';
+import { decimalsOf } from '../domain/money/money.ts';
 import type { PaymentOption } from '../domain/events/session-events.ts';
 
 /** Settings for the links of one payment option. */

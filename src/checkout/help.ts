@@ -1,12 +1,12 @@
-import { formatAmount } from '../domain/money.ts';
+import { formatAmount } from '../domain/money/money.ts';
 import type { SessionView } from '../features/shared/views.ts';
 import type { Timeline } from '../features/sessions/timeline/types.ts';
-import { code, html, type Html } from '../runtime/util/html.ts';
-import { coinQuery, NETWORK_NAMES, type PageInput } from './page-input.ts';
-import { sumOf } from './page-model.ts';
+import { code, html, type Html } from '../runtime/http/html.ts';
+import { coinQuery, NETWORK_NAMES, type PageInput } from './page/input.ts';
+import { sumOf } from './page/model.ts';
 import { sentenceHtml } from './speech.ts';
-import { statusWords } from './page-status.ts';
-import { scriptTexts } from './page.ts';
+import { statusWords } from './page/status.ts';
+import { scriptTexts } from './page/page.ts';
 import { refunds, transferFacts } from './receipt.ts';
 import { renderSheet } from './sheet.ts';
 

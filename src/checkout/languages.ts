@@ -11,7 +11,7 @@ import { russian } from './texts/ru.ts';
 import { turkish } from './texts/tr.ts';
 import { vietnamese } from './texts/vi.ts';
 import { chinese } from './texts/zh.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 /** One language of the page. `locale` formats numbers and times; always Latin digits, as wallets show them. */
 export interface Language {

@@ -1,7 +1,7 @@
 import type { ShownLink } from '../features/payment-links/payment-links.ts';
 import type { ShopFacts } from '../features/shared/merchant-api.ts';
-import { html, type Html } from '../runtime/util/html.ts';
-import { headHtml, languageSwitch, shopName, testBand } from './page.ts';
+import { html, type Html } from '../runtime/http/html.ts';
+import { headHtml, languageSwitch, shopName, testBand } from './page/page.ts';
 import type { Speech } from './speech.ts';
 import type { TextKey } from './texts/en.ts';
 

@@ -1,18 +1,18 @@
 import { hash } from 'node:crypto';
 import type { Request, Response, Router } from 'express';
-import { parsePaymentLinkId, type PaymentLinkId, type SessionId } from '../domain/ids.ts';
+import { parsePaymentLinkId, type PaymentLinkId, type SessionId } from '../domain/values/ids.ts';
 import type { Clock } from '../ports/clock.ts';
-import { StoreUnavailable } from '../ports/event-store.ts';
+import { StoreUnavailable } from '../ports/event-log/event-store.ts';
 import type { LocalRateLimiter } from '../ports/rate-limiter.ts';
 import type { Random } from '../ports/random.ts';
 import type { PayerLinks } from '../features/payment-links/payment-links.ts';
 import { ConcurrencyExhausted } from '../runtime/commands/handler.ts';
-import { addressGroup, type ClientAddress } from '../runtime/util/client-address.ts';
+import { addressGroup, type ClientAddress } from '../runtime/http/client-address.ts';
 import { sendCompressed } from './assets.ts';
 import { readForm } from './form.ts';
 import type { Language } from './languages.ts';
 import { renderLinkPage, type LinkProblem } from './link-page.ts';
-import { pageHeaders } from './page-headers.ts';
+import { pageHeaders } from './page/headers.ts';
 import { Speech } from './speech.ts';
 
 export interface LinkPages {

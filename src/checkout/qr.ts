@@ -1,5 +1,5 @@
 import QRCode from 'qrcode';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 export interface QrCode {
   /** SVG path with one stroke per run of dark modules, in modules, surrounded by the quiet zone. */

@@ -1,8 +1,8 @@
 import type { DepositView } from '../features/shared/views.ts';
-import { code, html, type Html } from '../runtime/util/html.ts';
-import { NETWORK_NAMES, type PageInput } from './page-input.ts';
-import { itemsTable } from './page-order.ts';
-import { refundSentences, refundTransfers, transfersHtml } from './page-status.ts';
+import { code, html, type Html } from '../runtime/http/html.ts';
+import { NETWORK_NAMES, type PageInput } from './page/input.ts';
+import { itemsTable } from './page/order.ts';
+import { refundSentences, refundTransfers, transfersHtml } from './page/status.ts';
 import { sentenceHtml } from './speech.ts';
 import { renderSheet } from './sheet.ts';
 

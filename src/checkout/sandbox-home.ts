@@ -1,12 +1,12 @@
 import express, { type Request, type Response, type Router } from 'express';
-import type { SessionId } from '../domain/ids.ts';
-import type { Network } from '../domain/networks.ts';
+import type { SessionId } from '../domain/values/ids.ts';
+import type { Network } from '../domain/networks/networks.ts';
 import type { Outcome } from '../features/shared/merchant-api.ts';
 import { sendCompressed } from './assets.ts';
-import { html, type Html } from '../runtime/util/html.ts';
-import { pageHeaders } from './page-headers.ts';
-import { NETWORK_NAMES } from './page-input.ts';
-import { headHtml } from './page.ts';
+import { html, type Html } from '../runtime/http/html.ts';
+import { pageHeaders } from './page/headers.ts';
+import { NETWORK_NAMES } from './page/input.ts';
+import { headHtml } from './page/page.ts';
 
 /** What a sandbox runs, for somebody who has just started it. */
 export interface SandboxHome {

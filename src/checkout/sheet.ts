@@ -1,6 +1,6 @@
-import { html, type Html } from '../runtime/util/html.ts';
-import type { PageInput } from './page-input.ts';
-import { headHtml, languageSwitch, shopHtml, shopName, testBand } from './page.ts';
+import { html, type Html } from '../runtime/http/html.ts';
+import type { PageInput } from './page/input.ts';
+import { headHtml, languageSwitch, shopHtml, shopName, testBand } from './page/page.ts';
 import { firstViewHtml } from './style.ts';
 
 export interface Sheet {

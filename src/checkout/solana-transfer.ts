@@ -1,9 +1,9 @@
 import type { Request, Response } from 'express';
-import { ChainUnavailable } from '../ports/chain.ts';
-import type { PayerTransactions } from '../ports/payer-transactions.ts';
+import { ChainUnavailable } from '../ports/chain/chain.ts';
+import type { PayerTransactions } from '../ports/chain/payer-transactions.ts';
 import type { SessionView } from '../features/shared/views.ts';
 import { baseUnits } from './deep-links.ts';
-import { toSend as toSendAt } from './page-model.ts';
+import { toSend as toSendAt } from './page/model.ts';
 
 /** Wallet Standard names of Solana's public networks by genesis hash; every other chain is local. */
 const WALLET_CHAINS: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
 import type { Language } from './languages.ts';
-import { html, type Html } from '../runtime/util/html.ts';
+import { html, type Html } from '../runtime/http/html.ts';
 import type { TextKey } from './texts/en.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { Html } from '../runtime/util/html.ts';
+import { Html } from '../runtime/http/html.ts';
 
 /** Inlined into the page, so that address and amount are readable, and the layout is stable, after a single request. */
 function inside(file: string): string {

@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs';
 import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import type { JsonValue } from '../ports/read-model.ts';
-import { CommandRefused, type AdminArguments, type AdminStream } from '../operator/commands.ts';
-import { adminSocketPath, ENTRIES_HEADER } from '../operator/socket-server.ts';
+import type { JsonValue } from '../ports/read-model/read-model.ts';
+import { CommandRefused, type AdminArguments, type AdminStream } from '../operator/server/commands.ts';
+import { adminSocketPath, ENTRIES_HEADER } from '../operator/server/socket-server.ts';
 
 /** No service listens on the data directory's socket. */
 export class NoService extends Error {

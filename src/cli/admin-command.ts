@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { JsonValue } from '../ports/read-model.ts';
+import type { JsonValue } from '../ports/read-model/read-model.ts';
 import type { CliHost, HowToAnswer } from './host.ts';
 import { print } from './print.ts';
 

@@ -2,7 +2,7 @@ import { closeSync, createWriteStream, openSync, readFileSync, readSync } from '
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { z } from 'zod';
-import type { EventStore } from '../ports/event-store.ts';
+import type { EventStore } from '../ports/event-log/event-store.ts';
 import {
   parseCheckpoint,
   parseCheckpoints,
@@ -15,9 +15,9 @@ import { writeBooksFile, type BooksFileParts } from '../features/audit/books-fil
 import { verifyDocument, verifyMonthStatement } from '../features/audit/verify-issued.ts';
 import { verifyStatement } from '../features/audit/verify-statement.ts';
 import { verifyProof } from '../features/audit/verify-proof.ts';
-import type { MakeKeyedMemory } from '../ports/keyed-memory.ts';
+import type { MakeKeyedMemory } from '../ports/read-model/keyed-memory.ts';
 import { verifyExport, type VerifyReport } from '../features/audit/verify.ts';
-import { CommandRefused } from '../operator/commands.ts';
+import { CommandRefused } from '../operator/server/commands.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
 import { pagesOf } from '../runtime/event-log/log-copy.ts';
 import { createProgress } from './progress.ts';

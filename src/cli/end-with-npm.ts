@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 const LOOK_MS = 500;
 

@@ -1,6 +1,6 @@
-import type { JsonValue } from '../ports/read-model.ts';
+import type { JsonValue } from '../ports/read-model/read-model.ts';
 import type { VerifiedFiles, VerifyOptions } from './audit.ts';
-import type { AdminArguments, AdminStream } from '../operator/commands.ts';
+import type { AdminArguments, AdminStream } from '../operator/server/commands.ts';
 
 /** An approver's key, opened on this machine. */
 export interface OpenKey {

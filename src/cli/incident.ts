@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { parseSessionId } from '../domain/ids.ts';
+import { parseSessionId } from '../domain/values/ids.ts';
 import {
   parseIncident,
   NoIncident,
@@ -9,7 +9,7 @@ import {
 } from '../features/sessions/incident/incident-file.ts';
 import { replay, turnsOf, type Replay, type Standing, type Step } from '../features/sessions/incident/replay.ts';
 import { parseWhatIf, replayUnder, type WhatIf } from '../features/sessions/incident/what-if.ts';
-import type { JsonValue } from '../ports/read-model.ts';
+import type { JsonValue } from '../ports/read-model/read-model.ts';
 import { inert } from './print.ts';
 import { parseJson } from '../runtime/util/parse-json.ts';
 import { codeOf } from '../runtime/util/code-of.ts';

@@ -5,12 +5,12 @@ import { z } from 'zod';
 import { createClient, type Quittance, type WebhookEvent } from '../../packages/client/src/client.ts';
 import { QuittanceError } from '../../packages/client/src/errors.ts';
 import { InvalidConfig } from '../config.ts';
-import type { JsonValue } from '../ports/read-model.ts';
+import type { JsonValue } from '../ports/read-model/read-model.ts';
 import { signedHeaders } from '../features/webhooks/signing.ts';
 import { SANDBOX_CASES } from '../http/schemas/sandbox.schema.ts';
-import { must } from '../domain/must.ts';
-import { NETWORKS } from '../domain/networks.ts';
-import { mustBe, oneOf } from '../domain/one-of.ts';
+import { must } from '../domain/values/must.ts';
+import { NETWORKS } from '../domain/networks/networks.ts';
+import { mustBe, oneOf } from '../domain/values/one-of.ts';
 
 /** What a merchant's program needs to know. `webhookSecret` is absent if nothing is forwarded. */
 export interface MerchantAccess {

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { CommandRefused } from '../operator/commands.ts';
+import { CommandRefused } from '../operator/server/commands.ts';
 
 type Ask = (question: string) => Promise<string>;
 

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../ports/read-model.ts';
+import type { JsonValue } from '../ports/read-model/read-model.ts';
 
 /** Prints an answer: as JSON, or as lines for people. */
 export function print(value: JsonValue, json: boolean): void {

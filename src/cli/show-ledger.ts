@@ -1,6 +1,6 @@
-import type { JsonValue } from '../ports/read-model.ts';
+import type { JsonValue } from '../ports/read-model/read-model.ts';
 import { cellsIn, rowsIn, tableOf, textOf, type Cells, type Column } from './table.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 /* Formats the answers of `quittance ledger ...` for people. */
 

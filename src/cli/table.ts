@@ -1,6 +1,6 @@
-import type { JsonValue } from '../ports/read-model.ts';
+import type { JsonValue } from '../ports/read-model/read-model.ts';
 import { inert, isList, isObject } from './print.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 export interface Column {
   readonly title: string;

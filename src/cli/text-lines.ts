@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 /**
  * The lines of a text file without their line ends (LF or CRLF). JSON texts may contain the other line separators of

@@ -1,25 +1,25 @@
 import type { Config } from '../config.ts';
 import type { DepositFacts } from '../domain/events/session-events.ts';
-import type { Mode, RefundId, SessionId } from '../domain/ids.ts';
-import { addressFamilyOf, type AddressFamily, type NetworkSettings } from '../domain/networks.ts';
-import type { SecretPurpose } from '../domain/streams.ts';
-import type { AddressPool } from '../ports/addresses.ts';
+import type { Mode, RefundId, SessionId } from '../domain/values/ids.ts';
+import { addressFamilyOf, type AddressFamily, type NetworkSettings } from '../domain/networks/networks.ts';
+import type { SecretPurpose } from '../domain/values/streams.ts';
+import type { AddressPool } from '../ports/chain/addresses.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { EventStore, Subscription } from '../ports/event-store.ts';
-import type { KeptBytes } from '../ports/kept-bytes.ts';
-import type { PersonalKeys } from '../ports/personal-keys.ts';
+import type { EventStore, Subscription } from '../ports/event-log/event-store.ts';
+import type { KeptBytes } from '../ports/read-model/kept-bytes.ts';
+import type { PersonalKeys } from '../ports/event-log/personal-keys.ts';
 import type { Random } from '../ports/random.ts';
-import type { Rates } from '../ports/rates.ts';
-import type { Senders } from '../ports/senders.ts';
-import type { ReadModel } from '../ports/read-model.ts';
-import type { WebhookUrlVetting } from '../ports/webhook-sender.ts';
+import type { Rates } from '../ports/rates/rates.ts';
+import type { Senders } from '../ports/chain/senders.ts';
+import type { ReadModel } from '../ports/read-model/read-model.ts';
+import type { WebhookUrlVetting } from '../ports/webhooks/sender.ts';
 import { indexKey } from '../features/addresses/address-index.ts';
 import { GivenAddresses } from '../features/addresses/given-addresses.ts';
 import { DueSessions } from '../features/sessions/due.ts';
 import { NotificationIds } from '../runtime/commands/notification-ids.ts';
 import type { RunningProjections } from '../runtime/projections/runner.ts';
 import type { ClockCheck } from '../runtime/util/clock-check.ts';
-import type { PersonalSealer, Sealer } from '../runtime/util/sealing.ts';
+import type { PersonalSealer, Sealer } from '../runtime/cryptography/sealing.ts';
 import { SessionChanges } from '../features/sessions/changes.ts';
 import { Deposits } from '../features/deposits/deposits.ts';
 import { Idempotency } from '../features/shared/idempotency.ts';
@@ -42,7 +42,7 @@ import { createTransferHandler, type TransferHandler } from '../features/shared/
 import { givenAddress } from './networks/given-address.ts';
 import { caughtUpWith, followEventLog } from './event-log-followers.ts';
 import type { Logger } from '../observability/logger.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 /** The ports of the core, independent of technology. */
 export interface CorePorts {

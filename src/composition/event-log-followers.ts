@@ -1,8 +1,8 @@
-import { addressFamilyOf } from '../domain/networks.ts';
-import { SESSION_PREFIX, sessionOfStream } from '../domain/streams.ts';
-import type { EventStore, Subscription } from '../ports/event-store.ts';
-import type { ReadModel } from '../ports/read-model.ts';
-import { rowPages } from '../ports/row-pages.ts';
+import { addressFamilyOf } from '../domain/networks/networks.ts';
+import { SESSION_PREFIX, sessionOfStream } from '../domain/values/streams.ts';
+import type { EventStore, Subscription } from '../ports/event-log/event-store.ts';
+import type { ReadModel } from '../ports/read-model/read-model.ts';
+import { rowPages } from '../ports/read-model/row-pages.ts';
 import type { GivenAddresses } from '../features/addresses/given-addresses.ts';
 import type { SessionChanges } from '../features/sessions/changes.ts';
 import type { DueSessions } from '../features/sessions/due.ts';

@@ -7,14 +7,14 @@ import { signerOwner } from '../adapters/wallet/address-owner.ts';
 import { startHdDerivation, type HdDerivation } from '../adapters/wallet/hd-derivation.ts';
 import { signerSolanaDeriver, solanaPoolDeriver } from '../adapters/wallet/solana-pool.ts';
 import { InvalidConfig, unknownSettings, type Config } from '../config.ts';
-import { type Mode, MODES } from '../domain/ids.ts';
-import { addressFamilyOf, type AddressFamily, type NetworkSettings } from '../domain/networks.ts';
+import { type Mode, MODES } from '../domain/values/ids.ts';
+import { addressFamilyOf, type AddressFamily, type NetworkSettings } from '../domain/networks/networks.ts';
 import type { Logger } from '../observability/logger.ts';
-import type { Metrics } from '../observability/metrics.ts';
-import type { AddressDeriver } from '../ports/addresses.ts';
+import type { Metrics } from '../observability/metrics/metrics.ts';
+import type { AddressDeriver } from '../ports/chain/addresses.ts';
 import { systemClock } from '../ports/clock.ts';
-import type { OutgoingChain } from '../ports/outgoing-chain.ts';
-import type { Signer } from '../ports/signer.ts';
+import type { OutgoingChain } from '../ports/outgoing/chain.ts';
+import type { Signer } from '../ports/signer/signer.ts';
 import { ClockCheck } from '../runtime/util/clock-check.ts';
 import { CANARY_WEBHOOK_PATH, openCanary } from './canary/account.ts';
 import { chainReaders } from './networks/readers.ts';
@@ -33,8 +33,8 @@ import { contractCheck } from './networks/contract-check.ts';
 import { startService } from './service.ts';
 import { readSharedSecret } from '../settings/signer-secret.ts';
 import { openStorage } from './storage/storage.ts';
-import { must } from '../domain/must.ts';
-import { makeFolder } from '../runtime/util/make-folder.ts';
+import { must } from '../domain/values/must.ts';
+import { makeFolder } from '../runtime/files/make-folder.ts';
 
 /** Refuses configurations that would lose money or trust. Throws `InvalidConfig` with all faults at once. */
 export function checkProductionConfig(config: Config, env: Record<string, string | undefined>): void {

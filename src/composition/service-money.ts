@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts';
-import type { Mode } from '../domain/ids.ts';
-import type { Network, NetworkSettings } from '../domain/networks.ts';
-import { sessionStream } from '../domain/streams.ts';
+import type { Mode } from '../domain/values/ids.ts';
+import type { Network, NetworkSettings } from '../domain/networks/networks.ts';
+import { sessionStream } from '../domain/values/streams.ts';
 import type { Logger } from '../observability/logger.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { Random } from '../ports/random.ts';
@@ -24,7 +24,7 @@ import { ledger } from '../../projections/ledger/ledger.projection.ts';
 import { webhookDeliveries } from '../../projections/webhooks/deliveries.projection.ts';
 import { watchSolana } from './networks/solana.ts';
 import { startWebhooks, type RunningWebhooks } from './outside/webhooks.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 /** The background work on money: deposits are seen, sessions end, refunds are paid, merchants are notified. */
 export interface MovingMoney {

@@ -3,7 +3,7 @@ import type { WatchedNetwork } from '../features/deposits/network-watcher.ts';
 import { withKeptKeys } from '../features/shared/kept-keys.ts';
 import { sharedSecrets, type SecretSeal } from '../features/shared/shared-secrets.ts';
 import type { RunningLease } from '../runtime/leases/with-lease.ts';
-import { openWith, sealWith } from '../runtime/util/sealing.ts';
+import { openWith, sealWith } from '../runtime/cryptography/sealing.ts';
 import type { Core } from './core.ts';
 import { withEventLog } from '../features/payouts/event-log-feed.ts';
 import { readingParts } from './storage/reading-service.ts';

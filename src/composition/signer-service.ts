@@ -13,9 +13,9 @@ import {
 } from '../settings/private-files.ts';
 import { productionPayoutRules } from './money/payouts.ts';
 import { productionAccess } from '../settings/production-networks.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 import { readSharedSecret } from '../settings/signer-secret.ts';
-import { makeFolder } from '../runtime/util/make-folder.ts';
+import { makeFolder } from '../runtime/files/make-folder.ts';
 
 /** The signer's settings whose files are as valuable as the money. */
 const SECRET_FILES = [

@@ -1,6 +1,6 @@
 import type { Grant, PersonRole } from '../domain/events/person-events.ts';
-import type { MerchantId } from '../domain/ids.ts';
-import { oneOf } from '../domain/one-of.ts';
+import type { MerchantId } from '../domain/values/ids.ts';
+import { oneOf } from '../domain/values/one-of.ts';
 
 /**
  * Everything that can be done in the console. Actions of the first list apply to one merchant, the others to the whole

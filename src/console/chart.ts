@@ -1,4 +1,4 @@
-import { html, type Html } from '../runtime/util/html.ts';
+import { html, type Html } from '../runtime/http/html.ts';
 
 interface Bar {
   readonly label: string;

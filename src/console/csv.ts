@@ -1,9 +1,9 @@
 import { csvRow, type CsvCell } from '../runtime/util/csv.ts';
-import type { Html } from '../runtime/util/html.ts';
+import type { Html } from '../runtime/http/html.ts';
 import type { Action } from './access.ts';
 import { link, withQuery, type Column } from './parts.ts';
 import type { ReadRoute, Visit } from './visit.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 /** A table with all its rows, page by page. */
 interface WholeTable<Row> {

@@ -1,7 +1,12 @@
-import { CommandRefused, type AdminArguments, type AdminCommands, type AdminStreams } from '../operator/commands.ts';
-import { textOfRefusal } from '../domain/result.ts';
-import type { MerchantId, Mode, SessionId } from '../domain/ids.ts';
-import type { JsonValue } from '../ports/read-model.ts';
+import {
+  CommandRefused,
+  type AdminArguments,
+  type AdminCommands,
+  type AdminStreams,
+} from '../operator/server/commands.ts';
+import { textOfRefusal } from '../domain/values/result.ts';
+import type { MerchantId, Mode, SessionId } from '../domain/values/ids.ts';
+import type { JsonValue } from '../ports/read-model/read-model.ts';
 import type { RequestLog } from '../features/shared/request-log.ts';
 import type { PaymentSessionBody } from '../http/schemas/session.schema.ts';
 import type { RefundBody } from '../http/schemas/refund.schema.ts';

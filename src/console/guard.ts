@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 /** Where browsers reach the console. */
 export interface ConsoleAddress {

@@ -1,5 +1,5 @@
-import { html, type Html } from '../runtime/util/html.ts';
-import type { Mode } from '../domain/ids.ts';
+import { html, type Html } from '../runtime/http/html.ts';
+import type { Mode } from '../domain/values/ids.ts';
 import { allowsSomewhere, type Action } from './access.ts';
 import { inMode, switched } from './modes.ts';
 import type { Page, ShownMerchant, Visit } from './visit.ts';

@@ -1,5 +1,5 @@
 import type { Response } from 'express';
-import type { Position } from '../ports/event-store.ts';
+import type { Position } from '../ports/event-log/event-store.ts';
 
 export interface LiveDeps {
   /** The head of the event log, which moves with everything that is recorded. */

@@ -1,4 +1,4 @@
-import type { Mode } from '../domain/ids.ts';
+import type { Mode } from '../domain/values/ids.ts';
 import type { ShownMerchant, Visit } from './visit.ts';
 
 const isMode = (text: string | null | undefined): text is Mode => text === 'live' || text === 'test';

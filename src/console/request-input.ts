@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { plain } from '../runtime/util/html.ts';
+import { plain } from '../runtime/http/html.ts';
 import { cookieIn } from './guard.ts';
 import { isZone } from './parts.ts';
 

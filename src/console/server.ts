@@ -1,13 +1,13 @@
 import express, { type Express, type Request, type Response } from 'express';
 import { randomUUID } from 'node:crypto';
-import { StoreUnavailable } from '../ports/event-store.ts';
-import { CommandRefused } from '../operator/commands.ts';
-import { parseMerchantId, type MerchantId } from '../domain/ids.ts';
+import { StoreUnavailable } from '../ports/event-log/event-store.ts';
+import { CommandRefused } from '../operator/server/commands.ts';
+import { parseMerchantId, type MerchantId } from '../domain/values/ids.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
 import { loadAssets, sendCompressed, sendEncoded } from '../checkout/assets.ts';
-import { html } from '../runtime/util/html.ts';
+import { html } from '../runtime/http/html.ts';
 import { type OnceNumbers, type PasskeyProof, credentialIdIn } from '../features/people/passkeys.ts';
 import type { People } from '../features/people/people.ts';
 import { allows, type Action } from './access.ts';
@@ -18,7 +18,7 @@ import { firstMode, inMode, isModeAsked, modeOfVisit } from './modes.ts';
 import { formOf, zoneOf } from './request-input.ts';
 import { asSentence } from './sentence.ts';
 import { sendFile } from './send-file.ts';
-import type { ConsoleSso } from './pages/sso.ts';
+import type { ConsoleSso } from './pages/people/sso.ts';
 import { NOTICES } from './notices.ts';
 import { backOf, isSigned, signaturesIn, signedTerms, signPage, type SignedTerms } from './step-up.ts';
 import { outsideRoutes } from './pages/outside.ts';
@@ -32,7 +32,7 @@ import {
   type Visit,
 } from './visit.ts';
 import type { PersonContext } from '../../state-machines/person/person.state.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 export interface ConsoleRoutes {
   readonly read: readonly ReadRoute[];

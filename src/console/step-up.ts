@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { onOneLine } from '../domain/line-of-terms.ts';
-import { html, type Html } from '../runtime/util/html.ts';
+import { html, type Html } from '../runtime/http/html.ts';
 import type { KnownPasskey, OnceNumbers, PasskeyProof, RelyingParty } from '../features/people/passkeys.ts';
 import { provenSignature } from '../features/people/passkeys.ts';
 import { Refused, type Page, type Signature, type ToSign, type Visit } from './visit.ts';

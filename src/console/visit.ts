@@ -1,6 +1,6 @@
-import type { MerchantId, Mode } from '../domain/ids.ts';
+import type { MerchantId, Mode } from '../domain/values/ids.ts';
 import type { SignedInPerson } from '../features/people/people.ts';
-import type { Html } from '../runtime/util/html.ts';
+import type { Html } from '../runtime/http/html.ts';
 import type { Action } from './access.ts';
 
 /** A merchant as pages show it. */

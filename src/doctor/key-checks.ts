@@ -3,10 +3,10 @@ import { openEsdbEventStore } from '../adapters/esdb/event-store.ts';
 import { openSqliteEventFollower } from '../adapters/sqlite/event-log/event-follower.ts';
 import { eventsFile } from '../adapters/sqlite/event-log/event-schema.ts';
 import type { Config } from '../config.ts';
-import { SECRET_PURPOSES, secretsStream } from '../domain/streams.ts';
+import { SECRET_PURPOSES, secretsStream } from '../domain/values/streams.ts';
 import { withKeptKeys } from '../features/shared/kept-keys.ts';
-import { StoreUnavailable, type RecordedEvent } from '../ports/event-store.ts';
-import { InvalidMasterKey, keyIdsWithin, SEALED_KINDS, type SealingKeys } from '../runtime/util/sealing.ts';
+import { StoreUnavailable, type RecordedEvent } from '../ports/event-log/event-store.ts';
+import { InvalidMasterKey, keyIdsWithin, SEALED_KINDS, type SealingKeys } from '../runtime/cryptography/sealing.ts';
 import { sealingKeysOf } from '../settings/sealing-keys.ts';
 import { fault, ok, type Finding } from './finding.ts';
 

@@ -18,7 +18,7 @@ import type { Config } from '../config.ts';
 import { journalDirectory } from '../settings/journal-directory.ts';
 import { fault, ok, warning, type Finding } from './finding.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 import { codeOf } from '../runtime/util/code-of.ts';
 
 const LOW_BYTES = 5e9;

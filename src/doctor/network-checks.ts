@@ -1,6 +1,6 @@
 import { createRates } from '../adapters/rates/create-rates.ts';
 import type { Config } from '../config.ts';
-import type { NetworkSettings } from '../domain/networks.ts';
+import type { NetworkSettings } from '../domain/networks/networks.ts';
 import { systemClock } from '../ports/clock.ts';
 import { ClockCheck } from '../runtime/util/clock-check.ts';
 import type { NetworkAccess } from '../settings/network-access.ts';

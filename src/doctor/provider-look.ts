@@ -3,8 +3,8 @@ import { createRpcPool } from '../adapters/rpc/pool.ts';
 import { verifySolanaProvider } from '../adapters/solana/provider-check.ts';
 import { verifyTronProvider } from '../adapters/tron/provider-check.ts';
 import { newestBlock } from '../adapters/tron/rpc.ts';
-import type { NetworkSettings } from '../domain/networks.ts';
-import type { RpcObserver, RpcPool, RpcProvider } from '../ports/rpc-pool.ts';
+import type { NetworkSettings } from '../domain/networks/networks.ts';
+import type { RpcObserver, RpcPool, RpcProvider } from '../ports/chain/rpc-pool.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
 import { reached, type NetworkAccess } from '../settings/network-access.ts';
 

@@ -1,6 +1,6 @@
 import { unknownSettings, type Config } from '../config.ts';
-import type { Mode } from '../domain/ids.ts';
-import { NETWORKS } from '../domain/networks.ts';
+import type { Mode } from '../domain/values/ids.ts';
+import { NETWORKS } from '../domain/networks/networks.ts';
 import { providerUrls, providerUrlsName } from '../settings/providers.ts';
 import { productionFaults } from '../settings/production-faults.ts';
 import { rolesOf } from '../settings/roles.ts';
@@ -9,8 +9,8 @@ import { exchangeWallets } from '../settings/exchange-wallets.ts';
 import { readSharedSecret } from '../settings/signer-secret.ts';
 import { fault, ok, warning, type Finding } from './finding.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
-import { isLoopbackHost } from '../runtime/util/loopback-request.ts';
-import { must } from '../domain/must.ts';
+import { isLoopbackHost } from '../runtime/http/loopback-request.ts';
+import { must } from '../domain/values/must.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 const PORTS = ['PORT', 'OPS_PORT', 'ADMIN_PORT', 'CONSOLE_PORT'] as const;

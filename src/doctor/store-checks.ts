@@ -6,7 +6,7 @@ import { shippedIn } from '../backup/shipped-mark.ts';
 import { shippingFaults, shippingKeys, shippingPlace } from '../backup/shipping-place.ts';
 import { fault, ok, warning, type Finding } from './finding.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 import { sealingKeysOrFault } from '../settings/sealing-keys.ts';
 
 const ANSWER_MS = 2_000;

@@ -1,4 +1,4 @@
-import { oneOf } from './one-of.ts';
+import { oneOf } from './values/one-of.ts';
 /** What an API key can be allowed to do; a key without a list of scopes may do everything. */
 export const SCOPES = [
   'payments:read',

@@ -1,4 +1,4 @@
-import type { Network } from './networks.ts';
+import type { Network } from './networks/networks.ts';
 
 /** The steps of a canary payment, in order. */
 export const CANARY_STEPS = ['create', 'pay', 'seen', 'final', 'webhook', 'refund'] as const;

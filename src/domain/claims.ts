@@ -1,8 +1,8 @@
-import type { Mode } from './ids.ts';
-import type { Coin } from './money.ts';
-import type { Network } from './networks.ts';
-import { needsAcknowledgement, type Sender } from './senders.ts';
-import { oneOf } from './one-of.ts';
+import type { Mode } from './values/ids.ts';
+import type { Coin } from './money/money.ts';
+import type { Network } from './networks/networks.ts';
+import { needsAcknowledgement, type Sender } from './networks/senders.ts';
+import { oneOf } from './values/one-of.ts';
 
 /*
  * When the paying address cannot be refunded, the payer claims the payment: they prove that it is theirs and name the

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { addressGroup, type ClientAddress } from '../runtime/util/client-address.ts';
+import { addressGroup, type ClientAddress } from '../runtime/http/client-address.ts';
 import type { LocalRateLimiter } from '../ports/rate-limiter.ts';
 import type { Answer } from './answer.ts';
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline, Readable } from 'node:stream';
 import { ERRORS, type ErrorCode } from '../domain/errors.ts';
-import { refuse, type Refusal } from '../domain/result.ts';
+import { refuse, type Refusal } from '../domain/values/result.ts';
 import type { RateDecision } from '../ports/rate-limiter.ts';
 import { errorUrl } from './error-url.ts';
 import { drainThen } from './request-body.ts';

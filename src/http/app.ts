@@ -1,7 +1,7 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { Clock } from '../ports/clock.ts';
-import type { Nonces } from '../ports/nonces.ts';
-import type { Positions } from '../ports/positions.ts';
+import type { Nonces } from '../ports/event-log/nonces.ts';
+import type { Positions } from '../ports/event-log/positions.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { KeyDirectory, MerchantApi } from '../features/shared/merchant-api.ts';
 import { HSTS, NOT_FOUND, createResponder, type Responder } from './answer.ts';

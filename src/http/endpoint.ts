@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request, RequestHandler } from 'express';
 import { ERRORS } from '../domain/errors.ts';
-import { StoreUnavailable } from '../ports/event-store.ts';
+import { StoreUnavailable } from '../ports/event-log/event-store.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
-import type { Burnt, Nonces } from '../ports/nonces.ts';
-import type { Positions } from '../ports/positions.ts';
+import type { Burnt, Nonces } from '../ports/event-log/nonces.ts';
+import type { Positions } from '../ports/event-log/positions.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { AuthenticatedKey, Caller, KeyDirectory } from '../features/shared/merchant-api.ts';
-import type { ClientAddress } from '../runtime/util/client-address.ts';
+import type { ClientAddress } from '../runtime/http/client-address.ts';
 import type { AddressLimit } from './address-limit.ts';
 import { UNAUTHENTICATED, type Answer, type Responder } from './answer.ts';
 import { testKeyOf, type AuthenticationFault, type createAuthenticator } from './authentication.ts';

@@ -1,4 +1,4 @@
-import { refuse } from '../domain/result.ts';
+import { refuse } from '../domain/values/result.ts';
 import type { RateDecision } from '../ports/rate-limiter.ts';
 import { POSITION_HEADER, type Answer } from './answer.ts';
 import { refusedField } from './validation.ts';

@@ -1,5 +1,5 @@
-import type { Mode } from '../domain/ids.ts';
-import type { Network, NetworkSettings } from '../domain/networks.ts';
+import type { Mode } from '../domain/values/ids.ts';
+import type { Network, NetworkSettings } from '../domain/networks/networks.ts';
 import type { Listed, Lists as HttpLists, ListedKind, ListRequest, ListPage } from './routes/lists.routes.ts';
 import { createRefundPresenter } from './presenters/refund.presenter.ts';
 import { createSessionPresenter, explorerUrl, type PresenterSettings } from './presenters/session.presenter.ts';

@@ -1,5 +1,5 @@
 import { ERRORS, type ErrorCode } from '../domain/errors.ts';
-import type { Mode } from '../domain/ids.ts';
+import type { Mode } from '../domain/values/ids.ts';
 import type { Answer } from './answer.ts';
 import type { RequestHeaders } from './request-headers.ts';
 import { refusedField } from './validation.ts';

@@ -1,4 +1,4 @@
-import { refuse } from '../domain/result.ts';
+import { refuse } from '../domain/values/result.ts';
 import type { Answer } from './answer.ts';
 import type { RequestHeaders } from './request-headers.ts';
 

@@ -1,4 +1,4 @@
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 /** Headers of a signed request, after the configurable prefix (specification, "Authentication"). */
 const SIGNED_NAMES = {

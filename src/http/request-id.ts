@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { base32 } from '../domain/ids.ts';
+import { base32 } from '../domain/values/ids.ts';
 
 /** `req_`, a random part per process and a counter: unique and cheap. Ids need not be unguessable. */
 export function createRequestIds(): () => string {

@@ -1,4 +1,4 @@
-import { refuse } from '../domain/result.ts';
+import { refuse } from '../domain/values/result.ts';
 import type { Scope, SignatureVersion } from '../domain/api-keys.ts';
 import type { AuthenticatedKey } from '../features/shared/merchant-api.ts';
 import type { Answer } from './answer.ts';

@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import { NOT_FOUND, type Answer } from './answer.ts';
 import type { Route } from './operation.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 /** Answers an authenticated request without a route: 405 if another method exists, otherwise 404. */
 export function createUnmatched(routes: readonly Route[]): (request: Request) => Answer {

@@ -1,6 +1,6 @@
 import type { ZodType, z } from 'zod';
-import { refuse, type Refusal } from '../domain/result.ts';
-import { must } from '../domain/must.ts';
+import { refuse, type Refusal } from '../domain/values/result.ts';
+import { must } from '../domain/values/must.ts';
 
 const MAX_PARAM_LENGTH = 200;
 

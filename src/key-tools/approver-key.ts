@@ -2,12 +2,12 @@ import { createPrivateKey, generateKeyPairSync, randomBytes, sign } from 'node:c
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { must } from '../domain/must.ts';
-import { CommandRefused } from '../operator/commands.ts';
-import type { ApproverKey } from '../ports/approvals.ts';
-import { writePrivateFile } from '../runtime/util/private-file.ts';
+import { must } from '../domain/values/must.ts';
+import { CommandRefused } from '../operator/server/commands.ts';
+import type { ApproverKey } from '../ports/signer/approvals.ts';
+import { writePrivateFile } from '../runtime/files/private-file.ts';
 import { openText, SCRYPT_COST, sealedFields, sealText, type ScryptCost } from '../signer/sealed-text.ts';
-import { makeFolder } from '../runtime/util/make-folder.ts';
+import { makeFolder } from '../runtime/files/make-folder.ts';
 
 /* The key of an approver, which stays on the approver's machine in a file encrypted under a passphrase. */
 

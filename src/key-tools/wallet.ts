@@ -3,17 +3,23 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { startSignerProcess, type SignerProcess } from '../adapters/signer/process.ts';
 import { takeWalletSources } from '../adapters/signer/wallet-sources.ts';
-import { type AdminArguments, CommandRefused, optionalText, requiredMode, requiredText } from '../operator/commands.ts';
+import {
+  type AdminArguments,
+  CommandRefused,
+  optionalText,
+  requiredMode,
+  requiredText,
+} from '../operator/server/commands.ts';
 import { askNewPassphrase } from '../cli/passphrase.ts';
-import type { Mode } from '../domain/ids.ts';
+import type { Mode } from '../domain/values/ids.ts';
 import type { Log } from '../ports/log.ts';
-import type { JsonValue } from '../ports/read-model.ts';
-import { MAX_SOLANA_KEYS_PER_REQUEST, type WalletSource } from '../ports/signer-protocol.ts';
-import { writePrivateFile } from '../runtime/util/private-file.ts';
+import type { JsonValue } from '../ports/read-model/read-model.ts';
+import { MAX_SOLANA_KEYS_PER_REQUEST, type WalletSource } from '../ports/signer/protocol.ts';
+import { writePrivateFile } from '../runtime/files/private-file.ts';
 import { sealKeystore } from '../signer/keystore.ts';
 import { SCRYPT_COST } from '../signer/sealed-text.ts';
 import { InvalidMnemonic, newMnemonic, Wallet } from '../signer/wallet.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 import { codeOf } from '../runtime/util/code-of.ts';
 
 type Environment = Record<string, string | undefined>;

@@ -1,7 +1,7 @@
-import { holding } from '../domain/written-json.ts';
+import { holding } from '../domain/values/written-json.ts';
 import type { HealthFact } from '../observability/health.ts';
 import type { Logger } from '../observability/logger.ts';
-import type { ReadModel } from '../ports/read-model.ts';
+import type { ReadModel } from '../ports/read-model/read-model.ts';
 import type { SharedStatus } from '../ports/shared-status.ts';
 import { chainTable } from '../runtime/projections/batch.ts';
 import { CHAIN_KEY, marksOf, type DigestMark } from '../runtime/projections/digest-chain.ts';

@@ -1,6 +1,6 @@
 import type { HealthFact } from '../observability/health.ts';
 import type { Logger } from '../observability/logger.ts';
-import { CommandRefused } from '../operator/commands.ts';
+import { CommandRefused } from '../operator/server/commands.ts';
 import type { ProjectionComparison } from './compare.ts';
 
 /** Whether the look-ups match a replay of the event log. */

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { parentPort } from 'node:worker_threads';
 import { compareProjection, ReadModelSnapshot } from '../adapters/sqlite/read-model/compare.ts';
 import { openSqliteReadModel } from '../adapters/sqlite/read-model/read-model.ts';
-import type { Position, RecordedEvent } from '../ports/event-store.ts';
-import type { Projection } from '../ports/projection.ts';
-import type { ReadModel } from '../ports/read-model.ts';
+import type { Position, RecordedEvent } from '../ports/event-log/event-store.ts';
+import type { Projection } from '../ports/read-model/projection.ts';
+import type { ReadModel } from '../ports/read-model/read-model.ts';
 import { projectBatch, projectionId, readEvent } from '../runtime/projections/batch.ts';
 import { RowCache } from '../runtime/projections/row-cache.ts';
 import { projectionsNamed } from './projections.ts';
@@ -13,7 +13,7 @@ import { isLater, readLog } from './followed-log.ts';
 import type { ComparedProjection } from './compare.ts';
 import type { Follows } from './messages.ts';
 import { threadData } from '../runtime/util/thread-data.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 import { lowerPriority } from '../runtime/util/lower-priority.ts';
 
 /*

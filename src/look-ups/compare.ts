@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { CommandRefused, json, optionalText, type AdminCommands } from '../operator/commands.ts';
+import { CommandRefused, json, optionalText, type AdminCommands } from '../operator/server/commands.ts';
 import { projectionId } from '../runtime/projections/batch.ts';
 import { projectionsNamed } from './projections.ts';
 import type { Follows } from './messages.ts';

@@ -1,7 +1,7 @@
 import { isAfter, parsePosition } from '../adapters/esdb/position.ts';
 import { openSqliteEventFollower } from '../adapters/sqlite/event-log/event-follower.ts';
 import { openSqliteEventStoreReader } from '../adapters/sqlite/event-log/event-store-reader.ts';
-import type { EventStore, Position } from '../ports/event-store.ts';
+import type { EventStore, Position } from '../ports/event-log/event-store.ts';
 
 /** The event log behind the look-ups: in files next to them, or on servers. */
 export type LogSource =

@@ -1,4 +1,4 @@
-import type { Position } from '../ports/event-store.ts';
+import type { Position } from '../ports/event-log/event-store.ts';
 import type { ParkedEvent } from '../runtime/projections/batch.ts';
 import type { BatchReport } from '../runtime/projections/group.ts';
 import type { ProjectionStatus } from '../runtime/projections/status.ts';

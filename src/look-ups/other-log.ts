@@ -4,7 +4,7 @@ import { createDataDir, removeDatabase } from '../adapters/sqlite/database.ts';
 import { readModelFile } from '../adapters/sqlite/read-model/schema.ts';
 import { contentsOf } from '../adapters/sqlite/read-model/shared-copy.ts';
 import { HEARD } from '../features/webhooks/delivery-progress.ts';
-import type { EventStore } from '../ports/event-store.ts';
+import type { EventStore } from '../ports/event-log/event-store.ts';
 import { isLater, type LogSource } from './followed-log.ts';
 
 export interface OtherLogDeps {

@@ -9,7 +9,7 @@ import { openPayouts } from '../../projections/payouts/open-payouts.projection.t
 import { sessionView } from '../../projections/sessions/session-view.projection.ts';
 import { webhookDeliveries } from '../../projections/webhooks/deliveries.projection.ts';
 import { webhookWork } from '../../projections/webhooks/work.projection.ts';
-import type { Projection } from '../ports/projection.ts';
+import type { Projection } from '../ports/read-model/projection.ts';
 import { projectionId } from '../runtime/projections/batch.ts';
 import type { Roles } from '../settings/roles.ts';
 

@@ -1,7 +1,7 @@
-import type { EventStore, Position, RecordedEvent } from '../ports/event-store.ts';
-import type { Positions } from '../ports/positions.ts';
-import type { ReadModel } from '../ports/read-model.ts';
-import { storeWith } from '../ports/store-with.ts';
+import type { EventStore, Position, RecordedEvent } from '../ports/event-log/event-store.ts';
+import type { Positions } from '../ports/event-log/positions.ts';
+import type { ReadModel } from '../ports/read-model/read-model.ts';
+import { storeWith } from '../ports/event-log/store-with.ts';
 import type { RunningProjections } from '../runtime/projections/runner.ts';
 import { projectionsNamed } from './projections.ts';
 import { isLater } from './followed-log.ts';

@@ -1,7 +1,7 @@
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
 import { openSqliteReadModel } from '../adapters/sqlite/read-model/read-model.ts';
-import { type EventStore, type Position, type Subscription, StoreUnavailable } from '../ports/event-store.ts';
-import type { ReadModel } from '../ports/read-model.ts';
+import { type EventStore, type Position, type Subscription, StoreUnavailable } from '../ports/event-log/event-store.ts';
+import type { ReadModel } from '../ports/read-model/read-model.ts';
 import { type ParkedEvent, projectionId } from '../runtime/projections/batch.ts';
 import type { ProjectionHooks } from '../runtime/projections/hooks.ts';
 import { CATCH_UP_TIMEOUT_MS, type RunningProjections } from '../runtime/projections/runner.ts';

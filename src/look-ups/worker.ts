@@ -9,7 +9,7 @@ import { followLog } from './followed-log.ts';
 import { forgetOtherLog } from './other-log.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
 import { threadData } from '../runtime/util/thread-data.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 import { lowerPriority } from '../runtime/util/lower-priority.ts';
 
 /*

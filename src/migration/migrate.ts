@@ -5,14 +5,14 @@ import { openEsdbEventStore } from '../adapters/esdb/event-store.ts';
 import { OtherSalt } from '../adapters/esdb/personal-keys.ts';
 import { openSqliteReadModel } from '../adapters/sqlite/read-model/read-model.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../adapters/sqlite/event-log/event-store.ts';
-import { DamagedEvent, type EventStore, StoreUnavailable } from '../ports/event-store.ts';
+import { DamagedEvent, type EventStore, StoreUnavailable } from '../ports/event-log/event-store.ts';
 import { CopyRefused, copyRest, type LogReader, type Standing, standingOf } from '../runtime/event-log/log-copy.ts';
 import { differingStreams, digestOf, type LogDigest } from '../runtime/event-log/log-digest.ts';
 import { type ProjectionDigest, projectionDigests } from '../runtime/projections/digest.ts';
 import { openSaltsMove, type SaltsMove } from './salts.ts';
 import { MOVED_FILE } from './marker.ts';
 import { PROJECTIONS } from '../look-ups/projections.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 export type MigrationStage =
   | 'checking the source'

@@ -2,20 +2,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DomainEvent } from '../domain/events/domain-event.ts';
 import type { StoredEvent } from '../domain/events/envelope.ts';
 import type { SessionCreated, SessionEvent } from '../domain/events/session-events.ts';
-import type { MerchantId, Mode, SessionId } from '../domain/ids.ts';
-import type { Network } from '../domain/networks.ts';
-import { sessionOfStream } from '../domain/streams.ts';
-import type { EventStore, RecordedEvent, Subscription } from '../ports/event-store.ts';
-import type { ReadModel } from '../ports/read-model.ts';
+import type { MerchantId, Mode, SessionId } from '../domain/values/ids.ts';
+import type { Network } from '../domain/networks/networks.ts';
+import { sessionOfStream } from '../domain/values/streams.ts';
+import type { EventStore, RecordedEvent, Subscription } from '../ports/event-log/event-store.ts';
+import type { ReadModel } from '../ports/read-model/read-model.ts';
 import { decodeEvent } from '../runtime/commands/codec.ts';
 import { RecentMap } from '../runtime/util/recent-map.ts';
 import { seedFrom } from '../runtime/projections/whole-rows.ts';
 import { SESSIONS_TABLE } from '../../projections/sessions/session-row.ts';
 import { sessionView } from '../../projections/sessions/session-view.projection.ts';
-import { exemplarOf, type Exemplar } from './exemplar.ts';
-import type { MoneyMetrics, MoneyUnderWay } from './metrics-money.ts';
+import { exemplarOf, type Exemplar } from './metrics/exemplar.ts';
+import type { MoneyMetrics, MoneyUnderWay } from './metrics/money.ts';
 import { NONE_PENDING, nothingUnderWay, readUnderWay, type OpenRefund, type OpenSession } from './under-way.ts';
-import type { WebhookMetrics } from './metrics-webhooks.ts';
+import type { WebhookMetrics } from './metrics/webhooks.ts';
 
 /** The newest payment, for display. */
 export interface LastPayment {

@@ -4,7 +4,7 @@ import { InTurn } from '../runtime/util/in-turn.ts';
 import type { HealthChecks } from './health.ts';
 import type { ServiceStatus } from './service-status.ts';
 import { STATUS_PAGE_POLICY, statusPage } from './status-page.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 export interface OpsServerDeps {
   readonly host: string;

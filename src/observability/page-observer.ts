@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import type { HttpMetrics } from './metrics-http.ts';
+import type { HttpMetrics } from './metrics/http.ts';
 
 /** Names of the payment page's routes: a bounded set, unlike its paths. */
 const PAGES: readonly { readonly path: RegExp; readonly operation: string; readonly isStream?: true }[] = [

@@ -1,4 +1,4 @@
-import { NETWORKS } from '../domain/networks.ts';
+import { NETWORKS } from '../domain/networks/networks.ts';
 import type { Status } from './service-status.ts';
 
 /** Public information: words, and since when. No figures, no provider names, no version. */

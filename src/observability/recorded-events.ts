@@ -1,7 +1,7 @@
 import type { EventMetadata } from '../domain/events/envelope.ts';
-import { deliveryOfStream, sessionOfStream } from '../domain/streams.ts';
-import type { AppendRequest, EventStore } from '../ports/event-store.ts';
-import { storeWith } from '../ports/store-with.ts';
+import { deliveryOfStream, sessionOfStream } from '../domain/values/streams.ts';
+import type { AppendRequest, EventStore } from '../ports/event-log/event-store.ts';
+import { storeWith } from '../ports/event-log/store-with.ts';
 import type { Logger } from './logger.ts';
 
 /**

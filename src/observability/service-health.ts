@@ -1,7 +1,7 @@
 import type { HealthFact } from './health.ts';
-import { usableSources, type NetworkProviders, type WatchedChain } from './metrics-chains.ts';
-import type { RateProviderStatus } from './metrics-parts.ts';
-import type { WebhookQueue } from './metrics-webhooks.ts';
+import { usableSources, type NetworkProviders, type WatchedChain } from './metrics/chains.ts';
+import type { RateProviderStatus } from './metrics/parts.ts';
+import type { WebhookQueue } from './metrics/webhooks.ts';
 import type { ClockVerdict } from '../runtime/util/clock-check.ts';
 import type { ProjectionStatus } from '../runtime/projections/status.ts';
 

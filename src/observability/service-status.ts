@@ -1,6 +1,6 @@
 import type { HealthChecks, HealthFact } from './health.ts';
-import type { WatchedChain } from './metrics-chains.ts';
-import type { WebhookQueue, WebhookStats } from './metrics-webhooks.ts';
+import type { WatchedChain } from './metrics/chains.ts';
+import type { WebhookQueue, WebhookStats } from './metrics/webhooks.ts';
 import type { LastPayment, MoneyFollower } from './money-follower.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ProjectionStatus } from '../runtime/projections/status.ts';

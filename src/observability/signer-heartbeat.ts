@@ -1,5 +1,5 @@
 import type { HealthFact } from './health.ts';
-import type { CheckpointSigner } from '../ports/audit.ts';
+import type { CheckpointSigner } from '../ports/event-log/audit.ts';
 import type { Log } from '../ports/log.ts';
 import { Recurring } from '../runtime/util/recurring.ts';
 import { messageOf } from '../runtime/util/message-of.ts';

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
-import { livePage } from '../runtime/util/live-page.ts';
+import { livePage } from '../runtime/http/live-page.ts';
 import type { HealthFact } from './health.ts';
 import type { NetworkLine, Status } from './service-status.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 const LIVE = livePage(5);
 

@@ -1,5 +1,5 @@
 import type { HealthFact } from './health.ts';
-import type { EventStore } from '../ports/event-store.ts';
+import type { EventStore } from '../ports/event-log/event-store.ts';
 import type { SharedStatus } from '../ports/shared-status.ts';
 
 const EVERY_MS = 1_000;

@@ -1,17 +1,23 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { EventMetadata } from '../domain/events/envelope.ts';
-import type { NotificationId, SessionId } from '../domain/ids.ts';
-import { deliveryStream, sessionStream } from '../domain/streams.ts';
+import type { NotificationId, SessionId } from '../domain/values/ids.ts';
+import { deliveryStream, sessionStream } from '../domain/values/streams.ts';
 import type { HttpObserver } from '../http/endpoint.ts';
-import type { AppendRequest, AppendResult, EventStore, RecordedEvent, Subscription } from '../ports/event-store.ts';
-import { traceIdOf, type TraceSource } from './exemplar.ts';
-import { storeWith } from '../ports/store-with.ts';
+import type {
+  AppendRequest,
+  AppendResult,
+  EventStore,
+  RecordedEvent,
+  Subscription,
+} from '../ports/event-log/event-store.ts';
+import { traceIdOf, type TraceSource } from './metrics/exemplar.ts';
+import { storeWith } from '../ports/event-log/store-with.ts';
 import type { Span, SpanOptions, TraceParent, Tracer } from '../ports/tracing.ts';
-import type { WebhookAnswer, WebhookRequest, WebhookSender } from '../ports/webhook-sender.ts';
+import type { WebhookAnswer, WebhookRequest, WebhookSender } from '../ports/webhooks/sender.ts';
 import type { CommandContext } from '../runtime/commands/handler.ts';
 import { addToLogContext } from '../runtime/util/log-context.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 interface Commands<Command extends { readonly type: string }, Result> {
   execute(

@@ -1,6 +1,6 @@
 import { keepsFailing, type Comparison } from '../features/treasury/comparisons.ts';
 import type { TreasuryStatus } from '../features/payouts/refunds/refunds.process.ts';
-import { needsLook } from '../ports/outgoing.ts';
+import { needsLook } from '../ports/outgoing/transaction.ts';
 import type { HealthFact } from './health.ts';
 
 /** Treasuries that cannot pay, for the status page and for `/readyz`. */

@@ -1,13 +1,13 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import type { MerchantId, Mode, SessionId } from '../domain/ids.ts';
-import type { Network } from '../domain/networks.ts';
-import { rowPages } from '../ports/row-pages.ts';
-import type { ReadModel } from '../ports/read-model.ts';
+import type { MerchantId, Mode, SessionId } from '../domain/values/ids.ts';
+import type { Network } from '../domain/networks/networks.ts';
+import { rowPages } from '../ports/read-model/row-pages.ts';
+import type { ReadModel } from '../ports/read-model/read-model.ts';
 import { DUE_SESSIONS_TABLE } from '../../projections/sessions/due-sessions.ts';
 import { REFUNDS_TABLE } from '../../projections/sessions/refund-row.ts';
 import { SESSIONS_TABLE } from '../../projections/sessions/session-row.ts';
 import { deliveryList, DELIVERIES_TABLE } from '../../projections/webhooks/deliveries.projection.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 export interface OpenSession {
   readonly mode: Mode;

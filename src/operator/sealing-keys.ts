@@ -1,5 +1,5 @@
 import type { Clock } from '../ports/clock.ts';
-import type { EventStore } from '../ports/event-store.ts';
+import type { EventStore } from '../ports/event-log/event-store.ts';
 import type { Random } from '../ports/random.ts';
 import { countSealed, keepOlderKeys, openedByFirst } from '../features/shared/kept-keys.ts';
 import {
@@ -8,10 +8,10 @@ import {
   type KeyList,
   type SealedKind,
   type SealingKeys,
-} from '../runtime/util/sealing.ts';
-import { actorOf } from './acts.ts';
-import { CommandRefused, type AdminCommands } from './commands.ts';
-import { must } from '../domain/must.ts';
+} from '../runtime/cryptography/sealing.ts';
+import { actorOf } from './server/acts.ts';
+import { CommandRefused, type AdminCommands } from './server/commands.ts';
+import { must } from '../domain/values/must.ts';
 
 export interface SealingKeyParts {
   readonly store: Pick<EventStore, 'append' | 'lastOfStream' | 'readStream' | 'readAll'>;

@@ -1,7 +1,7 @@
-import type { JsonValue } from '../ports/read-model.ts';
+import type { JsonValue } from '../ports/read-model/read-model.ts';
 import { InTurn } from '../runtime/util/in-turn.ts';
-import { actorOf, recordAct, type ActsParts } from './acts.ts';
-import { CommandRefused, type AdminArguments, type AdminCommands } from './commands.ts';
+import { actorOf, recordAct, type ActsParts } from './server/acts.ts';
+import { CommandRefused, type AdminArguments, type AdminCommands } from './server/commands.ts';
 
 /** Settings that can be changed while the service runs. */
 export interface LiveSettings {

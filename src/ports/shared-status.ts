@@ -1,4 +1,4 @@
-import type { JsonValue } from './read-model.ts';
+import type { JsonValue } from './read-model/read-model.ts';
 
 /**
  * Where a process publishes its progress for the others. Entries are small and may be lost: they are published again,

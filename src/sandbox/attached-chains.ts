@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { NetworkSettings } from '../domain/networks.ts';
+import type { NetworkSettings } from '../domain/networks/networks.ts';
 import { SandboxPaymentFailed, type SandboxChain } from './chain.ts';
 import type { SandboxStarters } from './chains.ts';
 

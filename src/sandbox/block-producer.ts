@@ -4,7 +4,7 @@ import { InTurn } from '../runtime/util/in-turn.ts';
 import { AnvilNode, type AnvilSettings } from './anvil-node.ts';
 import type { ChainStore, JournaledBlock } from './chain-store.ts';
 import { RpcRefused, type Rpc } from './json-rpc.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 /** The pace of a chain. Empty blocks cost memory, so an idle chain slows down and a transaction wakes it. */
 export interface Cadence {

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { gunzip } from 'node:zlib';
 import { promisify } from 'node:util';
-import { makeFolder } from '../runtime/util/make-folder.ts';
+import { makeFolder } from '../runtime/files/make-folder.ts';
 
 /** The inputs of a block: the same transactions at the same time after the same block give the same hash. */
 export interface JournaledBlock {

@@ -1,5 +1,5 @@
-import type { Coin } from '../domain/money.ts';
-import type { NetworkSettings } from '../domain/networks.ts';
+import type { Coin } from '../domain/money/money.ts';
+import type { NetworkSettings } from '../domain/networks/networks.ts';
 
 /** Test wallets with their own key. */
 export const KEY_PAYERS = [

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Network } from '../domain/networks.ts';
+import type { Network } from '../domain/networks/networks.ts';
 import type { Log } from '../ports/log.ts';
 import { startEvmSandboxChain } from './evm-sandbox-chain.ts';
 import { loadPayerKeys, type PayerKeys } from './payer-keys.ts';

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Config } from '../config.ts';
-import { parseMerchantId, type MerchantId } from '../domain/ids.ts';
+import { parseMerchantId, type MerchantId } from '../domain/values/ids.ts';
 import type { MerchantDirectory } from '../features/merchants/directory.ts';
 import type { Merchants } from '../features/merchants/merchants.ts';
 import type { Sessions } from '../features/sessions/sessions.ts';
@@ -13,7 +13,7 @@ import { toSec, type Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
 import { startWebhookInbox, type WebhookInbox } from './webhook-inbox.ts';
-import { writePrivate } from '../runtime/util/private-file.ts';
+import { writePrivate } from '../runtime/files/private-file.ts';
 
 const demoMerchantFile = z.object({
   id: z.custom<MerchantId>((id) => typeof id === 'string' && parseMerchantId(id) !== null),

@@ -1,6 +1,6 @@
 import { getAddress, keccak256, type Wallet } from 'ethers';
-import { parseAmount, toTokenUnits } from '../domain/money.ts';
-import { tokenOf, type NetworkSettings, type Token } from '../domain/networks.ts';
+import { parseAmount, toTokenUnits } from '../domain/money/money.ts';
+import { tokenOf, type NetworkSettings, type Token } from '../domain/networks/networks.ts';
 import { InTurn } from '../runtime/util/in-turn.ts';
 import type { BlockProducer, ExclusiveChain } from './block-producer.ts';
 import { CONTRACT_WALLET, TRANSFER } from './evm-tokens.ts';

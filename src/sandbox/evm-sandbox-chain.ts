@@ -1,5 +1,5 @@
 import { hexlify, Interface, Wallet } from 'ethers';
-import { tokenOf, type Network, type NetworkSettings } from '../domain/networks.ts';
+import { tokenOf, type Network, type NetworkSettings } from '../domain/networks/networks.ts';
 import type { Log } from '../ports/log.ts';
 import { findAnvil } from './anvil-binary.ts';
 import { BlockProducer, type Cadence } from './block-producer.ts';
@@ -17,7 +17,7 @@ import {
   type SandboxPayment,
 } from './chain.ts';
 import { withFrozenPayer } from './frozen-payer.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 interface EvmProfile {
   readonly chainId: number;

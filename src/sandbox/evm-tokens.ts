@@ -1,10 +1,10 @@
 import { AbiCoder, getCreateAddress, Interface, type Wallet } from 'ethers';
-import { COINS, type Coin } from '../domain/money.ts';
-import type { Token } from '../domain/networks.ts';
+import { COINS, type Coin } from '../domain/money/money.ts';
+import type { Token } from '../domain/networks/networks.ts';
 import type { BlockProducer } from './block-producer.ts';
 import { readArtifact } from './contract-artifact.ts';
 import { signTransaction } from './evm-transaction.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 const SOURCE = { USDT: 'sandbox-usdt', USDC: 'sandbox-usdc' } as const satisfies Record<Coin, string>;
 /** Whole units that each payer gets: many times any amount the service accepts. */

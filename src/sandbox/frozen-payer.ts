@@ -1,4 +1,4 @@
-import type { Coin } from '../domain/money.ts';
+import type { Coin } from '../domain/money/money.ts';
 import { InTurn } from '../runtime/util/in-turn.ts';
 import type { SandboxPaid, SandboxPayment } from './chain.ts';
 

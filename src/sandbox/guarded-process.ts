@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 /**
  * Runs `"$@"` and watches the pipe from our process on descriptor 3. The pipe closes however our process ends,

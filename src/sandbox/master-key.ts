@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { writePrivate } from '../runtime/util/private-file.ts';
+import { writePrivate } from '../runtime/files/private-file.ts';
 
 /** The sandbox's master key, created at the first start; production supplies its own. */
 export function sandboxMasterKey(dataDir: string): string {

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { makeFolder } from '../runtime/util/make-folder.ts';
+import { makeFolder } from '../runtime/files/make-folder.ts';
 
 /** Derives 32 bytes for each purpose (such as `ethereum-first`), the same at every start. */
 export type PayerKeys = (purpose: string) => Buffer;

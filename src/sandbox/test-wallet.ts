@@ -1,6 +1,6 @@
-import type { SessionId } from '../domain/ids.ts';
-import { COIN_MAX_DECIMALS } from '../domain/currencies.ts';
-import { amountOf, formatAmount, roundedUp, type Coin } from '../domain/money.ts';
+import type { SessionId } from '../domain/values/ids.ts';
+import { COIN_MAX_DECIMALS } from '../domain/money/currencies.ts';
+import { amountOf, formatAmount, roundedUp, type Coin } from '../domain/money/money.ts';
 import type { SandboxCase } from '../http/schemas/sandbox.schema.ts';
 import type { SandboxApi, SandboxPayRequest, SandboxTransfer } from '../http/routes/sandbox.routes.ts';
 import { toSec, type Clock } from '../ports/clock.ts';

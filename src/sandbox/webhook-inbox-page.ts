@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { livePage } from '../runtime/util/live-page.ts';
+import { livePage } from '../runtime/http/live-page.ts';
 import type { InboxDelivery, InboxVerdict } from './inbox-delivery.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 const STYLE = `
 :root { color-scheme: light dark; --line: #8884; --good: #0a7d38; --bad: #c22727; }

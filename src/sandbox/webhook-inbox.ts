@@ -6,11 +6,11 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
-import { foreignRequest } from '../runtime/util/loopback-request.ts';
+import { foreignRequest } from '../runtime/http/loopback-request.ts';
 import { INBOX_HEADERS, inboxPage } from './webhook-inbox-page.ts';
 import type { InboxVerdict, InboxDelivery } from './inbox-delivery.ts';
-import { must } from '../domain/must.ts';
-import { bodyOf } from '../runtime/util/body-of.ts';
+import { must } from '../domain/values/must.ts';
+import { bodyOf } from '../runtime/http/body-of.ts';
 import { portOf } from '../runtime/util/port-of.ts';
 
 /*

@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts';
-import { amountOf } from '../domain/money.ts';
+import { amountOf } from '../domain/money/money.ts';
 import { rolesOf } from './roles.ts';
 
 /** A paying process needs all of them, one that only receives webhooks the first. */

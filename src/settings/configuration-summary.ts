@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts';
-import { MODES } from '../domain/ids.ts';
-import { NETWORKS } from '../domain/networks.ts';
+import { MODES } from '../domain/values/ids.ts';
+import { NETWORKS } from '../domain/networks/networks.ts';
 import { VERSION } from '../observability/version.ts';
 import { providerUrls } from './providers.ts';
 

@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts';
-import { grantsOf } from '../operator/people.ts';
-import { isLoopbackHost } from '../runtime/util/loopback-request.ts';
+import { grantsOf } from '../operator/people/people.ts';
+import { isLoopbackHost } from '../runtime/http/loopback-request.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
 import { grantFault } from '../../state-machines/person/person.decider.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { InvalidConfig, type Config } from '../config.ts';
-import { NETWORKS } from '../domain/networks.ts';
+import { NETWORKS } from '../domain/networks/networks.ts';
 import { withExchangeWallets, type ExchangeWallets } from '../features/deposits/exchange-wallets.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
 

@@ -1,4 +1,4 @@
-import type { Network, NetworkSettings } from '../domain/networks.ts';
+import type { Network, NetworkSettings } from '../domain/networks/networks.ts';
 
 /** How a network is reached. */
 export interface NetworkAccess {

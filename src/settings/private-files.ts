@@ -1,6 +1,6 @@
 import { statSync, type Stats } from 'node:fs';
 import { InvalidConfig } from '../config.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 import { codeOf } from '../runtime/util/code-of.ts';
 
 const octal = (mode: number): string => (mode & 0o777).toString(8).padStart(4, '0');

@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts';
-import type { Mode } from '../domain/ids.ts';
+import type { Mode } from '../domain/values/ids.ts';
 import { shippingFaults } from '../backup/shipping-place.ts';
 import { canaryFaults } from './canary-faults.ts';
 import { consoleFaults } from './console-faults.ts';

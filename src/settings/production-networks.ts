@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts';
-import { type Mode, MODES } from '../domain/ids.ts';
-import { knownNetwork } from '../domain/known-networks.ts';
-import { NETWORKS, type Network, type NetworkSettings } from '../domain/networks.ts';
+import { type Mode, MODES } from '../domain/values/ids.ts';
+import { knownNetwork } from '../domain/networks/known-networks.ts';
+import { NETWORKS, type Network, type NetworkSettings } from '../domain/networks/networks.ts';
 import { providerUrls } from './providers.ts';
 import type { RunningAccess } from './network-access.ts';
 

@@ -1,9 +1,9 @@
 import type { Config } from '../config.ts';
-import type { Mode } from '../domain/ids.ts';
-import { amountOf } from '../domain/money.ts';
-import { NETWORKS, type Network } from '../domain/networks.ts';
+import type { Mode } from '../domain/values/ids.ts';
+import { amountOf } from '../domain/money/money.ts';
+import { NETWORKS, type Network } from '../domain/networks/networks.ts';
 import type { Logger } from '../observability/logger.ts';
-import type { RpcObserver } from '../ports/rpc-pool.ts';
+import type { RpcObserver } from '../ports/chain/rpc-pool.ts';
 import type { NetworkAccess } from './network-access.ts';
 
 type SecondSourceSetting = Pick<Config, 'SECOND_SOURCE_FROM'>;

@@ -7,7 +7,7 @@ import {
   SEALED_KINDS,
   type SealedKind,
   type SealingKeys,
-} from '../runtime/util/sealing.ts';
+} from '../runtime/cryptography/sealing.ts';
 
 /**
  * The kinds that a role opens and seals. The signer decides by chains and approvals, and opens nothing in the event

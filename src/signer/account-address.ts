@@ -1,7 +1,7 @@
 import { ECDH, hash } from 'node:crypto';
 import { keccak_256 } from '@noble/hashes/sha3.js';
-import { base58 } from '../runtime/util/base58.ts';
-import { must } from '../domain/must.ts';
+import { base58 } from '../chain-formats/base58.ts';
+import { must } from '../domain/values/must.ts';
 
 /** The 20-byte account id of the EVM and TRON. `publicKey` is a secp256k1 key in any form. */
 export function accountOfKey(publicKey: Uint8Array): Uint8Array {

@@ -1,4 +1,4 @@
-import type { SignerRefusal } from '../ports/outgoing-signer.ts';
+import type { SignerRefusal } from '../ports/outgoing/signer.ts';
 import { refusal } from './exclusive.ts';
 import type { JournalEntry } from './journal.ts';
 

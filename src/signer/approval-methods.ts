@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { LINE_OF_TERMS } from '../domain/line-of-terms.ts';
-import { COINS } from '../domain/money.ts';
-import { NATIVE_COIN, NETWORKS, type Network } from '../domain/networks.ts';
-import type { Approval, ApprovalAct, ProposedAdjustment } from '../ports/approvals.ts';
-import type { SettlementDestination } from '../ports/outgoing-signer.ts';
+import { COINS } from '../domain/money/money.ts';
+import { NATIVE_COIN, NETWORKS, type Network } from '../domain/networks/networks.ts';
+import type { Approval, ApprovalAct, ProposedAdjustment } from '../ports/signer/approvals.ts';
+import type { SettlementDestination } from '../ports/outgoing/signer.ts';
 import { method, type Method } from './method.ts';
 import { amount, id, onNetwork } from './network-fields.ts';
 import { mode, order, outgoingOf, place } from './outgoing-methods.ts';

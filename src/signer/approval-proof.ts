@@ -1,6 +1,6 @@
 import { createPublicKey, verify } from 'node:crypto';
-import type { ApprovalProof, ApproverKey, WebAuthnAssertion } from '../ports/approvals.ts';
-import { signCountOf } from '../runtime/util/passkey.ts';
+import type { ApprovalProof, ApproverKey, WebAuthnAssertion } from '../ports/signer/approvals.ts';
+import { signCountOf } from '../runtime/cryptography/passkey.ts';
 
 /** The configured approvers are invalid. */
 export class ApproversRefused extends Error {

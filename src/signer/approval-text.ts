@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { EvidenceKind, OrderedClaim } from '../domain/claims.ts';
-import type { ApprovalAct, ProposedAdjustment } from '../ports/approvals.ts';
-import { formatAmount } from '../domain/money.ts';
-import type { OutgoingTransaction } from '../ports/outgoing.ts';
+import type { ApprovalAct, ProposedAdjustment } from '../ports/signer/approvals.ts';
+import { formatAmount } from '../domain/money/money.ts';
+import type { OutgoingTransaction } from '../ports/outgoing/transaction.ts';
 import { bytesOf } from './exclusive.ts';
 import { changesOf, type Limits } from './limits-in-force.ts';
 import type { DestinationEntry, JournalEntry, OutflowEntry } from './journal.ts';

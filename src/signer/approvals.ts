@@ -1,10 +1,10 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { OutflowFacts } from '../domain/events/treasury-move-events.ts';
-import type { Mode } from '../domain/ids.ts';
-import type { Network } from '../domain/networks.ts';
-import type { Approval, ApprovalAct, ApprovalTerms, ApprovalVerdict } from '../ports/approvals.ts';
-import type { SignerRefusal } from '../ports/outgoing-signer.ts';
-import type { PayoutRules } from '../ports/signer-protocol.ts';
+import type { Mode } from '../domain/values/ids.ts';
+import type { Network } from '../domain/networks/networks.ts';
+import type { Approval, ApprovalAct, ApprovalTerms, ApprovalVerdict } from '../ports/signer/approvals.ts';
+import type { SignerRefusal } from '../ports/outgoing/signer.ts';
+import type { PayoutRules } from '../ports/signer/protocol.ts';
 import { approversOf, APPROVALS_NEEDED } from './approval-count.ts';
 import { checkApprovers, personOf, prove } from './approval-proof.ts';
 import {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { AuditIdentity, CheckpointRequest, CheckpointVerdict } from '../ports/audit.ts';
+import type { AuditIdentity, CheckpointRequest, CheckpointVerdict } from '../ports/event-log/audit.ts';
 import { method, type Method } from './method.ts';
 
 const hashText = z.string().regex(/^[A-Za-z0-9+/]{43}=$/);

@@ -11,12 +11,12 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { AuditAnchor, AuditIdentity, CheckpointRequest, CheckpointVerdict } from '../ports/audit.ts';
+import type { AuditAnchor, AuditIdentity, CheckpointRequest, CheckpointVerdict } from '../ports/event-log/audit.ts';
 import { checkpointText, noteOf, verifierKeyText } from '../runtime/merkle/checkpoint-note.ts';
 import { verifyConsistency } from '../runtime/merkle/tree.ts';
 import type { AuditKey } from './audit-key.ts';
 import { JournalBroken } from './journal.ts';
-import { makeFolder } from '../runtime/util/make-folder.ts';
+import { makeFolder } from '../runtime/files/make-folder.ts';
 
 interface KeptAnchor extends AuditAnchor {
   /** Unix milliseconds. */

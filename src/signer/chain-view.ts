@@ -1,10 +1,10 @@
 import { Agent, request } from 'undici';
 import { z } from 'zod';
-import type { PayoutNetwork } from '../ports/signer-protocol.ts';
-import type { DepositProof, NativeTransfer } from '../domain/deposit-proof.ts';
+import type { PayoutNetwork } from '../ports/signer/protocol.ts';
+import type { DepositProof, NativeTransfer } from '../domain/networks/deposit-proof.ts';
 import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
-import type { OutgoingTransaction } from '../ports/outgoing.ts';
-import { amountOf, fromTokenUnits, least, most, type Coin } from '../domain/money.ts';
+import type { OutgoingTransaction } from '../ports/outgoing/transaction.ts';
+import { amountOf, fromTokenUnits, least, most, type Coin } from '../domain/money/money.ts';
 
 /** A deposit that the signer itself found on chain. */
 export interface FoundDeposit {

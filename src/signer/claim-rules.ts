@@ -1,15 +1,15 @@
 import { claimText, type OrderedClaim } from '../domain/claims.ts';
-import { amountOf, formatAmount, isCoin } from '../domain/money.ts';
-import type { OutgoingTransaction } from '../ports/outgoing.ts';
-import type { SignerRefusal } from '../ports/outgoing-signer.ts';
-import { isSignedByWallet } from '../runtime/util/wallet-signature.ts';
+import { amountOf, formatAmount, isCoin } from '../domain/money/money.ts';
+import type { OutgoingTransaction } from '../ports/outgoing/transaction.ts';
+import type { SignerRefusal } from '../ports/outgoing/signer.ts';
+import { isSignedByWallet } from '../chain-formats/wallet-signature.ts';
 import { missingApprovals } from './approval-count.ts';
 import { hashOf, transactionTerms } from './approval-text.ts';
 import type { FoundDeposit } from './chain-view.ts';
 import { bytesOf, refusal } from './exclusive.ts';
 import type { JournalEntry } from './journal.ts';
 import type { PolicyParts } from './policy.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 /*
  * Refunds to another payee than the payer. A signature of the paying key is verified here, against the sender that the

@@ -1,6 +1,6 @@
-import type { DepositProof } from '../domain/deposit-proof.ts';
+import type { DepositProof } from '../domain/networks/deposit-proof.ts';
 import type { ChainView, FoundDeposit } from './chain-view.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 /** Concurrent look-ups: enough for a payer with hundreds of deposits, few enough for a provider's limits. */
 const AT_ONCE = 16;

@@ -1,8 +1,8 @@
-import type { DepositProof } from '../domain/deposit-proof.ts';
-import { amountOf, isCoin, least } from '../domain/money.ts';
-import { addressFamilyOf, type Network } from '../domain/networks.ts';
-import type { OutgoingTransaction } from '../ports/outgoing.ts';
-import type { SignerRefusal } from '../ports/outgoing-signer.ts';
+import type { DepositProof } from '../domain/networks/deposit-proof.ts';
+import { amountOf, isCoin, least } from '../domain/money/money.ts';
+import { addressFamilyOf, type Network } from '../domain/networks/networks.ts';
+import type { OutgoingTransaction } from '../ports/outgoing/transaction.ts';
+import type { SignerRefusal } from '../ports/outgoing/signer.ts';
 import { hashOf, transactionTerms } from './approval-text.ts';
 import { claimRefusal, evidenceRefusal } from './claim-rules.ts';
 import type { ChainView, FoundDeposit } from './chain-view.ts';
@@ -11,7 +11,7 @@ import { refusal } from './exclusive.ts';
 import { limitsRefusal, takenByDeposit } from './limits.ts';
 import { treasuryFault, type Judged, type Policy, type PolicyParts } from './policy.ts';
 import type { SigningWallet } from './signing-wallet.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 /**
  * Refunds and returns: money goes back to the payer found on chain, or to the payee whom the payer provably named,

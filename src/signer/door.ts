@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import type { SignerDoor, SignerAdmission, SignerChallenge } from '../ports/signer-protocol.ts';
-import { isSame, proofOf } from '../runtime/util/shared-secret.ts';
+import type { SignerDoor, SignerAdmission, SignerChallenge } from '../ports/signer/protocol.ts';
+import { isSame, proofOf } from '../runtime/cryptography/shared-secret.ts';
 
 const hex = z.string().regex(/^[0-9a-f]{64}$/);
 const greetingSchema = z.strictObject({ token: z.string() });

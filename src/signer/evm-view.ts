@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { fromTokenUnits, amountOf, least, most } from '../domain/money.ts';
-import { gwei, type NativeLimits } from '../domain/native-limits.ts';
-import { NATIVE_COIN } from '../domain/networks.ts';
-import type { OutgoingTransaction } from '../ports/outgoing.ts';
-import type { PayoutNetwork } from '../ports/signer-protocol.ts';
-import type { DepositProof, NativeTransfer } from '../domain/deposit-proof.ts';
+import { fromTokenUnits, amountOf, least, most } from '../domain/money/money.ts';
+import { gwei, type NativeLimits } from '../domain/networks/native-limits.ts';
+import { NATIVE_COIN } from '../domain/networks/networks.ts';
+import type { OutgoingTransaction } from '../ports/outgoing/transaction.ts';
+import type { PayoutNetwork } from '../ports/signer/protocol.ts';
+import type { DepositProof, NativeTransfer } from '../domain/networks/deposit-proof.ts';
 import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
 import { evmAddressOf } from './account-address.ts';
 import {

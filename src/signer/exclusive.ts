@@ -1,7 +1,7 @@
 import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
-import { amountOf } from '../domain/money.ts';
-import type { OutgoingTransaction } from '../ports/outgoing.ts';
-import type { SignerRefusal, SigningRequest } from '../ports/outgoing-signer.ts';
+import { amountOf } from '../domain/money/money.ts';
+import type { OutgoingTransaction } from '../ports/outgoing/transaction.ts';
+import type { SignerRefusal, SigningRequest } from '../ports/outgoing/signer.ts';
 import type { JournalEntry, SignedEntry } from './journal.ts';
 
 /*

@@ -15,14 +15,14 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { JournalPlace, TransactionDraft } from '../domain/events/transaction-draft.ts';
 import type { OutflowFacts } from '../domain/events/treasury-move-events.ts';
-import type { Coin } from '../domain/money.ts';
-import type { NativeCoin, Network } from '../domain/networks.ts';
-import type { LogPlace } from '../ports/approvals.ts';
-import type { OutgoingKind } from '../ports/outgoing.ts';
+import type { Coin } from '../domain/money/money.ts';
+import type { NativeCoin, Network } from '../domain/networks/networks.ts';
+import type { LogPlace } from '../ports/signer/approvals.ts';
+import type { OutgoingKind } from '../ports/outgoing/transaction.ts';
 import type { Limits } from './limits-in-force.ts';
-import { holding, readWritten } from '../domain/written-json.ts';
-import { syncPath } from '../runtime/util/sync-path.ts';
-import { makeFolder } from '../runtime/util/make-folder.ts';
+import { holding, readWritten } from '../domain/values/written-json.ts';
+import { syncPath } from '../runtime/files/sync-path.ts';
+import { makeFolder } from '../runtime/files/make-folder.ts';
 
 /** The signer's actions in order. Units are 10^-18 of the coin, as decimal text. */
 export type JournalFact =

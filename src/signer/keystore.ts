@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import type { Mode } from '../domain/ids.ts';
+import type { Mode } from '../domain/values/ids.ts';
 import { openText, sealedFields, sealText, type ScryptCost } from './sealed-text.ts';
 import { codeOf } from '../runtime/util/code-of.ts';
 

@@ -3,14 +3,14 @@ import { isOfAdjustments, isOfSession, isOfTreasury } from '../domain/events/of-
 import type { SessionEvent } from '../domain/events/session-events.ts';
 import { isOwed, isStep, OWED_MOVES, type MoveRequested } from '../domain/events/treasury-move-events.ts';
 import type { TreasuryEvent } from '../domain/events/treasury-events.ts';
-import { DEPOSIT_WALLETS, merchantAccountOf, SUSPENSE, type Posting } from '../domain/ledger.ts';
-import { amountOf, formatAmount, isCoin } from '../domain/money.ts';
-import type { Mode } from '../domain/ids.ts';
-import { holding, readWritten } from '../domain/written-json.ts';
-import { ADJUSTMENTS_PREFIX, SESSION_PREFIX, TREASURY_PREFIX } from '../domain/streams.ts';
-import type { AuditAnchor } from '../ports/audit.ts';
-import type { OutgoingTransaction } from '../ports/outgoing.ts';
-import type { TakenEvents, SignerRefusal } from '../ports/outgoing-signer.ts';
+import { DEPOSIT_WALLETS, merchantAccountOf, SUSPENSE, type Posting } from '../domain/money/ledger.ts';
+import { amountOf, formatAmount, isCoin } from '../domain/money/money.ts';
+import type { Mode } from '../domain/values/ids.ts';
+import { holding, readWritten } from '../domain/values/written-json.ts';
+import { ADJUSTMENTS_PREFIX, SESSION_PREFIX, TREASURY_PREFIX } from '../domain/values/streams.ts';
+import type { AuditAnchor } from '../ports/event-log/audit.ts';
+import type { OutgoingTransaction } from '../ports/outgoing/transaction.ts';
+import type { TakenEvents, SignerRefusal } from '../ports/outgoing/signer.ts';
 import type { HashedParts } from '../domain/events/canonical-text.ts';
 import { decodeData, hashRecorded } from '../runtime/commands/codec.ts';
 import { MerkleFrontier } from '../runtime/merkle/frontier.ts';
@@ -23,7 +23,7 @@ import { agreedTo, APPROVALS_NEEDED } from './approval-count.ts';
 import { adjustmentTerms, hashOf } from './approval-text.ts';
 import { refusal, standing } from './exclusive.ts';
 import type { JournalEntry } from './journal.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 /** Other streams book nothing. */
 const BOOKED = [SESSION_PREFIX, ADJUSTMENTS_PREFIX, TREASURY_PREFIX];

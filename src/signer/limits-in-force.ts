@@ -1,11 +1,11 @@
 import type { EvidenceKind } from '../domain/claims.ts';
-import type { Mode } from '../domain/ids.ts';
-import { amountOf, COINS, least, formatAmount, type Coin } from '../domain/money.ts';
-import { nativeLimitsOf, type NativeLimits } from '../domain/native-limits.ts';
-import { NETWORKS, type Network } from '../domain/networks.ts';
-import { recordOf } from '../domain/record-of.ts';
-import type { PayoutLimits, PayoutRules } from '../ports/signer-protocol.ts';
-import { must } from '../domain/must.ts';
+import type { Mode } from '../domain/values/ids.ts';
+import { amountOf, COINS, least, formatAmount, type Coin } from '../domain/money/money.ts';
+import { nativeLimitsOf, type NativeLimits } from '../domain/networks/native-limits.ts';
+import { NETWORKS, type Network } from '../domain/networks/networks.ts';
+import { recordOf } from '../domain/values/record-of.ts';
+import type { PayoutLimits, PayoutRules } from '../ports/signer/protocol.ts';
+import { must } from '../domain/values/must.ts';
 
 /*
  * Limits come from the configuration, which whoever starts the signer could change. The signer therefore keeps the

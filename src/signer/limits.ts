@@ -1,8 +1,8 @@
-import { amountOf, COINS, formatAmount, type Coin } from '../domain/money.ts';
-import type { Network } from '../domain/networks.ts';
-import type { OutgoingTransaction } from '../ports/outgoing.ts';
-import type { PayoutRules } from '../ports/signer-protocol.ts';
-import type { Signature, SignerRefusal, UsedCap } from '../ports/outgoing-signer.ts';
+import { amountOf, COINS, formatAmount, type Coin } from '../domain/money/money.ts';
+import type { Network } from '../domain/networks/networks.ts';
+import type { OutgoingTransaction } from '../ports/outgoing/transaction.ts';
+import type { PayoutRules } from '../ports/signer/protocol.ts';
+import type { Signature, SignerRefusal, UsedCap } from '../ports/outgoing/signer.ts';
 import { missingApprovals } from './approval-count.ts';
 import { openOutflows } from './approval-text.ts';
 import { bytesOf, refusal, standing } from './exclusive.ts';

@@ -1,6 +1,6 @@
 import type { JournalPlace } from '../domain/events/transaction-draft.ts';
-import { NETWORKS, type Network } from '../domain/networks.ts';
-import type { LogPlace } from '../ports/approvals.ts';
+import { NETWORKS, type Network } from '../domain/networks/networks.ts';
+import type { LogPlace } from '../ports/signer/approvals.ts';
 import { placeOf, type JournalEntry, type SignedEntry } from './journal.ts';
 
 type PlaceEntry = SignedEntry | Extract<JournalEntry, { kind: 'resumed' }>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Mode } from '../domain/ids.ts';
-import type { SignerBootstrap, SignerStarted } from '../ports/signer-protocol.ts';
+import type { Mode } from '../domain/values/ids.ts';
+import type { SignerBootstrap, SignerStarted } from '../ports/signer/protocol.ts';
 import { armCrashPoints } from '../runtime/util/crash-point.ts';
 import { jsonLine, readJsonLines } from '../runtime/util/json-lines.ts';
 import { openDoor } from './door.ts';
@@ -14,7 +14,7 @@ import { Outgoing } from './outgoing.ts';
 import { startSignerServer } from './server.ts';
 import { InvalidMnemonic, Wallet } from './wallet.ts';
 import { readMnemonic } from './wallet-source.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 import { codeOf } from '../runtime/util/code-of.ts';
 
 /*

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { Mode } from '../domain/ids.ts';
-import type { SignerErrorCode } from '../ports/signer-protocol.ts';
+import type { Mode } from '../domain/values/ids.ts';
+import type { SignerErrorCode } from '../ports/signer/protocol.ts';
 import type { AuditSigner } from './audit-signer.ts';
 import type { Outgoing } from './outgoing.ts';
 import type { Wallet } from './wallet.ts';

@@ -1,10 +1,10 @@
-import { nativeTransferKey } from '../domain/deposit-proof.ts';
+import { nativeTransferKey } from '../domain/networks/deposit-proof.ts';
 import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
-import { amountOf, formatAmount } from '../domain/money.ts';
-import { mostNative } from '../domain/native-cost.ts';
-import { addressFamilyOf, NATIVE_COIN } from '../domain/networks.ts';
-import type { OutgoingTransaction } from '../ports/outgoing.ts';
-import type { SignerRefusal } from '../ports/outgoing-signer.ts';
+import { amountOf, formatAmount } from '../domain/money/money.ts';
+import { mostNative } from '../domain/networks/native-cost.ts';
+import { addressFamilyOf, NATIVE_COIN } from '../domain/networks/networks.ts';
+import type { OutgoingTransaction } from '../ports/outgoing/transaction.ts';
+import type { SignerRefusal } from '../ports/outgoing/signer.ts';
 import { missingApprovals } from './approval-count.ts';
 import { hashOf, transactionTerms } from './approval-text.ts';
 import type { ChainView } from './chain-view.ts';
@@ -12,7 +12,7 @@ import { refusal } from './exclusive.ts';
 import { takenByDeposit } from './limits.ts';
 import { coveredRefusal, treasuryFault, type Judged, type Policy, type PolicyParts } from './policy.ts';
 import type { SigningWallet } from './signing-wallet.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 /**
  * Returns native coin to the sender found on chain: once per transfer, no more than its amount less the fee of the

@@ -1,10 +1,10 @@
 import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
-import { amountOf, formatAmount } from '../domain/money.ts';
-import { mostNative } from '../domain/native-cost.ts';
-import { gwei, nativeLimitsOf, type NativeLimits, type NativeLimitsChange } from '../domain/native-limits.ts';
-import { NATIVE_COIN, type Network } from '../domain/networks.ts';
-import type { OutgoingTransaction } from '../ports/outgoing.ts';
-import type { SignerRefusal } from '../ports/outgoing-signer.ts';
+import { amountOf, formatAmount } from '../domain/money/money.ts';
+import { mostNative } from '../domain/networks/native-cost.ts';
+import { gwei, nativeLimitsOf, type NativeLimits, type NativeLimitsChange } from '../domain/networks/native-limits.ts';
+import { NATIVE_COIN, type Network } from '../domain/networks/networks.ts';
+import type { OutgoingTransaction } from '../ports/outgoing/transaction.ts';
+import type { SignerRefusal } from '../ports/outgoing/signer.ts';
 import type { JournalEntry, SignedEntry } from './journal.ts';
 import { bytesOf, isEvm, refusal } from './exclusive.ts';
 import { DAY_MS, HOUR_MS } from './limits.ts';

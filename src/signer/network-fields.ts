@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { parseMerchantId, type MerchantId } from '../domain/ids.ts';
-import type { Network } from '../domain/networks.ts';
-import { base58, fromBase58 } from '../runtime/util/base58.ts';
+import { parseMerchantId, type MerchantId } from '../domain/values/ids.ts';
+import type { Network } from '../domain/networks/networks.ts';
+import { base58, fromBase58 } from '../chain-formats/base58.ts';
 import { evmAddressOf, tronAddressOf } from './account-address.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 /*
  * Input fields in the canonical form of each network: equal values have equal text, or are refused on entry. Journal

@@ -1,11 +1,11 @@
 import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
-import type { OutgoingTransaction } from '../ports/outgoing.ts';
+import type { OutgoingTransaction } from '../ports/outgoing/transaction.ts';
 import type { SignedBytes } from './chain-view.ts';
 import { transferCall } from './evm-view.ts';
 import { nonceAccountBytes, solanaTransferBytes } from './solana-bytes.ts';
 import { signedTron, tronNativeBytes, tronTokenBytes } from './tron-bytes.ts';
 import type { KeyPlace, SigningWallet } from './signing-wallet.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 /** Signs exactly the draft, as the treasury or as the collection address that a sweep empties. */
 export function signedBytesOf(

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { CLAIM_NUMBER, type OrderedClaim } from '../domain/claims.ts';
-import type { DepositProof, TakenDeposit } from '../domain/deposit-proof.ts';
+import type { DepositProof, TakenDeposit } from '../domain/networks/deposit-proof.ts';
 import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
 import { MOVE_KINDS } from '../domain/events/treasury-move-events.ts';
-import { COINS } from '../domain/money.ts';
-import { addressFamilyOf, NATIVE_COIN, NETWORKS, type Network } from '../domain/networks.ts';
-import type { OutgoingTransaction } from '../ports/outgoing.ts';
-import type { AskedNativeTransfer, SigningRequest } from '../ports/outgoing-signer.ts';
+import { COINS } from '../domain/money/money.ts';
+import { addressFamilyOf, NATIVE_COIN, NETWORKS, type Network } from '../domain/networks/networks.ts';
+import type { OutgoingTransaction } from '../ports/outgoing/transaction.ts';
+import type { AskedNativeTransfer, SigningRequest } from '../ports/outgoing/signer.ts';
 import type { HashedParts } from '../domain/events/canonical-text.ts';
-import { NONCE_ACCOUNTS } from '../runtime/util/solana-nonce.ts';
+import { NONCE_ACCOUNTS } from '../chain-formats/solana-nonce.ts';
 import { method, MethodRefused, walletOf, type Method, type SignerContext } from './method.ts';
 import {
   amount,

@@ -1,9 +1,9 @@
 import type { JournalPlace } from '../domain/events/transaction-draft.ts';
-import type { Mode } from '../domain/ids.ts';
-import { amountOf, formatAmount } from '../domain/money.ts';
-import { nativeLimitsOf } from '../domain/native-limits.ts';
-import { addressFamilyOf, NETWORKS, type Network } from '../domain/networks.ts';
-import type { OutgoingTransaction } from '../ports/outgoing.ts';
+import type { Mode } from '../domain/values/ids.ts';
+import { amountOf, formatAmount } from '../domain/money/money.ts';
+import { nativeLimitsOf } from '../domain/networks/native-limits.ts';
+import { addressFamilyOf, NETWORKS, type Network } from '../domain/networks/networks.ts';
+import type { OutgoingTransaction } from '../ports/outgoing/transaction.ts';
 import type {
   AskedNativeTransfer,
   SeenNativeTransfer,
@@ -12,8 +12,8 @@ import type {
   SignerStatus,
   SignerVerdict,
   SigningRequest,
-} from '../ports/outgoing-signer.ts';
-import type { PayoutRules } from '../ports/signer-protocol.ts';
+} from '../ports/outgoing/signer.ts';
+import type { PayoutRules } from '../ports/signer/protocol.ts';
 import { crashPoint } from '../runtime/util/crash-point.ts';
 import { InTurn } from '../runtime/util/in-turn.ts';
 import { openOutflows } from './approval-text.ts';
@@ -34,7 +34,7 @@ import { openAccount, type SignerAccount } from './signer-account.ts';
 import type { SigningWallet } from './signing-wallet.ts';
 import { signedAfter } from './signed-after.ts';
 import { viewOf } from './views.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 /**
  * Decides what is signed, by the policy of its kind. It trusts no request: payers and amounts are read from the chain,

@@ -1,9 +1,9 @@
-import { amountOf, formatAmount, isCoin } from '../domain/money.ts';
-import { addressFamilyOf, NATIVE_COIN } from '../domain/networks.ts';
-import type { OutgoingKind, OutgoingTransaction } from '../ports/outgoing.ts';
-import type { SignerRefusal } from '../ports/outgoing-signer.ts';
-import type { PayoutRules } from '../ports/signer-protocol.ts';
-import { NONCE_ACCOUNTS, nonceAccountOf } from '../runtime/util/solana-nonce.ts';
+import { amountOf, formatAmount, isCoin } from '../domain/money/money.ts';
+import { addressFamilyOf, NATIVE_COIN } from '../domain/networks/networks.ts';
+import type { OutgoingKind, OutgoingTransaction } from '../ports/outgoing/transaction.ts';
+import type { SignerRefusal } from '../ports/outgoing/signer.ts';
+import type { PayoutRules } from '../ports/signer/protocol.ts';
+import { NONCE_ACCOUNTS, nonceAccountOf } from '../chain-formats/solana-nonce.ts';
 import { missingApprovals } from './approval-count.ts';
 import { destinationsOf, hashOf, transactionTerms } from './approval-text.ts';
 import { PAY_BACK } from './deposit-rules.ts';

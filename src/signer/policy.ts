@@ -1,7 +1,7 @@
-import { addressFamilyOf } from '../domain/networks.ts';
-import type { OutgoingTransaction } from '../ports/outgoing.ts';
-import type { SignerRefusal } from '../ports/outgoing-signer.ts';
-import type { PayoutRules } from '../ports/signer-protocol.ts';
+import { addressFamilyOf } from '../domain/networks/networks.ts';
+import type { OutgoingTransaction } from '../ports/outgoing/transaction.ts';
+import type { SignerRefusal } from '../ports/outgoing/signer.ts';
+import type { PayoutRules } from '../ports/signer/protocol.ts';
 import type { ChainView } from './chain-view.ts';
 import { refusal } from './exclusive.ts';
 import type { JournalEntry, SignedEntry } from './journal.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { EVIDENCE_KINDS } from '../domain/claims.ts';
-import { COINS } from '../domain/money.ts';
-import { NETWORKS } from '../domain/networks.ts';
-import type { PayoutNetwork, PayoutRules } from '../ports/signer-protocol.ts';
+import { COINS } from '../domain/money/money.ts';
+import { NETWORKS } from '../domain/networks/networks.ts';
+import type { PayoutNetwork, PayoutRules } from '../ports/signer/protocol.ts';
 import { amount, FIELDS, onNetwork } from './network-fields.ts';
 
 const limits = z.strictObject({ perTransaction: amount, perHour: amount, perDay: amount, approvalFrom: amount });

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { z } from 'zod';
-import type { SignerAnswer } from '../ports/signer-protocol.ts';
+import type { SignerAnswer } from '../ports/signer/protocol.ts';
 import { jsonLine, readJsonLines } from '../runtime/util/json-lines.ts';
 import type { Door } from './door.ts';
 import { MethodRefused, type SignerContext } from './method.ts';

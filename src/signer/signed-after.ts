@@ -1,11 +1,11 @@
 import type { JournalPlace } from '../domain/events/transaction-draft.ts';
-import { formatAmount } from '../domain/money.ts';
-import type { Network } from '../domain/networks.ts';
-import type { SignedPayment, SignerRefusal } from '../ports/outgoing-signer.ts';
+import { formatAmount } from '../domain/money/money.ts';
+import type { Network } from '../domain/networks/networks.ts';
+import type { SignedPayment, SignerRefusal } from '../ports/outgoing/signer.ts';
 import { bytesOf, refusal } from './exclusive.ts';
 import { placeOf, type JournalEntry, type SignedEntry } from './journal.ts';
 import { indexOfPlace, placesOn } from './log-places.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 /** What was signed on a network after the place of an event log, oldest first: what a restored event log lost. */
 export function signedAfter(

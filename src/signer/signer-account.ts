@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
-import type { Mode } from '../domain/ids.ts';
-import { must } from '../domain/must.ts';
-import type { PayoutRules } from '../ports/signer-protocol.ts';
+import type { Mode } from '../domain/values/ids.ts';
+import { must } from '../domain/values/must.ts';
+import type { PayoutRules } from '../ports/signer/protocol.ts';
 import { Journal } from './journal.ts';
 import { limitsOf, stricter, withLimits, type Limits } from './limits-in-force.ts';
 import type { SigningWallet } from './signing-wallet.ts';

@@ -1,5 +1,5 @@
-import type { AddressFamily } from '../domain/networks.ts';
-import type { TreasuryAddresses } from '../ports/outgoing-signer.ts';
+import type { AddressFamily } from '../domain/networks/networks.ts';
+import type { TreasuryAddresses } from '../ports/outgoing/signer.ts';
 
 /** The signing key: the treasury's, or that of the collection address at this index. */
 export type KeyPlace = 'treasury' | number;

@@ -1,12 +1,12 @@
 import type { ComputeBudgetProgram, PublicKey, Transaction } from '@solana/web3.js';
 import type { NonceAccountDraft, TokenDraft } from '../domain/events/transaction-draft.ts';
-import type { OutgoingTransaction } from '../ports/outgoing.ts';
-import { base58 } from '../runtime/util/base58.ts';
-import { advanceNonce, makeNonceAccount } from '../runtime/util/solana-nonce.ts';
-import { tokenTransfer } from '../runtime/util/spl-token.ts';
+import type { OutgoingTransaction } from '../ports/outgoing/transaction.ts';
+import { base58 } from '../chain-formats/base58.ts';
+import { advanceNonce, makeNonceAccount } from '../chain-formats/solana-nonce.ts';
+import { tokenTransfer } from '../chain-formats/spl-token.ts';
 import type { SignedBytes } from './chain-view.ts';
 import type { SigningWallet } from './signing-wallet.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 type SolanaDraft = Extract<TokenDraft, { kind: 'solana' }>;
 

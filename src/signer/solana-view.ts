@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { fromTokenUnits } from '../domain/money.ts';
+import { fromTokenUnits } from '../domain/money/money.ts';
 import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
-import { NATIVE_COIN, NATIVE_DECIMALS } from '../domain/networks.ts';
-import type { OutgoingTransaction } from '../ports/outgoing.ts';
-import type { PayoutNetwork } from '../ports/signer-protocol.ts';
-import type { DepositProof, NativeTransfer } from '../domain/deposit-proof.ts';
-import { NONCE_ACCOUNTS, nonceAccountOf, storedNonce } from '../runtime/util/solana-nonce.ts';
+import { NATIVE_COIN, NATIVE_DECIMALS } from '../domain/networks/networks.ts';
+import type { OutgoingTransaction } from '../ports/outgoing/transaction.ts';
+import type { PayoutNetwork } from '../ports/signer/protocol.ts';
+import type { DepositProof, NativeTransfer } from '../domain/networks/deposit-proof.ts';
+import { NONCE_ACCOUNTS, nonceAccountOf, storedNonce } from '../chain-formats/solana-nonce.ts';
 import {
   agreed,
   isExactly,
@@ -16,7 +16,7 @@ import {
   type JournaledBytes,
 } from './chain-view.ts';
 import { excludeEachOther } from './exclusive.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 const tokenBalance = z.object({
   accountIndex: z.number(),

@@ -1,7 +1,7 @@
-import { amountOf, formatAmount } from '../domain/money.ts';
-import { addressFamilyOf } from '../domain/networks.ts';
-import type { OutgoingTransaction } from '../ports/outgoing.ts';
-import type { SignerRefusal } from '../ports/outgoing-signer.ts';
+import { amountOf, formatAmount } from '../domain/money/money.ts';
+import { addressFamilyOf } from '../domain/networks/networks.ts';
+import type { OutgoingTransaction } from '../ports/outgoing/transaction.ts';
+import type { SignerRefusal } from '../ports/outgoing/signer.ts';
 import type { ChainView } from './chain-view.ts';
 import { bytesOf, refusal } from './exclusive.ts';
 import type { PolicyParts } from './policy.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { hash } from 'node:crypto';
-import { fromBase58 } from '../runtime/util/base58.ts';
+import { fromBase58 } from '../chain-formats/base58.ts';
 import type { TransactionDraft, TokenDraft } from '../domain/events/transaction-draft.ts';
 import type { SignedBytes } from './chain-view.ts';
 import type { KeyPlace, SigningWallet } from './signing-wallet.ts';

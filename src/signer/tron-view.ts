@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { fromTokenUnits, least, most } from '../domain/money.ts';
-import { NATIVE_COIN, NATIVE_DECIMALS } from '../domain/networks.ts';
+import { fromTokenUnits, least, most } from '../domain/money/money.ts';
+import { NATIVE_COIN, NATIVE_DECIMALS } from '../domain/networks/networks.ts';
 import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
-import type { OutgoingTransaction } from '../ports/outgoing.ts';
-import type { PayoutNetwork } from '../ports/signer-protocol.ts';
-import type { DepositProof, NativeTransfer } from '../domain/deposit-proof.ts';
+import type { OutgoingTransaction } from '../ports/outgoing/transaction.ts';
+import type { PayoutNetwork } from '../ports/signer/protocol.ts';
+import type { DepositProof, NativeTransfer } from '../domain/networks/deposit-proof.ts';
 import { tronAddressOf } from './account-address.ts';
 import {
   agreed,

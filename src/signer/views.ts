@@ -1,5 +1,5 @@
-import type { NativeLimits } from '../domain/native-limits.ts';
-import type { PayoutNetwork } from '../ports/signer-protocol.ts';
+import type { NativeLimits } from '../domain/networks/native-limits.ts';
+import type { PayoutNetwork } from '../ports/signer/protocol.ts';
 import type { ChainView } from './chain-view.ts';
 import { EvmView } from './evm-view.ts';
 import { SolanaView } from './solana-view.ts';

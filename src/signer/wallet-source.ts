@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Mode } from '../domain/ids.ts';
-import type { WalletSource } from '../ports/signer-protocol.ts';
-import { writePrivateFile } from '../runtime/util/private-file.ts';
+import type { Mode } from '../domain/values/ids.ts';
+import type { WalletSource } from '../ports/signer/protocol.ts';
+import { writePrivateFile } from '../runtime/files/private-file.ts';
 import { KeystoreRefused, openKeystore, readKeystoreFile, sealKeystore } from './keystore.ts';
 import { SCRYPT_COST } from './sealed-text.ts';
 import { newMnemonic } from './wallet.ts';
-import { makeFolder } from '../runtime/util/make-folder.ts';
+import { makeFolder } from '../runtime/files/make-folder.ts';
 
 /** The mnemonic of a mode. Throws `KeystoreRefused`. */
 export function readMnemonic(mode: Mode, source: WalletSource): string {

@@ -2,14 +2,14 @@ import { pbkdf2Sync } from 'node:crypto';
 import { HDKey } from '@scure/bip32';
 import { generateMnemonic, validateMnemonic } from '@scure/bip39';
 import { wordlist } from '@scure/bip39/wordlists/english.js';
-import type { AddressFamily } from '../domain/networks.ts';
-import type { TreasuryAddresses } from '../ports/outgoing-signer.ts';
-import { base58 } from '../runtime/util/base58.ts';
+import type { AddressFamily } from '../domain/networks/networks.ts';
+import type { TreasuryAddresses } from '../ports/outgoing/signer.ts';
+import { base58 } from '../chain-formats/base58.ts';
 import { accountOfKey, evmAddressOf, tronAddressOf } from './account-address.ts';
 import { AuditKey } from './audit-key.ts';
 import type { KeyPlace, SigningWallet } from './signing-wallet.ts';
 import { SolanaKeys } from './solana-keys.ts';
-import { must } from '../domain/must.ts';
+import { must } from '../domain/values/must.ts';
 
 /*
  * Collection addresses are in account 0. Treasury keys are in accounts of their own behind a hardened step: an extended

@@ -1,8 +1,8 @@
 import type { AdjustmentEvent, AdjustmentPosted, AdjustmentTerms } from '../../src/domain/events/adjustment-events.ts';
-import { isAdjustable } from '../../src/domain/ledger.ts';
-import { formatAmount, isCoin, parseAmount } from '../../src/domain/money.ts';
-import { NATIVE_COIN } from '../../src/domain/networks.ts';
-import { accept, refuse, type Decision, type Refusal } from '../../src/domain/result.ts';
+import { isAdjustable } from '../../src/domain/money/ledger.ts';
+import { formatAmount, isCoin, parseAmount } from '../../src/domain/money/money.ts';
+import { NATIVE_COIN } from '../../src/domain/networks/networks.ts';
+import { accept, refuse, type Decision, type Refusal } from '../../src/domain/values/result.ts';
 import { mayReverse, type AdjustmentsContext, type AdjustmentsValue } from './adjustments.machine.ts';
 
 export interface AdjustmentsState {

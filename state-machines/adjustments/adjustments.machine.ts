@@ -1,7 +1,7 @@
 import { assign, setup } from 'xstate';
 import type { AdjustmentEvent, AdjustmentTerms } from '../../src/domain/events/adjustment-events.ts';
 import { dataOf, typesOf } from '../wired.ts';
-import { must } from '../../src/domain/must.ts';
+import { must } from '../../src/domain/values/must.ts';
 
 /* Manual entries of one mode. */
 

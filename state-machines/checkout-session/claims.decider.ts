@@ -2,13 +2,13 @@ import type { EvidenceKind } from '../../src/domain/claims.ts';
 import type { ClaimFiled, RefundClaim } from '../../src/domain/events/claim-events.ts';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { Valuation } from '../../src/domain/events/coin-events.ts';
-import { formatAmount } from '../../src/domain/money.ts';
-import { accept, refuse, type Decision, type Refusal } from '../../src/domain/result.ts';
+import { formatAmount } from '../../src/domain/money/money.ts';
+import { accept, refuse, type Decision, type Refusal } from '../../src/domain/values/result.ts';
 import { depositsOfClaim, person } from './claims.ts';
 import { decidePayout } from './payouts.decider.ts';
 import type { ClaimToPay } from './refund-allocation.ts';
 import { leftOf, takenByDeposit, type ClaimState, type SessionContext, createdOf } from './session.state.ts';
-import { must } from '../../src/domain/must.ts';
+import { must } from '../../src/domain/values/must.ts';
 
 /* Claims: a payer names another payee than the paying address. Every command is safe to repeat. */
 

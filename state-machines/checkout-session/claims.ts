@@ -1,7 +1,7 @@
 import type { ClaimFiled, ClaimRejected } from '../../src/domain/events/claim-events.ts';
 import type { RefundRequested } from '../../src/domain/events/refund-events.ts';
-import { amountOf } from '../../src/domain/money.ts';
-import { addressFamilyOf, comparableAddress, type Network } from '../../src/domain/networks.ts';
+import { amountOf } from '../../src/domain/money/money.ts';
+import { addressFamilyOf, comparableAddress, type Network } from '../../src/domain/networks/networks.ts';
 import {
   depositsOf,
   leftOf,
@@ -10,7 +10,7 @@ import {
   type DepositState,
   type SessionContext,
 } from './session.state.ts';
-import { must } from '../../src/domain/must.ts';
+import { must } from '../../src/domain/values/must.ts';
 
 /* Payers' claims, and the deposits that prove and pay them. */
 

@@ -1,8 +1,8 @@
 import type { CoinChosen, CoinTerms } from '../../src/domain/events/coin-events.ts';
 import type { SessionCreated } from '../../src/domain/events/session-events.ts';
-import { amountOf } from '../../src/domain/money.ts';
+import { amountOf } from '../../src/domain/money/money.ts';
 import { createdOf, type SessionContext } from './session.state.ts';
-import { must } from '../../src/domain/must.ts';
+import { must } from '../../src/domain/values/must.ts';
 
 /*
  * The coin of a session whose merchant lets the payer choose. The first money that counts decides: from then on the

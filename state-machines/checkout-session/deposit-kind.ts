@@ -1,5 +1,5 @@
 import type { DepositDetected, DepositKind } from '../../src/domain/events/session-events.ts';
-import { amountOf, least } from '../../src/domain/money.ts';
+import { amountOf, least } from '../../src/domain/money/money.ts';
 import { foldCoinChosen, openAlternative } from './coin.ts';
 import { held, isPastDeadline, pending, type DepositState, type SessionContext } from './session.state.ts';
 

@@ -1,6 +1,6 @@
 import type { DepositFacts, SessionEvent } from '../../src/domain/events/session-events.ts';
-import { formatAmount } from '../../src/domain/money.ts';
-import type { Notice, NotificationDetails, PaymentNoticeType } from '../../src/domain/notifications.ts';
+import { formatAmount } from '../../src/domain/money/money.ts';
+import type { Notice, NotificationDetails, PaymentNoticeType } from '../../src/domain/notifications/notifications.ts';
 import type { SessionState } from './session.decider.ts';
 import { isPayable } from './transfers.ts';
 import {
@@ -14,7 +14,7 @@ import {
   type DepositState,
   type SessionContext,
 } from './session.state.ts';
-import { must } from '../../src/domain/must.ts';
+import { must } from '../../src/domain/values/must.ts';
 
 /**
  * What an event of a session means to a merchant who subscribes to more than outcomes; null if it means nothing new.

@@ -1,6 +1,6 @@
 import type { SessionPaid } from '../../src/domain/events/session-events.ts';
 import type { Valuation } from '../../src/domain/events/coin-events.ts';
-import { formatAmount, most } from '../../src/domain/money.ts';
+import { formatAmount, most } from '../../src/domain/money/money.ts';
 import { held, isSufficient, type SessionContext } from './session.state.ts';
 
 export interface PaymentFacts {

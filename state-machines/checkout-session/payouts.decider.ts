@@ -8,12 +8,12 @@ import type {
   RefundPayoutReverted,
   RefundPayoutSigned,
 } from '../../src/domain/events/refund-events.ts';
-import { formatAmount } from '../../src/domain/money.ts';
-import { accept, refuse, type Decision } from '../../src/domain/result.ts';
+import { formatAmount } from '../../src/domain/money/money.ts';
+import { accept, refuse, type Decision } from '../../src/domain/values/result.ts';
 import { foldPayoutFailed } from './refunds.ts';
 import { paymentOf } from './payment.ts';
 import type { LegState, RefundState, SessionContext } from './session.state.ts';
-import { must } from '../../src/domain/must.ts';
+import { must } from '../../src/domain/values/must.ts';
 
 /* Outgoing money, as the payout process reports it to a session. Every command is safe to repeat. */
 

@@ -1,8 +1,8 @@
 import type { RefundLeg, RefundRequested } from '../../src/domain/events/refund-events.ts';
-import { formatAmount, fromTokenUnits, least, amountOf, type Coin } from '../../src/domain/money.ts';
-import type { Network } from '../../src/domain/networks.ts';
-import { refundableOf } from '../../src/domain/refundable.ts';
-import type { Refusal } from '../../src/domain/result.ts';
+import { formatAmount, fromTokenUnits, least, amountOf, type Coin } from '../../src/domain/money/money.ts';
+import type { Network } from '../../src/domain/networks/networks.ts';
+import { refundableOf } from '../../src/domain/money/refundable.ts';
+import type { Refusal } from '../../src/domain/values/result.ts';
 import { person } from './claims.ts';
 import {
   depositsOf,
@@ -13,7 +13,7 @@ import {
   type DepositState,
   type SessionContext,
 } from './session.state.ts';
-import { must } from '../../src/domain/must.ts';
+import { must } from '../../src/domain/values/must.ts';
 
 /** What to refund, and the facts needed to split it. */
 export interface RefundTerms {

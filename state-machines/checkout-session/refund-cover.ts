@@ -1,4 +1,4 @@
-import { amountOf, least } from '../../src/domain/money.ts';
+import { amountOf, least } from '../../src/domain/money/money.ts';
 import { depositsOf, type DepositState, type LegState, type SessionContext } from './session.state.ts';
 
 /**

@@ -2,7 +2,7 @@ import type { EventOf } from '../../src/domain/events/domain-event.ts';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { RefundPayoutSigned } from '../../src/domain/events/refund-events.ts';
 import { isCancelling } from '../../src/domain/events/transaction-draft.ts';
-import { amountOf } from '../../src/domain/money.ts';
+import { amountOf } from '../../src/domain/money/money.ts';
 import { foldClaimApproved, paysItsClaim } from './claims.ts';
 import { isCovered } from './refund-allocation.ts';
 import type { LegState, RefundState, SessionContext } from './session.state.ts';

@@ -8,11 +8,11 @@ import type {
 } from '../../src/domain/events/session-events.ts';
 import type { Valuation } from '../../src/domain/events/coin-events.ts';
 import type { RefundLeg } from '../../src/domain/events/refund-events.ts';
-import type { RefundId } from '../../src/domain/ids.ts';
-import { COINS, formatAmount, type Coin } from '../../src/domain/money.ts';
-import type { Network } from '../../src/domain/networks.ts';
-import { accept, refuse, type Decision, type Refusal } from '../../src/domain/result.ts';
-import { needsAcknowledgement, type Sender } from '../../src/domain/senders.ts';
+import type { RefundId } from '../../src/domain/values/ids.ts';
+import { COINS, formatAmount, type Coin } from '../../src/domain/money/money.ts';
+import type { Network } from '../../src/domain/networks/networks.ts';
+import { accept, refuse, type Decision, type Refusal } from '../../src/domain/values/result.ts';
+import { needsAcknowledgement, type Sender } from '../../src/domain/networks/senders.ts';
 import { chosenBy, openAlternative } from './coin.ts';
 import { kindInBlock, kindOf } from './deposit-kind.ts';
 import { paymentOf } from './payment.ts';
@@ -33,7 +33,7 @@ import {
   refundable,
   type SessionContext,
 } from './session.state.ts';
-import { must } from '../../src/domain/must.ts';
+import { must } from '../../src/domain/values/must.ts';
 
 export interface SessionState {
   readonly value: SessionValue;

@@ -1,7 +1,7 @@
 import { assign, setup } from 'xstate';
 import type { EventOf } from '../../src/domain/events/domain-event.ts';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
-import { amountOf } from '../../src/domain/money.ts';
+import { amountOf } from '../../src/domain/money/money.ts';
 import {
   foldCredited,
   foldCreditReversed,

@@ -13,10 +13,10 @@ import type {
   TransferCredited,
 } from '../../src/domain/events/session-events.ts';
 import type { RefundLeg, RefundPayoutSigned, RefundRequested } from '../../src/domain/events/refund-events.ts';
-import { amountOf, type Coin, most } from '../../src/domain/money.ts';
-import { refundableOf } from '../../src/domain/refundable.ts';
-import type { Sender } from '../../src/domain/senders.ts';
-import { must } from '../../src/domain/must.ts';
+import { amountOf, type Coin, most } from '../../src/domain/money/money.ts';
+import { refundableOf } from '../../src/domain/money/refundable.ts';
+import type { Sender } from '../../src/domain/networks/senders.ts';
+import { must } from '../../src/domain/values/must.ts';
 
 /** The state of a session's machine: facts folded from its events, and the sums that the guards need. */
 export interface SessionContext {

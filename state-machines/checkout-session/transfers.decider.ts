@@ -1,7 +1,7 @@
 import type { DepositPutBack, SessionEvent, TransferCredited } from '../../src/domain/events/session-events.ts';
 import type { Valuation } from '../../src/domain/events/coin-events.ts';
-import type { MerchantId, Mode } from '../../src/domain/ids.ts';
-import { accept, refuse, type Decision } from '../../src/domain/result.ts';
+import type { MerchantId, Mode } from '../../src/domain/values/ids.ts';
+import { accept, refuse, type Decision } from '../../src/domain/values/result.ts';
 import { paymentOf } from './payment.ts';
 import {
   foldCredited,

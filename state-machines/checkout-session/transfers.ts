@@ -5,7 +5,7 @@ import type {
   TransferCreditReversed,
   TransferGivenUp,
 } from '../../src/domain/events/session-events.ts';
-import { amountOf } from '../../src/domain/money.ts';
+import { amountOf } from '../../src/domain/money/money.ts';
 import {
   createdOf,
   finalOf,
@@ -14,7 +14,7 @@ import {
   type DepositState,
   type SessionContext,
 } from './session.state.ts';
-import { must } from '../../src/domain/must.ts';
+import { must } from '../../src/domain/values/must.ts';
 
 /*
  * The effect of an operator's decision about an unmatched transfer on a session: its own deposit is set aside, or

@@ -1,11 +1,11 @@
 import { MAX_CHANGE_DELAY_MIN } from '../../src/domain/change-delay.ts';
 import type { GuardedChange, MerchantChangeScheduled, MerchantEvent } from '../../src/domain/events/merchant-events.ts';
-import { accept, refuse, type Decision } from '../../src/domain/result.ts';
+import { accept, refuse, type Decision } from '../../src/domain/values/result.ts';
 import type { Waiting } from './endpoints.decider.ts';
 import type { MerchantCommand, PolicyBounds } from './merchant.commands.ts';
 import { endpointIn, type MerchantContext, merchantIdOf } from './merchant.state.ts';
-import { must } from '../../src/domain/must.ts';
-import { NOTIFICATION_FIELDS, NOTIFICATION_TYPES } from '../../src/domain/notification-types.ts';
+import { must } from '../../src/domain/values/must.ts';
+import { NOTIFICATION_FIELDS, NOTIFICATION_TYPES } from '../../src/domain/notifications/types.ts';
 
 /*
  * Changes that a thief with a key would make first. They can be delayed, so that somebody notices before they take

@@ -1,6 +1,6 @@
 import type { MerchantEvent, WebhookEndpointSet } from '../../src/domain/events/merchant-events.ts';
-import { isOutcomeType, NOTIFICATION_FIELDS, NOTIFICATION_TYPES } from '../../src/domain/notification-types.ts';
-import { accept, refuse, type Decision } from '../../src/domain/result.ts';
+import { isOutcomeType, NOTIFICATION_FIELDS, NOTIFICATION_TYPES } from '../../src/domain/notifications/types.ts';
+import { accept, refuse, type Decision } from '../../src/domain/values/result.ts';
 import {
   endpointIn,
   nextSecretVersion,

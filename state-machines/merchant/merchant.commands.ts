@@ -5,9 +5,9 @@ import type {
   MerchantPolicy,
   MerchantRegistered,
 } from '../../src/domain/events/merchant-events.ts';
-import type { FinalityFloor } from '../../src/domain/finality-floor.ts';
-import type { ApiKeyId } from '../../src/domain/ids.ts';
-import type { Network } from '../../src/domain/networks.ts';
+import type { FinalityFloor } from '../../src/domain/networks/finality-floor.ts';
+import type { ApiKeyId } from '../../src/domain/values/ids.ts';
+import type { Network } from '../../src/domain/networks/networks.ts';
 import type { EndpointCommand, MayWait } from './endpoints.decider.ts';
 
 /** The first endpoint; `sealedSecret` is its first secret. */

@@ -1,8 +1,8 @@
 import { assign, setup } from 'xstate';
 import type { MerchantEvent } from '../../src/domain/events/merchant-events.ts';
-import type { ApiKeyId } from '../../src/domain/ids.ts';
+import type { ApiKeyId } from '../../src/domain/values/ids.ts';
 import { UNRESTRICTED } from '../../src/domain/api-keys.ts';
-import { formerEndpointId } from '../../src/domain/delivery-ids.ts';
+import { formerEndpointId } from '../../src/domain/notifications/delivery-ids.ts';
 import { endpointIn, initialMerchantContext, nextSecretVersion } from './merchant.state.ts';
 import type { EndpointState, FormerEndpoint, KeyState, MerchantContext } from './merchant.state.ts';
 import { dataOf, typesOf } from '../wired.ts';

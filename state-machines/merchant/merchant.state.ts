@@ -7,10 +7,10 @@ import type {
   MerchantPolicy,
   MerchantRegistered,
 } from '../../src/domain/events/merchant-events.ts';
-import type { NotificationField, NotificationType } from '../../src/domain/notification-types.ts';
-import { NETWORKS, type Network } from '../../src/domain/networks.ts';
-import { must } from '../../src/domain/must.ts';
-import type { MerchantId } from '../../src/domain/ids.ts';
+import type { NotificationField, NotificationType } from '../../src/domain/notifications/types.ts';
+import { NETWORKS, type Network } from '../../src/domain/networks/networks.ts';
+import { must } from '../../src/domain/values/must.ts';
+import type { MerchantId } from '../../src/domain/values/ids.ts';
 
 /** The policy of a merchant who has set nothing. */
 export const DEFAULT_POLICY: MerchantPolicy = {

@@ -1,6 +1,6 @@
-import { formerEndpointId } from '../../src/domain/delivery-ids.ts';
+import { formerEndpointId } from '../../src/domain/notifications/delivery-ids.ts';
 import type { GuardedChange, MerchantEvent, WebhookEndpointSet } from '../../src/domain/events/merchant-events.ts';
-import type { SettingsNotice } from '../../src/domain/settings-notices.ts';
+import type { SettingsNotice } from '../../src/domain/notifications/settings-notices.ts';
 import { endpointIn, type MerchantContext } from './merchant.state.ts';
 
 /** The notice of an event, and the endpoints that receive it besides the default one. */

@@ -1,5 +1,5 @@
 import type { PaymentLinkEvent, PaymentLinkTerms } from '../../src/domain/events/payment-link-events.ts';
-import { accept, refuse, type Decision, type Refusal } from '../../src/domain/result.ts';
+import { accept, refuse, type Decision, type Refusal } from '../../src/domain/values/result.ts';
 import {
   afterUse,
   DAY_SEC,
@@ -8,7 +8,7 @@ import {
   type PaymentLinkContext,
   type PaymentLinkValue,
 } from './payment-link.machine.ts';
-import { must } from '../../src/domain/must.ts';
+import { must } from '../../src/domain/values/must.ts';
 
 export interface PaymentLinkState {
   readonly value: PaymentLinkValue;

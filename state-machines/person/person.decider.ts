@@ -7,10 +7,10 @@ import type {
   SignedInBySso,
   ActionTaken,
 } from '../../src/domain/events/person-events.ts';
-import { accept, refuse, type Decision, type Refusal } from '../../src/domain/result.ts';
+import { accept, refuse, type Decision, type Refusal } from '../../src/domain/values/result.ts';
 import type { PersonValue } from './person.machine.ts';
 import { sameName, type PersonContext } from './person.state.ts';
-import { must } from '../../src/domain/must.ts';
+import { must } from '../../src/domain/values/must.ts';
 
 export interface PersonState {
   readonly value: PersonValue;

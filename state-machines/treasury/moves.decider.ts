@@ -14,10 +14,10 @@ import {
   type TreasuryReconciled,
   type UnknownOutflowFound,
 } from '../../src/domain/events/treasury-move-events.ts';
-import { nativeTransferKey } from '../../src/domain/deposit-proof.ts';
-import { parseAmount } from '../../src/domain/money.ts';
-import { NATIVE_COIN } from '../../src/domain/networks.ts';
-import { accept, refuse, type Decision } from '../../src/domain/result.ts';
+import { nativeTransferKey } from '../../src/domain/networks/deposit-proof.ts';
+import { parseAmount } from '../../src/domain/money/money.ts';
+import { NATIVE_COIN } from '../../src/domain/networks/networks.ts';
+import { accept, refuse, type Decision } from '../../src/domain/values/result.ts';
 import {
   addressesOf,
   foldMoveRequested,

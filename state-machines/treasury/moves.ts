@@ -9,10 +9,10 @@ import type {
   OutflowFacts,
   TreasuryMoveEvent,
 } from '../../src/domain/events/treasury-move-events.ts';
-import { nativeTransferKey } from '../../src/domain/deposit-proof.ts';
+import { nativeTransferKey } from '../../src/domain/networks/deposit-proof.ts';
 import type { TreasuryContext } from './treasury.state.ts';
 import type { MoveReservation, Move, ReturnOutcome, MovesContext } from './moves.state.ts';
-import { must } from '../../src/domain/must.ts';
+import { must } from '../../src/domain/values/must.ts';
 
 /*
  * Money that moves between our own accounts or leaves to cold addresses and merchants. Holds each move until it is

@@ -4,7 +4,7 @@ import type {
   PayoutSequenceSigned,
   TreasuryEvent,
 } from '../../src/domain/events/treasury-events.ts';
-import { accept, refuse, type Decision } from '../../src/domain/result.ts';
+import { accept, refuse, type Decision } from '../../src/domain/values/result.ts';
 import { decideMove, type MoveCommand } from './moves.decider.ts';
 import { isLegalPlace, isLegalReservation, lastOfLeg, openPayout, type TreasuryValue } from './treasury.machine.ts';
 import type { TreasuryContext, Reservation } from './treasury.state.ts';

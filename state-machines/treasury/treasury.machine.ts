@@ -26,7 +26,7 @@ import {
   initialTreasuryContext,
 } from './treasury.state.ts';
 import { dataOf, typesOf } from '../wired.ts';
-import { must } from '../../src/domain/must.ts';
+import { must } from '../../src/domain/values/must.ts';
 
 /*
  * The sequences of one treasury account on one network. At most one reservation is unsigned at a time; a nonce belongs

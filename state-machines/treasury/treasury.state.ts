@@ -1,4 +1,4 @@
-import type { RefundId, SessionId } from '../../src/domain/ids.ts';
+import type { RefundId, SessionId } from '../../src/domain/values/ids.ts';
 import { initialMovesContext, type MovesContext, type MoveReservation } from './moves.state.ts';
 import type { PayoutSequenceReserved, UsedNonces } from '../../src/domain/events/treasury-events.ts';
 import type { JournalPlace, TransactionDraft } from '../../src/domain/events/transaction-draft.ts';

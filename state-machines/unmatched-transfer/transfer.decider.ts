@@ -1,9 +1,9 @@
 import type { UnmatchedTransfer, TransferEvent, TransferReopened } from '../../src/domain/events/transfer-events.ts';
-import type { SessionId } from '../../src/domain/ids.ts';
-import { accept, refuse, type Decision } from '../../src/domain/result.ts';
-import { needsAcknowledgement } from '../../src/domain/senders.ts';
+import type { SessionId } from '../../src/domain/values/ids.ts';
+import { accept, refuse, type Decision } from '../../src/domain/values/result.ts';
+import { needsAcknowledgement } from '../../src/domain/networks/senders.ts';
 import type { TransferContext, TransferValue } from './transfer.machine.ts';
-import { must } from '../../src/domain/must.ts';
+import { must } from '../../src/domain/values/must.ts';
 
 export interface TransferState {
   readonly value: TransferValue;

@@ -1,5 +1,5 @@
 import { assign, setup } from 'xstate';
-import type { SessionId } from '../../src/domain/ids.ts';
+import type { SessionId } from '../../src/domain/values/ids.ts';
 import type { UnmatchedTransfer, TransferEvent } from '../../src/domain/events/transfer-events.ts';
 import { dataOf, typesOf } from '../wired.ts';
 

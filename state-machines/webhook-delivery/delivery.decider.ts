@@ -4,7 +4,7 @@ import type {
   DeliveryEvent,
   DeliveryScheduled,
 } from '../../src/domain/events/delivery-events.ts';
-import { accept, refuse, type Decision } from '../../src/domain/result.ts';
+import { accept, refuse, type Decision } from '../../src/domain/values/result.ts';
 import type { DeliveryContext, DeliveryValue } from './delivery.machine.ts';
 
 export interface DeliveryState {

@@ -1,6 +1,6 @@
 import { Wallet } from 'ethers';
 import { callAdmin } from '../../src/cli/admin-client.ts';
-import type { JsonValue } from '../../src/ports/read-model.ts';
+import type { JsonValue } from '../../src/ports/read-model/read-model.ts';
 import { demoApprove } from '../support/approvers.ts';
 import { evmPayer, solanaPayer, tronPayer, type RawPayer } from '../support/raw-payers.ts';
 import { eventually, signedCall, type ApiAnswer, type RunningSandbox } from '../support/running-sandbox.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Network } from '../../src/domain/networks.ts';
+import type { Network } from '../../src/domain/networks/networks.ts';
 import { type ApiAnswer, signedCall } from '../support/running-sandbox.ts';
 import type { Cluster } from './cluster.ts';
 

@@ -1,7 +1,7 @@
 import { openEsdbEventStore } from '../../src/adapters/esdb/event-store.ts';
-import { addressFamilyOf } from '../../src/domain/networks.ts';
+import { addressFamilyOf } from '../../src/domain/networks/networks.ts';
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
-import type { RecordedEvent } from '../../src/ports/event-store.ts';
+import type { RecordedEvent } from '../../src/ports/event-log/event-store.ts';
 import { decodeEvent } from '../../src/runtime/commands/codec.ts';
 import { isSameAccount, outflowsSeen } from '../crash/chain-witness.ts';
 import { disagreementOf, type Reconciled } from '../support/reconciled.ts';

@@ -1,5 +1,5 @@
 import { openWithWriter } from '../../src/adapters/sqlite/read-model/read-model.ts';
-import { putRow } from '../../src/ports/read-model.ts';
+import { putRow } from '../../src/ports/read-model/read-model.ts';
 import { keysOfArchived, rowOf, TABLE, timeOf } from './archived-rows.ts';
 
 /* Archives rows, writes them again and removes their copies, again and again, until it is killed. */

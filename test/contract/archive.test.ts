@@ -10,7 +10,7 @@ import { copyDatabase } from '../../src/adapters/sqlite/database-copy.ts';
 import { openWithWriter } from '../../src/adapters/sqlite/read-model/read-model.ts';
 import { readModelFile } from '../../src/adapters/sqlite/read-model/schema.ts';
 import { takeIn } from '../../src/adapters/sqlite/read-model/shared-copy.ts';
-import { putRow } from '../../src/ports/read-model.ts';
+import { putRow } from '../../src/ports/read-model/read-model.ts';
 import { archivedIn, archiveFiles, keysOfArchived, pointersIn, rowOf, TABLE, timeOf } from './archived-rows.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 

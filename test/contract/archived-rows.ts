@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { readModelFile } from '../../src/adapters/sqlite/read-model/schema.ts';
-import type { TimeOfRow } from '../../src/ports/projection.ts';
+import type { TimeOfRow } from '../../src/ports/read-model/projection.ts';
 
 /* Rows whose time ended, each in one of some months, and where they are. */
 

@@ -11,10 +11,10 @@ import { SpilledMap } from '../../src/adapters/sqlite/read-model/spilled-map.ts'
 import { migrate } from '../../src/migration/migrate.ts';
 import { KeptTiles } from '../../src/runtime/merkle/kept-tiles.ts';
 import type { CheckpointSigned } from '../../src/domain/events/operations-events.ts';
-import { AUDIT_STREAM } from '../../src/domain/streams.ts';
-import type { AuditAnchor } from '../../src/ports/audit.ts';
+import { AUDIT_STREAM } from '../../src/domain/values/streams.ts';
+import type { AuditAnchor } from '../../src/ports/event-log/audit.ts';
 import { systemClock } from '../../src/ports/clock.ts';
-import type { EventStore } from '../../src/ports/event-store.ts';
+import type { EventStore } from '../../src/ports/event-log/event-store.ts';
 import { silentLog } from '../../src/ports/log.ts';
 import { SignAuditCheckpoints } from '../../src/features/audit/sign-checkpoints.process.ts';
 import { parseCheckpoint, parseVerifierKey } from '../../src/runtime/merkle/checkpoint-note.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createEvmChain, type EvmChainOptions } from '../../src/adapters/evm/chain.ts';
 import { createRpcPool, type RpcPoolOptions } from '../../src/adapters/rpc/pool.ts';
-import { ChainUnavailable, WrongChain, type Chain } from '../../src/ports/chain.ts';
+import { ChainUnavailable, WrongChain, type Chain } from '../../src/ports/chain/chain.ts';
 import { Anvil, localSettings } from '../support/anvil.ts';
 import {
   down,

@@ -5,8 +5,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createEvmChain } from '../../src/adapters/evm/chain.ts';
 import { TRANSFER_TOPIC } from '../../src/adapters/evm/transfer-log.ts';
 import { createRpcPool } from '../../src/adapters/rpc/pool.ts';
-import type { NetworkSettings } from '../../src/domain/networks.ts';
-import type { Chain } from '../../src/ports/chain.ts';
+import type { NetworkSettings } from '../../src/domain/networks/networks.ts';
+import type { Chain } from '../../src/ports/chain/chain.ts';
 import { serveFixture, type FixtureBlock, type FixtureLog } from './chain-fixture-node.ts';
 
 /*

@@ -1,6 +1,6 @@
 import { createRpcPool } from '../../src/adapters/rpc/pool.ts';
 import { createTronChain } from '../../src/adapters/tron/chain.ts';
-import { formatAmount, fromTokenUnits } from '../../src/domain/money.ts';
+import { formatAmount, fromTokenUnits } from '../../src/domain/money/money.ts';
 import { AddressIndex } from '../../src/features/addresses/address-index.ts';
 import { startTronFacade } from '../../src/sandbox/tron-facade/start-tron-facade.ts';
 import { sessionId } from '../e2e/evm-watch-world.ts';

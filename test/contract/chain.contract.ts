@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { AddressHistory } from '../../src/ports/address-safety.ts';
-import type { Chain, Transfer } from '../../src/ports/chain.ts';
+import type { AddressHistory } from '../../src/ports/chain/address-safety.ts';
+import type { Chain, Transfer } from '../../src/ports/chain/chain.ts';
 
 /** A real local chain and hands that move it. */
 export interface ChainBench {

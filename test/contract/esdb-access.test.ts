@@ -10,11 +10,11 @@ import { FIXED_STREAMS, nameOfUser, STORE_USERS, type StoreUser } from '../../sr
 import { forgetOnServers, setStoreUsers } from '../../src/composition/commands/store-users.ts';
 import { productionFaults } from '../../src/settings/production-faults.ts';
 import { readConfig } from '../../src/config.ts';
-import { forgetSession } from '../../src/operator/forget.ts';
+import { forgetSession } from '../../src/operator/merchants/forget.ts';
 import { systemClock } from '../../src/ports/clock.ts';
-import type { SessionId } from '../../src/domain/ids.ts';
-import { sessionStream } from '../../src/domain/streams.ts';
-import { MayNotErase } from '../../src/ports/personal-keys.ts';
+import type { SessionId } from '../../src/domain/values/ids.ts';
+import { sessionStream } from '../../src/domain/values/streams.ts';
+import { MayNotErase } from '../../src/ports/event-log/personal-keys.ts';
 import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
 import { CertificateAuthority } from '../support/certificates.ts';
 import { REPOSITORY } from '../support/repository.ts';

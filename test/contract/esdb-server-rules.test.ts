@@ -17,7 +17,7 @@ import {
 import { afterAll, describe, expect, test } from 'vitest';
 import { openEsdbEventStore } from '../../src/adapters/esdb/event-store.ts';
 import { positionText } from '../../src/adapters/esdb/position.ts';
-import { StoreUnavailable } from '../../src/ports/event-store.ts';
+import { StoreUnavailable } from '../../src/ports/event-log/event-store.ts';
 import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
 import type { ServerRules } from '../support/esdb-double/double-log.ts';
 import { TARGET } from '../support/esdb-double/esdb-target.ts';

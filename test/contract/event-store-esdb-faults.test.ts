@@ -4,7 +4,7 @@ import { EventStoreDBClient, jsonEvent, NO_STREAM, WrongExpectedVersionError } f
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { EsdbConnection } from '../../src/adapters/esdb/connection.ts';
 import { type EsdbEventStoreOptions, openEsdbEventStore } from '../../src/adapters/esdb/event-store.ts';
-import { type EventStore, type RecordedEvent, StoreUnavailable } from '../../src/ports/event-store.ts';
+import { type EventStore, type RecordedEvent, StoreUnavailable } from '../../src/ports/event-log/event-store.ts';
 import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
 import { afterAppend, appendOf, FIRST, grow, idsOf, readWholeLog, sampleEvent, until } from './event-store-samples.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { AppendRequest, AppendResult, EventStore, RecordedEvent } from '../../src/ports/event-store.ts';
+import type { AppendRequest, AppendResult, EventStore, RecordedEvent } from '../../src/ports/event-log/event-store.ts';
 import type { OpenedStore } from './event-store.contract.ts';
 import { afterAppend, appendOf, FIRST, idsOf, type Place, readWholeLog } from './event-store-samples.ts';
 

@@ -6,7 +6,7 @@ import type {
   ExpectedRevision,
   RecordedEvent,
   CoCommit,
-} from '../../src/ports/event-store.ts';
+} from '../../src/ports/event-log/event-store.ts';
 import { encodeEvent } from '../../src/runtime/commands/codec.ts';
 
 /* Events for store tests: small, real, and properly linked to the one before them in their stream. */

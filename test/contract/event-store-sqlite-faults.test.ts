@@ -9,7 +9,7 @@ import { LogDamaged } from '../../src/adapters/sqlite/event-log/log-check.ts';
 import { openSqliteEventStoreReader } from '../../src/adapters/sqlite/event-log/event-store-reader.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
 import { DataDirInUse } from '../../src/adapters/sqlite/writer-lock.ts';
-import { StoreUnavailable } from '../../src/ports/event-store.ts';
+import { StoreUnavailable } from '../../src/ports/event-log/event-store.ts';
 import { CAN_MOUNT, onSmallDisk } from '../support/small-disk.ts';
 import { appendOf, afterAppend, FIRST, grow, idsOf, readWholeLog, until } from './event-store-samples.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

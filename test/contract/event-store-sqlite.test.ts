@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { openSqliteEventStoreReader } from '../../src/adapters/sqlite/event-log/event-store-reader.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
 import { StreamNamesFile } from '../../src/adapters/sqlite/event-log/stream-names-file.ts';
-import { type AppendResult, type RecordedEvent, StoreUnavailable } from '../../src/ports/event-store.ts';
+import { type AppendResult, type RecordedEvent, StoreUnavailable } from '../../src/ports/event-log/event-store.ts';
 import { eventStoreContract } from './event-store.contract.ts';
 import {
   afterAppend,

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { hashRecorded } from '../../src/runtime/commands/codec.ts';
-import type { EventStore, RecordedEvent, Subscription } from '../../src/ports/event-store.ts';
+import type { EventStore, RecordedEvent, Subscription } from '../../src/ports/event-log/event-store.ts';
 import { afterAppend, appendOf, FIRST, grow, idsOf, readWholeLog, sampleEvent, until } from './event-store-samples.ts';
 import { eventStoreModelTests } from './event-store-model.ts';
 

@@ -2,7 +2,7 @@ import { getAddress, hexlify, randomBytes } from 'ethers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { evmNativeUnits, evmTokenUnits } from '../../src/adapters/evm/balances.ts';
 import { createRpcPool } from '../../src/adapters/rpc/pool.ts';
-import type { Token } from '../../src/domain/networks.ts';
+import type { Token } from '../../src/domain/networks/networks.ts';
 import { startTokenChain, type TokenChain } from '../support/tokens.ts';
 
 let chain: TokenChain;

@@ -2,14 +2,14 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createMemorySharedStatus } from '../../src/adapters/memory/shared-status.ts';
 import { LookUpAgreement } from '../../src/look-ups/agreement.ts';
 import { createLogger } from '../../src/observability/logger.ts';
-import type { Projection } from '../../src/ports/projection.ts';
+import type { Projection } from '../../src/ports/read-model/projection.ts';
 import { chainTable } from '../../src/runtime/projections/batch.ts';
 import { CHAIN_KEY, marksOf } from '../../src/runtime/projections/digest-chain.ts';
 import { ProjectionRunner } from '../../src/runtime/projections/runner.ts';
 import { MemoryEventStore } from '../support/memory-event-store.ts';
 import { MemoryReadModel } from '../support/memory-read-model.ts';
 import { grow } from './event-store-samples.ts';
-import type { Table } from '../../src/ports/read-model.ts';
+import type { Table } from '../../src/ports/read-model/read-model.ts';
 
 /* Nodes make look-ups of the same log, whatever batches it comes in, and tell each other at which digests they were. */
 

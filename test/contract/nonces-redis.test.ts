@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openRedisNonces } from '../../src/adapters/redis/nonces.ts';
-import { StoreUnavailable } from '../../src/ports/event-store.ts';
+import { StoreUnavailable } from '../../src/ports/event-log/event-store.ts';
 import { redisNoncesSubject } from '../support/redis-contract-subjects.ts';
 import { RedisServer } from '../support/redis-server.ts';
 import { noncesContract } from './nonces.contract.ts';

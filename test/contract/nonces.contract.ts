@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { CoCommit } from '../../src/ports/event-store.ts';
-import type { Nonces } from '../../src/ports/nonces.ts';
+import type { CoCommit } from '../../src/ports/event-log/event-store.ts';
+import type { Nonces } from '../../src/ports/event-log/nonces.ts';
 
 export interface OpenedNonces {
   readonly nonces: Nonces;

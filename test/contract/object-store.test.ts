@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { folderObjects } from '../../src/adapters/node/folder-objects.ts';
 import { s3Objects } from '../../src/adapters/s3/s3-objects.ts';
-import type { ObjectStore } from '../../src/ports/object-store.ts';
+import type { ObjectStore } from '../../src/ports/event-log/object-store.ts';
 import { S3_KEYS, startS3Server, type S3Server } from '../support/s3-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 

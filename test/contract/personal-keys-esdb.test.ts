@@ -3,7 +3,7 @@ import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { openEsdbEventStore } from '../../src/adapters/esdb/event-store.ts';
 import { openEsdbPersonalKeys } from '../../src/adapters/esdb/personal-keys.ts';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
-import { StoreUnavailable } from '../../src/ports/event-store.ts';
+import { StoreUnavailable } from '../../src/ports/event-log/event-store.ts';
 import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
 import { TARGET } from '../support/esdb-double/esdb-target.ts';
 import { appendOf, FIRST, until } from './event-store-samples.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { CoCommit } from '../../src/ports/event-store.ts';
-import type { PersonalKeys } from '../../src/ports/personal-keys.ts';
+import type { CoCommit } from '../../src/ports/event-log/event-store.ts';
+import type { PersonalKeys } from '../../src/ports/event-log/personal-keys.ts';
 
 export interface OpenedPersonalKeys {
   readonly keys: PersonalKeys;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTokenBucketLimiter } from '../../src/adapters/memory/token-bucket.ts';
 import { openRedisRateLimiter } from '../../src/adapters/redis/rate-limiter.ts';
-import { StoreUnavailable } from '../../src/ports/event-store.ts';
+import { StoreUnavailable } from '../../src/ports/event-log/event-store.ts';
 import { RedisServer } from '../support/redis-server.ts';
 
 const NOW_MS = 1_800_000_000_000;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Change, ReadModel } from '../../src/ports/read-model.ts';
+import type { Change, ReadModel } from '../../src/ports/read-model/read-model.ts';
 
 /** A read model of its own for one test: `reopen` closes it and opens what is stored again. */
 export interface OpenedReadModel {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openRedisNonces } from '../../src/adapters/redis/nonces.ts';
 import { openRedisSharedStatus } from '../../src/adapters/redis/shared-status.ts';
-import { StoreUnavailable } from '../../src/ports/event-store.ts';
+import { StoreUnavailable } from '../../src/ports/event-log/event-store.ts';
 import { RedisCluster } from '../support/redis-cluster.ts';
 import { redisLeasesSubject, redisNoncesSubject } from '../support/redis-contract-subjects.ts';
 import { leasesContract } from './leases.contract.ts';

@@ -6,7 +6,7 @@ import { openRedisLeases } from '../../src/adapters/redis/leases.ts';
 import { openRedisNonces } from '../../src/adapters/redis/nonces.ts';
 import { openRedisRateLimiter } from '../../src/adapters/redis/rate-limiter.ts';
 import { openRedisSharedStatus } from '../../src/adapters/redis/shared-status.ts';
-import type { NotificationId } from '../../src/domain/ids.ts';
+import type { NotificationId } from '../../src/domain/values/ids.ts';
 import { RedisServer } from '../support/redis-server.ts';
 
 /*

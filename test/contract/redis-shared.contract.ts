@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { openRedisDeliveryAnswers } from '../../src/adapters/redis/delivery-answers.ts';
 import { openRedisRateLimiter } from '../../src/adapters/redis/rate-limiter.ts';
 import { openRedisSharedStatus } from '../../src/adapters/redis/shared-status.ts';
-import type { NotificationId } from '../../src/domain/ids.ts';
+import type { NotificationId } from '../../src/domain/values/ids.ts';
 
 const NOW_MS = 1_800_000_000_000;
 const REPORT = { scannedToSec: 5, coveredBlock: null };

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { connectRedis, disconnectRedis } from '../../src/adapters/redis/connection.ts';
 import { openRedisNonces } from '../../src/adapters/redis/nonces.ts';
 import { InvalidRedisUrl } from '../../src/adapters/redis/url.ts';
-import { StoreUnavailable } from '../../src/ports/event-store.ts';
+import { StoreUnavailable } from '../../src/ports/event-log/event-store.ts';
 import { RedisServer } from '../support/redis-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 

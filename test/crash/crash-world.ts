@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { callAdmin } from '../../src/cli/admin-client.ts';
-import type { JsonValue } from '../../src/ports/read-model.ts';
+import type { JsonValue } from '../../src/ports/read-model/read-model.ts';
 import type { SandboxChain } from '../../src/sandbox/chain.ts';
 import { newAddress, startLocalChain } from './local-chain.ts';
 import { transfersSeen } from './chain-witness.ts';

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { OutgoingTransaction } from '../../src/ports/outgoing.ts';
-import type { SigningRequest } from '../../src/ports/outgoing-signer.ts';
-import type { PayoutLimits, PayoutRules } from '../../src/ports/signer-protocol.ts';
+import type { OutgoingTransaction } from '../../src/ports/outgoing/transaction.ts';
+import type { SigningRequest } from '../../src/ports/outgoing/signer.ts';
+import type { PayoutLimits, PayoutRules } from '../../src/ports/signer/protocol.ts';
 import { Outgoing } from '../../src/signer/outgoing.ts';
 import { Wallet } from '../../src/signer/wallet.ts';
 import { outgoing } from '../support/outgoing.ts';

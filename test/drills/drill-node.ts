@@ -7,7 +7,7 @@ import { startSignerProcess } from '../../src/adapters/signer/process.ts';
 import { signerOwner } from '../../src/adapters/wallet/address-owner.ts';
 import { startHdDerivation } from '../../src/adapters/wallet/hd-derivation.ts';
 import { solanaPoolDeriver } from '../../src/adapters/wallet/solana-pool.ts';
-import { requiredText, type AdminCommands } from '../../src/operator/commands.ts';
+import { requiredText, type AdminCommands } from '../../src/operator/server/commands.ts';
 import type { Storage } from '../../src/composition/storage/parts.ts';
 import { CANARY_WEBHOOK_PATH } from '../../src/composition/canary/account.ts';
 import { chainReaders } from '../../src/composition/networks/readers.ts';
@@ -16,20 +16,20 @@ import { createMetrics } from '../../src/composition/outside/observability.ts';
 import { payoutChain, sandboxPayoutRules } from '../../src/composition/money/payouts.ts';
 import { contractCheck } from '../../src/composition/networks/contract-check.ts';
 import { sandboxMasterKey } from '../../src/sandbox/master-key.ts';
-import { writePrivate } from '../../src/runtime/util/private-file.ts';
+import { writePrivate } from '../../src/runtime/files/private-file.ts';
 import { rolesOf } from '../../src/settings/roles.ts';
 import { startService, type RunningService } from '../../src/composition/service.ts';
 import { readConfig } from '../../src/config.ts';
 import { canonicalText } from '../../src/domain/events/canonical-text.ts';
-import type { MerchantId } from '../../src/domain/ids.ts';
-import { amountOf } from '../../src/domain/money.ts';
-import type { NetworkSettings } from '../../src/domain/networks.ts';
+import type { MerchantId } from '../../src/domain/values/ids.ts';
+import { amountOf } from '../../src/domain/money/money.ts';
+import type { NetworkSettings } from '../../src/domain/networks/networks.ts';
 import { createLogger } from '../../src/observability/logger.ts';
 import { systemClock } from '../../src/ports/clock.ts';
-import type { SubscribeOptions } from '../../src/ports/event-store.ts';
+import type { SubscribeOptions } from '../../src/ports/event-log/event-store.ts';
 import { newMnemonic, Wallet } from '../../src/signer/wallet.ts';
 import { ClockCheck } from '../../src/runtime/util/clock-check.ts';
-import { parseMasterKeys } from '../../src/runtime/util/sealing.ts';
+import { parseMasterKeys } from '../../src/runtime/cryptography/sealing.ts';
 
 /*
  * The whole service in a process of its own, as `startSandbox` composes it, but on providers that the drill has in its

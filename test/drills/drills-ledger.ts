@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LEDGER_SUMS_TABLE } from '../../projections/ledger/rows.ts';
 import { SESSIONS_TABLE } from '../../projections/sessions/session-row.ts';
 import { makeBackup } from '../../src/backup/make.ts';
-import { LAST_BACKUP } from '../../src/observability/metrics-backup.ts';
+import { LAST_BACKUP } from '../../src/observability/metrics/backup.ts';
 import type { Drill } from './drill.ts';
 import type { DrillWorld } from './drill-world.ts';
 import { Repeated } from './repeated.ts';

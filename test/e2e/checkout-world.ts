@@ -4,7 +4,7 @@ import jsQR from 'jsqr';
 import { PNG } from 'pngjs';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { callAdmin } from '../../src/cli/admin-client.ts';
-import type { AdminArguments } from '../../src/operator/commands.ts';
+import type { AdminArguments } from '../../src/operator/server/commands.ts';
 import { axeScript, openBrowser } from '../support/browser.ts';
 import {
   eventually,

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ROLE_ACTIONS } from '../../src/console/access.ts';
 import type { PersonRole } from '../../src/domain/events/person-events.ts';
-import { must } from '../../src/domain/must.ts';
+import { must } from '../../src/domain/values/must.ts';
 import { CHROMIUM } from '../support/browser.ts';
 import { axe } from '../support/console-browser.ts';
 import { actionOf, reachOf, type Ask, type Reach } from '../support/console-reach.ts';

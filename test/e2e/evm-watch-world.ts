@@ -3,7 +3,7 @@ import { createEvmChain, type EvmChainOptions } from '../../src/adapters/evm/cha
 import { createRpcPool, type RpcPoolOptions } from '../../src/adapters/rpc/pool.ts';
 import type { RangeScanned } from '../../src/domain/events/operations-events.ts';
 import type { DepositConfirmed, DepositFacts, FinalityRule } from '../../src/domain/events/session-events.ts';
-import type { SessionId } from '../../src/domain/ids.ts';
+import type { SessionId } from '../../src/domain/values/ids.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { ChainWatcher } from '../../src/features/deposits/chain/watch.process.ts';
 import type {

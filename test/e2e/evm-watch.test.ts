@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { StoreUnavailable } from '../../src/ports/event-store.ts';
+import { StoreUnavailable } from '../../src/ports/event-log/event-store.ts';
 import type { Anvil } from '../support/anvil.ts';
 import { sessionId, WatchWorld, type WorldOptions } from './evm-watch-world.ts';
 

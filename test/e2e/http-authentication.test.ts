@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { StoreUnavailable } from '../../src/ports/event-store.ts';
-import type { Nonces } from '../../src/ports/nonces.ts';
+import { StoreUnavailable } from '../../src/ports/event-log/event-store.ts';
+import type { Nonces } from '../../src/ports/event-log/nonces.ts';
 import { FAKE_DESKS } from '../support/fake-executors.ts';
 import { newKey, signedHeaders, startTestServer, type CallOptions, type TestServer } from '../support/http-api.ts';
 import { rawRequest } from '../support/raw-http.ts';

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { WEBHOOK_TYPES } from '../../src/domain/notification-types.ts';
+import { WEBHOOK_TYPES } from '../../src/domain/notifications/types.ts';
 import { axeScript, CHROMIUM, openBrowser } from '../support/browser.ts';
 import { startTestServer, type TestServer } from '../support/http-api.ts';
 import { layoutShift } from './checkout-world.ts';

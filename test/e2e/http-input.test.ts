@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { StoreUnavailable } from '../../src/ports/event-store.ts';
+import { StoreUnavailable } from '../../src/ports/event-log/event-store.ts';
 import { startTestServer, type TestAnswer, type TestServer } from '../support/http-api.ts';
 import { KNOWN_DOMAIN } from '../support/fake-merchant-api.ts';
 

@@ -1,7 +1,7 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ERRORS } from '../../src/domain/errors.ts';
-import { WEBHOOK_TYPES } from '../../src/domain/notification-types.ts';
+import { WEBHOOK_TYPES } from '../../src/domain/notifications/types.ts';
 import { FAKE_DESKS } from '../support/fake-executors.ts';
 import { startTestServer, type TestAnswer, type TestServer } from '../support/http-api.ts';
 import { schemaFaults } from '../support/json-schema.ts';

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createTokenBucketLimiter } from '../../src/adapters/memory/token-bucket.ts';
-import { createClientAddress } from '../../src/runtime/util/client-address.ts';
+import { createClientAddress } from '../../src/runtime/http/client-address.ts';
 import { createHttpServer } from '../../src/http/server.ts';
-import { foreignRequest } from '../../src/runtime/util/loopback-request.ts';
+import { foreignRequest } from '../../src/runtime/http/loopback-request.ts';
 import { rawRequest } from '../support/raw-http.ts';
 import { newKey, startTestServer, type TestServer } from '../support/http-api.ts';
 

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accountOfBase58 } from '../../src/adapters/tron/address.ts';
-import { amountOf, formatAmount, fromTokenUnits, signedAmountOf } from '../../src/domain/money.ts';
+import { amountOf, formatAmount, fromTokenUnits, signedAmountOf } from '../../src/domain/money/money.ts';
 import type { SettlementLineBody } from '../../src/http/schemas/ledger.schema.ts';
 import { RunningService, until } from '../crash/running-service.ts';
 import { freePort } from '../support/free-port.ts';

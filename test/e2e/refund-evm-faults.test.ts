@@ -4,8 +4,8 @@ import { createEvmContractCheck } from '../../src/adapters/evm/contract-check.ts
 import { EvmOutgoing } from '../../src/adapters/evm/outgoing.ts';
 import { createRpcPool } from '../../src/adapters/rpc/pool.ts';
 import type { TransactionDraft } from '../../src/domain/events/transaction-draft.ts';
-import { nativeLimitsOf } from '../../src/domain/native-limits.ts';
-import { ChainUnavailable } from '../../src/ports/chain.ts';
+import { nativeLimitsOf } from '../../src/domain/networks/native-limits.ts';
+import { ChainUnavailable } from '../../src/ports/chain/chain.ts';
 import {
   type Fate,
   NOTHING_RESERVED,
@@ -13,7 +13,7 @@ import {
   type OutgoingTransaction,
   type SentTransaction,
   validityOf,
-} from '../../src/ports/outgoing.ts';
+} from '../../src/ports/outgoing/transaction.ts';
 import { EvmView } from '../../src/signer/evm-view.ts';
 import type { SignedEntry } from '../../src/signer/journal.ts';
 import { signedBytesOf } from '../../src/signer/outgoing-bytes.ts';

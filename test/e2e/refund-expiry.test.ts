@@ -3,16 +3,16 @@ import { createRpcPool } from '../../src/adapters/rpc/pool.ts';
 import { SolanaOutgoing } from '../../src/adapters/solana/outgoing.ts';
 import { TronOutgoing } from '../../src/adapters/tron/outgoing.ts';
 import type { TokenDraft } from '../../src/domain/events/transaction-draft.ts';
-import type { NetworkSettings } from '../../src/domain/networks.ts';
-import { type OutgoingTransaction, type SentTransaction, validityOf } from '../../src/ports/outgoing.ts';
+import type { NetworkSettings } from '../../src/domain/networks/networks.ts';
+import { type OutgoingTransaction, type SentTransaction, validityOf } from '../../src/ports/outgoing/transaction.ts';
 import { startTronFacade, type TronSandbox } from '../../src/sandbox/tron-facade/start-tron-facade.ts';
 import type { SignedEntry } from '../../src/signer/journal.ts';
 import { SolanaView } from '../../src/signer/solana-view.ts';
 import { TronView } from '../../src/signer/tron-view.ts';
 import { signedBytesOf } from '../../src/signer/outgoing-bytes.ts';
 import { Wallet } from '../../src/signer/wallet.ts';
-import { base58 } from '../../src/runtime/util/base58.ts';
-import { nonceAccountOf } from '../../src/runtime/util/solana-nonce.ts';
+import { base58 } from '../../src/chain-formats/base58.ts';
+import { nonceAccountOf } from '../../src/chain-formats/solana-nonce.ts';
 import { outgoing } from '../support/outgoing.ts';
 import {
   MAINNET_GENESIS,

@@ -4,7 +4,7 @@ import { appendFileSync, readFileSync, readdirSync, statSync, writeFileSync } fr
 import { join } from 'node:path';
 import { Interface, Wallet } from 'ethers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Network, tokenOf } from '../../src/domain/networks.ts';
+import { type Network, tokenOf } from '../../src/domain/networks/networks.ts';
 import { silentLog } from '../../src/ports/log.ts';
 import { findAnvil } from '../../src/sandbox/anvil-binary.ts';
 import { createRpc, type Rpc } from '../../src/sandbox/json-rpc.ts';

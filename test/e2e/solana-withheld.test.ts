@@ -2,7 +2,7 @@ import { Keypair } from '@solana/web3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRpcPool } from '../../src/adapters/rpc/pool.ts';
 import { createSolanaChain } from '../../src/adapters/solana/chain.ts';
-import type { SessionId } from '../../src/domain/ids.ts';
+import type { SessionId } from '../../src/domain/values/ids.ts';
 import { SolanaWatcher } from '../../src/features/deposits/solana/watch.process.ts';
 import { WatchedOwners } from '../../src/features/deposits/solana/owners.ts';
 import type { PendingDeposit } from '../../src/features/deposits/chain/types.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Wallet } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callAdmin } from '../../src/cli/admin-client.ts';
-import type { JsonValue } from '../../src/ports/read-model.ts';
+import type { JsonValue } from '../../src/ports/read-model/read-model.ts';
 import { RunningService, until } from '../crash/running-service.ts';
 import { solanaPayer, tronPayer } from '../support/raw-payers.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

@@ -6,7 +6,7 @@ import { TronWeb } from 'tronweb';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createRpcPool } from '../../src/adapters/rpc/pool.ts';
 import { createTronChain } from '../../src/adapters/tron/chain.ts';
-import type { Chain } from '../../src/ports/chain.ts';
+import type { Chain } from '../../src/ports/chain/chain.ts';
 import { startTronFacade } from '../../src/sandbox/tron-facade/start-tron-facade.ts';
 import type { TronFacadeOptions, TronSandbox } from '../../src/sandbox/tron-facade/start-tron-facade.ts';
 import { descendantsOf, isRunning } from '../support/processes.ts';

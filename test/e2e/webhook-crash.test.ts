@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { NotificationId } from '../../src/domain/ids.ts';
+import type { NotificationId } from '../../src/domain/values/ids.ts';
 import { answer, bodyOf, HostileReceiver, isSigned } from '../support/hostile-receiver.ts';
 import type { CrashPoint } from '../support/webhook-child.ts';
 import { until, WEBHOOK_SECRET, WebhookWorld } from '../support/webhook-world.ts';

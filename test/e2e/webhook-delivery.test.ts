@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { NotificationId } from '../../src/domain/ids.ts';
-import type { WebhookAnswer } from '../../src/ports/webhook-sender.ts';
+import type { NotificationId } from '../../src/domain/values/ids.ts';
+import type { WebhookAnswer } from '../../src/ports/webhooks/sender.ts';
 import {
   answer,
   bodyOf,

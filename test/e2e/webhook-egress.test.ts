@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { dnsResolver } from '../../src/adapters/webhook-http/host-resolver.ts';
 import { HttpWebhookSender, type HttpWebhookSenderOptions } from '../../src/adapters/webhook-http/sender.ts';
-import type { WebhookAnswer } from '../../src/ports/webhook-sender.ts';
+import type { WebhookAnswer } from '../../src/ports/webhooks/sender.ts';
 import { CertificateAuthority, selfSigned } from '../support/certificates.ts';
 import { DnsServer, type DnsZone } from '../support/dns-server.ts';
 import { answer, HostileReceiver, reset, silent, write } from '../support/hostile-receiver.ts';

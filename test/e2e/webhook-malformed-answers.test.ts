@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { HttpWebhookSender } from '../../src/adapters/webhook-http/sender.ts';
-import type { WebhookAnswer } from '../../src/ports/webhook-sender.ts';
+import type { WebhookAnswer } from '../../src/ports/webhooks/sender.ts';
 import { answer, HostileReceiver, write, type Behaviour } from '../support/hostile-receiver.ts';
 import { merchantId, until } from '../support/webhook-world.ts';
 

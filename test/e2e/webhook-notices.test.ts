@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
-import type { OptionalType } from '../../src/domain/notification-types.ts';
+import type { OptionalType } from '../../src/domain/notifications/types.ts';
 import { answer, bodyOf, HostileReceiver } from '../support/hostile-receiver.ts';
 import { createdFacts, depositFacts, EXPIRES_AT, depositDetected, depositConfirmed } from '../support/session-facts.ts';
-import { deliveryIdOf, queueOfEndpoint } from '../../src/domain/delivery-ids.ts';
+import { deliveryIdOf, queueOfEndpoint } from '../../src/domain/notifications/delivery-ids.ts';
 import { merchantId, sessionId, until, WebhookWorld, type TestDirectory } from '../support/webhook-world.ts';
 
 /* What a merchant asked to be told beside outcomes, over real sockets. */

@@ -1,10 +1,10 @@
 import { createHmac, createSecretKey } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
-import type { NotificationId } from '../../src/domain/ids.ts';
+import type { NotificationId } from '../../src/domain/values/ids.ts';
 import { createdFacts, sessionPaid } from '../support/session-facts.ts';
 import { headerOf, ScriptedSender } from '../support/scripted-sender.ts';
-import { StoreUnavailable, type EventStore } from '../../src/ports/event-store.ts';
+import { StoreUnavailable, type EventStore } from '../../src/ports/event-log/event-store.ts';
 import { silentLog } from '../../src/ports/log.ts';
 import { RETRY_SCHEDULE } from '../../state-machines/webhook-delivery/delivery.decider.ts';
 import type { Timers } from '../../src/ports/timers.ts';

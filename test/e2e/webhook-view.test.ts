@@ -1,8 +1,8 @@
 import { createSecretKey } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
-import { deliveryIdOf } from '../../src/domain/delivery-ids.ts';
-import type { NotificationId } from '../../src/domain/ids.ts';
-import { NOTIFICATION_TYPES } from '../../src/domain/notification-types.ts';
+import { deliveryIdOf } from '../../src/domain/notifications/delivery-ids.ts';
+import type { NotificationId } from '../../src/domain/values/ids.ts';
+import { NOTIFICATION_TYPES } from '../../src/domain/notifications/types.ts';
 import { webhookRoutes, type WebhookApi } from '../../src/http/routes/webhooks.routes.ts';
 import { presentDeliveryDetail } from '../../src/http/presenters/delivery.presenter.ts';
 import { deliveryDetail } from '../../src/http/schemas/webhook.schema.ts';

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { lastDayOf } from '../../src/domain/calendar.ts';
+import { lastDayOf } from '../../src/domain/values/calendar.ts';
 import type { BookRate } from '../../src/domain/events/book-rate-events.ts';
-import { BOOKED_COINS } from '../../src/domain/ledger.ts';
-import { formatAmount, signedAmountOf } from '../../src/domain/money.ts';
-import { BOOK_RATES_STREAM, sessionStream } from '../../src/domain/streams.ts';
+import { BOOKED_COINS } from '../../src/domain/money/ledger.ts';
+import { formatAmount, signedAmountOf } from '../../src/domain/money/money.ts';
+import { BOOK_RATES_STREAM, sessionStream } from '../../src/domain/values/streams.ts';
 import { DATEV_COLUMNS } from '../../src/features/ledger/accounting/datev.ts';
 import { readCamt053, readDatev, readQuickbooks, readXero, type ReadLine } from '../support/accounting-rules.ts';
 import { inOffice, type BooksOffice } from '../support/books-office.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { toSend } from '../../src/checkout/page-model.ts';
+import { toSend } from '../../src/checkout/page/model.ts';
 import type { DepositFacts } from '../../src/domain/events/session-events.ts';
-import type { RefundId } from '../../src/domain/ids.ts';
-import { amountOf, formatAmount } from '../../src/domain/money.ts';
+import type { RefundId } from '../../src/domain/values/ids.ts';
+import { amountOf, formatAmount } from '../../src/domain/money/money.ts';
 import { sessionTable } from '../../src/features/shared/handlers/session-handler.ts';
 import { sessionView } from '../../src/features/sessions/view.ts';
 import {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { blocksOfChange } from '../../src/adapters/evm/balance-changes.ts';
-import { RpcError, type RpcProvider } from '../../src/ports/rpc-pool.ts';
+import { RpcError, type RpcProvider } from '../../src/ports/chain/rpc-pool.ts';
 
 /** Answers balances from `oldest` on. */
 function nodeWith(balances: readonly bigint[], oldest: number): { provider: RpcProvider; asked: () => number } {

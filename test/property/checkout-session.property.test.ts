@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { transition, type AnyMachineSnapshot } from 'xstate';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
-import type { RefundId } from '../../src/domain/ids.ts';
-import { amountOf, formatAmount } from '../../src/domain/money.ts';
+import type { RefundId } from '../../src/domain/values/ids.ts';
+import { amountOf, formatAmount } from '../../src/domain/money/money.ts';
 import { sessionTable } from '../../src/features/shared/handlers/session-handler.ts';
 import {
   decideSession,

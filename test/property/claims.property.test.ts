@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { EVIDENCE_KINDS, type ClaimEvidence, type EvidenceKind } from '../../src/domain/claims.ts';
 import type { DepositFacts } from '../../src/domain/events/session-events.ts';
 import type { RefundRequested } from '../../src/domain/events/refund-events.ts';
-import type { RefundId } from '../../src/domain/ids.ts';
-import { amountOf } from '../../src/domain/money.ts';
+import type { RefundId } from '../../src/domain/values/ids.ts';
+import { amountOf } from '../../src/domain/money/money.ts';
 import { sessionTable } from '../../src/features/shared/handlers/session-handler.ts';
 import {
   decideSession,

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deepLinks, type DeepLinkSettings } from '../../src/checkout/deep-links.ts';
 import type { PaymentOption } from '../../src/domain/events/session-events.ts';
-import { amountOf, formatAmount, fromTokenUnits } from '../../src/domain/money.ts';
-import { NETWORKS, type Network } from '../../src/domain/networks.ts';
+import { amountOf, formatAmount, fromTokenUnits } from '../../src/domain/money/money.ts';
+import { NETWORKS, type Network } from '../../src/domain/networks/networks.ts';
 
 /*
  * Every link that names an amount must lead back to exactly the units of the session, whichever notation the wallet

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MODES, type MerchantId, type Mode } from '../../src/domain/ids.ts';
-import { payableTo } from '../../src/domain/ledger.ts';
-import { formatAmount, signedAmountOf } from '../../src/domain/money.ts';
-import { sessionStream } from '../../src/domain/streams.ts';
+import { MODES, type MerchantId, type Mode } from '../../src/domain/values/ids.ts';
+import { payableTo } from '../../src/domain/money/ledger.ts';
+import { formatAmount, signedAmountOf } from '../../src/domain/money/money.ts';
+import { sessionStream } from '../../src/domain/values/streams.ts';
 import { inOffice, type BooksOffice } from '../support/books-office.ts';
 import { rowsOf, type Row } from '../support/exported-rows.ts';
 import { ledgerOf, ownerOf, sessionIdOf, steps } from '../support/random-ledger.ts';

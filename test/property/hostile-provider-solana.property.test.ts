@@ -2,7 +2,7 @@ import { setImmediate as soon } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createSolanaChain } from '../../src/adapters/solana/chain.ts';
-import { amountOf, formatAmount, fromTokenUnits } from '../../src/domain/money.ts';
+import { amountOf, formatAmount, fromTokenUnits } from '../../src/domain/money/money.ts';
 import type { CoveredBlock } from '../../src/features/deposits/chain/types.ts';
 import { WatchedOwners } from '../../src/features/deposits/solana/owners.ts';
 import { SolanaWatcher } from '../../src/features/deposits/solana/watch.process.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { amountOf, formatAmount, parseAmount } from '../../src/domain/money.ts';
+import { amountOf, formatAmount, parseAmount } from '../../src/domain/money/money.ts';
 import { paddedAmount } from '../../src/http/presenters/amount-text.ts';
 import { amountText, positiveAmountText, readReturnUrl } from '../../src/http/schemas/words.schema.ts';
 import { runsOf } from '../support/runs.ts';

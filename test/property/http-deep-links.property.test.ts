@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deepLinks } from '../../src/checkout/deep-links.ts';
 import type { PaymentOption } from '../../src/domain/events/session-events.ts';
-import { amountOf, formatAmount, fromTokenUnits, toTokenUnits } from '../../src/domain/money.ts';
-import type { Network } from '../../src/domain/networks.ts';
+import { amountOf, formatAmount, fromTokenUnits, toTokenUnits } from '../../src/domain/money/money.ts';
+import type { Network } from '../../src/domain/networks/networks.ts';
 
 const EVM = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266';
 const OPTIONS: Readonly<Record<Network, PaymentOption>> = {

@@ -10,8 +10,8 @@ import {
 } from '../../projections/unmatched/row.ts';
 import { inbox as inboxProjection } from '../../projections/unmatched/unmatched.projection.ts';
 import { sessionView } from '../../projections/sessions/session-view.projection.ts';
-import { UNMATCHED } from '../../src/domain/ledger.ts';
-import { amountOf, signedAmountOf } from '../../src/domain/money.ts';
+import { UNMATCHED } from '../../src/domain/money/ledger.ts';
+import { amountOf, signedAmountOf } from '../../src/domain/money/money.ts';
 import { decodeEvent } from '../../src/runtime/commands/codec.ts';
 import { ProjectionRunner } from '../../src/runtime/projections/runner.ts';
 import type { SessionState } from '../../state-machines/checkout-session/session.decider.ts';

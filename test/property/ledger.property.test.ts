@@ -13,10 +13,10 @@ import {
   TREASURY,
   unappliedOf,
   UNMATCHED,
-} from '../../src/domain/ledger.ts';
-import type { MerchantId, Mode } from '../../src/domain/ids.ts';
-import { amountOf, formatAmount, signedAmountOf } from '../../src/domain/money.ts';
-import { NATIVE_COIN } from '../../src/domain/networks.ts';
+} from '../../src/domain/money/ledger.ts';
+import type { MerchantId, Mode } from '../../src/domain/values/ids.ts';
+import { amountOf, formatAmount, signedAmountOf } from '../../src/domain/money/money.ts';
+import { NATIVE_COIN } from '../../src/domain/networks/networks.ts';
 import { ProjectionRunner } from '../../src/runtime/projections/runner.ts';
 import { ledger as ledgerProjection } from '../../projections/ledger/ledger.projection.ts';
 import { MemoryBooks } from '../support/books.ts';

@@ -10,7 +10,7 @@ import {
   parseAmount,
   shownRate,
   toTokenUnits,
-} from '../../src/domain/money.ts';
+} from '../../src/domain/money/money.ts';
 
 const units = fc.bigInt({ min: 0n, max: 10n ** 30n - 1n });
 const decimals = fc.constantFrom(6, 18);

@@ -1,18 +1,18 @@
-import type { SessionId } from '../../src/domain/ids.ts';
+import type { SessionId } from '../../src/domain/values/ids.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { TreasuryEvent } from '../../src/domain/events/treasury-events.ts';
 import type { TransactionDraft } from '../../src/domain/events/transaction-draft.ts';
 import type { MoveKind, MoveRequested } from '../../src/domain/events/treasury-move-events.ts';
-import { DEPOSIT_WALLETS, SUSPENSE } from '../../src/domain/ledger.ts';
-import { amountOf, formatAmount, signedAmountOf } from '../../src/domain/money.ts';
+import { DEPOSIT_WALLETS, SUSPENSE } from '../../src/domain/money/ledger.ts';
+import { amountOf, formatAmount, signedAmountOf } from '../../src/domain/money/money.ts';
 import { settleNative, type NativeDeps } from '../../src/features/treasury/reconcile-native.ts';
 import { treasuryTable } from '../../src/features/shared/handlers/treasury-handler.ts';
 import { balanceKey, LEDGER_ADDRESSES_TABLE, LEDGER_BALANCES_TABLE } from '../../projections/ledger/rows.ts';
 import { decideTreasury, type TreasuryCommand } from '../../state-machines/treasury/treasury.decider.ts';
 import { MemoryBooks } from '../support/books.ts';
 import { runsOf } from '../support/runs.ts';
-import type { ReadModel } from '../../src/ports/read-model.ts';
+import type { ReadModel } from '../../src/ports/read-model/read-model.ts';
 
 const ADDRESSES = ['0xA', '0xB', '0xC'];
 const TREASURY = '0xTreasury';

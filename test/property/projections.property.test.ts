@@ -10,8 +10,8 @@ import { SESSIONS_TABLE, type SessionRow } from '../../projections/sessions/sess
 import { paymentOptionsOf } from '../../projections/sessions/session-fold.ts';
 import { transactionList } from '../../projections/sessions/transaction-list.ts';
 import { TRANSACTIONS_TABLE, type TransactionRow } from '../../projections/sessions/transaction-row.ts';
-import { amountOf, formatAmount } from '../../src/domain/money.ts';
-import type { JsonValue, Row } from '../../src/ports/read-model.ts';
+import { amountOf, formatAmount } from '../../src/domain/money/money.ts';
+import type { JsonValue, Row } from '../../src/ports/read-model/read-model.ts';
 import { ProjectionRunner } from '../../src/runtime/projections/runner.ts';
 import { RebuildRunning } from '../../src/runtime/projections/status.ts';
 import { listedRefund, listedSession } from '../../src/features/sessions/lists/views.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Change, ListRange } from '../../src/ports/read-model.ts';
+import type { Change, ListRange } from '../../src/ports/read-model/read-model.ts';
 import { ListReader } from '../../src/adapters/sqlite/read-model/list-reader.ts';
 import { ListWriter, type ListLimits } from '../../src/adapters/sqlite/read-model/list-writer.ts';
 import { MemoryReadModel } from '../support/memory-read-model.ts';

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { compareProjection, ReadModelSnapshot } from '../../src/adapters/sqlite/read-model/compare.ts';
 import { serveSqliteReadModel } from '../../src/adapters/sqlite/read-model/read-model.ts';
 import { PROJECTIONS } from '../../src/look-ups/projections.ts';
-import type { EventStore } from '../../src/ports/event-store.ts';
+import type { EventStore } from '../../src/ports/event-log/event-store.ts';
 import { decodeData } from '../../src/runtime/commands/codec.ts';
 import { ownedRows, projectionId } from '../../src/runtime/projections/batch.ts';
 import { ProjectionRunner } from '../../src/runtime/projections/runner.ts';

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { RefundLeg } from '../../src/domain/events/refund-events.ts';
-import type { RefundId } from '../../src/domain/ids.ts';
-import { amountOf, formatAmount, fromTokenUnits, toTokenUnits } from '../../src/domain/money.ts';
+import type { RefundId } from '../../src/domain/values/ids.ts';
+import { amountOf, formatAmount, fromTokenUnits, toTokenUnits } from '../../src/domain/money/money.ts';
 import { sessionTable } from '../../src/features/shared/handlers/session-handler.ts';
 import {
   decideSession,

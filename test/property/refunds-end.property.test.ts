@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { TokenDraft } from '../../src/domain/events/transaction-draft.ts';
-import type { SessionId } from '../../src/domain/ids.ts';
-import { amountOf, fitsDecimals } from '../../src/domain/money.ts';
-import { ChainUnavailable } from '../../src/ports/chain.ts';
+import type { SessionId } from '../../src/domain/values/ids.ts';
+import { amountOf, fitsDecimals } from '../../src/domain/money/money.ts';
+import { ChainUnavailable } from '../../src/ports/chain/chain.ts';
 import {
   type Fate,
   type OutgoingTransaction,
   type SentTransaction,
   TransferImpossible,
-} from '../../src/ports/outgoing.ts';
-import type { SigningRequest } from '../../src/ports/outgoing-signer.ts';
+} from '../../src/ports/outgoing/transaction.ts';
+import type { SigningRequest } from '../../src/ports/outgoing/signer.ts';
 import { refunded, refundedOrReserved, type LegState } from '../../state-machines/checkout-session/session.state.ts';
 import { coverOf } from '../../state-machines/checkout-session/refund-cover.ts';
 import { EVM_DRAFT, landedAs, PayoutStage, signedAs, TRON_DRAFT } from '../support/payout-stage.ts';

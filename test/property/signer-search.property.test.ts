@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CancelDraft, TransactionDraft } from '../../src/domain/events/transaction-draft.ts';
-import { addressFamilyOf } from '../../src/domain/networks.ts';
-import type { ApprovalAct, ApprovalTerms } from '../../src/ports/approvals.ts';
-import type { OutgoingTransaction } from '../../src/ports/outgoing.ts';
-import type { Signature, SignerVerdict } from '../../src/ports/outgoing-signer.ts';
+import { addressFamilyOf } from '../../src/domain/networks/networks.ts';
+import type { ApprovalAct, ApprovalTerms } from '../../src/ports/signer/approvals.ts';
+import type { OutgoingTransaction } from '../../src/ports/outgoing/transaction.ts';
+import type { Signature, SignerVerdict } from '../../src/ports/outgoing/signer.ts';
 import { signedBy } from '../support/approvers.ts';
 import { MODEL_WALLET, type ModelChain, type SecondProvider } from '../support/model-chains/model-chain.ts';
 import { outgoing } from '../support/outgoing.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SpilledMap } from '../../src/adapters/sqlite/read-model/spilled-map.ts';
-import { KeyedMemoryFailed } from '../../src/ports/keyed-memory.ts';
+import { KeyedMemoryFailed } from '../../src/ports/read-model/keyed-memory.ts';
 import { runsOf } from '../support/runs.ts';
 
 const key = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h');

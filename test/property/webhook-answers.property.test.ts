@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HttpWebhookSender } from '../../src/adapters/webhook-http/sender.ts';
-import type { WebhookAnswer } from '../../src/ports/webhook-sender.ts';
+import type { WebhookAnswer } from '../../src/ports/webhooks/sender.ts';
 import { answer, HostileReceiver } from '../support/hostile-receiver.ts';
 import { runsOf } from '../support/runs.ts';
 import { merchantId } from '../support/webhook-world.ts';

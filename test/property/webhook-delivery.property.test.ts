@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { transition, type AnyMachineSnapshot } from 'xstate';
 import type { DeliveryEvent } from '../../src/domain/events/delivery-events.ts';
 import { WEBHOOK_WORK_TABLE, webhookWork } from '../../projections/webhooks/work.projection.ts';
-import { deliveryStream } from '../../src/domain/streams.ts';
+import { deliveryStream } from '../../src/domain/values/streams.ts';
 import { projectBatch, type ReadEvent } from '../../src/runtime/projections/batch.ts';
 import { RowCache } from '../../src/runtime/projections/row-cache.ts';
 import { deliveryTable } from '../../src/features/shared/handlers/delivery-handler.ts';

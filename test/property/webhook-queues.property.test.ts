@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { QueueId } from '../../src/domain/delivery-ids.ts';
-import type { NotificationId } from '../../src/domain/ids.ts';
+import type { QueueId } from '../../src/domain/notifications/delivery-ids.ts';
+import type { NotificationId } from '../../src/domain/values/ids.ts';
 import { MerchantQueues, type Job } from '../../src/features/webhooks/merchant-queues.ts';
 import { runsOf } from '../support/runs.ts';
 

@@ -1,6 +1,6 @@
 import { getAddress } from 'ethers';
-import { addressFamilyOf } from '../../src/domain/networks.ts';
-import { fromBase58 } from '../../src/runtime/util/base58.ts';
+import { addressFamilyOf } from '../../src/domain/networks/networks.ts';
+import { fromBase58 } from '../../src/chain-formats/base58.ts';
 import { addressHexOf, base58Of } from '../../src/sandbox/tron-facade/tron-codec.ts';
 import { MODEL_WALLET } from '../support/model-chains/model-chain.ts';
 import type { ChainOptions, SimulatedChain } from './chain/simulated-chain.ts';

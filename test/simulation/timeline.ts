@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import type { RecordedEvent } from '../../src/ports/event-store.ts';
+import type { RecordedEvent } from '../../src/ports/event-log/event-store.ts';
 
 /**
  * What happened, in words, in the order in which it happened; its digest is the same for the same plan on every

@@ -1,7 +1,7 @@
 import type { DepositFacts } from '../../src/domain/events/session-events.ts';
-import type { NetworkSettings } from '../../src/domain/networks.ts';
-import type { AccountChain, AccountEffect, TokenAccount } from '../../src/ports/account-chain.ts';
-import { ChainUnavailable, type Block, type Disproof, type Transfer } from '../../src/ports/chain.ts';
+import type { NetworkSettings } from '../../src/domain/networks/networks.ts';
+import type { AccountChain, AccountEffect, TokenAccount } from '../../src/ports/chain/account-chain.ts';
+import { ChainUnavailable, type Block, type Disproof, type Transfer } from '../../src/ports/chain/chain.ts';
 
 export interface LedgerTransaction {
   readonly txHash: string;

@@ -1,4 +1,4 @@
-import { parseAmount, signedAmountOf } from '../../src/domain/money.ts';
+import { parseAmount, signedAmountOf } from '../../src/domain/money/money.ts';
 
 /*
  * What the makers of the programs say of their files, as rules of its own: developer.datev.de (Buchungsstapel), Xero

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 import { getAddress, Interface } from 'ethers';
-import type { NetworkSettings } from '../../src/domain/networks.ts';
+import type { NetworkSettings } from '../../src/domain/networks/networks.ts';
 import { findAnvil } from '../../src/sandbox/anvil-binary.ts';
 import { readArtifact } from '../../src/sandbox/contract-artifact.ts';
 import { startGuarded } from '../../src/sandbox/guarded-process.ts';

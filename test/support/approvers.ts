@@ -12,8 +12,8 @@ import type {
   ApprovalText,
   ApprovalVerdict,
   ApproverKey,
-} from '../../src/ports/approvals.ts';
-import type { JsonValue } from '../../src/ports/read-model.ts';
+} from '../../src/ports/signer/approvals.ts';
+import type { JsonValue } from '../../src/ports/read-model/read-model.ts';
 
 /* People who agree to things in tests; the key of each follows from the name. */
 

@@ -3,7 +3,7 @@ import { nodeRandom } from '../../src/adapters/node/random.ts';
 import { LogAudit } from '../../src/adapters/sqlite/event-log/log-audit.ts';
 import { openSqliteEventStoreReader } from '../../src/adapters/sqlite/event-log/event-store-reader.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
-import type { AuditAnchor, AuditTree } from '../../src/ports/audit.ts';
+import type { AuditAnchor, AuditTree } from '../../src/ports/event-log/audit.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { silentLog } from '../../src/ports/log.ts';
 import { SignAuditCheckpoints } from '../../src/features/audit/sign-checkpoints.process.ts';

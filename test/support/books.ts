@@ -1,9 +1,9 @@
-import { BOOKED_COINS, type LedgerClock } from '../../src/domain/ledger.ts';
+import { BOOKED_COINS, type LedgerClock } from '../../src/domain/money/ledger.ts';
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
-import type { Mode } from '../../src/domain/ids.ts';
-import { signedAmountOf } from '../../src/domain/money.ts';
-import { sessionStream } from '../../src/domain/streams.ts';
+import type { Mode } from '../../src/domain/values/ids.ts';
+import { signedAmountOf } from '../../src/domain/money/money.ts';
+import { sessionStream } from '../../src/domain/values/streams.ts';
 import {
   LEDGER_BALANCES_TABLE,
   LEDGER_BOOKS_TABLE,
@@ -18,7 +18,7 @@ import {
 import { ledger } from '../../projections/ledger/ledger.projection.ts';
 import { MemoryReadModel, type StoredRow } from './memory-read-model.ts';
 import { sessionIdOf, type LedgerEntry } from './random-ledger.ts';
-import type { RowReader } from '../../src/ports/projection.ts';
+import type { RowReader } from '../../src/ports/read-model/projection.ts';
 
 /** The ledger projection over rows in memory, one event at a time, with every row it did not name refused. */
 export class MemoryBooks {

@@ -1,9 +1,9 @@
 import { Wallet } from 'ethers';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
 import { EVIDENCE_KINDS, type EvidenceKind } from '../../src/domain/claims.ts';
-import type { TransactionId } from '../../src/domain/ids.ts';
-import type { Sender } from '../../src/domain/senders.ts';
-import { sessionStream } from '../../src/domain/streams.ts';
+import type { TransactionId } from '../../src/domain/values/ids.ts';
+import type { Sender } from '../../src/domain/networks/senders.ts';
+import { sessionStream } from '../../src/domain/values/streams.ts';
 import { toSec } from '../../src/ports/clock.ts';
 import { Sessions } from '../../src/features/sessions/sessions.ts';
 import type { ClaimInput } from '../../src/features/shared/claim-views.ts';

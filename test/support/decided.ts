@@ -1,4 +1,4 @@
-import type { Decision } from '../../src/domain/result.ts';
+import type { Decision } from '../../src/domain/values/result.ts';
 import type { MachineState, MachineTable } from '../../src/runtime/commands/machine-table.ts';
 
 /** Runs each command on what the ones before it left. Every event must be legal for the machine. */

@@ -1,5 +1,5 @@
 import { canonicalText } from '../../src/domain/events/canonical-text.ts';
-import type { RecordedEvent } from '../../src/ports/event-store.ts';
+import type { RecordedEvent } from '../../src/ports/event-log/event-store.ts';
 import { inclusionProof } from '../../src/runtime/merkle/tree.ts';
 import type { AuditRecords } from '../../src/features/audit/records.ts';
 import { rootOf, signedExport } from './signed-export.ts';

@@ -1,4 +1,4 @@
-import type { AdminArguments } from '../../src/operator/commands.ts';
+import type { AdminArguments } from '../../src/operator/server/commands.ts';
 import type { BooksOffice } from './books-office.ts';
 
 export type Row = Readonly<Record<string, string | number | null>>;

@@ -1,4 +1,4 @@
-import type { MerchantId, NotificationId } from '../../src/domain/ids.ts';
+import type { MerchantId, NotificationId } from '../../src/domain/values/ids.ts';
 import type { HttpAppOptions } from '../../src/http/app.ts';
 import { RequestLog } from '../../src/features/shared/request-log.ts';
 

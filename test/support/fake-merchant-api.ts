@@ -1,9 +1,9 @@
 import { depositTransactionId } from '../../projections/sessions/transaction-id.ts';
 import { createHmac, createSecretKey } from 'node:crypto';
-import { base32, type RefundId, type SessionId } from '../../src/domain/ids.ts';
-import { amountOf, convertForPayer, formatAmount, isCoin } from '../../src/domain/money.ts';
+import { base32, type RefundId, type SessionId } from '../../src/domain/values/ids.ts';
+import { amountOf, convertForPayer, formatAmount, isCoin } from '../../src/domain/money/money.ts';
 import type { PaymentOption } from '../../src/domain/events/session-events.ts';
-import type { Refusal } from '../../src/domain/result.ts';
+import type { Refusal } from '../../src/domain/values/result.ts';
 import type {
   Caller,
   CreateSessionInput,

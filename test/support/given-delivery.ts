@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { DeliveryEvent } from '../../src/domain/events/delivery-events.ts';
-import type { MerchantId, NotificationId } from '../../src/domain/ids.ts';
+import type { MerchantId, NotificationId } from '../../src/domain/values/ids.ts';
 import { deliveryTable } from '../../src/features/shared/handlers/delivery-handler.ts';
 import {
   decideDelivery,

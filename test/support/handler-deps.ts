@@ -1,6 +1,6 @@
 import { nodeRandom } from '../../src/adapters/node/random.ts';
 import { systemClock, type Clock } from '../../src/ports/clock.ts';
-import type { EventStore } from '../../src/ports/event-store.ts';
+import type { EventStore } from '../../src/ports/event-log/event-store.ts';
 import type { HandlerDeps } from '../../src/runtime/commands/handler.ts';
 import { NotificationIds } from '../../src/runtime/commands/notification-ids.ts';
 

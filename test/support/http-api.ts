@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net';
 import type { Express } from 'express';
 import { createTokenBucketLimiter } from '../../src/adapters/memory/token-bucket.ts';
 import { deepLinks } from '../../src/checkout/deep-links.ts';
-import type { ApiKeyId, MerchantId, Mode } from '../../src/domain/ids.ts';
-import type { NetworkSettings } from '../../src/domain/networks.ts';
+import type { ApiKeyId, MerchantId, Mode } from '../../src/domain/values/ids.ts';
+import type { NetworkSettings } from '../../src/domain/networks/networks.ts';
 import { createHttpApp, type HttpAppOptions } from '../../src/http/app.ts';
 import { createHttpServer } from '../../src/http/server.ts';
-import { createClientAddress } from '../../src/runtime/util/client-address.ts';
-import type { Nonces } from '../../src/ports/nonces.ts';
+import { createClientAddress } from '../../src/runtime/http/client-address.ts';
+import type { Nonces } from '../../src/ports/event-log/nonces.ts';
 import type { AuthenticatedKey, KeyDirectory } from '../../src/features/shared/merchant-api.ts';
 import { FakeMerchantApi } from './fake-merchant-api.ts';
 

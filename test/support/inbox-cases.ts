@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { addressFamilyOf } from '../../src/domain/networks.ts';
+import { addressFamilyOf } from '../../src/domain/networks/networks.ts';
 import { readMnemonic } from '../../src/signer/wallet-source.ts';
 import { Wallet } from '../../src/signer/wallet.ts';
 import { strayTransfer, waitingStrays, type StrayItem } from '../crash/crash-unmatched.ts';

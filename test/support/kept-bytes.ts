@@ -1,4 +1,4 @@
-import type { KeptBytes } from '../../src/ports/kept-bytes.ts';
+import type { KeptBytes } from '../../src/ports/read-model/kept-bytes.ts';
 
 /** Kept for as long as the test runs. */
 export function bytesInMemory(): KeptBytes & { bytes: Uint8Array | null } {

@@ -1,9 +1,9 @@
 import { getBytes, keccak256, toUtf8Bytes } from 'ethers';
 import { receiptsRootOf } from '../../src/adapters/evm/receipts-root.ts';
 import { TRANSFER_TOPIC } from '../../src/adapters/evm/transfer-log.ts';
-import { ChainUnavailable } from '../../src/ports/chain.ts';
-import { ProviderFault, RpcError } from '../../src/ports/rpc-pool.ts';
-import type { Opinion, RpcPool, RpcProvider, RunOptions } from '../../src/ports/rpc-pool.ts';
+import { ChainUnavailable } from '../../src/ports/chain/chain.ts';
+import { ProviderFault, RpcError } from '../../src/ports/chain/rpc-pool.ts';
+import type { Opinion, RpcPool, RpcProvider, RunOptions } from '../../src/ports/chain/rpc-pool.ts';
 
 /** A token transfer that some block holds, or may. */
 export interface ModelTransfer {

@@ -1,7 +1,7 @@
 import { PublicKey } from '@solana/web3.js';
-import type { NetworkSettings } from '../../src/domain/networks.ts';
-import { ProviderFault, RpcError, type RpcProvider } from '../../src/ports/rpc-pool.ts';
-import { associatedTokenAccount } from '../../src/runtime/util/spl-token.ts';
+import type { NetworkSettings } from '../../src/domain/networks/networks.ts';
+import { ProviderFault, RpcError, type RpcProvider } from '../../src/ports/chain/rpc-pool.ts';
+import { associatedTokenAccount } from '../../src/chain-formats/spl-token.ts';
 import {
   MAINNET_GENESIS,
   mintAccount,

@@ -1,8 +1,8 @@
 import { TRANSFER_TOPIC } from '../../src/adapters/evm/transfer-log.ts';
 import { toBase58Address } from '../../src/adapters/tron/address.ts';
 import type { TronTransactionInfo } from '../../src/adapters/tron/receipt.ts';
-import type { NetworkSettings } from '../../src/domain/networks.ts';
-import { ProviderFault, type RpcProvider } from '../../src/ports/rpc-pool.ts';
+import type { NetworkSettings } from '../../src/domain/networks/networks.ts';
+import { ProviderFault, type RpcProvider } from '../../src/ports/chain/rpc-pool.ts';
 import { HONEST, ModelChain, PAYER, START_SEC, type Lies, type ModelBlock } from './lying-evm.ts';
 
 /** Names of TRON have no `0x`. */

@@ -8,7 +8,7 @@ import {
   type SubscribeOptions,
   type Subscription,
   StoreUnavailable,
-} from '../../src/ports/event-store.ts';
+} from '../../src/ports/event-log/event-store.ts';
 
 const RETRY_MS = 5;
 const BATCH = 256;

@@ -7,7 +7,7 @@ import type {
   ReadModel,
   Row,
   Table,
-} from '../../src/ports/read-model.ts';
+} from '../../src/ports/read-model/read-model.ts';
 
 interface Entry extends ListMember {
   readonly atSec: number;

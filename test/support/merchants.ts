@@ -4,8 +4,8 @@ import { Merchants } from '../../src/features/merchants/merchants.ts';
 import type { MerchantsDeps } from '../../src/features/merchants/merchants-deps.ts';
 import { createMerchantHandler } from '../../src/features/shared/handlers/merchant-handler.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import type { EventStore } from '../../src/ports/event-store.ts';
-import { createSealer, parseMasterKeys, type Sealer } from '../../src/runtime/util/sealing.ts';
+import type { EventStore } from '../../src/ports/event-log/event-store.ts';
+import { createSealer, parseMasterKeys, type Sealer } from '../../src/runtime/cryptography/sealing.ts';
 import { handlerDeps } from './handler-deps.ts';
 
 /** The merchants of a store as a process has them after its start. */

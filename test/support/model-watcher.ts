@@ -7,9 +7,9 @@ import { ChainWatcher } from '../../src/features/deposits/chain/watch.process.ts
 import { systemClock } from '../../src/ports/clock.ts';
 import type { DepositBook } from '../e2e/evm-watch-world.ts';
 import { localSettings } from './anvil.ts';
-import type { NetworkSettings } from '../../src/domain/networks.ts';
-import type { Chain } from '../../src/ports/chain.ts';
-import type { RpcProvider } from '../../src/ports/rpc-pool.ts';
+import type { NetworkSettings } from '../../src/domain/networks/networks.ts';
+import type { Chain } from '../../src/ports/chain/chain.ts';
+import type { RpcProvider } from '../../src/ports/chain/rpc-pool.ts';
 import { ModelPool } from './lying-evm.ts';
 
 type ChainOptions = EvmChainOptions & TronChainOptions;

@@ -14,8 +14,8 @@ import { readingStore } from '../../src/runtime/event-log/reading-store.ts';
 import { readConfig } from '../../src/config.ts';
 import { StreamHistories } from '../../src/features/audit/replay.ts';
 import { createLogger } from '../../src/observability/logger.ts';
-import type { EventStore } from '../../src/ports/event-store.ts';
-import { parseMasterKeys } from '../../src/runtime/util/sealing.ts';
+import type { EventStore } from '../../src/ports/event-log/event-store.ts';
+import { parseMasterKeys } from '../../src/runtime/cryptography/sealing.ts';
 import { keptAnchors } from '../../src/signer/audit-signer.ts';
 import { MASTER_KEY_TEXT } from './service-in-process.ts';
 

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { callAdmin } from '../../src/cli/admin-client.ts';
-import type { AdminArguments } from '../../src/operator/commands.ts';
+import type { AdminArguments } from '../../src/operator/server/commands.ts';
 import { eventually, signedCall, startRunningSandbox, type ApiAnswer, type RunningSandbox } from './running-sandbox.ts';
 import { startWebhookReceiver, type ReceivedWebhook, type WebhookReceiver } from './webhook-receiver.ts';
 

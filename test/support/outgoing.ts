@@ -1,4 +1,4 @@
-import type { OutgoingTransaction } from '../../src/ports/outgoing.ts';
+import type { OutgoingTransaction } from '../../src/ports/outgoing/transaction.ts';
 
 type Given = Pick<OutgoingTransaction, 'kind' | 'id' | 'network' | 'coin' | 'amount' | 'fromAddress' | 'toAddress'> &
   Partial<OutgoingTransaction>;

@@ -1,8 +1,8 @@
-import type { PageFacts } from '../../src/checkout/page-model.ts';
+import type { PageFacts } from '../../src/checkout/page/model.ts';
 import { claimText, EVIDENCE_KINDS } from '../../src/domain/claims.ts';
 import type { PaymentOption } from '../../src/domain/events/session-events.ts';
-import type { MerchantId, SessionId, TransactionId } from '../../src/domain/ids.ts';
-import { usualFinalityOf } from '../../src/domain/networks.ts';
+import type { MerchantId, SessionId, TransactionId } from '../../src/domain/values/ids.ts';
+import { usualFinalityOf } from '../../src/domain/networks/networks.ts';
 import type { Claimable, ClaimView, PayerClaims } from '../../src/features/shared/claim-views.ts';
 import type { DepositView, SessionView } from '../../src/features/shared/views.ts';
 

@@ -2,19 +2,19 @@ import { expect } from 'vitest';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
 import type { DepositFacts } from '../../src/domain/events/session-events.ts';
 import type { TransactionDraft } from '../../src/domain/events/transaction-draft.ts';
-import type { MerchantId, RefundId, SessionId } from '../../src/domain/ids.ts';
-import type { Network } from '../../src/domain/networks.ts';
-import { sessionStream, treasuryStream } from '../../src/domain/streams.ts';
-import type { Fate, OutgoingTransaction, PreCheck, SentTransaction } from '../../src/ports/outgoing.ts';
+import type { MerchantId, RefundId, SessionId } from '../../src/domain/values/ids.ts';
+import type { Network } from '../../src/domain/networks/networks.ts';
+import { sessionStream, treasuryStream } from '../../src/domain/values/streams.ts';
+import type { Fate, OutgoingTransaction, PreCheck, SentTransaction } from '../../src/ports/outgoing/transaction.ts';
 import { silentLog } from '../../src/ports/log.ts';
-import type { OutgoingChain } from '../../src/ports/outgoing-chain.ts';
+import type { OutgoingChain } from '../../src/ports/outgoing/chain.ts';
 import type {
   Signature,
   SignedPayment,
   SignerRefusal,
   SignerVerdict,
   SigningRequest,
-} from '../../src/ports/outgoing-signer.ts';
+} from '../../src/ports/outgoing/signer.ts';
 import { TreasuryAccount } from '../../src/features/payouts/account.ts';
 import { OutgoingExecutor } from '../../src/features/payouts/executor.ts';
 import { RefundRecords, type Leg } from '../../src/features/payouts/refunds/records.ts';

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import fc from 'fast-check';
 import type { DepositFacts, SessionEvent } from '../../src/domain/events/session-events.ts';
-import type { MerchantId, Mode, RefundId, SessionId } from '../../src/domain/ids.ts';
-import { sessionStream } from '../../src/domain/streams.ts';
+import type { MerchantId, Mode, RefundId, SessionId } from '../../src/domain/values/ids.ts';
+import { sessionStream } from '../../src/domain/values/streams.ts';
 import { encodeEvent } from '../../src/runtime/commands/codec.ts';
 import { sessionTable } from '../../src/features/shared/handlers/session-handler.ts';
 import {
@@ -10,7 +10,7 @@ import {
   type SessionCommand,
   type SessionState,
 } from '../../state-machines/checkout-session/session.decider.ts';
-import type { EventStore } from '../../src/ports/event-store.ts';
+import type { EventStore } from '../../src/ports/event-log/event-store.ts';
 import {
   addressOfSession,
   choiceFacts,

@@ -1,6 +1,6 @@
-import type { NotificationId } from '../../src/domain/ids.ts';
+import type { NotificationId } from '../../src/domain/values/ids.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import type { WebhookAnswer, WebhookRequest, WebhookSender } from '../../src/ports/webhook-sender.ts';
+import type { WebhookAnswer, WebhookRequest, WebhookSender } from '../../src/ports/webhooks/sender.ts';
 
 export interface Sent extends WebhookRequest {
   readonly atMs: number;

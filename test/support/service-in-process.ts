@@ -5,11 +5,11 @@ import type { Core } from '../../src/composition/core.ts';
 import { startService } from '../../src/composition/service.ts';
 import { readConfig } from '../../src/config.ts';
 import { createLogger } from '../../src/observability/logger.ts';
-import type { CheckpointSigner } from '../../src/ports/audit.ts';
+import type { CheckpointSigner } from '../../src/ports/event-log/audit.ts';
 import { systemClock } from '../../src/ports/clock.ts';
-import type { EventStore } from '../../src/ports/event-store.ts';
-import type { ReadModel } from '../../src/ports/read-model.ts';
-import { parseMasterKeys } from '../../src/runtime/util/sealing.ts';
+import type { EventStore } from '../../src/ports/event-log/event-store.ts';
+import type { ReadModel } from '../../src/ports/read-model/read-model.ts';
+import { parseMasterKeys } from '../../src/runtime/cryptography/sealing.ts';
 import { AuditKey } from '../../src/signer/audit-key.ts';
 import { AuditSigner } from '../../src/signer/audit-signer.ts';
 

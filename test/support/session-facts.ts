@@ -7,7 +7,7 @@ import type {
   SessionCreated,
   SessionPaid,
 } from '../../src/domain/events/session-events.ts';
-import type { MerchantId, RefundId, SessionId } from '../../src/domain/ids.ts';
+import type { MerchantId, RefundId, SessionId } from '../../src/domain/values/ids.ts';
 import type { RequestRefund } from '../../state-machines/checkout-session/session.decider.ts';
 
 export const SESSION_ID = `cs_${'a'.repeat(32)}` as SessionId;

@@ -1,9 +1,9 @@
 import { nodeRandom } from '../../src/adapters/node/random.ts';
 import type { MerchantPolicy } from '../../src/domain/events/merchant-events.ts';
-import type { MerchantId } from '../../src/domain/ids.ts';
+import type { MerchantId } from '../../src/domain/values/ids.ts';
 import { EVIDENCE_KINDS } from '../../src/domain/claims.ts';
-import type { Coin } from '../../src/domain/money.ts';
-import type { Network, NetworkSettings } from '../../src/domain/networks.ts';
+import type { Coin } from '../../src/domain/money/money.ts';
+import type { Network, NetworkSettings } from '../../src/domain/networks/networks.ts';
 import { toSec } from '../../src/ports/clock.ts';
 import type { ClaimSettings } from '../../src/features/sessions/claims/claims.ts';
 import type { CreateSessionDeps } from '../../src/features/sessions/create.ts';
@@ -16,7 +16,7 @@ import { SessionIds } from '../../src/features/sessions/ids.ts';
 import { DEFAULT_POLICY } from '../../state-machines/merchant/merchant.state.ts';
 import { MemoryEventStore } from './memory-event-store.ts';
 import { ManualClock } from './price-feed.ts';
-import type { MadeSalt } from '../../src/ports/personal-keys.ts';
+import type { MadeSalt } from '../../src/ports/event-log/personal-keys.ts';
 import { handlerDeps } from './handler-deps.ts';
 
 export const caller = { merchantId: 'mer_shop', mode: 'test', requestId: 'req_1' } as Caller;

@@ -1,8 +1,8 @@
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { MoveRequested } from '../../src/domain/events/treasury-move-events.ts';
-import type { Network } from '../../src/domain/networks.ts';
-import { sessionStream, treasuryStream } from '../../src/domain/streams.ts';
-import type { RecordedEvent } from '../../src/ports/event-store.ts';
+import type { Network } from '../../src/domain/networks/networks.ts';
+import { sessionStream, treasuryStream } from '../../src/domain/values/streams.ts';
+import type { RecordedEvent } from '../../src/ports/event-log/event-store.ts';
 import { sessionIdOf } from './random-ledger.ts';
 import {
   addressOfSession,

@@ -1,6 +1,6 @@
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
-import type { MakeKeyedMemory } from '../../src/ports/keyed-memory.ts';
-import type { RecordedEvent } from '../../src/ports/event-store.ts';
+import type { MakeKeyedMemory } from '../../src/ports/read-model/keyed-memory.ts';
+import type { RecordedEvent } from '../../src/ports/event-log/event-store.ts';
 import { checkpointText, noteOf, parseCheckpoint, verifierKeyText } from '../../src/runtime/merkle/checkpoint-note.ts';
 import { encodeEvent, hashRecorded } from '../../src/runtime/commands/codec.ts';
 import { MerkleFrontier } from '../../src/runtime/merkle/frontier.ts';

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { fromBase58 } from '../../src/runtime/util/base58.ts';
+import { fromBase58 } from '../../src/chain-formats/base58.ts';
 
 export interface PlayedTransaction {
   readonly slot: number;

@@ -1,6 +1,6 @@
 import type { DepositFacts } from '../../src/domain/events/session-events.ts';
-import type { SessionId } from '../../src/domain/ids.ts';
-import type { TokenAccount } from '../../src/ports/account-chain.ts';
+import type { SessionId } from '../../src/domain/values/ids.ts';
+import type { TokenAccount } from '../../src/ports/chain/account-chain.ts';
 import { SolanaWatcher } from '../../src/features/deposits/solana/watch.process.ts';
 import { WatchedOwners, type WatchedOwner } from '../../src/features/deposits/solana/owners.ts';
 import type { WatchSolanaOptions } from '../../src/features/deposits/solana/types.ts';

@@ -1,6 +1,6 @@
 import { hexlify, Interface, Wallet } from 'ethers';
-import type { Coin } from '../../src/domain/money.ts';
-import type { Network, NetworkSettings, Token } from '../../src/domain/networks.ts';
+import type { Coin } from '../../src/domain/money/money.ts';
+import type { Network, NetworkSettings, Token } from '../../src/domain/networks/networks.ts';
 import { findAnvil } from '../../src/sandbox/anvil-binary.ts';
 import { AnvilNode } from '../../src/sandbox/anvil-node.ts';
 import { readArtifact } from '../../src/sandbox/contract-artifact.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DepositFacts } from '../../src/domain/events/session-events.ts';
-import type { SessionId } from '../../src/domain/ids.ts';
+import type { SessionId } from '../../src/domain/values/ids.ts';
 import type { DepositCommands } from '../../src/features/deposits/chain/types.ts';
 
 /** What a watcher told the sessions, in the order it did. */

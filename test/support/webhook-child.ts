@@ -1,6 +1,6 @@
 import { HttpWebhookSender } from '../../src/adapters/webhook-http/sender.ts';
-import type { EventStore } from '../../src/ports/event-store.ts';
-import type { WebhookSender } from '../../src/ports/webhook-sender.ts';
+import type { EventStore } from '../../src/ports/event-log/event-store.ts';
+import type { WebhookSender } from '../../src/ports/webhooks/sender.ts';
 import { merchantId, TestDirectory, WebhookWorld } from './webhook-world.ts';
 
 /*

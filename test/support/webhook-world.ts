@@ -9,17 +9,17 @@ import { openSqliteEventStore } from '../../src/adapters/sqlite/event-log/event-
 import { HttpWebhookSender, type HttpWebhookSenderOptions } from '../../src/adapters/webhook-http/sender.ts';
 import type { DeliveryEvent } from '../../src/domain/events/delivery-events.ts';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
-import { base32, type MerchantId, type NotificationId, type SessionId } from '../../src/domain/ids.ts';
-import { isNoticedType, isNotifyingType } from '../../src/domain/notifications.ts';
-import { queueOfEndpoint, type QueueId } from '../../src/domain/delivery-ids.ts';
-import { OUTCOME_TYPES, type OptionalType } from '../../src/domain/notification-types.ts';
-import { deliveryStream, sessionStream } from '../../src/domain/streams.ts';
-import type { EndpointDirectory, Subscription, WebhookEndpoint } from '../../src/ports/endpoint-directory.ts';
-import type { EventStore } from '../../src/ports/event-store.ts';
+import { base32, type MerchantId, type NotificationId, type SessionId } from '../../src/domain/values/ids.ts';
+import { isNoticedType, isNotifyingType } from '../../src/domain/notifications/notifications.ts';
+import { queueOfEndpoint, type QueueId } from '../../src/domain/notifications/delivery-ids.ts';
+import { OUTCOME_TYPES, type OptionalType } from '../../src/domain/notifications/types.ts';
+import { deliveryStream, sessionStream } from '../../src/domain/values/streams.ts';
+import type { EndpointDirectory, Subscription, WebhookEndpoint } from '../../src/ports/webhooks/endpoint-directory.ts';
+import type { EventStore } from '../../src/ports/event-log/event-store.ts';
 import { silentLog } from '../../src/ports/log.ts';
-import type { ReadModel } from '../../src/ports/read-model.ts';
+import type { ReadModel } from '../../src/ports/read-model/read-model.ts';
 import { systemTimers, type Timers } from '../../src/ports/timers.ts';
-import type { WebhookSender } from '../../src/ports/webhook-sender.ts';
+import type { WebhookSender } from '../../src/ports/webhooks/sender.ts';
 import {
   DeliverWebhooks,
   type DeliveryAlarm,

@@ -1,6 +1,6 @@
 import type { Channel } from '@grpc/grpc-js';
 import { EventStoreDBClient } from '@eventstore/db-client';
-import { StoreUnavailable } from '../../ports/event-store.ts';
+import { StoreUnavailable } from '../../ports/event-log/event-store.ts';
 import {
   isDenied,
   mayRetry,

@@ -4,11 +4,11 @@ import {
   type BinaryEventData,
   type RecordedEvent as ClientEvent,
 } from '@eventstore/db-client';
-import { DamagedEvent, type EncodedEvent, type RecordedEvent } from '../../ports/event-store.ts';
+import { DamagedEvent, type EncodedEvent, type RecordedEvent } from '../../ports/event-log/event-store.ts';
 import { hashRecorded } from '../../runtime/commands/codec.ts';
 import { isSet, positionText } from './position.ts';
 import type { StreamNames } from './stream-names.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /*
  * Texts are stored as octets: the client parses and re-serialises everything that looks like JSON, and a hash needs

@@ -10,7 +10,7 @@ import {
   StoreUnavailable,
   type SubscribeOptions,
   type Subscription,
-} from '../../ports/event-store.ts';
+} from '../../ports/event-log/event-store.ts';
 import { hashRecorded } from '../../runtime/commands/codec.ts';
 import { EsdbConnection } from './connection.ts';
 import { toClientEvent } from './event-format.ts';

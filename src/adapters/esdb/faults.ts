@@ -1,5 +1,5 @@
 import { ErrorType, isCommandError } from '@eventstore/db-client';
-import { DamagedEvent, StoreUnavailable } from '../../ports/event-store.ts';
+import { DamagedEvent, StoreUnavailable } from '../../ports/event-log/event-store.ts';
 import { within } from '../../runtime/util/within.ts';
 
 /** Our own timer expired, so the outcome of the call is unknown. */

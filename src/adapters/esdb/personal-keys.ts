@@ -8,8 +8,8 @@ import {
   StreamDeletedError,
   WrongExpectedVersionError,
 } from '@eventstore/db-client';
-import { StoreUnavailable } from '../../ports/event-store.ts';
-import { MayNotErase, type MadeSalt, type PersonalKeys } from '../../ports/personal-keys.ts';
+import { StoreUnavailable } from '../../ports/event-log/event-store.ts';
+import { MayNotErase, type MadeSalt, type PersonalKeys } from '../../ports/event-log/personal-keys.ts';
 import type { Random } from '../../ports/random.ts';
 import { EsdbConnection } from './connection.ts';
 import { isFault, StoreDenies } from './faults.ts';

@@ -1,5 +1,5 @@
-import type { Position } from '../../ports/event-store.ts';
-import { must } from '../../domain/must.ts';
+import type { Position } from '../../ports/event-log/event-store.ts';
+import { must } from '../../domain/values/must.ts';
 
 /**
  * A position in EventStoreDB's log. Both halves are needed, because a commit position alone does not identify a record.

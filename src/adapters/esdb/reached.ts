@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../../ports/event-store.ts';
+import { StoreUnavailable } from '../../ports/event-log/event-store.ts';
 import { sleep } from './faults.ts';
 import { isAfter, later, type LogPosition } from './position.ts';
 import type { EsdbReader } from './reader.ts';

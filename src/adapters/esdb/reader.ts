@@ -9,13 +9,18 @@ import {
   type RecordedEvent as ClientEvent,
   type StreamingRead,
 } from '@eventstore/db-client';
-import { type Position, type ReadAllOptions, type RecordedEvent, StoreUnavailable } from '../../ports/event-store.ts';
+import {
+  type Position,
+  type ReadAllOptions,
+  type RecordedEvent,
+  StoreUnavailable,
+} from '../../ports/event-log/event-store.ts';
 import type { EsdbConnection } from './connection.ts';
 import { fromClientEvent } from './event-format.ts';
 import { isFault, NoAnswer } from './faults.ts';
 import { isAfter, isSet, type LogPosition, parsePosition, positionText } from './position.ts';
 import type { StreamNames } from './stream-names.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** Events per request. */
 const PAGE = 512;

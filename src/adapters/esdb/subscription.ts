@@ -11,7 +11,7 @@ import {
   StoreUnavailable,
   type SubscribeOptions,
   type Subscription,
-} from '../../ports/event-store.ts';
+} from '../../ports/event-log/event-store.ts';
 import { closeClient, type EsdbConnection } from './connection.ts';
 import { fromClientEvent } from './event-format.ts';
 import { NoAnswer, pauseMs, rest } from './faults.ts';
@@ -19,7 +19,7 @@ import { isAfter, later, type LogPosition, parsePosition } from './position.ts';
 import type { EsdbReader } from './reader.ts';
 import { ReachedWaiters } from './reached.ts';
 import type { StreamNames } from './stream-names.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface SubscriptionTimes {
   /** Longest pause before a retry after a failure. */

@@ -1,5 +1,5 @@
-import type { NetworkSettings } from '../../domain/networks.ts';
-import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
+import type { NetworkSettings } from '../../domain/networks/networks.ts';
+import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 
 /** First four bytes of Keccak-256 of `balanceOf(address)`. */
 const BALANCE_CALL = '0x70a08231';

@@ -1,5 +1,5 @@
 import type { BlockRange } from '../../domain/events/treasury-move-events.ts';
-import { RpcError, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { RpcError, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { toQuantity } from './rpc.ts';
 
 /** Maximum number of balance requests. */

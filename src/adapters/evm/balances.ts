@@ -1,6 +1,6 @@
-import type { Token } from '../../domain/networks.ts';
-import { ProviderFault, RpcError, type RpcProvider } from '../../ports/rpc-pool.ts';
-import { must } from '../../domain/must.ts';
+import type { Token } from '../../domain/networks/networks.ts';
+import { ProviderFault, RpcError, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** Addresses per call: about two million gas, far below the limits of nodes, and small enough for init code. */
 const A_CALL = 200;

@@ -1,8 +1,8 @@
 import type { DepositFacts, FinalityRule } from '../../domain/events/session-events.ts';
-import { isFinalEnough } from '../../domain/finality.ts';
-import { fromTokenUnits } from '../../domain/money.ts';
-import type { NetworkSettings } from '../../domain/networks.ts';
-import type { AddressHistory } from '../../ports/address-safety.ts';
+import { isFinalEnough } from '../../domain/networks/finality.ts';
+import { fromTokenUnits } from '../../domain/money/money.ts';
+import type { NetworkSettings } from '../../domain/networks/networks.ts';
+import type { AddressHistory } from '../../ports/chain/address-safety.ts';
 import type {
   Block,
   BlockLook,
@@ -12,12 +12,12 @@ import type {
   ScanOptions,
   ScanResult,
   Transfer,
-} from '../../ports/chain.ts';
-import { agreedDisproof } from '../../runtime/util/agreed-disproof.ts';
+} from '../../ports/chain/chain.ts';
+import { agreedDisproof } from '../rpc/agreed-disproof.ts';
 import { HeadComparison } from '../rpc/head-comparison.ts';
 import { AdmittedProviders } from '../rpc/admitted-providers.ts';
 import { Voices } from '../rpc/voices.ts';
-import { ProviderFault, RpcError, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { ProviderFault, RpcError, type RpcPool, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { usedEvmAddresses } from './address-history.ts';
 import { disproofAt } from './disproof.ts';
 import { fromQuantity, mustReadHeader, readBlockReceipts, readHeader, readReceipt } from './rpc.ts';
@@ -25,7 +25,7 @@ import type { RawLog, RawReceipt } from './rpc.ts';
 import { LogScanner } from './log-scanner.ts';
 import { verifyProvider } from './provider-check.ts';
 import { isOurTransfer, tokensByAddress, toTransfer, type TokensByAddress } from './transfer-log.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface EvmChainOptions {
   readonly settings: NetworkSettings;

@@ -1,6 +1,6 @@
-import type { NetworkSettings } from '../../domain/networks.ts';
-import { ProviderFault, type RpcPool } from '../../ports/rpc-pool.ts';
-import type { ContractCheck } from '../../ports/senders.ts';
+import type { NetworkSettings } from '../../domain/networks/networks.ts';
+import { ProviderFault, type RpcPool } from '../../ports/chain/rpc-pool.ts';
+import type { ContractCheck } from '../../ports/chain/senders.ts';
 
 /** An account with delegated code can still receive and send (EIP-7702: 0xef0100 followed by the code's address). */
 const DELEGATED = /^0xef0100[0-9a-f]{40}$/i;

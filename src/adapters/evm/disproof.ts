@@ -1,12 +1,12 @@
 import type { DepositFacts } from '../../domain/events/session-events.ts';
-import { formatAmount, fromTokenUnits } from '../../domain/money.ts';
-import type { Disproof } from '../../ports/chain.ts';
-import { ProviderFault, RpcError, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { formatAmount, fromTokenUnits } from '../../domain/money/money.ts';
+import type { Disproof } from '../../ports/chain/chain.ts';
+import { ProviderFault, RpcError, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { fromQuantity, mustReadHeader, readBlockReceipts, readReceipt, type Header, type RawReceipt } from './rpc.ts';
 import { createTransferBloom } from './logs-bloom.ts';
 import { receiptsRootOf } from './receipts-root.ts';
 import { isOurTransfer, toTransfer, type TokensByAddress } from './transfer-log.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** Why one provider's chain cannot contain the transfer; null if it contains it, or does not prove its absence. */
 export async function disproofAt(

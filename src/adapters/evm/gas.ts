@@ -1,7 +1,7 @@
-import { amountOf, least, most, toTokenUnits } from '../../domain/money.ts';
-import type { Token } from '../../domain/networks.ts';
-import type { OutgoingTransaction } from '../../ports/outgoing.ts';
-import { RpcError, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { amountOf, least, most, toTokenUnits } from '../../domain/money/money.ts';
+import type { Token } from '../../domain/networks/networks.ts';
+import type { OutgoingTransaction } from '../../ports/outgoing/transaction.ts';
+import { RpcError, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { readBaseFee, wideQuantity } from './rpc.ts';
 import { gasOfTransfer } from './token-calls.ts';
 

@@ -1,11 +1,11 @@
 import { getAddress } from 'ethers';
-import { NATIVE_COIN, type NetworkSettings } from '../../domain/networks.ts';
-import type { SeenInflow, SoughtInflows, StrangersAmong } from '../../ports/outgoing-chain.ts';
-import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { NATIVE_COIN, type NetworkSettings } from '../../domain/networks/networks.ts';
+import type { SeenInflow, SoughtInflows, StrangersAmong } from '../../ports/outgoing/chain.ts';
+import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { blocksOfChange } from './balance-changes.ts';
 import { strangeLogs, topicOf, transferOf } from './outflows.ts';
 import { newestNumber, readReceipt, readTransactions } from './rpc.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** Limit of blocks read with all transactions; each has a few hundred kilobytes on the main networks. */
 const MOST_BLOCKS = 2_000;

@@ -1,5 +1,5 @@
-import { ProviderFault, type RpcError } from '../../ports/rpc-pool.ts';
-import { must } from '../../domain/must.ts';
+import { ProviderFault, type RpcError } from '../../ports/chain/rpc-pool.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** What a provider's refusal of a log range means for the next attempt. */
 export type RangeAdvice =

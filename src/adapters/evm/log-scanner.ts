@@ -1,5 +1,5 @@
-import type { Block, IsOurs, Transfer } from '../../ports/chain.ts';
-import { ProviderFault, RpcError, type RpcProvider } from '../../ports/rpc-pool.ts';
+import type { Block, IsOurs, Transfer } from '../../ports/chain/chain.ts';
+import { ProviderFault, RpcError, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { provenReceipts } from './disproof.ts';
 import { fromQuantity, mustReadHeader, readBlockReceipts, toQuantity } from './rpc.ts';
 import type { Header, RawLog, RawReceipt } from './rpc.ts';
@@ -7,7 +7,7 @@ import { adviceOf } from './limit-hints.ts';
 import { createTransferBloom } from './logs-bloom.ts';
 import { createRangeWindow, type RangeWindow } from './range-window.ts';
 import { isOurTransfer, readTransferLogs, toTransfer, TRANSFER_TOPIC, type TokensByAddress } from './transfer-log.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface LogScannerOptions {
   readonly tokens: TokensByAddress;

@@ -1,6 +1,6 @@
 import { getBytes, keccak256 } from 'ethers';
 import { TRANSFER_TOPIC } from './transfer-log.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** A bit of the header's bloom filter: the index of its hex digit and its mask in that digit. */
 interface BloomBit {

@@ -1,12 +1,12 @@
 import { getAddress } from 'ethers';
 import type { BlockRange } from '../../domain/events/treasury-move-events.ts';
-import { fromTokenUnits } from '../../domain/money.ts';
-import { NATIVE_COIN, type NetworkSettings } from '../../domain/networks.ts';
-import type { SeenOutflow, StrangersAmong } from '../../ports/outgoing-chain.ts';
-import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { fromTokenUnits } from '../../domain/money/money.ts';
+import { NATIVE_COIN, type NetworkSettings } from '../../domain/networks/networks.ts';
+import type { SeenOutflow, StrangersAmong } from '../../ports/outgoing/chain.ts';
+import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { feeOf, newestNumber, readReceipt, readTransaction, toQuantity, type RawLog } from './rpc.ts';
 import { readTransferLogs } from './transfer-log.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** Providers truncate wider ranges. */
 const RANGE = 2_000;

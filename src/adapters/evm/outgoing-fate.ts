@@ -1,10 +1,10 @@
 import { isCancelling } from '../../domain/events/transaction-draft.ts';
-import { formatAmount } from '../../domain/money.ts';
-import type { Fate, LandedCheck, LandedTransaction, SentTransaction } from '../../ports/outgoing.ts';
-import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { formatAmount } from '../../domain/money/money.ts';
+import type { Fate, LandedCheck, LandedTransaction, SentTransaction } from '../../ports/outgoing/transaction.ts';
+import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { feeOf, fromQuantity, mustReadHeader, readHeader, readReceipt, type RawLog, type RawReceipt } from './rpc.ts';
 import { TRANSFER_TOPIC } from './transfer-log.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 interface Expected {
   readonly tokenAddress: string;

@@ -1,8 +1,16 @@
 import { getAddress } from 'ethers';
 import type { TransactionDraft } from '../../domain/events/transaction-draft.ts';
-import { amountOf, formatAmount, fromTokenUnits, least, most, toTokenUnits, type Coin } from '../../domain/money.ts';
-import { mostNative } from '../../domain/native-cost.ts';
-import type { NetworkSettings, Token } from '../../domain/networks.ts';
+import {
+  amountOf,
+  formatAmount,
+  fromTokenUnits,
+  least,
+  most,
+  toTokenUnits,
+  type Coin,
+} from '../../domain/money/money.ts';
+import { mostNative } from '../../domain/networks/native-cost.ts';
+import type { NetworkSettings, Token } from '../../domain/networks/networks.ts';
 import {
   isNative,
   lackOfFunds,
@@ -14,7 +22,7 @@ import {
   type PreCheck,
   type Reserved,
   type SentTransaction,
-} from '../../ports/outgoing.ts';
+} from '../../ports/outgoing/transaction.ts';
 import type {
   AccountBalances,
   ShownBalances,
@@ -23,8 +31,8 @@ import type {
   SeenOutflow,
   SoughtInflows,
   StrangersAmong,
-} from '../../ports/outgoing-chain.ts';
-import { mustReach, ProviderFault, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
+} from '../../ports/outgoing/chain.ts';
+import { mustReach, ProviderFault, type RpcPool, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { crashPoint } from '../../runtime/util/crash-point.ts';
 import { AdmittedProviders } from '../rpc/admitted-providers.ts';
 import { askBeforeEnding } from '../rpc/ask-before-ending.ts';
@@ -37,7 +45,7 @@ import { evmOutflows } from './outflows.ts';
 import { verifyProvider } from './provider-check.ts';
 import { fromQuantity, mustReadHeader, newestNumber, wideQuantity } from './rpc.ts';
 import { gasOfTransfer, isFrozen, isPaused, view } from './token-calls.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface EvmOutgoingOptions extends TipLimits {
   readonly settings: NetworkSettings;

@@ -1,5 +1,5 @@
-import type { NetworkSettings } from '../../domain/networks.ts';
-import { ProviderFault, RpcError, type RpcProvider } from '../../ports/rpc-pool.ts';
+import type { NetworkSettings } from '../../domain/networks/networks.ts';
+import { ProviderFault, RpcError, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { mustReadHeader, toQuantity, wideQuantity } from './rpc.ts';
 import { adviceOf } from './limit-hints.ts';
 import { TRANSFER_TOPIC } from './transfer-log.ts';

@@ -1,7 +1,7 @@
 import { keccak_256 } from '@noble/hashes/sha3.js';
-import { ProviderFault } from '../../ports/rpc-pool.ts';
+import { ProviderFault } from '../../ports/chain/rpc-pool.ts';
 import type { RawReceipt } from './rpc.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** What RLP encodes (yellow paper, appendix B): bytes, or a list of such. */
 type Rlp = Uint8Array | readonly Rlp[];

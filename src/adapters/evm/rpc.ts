@@ -1,5 +1,5 @@
-import type { Block } from '../../ports/chain.ts';
-import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
+import type { Block } from '../../ports/chain/chain.ts';
+import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 
 /* The parts of Ethereum JSON-RPC responses that are used here (execution-apis), validated on entry. */
 

@@ -1,7 +1,7 @@
 import { Interface } from 'ethers';
-import type { Token } from '../../domain/networks.ts';
-import { TransferImpossible } from '../../ports/outgoing.ts';
-import { ProviderFault, RpcError, type RpcProvider } from '../../ports/rpc-pool.ts';
+import type { Token } from '../../domain/networks/networks.ts';
+import { TransferImpossible } from '../../ports/outgoing/transaction.ts';
+import { ProviderFault, RpcError, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { wideQuantity } from './rpc.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 

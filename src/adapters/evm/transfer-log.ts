@@ -1,10 +1,10 @@
 import { getAddress, id } from 'ethers';
-import { memoized } from '../../domain/memoized.ts';
-import type { Token } from '../../domain/networks.ts';
-import type { Block, Transfer } from '../../ports/chain.ts';
-import type { RpcProvider } from '../../ports/rpc-pool.ts';
+import { memoized } from '../../domain/values/memoized.ts';
+import type { Token } from '../../domain/networks/networks.ts';
+import type { Block, Transfer } from '../../ports/chain/chain.ts';
+import type { RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { fromQuantity, readLogs, type RawLog } from './rpc.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** ERC-20: `Transfer(address indexed from, address indexed to, uint256 value)`. */
 export const TRANSFER_TOPIC = id('Transfer(address,address,uint256)');

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../ports/read-model.ts';
+import type { JsonValue } from '../../ports/read-model/read-model.ts';
 import type { SharedStatus } from '../../ports/shared-status.ts';
 
 /** The shared status of the embedded profile, where publishers and readers share memory. */

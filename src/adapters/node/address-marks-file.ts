@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { AddressMark, AddressMarks } from '../../ports/address-safety.ts';
+import type { AddressMark, AddressMarks } from '../../ports/chain/address-safety.ts';
 
 /** One file per wallet in a directory, replaced atomically. Rejects when the directory cannot be read or written. */
 export function fileAddressMarks(directory: string): AddressMarks {

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, stat } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
-import type { ObjectStore } from '../../ports/object-store.ts';
-import { syncPath } from '../../runtime/util/sync-path.ts';
+import type { ObjectStore } from '../../ports/event-log/object-store.ts';
+import { syncPath } from '../../runtime/files/sync-path.ts';
 
 const DRAFT = '.draft';
 

@@ -1,5 +1,5 @@
 import { open, readFile, rename, rm } from 'node:fs/promises';
-import type { KeptBytes } from '../../ports/kept-bytes.ts';
+import type { KeptBytes } from '../../ports/read-model/kept-bytes.ts';
 
 /** A file that only its owner may read. One process writes it, one save at a time. */
 export function keptFile(path: string): KeptBytes {

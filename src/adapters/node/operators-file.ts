@@ -1,10 +1,10 @@
 import { hash, randomBytes } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { OPERATOR_ROLES, type Operator, type Operators } from '../../ports/operators.ts';
-import { writePrivateFile } from '../../runtime/util/private-file.ts';
-import { oneOf } from '../../domain/one-of.ts';
-import { makeFolder } from '../../runtime/util/make-folder.ts';
+import { OPERATOR_ROLES, type Operator, type Operators } from '../../ports/people/operators.ts';
+import { writePrivateFile } from '../../runtime/files/private-file.ts';
+import { oneOf } from '../../domain/values/one-of.ts';
+import { makeFolder } from '../../runtime/files/make-folder.ts';
 
 interface Entry extends Operator {
   /** SHA-256 of the token; 256 random bits need no slower hash. */

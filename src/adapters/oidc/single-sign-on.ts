@@ -7,8 +7,8 @@ import {
   enableNonRepudiationChecks,
   type Configuration,
 } from 'openid-client';
-import type { SignInRequest, SingleSignOn } from '../../ports/single-sign-on.ts';
-import { must } from '../../domain/must.ts';
+import type { SignInRequest, SingleSignOn } from '../../ports/people/single-sign-on.ts';
+import { must } from '../../domain/values/must.ts';
 
 const TIMEOUT_SEC = 10;
 

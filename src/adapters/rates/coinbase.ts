@@ -1,5 +1,5 @@
-import { isCurrency } from '../../domain/currencies.ts';
-import { COINS, type Coin } from '../../domain/money.ts';
+import { isCurrency } from '../../domain/money/currencies.ts';
+import { COINS, type Coin } from '../../domain/money/money.ts';
 import { endpoint, getJson } from './bounded-json.ts';
 import { ONE, ProviderFailed, isRecord, readPrice, type Quote, type RateProvider } from './provider.ts';
 

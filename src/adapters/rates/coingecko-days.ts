@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { NATIVE_COIN } from '../../domain/networks.ts';
-import type { DailyRates } from '../../ports/daily-rates.ts';
+import { NATIVE_COIN } from '../../domain/networks/networks.ts';
+import type { DailyRates } from '../../ports/rates/daily-rates.ts';
 import { endpoint, getJson } from './bounded-json.ts';
 import { COINGECKO_IDS, COINGECKO_URL } from './coingecko.ts';
 import { isRecord, priceText } from './provider.ts';

@@ -1,5 +1,5 @@
-import { isCurrency } from '../../domain/currencies.ts';
-import type { Coin } from '../../domain/money.ts';
+import { isCurrency } from '../../domain/money/currencies.ts';
+import type { Coin } from '../../domain/money/money.ts';
 import { endpoint, getJson } from './bounded-json.ts';
 import { ONE, ProviderFailed, isRecord, readPrice, withCoinCrosses } from './provider.ts';
 import type { Quote, RateProvider } from './provider.ts';

@@ -1,4 +1,4 @@
-import type { DailyRates } from '../../ports/daily-rates.ts';
+import type { DailyRates } from '../../ports/rates/daily-rates.ts';
 import type { RatesSettings } from './create-rates.ts';
 import { coingeckoDays } from './coingecko-days.ts';
 import { krakenDays } from './kraken-days.ts';

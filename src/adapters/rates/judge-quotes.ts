@@ -2,7 +2,7 @@ import type { Decimal } from 'decimal.js';
 import type { QuoteEvidence } from '../../domain/events/coin-events.ts';
 import type { Quote } from './provider.ts';
 import { isSane } from './sanity-band.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** Largest accepted distance from the median of the usable quotes. */
 const MAX_DEVIATION = 0.02;

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { dayOf, startOfDaySec } from '../../domain/calendar.ts';
-import type { DailyRates } from '../../ports/daily-rates.ts';
+import { dayOf, startOfDaySec } from '../../domain/values/calendar.ts';
+import type { DailyRates } from '../../ports/rates/daily-rates.ts';
 import { endpoint, getJson } from './bounded-json.ts';
 import { isRecord, priceText, ProviderFailed } from './provider.ts';
 import { errorsOf, KRAKEN_URL, refusesPair } from './kraken.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 const DAY_SEC = 86_400;
 const TIMEOUT_MS = 10_000;

@@ -1,5 +1,5 @@
-import { isCurrency } from '../../domain/currencies.ts';
-import { COINS } from '../../domain/money.ts';
+import { isCurrency } from '../../domain/money/currencies.ts';
+import { COINS } from '../../domain/money/money.ts';
 import { endpoint, getJson } from './bounded-json.ts';
 import { ONE, ProviderFailed, isRecord, otherCoin, readPrice } from './provider.ts';
 import type { HeardTime, Quote, RateProvider } from './provider.ts';

@@ -1,7 +1,7 @@
 import type { RateLock, Valuation } from '../../domain/events/coin-events.ts';
-import type { Coin } from '../../domain/money.ts';
+import type { Coin } from '../../domain/money/money.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
-import type { Rates } from '../../ports/rates.ts';
+import type { Rates } from '../../ports/rates/rates.ts';
 import { judge, rateText, type Judgement } from './judge-quotes.ts';
 import { QuoteSource, type OnServerTime, type SourceStatus } from './quote-source.ts';
 import { ONE, otherCoin, type RateProvider } from './provider.ts';

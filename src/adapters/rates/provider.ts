@@ -1,6 +1,6 @@
 import { Decimal } from 'decimal.js';
-import { COINS, SCALE, type Coin } from '../../domain/money.ts';
-import { must } from '../../domain/must.ts';
+import { COINS, SCALE, type Coin } from '../../domain/money/money.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** One provider's quote: one unit of `currency` is `rate` units of `coin`. */
 export interface Quote {

@@ -1,4 +1,4 @@
-import type { Coin } from '../../domain/money.ts';
+import type { Coin } from '../../domain/money/money.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { ProviderFailed, type HeardTime, type Quote, type RateProvider } from './provider.ts';
 import type { Testimony } from './judge-quotes.ts';

@@ -1,5 +1,5 @@
 import { Decimal } from 'decimal.js';
-import { isCoin } from '../../domain/money.ts';
+import { isCoin } from '../../domain/money/money.ts';
 
 /**
  * How far a quote may be from the order of magnitude below. Wide enough for a crash, too narrow for two wrong digits.

@@ -1,5 +1,5 @@
-import { isCurrency } from '../../domain/currencies.ts';
-import { COINS, isCoin, type Coin } from '../../domain/money.ts';
+import { isCurrency } from '../../domain/money/currencies.ts';
+import { COINS, isCoin, type Coin } from '../../domain/money/money.ts';
 import { ONE, readPrice, withCoinCrosses, type Quote, type RateProvider } from './provider.ts';
 
 /** Maximum number of decimals of a rate. */

@@ -1,7 +1,7 @@
 import { Cluster, type Command, Redis, ReplyError } from 'ioredis';
-import { StoreUnavailable } from '../../ports/event-store.ts';
+import { StoreUnavailable } from '../../ports/event-log/event-store.ts';
 import { parseRedisUrl, trustOf, type RedisTarget } from './url.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 import { within } from '../../runtime/util/within.ts';
 
 export interface RedisConnectionOptions {

@@ -1,5 +1,5 @@
-import type { NotificationId } from '../../domain/ids.ts';
-import type { DeliveryAnswer, DeliveryAnswers } from '../../ports/delivery-answers.ts';
+import type { NotificationId } from '../../domain/values/ids.ts';
+import type { DeliveryAnswer, DeliveryAnswers } from '../../ports/webhooks/delivery-answers.ts';
 import {
   answered,
   connectRedis,

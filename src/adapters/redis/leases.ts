@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { StoreUnavailable } from '../../ports/event-store.ts';
+import { StoreUnavailable } from '../../ports/event-log/event-store.ts';
 import type { Lease, Leases } from '../../ports/leases.ts';
 import {
   answered,

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { StoreUnavailable } from '../../ports/event-store.ts';
-import type { Burnt, Nonces } from '../../ports/nonces.ts';
+import { StoreUnavailable } from '../../ports/event-log/event-store.ts';
+import type { Burnt, Nonces } from '../../ports/event-log/nonces.ts';
 import {
   answered,
   connectRedis,

@@ -1,5 +1,5 @@
 import { parseJson } from '../../runtime/util/parse-json.ts';
-import type { JsonValue } from '../../ports/read-model.ts';
+import type { JsonValue } from '../../ports/read-model/read-model.ts';
 import type { SharedStatus } from '../../ports/shared-status.ts';
 import {
   answered,

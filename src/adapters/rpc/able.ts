@@ -1,4 +1,4 @@
-import { ProviderFault, RpcError } from '../../ports/rpc-pool.ts';
+import { ProviderFault, RpcError } from '../../ports/chain/rpc-pool.ts';
 
 /** What a provider must be able to answer. Throws `ProviderFault` if it refuses the method. */
 export async function able<Value>(task: () => Promise<Value>): Promise<Value> {

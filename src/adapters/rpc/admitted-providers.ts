@@ -1,5 +1,5 @@
-import { ChainUnavailable } from '../../ports/chain.ts';
-import type { RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
+import { ChainUnavailable } from '../../ports/chain/chain.ts';
+import type { RpcPool, RpcProvider } from '../../ports/chain/rpc-pool.ts';
 
 /** Providers of one network. Nothing from a provider counts before it has proven to serve this chain. */
 export class AdmittedProviders {

@@ -1,5 +1,5 @@
-import type { Fate } from '../../ports/outgoing.ts';
-import { must } from '../../domain/must.ts';
+import type { Fate } from '../../ports/outgoing/transaction.ts';
+import { must } from '../../domain/values/must.ts';
 
 const RANK = { landed: 0, ineffective: 0, never: 0, alarm: 0, pending: 1, absent: 2 } as const satisfies Record<
   Fate['kind'],

@@ -1,5 +1,5 @@
-import { TransferImpossible } from '../../ports/outgoing.ts';
-import type { RpcProvider } from '../../ports/rpc-pool.ts';
+import { TransferImpossible } from '../../ports/outgoing/transaction.ts';
+import type { RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import type { AdmittedProviders } from './admitted-providers.ts';
 
 /**

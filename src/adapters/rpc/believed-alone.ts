@@ -1,5 +1,5 @@
-import type { Transfer } from '../../ports/chain.ts';
-import { must } from '../../domain/must.ts';
+import type { Transfer } from '../../ports/chain/chain.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** More than a day's sessions that wait for small payments; the oldest is dropped first. */
 const MAX_ADDRESSES = 50_000;

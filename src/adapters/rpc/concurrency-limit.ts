@@ -1,4 +1,4 @@
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** Requests in flight at one provider: grows by one per round of successes, halves when the provider pushes back. */
 export interface ConcurrencyLimit {

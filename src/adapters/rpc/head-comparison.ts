@@ -1,4 +1,4 @@
-import type { RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
+import type { RpcPool, RpcProvider } from '../../ports/chain/rpc-pool.ts';
 
 const EVERY_MS = 10_000;
 

@@ -1,5 +1,5 @@
 import { Agent, request } from 'undici';
-import { ProviderFault, RpcError } from '../../ports/rpc-pool.ts';
+import { ProviderFault, RpcError } from '../../ports/chain/rpc-pool.ts';
 import { withoutSecretsOf } from './address-secrets.ts';
 import { createConcurrencyLimit } from './concurrency-limit.ts';
 import { codeOf } from '../../runtime/util/code-of.ts';

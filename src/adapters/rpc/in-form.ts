@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { ProviderFault } from '../../ports/rpc-pool.ts';
+import { ProviderFault } from '../../ports/chain/rpc-pool.ts';
 
 /** The answer to a call in its form. Throws `ProviderFault` for any other, so that another provider is asked. */
 export function inForm<Value>(form: z.ZodType<Value>, answer: unknown, call: string): Value {

@@ -1,10 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ChainUnavailable } from '../../ports/chain.ts';
-import { ProviderFault, RpcError, sourceOf } from '../../ports/rpc-pool.ts';
-import type { Opinion, ProviderStatus, RpcObserver, RpcPool, RpcProvider, RunOptions } from '../../ports/rpc-pool.ts';
+import { ChainUnavailable } from '../../ports/chain/chain.ts';
+import { ProviderFault, RpcError, sourceOf } from '../../ports/chain/rpc-pool.ts';
+import type {
+  Opinion,
+  ProviderStatus,
+  RpcObserver,
+  RpcPool,
+  RpcProvider,
+  RunOptions,
+} from '../../ports/chain/rpc-pool.ts';
 import { createHttpProvider, type HttpProvider } from './http-provider.ts';
 import { createProviderHealth, referenceHead, type ProviderHealth } from './provider-health.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface RpcPoolOptions {
   /** For metrics and messages. */

@@ -1,4 +1,4 @@
-import type { FaultKind, ProviderStatus, ReportedBlock } from '../../ports/rpc-pool.ts';
+import type { FaultKind, ProviderStatus, ReportedBlock } from '../../ports/chain/rpc-pool.ts';
 
 /** All times are parameters in milliseconds of a monotonic clock. */
 export interface ProviderHealth {

@@ -1,5 +1,5 @@
-import { ChainUnavailable, WrongChain, type Transfer } from '../../ports/chain.ts';
-import { ProviderFault, sourceOf, type Opinion, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { ChainUnavailable, WrongChain, type Transfer } from '../../ports/chain/chain.ts';
+import { ProviderFault, sourceOf, type Opinion, type RpcPool, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { BelievedAlone } from './believed-alone.ts';
 
 /** Combines providers' answers to the same question and decides how many must agree. */

@@ -1,5 +1,5 @@
 import { createHmac, hash } from 'node:crypto';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface S3Credentials {
   readonly accessKeyId: string;

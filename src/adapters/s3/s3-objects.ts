@@ -1,6 +1,6 @@
-import type { ObjectStore } from '../../ports/object-store.ts';
+import type { ObjectStore } from '../../ports/event-log/object-store.ts';
 import { signedHeaders, type S3Credentials } from './request-signature.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface S3Place {
   /** For example `https://s3.eu-central-1.amazonaws.com`, or a compatible server. */

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { holding } from '../../domain/written-json.ts';
-import type { Signer } from '../../ports/signer.ts';
-import type { SignerAnswer, SignerErrorCode, SignerRequest } from '../../ports/signer-protocol.ts';
+import { holding } from '../../domain/values/written-json.ts';
+import type { Signer } from '../../ports/signer/signer.ts';
+import type { SignerAnswer, SignerErrorCode, SignerRequest } from '../../ports/signer/protocol.ts';
 import { jsonLine, MAX_JSON_LINE_BYTES, readJsonLines } from '../../runtime/util/json-lines.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 

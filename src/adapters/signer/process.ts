@@ -5,22 +5,22 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Mode } from '../../domain/ids.ts';
-import { holding } from '../../domain/written-json.ts';
+import type { Mode } from '../../domain/values/ids.ts';
+import { holding } from '../../domain/values/written-json.ts';
 import type { Log } from '../../ports/log.ts';
-import type { Signer } from '../../ports/signer.ts';
+import type { Signer } from '../../ports/signer/signer.ts';
 import type {
   PayoutRules,
   SignerBootstrap,
   SignerGreeting,
   SignerStarted,
   WalletSource,
-} from '../../ports/signer-protocol.ts';
+} from '../../ports/signer/protocol.ts';
 import { jsonLine, readJsonLines } from '../../runtime/util/json-lines.ts';
 import { signerCalls } from './signer-calls.ts';
 import { connectTo, SignerConnection, SignerUnavailable, type SignerCaller } from './connection.ts';
-import { must } from '../../domain/must.ts';
-import { makeFolder } from '../../runtime/util/make-folder.ts';
+import { must } from '../../domain/values/must.ts';
+import { makeFolder } from '../../runtime/files/make-folder.ts';
 
 const ENTRY = fileURLToPath(new URL('../../signer/main.ts', import.meta.url));
 /** A debugger attached by a signal could read the keys; warnings would only repeat those of the main process. */

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
-import type { Mode } from '../../domain/ids.ts';
-import { holding } from '../../domain/written-json.ts';
+import type { Mode } from '../../domain/values/ids.ts';
+import { holding } from '../../domain/values/written-json.ts';
 import type { Log } from '../../ports/log.ts';
-import type { Signer } from '../../ports/signer.ts';
-import type { ServiceProof, SignerAdmission, SignerChallenge } from '../../ports/signer-protocol.ts';
+import type { Signer } from '../../ports/signer/signer.ts';
+import type { ServiceProof, SignerAdmission, SignerChallenge } from '../../ports/signer/protocol.ts';
 import { jsonLine, readJsonLines } from '../../runtime/util/json-lines.ts';
-import { isSame, proofOf } from '../../runtime/util/shared-secret.ts';
+import { isSame, proofOf } from '../../runtime/cryptography/shared-secret.ts';
 import { connectTo, SignerConnection, SignerUnavailable, type SignerCaller } from './connection.ts';
 import { signerCalls } from './signer-calls.ts';
 

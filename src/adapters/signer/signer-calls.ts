@@ -1,4 +1,4 @@
-import type { Signer } from '../../ports/signer.ts';
+import type { Signer } from '../../ports/signer/signer.ts';
 import type { SignerCaller } from './connection.ts';
 
 /**

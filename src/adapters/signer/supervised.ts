@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Signer } from '../../ports/signer.ts';
-import type { SignerBootstrap } from '../../ports/signer-protocol.ts';
+import type { Signer } from '../../ports/signer/signer.ts';
+import type { SignerBootstrap } from '../../ports/signer/protocol.ts';
 import { signerCalls } from './signer-calls.ts';
 import { startSignerProcess, type SignerProcess, type SignerProcessOptions } from './process.ts';
 

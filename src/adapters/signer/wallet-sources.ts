@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import type { WalletSource } from '../../ports/signer-protocol.ts';
-import type { Mode } from '../../domain/ids.ts';
+import type { WalletSource } from '../../ports/signer/protocol.ts';
+import type { Mode } from '../../domain/values/ids.ts';
 
 /** Environment variables with secrets; `takeWalletSources` removes them from the given environment. */
 const SECRET_VARIABLES = [

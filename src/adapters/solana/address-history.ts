@@ -1,7 +1,7 @@
-import type { TokenAccount } from '../../ports/account-chain.ts';
-import type { RpcProvider } from '../../ports/rpc-pool.ts';
+import type { TokenAccount } from '../../ports/chain/account-chain.ts';
+import type { RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { ACCOUNTS_A_CALL, readBalances, signaturesOf } from './rpc.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** Public nodes answer 40 calls of one method in ten seconds. */
 const AT_A_TIME = 2;

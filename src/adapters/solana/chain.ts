@@ -1,7 +1,7 @@
 import type { DepositFacts, FinalityRule } from '../../domain/events/session-events.ts';
-import { isFinalEnough } from '../../domain/finality.ts';
-import { fromTokenUnits } from '../../domain/money.ts';
-import type { NetworkSettings } from '../../domain/networks.ts';
+import { isFinalEnough } from '../../domain/networks/finality.ts';
+import { fromTokenUnits } from '../../domain/money/money.ts';
+import type { NetworkSettings } from '../../domain/networks/networks.ts';
 import type {
   AccountChain,
   AccountEffect,
@@ -9,23 +9,23 @@ import type {
   HistoryEntry,
   HistoryOptions,
   TokenAccount,
-} from '../../ports/account-chain.ts';
-import type { AddressHistory } from '../../ports/address-safety.ts';
-import type { Block, Disproof, Transfer } from '../../ports/chain.ts';
-import type { PayerTransactions, WantedTransfer } from '../../ports/payer-transactions.ts';
-import { agreedDisproof } from '../../runtime/util/agreed-disproof.ts';
+} from '../../ports/chain/account-chain.ts';
+import type { AddressHistory } from '../../ports/chain/address-safety.ts';
+import type { Block, Disproof, Transfer } from '../../ports/chain/chain.ts';
+import type { PayerTransactions, WantedTransfer } from '../../ports/chain/payer-transactions.ts';
+import { agreedDisproof } from '../rpc/agreed-disproof.ts';
 import { HeadComparison } from '../rpc/head-comparison.ts';
 import { AdmittedProviders } from '../rpc/admitted-providers.ts';
 import { Voices } from '../rpc/voices.ts';
-import { ProviderFault, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
-import { associatedTokenAccount } from '../../runtime/util/spl-token.ts';
+import { ProviderFault, type RpcPool, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
+import { associatedTokenAccount } from '../../chain-formats/spl-token.ts';
 import { usedSolanaOwners } from './address-history.ts';
 import { solanaDisproof } from './disproof.ts';
 import { verifySolanaProvider } from './provider-check.ts';
 import { ACCOUNTS_A_CALL, blockAtSlot, hasStatus, readBalances, readHistory, readTransaction, slotOf } from './rpc.ts';
 import { SolanaPayerTransactions } from './unsigned-transfer.ts';
 import { payerOf, tokenDeltas, type SolanaTransaction, type TokenDelta } from './token-balances.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface SolanaChainOptions {
   readonly settings: NetworkSettings;

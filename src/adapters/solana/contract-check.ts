@@ -1,5 +1,5 @@
-import type { NetworkSettings } from '../../domain/networks.ts';
-import type { ContractCheck } from '../../ports/senders.ts';
+import type { NetworkSettings } from '../../domain/networks/networks.ts';
+import type { ContractCheck } from '../../ports/chain/senders.ts';
 
 /** An owner off the curve has no private key: a program signs for it. Determined without a provider. */
 export function createSolanaContractCheck({ settings }: { settings: NetworkSettings }): ContractCheck {

@@ -1,9 +1,9 @@
 import type { DepositFacts } from '../../domain/events/session-events.ts';
-import { formatAmount, fromTokenUnits } from '../../domain/money.ts';
-import type { NetworkSettings } from '../../domain/networks.ts';
-import type { Disproof } from '../../ports/chain.ts';
-import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
-import { associatedTokenAccount } from '../../runtime/util/spl-token.ts';
+import { formatAmount, fromTokenUnits } from '../../domain/money/money.ts';
+import type { NetworkSettings } from '../../domain/networks/networks.ts';
+import type { Disproof } from '../../ports/chain/chain.ts';
+import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
+import { associatedTokenAccount } from '../../chain-formats/spl-token.ts';
 import { firstFinalizedFrom, hasStatus, readBalances, readHistory, readTransaction, slotOf } from './rpc.ts';
 import { tokenDeltas, type SolanaTransaction } from './token-balances.ts';
 

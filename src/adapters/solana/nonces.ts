@@ -1,10 +1,10 @@
 import type { TransactionValidity } from '../../domain/events/transaction-draft.ts';
 import type { UsedNonces } from '../../domain/events/treasury-events.ts';
-import type { MissingAccount } from '../../ports/outgoing-chain.ts';
-import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
-import { NONCE_ACCOUNT_BYTES, NONCE_ACCOUNTS, nonceAccountOf, storedNonce } from '../../runtime/util/solana-nonce.ts';
+import type { MissingAccount } from '../../ports/outgoing/chain.ts';
+import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
+import { NONCE_ACCOUNT_BYTES, NONCE_ACCOUNTS, nonceAccountOf, storedNonce } from '../../chain-formats/solana-nonce.ts';
 import { readAccounts, rentOf } from './rpc.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 const LAMPORT = 10n ** 9n;
 const ACCOUNTS = Array.from({ length: NONCE_ACCOUNTS }, (_, index) => index);

@@ -1,12 +1,12 @@
-import { fromTokenUnits } from '../../domain/money.ts';
-import { NATIVE_COIN, type NetworkSettings } from '../../domain/networks.ts';
-import type { SeenInflow, SeenOutflow, SoughtInflows, StrangersAmong } from '../../ports/outgoing-chain.ts';
-import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
-import { associatedTokenAccount } from '../../runtime/util/spl-token.ts';
+import { fromTokenUnits } from '../../domain/money/money.ts';
+import { NATIVE_COIN, type NetworkSettings } from '../../domain/networks/networks.ts';
+import type { SeenInflow, SeenOutflow, SoughtInflows, StrangersAmong } from '../../ports/outgoing/chain.ts';
+import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
+import { associatedTokenAccount } from '../../chain-formats/spl-token.ts';
 import { LAMPORT } from './outgoing-fate.ts';
 import { readTransaction, signaturesOf } from './rpc.ts';
 import { accountKeysOf, payerOf, tokenDeltas, type TransactionWithMeta } from './token-balances.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 const SIGNATURES_A_PAGE = 1_000;
 const MAX_PAGES = 200;

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import type { Token } from '../../domain/networks.ts';
-import { formatAmount } from '../../domain/money.ts';
-import type { Fate, SentTransaction } from '../../ports/outgoing.ts';
-import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
+import type { Token } from '../../domain/networks/networks.ts';
+import { formatAmount } from '../../domain/money/money.ts';
+import type { Fate, SentTransaction } from '../../ports/outgoing/transaction.ts';
+import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { nonceAt } from './nonces.ts';
 import { ask, blockAtSlot, readStatuses, readTransaction, slotOf } from './rpc.ts';
 import { tokenDeltas, type TransactionWithMeta } from './token-balances.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export const LAMPORT = 10n ** 9n;
 

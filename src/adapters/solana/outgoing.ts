@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { TransactionDraft } from '../../domain/events/transaction-draft.ts';
 import type { UsedNonces } from '../../domain/events/treasury-events.ts';
-import { amountOf, formatAmount, fromTokenUnits, toTokenUnits, type Coin } from '../../domain/money.ts';
-import { mostNative } from '../../domain/native-cost.ts';
-import { NATIVE_DECIMALS, type NetworkSettings } from '../../domain/networks.ts';
+import { amountOf, formatAmount, fromTokenUnits, toTokenUnits, type Coin } from '../../domain/money/money.ts';
+import { mostNative } from '../../domain/networks/native-cost.ts';
+import { NATIVE_DECIMALS, type NetworkSettings } from '../../domain/networks/networks.ts';
 import {
   isNative,
   lackOfFunds,
@@ -16,7 +16,7 @@ import {
   type PreCheck,
   type Reserved,
   type SentTransaction,
-} from '../../ports/outgoing.ts';
+} from '../../ports/outgoing/transaction.ts';
 import type {
   AccountBalances,
   ShownBalances,
@@ -26,10 +26,10 @@ import type {
   SeenOutflow,
   SoughtInflows,
   StrangersAmong,
-} from '../../ports/outgoing-chain.ts';
-import { mustReach, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
+} from '../../ports/outgoing/chain.ts';
+import { mustReach, type RpcPool, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { crashPoint } from '../../runtime/util/crash-point.ts';
-import { associatedTokenAccount } from '../../runtime/util/spl-token.ts';
+import { associatedTokenAccount } from '../../chain-formats/spl-token.ts';
 import { AdmittedProviders } from '../rpc/admitted-providers.ts';
 import { askBeforeEnding } from '../rpc/ask-before-ending.ts';
 import { agreedFate } from '../rpc/agreed-fate.ts';
@@ -39,7 +39,7 @@ import { fateAt, LAMPORT } from './outgoing-fate.ts';
 import { verifySolanaProvider } from './provider-check.ts';
 import { tokenAmount } from './token-balances.ts';
 import { ACCOUNTS_A_CALL, ask, finalLamports, latestBlockhash, readBalances, rentOf, slotOf } from './rpc.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface SolanaOutgoingOptions {
   readonly settings: NetworkSettings;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { NetworkSettings } from '../../domain/networks.ts';
-import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
-import { base58 } from '../../runtime/util/base58.ts';
-import { TOKEN_PROGRAM } from '../../runtime/util/spl-token.ts';
+import type { NetworkSettings } from '../../domain/networks/networks.ts';
+import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
+import { base58 } from '../../chain-formats/base58.ts';
+import { TOKEN_PROGRAM } from '../../chain-formats/spl-token.ts';
 import { able } from '../rpc/able.ts';
 import {
   ask,

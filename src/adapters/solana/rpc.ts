@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { HistoryEntry, HistoryOptions, TokenAccount } from '../../ports/account-chain.ts';
-import type { Block } from '../../ports/chain.ts';
-import { ProviderFault, RpcError, type RpcProvider } from '../../ports/rpc-pool.ts';
-import { base58 } from '../../runtime/util/base58.ts';
-import { TOKEN_PROGRAM } from '../../runtime/util/spl-token.ts';
+import type { HistoryEntry, HistoryOptions, TokenAccount } from '../../ports/chain/account-chain.ts';
+import type { Block } from '../../ports/chain/chain.ts';
+import { ProviderFault, RpcError, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
+import { base58 } from '../../chain-formats/base58.ts';
+import { TOKEN_PROGRAM } from '../../chain-formats/spl-token.ts';
 import { inForm } from '../rpc/in-form.ts';
 import { solanaTransaction, type TransactionWithMeta } from './token-balances.ts';
 

@@ -1,8 +1,8 @@
-import type { Mode } from '../../domain/ids.ts';
-import type { Coin } from '../../domain/money.ts';
-import type { Token } from '../../domain/networks.ts';
-import type { AddressPool } from '../../ports/addresses.ts';
-import { associatedTokenAccount } from '../../runtime/util/spl-token.ts';
+import type { Mode } from '../../domain/values/ids.ts';
+import type { Coin } from '../../domain/money/money.ts';
+import type { Token } from '../../domain/networks/networks.ts';
+import type { AddressPool } from '../../ports/chain/addresses.ts';
+import { associatedTokenAccount } from '../../chain-formats/spl-token.ts';
 
 /** Adds to each Solana owner the token accounts that receive `tokensOf(mode)`. */
 export function withTokenAccounts(pool: AddressPool, tokensOf: (mode: Mode) => readonly Token[]): AddressPool {

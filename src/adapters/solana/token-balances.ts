@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { Token } from '../../domain/networks.ts';
-import { ProviderFault } from '../../ports/rpc-pool.ts';
-import { TOKEN_PROGRAM } from '../../runtime/util/spl-token.ts';
+import type { Token } from '../../domain/networks/networks.ts';
+import { ProviderFault } from '../../ports/chain/rpc-pool.ts';
+import { TOKEN_PROGRAM } from '../../chain-formats/spl-token.ts';
 
 export const tokenAmount = z.object({ amount: z.string().regex(/^\d+$/) });
 

@@ -1,9 +1,9 @@
-import type { PayerTransactions, WantedTransfer } from '../../ports/payer-transactions.ts';
-import { ProviderFault, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
-import { fromBase58 } from '../../runtime/util/base58.ts';
-import { tokenTransfer } from '../../runtime/util/spl-token.ts';
+import type { PayerTransactions, WantedTransfer } from '../../ports/chain/payer-transactions.ts';
+import { ProviderFault, type RpcPool, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
+import { fromBase58 } from '../../chain-formats/base58.ts';
+import { tokenTransfer } from '../../chain-formats/spl-token.ts';
 import { latestBlockhash } from './rpc.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 const KEY_BYTES = 32;
 /** A blockhash is valid for about a minute; it is shared by all requests within this time. */

@@ -1,5 +1,5 @@
 import { backup, DatabaseSync } from 'node:sqlite';
-import { syncPath } from '../../runtime/util/sync-path.ts';
+import { syncPath } from '../../runtime/files/sync-path.ts';
 import { Anchor } from './event-log/anchor.ts';
 import { eventsFile } from './event-log/event-schema.ts';
 import { query, pragma } from './database.ts';

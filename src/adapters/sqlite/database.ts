@@ -1,8 +1,8 @@
 import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import { syncPath } from '../../runtime/util/sync-path.ts';
-import { makeFolder } from '../../runtime/util/make-folder.ts';
+import { syncPath } from '../../runtime/files/sync-path.ts';
+import { makeFolder } from '../../runtime/files/make-folder.ts';
 
 /** Longest wait for another connection's lock, for example while a checkpoint restarts the WAL. */
 const BUSY_TIMEOUT_MS = 5_000;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { NotificationId } from '../../domain/ids.ts';
-import type { DeliveryAnswer, DeliveryAnswers } from '../../ports/delivery-answers.ts';
+import type { NotificationId } from '../../domain/values/ids.ts';
+import type { DeliveryAnswer, DeliveryAnswers } from '../../ports/webhooks/delivery-answers.ts';
 import { createDataDir, openDatabase, query, type Query } from './database.ts';
 
 const SCHEMA = `

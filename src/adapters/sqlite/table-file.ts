@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, openSync, renameSync, rmSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import type { TableFile, TableSchema } from '../../ports/table-file.ts';
-import { must } from '../../domain/must.ts';
+import type { TableFile, TableSchema } from '../../ports/read-model/table-file.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** Rows per transaction. */
 const ROWS = 50_000;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { NetworkSettings } from '../../domain/networks.ts';
-import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
+import type { NetworkSettings } from '../../domain/networks/networks.ts';
+import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { accountOf } from './address.ts';
 import { ask } from './rpc.ts';
 import { unitsOf } from './token-calls.ts';

@@ -1,4 +1,4 @@
-import { base58Check, base58Checksum, fromBase58 } from '../../runtime/util/base58.ts';
+import { base58Check, base58Checksum, fromBase58 } from '../../chain-formats/base58.ts';
 
 /** First byte of every TRON address on every TRON network. */
 const PREFIX = 0x41;

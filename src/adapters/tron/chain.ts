@@ -1,21 +1,21 @@
 import type { DepositFacts, FinalityRule } from '../../domain/events/session-events.ts';
-import { isFinalEnough } from '../../domain/finality.ts';
-import { fromTokenUnits } from '../../domain/money.ts';
-import type { NetworkSettings } from '../../domain/networks.ts';
-import type { AddressHistory } from '../../ports/address-safety.ts';
-import type { Block, Chain, Disproof, ScanOptions, ScanResult, Transfer } from '../../ports/chain.ts';
-import { agreedDisproof } from '../../runtime/util/agreed-disproof.ts';
+import { isFinalEnough } from '../../domain/networks/finality.ts';
+import { fromTokenUnits } from '../../domain/money/money.ts';
+import type { NetworkSettings } from '../../domain/networks/networks.ts';
+import type { AddressHistory } from '../../ports/chain/address-safety.ts';
+import type { Block, Chain, Disproof, ScanOptions, ScanResult, Transfer } from '../../ports/chain/chain.ts';
+import { agreedDisproof } from '../rpc/agreed-disproof.ts';
 import { HeadComparison } from '../rpc/head-comparison.ts';
 import { AdmittedProviders } from '../rpc/admitted-providers.ts';
 import { Voices } from '../rpc/voices.ts';
-import { ProviderFault, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { ProviderFault, type RpcPool, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { usedTronAddresses } from './address-history.ts';
 import { tronDisproofAt } from './disproof.ts';
 import { readTransfers, tokenAccounts, type TokenAccounts } from './receipt.ts';
 import { verifyTronProvider } from './provider-check.ts';
 import { assertSameBlock, blockAt, mustHaveBlock, newestBlock, transactionInfo } from './rpc.ts';
 import { movesMoney, scanBlocks, toTransfer } from './scan.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface TronChainOptions {
   readonly settings: NetworkSettings;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { NetworkSettings } from '../../domain/networks.ts';
-import type { RpcPool } from '../../ports/rpc-pool.ts';
-import type { ContractCheck } from '../../ports/senders.ts';
+import type { NetworkSettings } from '../../domain/networks/networks.ts';
+import type { RpcPool } from '../../ports/chain/rpc-pool.ts';
+import type { ContractCheck } from '../../ports/chain/senders.ts';
 import { accountOf } from './address.ts';
 import { ask } from './rpc.ts';
 

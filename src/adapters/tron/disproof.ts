@@ -1,10 +1,10 @@
 import type { DepositFacts } from '../../domain/events/session-events.ts';
-import { formatAmount, fromTokenUnits } from '../../domain/money.ts';
-import type { Disproof } from '../../ports/chain.ts';
-import type { RpcProvider } from '../../ports/rpc-pool.ts';
+import { formatAmount, fromTokenUnits } from '../../domain/money/money.ts';
+import type { Disproof } from '../../ports/chain/chain.ts';
+import type { RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { readTransfers, succeeded, type TokenAccounts, type TronTransactionInfo } from './receipt.ts';
 import { assertSameBlock, completeReceiptsOf, mustHaveBlock, transactionInfo } from './rpc.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** Why one provider's chain cannot contain the transfer; null if it contains it, or does not prove its absence. */
 export async function tronDisproofAt(

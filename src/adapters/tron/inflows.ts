@@ -1,12 +1,12 @@
-import { fromTokenUnits } from '../../domain/money.ts';
-import { NATIVE_COIN, type NetworkSettings } from '../../domain/networks.ts';
-import type { SeenInflow, SoughtInflows, StrangersAmong } from '../../ports/outgoing-chain.ts';
+import { fromTokenUnits } from '../../domain/money/money.ts';
+import { NATIVE_COIN, type NetworkSettings } from '../../domain/networks/networks.ts';
+import type { SeenInflow, SoughtInflows, StrangersAmong } from '../../ports/outgoing/chain.ts';
 import { accountOf, toBase58Address } from './address.ts';
 import { listedBlocks, type ListedBlock, type On } from './listed-blocks.ts';
 import { SUN } from './outgoing-fate.ts';
 import { tokenAccounts } from './receipt.ts';
 import { scanBlocks } from './scan.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** Two hours of blocks. */
 const MOST_BLOCKS = 2_400;

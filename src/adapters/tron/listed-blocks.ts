@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { BlockRange } from '../../domain/events/treasury-move-events.ts';
-import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import type { TronListedTransaction } from './receipt.ts';
 import { ask, tronBlock } from './rpc.ts';
 

@@ -1,13 +1,13 @@
-import { fromTokenUnits } from '../../domain/money.ts';
-import { NATIVE_COIN, type NetworkSettings } from '../../domain/networks.ts';
-import type { SeenOutflow, StrangersAmong } from '../../ports/outgoing-chain.ts';
-import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { fromTokenUnits } from '../../domain/money/money.ts';
+import { NATIVE_COIN, type NetworkSettings } from '../../domain/networks/networks.ts';
+import type { SeenOutflow, StrangersAmong } from '../../ports/outgoing/chain.ts';
+import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { accountOf } from './address.ts';
 import { SUN } from './outgoing-fate.ts';
 import { readTransfers, succeeded, tokenAccounts } from './receipt.ts';
 import { listedBlocks, type ListedBlock, type On } from './listed-blocks.ts';
 import { newestBlock, transactionInfo } from './rpc.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 interface Found {
   readonly txHash: string;

@@ -1,11 +1,11 @@
-import { formatAmount } from '../../domain/money.ts';
-import type { Fate, SentTransaction } from '../../ports/outgoing.ts';
-import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { formatAmount } from '../../domain/money/money.ts';
+import type { Fate, SentTransaction } from '../../ports/outgoing/transaction.ts';
+import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { readTransfers, succeeded, tokenAccounts, type TronTransactionInfo } from './receipt.ts';
 import { blockAt, newestBlock, transactionInfo } from './rpc.ts';
-import type { Token } from '../../domain/networks.ts';
+import type { Token } from '../../domain/networks/networks.ts';
 import { isListedBetween } from './window.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export const SUN = 10n ** 12n;
 /** Receipt and block may come from different machines of a provider, which are assumed to lag less than this. */

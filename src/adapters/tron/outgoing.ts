@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { TransactionDraft } from '../../domain/events/transaction-draft.ts';
-import { amountOf, formatAmount, fromTokenUnits, toTokenUnits, type Coin } from '../../domain/money.ts';
-import { mostNative } from '../../domain/native-cost.ts';
-import { NATIVE_DECIMALS, type NetworkSettings, type Token } from '../../domain/networks.ts';
+import { amountOf, formatAmount, fromTokenUnits, toTokenUnits, type Coin } from '../../domain/money/money.ts';
+import { mostNative } from '../../domain/networks/native-cost.ts';
+import { NATIVE_DECIMALS, type NetworkSettings, type Token } from '../../domain/networks/networks.ts';
 import {
   isNative,
   lackOfFunds,
@@ -13,7 +13,7 @@ import {
   type PreCheck,
   type Reserved,
   type SentTransaction,
-} from '../../ports/outgoing.ts';
+} from '../../ports/outgoing/transaction.ts';
 import type {
   AccountBalances,
   ShownBalances,
@@ -22,8 +22,8 @@ import type {
   SeenOutflow,
   SoughtInflows,
   StrangersAmong,
-} from '../../ports/outgoing-chain.ts';
-import { mustReach, ProviderFault, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
+} from '../../ports/outgoing/chain.ts';
+import { mustReach, ProviderFault, type RpcPool, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { crashPoint } from '../../runtime/util/crash-point.ts';
 import { AdmittedProviders } from '../rpc/admitted-providers.ts';
 import { askBeforeEnding } from '../rpc/ask-before-ending.ts';
@@ -34,7 +34,7 @@ import { fateAt, SUN } from './outgoing-fate.ts';
 import { verifyTronProvider } from './provider-check.ts';
 import { ask, newestBlock, type TronView } from './rpc.ts';
 import { costOfTransfer, isFrozen, isPaused, sunOf, unitsOf } from './token-calls.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface TronOutgoingOptions {
   readonly settings: NetworkSettings;

@@ -1,5 +1,5 @@
-import type { NetworkSettings, Token } from '../../domain/networks.ts';
-import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
+import type { NetworkSettings, Token } from '../../domain/networks/networks.ts';
+import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { mustHaveBlock, newestBlock, receiptsOfBlock } from './rpc.ts';
 import { callToken } from './token-calls.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { Token } from '../../domain/networks.ts';
+import type { Token } from '../../domain/networks/networks.ts';
 import { accountOf, toBase58Address } from './address.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** keccak256("Transfer(address,address,uint256)"), as TRON logs write it. */
 const TRANSFER_TOPIC = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';

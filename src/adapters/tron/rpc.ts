@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Block } from '../../ports/chain.ts';
-import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
+import type { Block } from '../../ports/chain/chain.ts';
+import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { inForm } from '../rpc/in-form.ts';
 import {
   tronListedTransaction,

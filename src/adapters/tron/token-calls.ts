@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { Token } from '../../domain/networks.ts';
-import type { RpcProvider } from '../../ports/rpc-pool.ts';
+import type { Token } from '../../domain/networks/networks.ts';
+import type { RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { accountOf } from './address.ts';
 import { ask, type TronView } from './rpc.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 const simulated = z.object({ constant_result: z.array(z.string()).nullish(), energy_used: z.number().nullish() });
 const account = z.object({ balance: z.number().nullish() });

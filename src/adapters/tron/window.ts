@@ -1,6 +1,6 @@
-import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { mustHaveBlock, newestBlock, transactionsOf } from './rpc.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** Blocks read concurrently, below TronGrid's 15 requests a second. */
 const AT_A_TIME = 4;

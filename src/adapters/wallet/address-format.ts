@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { keccak_256 } from '@noble/hashes/sha3.js';
-import { base58, fromBase58 } from '../../runtime/util/base58.ts';
-import { must } from '../../domain/must.ts';
+import { base58, fromBase58 } from '../../chain-formats/base58.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** First byte of every TRON address on every TRON network. */
 const TRON_PREFIX = 0x41;

@@ -1,7 +1,7 @@
-import { MAX_SOLANA_KEYS_PER_REQUEST } from '../../ports/signer-protocol.ts';
-import type { Mode } from '../../domain/ids.ts';
-import type { AddressOwner, AddressSource } from '../../ports/addresses.ts';
-import type { Signer } from '../../ports/signer.ts';
+import { MAX_SOLANA_KEYS_PER_REQUEST } from '../../ports/signer/protocol.ts';
+import type { Mode } from '../../domain/values/ids.ts';
+import type { AddressOwner, AddressSource } from '../../ports/chain/addresses.ts';
+import type { Signer } from '../../ports/signer/signer.ts';
 import { fingerprintOf, readExtendedPublicKey } from './extended-public-key.ts';
 import { fingerprintOfPool } from './solana-pool.ts';
 import { codeOf } from '../../runtime/util/code-of.ts';

@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, ECDH } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { HDKey } from '@scure/bip32';
 import type { ExtendedPublicKey } from './extended-public-key.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** Public child derivation (BIP-32 CKDpub) of one parent: the child's public key, 65 bytes uncompressed. */
 export type ChildPublicKeys = (index: number) => Uint8Array;

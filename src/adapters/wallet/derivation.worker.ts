@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads';
 import { checkedAddresses } from './checked-addresses.ts';
 import { nativeChildDerivation, portableChildDerivation } from './child-public-key.ts';
 import type { DerivationAnswer, DerivationJob } from './derivation-job.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 const derivation = nativeChildDerivation() ?? portableChildDerivation;
 

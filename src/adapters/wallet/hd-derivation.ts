@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import type { Mode } from '../../domain/ids.ts';
-import type { AddressDeriver } from '../../ports/addresses.ts';
+import type { Mode } from '../../domain/values/ids.ts';
+import type { AddressDeriver } from '../../ports/chain/addresses.ts';
 import { HARDENED_OFFSET } from './child-public-key.ts';
 import type { DerivationAnswer, DerivationJob } from './derivation-job.ts';
 import { fingerprintOf, readExtendedPublicKey } from './extended-public-key.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { Mode } from '../../domain/ids.ts';
-import type { AddressDeriver } from '../../ports/addresses.ts';
-import type { Signer } from '../../ports/signer.ts';
+import type { Mode } from '../../domain/values/ids.ts';
+import type { AddressDeriver } from '../../ports/chain/addresses.ts';
+import type { Signer } from '../../ports/signer/signer.ts';
 import { HARDENED_OFFSET } from './child-public-key.ts';
 import { isSolanaPublicKey } from './address-format.ts';
 

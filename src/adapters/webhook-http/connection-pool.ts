@@ -1,6 +1,6 @@
-import type { MerchantId } from '../../domain/ids.ts';
+import type { MerchantId } from '../../domain/values/ids.ts';
 import { Connection, type ConnectionRules, type Origin } from './connection.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** Idle connections over all merchants; the oldest ones are closed first. */
 const MAX_IDLE = 512;

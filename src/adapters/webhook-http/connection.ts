@@ -5,7 +5,7 @@ import { ForbiddenAddress, tlsOrNetwork } from './connection-faults.ts';
 import type { Exchange } from './exchange.ts';
 import { forbiddenReason } from './forbidden-addresses.ts';
 import { DnsFailure, type HostResolver } from './host-resolver.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface ConnectionRules {
   readonly resolve: HostResolver;

@@ -1,5 +1,5 @@
 import { errors, type Dispatcher } from 'undici';
-import type { WebhookAnswer } from '../../ports/webhook-sender.ts';
+import type { WebhookAnswer } from '../../ports/webhooks/sender.ts';
 import { ForbiddenAddress, TlsFailure } from './connection-faults.ts';
 import { DnsFailure } from './host-resolver.ts';
 import { codeOf } from '../../runtime/util/code-of.ts';

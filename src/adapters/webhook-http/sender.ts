@@ -1,4 +1,4 @@
-import type { WebhookAnswer, WebhookRequest, WebhookSender } from '../../ports/webhook-sender.ts';
+import type { WebhookAnswer, WebhookRequest, WebhookSender } from '../../ports/webhooks/sender.ts';
 import type { Connection, Origin } from './connection.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { Exchange, type Ending } from './exchange.ts';

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
-import type { WebhookUrlVetting } from '../../ports/webhook-sender.ts';
+import type { WebhookUrlVetting } from '../../ports/webhooks/sender.ts';
 import { forbiddenReason } from './forbidden-addresses.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface UrlRules {
   /** Sandboxes: http, private addresses and any harmless port. */

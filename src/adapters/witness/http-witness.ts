@@ -1,4 +1,4 @@
-import type { CheckpointWitness } from '../../ports/audit.ts';
+import type { CheckpointWitness } from '../../ports/event-log/audit.ts';
 import { signaturesIn } from '../../runtime/merkle/checkpoint-note.ts';
 
 const TIMEOUT_MS = 5_000;

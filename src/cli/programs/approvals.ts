@@ -1,8 +1,8 @@
 import { parseJson } from '../../runtime/util/parse-json.ts';
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import type { JsonValue } from '../../ports/read-model.ts';
-import { CommandRefused, optionalText, type AdminArguments } from '../../operator/commands.ts';
+import type { JsonValue } from '../../ports/read-model/read-model.ts';
+import { CommandRefused, optionalText, type AdminArguments } from '../../operator/server/commands.ts';
 import { inert, isList, print } from '../print.ts';
 import { cellsIn } from '../table.ts';
 import { admin } from '../admin-command.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { JsonValue } from '../../ports/read-model.ts';
+import type { JsonValue } from '../../ports/read-model/read-model.ts';
 import type { CliHost } from '../host.ts';
 import { print } from '../print.ts';
 import { cellsIn } from '../table.ts';

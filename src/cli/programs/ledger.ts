@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import type { JsonValue } from '../../ports/read-model.ts';
-import { CommandRefused, type AdminArguments } from '../../operator/commands.ts';
+import type { JsonValue } from '../../ports/read-model/read-model.ts';
+import { CommandRefused, type AdminArguments } from '../../operator/server/commands.ts';
 import { print as printAnswer } from '../print.ts';
 import { declareApproved } from './approvals.ts';
 import { addExport } from './ledger-export.ts';

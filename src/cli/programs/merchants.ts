@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { SCOPES } from '../../domain/api-keys.ts';
-import { CommandRefused } from '../../operator/commands.ts';
+import { CommandRefused } from '../../operator/server/commands.ts';
 import { admin, WHO } from '../admin-command.ts';
 import type { CliHost } from '../host.ts';
 import { print } from '../print.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import type { Command } from 'commander';
-import { CommandRefused } from '../../operator/commands.ts';
+import { CommandRefused } from '../../operator/server/commands.ts';
 import type { CliHost } from '../host.ts';
 import { print } from '../print.ts';
 import { cellsIn, rowsIn, textOf } from '../table.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { JsonValue } from '../../ports/read-model.ts';
+import type { JsonValue } from '../../ports/read-model/read-model.ts';
 import { admin } from '../admin-command.ts';
 import type { CliHost } from '../host.ts';
 import { cellsIn, rowsIn, tableOf, textOf, type Cells } from '../table.ts';

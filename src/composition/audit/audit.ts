@@ -2,17 +2,17 @@ import type { Config } from '../../config.ts';
 import { keptAnchors } from '../../signer/audit-signer.ts';
 import { journalDirectory } from '../../settings/journal-directory.ts';
 import type { HealthFact } from '../../observability/health.ts';
-import type { AuditIdentity, AuditState } from '../../ports/audit.ts';
+import type { AuditIdentity, AuditState } from '../../ports/event-log/audit.ts';
 import type { RunningAudit } from '../../features/audit/running-audit.ts';
 import { createSequencer, RESTORE } from './sequencer.ts';
 import { startSharedAudit } from './shared.ts';
 import { AuditThread } from './thread.ts';
 import { PROJECTIONS } from '../../look-ups/projections.ts';
 import { projectionId } from '../../runtime/projections/batch.ts';
-import type { ReadModel } from '../../ports/read-model.ts';
+import type { ReadModel } from '../../ports/read-model/read-model.ts';
 import type { ServiceParts } from '../service-parts.ts';
 import type { OwnLog } from '../storage/parts.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /**
  * Resolves once the whole history has been read and verified, or a fault was found; this precedes every other reader

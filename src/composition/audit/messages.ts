@@ -1,5 +1,5 @@
 import type { LogAuditOptions } from '../../adapters/sqlite/event-log/log-audit.ts';
-import type { AuditHead, AuditState } from '../../ports/audit.ts';
+import type { AuditHead, AuditState } from '../../ports/event-log/audit.ts';
 
 /* Messages between the service and the thread that reads the event log for the audit. */
 

@@ -1,7 +1,7 @@
 import { createHttpWitness } from '../../adapters/witness/http-witness.ts';
-import { AUDIT_STREAM } from '../../domain/streams.ts';
-import type { AuditIdentity, AuditTree } from '../../ports/audit.ts';
-import type { EventStore } from '../../ports/event-store.ts';
+import { AUDIT_STREAM } from '../../domain/values/streams.ts';
+import type { AuditIdentity, AuditTree } from '../../ports/event-log/audit.ts';
+import type { EventStore } from '../../ports/event-log/event-store.ts';
 import { SignAuditCheckpoints } from '../../features/audit/sign-checkpoints.process.ts';
 import type { ServiceParts } from '../service-parts.ts';
 

@@ -1,7 +1,7 @@
-import { holding } from '../../domain/written-json.ts';
-import { AUDIT_STREAM } from '../../domain/streams.ts';
-import { AuditTreeBehind, type AuditAnchor, type AuditIdentity, type AuditTree } from '../../ports/audit.ts';
-import type { EventStore } from '../../ports/event-store.ts';
+import { holding } from '../../domain/values/written-json.ts';
+import { AUDIT_STREAM } from '../../domain/values/streams.ts';
+import { AuditTreeBehind, type AuditAnchor, type AuditIdentity, type AuditTree } from '../../ports/event-log/audit.ts';
+import type { EventStore } from '../../ports/event-log/event-store.ts';
 import type { SharedStatus } from '../../ports/shared-status.ts';
 import { TILE_LEAVES } from '../../runtime/merkle/log.ts';
 import { StoreAudit, type KeptTile } from '../../runtime/merkle/store-audit.ts';

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { AuditTreeBehind, type AuditHead, type AuditState, type AuditTree } from '../../ports/audit.ts';
+import { AuditTreeBehind, type AuditHead, type AuditState, type AuditTree } from '../../ports/event-log/audit.ts';
 import type { AuditAnswers, AuditQuestion, AuditWorkerData, FromAudit, ToAudit } from './messages.ts';
 import { threadEnvironment } from '../../runtime/util/thread-environment.ts';
 

@@ -3,11 +3,11 @@ import { parentPort } from 'node:worker_threads';
 import { LogAudit } from '../../adapters/sqlite/event-log/log-audit.ts';
 import { SpilledMap } from '../../adapters/sqlite/read-model/spilled-map.ts';
 import { StreamHistories } from '../../features/audit/replay.ts';
-import type { AuditState } from '../../ports/audit.ts';
+import type { AuditState } from '../../ports/event-log/audit.ts';
 import type { AuditQuestion, AuditWorkerData, FromAudit, ToAudit } from './messages.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 import { threadData } from '../../runtime/util/thread-data.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 import { lowerPriority } from '../../runtime/util/lower-priority.ts';
 
 /* The audit's thread: reads the log on a separate connection, never writes, and takes no time from requests. */

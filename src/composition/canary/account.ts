@@ -3,15 +3,15 @@ import { Router } from 'express';
 import { z } from 'zod';
 import { webhookHandler } from '../../../packages/client/src/webhooks.ts';
 import { InvalidConfig, type Config } from '../../config.ts';
-import type { Mode } from '../../domain/ids.ts';
+import type { Mode } from '../../domain/values/ids.ts';
 import { canaryFaults } from '../../settings/canary-faults.ts';
-import type { OutgoingChain } from '../../ports/outgoing-chain.ts';
-import type { TreasuryAddresses } from '../../ports/outgoing-signer.ts';
+import type { OutgoingChain } from '../../ports/outgoing/chain.ts';
+import type { TreasuryAddresses } from '../../ports/outgoing/signer.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 import { parseJson } from '../../runtime/util/parse-json.ts';
 import type { Wallet } from '../../signer/wallet.ts';
 import { rolesOf } from '../../settings/roles.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** Where the canary's merchant receives its webhooks: through the public address, like any other. */
 export const CANARY_WEBHOOK_PATH = '/canary/webhook';

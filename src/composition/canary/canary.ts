@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient, type Quittance } from '../../../packages/client/src/client.ts';
-import { parseSessionId } from '../../domain/ids.ts';
-import { amountOf } from '../../domain/money.ts';
-import { must } from '../../domain/must.ts';
-import { tokenOf, type Network } from '../../domain/networks.ts';
+import { parseSessionId } from '../../domain/values/ids.ts';
+import { amountOf } from '../../domain/money/money.ts';
+import { must } from '../../domain/values/must.ts';
+import { tokenOf, type Network } from '../../domain/networks/networks.ts';
 import { Canaries } from '../../features/canary/canaries.process.ts';
 import type { CanaryPayer, CanaryShop } from '../../features/canary/round.ts';
-import { reportCanaries, reportCanaryLease } from '../../observability/metrics-canary.ts';
+import { reportCanaries, reportCanaryLease } from '../../observability/metrics/canary.ts';
 import { withLease, type RunningLease } from '../../runtime/leases/with-lease.ts';
 import type { Wallet } from '../../signer/wallet.ts';
 import type { CanaryParts } from './account.ts';

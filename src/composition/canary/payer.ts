@@ -1,12 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { UsedNonces } from '../../domain/events/treasury-events.ts';
 import type { TransactionDraft } from '../../domain/events/transaction-draft.ts';
-import type { SessionId } from '../../domain/ids.ts';
-import { formatAmount, type Coin } from '../../domain/money.ts';
-import { addressFamilyOf, NATIVE_COIN } from '../../domain/networks.ts';
+import type { SessionId } from '../../domain/values/ids.ts';
+import { formatAmount, type Coin } from '../../domain/money/money.ts';
+import { addressFamilyOf, NATIVE_COIN } from '../../domain/networks/networks.ts';
 import type { CanaryPayer } from '../../features/canary/round.ts';
-import type { OutgoingChain } from '../../ports/outgoing-chain.ts';
-import { NOTHING_RESERVED, validityOf, type OutgoingTransaction, type SentTransaction } from '../../ports/outgoing.ts';
+import type { OutgoingChain } from '../../ports/outgoing/chain.ts';
+import {
+  NOTHING_RESERVED,
+  validityOf,
+  type OutgoingTransaction,
+  type SentTransaction,
+} from '../../ports/outgoing/transaction.ts';
 import { signedBytesOf } from '../../signer/outgoing-bytes.ts';
 import type { SigningWallet } from '../../signer/signing-wallet.ts';
 

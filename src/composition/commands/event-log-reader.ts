@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config.ts';
-import { AUDIT_STREAM } from '../../domain/streams.ts';
-import type { EventStore } from '../../ports/event-store.ts';
+import { AUDIT_STREAM } from '../../domain/values/streams.ts';
+import type { EventStore } from '../../ports/event-log/event-store.ts';
 import { namesKeys } from '../../settings/sealing-keys.ts';
 import { sandboxMasterKey, sandboxNamespace } from '../../sandbox/master-key.ts';
 import { dataOf } from '../../runtime/commands/codec.ts';

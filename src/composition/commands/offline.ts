@@ -9,16 +9,21 @@ import {
   type AdminCommands,
   type AdminStream,
   type AdminStreams,
-} from '../../operator/commands.ts';
+} from '../../operator/server/commands.ts';
 import { InvalidConfig, type Config } from '../../config.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { systemClock } from '../../ports/clock.ts';
-import type { JsonValue } from '../../ports/read-model.ts';
-import { createPersonalSealer, createSealer, parseMasterKeys, type SealingKeys } from '../../runtime/util/sealing.ts';
-import { peopleCommands } from '../../operator/people.ts';
+import type { JsonValue } from '../../ports/read-model/read-model.ts';
+import {
+  createPersonalSealer,
+  createSealer,
+  parseMasterKeys,
+  type SealingKeys,
+} from '../../runtime/cryptography/sealing.ts';
+import { peopleCommands } from '../../operator/people/people.ts';
 import { withKeptKeys } from '../../features/shared/kept-keys.ts';
 import { sealingKeyCommands } from '../../operator/sealing-keys.ts';
-import { adminCommands } from '../../operator/merchants.ts';
+import { adminCommands } from '../../operator/merchants/merchants.ts';
 import { checkOwnLog } from '../audit/audit.ts';
 import { readingStorage } from '../storage/reading-service.ts';
 import { startCore, type Core, type CorePorts } from '../core.ts';

@@ -1,6 +1,6 @@
 import type { StoreAccess, StreamAccess } from '../../adapters/esdb/access.ts';
-import { MODES } from '../../domain/ids.ts';
-import { ADDRESS_FAMILIES, NETWORKS } from '../../domain/networks.ts';
+import { MODES } from '../../domain/values/ids.ts';
+import { ADDRESS_FAMILIES, NETWORKS } from '../../domain/networks/networks.ts';
 import {
   addressesStream,
   addressSourceStream,
@@ -14,7 +14,7 @@ import {
   SECRET_PURPOSES,
   secretsStream,
   treasuryStream,
-} from '../../domain/streams.ts';
+} from '../../domain/values/streams.ts';
 
 /** Users of the event store: one for each role, one that only reads, and one that only erases keys of personal data. */
 export const STORE_USERS = ['api', 'worker', 'signer', 'auditor', 'eraser'] as const;

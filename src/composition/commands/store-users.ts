@@ -3,12 +3,12 @@ import { openEsdbEventStore } from '../../adapters/esdb/event-store.ts';
 import { openEsdbPersonalKeys } from '../../adapters/esdb/personal-keys.ts';
 import { nodeRandom } from '../../adapters/node/random.ts';
 import { InvalidConfig, type Config } from '../../config.ts';
-import { json, type AdminArguments } from '../../operator/commands.ts';
-import { forgetSession } from '../../operator/forget.ts';
+import { json, type AdminArguments } from '../../operator/server/commands.ts';
+import { forgetSession } from '../../operator/merchants/forget.ts';
 import { systemClock } from '../../ports/clock.ts';
-import type { JsonValue } from '../../ports/read-model.ts';
+import type { JsonValue } from '../../ports/read-model/read-model.ts';
 import { STORE_USERS, storeAccessOf, type StoreUser } from './store-access.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 const MIN_PASSWORD = 16;
 

@@ -1,7 +1,7 @@
 import { createDailyRates } from '../../adapters/rates/daily-rates.ts';
 import { RecordDailyRates } from '../../features/ledger/valuation/record-daily.process.ts';
 import type { HealthChecks } from '../../observability/health.ts';
-import { reportBookRates } from '../../observability/metrics-parts.ts';
+import { reportBookRates } from '../../observability/metrics/parts.ts';
 import { bookRateFacts } from '../../observability/service-health.ts';
 import type { Ledger } from './ledger.ts';
 import { rateSettings, type Foundation } from '../service-foundation.ts';

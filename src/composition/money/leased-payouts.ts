@@ -1,4 +1,4 @@
-import { CommandRefused } from '../../operator/commands.ts';
+import { CommandRefused } from '../../operator/server/commands.ts';
 import type { Leases } from '../../ports/leases.ts';
 import type { WaitingRefund } from '../../features/payouts/refunds/records.ts';
 import type { Comparison } from '../../features/treasury/comparisons.ts';

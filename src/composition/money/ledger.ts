@@ -1,18 +1,18 @@
 import type { Server } from 'node:http';
-import { startAdminHttpServer, type AdminRoute } from '../../operator/http-server.ts';
-import type { AdminCommands, AdminStreams } from '../../operator/commands.ts';
+import { startAdminHttpServer, type AdminRoute } from '../../operator/server/http-server.ts';
+import type { AdminCommands, AdminStreams } from '../../operator/server/commands.ts';
 import { createTokenBucketLimiter } from '../../adapters/memory/token-bucket.ts';
 import { fileOperators } from '../../adapters/node/operators-file.ts';
-import { createClientAddress } from '../../runtime/util/client-address.ts';
+import { createClientAddress } from '../../runtime/http/client-address.ts';
 import type { Config } from '../../config.ts';
-import type { MerchantId, Mode } from '../../domain/ids.ts';
+import type { MerchantId, Mode } from '../../domain/values/ids.ts';
 import type { Logger } from '../../observability/logger.ts';
-import { reportLedger } from '../../observability/metrics-parts.ts';
-import type { Metrics } from '../../observability/metrics.ts';
+import { reportLedger } from '../../observability/metrics/parts.ts';
+import type { Metrics } from '../../observability/metrics/metrics.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { EventStore } from '../../ports/event-store.ts';
+import type { EventStore } from '../../ports/event-log/event-store.ts';
 import type { Random } from '../../ports/random.ts';
-import type { ReadModel } from '../../ports/read-model.ts';
+import type { ReadModel } from '../../ports/read-model/read-model.ts';
 import { CheckLedger } from '../../features/ledger/check.process.ts';
 import { caughtUpWithLog } from '../../runtime/projections/caught-up.ts';
 import type { RunningProjections } from '../../runtime/projections/runner.ts';
@@ -26,11 +26,11 @@ import { bookedCoins, type BookedCoins } from '../../features/ledger/valuation/b
 import { LedgerPeriods } from '../../features/ledger/periods.ts';
 import { MerchantLedger } from '../../features/ledger/merchant-ledger.ts';
 import type { Core } from '../core.ts';
-import { INBOX_ROUTES } from '../../operator/unmatched.ts';
+import { INBOX_ROUTES } from '../../operator/chains/unmatched.ts';
 import { MonthStatements } from '../../features/ledger/documents/month-statements.ts';
-import { bookRateCommands } from '../../operator/book-rates.ts';
-import { documentStreams } from '../../operator/documents.ts';
-import { ledgerCommands } from '../../operator/ledger.ts';
+import { bookRateCommands } from '../../operator/books/rates.ts';
+import { documentStreams } from '../../operator/books/documents.ts';
+import { ledgerCommands } from '../../operator/books/ledger.ts';
 
 export interface LedgerDeps {
   readonly core: Pick<Core, 'directory' | 'cursorKey'>;

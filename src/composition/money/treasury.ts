@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MoveTerms } from '../../domain/events/treasury-move-events.ts';
-import { amountOf } from '../../domain/money.ts';
-import { sessionStream } from '../../domain/streams.ts';
+import { amountOf } from '../../domain/money/money.ts';
+import { sessionStream } from '../../domain/values/streams.ts';
 import type { DepositState } from '../../../state-machines/checkout-session/session.state.ts';
 import { indexKey } from '../../features/addresses/address-index.ts';
 import type { Core } from '../core.ts';
-import { addressFamilyOf } from '../../domain/networks.ts';
-import type { OutgoingChain } from '../../ports/outgoing-chain.ts';
+import { addressFamilyOf } from '../../domain/networks/networks.ts';
+import type { OutgoingChain } from '../../ports/outgoing/chain.ts';
 import { Comparisons } from '../../features/treasury/comparisons.ts';
 import { inTurnReconciler, reportOutflows } from '../../features/treasury/reconcile.ts';
 import { newestBooked } from '../../features/treasury/reconcile-look.ts';

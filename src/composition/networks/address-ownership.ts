@@ -5,8 +5,8 @@ import {
 } from '../../features/addresses/confirmation.process.ts';
 import { SourceRecord } from '../../features/addresses/source-record.ts';
 import type { HealthFact } from '../../observability/health.ts';
-import type { AddressPool } from '../../ports/addresses.ts';
-import type { EventStore } from '../../ports/event-store.ts';
+import type { AddressPool } from '../../ports/chain/addresses.ts';
+import type { EventStore } from '../../ports/event-log/event-store.ts';
 import { Recurring } from '../../runtime/util/recurring.ts';
 import type { ServiceParts } from '../service-parts.ts';
 

@@ -1,15 +1,15 @@
 import { accessSync, constants, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileAddressMarks } from '../../adapters/node/address-marks-file.ts';
-import { addressFamilyOf, type AddressFamily } from '../../domain/networks.ts';
-import type { Mode } from '../../domain/ids.ts';
-import type { AddressHistory, AddressMarks } from '../../ports/address-safety.ts';
+import { addressFamilyOf, type AddressFamily } from '../../domain/networks/networks.ts';
+import type { Mode } from '../../domain/values/ids.ts';
+import type { AddressHistory, AddressMarks } from '../../ports/chain/address-safety.ts';
 import type { AddressStock, RunningAddressPool, AddressPoolOptions } from '../../features/addresses/pool.ts';
 import type { HealthFact } from '../../observability/health.ts';
 import { MANIFEST } from '../../backup/manifest.ts';
 import { journalDirectory } from '../../settings/journal-directory.ts';
 import type { ServiceParts } from '../service-parts.ts';
-import { makeFolder } from '../../runtime/util/make-folder.ts';
+import { makeFolder } from '../../runtime/files/make-folder.ts';
 
 export interface AddressSafety {
   readonly guardOf: NonNullable<AddressPoolOptions['guardOf']>;

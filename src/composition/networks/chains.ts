@@ -1,13 +1,13 @@
 import type { FinalityRule } from '../../domain/events/session-events.ts';
-import type { Mode, SessionId } from '../../domain/ids.ts';
-import { addressFamilyOf, type Network } from '../../domain/networks.ts';
-import { sessionStream } from '../../domain/streams.ts';
-import type { Chain } from '../../ports/chain.ts';
+import type { Mode, SessionId } from '../../domain/values/ids.ts';
+import { addressFamilyOf, type Network } from '../../domain/networks/networks.ts';
+import { sessionStream } from '../../domain/values/streams.ts';
+import type { Chain } from '../../ports/chain/chain.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
-import type { EventStore } from '../../ports/event-store.ts';
+import type { EventStore } from '../../ports/event-log/event-store.ts';
 import type { Random } from '../../ports/random.ts';
-import { rowPages } from '../../ports/row-pages.ts';
-import type { ReadModel, Table } from '../../ports/read-model.ts';
+import { rowPages } from '../../ports/read-model/row-pages.ts';
+import type { ReadModel, Table } from '../../ports/read-model/read-model.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { seedFrom } from '../../runtime/projections/whole-rows.ts';
 import { REVISITED_SEC } from '../../features/deposits/chain/reverted.ts';
@@ -31,7 +31,7 @@ import {
 import type { Core } from '../core.ts';
 import { indexKey } from '../../features/addresses/address-index.ts';
 import { RecordedCoverage } from '../../features/deposits/recorded-coverage.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface WatchDeps {
   readonly core: Core;

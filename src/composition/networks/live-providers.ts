@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto';
 import { withoutSecretsOf } from '../../adapters/rpc/address-secrets.ts';
 import { readConfig, type Config } from '../../config.ts';
-import { CommandRefused } from '../../operator/commands.ts';
+import { CommandRefused } from '../../operator/server/commands.ts';
 import type { LiveSettings } from '../../operator/settings.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
-import { SEALED_KINDS, type SealingKeys } from '../../runtime/util/sealing.ts';
+import { SEALED_KINDS, type SealingKeys } from '../../runtime/cryptography/sealing.ts';
 import { providerUrlsName } from '../../settings/providers.ts';
 import type { NetworkAccess, RunningAccess } from '../../settings/network-access.ts';
 import { lookAtProvider } from '../../doctor/provider-look.ts';

@@ -3,12 +3,12 @@ import { createRpcPool } from '../../adapters/rpc/pool.ts';
 import { createSolanaChain } from '../../adapters/solana/chain.ts';
 import { createTronChain } from '../../adapters/tron/chain.ts';
 import type { Logger } from '../../observability/logger.ts';
-import type { Metrics } from '../../observability/metrics.ts';
-import type { AccountChain } from '../../ports/account-chain.ts';
-import type { AddressHistory } from '../../ports/address-safety.ts';
-import type { Chain } from '../../ports/chain.ts';
-import type { PayerTransactions } from '../../ports/payer-transactions.ts';
-import type { RpcObserver, RpcPool } from '../../ports/rpc-pool.ts';
+import type { Metrics } from '../../observability/metrics/metrics.ts';
+import type { AccountChain } from '../../ports/chain/account-chain.ts';
+import type { AddressHistory } from '../../ports/chain/address-safety.ts';
+import type { Chain } from '../../ports/chain/chain.ts';
+import type { PayerTransactions } from '../../ports/chain/payer-transactions.ts';
+import type { RpcObserver, RpcPool } from '../../ports/chain/rpc-pool.ts';
 import { reached, type NetworkAccess } from '../../settings/network-access.ts';
 import { loggedExclusions } from '../../settings/providers.ts';
 

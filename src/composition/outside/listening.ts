@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { Config } from '../../config.ts';
 import type { HttpLogger } from '../../http/endpoint.ts';
 import { createHttpServer, DEFAULT_LIMITS } from '../../http/server.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 import { portOf } from '../../runtime/util/port-of.ts';
 
 const CLOSE_GRACE_MS = 5_000;

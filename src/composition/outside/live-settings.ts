@@ -1,6 +1,6 @@
 import { createTokenBucketLimiter } from '../../adapters/memory/token-bucket.ts';
 import { InvalidConfig, readConfig, type Config } from '../../config.ts';
-import { CommandRefused } from '../../operator/commands.ts';
+import { CommandRefused } from '../../operator/server/commands.ts';
 import type { LiveSettings } from '../../operator/settings.ts';
 import type { LocalRateLimiter, RateLimiter } from '../../ports/rate-limiter.ts';
 import type { Storage } from '../storage/parts.ts';

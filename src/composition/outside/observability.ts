@@ -1,10 +1,10 @@
 import type { Config } from '../../config.ts';
 import type { HealthChecks, HealthFact } from '../../observability/health.ts';
 import { addLogContext, onLogLine, type Logger } from '../../observability/logger.ts';
-import { reportDrift, type ProjectionDrift } from '../../observability/metrics-audit.ts';
-import { Metrics } from '../../observability/metrics.ts';
-import { reportAddresses, reportRates, type RateProviderStatus } from '../../observability/metrics-parts.ts';
-import type { WebhookStats } from '../../observability/metrics-webhooks.ts';
+import { reportDrift, type ProjectionDrift } from '../../observability/metrics/audit.ts';
+import { Metrics } from '../../observability/metrics/metrics.ts';
+import { reportAddresses, reportRates, type RateProviderStatus } from '../../observability/metrics/parts.ts';
+import type { WebhookStats } from '../../observability/metrics/webhooks.ts';
 import { MoneyFollower } from '../../observability/money-follower.ts';
 import {
   chainFacts,
@@ -17,8 +17,8 @@ import { VERSION } from '../../observability/version.ts';
 import { ServiceStatus } from '../../observability/service-status.ts';
 import type { Tracing } from '../../observability/tracing.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { EventStore } from '../../ports/event-store.ts';
-import type { ReadModel } from '../../ports/read-model.ts';
+import type { EventStore } from '../../ports/event-log/event-store.ts';
+import type { ReadModel } from '../../ports/read-model/read-model.ts';
 import { CheckProjections, type CheckProjectionsDeps } from '../../features/audit/check-projections.process.ts';
 import type { AddressStock } from '../../features/addresses/pool.ts';
 import type { ProjectionStatus } from '../../runtime/projections/status.ts';

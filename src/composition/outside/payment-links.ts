@@ -2,8 +2,8 @@ import { createTokenBucketLimiter } from '../../adapters/memory/token-bucket.ts'
 import type { LinkPages } from '../../checkout/link.routes.ts';
 import { PaymentLinks } from '../../features/payment-links/payment-links.ts';
 import type { AddressLimits } from '../../http/address-limit.ts';
-import type { AdminCommands } from '../../operator/commands.ts';
-import { paymentLinkCommands } from '../../operator/payment-links.ts';
+import type { AdminCommands } from '../../operator/server/commands.ts';
+import { paymentLinkCommands } from '../../operator/merchants/payment-links.ts';
 import { paymentLinks } from '../../../projections/payment-links/payment-links.projection.ts';
 import type { Foundation } from '../service-foundation.ts';
 import type { ServiceParts } from '../service-parts.ts';

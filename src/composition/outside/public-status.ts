@@ -1,7 +1,7 @@
 import { accessSync, constants, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { InvalidConfig } from '../../config.ts';
-import { holding, readWritten } from '../../domain/written-json.ts';
+import { holding, readWritten } from '../../domain/values/written-json.ts';
 import { publicStatus, type PublicStatus } from '../../observability/public-status.ts';
 import { PUBLIC_STATUS_PAGE } from '../../observability/public-status-page.ts';
 import type { ServiceStatus } from '../../observability/service-status.ts';

@@ -6,9 +6,9 @@ import {
   reportPayouts,
   reportSigner,
   reportTreasury,
-} from '../../observability/metrics-parts.ts';
+} from '../../observability/metrics/parts.ts';
 import { clockFacts } from '../../observability/service-health.ts';
-import type { Metrics } from '../../observability/metrics.ts';
+import type { Metrics } from '../../observability/metrics/metrics.ts';
 import { ownershipFacts } from '../networks/address-ownership.ts';
 import { startSignerHeartbeat, type SignerHeartbeat } from '../../observability/signer-heartbeat.ts';
 import { comparisonHealth, treasuryHealth } from '../../observability/treasury-health.ts';

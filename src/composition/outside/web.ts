@@ -4,8 +4,8 @@ import { checkoutRoutes, type CheckoutDeps } from '../../checkout/checkout.route
 import { deepLinks } from '../../checkout/deep-links.ts';
 import { sandboxHomeRoutes, type SandboxHome } from '../../checkout/sandbox-home.ts';
 import type { Config } from '../../config.ts';
-import type { Mode, SessionId } from '../../domain/ids.ts';
-import type { Network, NetworkSettings } from '../../domain/networks.ts';
+import type { Mode, SessionId } from '../../domain/values/ids.ts';
+import type { Network, NetworkSettings } from '../../domain/networks/networks.ts';
 import type { AddressLimits } from '../../http/address-limit.ts';
 import { createHttpApp } from '../../http/app.ts';
 import { presentProof } from '../../http/presenters/audit.presenter.ts';
@@ -16,11 +16,11 @@ import type { MonthStatements } from '../../features/ledger/documents/month-stat
 import { presentEvidence } from '../../http/presenters/evidence.presenter.ts';
 import type { WebhookApi } from '../../http/routes/webhooks.routes.ts';
 import type { Logger } from '../../observability/logger.ts';
-import type { Metrics } from '../../observability/metrics.ts';
+import type { Metrics } from '../../observability/metrics/metrics.ts';
 import { observePages } from '../../observability/page-observer.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
-import { AuditTreeBehind } from '../../ports/audit.ts';
-import type { PayerTransactions } from '../../ports/payer-transactions.ts';
+import { AuditTreeBehind } from '../../ports/event-log/audit.ts';
+import type { PayerTransactions } from '../../ports/chain/payer-transactions.ts';
 import type { RateLimiter } from '../../ports/rate-limiter.ts';
 import type { ServedRows } from '../../runtime/projections/served-rows.ts';
 import type { AuditRecords } from '../../features/audit/records.ts';
@@ -36,7 +36,7 @@ import type { Ledger } from '../money/ledger.ts';
 import { listRecords } from '../../http/list-records.ts';
 import type { Storage } from '../storage/parts.ts';
 import type { TestWallet } from '../../sandbox/test-wallet.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface WebParts {
   readonly config: Config;

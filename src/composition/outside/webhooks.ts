@@ -1,7 +1,7 @@
 import { createSecretKey } from 'node:crypto';
 import { HttpWebhookSender } from '../../adapters/webhook-http/sender.ts';
 import type { UrlRules } from '../../adapters/webhook-http/url.ts';
-import { actorOf } from '../../operator/acts.ts';
+import { actorOf } from '../../operator/server/acts.ts';
 import {
   accepted,
   type AdminArguments,
@@ -10,18 +10,18 @@ import {
   json,
   merchantIn,
   optionalText,
-} from '../../operator/commands.ts';
-import type { NotificationId } from '../../domain/ids.ts';
+} from '../../operator/server/commands.ts';
+import type { NotificationId } from '../../domain/values/ids.ts';
 import { presentDelivery } from '../../http/presenters/delivery.presenter.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Tracing } from '../../observability/tracing.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { EventStore } from '../../ports/event-store.ts';
+import type { EventStore } from '../../ports/event-log/event-store.ts';
 import type { Random } from '../../ports/random.ts';
 import type { LeaseGrant } from '../../runtime/leases/with-lease.ts';
 import type { ServedRows } from '../../runtime/projections/served-rows.ts';
 import { systemTimers } from '../../ports/timers.ts';
-import type { WebhookSender } from '../../ports/webhook-sender.ts';
+import type { WebhookSender } from '../../ports/webhooks/sender.ts';
 import { DeliverWebhooks, type DeliveryObserver } from '../../features/webhooks/deliver.process.ts';
 import type { Caller } from '../../features/shared/merchant-api.ts';
 import { MerchantEndpoints } from '../../features/merchants/endpoints.ts';

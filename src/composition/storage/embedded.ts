@@ -14,7 +14,7 @@ import type { Follows } from '../../look-ups/messages.ts';
 import { followsFiles, openProjectionThread } from '../../look-ups/thread.ts';
 import type { StorageDeps, Storage } from './parts.ts';
 import { caughtUpWithLog } from '../../runtime/projections/caught-up.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** No other process could take over, however long this one stalls. */
 const NOBODY_ELSE_MS = 3 * 86_400_000;

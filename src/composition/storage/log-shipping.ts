@@ -1,5 +1,5 @@
-import type { Metrics } from '../../observability/metrics.ts';
-import { reportShipping } from '../../observability/metrics-backup.ts';
+import type { Metrics } from '../../observability/metrics/metrics.ts';
+import { reportShipping } from '../../observability/metrics/backup.ts';
 import { journalDirectory } from '../../settings/journal-directory.ts';
 import type { ServiceParts } from '../service-parts.ts';
 import { LogShipping } from '../../backup/ship-log.ts';

@@ -1,5 +1,5 @@
-import { StoreUnavailable } from '../../ports/event-store.ts';
-import type { ReadModel } from '../../ports/read-model.ts';
+import { StoreUnavailable } from '../../ports/event-log/event-store.ts';
+import type { ReadModel } from '../../ports/read-model/read-model.ts';
 import { readingStore } from '../../runtime/event-log/reading-store.ts';
 import type { ServiceParts } from '../service-parts.ts';
 import type { ServiceProjections, Storage } from './parts.ts';

@@ -1,4 +1,4 @@
-import { html } from '../../runtime/util/html.ts';
+import { html } from '../../runtime/http/html.ts';
 import { accepted, changedBy, modeOf, type ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
 import { badge, changeForm, field, link, REASON, table } from '../parts.ts';

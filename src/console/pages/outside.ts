@@ -1,6 +1,6 @@
 import type { Express, Request, Response } from 'express';
 import { sendCompressed } from '../../checkout/assets.ts';
-import { html } from '../../runtime/util/html.ts';
+import { html } from '../../runtime/http/html.ts';
 import {
   credentialIdIn,
   provenRegistration,
@@ -13,9 +13,9 @@ import { cookieFor, pathOf, tokenIn } from '../guard.ts';
 import { renderOutside, type Frame } from '../layout.ts';
 import { isZone } from '../parts.ts';
 import { formOf, ZONE_COOKIE } from '../request-input.ts';
-import { grantText } from '../../operator/people.ts';
-import { ssoRoutes, type ConsoleSso, type SsoDeps } from './sso.ts';
-import { must } from '../../domain/must.ts';
+import { grantText } from '../../operator/people/people.ts';
+import { ssoRoutes, type ConsoleSso, type SsoDeps } from './people/sso.ts';
+import { must } from '../../domain/values/must.ts';
 
 interface OutsideDeps extends SsoDeps {
   readonly numbers: OnceNumbers;

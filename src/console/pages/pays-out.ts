@@ -1,4 +1,4 @@
-import { html } from '../../runtime/util/html.ts';
+import { html } from '../../runtime/http/html.ts';
 import type { ConsoleDeps } from '../deps.ts';
 
 /** Whether this process can say anything about outgoing money. */

@@ -1,4 +1,4 @@
-import { html } from '../../runtime/util/html.ts';
+import { html } from '../../runtime/http/html.ts';
 import {
   parseMerchantId,
   parseRefundId,
@@ -6,14 +6,14 @@ import {
   parseTransactionId,
   type NotificationId,
   type SessionId,
-} from '../../domain/ids.ts';
-import { parseDeliveryId } from '../../domain/delivery-ids.ts';
+} from '../../domain/values/ids.ts';
+import { parseDeliveryId } from '../../domain/notifications/delivery-ids.ts';
 import type { ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
 import { link, table } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import type { Visit } from '../visit.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 interface Found {
   readonly what: string;

@@ -1,6 +1,6 @@
-import type { BookedCoin } from '../ledger.ts';
-import type { Mode } from '../ids.ts';
-import type { Network } from '../networks.ts';
+import type { BookedCoin } from '../money/ledger.ts';
+import type { Mode } from '../values/ids.ts';
+import type { Network } from '../networks/networks.ts';
 
 /*
  * The storage format of the streams `ledger-adjustments-<mode>`: entries posted by hand. A posted entry never changes;

@@ -1,4 +1,4 @@
-import type { Coin } from '../money.ts';
+import type { Coin } from '../money/money.ts';
 
 /** One provider's quote as it was used, or why it was not used. */
 export interface QuoteEvidence {

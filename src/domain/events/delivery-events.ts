@@ -1,4 +1,4 @@
-import type { MerchantId, Mode, NotificationId } from '../ids.ts';
+import type { MerchantId, Mode, NotificationId } from '../values/ids.ts';
 
 /* The storage format of the `delivery-<event id>` streams: the delivery of one notification to its endpoint. */
 

@@ -1,5 +1,5 @@
-import type { MerchantId, Mode } from '../ids.ts';
-import type { LedgerClock } from '../ledger.ts';
+import type { MerchantId, Mode } from '../values/ids.ts';
+import type { LedgerClock } from '../money/ledger.ts';
 
 /* Files issued from the books. Anybody with a signed checkpoint can check such a file against the event log. */
 

@@ -1,4 +1,4 @@
-import type { NotificationId } from '../ids.ts';
+import type { NotificationId } from '../values/ids.ts';
 
 /** What every event carries in addition to its data. */
 export interface EventMetadata {

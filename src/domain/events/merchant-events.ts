@@ -1,9 +1,9 @@
 import type { KeyRestrictions } from '../api-keys.ts';
 import type { EvidenceKind } from '../claims.ts';
-import type { ApiKeyId, MerchantId, Mode } from '../ids.ts';
-import type { Coin } from '../money.ts';
-import type { Network } from '../networks.ts';
-import type { NotificationField, NotificationType } from '../notification-types.ts';
+import type { ApiKeyId, MerchantId, Mode } from '../values/ids.ts';
+import type { Coin } from '../money/money.ts';
+import type { Network } from '../networks/networks.ts';
+import type { NotificationField, NotificationType } from '../notifications/types.ts';
 
 /* The storage format of the `merchant-<id>` streams. */
 

@@ -5,7 +5,7 @@ import {
   SESSION_PREFIX,
   TRANSFER_PREFIX,
   TREASURY_PREFIX,
-} from '../streams.ts';
+} from '../values/streams.ts';
 import type { AdjustmentEvent } from './adjustment-events.ts';
 import type { DeliveryEvent } from './delivery-events.ts';
 import type { DomainEvent } from './domain-event.ts';

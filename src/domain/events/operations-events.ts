@@ -1,7 +1,7 @@
 import type { CanaryFailure, CanaryStepTime } from '../canary.ts';
-import type { Mode, SessionId } from '../ids.ts';
-import type { Coin } from '../money.ts';
-import type { AddressFamily, Network } from '../networks.ts';
+import type { Mode, SessionId } from '../values/ids.ts';
+import type { Coin } from '../money/money.ts';
+import type { AddressFamily, Network } from '../networks/networks.ts';
 
 /* The storage format of the smaller streams, used for operations. */
 

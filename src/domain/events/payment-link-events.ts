@@ -1,4 +1,4 @@
-import type { MerchantId, Mode, PaymentLinkId } from '../ids.ts';
+import type { MerchantId, Mode, PaymentLinkId } from '../values/ids.ts';
 
 /* The storage format of the streams `payment-link-<id>`: links with which each visitor makes their own payment. */
 

@@ -1,4 +1,4 @@
-import type { MerchantId } from '../ids.ts';
+import type { MerchantId } from '../values/ids.ts';
 
 /*
  * The storage format of the `person-<id>` streams: the people who use the console, and everything each of them did

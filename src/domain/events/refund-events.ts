@@ -1,6 +1,6 @@
-import type { RefundId } from '../ids.ts';
-import type { Coin } from '../money.ts';
-import type { Network } from '../networks.ts';
+import type { RefundId } from '../values/ids.ts';
+import type { Coin } from '../money/money.ts';
+import type { Network } from '../networks/networks.ts';
 import type { RefundClaim } from './claim-events.ts';
 import type { Valuation } from './coin-events.ts';
 import type { RefundFailureReason } from './refund-failures.ts';

@@ -1,7 +1,7 @@
-import type { MerchantId, Mode, SessionId } from '../ids.ts';
-import type { Coin } from '../money.ts';
-import type { Network } from '../networks.ts';
-import type { Sender } from '../senders.ts';
+import type { MerchantId, Mode, SessionId } from '../values/ids.ts';
+import type { Coin } from '../money/money.ts';
+import type { Network } from '../networks/networks.ts';
+import type { Sender } from '../networks/senders.ts';
 import type { ClaimEvent } from './claim-events.ts';
 import type { CoinChosen, CoinTerms, RateLock, Valuation } from './coin-events.ts';
 import type { RefundEvent } from './refund-events.ts';

@@ -1,5 +1,5 @@
-import type { MerchantId, Mode, SessionId } from '../ids.ts';
-import type { Sender } from '../senders.ts';
+import type { MerchantId, Mode, SessionId } from '../values/ids.ts';
+import type { Sender } from '../networks/senders.ts';
 import type { DepositFacts } from './session-events.ts';
 
 /*

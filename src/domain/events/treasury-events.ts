@@ -1,5 +1,5 @@
-import type { Mode, RefundId, SessionId } from '../ids.ts';
-import type { Network } from '../networks.ts';
+import type { Mode, RefundId, SessionId } from '../values/ids.ts';
+import type { Network } from '../networks/networks.ts';
 import type { TreasuryMoveEvent } from './treasury-move-events.ts';
 import type { JournalPlace, TransactionDraft, ReplacementReason } from './transaction-draft.ts';
 

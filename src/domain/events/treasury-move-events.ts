@@ -1,10 +1,10 @@
-import type { DepositProof, NativeTransfer } from '../deposit-proof.ts';
-import type { MerchantId, Mode, SessionId } from '../ids.ts';
-import type { Coin } from '../money.ts';
-import type { NativeCoin, Network } from '../networks.ts';
+import type { DepositProof, NativeTransfer } from '../networks/deposit-proof.ts';
+import type { MerchantId, Mode, SessionId } from '../values/ids.ts';
+import type { Coin } from '../money/money.ts';
+import type { NativeCoin, Network } from '../networks/networks.ts';
 import type { JournalPlace, ReplacementReason, TransactionDraft, TransactionValidity } from './transaction-draft.ts';
 import type { ImpossibleReason } from './refund-failures.ts';
-import { oneOf } from '../one-of.ts';
+import { oneOf } from '../values/one-of.ts';
 
 /*
  * The storage format of money that moves between our own accounts, or leaves them for somebody other than a payer, in

@@ -1,7 +1,7 @@
-import type { Mode, SessionId } from '../../domain/ids.ts';
-import type { AddressFamily } from '../../domain/networks.ts';
-import type { IsOurs } from '../../ports/chain.ts';
-import { StoreUnavailable } from '../../ports/event-store.ts';
+import type { Mode, SessionId } from '../../domain/values/ids.ts';
+import type { AddressFamily } from '../../domain/networks/networks.ts';
+import type { IsOurs } from '../../ports/chain/chain.ts';
+import { StoreUnavailable } from '../../ports/event-log/event-store.ts';
 import { AddressFilter } from './filter.ts';
 import { addressText, hexWord, writeAddressKey } from './key.ts';
 

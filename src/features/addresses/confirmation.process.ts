@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Mode } from '../../domain/ids.ts';
-import type { AddressFamily } from '../../domain/networks.ts';
-import type { AddressPool, AddressSource } from '../../ports/addresses.ts';
+import type { Mode } from '../../domain/values/ids.ts';
+import type { AddressFamily } from '../../domain/networks/networks.ts';
+import type { AddressPool, AddressSource } from '../../ports/chain/addresses.ts';
 import type { Log } from '../../ports/log.ts';
 import { Recurring } from '../../runtime/util/recurring.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** `unasked`: no answer yet. */
 export type Ownership = 'own' | 'foreign' | 'unasked';

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
-import { holding, readWritten } from '../../domain/written-json.ts';
-import type { KeptBytes } from '../../ports/kept-bytes.ts';
+import { holding, readWritten } from '../../domain/values/written-json.ts';
+import type { KeptBytes } from '../../ports/read-model/kept-bytes.ts';
 import { emptyLayer, type Layer } from './filter.ts';
 
 /** Filter layers that contain every address of the rows up to `place`. */

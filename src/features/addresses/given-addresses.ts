@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { MODES, type Mode, type SessionId } from '../../domain/ids.ts';
-import { ADDRESS_FAMILIES, type AddressFamily } from '../../domain/networks.ts';
-import type { Position } from '../../ports/event-store.ts';
-import type { KeptBytes } from '../../ports/kept-bytes.ts';
-import type { ReadModel } from '../../ports/read-model.ts';
+import { MODES, type Mode, type SessionId } from '../../domain/values/ids.ts';
+import { ADDRESS_FAMILIES, type AddressFamily } from '../../domain/networks/networks.ts';
+import type { Position } from '../../ports/event-log/event-store.ts';
+import type { KeptBytes } from '../../ports/read-model/kept-bytes.ts';
+import type { ReadModel } from '../../ports/read-model/read-model.ts';
 import { projectionId } from '../../runtime/projections/batch.ts';
 import { seedFrom } from '../../runtime/projections/whole-rows.ts';
 import { addressIndex, ADDRESSES_TABLE } from '../../../projections/addresses/address-index.projection.ts';

@@ -1,5 +1,5 @@
-import type { AddressHistory, AddressMark, AddressMarks } from '../../ports/address-safety.ts';
-import type { AddressDeriver } from '../../ports/addresses.ts';
+import type { AddressHistory, AddressMark, AddressMarks } from '../../ports/chain/address-safety.ts';
+import type { AddressDeriver } from '../../ports/chain/addresses.ts';
 import type { Log } from '../../ports/log.ts';
 import type { AddressLeases, LeasedRange } from './leases.ts';
 

@@ -1,5 +1,5 @@
-import type { AddressFamily } from '../../domain/networks.ts';
-import { base58, base58Check, fromBase58 } from '../../runtime/util/base58.ts';
+import type { AddressFamily } from '../../domain/networks/networks.ts';
+import { base58, base58Check, fromBase58 } from '../../chain-formats/base58.ts';
 
 /** Value of each hex digit; -1 for other characters. */
 const HEX_VALUES = new Int8Array(128).fill(-1);

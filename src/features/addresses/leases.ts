@@ -1,9 +1,9 @@
 import type { AddressRangeLeased } from '../../domain/events/operations-events.ts';
-import type { Mode } from '../../domain/ids.ts';
-import type { AddressFamily } from '../../domain/networks.ts';
-import { addressesStream } from '../../domain/streams.ts';
+import type { Mode } from '../../domain/values/ids.ts';
+import type { AddressFamily } from '../../domain/networks/networks.ts';
+import { addressesStream } from '../../domain/values/streams.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
+import type { EventStore, RecordedEvent } from '../../ports/event-log/event-store.ts';
 import type { Random } from '../../ports/random.ts';
 import { appendNext } from '../../runtime/commands/append-next.ts';
 import { decodeEvent } from '../../runtime/commands/codec.ts';

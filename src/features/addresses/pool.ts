@@ -1,9 +1,9 @@
-import type { Mode } from '../../domain/ids.ts';
-import type { AddressFamily } from '../../domain/networks.ts';
-import { addressesStream } from '../../domain/streams.ts';
-import type { AddressDeriver, AddressPool, CollectionAddress } from '../../ports/addresses.ts';
+import type { Mode } from '../../domain/values/ids.ts';
+import type { AddressFamily } from '../../domain/networks/networks.ts';
+import { addressesStream } from '../../domain/values/streams.ts';
+import type { AddressDeriver, AddressPool, CollectionAddress } from '../../ports/chain/addresses.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { EventStore } from '../../ports/event-store.ts';
+import type { EventStore } from '../../ports/event-log/event-store.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
 import { AddressGuard, type AddressGuardOptions } from './guard.ts';

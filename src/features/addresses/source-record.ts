@@ -1,9 +1,9 @@
 import type { AddressSourceDeclared, AddressSourceJudged } from '../../domain/events/operations-events.ts';
-import { type Mode, MODES } from '../../domain/ids.ts';
-import { ADDRESS_FAMILIES, type AddressFamily } from '../../domain/networks.ts';
-import { addressSourceStream } from '../../domain/streams.ts';
-import type { AddressOwner, AddressSource } from '../../ports/addresses.ts';
-import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
+import { type Mode, MODES } from '../../domain/values/ids.ts';
+import { ADDRESS_FAMILIES, type AddressFamily } from '../../domain/networks/networks.ts';
+import { addressSourceStream } from '../../domain/values/streams.ts';
+import type { AddressOwner, AddressSource } from '../../ports/chain/addresses.ts';
+import type { EventStore, RecordedEvent } from '../../ports/event-log/event-store.ts';
 import { appendNext, type AppendNextDeps } from '../../runtime/commands/append-next.ts';
 import { decodeEvent } from '../../runtime/commands/codec.ts';
 

@@ -1,17 +1,17 @@
 import type { CheckpointSigned } from '../../domain/events/operations-events.ts';
 import { isOfSession } from '../../domain/events/of-streams.ts';
 import type { SessionEvent } from '../../domain/events/session-events.ts';
-import { sessionOfStream } from '../../domain/streams.ts';
-import { MODES } from '../../domain/ids.ts';
-import { formatAmount, signedAmountOf } from '../../domain/money.ts';
-import type { RecordedEvent } from '../../ports/event-store.ts';
-import type { MakeKeyedMemory } from '../../ports/keyed-memory.ts';
-import type { Cell, CreateTableFile, TableFile } from '../../ports/table-file.ts';
+import { sessionOfStream } from '../../domain/values/streams.ts';
+import { MODES } from '../../domain/values/ids.ts';
+import { formatAmount, signedAmountOf } from '../../domain/money/money.ts';
+import type { RecordedEvent } from '../../ports/event-log/event-store.ts';
+import type { MakeKeyedMemory } from '../../ports/read-model/keyed-memory.ts';
+import type { Cell, CreateTableFile, TableFile } from '../../ports/read-model/table-file.ts';
 import { decodeEvent } from '../../runtime/commands/codec.ts';
 import { LedgerAgain } from './ledger.ts';
 import type { EntryRow } from '../../../projections/ledger/rows.ts';
 import { BOOKS_SCHEMAS, BOOKS_TABLES, type BooksTable } from './books-tables.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface BooksFileParts {
   readonly path: string;

@@ -1,4 +1,4 @@
-import type { TableSchema } from '../../ports/table-file.ts';
+import type { TableSchema } from '../../ports/read-model/table-file.ts';
 
 /*
  * The tables of the books for analysts, described in `docs/ledger.md`. Names and meanings never change; new columns are

@@ -1,6 +1,6 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
-import type { Change, ReadModel, Row } from '../../ports/read-model.ts';
+import type { EventStore, RecordedEvent } from '../../ports/event-log/event-store.ts';
+import type { Change, ReadModel, Row } from '../../ports/read-model/read-model.ts';
 import { projectBatch, projectionId, readEvent } from '../../runtime/projections/batch.ts';
 import { Recurring } from '../../runtime/util/recurring.ts';
 import { RowCache } from '../../runtime/projections/row-cache.ts';
@@ -8,7 +8,7 @@ import { REFUNDS_TABLE } from '../../../projections/sessions/refund-row.ts';
 import { SESSIONS_TABLE } from '../../../projections/sessions/session-row.ts';
 import { sessionView } from '../../../projections/sessions/session-view.projection.ts';
 import { TRANSACTIONS_TABLE } from '../../../projections/sessions/transaction-row.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface CheckProjectionsDeps {
   readonly store: Pick<EventStore, 'readAll' | 'readStream'>;

@@ -1,7 +1,7 @@
 import type { DocumentIssued, StatementIssued } from '../../domain/events/document-events.ts';
 import { toSec } from '../../ports/clock.ts';
-import type { RecordedEvent } from '../../ports/event-store.ts';
-import type { JsonValue } from '../../ports/read-model.ts';
+import type { RecordedEvent } from '../../ports/event-log/event-store.ts';
+import type { JsonValue } from '../../ports/read-model/read-model.ts';
 import { parseJson } from '../../runtime/util/parse-json.ts';
 
 type Issued = DocumentIssued['data'] | StatementIssued['data'];

@@ -1,9 +1,9 @@
 import type { DomainEvent } from '../../domain/events/domain-event.ts';
 import type { StoredEvent } from '../../domain/events/envelope.ts';
-import type { Mode } from '../../domain/ids.ts';
-import { signedAmountOf } from '../../domain/money.ts';
-import { KeyedMemoryFailed, type KeyedMemory, type MakeKeyedMemory } from '../../ports/keyed-memory.ts';
-import { isPut, type ReadModel, type Row, type RowChange, type Table } from '../../ports/read-model.ts';
+import type { Mode } from '../../domain/values/ids.ts';
+import { signedAmountOf } from '../../domain/money/money.ts';
+import { KeyedMemoryFailed, type KeyedMemory, type MakeKeyedMemory } from '../../ports/read-model/keyed-memory.ts';
+import { isPut, type ReadModel, type Row, type RowChange, type Table } from '../../ports/read-model/read-model.ts';
 import { ledger } from '../../../projections/ledger/ledger.projection.ts';
 import {
   LEDGER_ADDRESSES_TABLE,
@@ -16,7 +16,7 @@ import {
 import { LEDGER_SESSIONS_TABLE } from '../../../projections/ledger/session-books.ts';
 import { LedgerBalances, type AccountBalance } from '../ledger/balances.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** Tables that the books write and never read, which an audit can leave out. */
 const WRITE_ONLY: ReadonlySet<string> = new Set([LEDGER_ENTRIES_TABLE, LEDGER_PLACES_TABLE]);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RecordedEvent } from '../../ports/event-store.ts';
+import type { RecordedEvent } from '../../ports/event-log/event-store.ts';
 
 /*
  * The audit export: the event log as JSON Lines, one event per line in log order. `data` and `metadata` are strings of

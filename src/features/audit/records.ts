@@ -1,10 +1,10 @@
 import { canonicalText } from '../../domain/events/canonical-text.ts';
-import type { SessionId } from '../../domain/ids.ts';
-import { AUDIT_STREAM, sessionStream } from '../../domain/streams.ts';
-import type { AuditTree } from '../../ports/audit.ts';
+import type { SessionId } from '../../domain/values/ids.ts';
+import { AUDIT_STREAM, sessionStream } from '../../domain/values/streams.ts';
+import type { AuditTree } from '../../ports/event-log/audit.ts';
 import { toSec } from '../../ports/clock.ts';
-import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
-import { must } from '../../domain/must.ts';
+import type { EventStore, RecordedEvent } from '../../ports/event-log/event-store.ts';
+import { must } from '../../domain/values/must.ts';
 import { dataOf } from '../../runtime/commands/codec.ts';
 
 export interface SignedCheckpointRecord {

@@ -1,6 +1,6 @@
 import type { DomainEvent } from '../../domain/events/domain-event.ts';
 import type { SessionCreated } from '../../domain/events/session-events.ts';
-import { addressFamilyOf } from '../../domain/networks.ts';
+import { addressFamilyOf } from '../../domain/networks/networks.ts';
 import { addressKey } from '../../../projections/addresses/address-index.projection.ts';
 import {
   ADJUSTMENTS_PREFIX,
@@ -11,10 +11,10 @@ import {
   SESSION_PREFIX,
   TRANSFER_PREFIX,
   TREASURY_PREFIX,
-} from '../../domain/streams.ts';
+} from '../../domain/values/streams.ts';
 import { decodeEvent } from '../../runtime/commands/codec.ts';
-import type { RecordedEvent } from '../../ports/event-store.ts';
-import { KeyedMemoryFailed, type KeyedMemory, type MakeKeyedMemory } from '../../ports/keyed-memory.ts';
+import type { RecordedEvent } from '../../ports/event-log/event-store.ts';
+import { KeyedMemoryFailed, type KeyedMemory, type MakeKeyedMemory } from '../../ports/read-model/keyed-memory.ts';
 import type { MachineState, MachineTable } from '../../runtime/commands/machine-table.ts';
 import { LedgerAgain } from './ledger.ts';
 import { adjustmentsTable } from '../shared/handlers/adjustments-handler.ts';

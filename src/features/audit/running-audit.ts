@@ -1,4 +1,4 @@
-import type { AuditIdentity, AuditState, AuditTree } from '../../ports/audit.ts';
+import type { AuditIdentity, AuditState, AuditTree } from '../../ports/event-log/audit.ts';
 import type { SignAuditCheckpoints } from './sign-checkpoints.process.ts';
 
 /** Continuous audit of the event log: whether history is unchanged, and who signs it. */

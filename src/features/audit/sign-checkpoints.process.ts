@@ -1,8 +1,8 @@
 import type { CheckpointSigned } from '../../domain/events/operations-events.ts';
-import { AUDIT_STREAM } from '../../domain/streams.ts';
-import type { AuditAnchor, AuditTree, CheckpointSigner, CheckpointWitness } from '../../ports/audit.ts';
+import { AUDIT_STREAM } from '../../domain/values/streams.ts';
+import type { AuditAnchor, AuditTree, CheckpointSigner, CheckpointWitness } from '../../ports/event-log/audit.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
+import type { EventStore, RecordedEvent } from '../../ports/event-log/event-store.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
 import { appendNext } from '../../runtime/commands/append-next.ts';

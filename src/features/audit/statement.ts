@@ -1,5 +1,5 @@
 import type { PeriodClosed } from '../../domain/events/operations-events.ts';
-import { formatAmount, signedAmountOf } from '../../domain/money.ts';
+import { formatAmount, signedAmountOf } from '../../domain/money/money.ts';
 
 /** A figure of a closed month, split into columns. */
 export interface StatementFigure {

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import type { DocumentIssued, StatementIssued } from '../../domain/events/document-events.ts';
-import { formatAmount, signedAmountOf } from '../../domain/money.ts';
-import { documentsStream, statementsStream } from '../../domain/streams.ts';
+import { formatAmount, signedAmountOf } from '../../domain/money/money.ts';
+import { documentsStream, statementsStream } from '../../domain/values/streams.ts';
 import type { VerifierKey } from '../../runtime/merkle/checkpoint-note.ts';
 import { canonicalJson } from '../shared/canonical-json.ts';
 import { shownEvent } from './issued.ts';

@@ -7,7 +7,7 @@ import {
   type VerifierKey,
 } from '../../runtime/merkle/checkpoint-note.ts';
 import { leafHash, verifyInclusion } from '../../runtime/merkle/tree.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** The parts of the service's response that the proof needs. */
 const proofSchema = z.object({

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { MODES } from '../../domain/ids.ts';
-import { ledgerPeriodsStream } from '../../domain/streams.ts';
+import { MODES } from '../../domain/values/ids.ts';
+import { ledgerPeriodsStream } from '../../domain/values/streams.ts';
 import { toSec } from '../../ports/clock.ts';
 import type { VerifierKey } from '../../runtime/merkle/checkpoint-note.ts';
 import { canonicalJson } from '../shared/canonical-json.ts';

@@ -1,7 +1,7 @@
 import { prevOf } from '../../domain/events/envelope.ts';
 import type { CheckpointSigned } from '../../domain/events/operations-events.ts';
-import type { RecordedEvent } from '../../ports/event-store.ts';
-import type { KeyedMemory, MakeKeyedMemory } from '../../ports/keyed-memory.ts';
+import type { RecordedEvent } from '../../ports/event-log/event-store.ts';
+import type { KeyedMemory, MakeKeyedMemory } from '../../ports/read-model/keyed-memory.ts';
 import { HeadCheck, headOfEvent, type ExpectedHead } from '../../runtime/merkle/checkpoint-check.ts';
 import { verifySignature, type SignedCheckpoint, type VerifierKey } from '../../runtime/merkle/checkpoint-note.ts';
 import { hashRecorded } from '../../runtime/commands/codec.ts';

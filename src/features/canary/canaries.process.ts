@@ -1,16 +1,16 @@
 import { CANARY_STEPS, type CanaryStep } from '../../domain/canary.ts';
 import type { CanaryPaymentEnded, CanaryPaymentStarted } from '../../domain/events/operations-events.ts';
-import type { Mode } from '../../domain/ids.ts';
-import { amountOf, type Coin } from '../../domain/money.ts';
-import type { Network } from '../../domain/networks.ts';
-import { canaryStream } from '../../domain/streams.ts';
+import type { Mode } from '../../domain/values/ids.ts';
+import { amountOf, type Coin } from '../../domain/money/money.ts';
+import type { Network } from '../../domain/networks/networks.ts';
+import { canaryStream } from '../../domain/values/streams.ts';
 import { toSec } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import { appendNext, type AppendNextDeps } from '../../runtime/commands/append-next.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 import { canaryHistory, type CanaryReader, type CanaryRun } from './history.ts';
 import { canaryRound, isBack, type CanaryPayer, type CanaryShop } from './round.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** Status of one network, for metrics. */
 export interface CanaryStatus {

@@ -1,9 +1,9 @@
 import type { CanaryFailure, CanaryStepTime } from '../../domain/canary.ts';
-import type { Mode, SessionId } from '../../domain/ids.ts';
-import type { Coin } from '../../domain/money.ts';
-import type { Network } from '../../domain/networks.ts';
-import { canaryStream } from '../../domain/streams.ts';
-import type { EventStore } from '../../ports/event-store.ts';
+import type { Mode, SessionId } from '../../domain/values/ids.ts';
+import type { Coin } from '../../domain/money/money.ts';
+import type { Network } from '../../domain/networks/networks.ts';
+import { canaryStream } from '../../domain/values/streams.ts';
+import type { EventStore } from '../../ports/event-log/event-store.ts';
 import { decodeEvent } from '../../runtime/commands/codec.ts';
 
 /** One recorded payment. */

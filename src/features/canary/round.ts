@@ -1,7 +1,7 @@
 import { canaryPromiseSec, type CanaryFailure, type CanaryStep, type CanaryStepTime } from '../../domain/canary.ts';
-import type { SessionId } from '../../domain/ids.ts';
-import { amountOf, type Coin } from '../../domain/money.ts';
-import type { Network } from '../../domain/networks.ts';
+import type { SessionId } from '../../domain/values/ids.ts';
+import { amountOf, type Coin } from '../../domain/money/money.ts';
+import type { Network } from '../../domain/networks/networks.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 
 export interface CanaryOrder {

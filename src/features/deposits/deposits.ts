@@ -1,10 +1,10 @@
 import type { DepositConfirmed, DepositFacts, DepositReverted } from '../../domain/events/session-events.ts';
-import type { SessionId } from '../../domain/ids.ts';
-import { sessionStream } from '../../domain/streams.ts';
+import type { SessionId } from '../../domain/values/ids.ts';
+import { sessionStream } from '../../domain/values/streams.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
-import type { Rates } from '../../ports/rates.ts';
-import type { Senders } from '../../ports/senders.ts';
+import type { Rates } from '../../ports/rates/rates.ts';
+import type { Senders } from '../../ports/chain/senders.ts';
 import type { SessionCommand, SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
 import type { SessionHandler } from '../shared/handlers/session-handler.ts';
 

@@ -1,4 +1,4 @@
-import { addressFamilyOf, comparableAddress, NETWORKS, type Network } from '../../domain/networks.ts';
+import { addressFamilyOf, comparableAddress, NETWORKS, type Network } from '../../domain/networks/networks.ts';
 
 /** Name of the exchange by address, per network; EVM addresses in lower case. */
 export type ExchangeWallets = Readonly<Partial<Record<Network, Readonly<Record<string, string>>>>>;

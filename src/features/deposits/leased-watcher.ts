@@ -1,7 +1,7 @@
-import type { NetworkSettings } from '../../domain/networks.ts';
+import type { NetworkSettings } from '../../domain/networks/networks.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SharedStatus } from '../../ports/shared-status.ts';
-import { WrongChain } from '../../ports/chain.ts';
+import { WrongChain } from '../../ports/chain/chain.ts';
 import type { Leases } from '../../ports/leases.ts';
 import type { RescanResult, WatchStatus } from './chain/types.ts';
 import type { NetworkWatcher } from './network-watcher.ts';

@@ -1,4 +1,4 @@
-import type { NetworkSettings } from '../../domain/networks.ts';
+import type { NetworkSettings } from '../../domain/networks/networks.ts';
 import type { RescanResult, WatchStatus } from './chain/types.ts';
 
 /** A watcher as the rest of the service sees it, independent of how its chain is read. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { WrongChain } from '../../ports/chain.ts';
+import { WrongChain } from '../../ports/chain/chain.ts';
 import type { WatchObserver, WatchStatus } from './chain/types.ts';
 
 export interface PollingDeps {

@@ -1,8 +1,8 @@
 import type { RangeScanned } from '../../domain/events/operations-events.ts';
-import type { Mode } from '../../domain/ids.ts';
-import type { Network } from '../../domain/networks.ts';
-import { coverageStream, rescansStream } from '../../domain/streams.ts';
-import type { EventStore } from '../../ports/event-store.ts';
+import type { Mode } from '../../domain/values/ids.ts';
+import type { Network } from '../../domain/networks/networks.ts';
+import { coverageStream, rescansStream } from '../../domain/values/streams.ts';
+import type { EventStore } from '../../ports/event-log/event-store.ts';
 import type { CoverageTrail, CoveredBlock } from './chain/types.ts';
 import { appendNext, type AppendNextDeps } from '../../runtime/commands/append-next.ts';
 import { decodeEvent } from '../../runtime/commands/codec.ts';

@@ -1,9 +1,9 @@
-import type { Mode } from '../../domain/ids.ts';
-import type { Network } from '../../domain/networks.ts';
-import type { Sender } from '../../domain/senders.ts';
-import type { ContractCheck, Senders } from '../../ports/senders.ts';
+import type { Mode } from '../../domain/values/ids.ts';
+import type { Network } from '../../domain/networks/networks.ts';
+import type { Sender } from '../../domain/networks/senders.ts';
+import type { ContractCheck, Senders } from '../../ports/chain/senders.ts';
 import { exchangeOf, type ExchangeWallets } from './exchange-wallets.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 import { within } from '../../runtime/util/within.ts';
 
 /** A payment must not wait for a slow provider; the sender is checked again before a refund. */

@@ -1,10 +1,10 @@
-import { dayAfter, dayBefore, dayOf, lastDayOf, monthOf } from '../../domain/calendar.ts';
-import type { Mode } from '../../domain/ids.ts';
-import type { LedgerClock } from '../../domain/ledger.ts';
-import { formatAmount, signedAmountOf } from '../../domain/money.ts';
-import type { Network } from '../../domain/networks.ts';
-import { rowPages } from '../../ports/row-pages.ts';
-import type { ReadModel, Table } from '../../ports/read-model.ts';
+import { dayAfter, dayBefore, dayOf, lastDayOf, monthOf } from '../../domain/values/calendar.ts';
+import type { Mode } from '../../domain/values/ids.ts';
+import type { LedgerClock } from '../../domain/money/ledger.ts';
+import { formatAmount, signedAmountOf } from '../../domain/money/money.ts';
+import type { Network } from '../../domain/networks/networks.ts';
+import { rowPages } from '../../ports/read-model/row-pages.ts';
+import type { ReadModel, Table } from '../../ports/read-model/read-model.ts';
 import { LedgerJournal } from './journal.ts';
 import {
   balanceKey,
@@ -24,7 +24,7 @@ import {
   type PeriodRow,
   LEDGER_MODES_TABLE,
 } from '../../../projections/ledger/rows.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** The balance of an account in one coin on one network; debits are positive. */
 export interface AccountBalance {

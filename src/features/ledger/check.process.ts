@@ -1,9 +1,9 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import { isMode, type Mode } from '../../domain/ids.ts';
-import { mustBe } from '../../domain/one-of.ts';
-import { absolute, formatAmount, signedAmountOf } from '../../domain/money.ts';
-import { rowPages } from '../../ports/row-pages.ts';
-import type { ReadModel, Table } from '../../ports/read-model.ts';
+import { isMode, type Mode } from '../../domain/values/ids.ts';
+import { mustBe } from '../../domain/values/one-of.ts';
+import { absolute, formatAmount, signedAmountOf } from '../../domain/money/money.ts';
+import { rowPages } from '../../ports/read-model/row-pages.ts';
+import type { ReadModel, Table } from '../../ports/read-model/read-model.ts';
 import { Recurring } from '../../runtime/util/recurring.ts';
 import { LEDGER_BALANCES_TABLE, LEDGER_BOOKS_TABLE, LEDGER_SUMS_TABLE } from '../../../projections/ledger/rows.ts';
 

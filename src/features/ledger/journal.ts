@@ -1,8 +1,8 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import { dayBefore } from '../../domain/calendar.ts';
-import type { Mode } from '../../domain/ids.ts';
-import type { LedgerClock } from '../../domain/ledger.ts';
-import type { ReadModel } from '../../ports/read-model.ts';
+import { dayBefore } from '../../domain/values/calendar.ts';
+import type { Mode } from '../../domain/values/ids.ts';
+import type { LedgerClock } from '../../domain/money/ledger.ts';
+import type { ReadModel } from '../../ports/read-model/read-model.ts';
 import {
   bookKey,
   entryKey,
@@ -12,7 +12,7 @@ import {
   placeKey,
   type EntryRow,
 } from '../../../projections/ledger/rows.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** Selects entries: all of a mode, or those of one book (a merchant, or an account of the operator). */
 export interface JournalScope {

@@ -1,6 +1,6 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
-import { dayBefore } from '../../domain/calendar.ts';
-import { merchantAccounts, type LedgerClock } from '../../domain/ledger.ts';
+import { dayBefore } from '../../domain/values/calendar.ts';
+import { merchantAccounts, type LedgerClock } from '../../domain/money/ledger.ts';
 import type { ServedRows } from '../../runtime/projections/served-rows.ts';
 import type { EntryRow } from '../../../projections/ledger/rows.ts';
 import type { AsOf, LedgerBalances } from './balances.ts';

@@ -1,8 +1,8 @@
-import { dayOf, monthOf } from '../../domain/calendar.ts';
-import type { Mode } from '../../domain/ids.ts';
-import type { Network } from '../../domain/networks.ts';
-import type { ReadModel } from '../../ports/read-model.ts';
-import { rowPages } from '../../ports/row-pages.ts';
+import { dayOf, monthOf } from '../../domain/values/calendar.ts';
+import type { Mode } from '../../domain/values/ids.ts';
+import type { Network } from '../../domain/networks/networks.ts';
+import type { ReadModel } from '../../ports/read-model/read-model.ts';
+import { rowPages } from '../../ports/read-model/row-pages.ts';
 import { OPEN_DEPOSITS_TABLE } from '../../../projections/deposits/deposits-by-block.projection.ts';
 import { LEDGER_SESSIONS_TABLE } from '../../../projections/ledger/session-books.ts';
 

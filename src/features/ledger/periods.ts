@@ -1,11 +1,11 @@
-import { refuse } from '../../domain/result.ts';
-import { dayOf, monthOf } from '../../domain/calendar.ts';
+import { refuse } from '../../domain/values/result.ts';
+import { dayOf, monthOf } from '../../domain/values/calendar.ts';
 import type { PeriodClosed } from '../../domain/events/operations-events.ts';
-import type { Mode } from '../../domain/ids.ts';
-import { ledgerPeriodsStream } from '../../domain/streams.ts';
+import type { Mode } from '../../domain/values/ids.ts';
+import { ledgerPeriodsStream } from '../../domain/values/streams.ts';
 import { sealOf, type PeriodRow } from '../../../projections/ledger/rows.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
-import { type EventStore, type Position, StoreUnavailable } from '../../ports/event-store.ts';
+import { type EventStore, type Position, StoreUnavailable } from '../../ports/event-log/event-store.ts';
 import type { Random } from '../../ports/random.ts';
 import { appendNext } from '../../runtime/commands/append-next.ts';
 import type { WholeRows } from '../../runtime/projections/whole-rows.ts';

@@ -1,7 +1,12 @@
-import type { MerchantId } from '../../domain/ids.ts';
-import { merchantAccountOf, MERCHANT_ACCOUNTS, type FiatValue, type MerchantAccount } from '../../domain/ledger.ts';
-import { signedAmountOf } from '../../domain/money.ts';
-import type { Network } from '../../domain/networks.ts';
+import type { MerchantId } from '../../domain/values/ids.ts';
+import {
+  merchantAccountOf,
+  MERCHANT_ACCOUNTS,
+  type FiatValue,
+  type MerchantAccount,
+} from '../../domain/money/ledger.ts';
+import { signedAmountOf } from '../../domain/money/money.ts';
+import type { Network } from '../../domain/networks/networks.ts';
 import type { EntryRow } from '../../../projections/ledger/rows.ts';
 import type { AccountBalance } from './balances.ts';
 

@@ -1,6 +1,13 @@
 import { hash } from 'node:crypto';
-import { base32, parseApiKeyId, parseMerchantId, type ApiKeyId, type MerchantId, type Mode } from '../../domain/ids.ts';
-import { must } from '../../domain/must.ts';
+import {
+  base32,
+  parseApiKeyId,
+  parseMerchantId,
+  type ApiKeyId,
+  type MerchantId,
+  type Mode,
+} from '../../domain/values/ids.ts';
+import { must } from '../../domain/values/must.ts';
 import type { Random } from '../../ports/random.ts';
 
 /* Credentials that a merchant sees once, and ids of what belongs to a merchant. */

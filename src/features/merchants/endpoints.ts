@@ -1,7 +1,7 @@
-import type { MerchantId } from '../../domain/ids.ts';
-import type { QueueId } from '../../domain/delivery-ids.ts';
-import { merchantStream } from '../../domain/streams.ts';
-import type { EndpointDirectory, Subscription, WebhookEndpoint } from '../../ports/endpoint-directory.ts';
+import type { MerchantId } from '../../domain/values/ids.ts';
+import type { QueueId } from '../../domain/notifications/delivery-ids.ts';
+import { merchantStream } from '../../domain/values/streams.ts';
+import type { EndpointDirectory, Subscription, WebhookEndpoint } from '../../ports/webhooks/endpoint-directory.ts';
 import type { MerchantDirectory } from './directory.ts';
 import type { MerchantHandler } from '../shared/handlers/merchant-handler.ts';
 

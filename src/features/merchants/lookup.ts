@@ -1,5 +1,5 @@
 import type { MerchantPolicy } from '../../domain/events/merchant-events.ts';
-import type { MerchantId, Mode } from '../../domain/ids.ts';
+import type { MerchantId, Mode } from '../../domain/values/ids.ts';
 import type { ShownLogo } from '../shared/merchant-api.ts';
 
 export interface MerchantDomain {

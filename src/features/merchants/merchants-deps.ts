@@ -1,8 +1,8 @@
-import type { FinalityFloor } from '../../domain/finality-floor.ts';
+import type { FinalityFloor } from '../../domain/networks/finality-floor.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
-import type { WebhookUrlVetting } from '../../ports/webhook-sender.ts';
-import type { Sealer } from '../../runtime/util/sealing.ts';
+import type { WebhookUrlVetting } from '../../ports/webhooks/sender.ts';
+import type { Sealer } from '../../runtime/cryptography/sealing.ts';
 import type { MerchantHandler } from '../shared/handlers/merchant-handler.ts';
 import type { MerchantDirectory } from './directory.ts';
 

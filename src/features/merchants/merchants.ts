@@ -1,10 +1,10 @@
-import { refuse, type Refused } from '../../domain/result.ts';
+import { refuse, type Refused } from '../../domain/values/result.ts';
 import { UNRESTRICTED, type KeyRestrictions } from '../../domain/api-keys.ts';
 import type { MerchantChangeScheduled, MerchantPolicy } from '../../domain/events/merchant-events.ts';
-import type { ApiKeyId, MerchantId, Mode } from '../../domain/ids.ts';
-import { merchantStream } from '../../domain/streams.ts';
+import type { ApiKeyId, MerchantId, Mode } from '../../domain/values/ids.ts';
+import { merchantStream } from '../../domain/values/streams.ts';
 import { toSec } from '../../ports/clock.ts';
-import type { Network } from '../../domain/networks.ts';
+import type { Network } from '../../domain/networks/networks.ts';
 import type { Waiting } from '../../../state-machines/merchant/endpoints.decider.ts';
 import type { MerchantState } from '../../../state-machines/merchant/merchant.decider.ts';
 import type { MerchantCommand, PolicyBounds } from '../../../state-machines/merchant/merchant.commands.ts';
@@ -17,7 +17,7 @@ import type { ChangedBy, MerchantsDeps } from './merchants-deps.ts';
 import { newKey, type NewKey, type NewMerchant, type NewWebhookSecret } from './new-key.ts';
 import { overviewOf, type MerchantOverview, type WebhookOverview } from './overview.ts';
 import { addressFault, invalidHost, normalHost, noSuchMerchant } from './refused.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /**
  * How long the old webhook secret keeps signing the main header after a new one was issued, unless that is activated

@@ -1,7 +1,7 @@
 import type { ApiKeyIssued } from '../../domain/events/merchant-events.ts';
-import type { ApiKeyId, MerchantId, Mode } from '../../domain/ids.ts';
+import type { ApiKeyId, MerchantId, Mode } from '../../domain/values/ids.ts';
 import type { Random } from '../../ports/random.ts';
-import type { Sealer } from '../../runtime/util/sealing.ts';
+import type { Sealer } from '../../runtime/cryptography/sealing.ts';
 import { apiSecretContext, hashOfKey, hintOfKey, newApiKey, newApiSecret, newKeyId } from './credentials.ts';
 
 /** Shown once, never again. */

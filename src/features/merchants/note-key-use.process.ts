@@ -1,4 +1,4 @@
-import { merchantStream } from '../../domain/streams.ts';
+import { merchantStream } from '../../domain/values/streams.ts';
 import type { MerchantHandler } from '../shared/handlers/merchant-handler.ts';
 import type { MerchantDirectory } from './directory.ts';
 import { InTurn } from '../../runtime/util/in-turn.ts';

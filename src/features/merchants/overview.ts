@@ -1,14 +1,14 @@
 import type { Scope, SignatureVersion } from '../../domain/api-keys.ts';
 import type { GuardedChange, MerchantChangeScheduled, MerchantPolicy } from '../../domain/events/merchant-events.ts';
-import { withFloor, type FinalityFloor } from '../../domain/finality-floor.ts';
-import type { ApiKeyId, MerchantId, Mode } from '../../domain/ids.ts';
-import type { NotificationField, NotificationType } from '../../domain/notification-types.ts';
-import { changeObject, type ChangeObject } from '../../domain/settings-notices.ts';
+import { withFloor, type FinalityFloor } from '../../domain/networks/finality-floor.ts';
+import type { ApiKeyId, MerchantId, Mode } from '../../domain/values/ids.ts';
+import type { NotificationField, NotificationType } from '../../domain/notifications/types.ts';
+import { changeObject, type ChangeObject } from '../../domain/notifications/settings-notices.ts';
 import { changeDelayMin } from '../../../state-machines/merchant/changes.decider.ts';
 import type { MerchantState } from '../../../state-machines/merchant/merchant.decider.ts';
 import { mainSecret, type EndpointState, type KeyState } from '../../../state-machines/merchant/merchant.state.ts';
 import { logoOverview, type LogoOverview } from './logo.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /* Merchants as their settings are shown, without secrets. */
 

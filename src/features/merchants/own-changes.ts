@@ -1,4 +1,4 @@
-import type { MerchantId } from '../../domain/ids.ts';
+import type { MerchantId } from '../../domain/values/ids.ts';
 import type { Idempotency } from '../shared/idempotency.ts';
 import type { Caller, Outcome } from '../shared/merchant-api.ts';
 import type { Merchants } from './merchants.ts';

@@ -1,12 +1,12 @@
-import { refuse } from '../../domain/result.ts';
-import type { MerchantId } from '../../domain/ids.ts';
+import { refuse } from '../../domain/values/result.ts';
+import type { MerchantId } from '../../domain/values/ids.ts';
 import type { Idempotency } from '../shared/idempotency.ts';
 import type { Caller, Outcome } from '../shared/merchant-api.ts';
 import type { Merchants } from './merchants.ts';
 import type { ChangedBy } from './merchants-deps.ts';
 import type { NewWebhookSecret } from './new-key.ts';
 import type { MerchantOverview, WebhookOverview } from './overview.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 type Settings = Pick<
   Merchants,

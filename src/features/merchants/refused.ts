@@ -1,6 +1,6 @@
-import { refuse, type Refused } from '../../domain/result.ts';
+import { refuse, type Refused } from '../../domain/values/result.ts';
 import type { KeyRestrictions } from '../../domain/api-keys.ts';
-import { parseAddressList } from '../../runtime/util/address-list.ts';
+import { parseAddressList } from '../../runtime/http/address-list.ts';
 
 export const noSuchMerchant: Refused = refuse('not_found', 'no such merchant');
 

@@ -1,6 +1,6 @@
-import type { MerchantId } from '../../domain/ids.ts';
-import { must } from '../../domain/must.ts';
-import type { Sealer } from '../../runtime/util/sealing.ts';
+import type { MerchantId } from '../../domain/values/ids.ts';
+import { must } from '../../domain/values/must.ts';
+import type { Sealer } from '../../runtime/cryptography/sealing.ts';
 import type { Outcome } from '../shared/merchant-api.ts';
 import { webhookSecretContext } from './credentials.ts';
 

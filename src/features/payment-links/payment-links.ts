@@ -1,7 +1,7 @@
-import { refuse } from '../../domain/result.ts';
-import { base32, parsePaymentLinkId, type PaymentLinkId, type SessionId } from '../../domain/ids.ts';
+import { refuse } from '../../domain/values/result.ts';
+import { base32, parsePaymentLinkId, type PaymentLinkId, type SessionId } from '../../domain/values/ids.ts';
 import type { PaymentLinkTerms, UseOutcome } from '../../domain/events/payment-link-events.ts';
-import { paymentLinkStream } from '../../domain/streams.ts';
+import { paymentLinkStream } from '../../domain/values/streams.ts';
 import { linksOfMerchant, PAYMENT_LINKS_TABLE } from '../../../projections/payment-links/payment-links.projection.ts';
 import {
   isLasting,
@@ -22,13 +22,13 @@ import {
 import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
-import type { Rates } from '../../ports/rates.ts';
-import type { ReadModel } from '../../ports/read-model.ts';
-import { isCoin } from '../../domain/money.ts';
+import type { Rates } from '../../ports/rates/rates.ts';
+import type { ReadModel } from '../../ports/read-model/read-model.ts';
+import { isCoin } from '../../domain/money/money.ts';
 import type { PaymentLinkHandler } from '../shared/handlers/payment-link-handler.ts';
 import type { Caller, MerchantApi, Outcome, ShopFacts } from '../shared/merchant-api.ts';
 import type { Sessions } from '../sessions/sessions.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 type Reader = Pick<Caller, 'merchantId' | 'mode'>;
 

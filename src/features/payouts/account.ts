@@ -1,5 +1,5 @@
-import { treasuryStream } from '../../domain/streams.ts';
-import type { OutgoingChain } from '../../ports/outgoing-chain.ts';
+import { treasuryStream } from '../../domain/values/streams.ts';
+import type { OutgoingChain } from '../../ports/outgoing/chain.ts';
 import type { Random } from '../../ports/random.ts';
 import type { TreasuryCommand } from '../../../state-machines/treasury/treasury.decider.ts';
 import { initialTreasuryContext, type TreasuryContext } from '../../../state-machines/treasury/treasury.state.ts';

@@ -1,10 +1,10 @@
-import type { EventStore, Position, RecordedEvent } from '../../ports/event-store.ts';
+import type { EventStore, Position, RecordedEvent } from '../../ports/event-log/event-store.ts';
 import { isOwed } from '../../domain/events/treasury-move-events.ts';
-import type { OutgoingSigner } from '../../ports/outgoing-signer.ts';
+import type { OutgoingSigner } from '../../ports/outgoing/signer.ts';
 import type { HashedParts } from '../../domain/events/canonical-text.ts';
 import { MAX_JSON_LINE_BYTES } from '../../runtime/util/json-lines.ts';
 import { InTurn } from '../../runtime/util/in-turn.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 const PAGE = 500;
 /** Leaves room for the request around the events, and for escaping their texts once more. */

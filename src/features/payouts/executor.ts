@@ -1,11 +1,15 @@
 import type { ReplacementReason, TransactionDraft } from '../../domain/events/transaction-draft.ts';
-import type { MoveFailureReason } from '../../domain/events/treasury-move-events.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
-import { StoreUnavailable } from '../../ports/event-store.ts';
+import { StoreUnavailable } from '../../ports/event-log/event-store.ts';
 import type { Log } from '../../ports/log.ts';
-import { type LandedTransaction, TransferImpossible, treasuryOf, validityOf } from '../../ports/outgoing.ts';
-import type { OutgoingChain } from '../../ports/outgoing-chain.ts';
-import type { OutgoingSigner, SignerRefusal } from '../../ports/outgoing-signer.ts';
+import {
+  type LandedTransaction,
+  TransferImpossible,
+  treasuryOf,
+  validityOf,
+} from '../../ports/outgoing/transaction.ts';
+import type { OutgoingChain } from '../../ports/outgoing/chain.ts';
+import type { OutgoingSigner, SignerRefusal } from '../../ports/outgoing/signer.ts';
 import { withLogContext } from '../../runtime/util/log-context.ts';
 import { InTurn } from '../../runtime/util/in-turn.ts';
 import type { TreasuryCommand } from '../../../state-machines/treasury/treasury.decider.ts';
@@ -13,13 +17,21 @@ import type { TreasuryContext } from '../../../state-machines/treasury/treasury.
 import type { TreasuryAccount } from './account.ts';
 import type { JournalCheck } from './journal-check.ts';
 import { helperGone, isTransient, OUTAGE_REASON, RoundFaults, textOf } from './faults.ts';
-import { type Failure, isSigned, type Missing, type Outgoing, type OutgoingRecords, type Sequence } from './records.ts';
+import {
+  type Failure,
+  failure,
+  isSigned,
+  type Missing,
+  type Outgoing,
+  type OutgoingRecords,
+  type Sequence,
+} from './records.ts';
 import { Interventions } from './interventions.ts';
 import { RetryState, SEQUENCE_BUSY, WAIT_REASONS, type WaitFacts } from './retry-state.ts';
 import { SentTransactions } from './sent.ts';
 import { sequenceAgrees } from './sequence-check.ts';
 import { WAIT_LOOKS } from './turns.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** Orders started per round. */
 const ROUND = 20;
@@ -358,6 +370,3 @@ export class OutgoingExecutor<Item extends Outgoing> {
     return toSec(this.#deps.clock.nowMs());
   }
 }
-
-/** A failure of an order for which nothing was signed. */
-const failure = (reason: MoveFailureReason): Failure => ({ reason, ineffective: null });

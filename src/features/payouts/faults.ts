@@ -1,6 +1,6 @@
-import { ChainUnavailable } from '../../ports/chain.ts';
-import { StoreUnavailable } from '../../ports/event-store.ts';
-import type { WaitReason } from '../../ports/outgoing.ts';
+import { ChainUnavailable } from '../../ports/chain/chain.ts';
+import { StoreUnavailable } from '../../ports/event-log/event-store.ts';
+import type { WaitReason } from '../../ports/outgoing/transaction.ts';
 
 /** A dependency of every payout or move. */
 type Helper = 'chain' | 'signer';

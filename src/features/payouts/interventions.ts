@@ -1,5 +1,5 @@
 import type { JournalPlaceMoved } from '../../domain/events/treasury-events.ts';
-import type { OutgoingSigner, SignedPayment } from '../../ports/outgoing-signer.ts';
+import type { OutgoingSigner, SignedPayment } from '../../ports/outgoing/signer.ts';
 import type { InTurn } from '../../runtime/util/in-turn.ts';
 import type { TreasuryAccount } from './account.ts';
 import { isSigned, type Outgoing, type OutgoingRecords } from './records.ts';

@@ -1,10 +1,10 @@
 import type { JournalPlace } from '../../domain/events/transaction-draft.ts';
-import type { Mode } from '../../domain/ids.ts';
-import type { Network } from '../../domain/networks.ts';
-import { treasuryStream } from '../../domain/streams.ts';
-import type { OutgoingSigner, SignerStatus } from '../../ports/outgoing-signer.ts';
+import type { Mode } from '../../domain/values/ids.ts';
+import type { Network } from '../../domain/networks/networks.ts';
+import { treasuryStream } from '../../domain/values/streams.ts';
+import type { OutgoingSigner, SignerStatus } from '../../ports/outgoing/signer.ts';
 import type { TreasuryContext } from '../../../state-machines/treasury/treasury.state.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 const EVERY_MS = 30_000;
 /** Named in the signer's journal as the one who stopped it. */

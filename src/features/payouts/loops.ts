@@ -1,7 +1,7 @@
-import type { Mode } from '../../domain/ids.ts';
-import type { Network } from '../../domain/networks.ts';
+import type { Mode } from '../../domain/values/ids.ts';
+import type { Network } from '../../domain/networks/networks.ts';
 import type { Log } from '../../ports/log.ts';
-import type { OutgoingChain } from '../../ports/outgoing-chain.ts';
+import type { OutgoingChain } from '../../ports/outgoing/chain.ts';
 import { isTransient } from './faults.ts';
 
 interface LoopParts<Executor> {

@@ -7,7 +7,7 @@ import type {
   Reserved,
   SentTransaction,
   WaitReason,
-} from '../../ports/outgoing.ts';
+} from '../../ports/outgoing/transaction.ts';
 import type { MoveReservation } from '../../../state-machines/treasury/moves.state.ts';
 import type { TreasuryContext } from '../../../state-machines/treasury/treasury.state.ts';
 import type { RoundFaults } from './faults.ts';
@@ -63,6 +63,9 @@ export interface Failure {
   /** The transaction that is in a final block without effect; null if nothing signed is in a block. */
   readonly ineffective: { readonly txHash: string; readonly networkFee: string } | null;
 }
+
+/** A failure of an order for which nothing was signed. */
+export const failure = (reason: MoveFailureReason): Failure => ({ reason, ineffective: null });
 
 /** Receives what the records reveal while they are read. */
 export interface OpenListener<Ref> {

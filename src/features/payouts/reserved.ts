@@ -1,5 +1,5 @@
-import { amountOf, COINS, isCoin, type Coin } from '../../domain/money.ts';
-import type { OutgoingTransaction, Reserved } from '../../ports/outgoing.ts';
+import { amountOf, COINS, isCoin, type Coin } from '../../domain/money/money.ts';
+import type { OutgoingTransaction, Reserved } from '../../ports/outgoing/transaction.ts';
 import type { Move } from '../../../state-machines/treasury/moves.state.ts';
 
 /** What refunds and other moves have reserved in one treasury. */

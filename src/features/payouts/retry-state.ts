@@ -1,5 +1,5 @@
 import type { Log } from '../../ports/log.ts';
-import { needsLook, type WaitReason } from '../../ports/outgoing.ts';
+import { needsLook, type WaitReason } from '../../ports/outgoing/transaction.ts';
 import type { Missing, OutgoingRef } from './records.ts';
 import { SentSince } from './sent-since.ts';
 import { Turns } from './turns.ts';

@@ -8,9 +8,9 @@ import {
   type OutgoingKind,
   type SentTransaction,
   treasuryOf,
-} from '../../ports/outgoing.ts';
-import type { OutgoingChain } from '../../ports/outgoing-chain.ts';
-import type { OutgoingSigner } from '../../ports/outgoing-signer.ts';
+} from '../../ports/outgoing/transaction.ts';
+import type { OutgoingChain } from '../../ports/outgoing/chain.ts';
+import type { OutgoingSigner } from '../../ports/outgoing/signer.ts';
 import { crashPoint } from '../../runtime/util/crash-point.ts';
 import { withLogContext } from '../../runtime/util/log-context.ts';
 import type { RoundFaults } from './faults.ts';

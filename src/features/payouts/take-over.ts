@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ReplacementReason, TransactionDraft } from '../../domain/events/transaction-draft.ts';
-import { amountOf } from '../../domain/money.ts';
-import { validityOf, type OutgoingTransaction } from '../../ports/outgoing.ts';
-import type { SignedPayment } from '../../ports/outgoing-signer.ts';
+import { amountOf } from '../../domain/money/money.ts';
+import { validityOf, type OutgoingTransaction } from '../../ports/outgoing/transaction.ts';
+import type { SignedPayment } from '../../ports/outgoing/signer.ts';
 import type { TreasuryAccount } from './account.ts';
 import type { Outgoing, OutgoingRecords } from './records.ts';
 

@@ -1,4 +1,4 @@
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** A failed try is repeated after this many rounds, then after twice as many each time. */
 export const WAIT_LOOKS = 4;

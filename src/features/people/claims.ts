@@ -1,7 +1,7 @@
 import type { Grant } from '../../domain/events/person-events.ts';
-import type { IdentityClaims } from '../../ports/single-sign-on.ts';
+import type { IdentityClaims } from '../../ports/people/single-sign-on.ts';
 import type { NamedByProvider } from './people.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface ClaimRules {
   readonly nameClaim: string;

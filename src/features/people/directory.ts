@@ -1,6 +1,6 @@
 import type { Identity, PersonEvent } from '../../domain/events/person-events.ts';
-import { PERSON_PREFIX } from '../../domain/streams.ts';
-import type { EventStore, RecordedEvent, Subscription } from '../../ports/event-store.ts';
+import { PERSON_PREFIX } from '../../domain/values/streams.ts';
+import type { EventStore, RecordedEvent, Subscription } from '../../ports/event-log/event-store.ts';
 import { decodeEvent } from '../../runtime/commands/codec.ts';
 import type { OpenSignIn, PersonContext } from '../../../state-machines/person/person.state.ts';
 import type { PersonState } from '../../../state-machines/person/person.decider.ts';

@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
-import { challengeOf, signCountOf } from '../../runtime/util/passkey.ts';
-import { must } from '../../domain/must.ts';
+import { challengeOf, signCountOf } from '../../runtime/cryptography/passkey.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** Where passkeys are valid: the host, and the origin as browsers state it. */
 export interface RelyingParty {

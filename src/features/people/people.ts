@@ -1,8 +1,8 @@
-import { refuse } from '../../domain/result.ts';
+import { refuse } from '../../domain/values/result.ts';
 import { hash } from 'node:crypto';
 import type { ActionTaken, Grant, Identity, PasskeyAdded, SignIn } from '../../domain/events/person-events.ts';
-import { base32 } from '../../domain/ids.ts';
-import { personStream } from '../../domain/streams.ts';
+import { base32 } from '../../domain/values/ids.ts';
+import { personStream } from '../../domain/values/streams.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
 import type { PersonCommand, Wanted } from '../../../state-machines/person/person.decider.ts';

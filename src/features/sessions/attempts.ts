@@ -1,6 +1,6 @@
-import type { SessionId } from '../../domain/ids.ts';
-import type { Refusal } from '../../domain/result.ts';
-import { sessionStream } from '../../domain/streams.ts';
+import type { SessionId } from '../../domain/values/ids.ts';
+import type { Refusal } from '../../domain/values/result.ts';
+import { sessionStream } from '../../domain/values/streams.ts';
 import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
 import type { SessionHandler } from '../shared/handlers/session-handler.ts';
 import type { Caller, Outcome } from '../shared/merchant-api.ts';

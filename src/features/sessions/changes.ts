@@ -1,4 +1,4 @@
-import type { SessionId } from '../../domain/ids.ts';
+import type { SessionId } from '../../domain/values/ids.ts';
 
 /** Notifies listeners that a session changed. The notification has no content; listeners read the session again. */
 export class SessionChanges {

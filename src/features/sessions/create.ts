@@ -1,12 +1,12 @@
-import { refuse } from '../../domain/result.ts';
+import { refuse } from '../../domain/values/result.ts';
 import type { RateLock } from '../../domain/events/coin-events.ts';
 import type { PaymentOption, SessionCreated } from '../../domain/events/session-events.ts';
 import type { SessionPersonalData } from '../../domain/events/session-personal-data.ts';
-import type { Mode, SessionId } from '../../domain/ids.ts';
-import { amountOf, formatAmount, isCoin, least, type Coin } from '../../domain/money.ts';
-import { addressFamilyOf } from '../../domain/networks.ts';
-import { sessionStream } from '../../domain/streams.ts';
-import { toleranceOf } from '../../domain/tolerance.ts';
+import type { Mode, SessionId } from '../../domain/values/ids.ts';
+import { amountOf, formatAmount, isCoin, least, type Coin } from '../../domain/money/money.ts';
+import { addressFamilyOf } from '../../domain/networks/networks.ts';
+import { sessionStream } from '../../domain/values/streams.ts';
+import { toleranceOf } from '../../domain/money/tolerance.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
 import { canonicalJson } from '../shared/canonical-json.ts';
 import type { Idempotency } from '../shared/idempotency.ts';

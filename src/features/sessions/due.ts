@@ -1,9 +1,9 @@
 import type { StoredEvent } from '../../domain/events/envelope.ts';
 import type { DomainEvent } from '../../domain/events/domain-event.ts';
-import type { Mode, SessionId } from '../../domain/ids.ts';
-import type { Network } from '../../domain/networks.ts';
-import { sessionOfStream } from '../../domain/streams.ts';
-import { must } from '../../domain/must.ts';
+import type { Mode, SessionId } from '../../domain/values/ids.ts';
+import type { Network } from '../../domain/networks/networks.ts';
+import { sessionOfStream } from '../../domain/values/streams.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface DueSession {
   readonly sessionId: SessionId;

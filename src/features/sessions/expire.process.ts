@@ -1,5 +1,5 @@
-import type { SessionId, Mode } from '../../domain/ids.ts';
-import type { Network } from '../../domain/networks.ts';
+import type { SessionId, Mode } from '../../domain/values/ids.ts';
+import type { Network } from '../../domain/networks/networks.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
 import type { DueSessions, DueSession } from './due.ts';
 

@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
-import { base32, parseSessionId, type MerchantId, type Mode, type SessionId } from '../../domain/ids.ts';
-import { must } from '../../domain/must.ts';
-import { KeyNotHeld } from '../../runtime/util/sealing.ts';
+import { base32, parseSessionId, type MerchantId, type Mode, type SessionId } from '../../domain/values/ids.ts';
+import { must } from '../../domain/values/must.ts';
+import { KeyNotHeld } from '../../runtime/cryptography/sealing.ts';
 import type { SharedSecret } from '../shared/shared-secrets.ts';
 
 /** One attempt to have an order paid. */

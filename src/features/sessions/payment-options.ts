@@ -1,18 +1,18 @@
 import type { MerchantPolicy } from '../../domain/events/merchant-events.ts';
 import type { FinalityRule, PaymentOption } from '../../domain/events/session-events.ts';
-import { withFloor, type FinalityFloor } from '../../domain/finality-floor.ts';
-import type { Mode } from '../../domain/ids.ts';
-import { amountOf, most, type Coin } from '../../domain/money.ts';
+import { withFloor, type FinalityFloor } from '../../domain/networks/finality-floor.ts';
+import type { Mode } from '../../domain/values/ids.ts';
+import { amountOf, most, type Coin } from '../../domain/money/money.ts';
 import {
   addressFamilyOf,
   tokenOf,
   type AddressFamily,
   type NetworkSettings,
   type Token,
-} from '../../domain/networks.ts';
-import type { AddressPool, CollectionAddress } from '../../ports/addresses.ts';
+} from '../../domain/networks/networks.ts';
+import type { AddressPool, CollectionAddress } from '../../ports/chain/addresses.ts';
 import type { Random } from '../../ports/random.ts';
-import { base58 } from '../../runtime/util/base58.ts';
+import { base58 } from '../../chain-formats/base58.ts';
 import type { MerchantSettings } from '../merchants/lookup.ts';
 import type { Price } from './price.ts';
 

@@ -1,8 +1,8 @@
-import { refuse } from '../../domain/result.ts';
-import { COIN_MAX_DECIMALS } from '../../domain/currencies.ts';
+import { refuse } from '../../domain/values/result.ts';
+import { COIN_MAX_DECIMALS } from '../../domain/money/currencies.ts';
 import type { RateLock } from '../../domain/events/coin-events.ts';
-import { amountOf, convertForPayer, isCoin, MAX_UNITS, type Coin } from '../../domain/money.ts';
-import type { Rates } from '../../ports/rates.ts';
+import { amountOf, convertForPayer, isCoin, MAX_UNITS, type Coin } from '../../domain/money/money.ts';
+import type { Rates } from '../../ports/rates/rates.ts';
 import type { MerchantSettings } from '../merchants/lookup.ts';
 import type { CreateSessionInput } from '../shared/merchant-api.ts';
 import { unavailable, type Refused } from './unavailable.ts';

@@ -1,4 +1,4 @@
-import { amountOf, formatAmount } from '../../domain/money.ts';
+import { amountOf, formatAmount } from '../../domain/money/money.ts';
 import type { LineItem } from '../../domain/events/session-personal-data.ts';
 import type { CreateSessionInput } from '../shared/merchant-api.ts';
 

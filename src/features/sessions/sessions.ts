@@ -1,11 +1,18 @@
-import { refuse } from '../../domain/result.ts';
+import { refuse } from '../../domain/values/result.ts';
 import { contactLink } from '../../domain/contact.ts';
-import { addressFamilyOf } from '../../domain/networks.ts';
-import { base32, parseRefundId, parseSessionId, type Mode, type RefundId, type SessionId } from '../../domain/ids.ts';
-import { sessionStream } from '../../domain/streams.ts';
+import { addressFamilyOf } from '../../domain/networks/networks.ts';
+import {
+  base32,
+  parseRefundId,
+  parseSessionId,
+  type Mode,
+  type RefundId,
+  type SessionId,
+} from '../../domain/values/ids.ts';
+import { sessionStream } from '../../domain/values/streams.ts';
 import { toSec } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
-import type { Senders } from '../../ports/senders.ts';
+import type { Senders } from '../../ports/chain/senders.ts';
 import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
 import { currentOrOlderId, successorOf } from './attempts.ts';
 import { createSession, personalOf, type CreateSessionDeps } from './create.ts';
@@ -44,7 +51,7 @@ import type {
   PreparedClaim,
 } from '../shared/claim-views.ts';
 import type { RefundView, SessionView } from '../shared/views.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 import { createdOf } from '../../../state-machines/checkout-session/session.state.ts';
 
 export interface SessionsDeps extends CreateSessionDeps {

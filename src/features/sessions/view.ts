@@ -1,6 +1,6 @@
 import type { SessionPersonalData } from '../../domain/events/session-personal-data.ts';
-import type { SessionId } from '../../domain/ids.ts';
-import { COINS, formatAmount } from '../../domain/money.ts';
+import type { SessionId } from '../../domain/values/ids.ts';
+import { COINS, formatAmount } from '../../domain/money/money.ts';
 import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
 import {
   createdOf,

@@ -1,4 +1,4 @@
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** JSON text with sorted object keys at every depth, so that equal requests give equal text. Omits undefined fields. */
 export function canonicalJson(value: unknown): string {

@@ -1,7 +1,7 @@
 import type { EvidenceKind } from '../../domain/claims.ts';
-import type { RefundId, SessionId, TransactionId } from '../../domain/ids.ts';
-import type { Coin } from '../../domain/money.ts';
-import type { Network } from '../../domain/networks.ts';
+import type { RefundId, SessionId, TransactionId } from '../../domain/values/ids.ts';
+import type { Coin } from '../../domain/money/money.ts';
+import type { Network } from '../../domain/networks/networks.ts';
 import type { Caller, Outcome } from './merchant-api.ts';
 
 /** A deposit that the payer can have refunded to another address, with the evidence possible for it. */

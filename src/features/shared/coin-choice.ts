@@ -1,4 +1,4 @@
-import type { Coin } from '../../domain/money.ts';
+import type { Coin } from '../../domain/money/money.ts';
 import type { SessionView } from './views.ts';
 
 /** The session in the requested coin; in the other coin only while it can still be chosen. */

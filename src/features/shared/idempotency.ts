@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import type { RequestAccepted, RequestAnswered } from '../../domain/events/operations-events.ts';
-import { refuse, type Refusal } from '../../domain/result.ts';
-import { idempotencyStream } from '../../domain/streams.ts';
+import { refuse, type Refusal } from '../../domain/values/result.ts';
+import { idempotencyStream } from '../../domain/values/streams.ts';
 import { toSec } from '../../ports/clock.ts';
-import type { AppendResult, EventStore, RecordedEvent } from '../../ports/event-store.ts';
+import type { AppendResult, EventStore, RecordedEvent } from '../../ports/event-log/event-store.ts';
 import { appendNext, type AppendNextDeps } from '../../runtime/commands/append-next.ts';
 import { decodeEvent, dataOf } from '../../runtime/commands/codec.ts';
 import { actorOf, type Caller, type Outcome } from './merchant-api.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export type Admission =
   | { readonly ok: true; readonly givenId: string; readonly stream: string | null; readonly repeated: boolean }

@@ -1,6 +1,6 @@
 import type { SecretGenerated } from '../../domain/events/operations-events.ts';
-import { secretsStream, type SecretPurpose } from '../../domain/streams.ts';
-import type { EventStore } from '../../ports/event-store.ts';
+import { secretsStream, type SecretPurpose } from '../../domain/values/streams.ts';
+import type { EventStore } from '../../ports/event-log/event-store.ts';
 import { appendNext, type AppendNextDeps } from '../../runtime/commands/append-next.ts';
 import { dataOf } from '../../runtime/commands/codec.ts';
 import { pagesOf } from '../../runtime/event-log/log-copy.ts';
@@ -16,7 +16,7 @@ import {
   type SealedKind,
   type SealingKey,
   type SealingKeys,
-} from '../../runtime/util/sealing.ts';
+} from '../../runtime/cryptography/sealing.ts';
 
 const purposeOf = (kind: SealedKind): SecretPurpose => `retired-keys-${kind}`;
 const context = (kind: SealedKind, version: number): string => `shared|${purposeOf(kind)}|${version}`;

@@ -1,4 +1,4 @@
-import { ChainUnavailable, type Block, type Chain } from '../../ports/chain.ts';
+import { ChainUnavailable, type Block, type Chain } from '../../ports/chain/chain.ts';
 
 /** The newest final block at or before the time, or the chain's first block. */
 export async function lastBlockBefore(

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual, type KeyObject } from 'node:crypto';
-import type { MerchantId, Mode } from '../../domain/ids.ts';
+import type { MerchantId, Mode } from '../../domain/values/ids.ts';
 
 /** The scope in which a cursor is valid. */
 export interface CursorScope {

@@ -1,6 +1,6 @@
-import { refuse } from '../../domain/result.ts';
+import { refuse } from '../../domain/values/result.ts';
 import type { KeyObject } from 'node:crypto';
-import type { MerchantId, Mode } from '../../domain/ids.ts';
+import type { MerchantId, Mode } from '../../domain/values/ids.ts';
 import { decodeCursor, encodeCursor, type CursorScope } from './list-cursor.ts';
 import type { Source } from './list-source.ts';
 import type { Outcome } from './merchant-api.ts';

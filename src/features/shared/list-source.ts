@@ -1,4 +1,4 @@
-import type { ListMember, ListRange, ReadModel, Table } from '../../ports/read-model.ts';
+import type { ListMember, ListRange, ReadModel, Table } from '../../ports/read-model/read-model.ts';
 
 /** A record with its place in a list. */
 export interface Entry<ListedRow> {

@@ -1,10 +1,10 @@
 import type { EvidenceKind } from '../../domain/claims.ts';
 import type { KeyObject } from 'node:crypto';
 import type { Scope, SignatureVersion } from '../../domain/api-keys.ts';
-import type { ApiKeyId, MerchantId, Mode, RefundId, SessionId, TransactionId } from '../../domain/ids.ts';
+import type { ApiKeyId, MerchantId, Mode, RefundId, SessionId, TransactionId } from '../../domain/values/ids.ts';
 import type { LineItem } from '../../domain/events/session-personal-data.ts';
-import type { Refusal } from '../../domain/result.ts';
-import type { CoCommit } from '../../ports/event-store.ts';
+import type { Refusal } from '../../domain/values/result.ts';
+import type { CoCommit } from '../../ports/event-log/event-store.ts';
 import type { RefundView, SessionView } from './views.ts';
 
 /** Whose records are read. */

@@ -1,5 +1,5 @@
 import type { RangeScanned } from '../../domain/events/operations-events.ts';
-import type { EventStore } from '../../ports/event-store.ts';
+import type { EventStore } from '../../ports/event-log/event-store.ts';
 import { decodeEvent } from '../../runtime/commands/codec.ts';
 
 export type RangeStore = Pick<EventStore, 'lastOfStream' | 'readStream'>;

@@ -1,8 +1,8 @@
 import type { SessionPersonalData } from '../../domain/events/session-personal-data.ts';
-import type { SessionId } from '../../domain/ids.ts';
-import type { CoCommit } from '../../ports/event-store.ts';
-import type { MadeSalt, PersonalKeys } from '../../ports/personal-keys.ts';
-import { must } from '../../domain/must.ts';
+import type { SessionId } from '../../domain/values/ids.ts';
+import type { CoCommit } from '../../ports/event-log/event-store.ts';
+import type { MadeSalt, PersonalKeys } from '../../ports/event-log/personal-keys.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** Encrypts text with a key derived from the master key and an erasable salt, bound to its subject. */
 export interface PersonalSeal {

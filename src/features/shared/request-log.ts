@@ -1,5 +1,5 @@
-import type { ApiKeyId, MerchantId, Mode } from '../../domain/ids.ts';
-import { must } from '../../domain/must.ts';
+import type { ApiKeyId, MerchantId, Mode } from '../../domain/values/ids.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** One answered request of a merchant, without bodies and signatures. */
 export interface LoggedRequest {

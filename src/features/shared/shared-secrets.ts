@@ -1,7 +1,7 @@
 import type { SecretGenerated } from '../../domain/events/operations-events.ts';
-import { secretsStream, type SecretPurpose } from '../../domain/streams.ts';
+import { secretsStream, type SecretPurpose } from '../../domain/values/streams.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { EventStore } from '../../ports/event-store.ts';
+import type { EventStore } from '../../ports/event-log/event-store.ts';
 import type { Random } from '../../ports/random.ts';
 import { appendNext } from '../../runtime/commands/append-next.ts';
 import { dataOf } from '../../runtime/commands/codec.ts';

@@ -2,10 +2,10 @@ import type { RefundFailureReason } from '../../domain/events/refund-failures.ts
 import type { RateLock } from '../../domain/events/coin-events.ts';
 import type { DepositFacts, DepositKind, PaymentOption } from '../../domain/events/session-events.ts';
 import type { SessionPersonalData } from '../../domain/events/session-personal-data.ts';
-import type { MerchantId, Mode, RefundId, SessionId, TransactionId } from '../../domain/ids.ts';
-import type { Coin } from '../../domain/money.ts';
-import type { Network } from '../../domain/networks.ts';
-import type { Sender } from '../../domain/senders.ts';
+import type { MerchantId, Mode, RefundId, SessionId, TransactionId } from '../../domain/values/ids.ts';
+import type { Coin } from '../../domain/money/money.ts';
+import type { Network } from '../../domain/networks/networks.ts';
+import type { Sender } from '../../domain/networks/senders.ts';
 
 /** The life-cycle status of a session. The public `payment_status` is `paid` for `paid`, otherwise `unpaid`. */
 export type SessionStatus = 'open' | 'processing' | 'paid' | 'expired' | 'failed' | 'cancelled';

@@ -1,6 +1,6 @@
-import type { Mode } from '../../domain/ids.ts';
-import type { Network } from '../../domain/networks.ts';
-import type { OutgoingChain } from '../../ports/outgoing-chain.ts';
+import type { Mode } from '../../domain/values/ids.ts';
+import type { Network } from '../../domain/networks/networks.ts';
+import type { OutgoingChain } from '../../ports/outgoing/chain.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 
 /** A comparison of the books with one chain as it ended last. */

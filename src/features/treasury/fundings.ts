@@ -1,6 +1,6 @@
 import type { BlockRange, TreasuryFunded } from '../../domain/events/treasury-move-events.ts';
-import { formatAmount, MAX_WHOLE_UNITS, SCALE } from '../../domain/money.ts';
-import type { SeenInflow } from '../../ports/outgoing-chain.ts';
+import { formatAmount, MAX_WHOLE_UNITS, SCALE } from '../../domain/money/money.ts';
+import type { SeenInflow } from '../../ports/outgoing/chain.ts';
 
 type Facts = Omit<TreasuryFunded['data'], 'amount' | 'fromAddress' | 'txHash' | 'logIndex' | 'window'>;
 

@@ -1,5 +1,5 @@
-import type { Mode } from '../../domain/ids.ts';
-import type { Network } from '../../domain/networks.ts';
+import type { Mode } from '../../domain/values/ids.ts';
+import type { Network } from '../../domain/networks/networks.ts';
 import type { Log } from '../../ports/log.ts';
 import { InTurn } from '../../runtime/util/in-turn.ts';
 import type { MoveExecutor } from '../payouts/moves/records.ts';

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { OutflowFacts, TreasuryReconciled } from '../../domain/events/treasury-move-events.ts';
-import { DEPOSIT_WALLETS, TREASURY } from '../../domain/ledger.ts';
-import { amountOf, formatAmount, most, signedAmountOf, type Coin } from '../../domain/money.ts';
-import { NATIVE_COIN, type NativeCoin, type Network } from '../../domain/networks.ts';
-import { isNative, type Reserved } from '../../ports/outgoing.ts';
-import type { AccountBalances, OutgoingChain } from '../../ports/outgoing-chain.ts';
-import { rowPages } from '../../ports/row-pages.ts';
-import type { ReadModel } from '../../ports/read-model.ts';
+import { DEPOSIT_WALLETS, TREASURY } from '../../domain/money/ledger.ts';
+import { amountOf, formatAmount, most, signedAmountOf, type Coin } from '../../domain/money/money.ts';
+import { NATIVE_COIN, type NativeCoin, type Network } from '../../domain/networks/networks.ts';
+import { isNative, type Reserved } from '../../ports/outgoing/transaction.ts';
+import type { AccountBalances, OutgoingChain } from '../../ports/outgoing/chain.ts';
+import { rowPages } from '../../ports/read-model/row-pages.ts';
+import type { ReadModel } from '../../ports/read-model/read-model.ts';
 import {
   balanceKey,
   LEDGER_ADDRESSES_TABLE,

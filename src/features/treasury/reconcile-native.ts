@@ -1,17 +1,17 @@
 import type { NativeCoinFound, UnknownOutflowFound } from '../../domain/events/treasury-move-events.ts';
-import { DEPOSIT_WALLETS } from '../../domain/ledger.ts';
-import type { SessionId } from '../../domain/ids.ts';
-import { formatAmount, least, most, signedAmountOf } from '../../domain/money.ts';
-import { NATIVE_COIN, type NativeCoin, type Network } from '../../domain/networks.ts';
+import { DEPOSIT_WALLETS } from '../../domain/money/ledger.ts';
+import type { SessionId } from '../../domain/values/ids.ts';
+import { formatAmount, least, most, signedAmountOf } from '../../domain/money/money.ts';
+import { NATIVE_COIN, type NativeCoin, type Network } from '../../domain/networks/networks.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
-import type { AccountBalances, OutgoingChain, ShownBalances } from '../../ports/outgoing-chain.ts';
-import type { ReadModel } from '../../ports/read-model.ts';
+import type { AccountBalances, OutgoingChain, ShownBalances } from '../../ports/outgoing/chain.ts';
+import type { ReadModel } from '../../ports/read-model/read-model.ts';
 import type { WholeRows } from '../../runtime/projections/whole-rows.ts';
 import { addressKey, balanceKey, LEDGER_ADDRESSES_TABLE } from '../../../projections/ledger/rows.ts';
 import { addressesOf } from '../../../state-machines/treasury/moves.ts';
 import type { MoveExecutor } from '../payouts/moves/records.ts';
 import { amountsAt, shortfall, type LookDeps } from './reconcile-look.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface NativeDeps extends Pick<LookDeps, 'newestBooked'> {
   readonly executor: Pick<MoveExecutor, 'context' | 'tell'> & {

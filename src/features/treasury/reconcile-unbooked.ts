@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SessionId } from '../../domain/ids.ts';
-import { formatAmount, amountOf, least, type Coin } from '../../domain/money.ts';
-import { addressFamilyOf, comparableAddress, type Network } from '../../domain/networks.ts';
-import type { AccountBalances, OutgoingChain } from '../../ports/outgoing-chain.ts';
-import { rowPages } from '../../ports/row-pages.ts';
-import type { ReadModel } from '../../ports/read-model.ts';
+import type { SessionId } from '../../domain/values/ids.ts';
+import { formatAmount, amountOf, least, type Coin } from '../../domain/money/money.ts';
+import { addressFamilyOf, comparableAddress, type Network } from '../../domain/networks/networks.ts';
+import type { AccountBalances, OutgoingChain } from '../../ports/outgoing/chain.ts';
+import { rowPages } from '../../ports/read-model/row-pages.ts';
+import type { ReadModel } from '../../ports/read-model/read-model.ts';
 import type { WholeRows } from '../../runtime/projections/whole-rows.ts';
 import { ADDRESSES_TABLE, addressKey } from '../../../projections/addresses/address-index.projection.ts';
 import { OPEN_DEPOSITS_TABLE, openKey } from '../../../projections/deposits/deposits-by-block.projection.ts';
@@ -17,7 +17,7 @@ import {
   type NativeDeps,
   type NativeDifference,
 } from './reconcile-native.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface UnbookedDeps {
   readonly chain: Pick<OutgoingChain, 'network' | 'mode' | 'settings' | 'finalBalances'>;

@@ -1,10 +1,10 @@
 import type { BlockRange, OutflowFacts, TreasuryReconciled } from '../../domain/events/treasury-move-events.ts';
-import { formatAmount, signedAmountOf } from '../../domain/money.ts';
+import { formatAmount, signedAmountOf } from '../../domain/money/money.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import type { ApprovalSigner } from '../../ports/approvals.ts';
-import type { SeenInflow, SeenOutflow, SoughtInflows, StrangersAmong } from '../../ports/outgoing-chain.ts';
-import type { OutgoingSigner } from '../../ports/outgoing-signer.ts';
+import type { ApprovalSigner } from '../../ports/signer/approvals.ts';
+import type { SeenInflow, SeenOutflow, SoughtInflows, StrangersAmong } from '../../ports/outgoing/chain.ts';
+import type { OutgoingSigner } from '../../ports/outgoing/signer.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 import { InTurnByKey } from '../../runtime/util/in-turn.ts';
 import { inflowKey } from '../../../state-machines/treasury/moves.ts';

@@ -1,5 +1,5 @@
-import { must } from '../../domain/must.ts';
-import { ChainUnavailable } from '../../ports/chain.ts';
+import { must } from '../../domain/values/must.ts';
+import { ChainUnavailable } from '../../ports/chain/chain.ts';
 import type { WholeRows } from '../../runtime/projections/whole-rows.ts';
 import type { MoveExecutor } from '../payouts/moves/records.ts';
 import { hasDifference, isSameDifference, lookAt, type Look, type LookDeps } from './reconcile-look.ts';

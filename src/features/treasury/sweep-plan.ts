@@ -1,9 +1,9 @@
-import type { Mode } from '../../domain/ids.ts';
-import { isCoin, type Coin } from '../../domain/money.ts';
-import type { Network } from '../../domain/networks.ts';
-import { sessionStream } from '../../domain/streams.ts';
-import { rowPages } from '../../ports/row-pages.ts';
-import type { ReadModel } from '../../ports/read-model.ts';
+import type { Mode } from '../../domain/values/ids.ts';
+import { isCoin, type Coin } from '../../domain/money/money.ts';
+import type { Network } from '../../domain/networks/networks.ts';
+import { sessionStream } from '../../domain/values/streams.ts';
+import { rowPages } from '../../ports/read-model/row-pages.ts';
+import type { ReadModel } from '../../ports/read-model/read-model.ts';
 import {
   COLLECTED_TABLE,
   collectedKey,

@@ -1,10 +1,10 @@
 import type { MoveRequested } from '../../domain/events/treasury-move-events.ts';
-import { formatAmount } from '../../domain/money.ts';
+import { formatAmount } from '../../domain/money/money.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import { NOTHING_RESERVED } from '../../ports/outgoing.ts';
+import { NOTHING_RESERVED } from '../../ports/outgoing/transaction.ts';
 import type { Random } from '../../ports/random.ts';
-import type { ReadModel } from '../../ports/read-model.ts';
+import type { ReadModel } from '../../ports/read-model/read-model.ts';
 import { newMoveId } from '../payouts/moves/ids.ts';
 import type { SessionHandler } from '../shared/handlers/session-handler.ts';
 import { sweepCandidates, type SweepCandidate, type SweepFilter } from './sweep-plan.ts';

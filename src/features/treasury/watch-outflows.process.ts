@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Mode } from '../../domain/ids.ts';
-import { formatAmount, type Coin } from '../../domain/money.ts';
-import { NATIVE_COIN, type Network } from '../../domain/networks.ts';
+import type { Mode } from '../../domain/values/ids.ts';
+import { formatAmount, type Coin } from '../../domain/money/money.ts';
+import { NATIVE_COIN, type Network } from '../../domain/networks/networks.ts';
 
 /** An account of the operator on one network with readable balances. */
 export interface WatchedTreasury {

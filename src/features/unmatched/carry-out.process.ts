@@ -1,6 +1,6 @@
-import type { Mode } from '../../domain/ids.ts';
+import type { Mode } from '../../domain/values/ids.ts';
 import type { Log } from '../../ports/log.ts';
-import type { ReadModel } from '../../ports/read-model.ts';
+import type { ReadModel } from '../../ports/read-model/read-model.ts';
 import { Recurring } from '../../runtime/util/recurring.ts';
 import { INBOX_TRANSIT_TABLE } from '../../../projections/unmatched/row.ts';
 

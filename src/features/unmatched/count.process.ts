@@ -1,4 +1,4 @@
-import type { Mode } from '../../domain/ids.ts';
+import type { Mode } from '../../domain/values/ids.ts';
 import { Recurring } from '../../runtime/util/recurring.ts';
 import type { InboxList } from './list.ts';
 

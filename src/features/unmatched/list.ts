@@ -1,7 +1,7 @@
-import type { Mode } from '../../domain/ids.ts';
-import type { Coin } from '../../domain/money.ts';
-import type { Network } from '../../domain/networks.ts';
-import type { ReadModel } from '../../ports/read-model.ts';
+import type { Mode } from '../../domain/values/ids.ts';
+import type { Coin } from '../../domain/money/money.ts';
+import type { Network } from '../../domain/networks/networks.ts';
+import type { ReadModel } from '../../ports/read-model/read-model.ts';
 import {
   INBOX_PLACES_TABLE,
   INBOX_TABLE,
@@ -10,7 +10,7 @@ import {
   type InboxRow,
 } from '../../../projections/unmatched/row.ts';
 import { SESSIONS_TABLE } from '../../../projections/sessions/session-row.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** A transfer as the inbox lists it, with facts from its session. */
 export interface ListedTransfer extends Omit<InboxRow, 'mode'> {

@@ -1,10 +1,10 @@
 import type { MoveRequested } from '../../domain/events/treasury-move-events.ts';
-import type { Mode } from '../../domain/ids.ts';
-import type { Network } from '../../domain/networks.ts';
+import type { Mode } from '../../domain/values/ids.ts';
+import type { Network } from '../../domain/networks/networks.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
-import { NOTHING_RESERVED } from '../../ports/outgoing.ts';
-import type { OutgoingSigner } from '../../ports/outgoing-signer.ts';
-import type { ReturnRequest, Returns, ReturnStatus } from '../../ports/returns.ts';
+import { NOTHING_RESERVED } from '../../ports/outgoing/transaction.ts';
+import type { OutgoingSigner } from '../../ports/outgoing/signer.ts';
+import type { ReturnRequest, Returns, ReturnStatus } from '../../ports/outgoing/returns.ts';
 import { orderOf } from '../payouts/moves/order.ts';
 import type { MoveExecutor } from '../payouts/moves/records.ts';
 import type { MoveMoney } from '../payouts/moves/moves.process.ts';

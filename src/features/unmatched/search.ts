@@ -1,10 +1,10 @@
 import type { EventLogRestored } from '../../domain/events/operations-events.ts';
-import { addressFamilyOf, comparableAddress } from '../../domain/networks.ts';
-import type { AccountChain } from '../../ports/account-chain.ts';
-import type { AddressDeriver } from '../../ports/addresses.ts';
-import type { Chain, Transfer } from '../../ports/chain.ts';
+import { addressFamilyOf, comparableAddress } from '../../domain/networks/networks.ts';
+import type { AccountChain } from '../../ports/chain/account-chain.ts';
+import type { AddressDeriver } from '../../ports/chain/addresses.ts';
+import type { Chain, Transfer } from '../../ports/chain/chain.ts';
 import { lastBlockBefore } from '../shared/last-block-before.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export type SearchedChain = Chain | AccountChain;
 

@@ -1,10 +1,10 @@
 import type { UnmatchedTransfer } from '../../domain/events/transfer-events.ts';
-import type { Mode, SessionId } from '../../domain/ids.ts';
-import { sessionStream, transferStream } from '../../domain/streams.ts';
+import type { Mode, SessionId } from '../../domain/values/ids.ts';
+import { sessionStream, transferStream } from '../../domain/values/streams.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
-import type { Rates } from '../../ports/rates.ts';
-import type { ReturnRequest, Returns } from '../../ports/returns.ts';
+import type { Rates } from '../../ports/rates/rates.ts';
+import type { ReturnRequest, Returns } from '../../ports/outgoing/returns.ts';
 import { crashPoint } from '../../runtime/util/crash-point.ts';
 import type { SessionCommand } from '../../../state-machines/checkout-session/session.decider.ts';
 import type { TransferCommandOfSession } from '../../../state-machines/checkout-session/transfers.decider.ts';
@@ -16,7 +16,7 @@ import type {
 import type { TransferDecision } from '../../../state-machines/unmatched-transfer/transfer.machine.ts';
 import type { SessionHandler } from '../shared/handlers/session-handler.ts';
 import { transferTable, type TransferHandler } from '../shared/handlers/transfer-handler.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface InboxSettlementDeps {
   readonly transfers: TransferHandler;

@@ -1,11 +1,11 @@
 import type { UnmatchedTransfer } from '../../domain/events/transfer-events.ts';
-import type { Mode, SessionId } from '../../domain/ids.ts';
-import { refuse, type Refused } from '../../domain/result.ts';
-import { sessionStream, transferStream } from '../../domain/streams.ts';
+import type { Mode, SessionId } from '../../domain/values/ids.ts';
+import { refuse, type Refused } from '../../domain/values/result.ts';
+import { sessionStream, transferStream } from '../../domain/values/streams.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
-import type { Returns } from '../../ports/returns.ts';
-import type { Senders } from '../../ports/senders.ts';
+import type { Returns } from '../../ports/outgoing/returns.ts';
+import type { Senders } from '../../ports/chain/senders.ts';
 import { whyNotCreditable } from '../../../state-machines/checkout-session/transfers.decider.ts';
 import { isPayable, whyNotReversible, whyNotSetAside } from '../../../state-machines/checkout-session/transfers.ts';
 import { held, optionAt } from '../../../state-machines/checkout-session/session.state.ts';
@@ -16,12 +16,12 @@ import {
   type TransferCommand,
   type TransferState,
 } from '../../../state-machines/unmatched-transfer/transfer.decider.ts';
-import { amountOf, formatAmount } from '../../domain/money.ts';
+import { amountOf, formatAmount } from '../../domain/money/money.ts';
 import { newMoveId } from '../payouts/moves/ids.ts';
 import { sessionTable, type SessionHandler } from '../shared/handlers/session-handler.ts';
 import { type InboxSettlement, returnRequestOf } from './settlement.ts';
 import { transferTable, type TransferHandler } from '../shared/handlers/transfer-handler.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface InboxDeps {
   readonly transfers: TransferHandler;

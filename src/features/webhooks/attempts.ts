@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
-import { eventIdOf, queueOf } from '../../domain/delivery-ids.ts';
+import { eventIdOf, queueOf } from '../../domain/notifications/delivery-ids.ts';
 import type { DeliveryAttempted } from '../../domain/events/delivery-events.ts';
-import type { DeliveryAnswers } from '../../ports/delivery-answers.ts';
-import type { EndpointDirectory, WebhookEndpoint } from '../../ports/endpoint-directory.ts';
-import { StoreUnavailable } from '../../ports/event-store.ts';
+import type { DeliveryAnswers } from '../../ports/webhooks/delivery-answers.ts';
+import type { EndpointDirectory, WebhookEndpoint } from '../../ports/webhooks/endpoint-directory.ts';
+import { StoreUnavailable } from '../../ports/event-log/event-store.ts';
 import type { Random } from '../../ports/random.ts';
 import type { Timers } from '../../ports/timers.ts';
-import type { WebhookAnswer, WebhookSender } from '../../ports/webhook-sender.ts';
+import type { WebhookAnswer, WebhookSender } from '../../ports/webhooks/sender.ts';
 import { ConcurrencyExhausted } from '../../runtime/commands/handler.ts';
 import {
   readRetryAfterMs,
@@ -15,7 +15,7 @@ import {
   type RetrySchedule,
 } from '../../../state-machines/webhook-delivery/delivery.decider.ts';
 import { signedHeaders } from './signing.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface AttemptDeps {
   readonly directory: EndpointDirectory;

@@ -1,9 +1,9 @@
-import type { QueueId } from '../../domain/delivery-ids.ts';
-import type { NotificationId } from '../../domain/ids.ts';
-import type { Position } from '../../ports/event-store.ts';
-import { rowPages } from '../../ports/row-pages.ts';
+import type { QueueId } from '../../domain/notifications/delivery-ids.ts';
+import type { NotificationId } from '../../domain/values/ids.ts';
+import type { Position } from '../../ports/event-log/event-store.ts';
+import { rowPages } from '../../ports/read-model/row-pages.ts';
 import type { EndpointFailuresRow } from '../../../projections/webhooks/work.projection.ts';
-import { putRow, type Change, type ReadModel, type Row, type Table } from '../../ports/read-model.ts';
+import { putRow, type Change, type ReadModel, type Row, type Table } from '../../ports/read-model/read-model.ts';
 import { InTurn } from '../../runtime/util/in-turn.ts';
 
 /** Name of the checkpoint. It is written together with the tables below. */

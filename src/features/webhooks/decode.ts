@@ -1,6 +1,6 @@
 import type { DomainEvent } from '../../domain/events/domain-event.ts';
 import type { StoredEvent } from '../../domain/events/envelope.ts';
-import type { RecordedEvent } from '../../ports/event-store.ts';
+import type { RecordedEvent } from '../../ports/event-log/event-store.ts';
 import { decodeEvent, UnknownEvent } from '../../runtime/commands/codec.ts';
 
 /** Null for an event that this build cannot read. */

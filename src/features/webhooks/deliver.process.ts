@@ -1,15 +1,15 @@
 import type { DeliveryAttempted, DeliveryScheduled } from '../../domain/events/delivery-events.ts';
-import { merchantOf, queueOf } from '../../domain/delivery-ids.ts';
-import type { MerchantId, NotificationId } from '../../domain/ids.ts';
-import type { DeliveryAnswers } from '../../ports/delivery-answers.ts';
-import { deliveryStream } from '../../domain/streams.ts';
-import type { EndpointDirectory } from '../../ports/endpoint-directory.ts';
-import type { EventStore, Position, RecordedEvent, Subscription } from '../../ports/event-store.ts';
+import { merchantOf, queueOf } from '../../domain/notifications/delivery-ids.ts';
+import type { MerchantId, NotificationId } from '../../domain/values/ids.ts';
+import type { DeliveryAnswers } from '../../ports/webhooks/delivery-answers.ts';
+import { deliveryStream } from '../../domain/values/streams.ts';
+import type { EndpointDirectory } from '../../ports/webhooks/endpoint-directory.ts';
+import type { EventStore, Position, RecordedEvent, Subscription } from '../../ports/event-log/event-store.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
-import type { ReadModel } from '../../ports/read-model.ts';
+import type { ReadModel } from '../../ports/read-model/read-model.ts';
 import type { Timers } from '../../ports/timers.ts';
-import type { WebhookSender } from '../../ports/webhook-sender.ts';
+import type { WebhookSender } from '../../ports/webhooks/sender.ts';
 import type { DeliveryHandler } from '../shared/handlers/delivery-handler.ts';
 import {
   RETRY_SCHEDULE,
@@ -29,7 +29,7 @@ import type { PendingNotification } from './pending-notification.ts';
 import { Scheduling } from './scheduling.ts';
 import { takeOver, type TakeOver } from './take-over.ts';
 import { WAITING_LIMITS, WaitingForEndpoint, type WaitingLimits } from './waiting.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 import { within } from '../../runtime/util/within.ts';
 
 /** Events for operators. */

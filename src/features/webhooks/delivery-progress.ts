@@ -1,6 +1,6 @@
 import type { TakeOver } from './take-over.ts';
-import type { EventStore, Position } from '../../ports/event-store.ts';
-import type { ReadModel } from '../../ports/read-model.ts';
+import type { EventStore, Position } from '../../ports/event-log/event-store.ts';
+import type { ReadModel } from '../../ports/read-model/read-model.ts';
 import type { SharedStatus } from '../../ports/shared-status.ts';
 import type { LeaseGrant } from '../../runtime/leases/with-lease.ts';
 import type { RunningProjections } from '../../runtime/projections/runner.ts';

@@ -1,7 +1,7 @@
-import type { QueueId } from '../../domain/delivery-ids.ts';
-import type { NotificationId } from '../../domain/ids.ts';
-import { deliveryStream } from '../../domain/streams.ts';
-import type { EndpointDirectory } from '../../ports/endpoint-directory.ts';
+import type { QueueId } from '../../domain/notifications/delivery-ids.ts';
+import type { NotificationId } from '../../domain/values/ids.ts';
+import { deliveryStream } from '../../domain/values/streams.ts';
+import type { EndpointDirectory } from '../../ports/webhooks/endpoint-directory.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Timers } from '../../ports/timers.ts';
 import type { DeliveryHandler } from '../shared/handlers/delivery-handler.ts';

@@ -1,6 +1,6 @@
 import type { DeliveryAttempted } from '../../domain/events/delivery-events.ts';
-import { merchantOf, queueOf, type QueueId } from '../../domain/delivery-ids.ts';
-import type { EndpointDirectory } from '../../ports/endpoint-directory.ts';
+import { merchantOf, queueOf, type QueueId } from '../../domain/notifications/delivery-ids.ts';
+import type { EndpointDirectory } from '../../ports/webhooks/endpoint-directory.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Timers } from '../../ports/timers.ts';
 import type { Backlog } from './backlog.ts';

@@ -1,12 +1,12 @@
-import { refuse } from '../../domain/result.ts';
+import { refuse } from '../../domain/values/result.ts';
 import type { KeyObject } from 'node:crypto';
-import type { NotificationId } from '../../domain/ids.ts';
-import { decidedAtMs } from '../../domain/notifications.ts';
-import type { WebhookType } from '../../domain/notification-types.ts';
-import { deliveryStream } from '../../domain/streams.ts';
+import type { NotificationId } from '../../domain/values/ids.ts';
+import { decidedAtMs } from '../../domain/notifications/notifications.ts';
+import type { WebhookType } from '../../domain/notifications/types.ts';
+import { deliveryStream } from '../../domain/values/streams.ts';
 import { toSec } from '../../ports/clock.ts';
-import type { EventStore } from '../../ports/event-store.ts';
-import type { ReadModel } from '../../ports/read-model.ts';
+import type { EventStore } from '../../ports/event-log/event-store.ts';
+import type { ReadModel } from '../../ports/read-model/read-model.ts';
 import { decodeEvent } from '../../runtime/commands/codec.ts';
 import type { ServedRows } from '../../runtime/projections/served-rows.ts';
 import {

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
-import type { SessionId } from '../../domain/ids.ts';
-import type { WebhookType } from '../../domain/notification-types.ts';
-import type { ReadModel } from '../../ports/read-model.ts';
+import type { SessionId } from '../../domain/values/ids.ts';
+import type { WebhookType } from '../../domain/notifications/types.ts';
+import type { ReadModel } from '../../ports/read-model/read-model.ts';
 import {
   DELIVERIES_TABLE,
   deliveriesOfSession,

@@ -1,5 +1,5 @@
-import type { QueueId } from '../../domain/delivery-ids.ts';
-import type { NotificationId } from '../../domain/ids.ts';
+import type { QueueId } from '../../domain/notifications/delivery-ids.ts';
+import type { NotificationId } from '../../domain/values/ids.ts';
 import type { DeliveryState } from '../../../state-machines/webhook-delivery/delivery.decider.ts';
 
 /** One delivery that needs an attempt, now or later. */

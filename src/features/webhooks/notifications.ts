@@ -1,4 +1,4 @@
-import { deliveryIdOf } from '../../domain/delivery-ids.ts';
+import { deliveryIdOf } from '../../domain/notifications/delivery-ids.ts';
 import type { DomainEvent } from '../../domain/events/domain-event.ts';
 import type { StoredEvent } from '../../domain/events/envelope.ts';
 import { isOfSession } from '../../domain/events/of-streams.ts';
@@ -13,18 +13,18 @@ import {
   type NotificationDetails,
   type NotifyingEvent,
   type SessionFacts,
-} from '../../domain/notifications.ts';
-import { isOptionalType, type NotificationType } from '../../domain/notification-types.ts';
+} from '../../domain/notifications/notifications.ts';
+import { isOptionalType, type NotificationType } from '../../domain/notifications/types.ts';
 import { sessionTable } from '../shared/handlers/session-handler.ts';
 import { detailsOf, noticeOf } from '../../../state-machines/checkout-session/notices.ts';
-import type { EndpointDirectory, Subscription } from '../../ports/endpoint-directory.ts';
-import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
+import type { EndpointDirectory, Subscription } from '../../ports/webhooks/endpoint-directory.ts';
+import type { EventStore, RecordedEvent } from '../../ports/event-log/event-store.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { decodeOrNull } from './decode.ts';
 import type { PendingNotification, Reading } from './pending-notification.ts';
 import { isOfSettings, SettingsNotifications } from './settings-notifications.ts';
 import { RecentMap } from '../../runtime/util/recent-map.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 const ACTOR = 'process:deliver-webhooks';
 /**

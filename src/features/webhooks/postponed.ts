@@ -1,4 +1,4 @@
-import type { Position } from '../../ports/event-store.ts';
+import type { Position } from '../../ports/event-log/event-store.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Timers } from '../../ports/timers.ts';
 import type { Backlog, BacklogEntry, RowRef } from './backlog.ts';

@@ -1,4 +1,4 @@
-import type { ReadModel } from '../../ports/read-model.ts';
+import type { ReadModel } from '../../ports/read-model/read-model.ts';
 import {
   DELIVERIES_TABLE,
   deliveryList,

@@ -1,6 +1,6 @@
-import type { NotificationId } from '../../domain/ids.ts';
-import { deliveryStream } from '../../domain/streams.ts';
-import type { Position } from '../../ports/event-store.ts';
+import type { NotificationId } from '../../domain/values/ids.ts';
+import { deliveryStream } from '../../domain/values/streams.ts';
+import type { Position } from '../../ports/event-log/event-store.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Timers } from '../../ports/timers.ts';
 import { withLogContext } from '../../runtime/util/log-context.ts';

@@ -1,10 +1,10 @@
-import { deliveryIdOf } from '../../domain/delivery-ids.ts';
+import { deliveryIdOf } from '../../domain/notifications/delivery-ids.ts';
 import { isOfMerchant } from '../../domain/events/of-streams.ts';
-import type { NotificationId } from '../../domain/ids.ts';
-import { settingsBody } from '../../domain/settings-notices.ts';
+import type { NotificationId } from '../../domain/values/ids.ts';
+import { settingsBody } from '../../domain/notifications/settings-notices.ts';
 import { type Clock, toSec } from '../../ports/clock.ts';
-import type { EndpointDirectory } from '../../ports/endpoint-directory.ts';
-import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
+import type { EndpointDirectory } from '../../ports/webhooks/endpoint-directory.ts';
+import type { EventStore, RecordedEvent } from '../../ports/event-log/event-store.ts';
 import { SETTINGS_EVENTS, settingsNoticeOf } from '../../../state-machines/merchant/notices.ts';
 import { merchantTable } from '../shared/handlers/merchant-handler.ts';
 import { decodeOrNull } from './decode.ts';

@@ -1,4 +1,4 @@
-import type { Position } from '../../ports/event-store.ts';
+import type { Position } from '../../ports/event-log/event-store.ts';
 
 /** Events that were read together, and how many of their notifications are not recorded yet. */
 export interface Batch {

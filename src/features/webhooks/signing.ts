@@ -1,6 +1,6 @@
 import { createHmac, type KeyObject } from 'node:crypto';
 import { toSec } from '../../ports/clock.ts';
-import type { WebhookEndpoint } from '../../ports/endpoint-directory.ts';
+import type { WebhookEndpoint } from '../../ports/webhooks/endpoint-directory.ts';
 
 export interface SignedHeadersInput {
   /** For example `X-Service-`. */

@@ -1,7 +1,7 @@
-import type { NotificationId } from '../../domain/ids.ts';
-import { type Position, StoreUnavailable } from '../../ports/event-store.ts';
-import { rowPages } from '../../ports/row-pages.ts';
-import type { ReadModel } from '../../ports/read-model.ts';
+import type { NotificationId } from '../../domain/values/ids.ts';
+import { type Position, StoreUnavailable } from '../../ports/event-log/event-store.ts';
+import { rowPages } from '../../ports/read-model/row-pages.ts';
+import type { ReadModel } from '../../ports/read-model/read-model.ts';
 import { ENDPOINT_FAILURES_TABLE, WEBHOOK_WORK_TABLE } from '../../../projections/webhooks/work.projection.ts';
 import type { Backlog } from './backlog.ts';
 

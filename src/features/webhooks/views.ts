@@ -1,5 +1,5 @@
 import type { AttemptFailure } from '../../domain/events/delivery-events.ts';
-import type { NotificationId } from '../../domain/ids.ts';
+import type { NotificationId } from '../../domain/values/ids.ts';
 import type { DeliveryStatus } from '../../../projections/webhooks/deliveries.projection.ts';
 
 /** A webhook delivery as a list shows it. */

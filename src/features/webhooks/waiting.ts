@@ -1,8 +1,8 @@
-import type { QueueId } from '../../domain/delivery-ids.ts';
-import type { NotificationId } from '../../domain/ids.ts';
-import { decidedAtMs } from '../../domain/notifications.ts';
-import type { EndpointDirectory } from '../../ports/endpoint-directory.ts';
-import type { Position } from '../../ports/event-store.ts';
+import type { QueueId } from '../../domain/notifications/delivery-ids.ts';
+import type { NotificationId } from '../../domain/values/ids.ts';
+import { decidedAtMs } from '../../domain/notifications/notifications.ts';
+import type { EndpointDirectory } from '../../ports/webhooks/endpoint-directory.ts';
+import type { Position } from '../../ports/event-log/event-store.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Timers } from '../../ports/timers.ts';
 import {
@@ -11,7 +11,7 @@ import {
   type RecordAttempt,
 } from '../../../state-machines/webhook-delivery/delivery.decider.ts';
 import type { Backlog, BacklogEntry } from './backlog.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** How long and how many deliveries of one merchant wait for an endpoint to be set. */
 export interface WaitingLimits {

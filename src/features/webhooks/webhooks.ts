@@ -1,16 +1,16 @@
-import { refuse } from '../../domain/result.ts';
+import { refuse } from '../../domain/values/result.ts';
 import type { KeyObject } from 'node:crypto';
 import { isOfDelivery } from '../../domain/events/of-streams.ts';
-import { parseNotificationId, type NotificationId, type SessionId } from '../../domain/ids.ts';
-import { sampleNotification } from '../../domain/notification-samples.ts';
-import type { WebhookType } from '../../domain/notification-types.ts';
-import { deliveryIdOf, queueOfEndpoint } from '../../domain/delivery-ids.ts';
-import { deliveryStream, sessionStream } from '../../domain/streams.ts';
+import { parseNotificationId, type NotificationId, type SessionId } from '../../domain/values/ids.ts';
+import { sampleNotification } from '../../domain/notifications/samples.ts';
+import type { WebhookType } from '../../domain/notifications/types.ts';
+import { deliveryIdOf, queueOfEndpoint } from '../../domain/notifications/delivery-ids.ts';
+import { deliveryStream, sessionStream } from '../../domain/values/streams.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { DeliveryAnswers } from '../../ports/delivery-answers.ts';
-import type { EndpointDirectory } from '../../ports/endpoint-directory.ts';
-import { type EventStore, StoreUnavailable } from '../../ports/event-store.ts';
-import type { ReadModel } from '../../ports/read-model.ts';
+import type { DeliveryAnswers } from '../../ports/webhooks/delivery-answers.ts';
+import type { EndpointDirectory } from '../../ports/webhooks/endpoint-directory.ts';
+import { type EventStore, StoreUnavailable } from '../../ports/event-log/event-store.ts';
+import type { ReadModel } from '../../ports/read-model/read-model.ts';
 import { decodeEvent } from '../../runtime/commands/codec.ts';
 import { ConcurrencyExhausted } from '../../runtime/commands/handler.ts';
 import type { NotificationIds } from '../../runtime/commands/notification-ids.ts';
@@ -24,7 +24,7 @@ import { feedPage, type FeedPage, type FeedRequest } from './event-feed.ts';
 import { WebhookLists, type DeliveryListRequest } from './lists.ts';
 import { MAX_REPLAY, rowsToReplay, type ReplayRange } from './replay-range.ts';
 import { inertText, type DeliverySummary, type DeliveryView } from './views.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface MerchantWebhooksDeps {
   readonly store: EventStore;

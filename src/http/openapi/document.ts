@@ -12,9 +12,9 @@ import { POSITION_HEADER } from '../answer.ts';
 import { MAX_BODY_BYTES } from '../fixed-answers.ts';
 import type { Operation } from '../operation.ts';
 import { errorBody } from '../schemas/error.schema.ts';
-import type { MerchantId, NotificationId } from '../../domain/ids.ts';
-import { sampleNotification } from '../../domain/notification-samples.ts';
-import { isOptionalType, isSettingsType, WEBHOOK_TYPES, type WebhookType } from '../../domain/notification-types.ts';
+import type { MerchantId, NotificationId } from '../../domain/values/ids.ts';
+import { sampleNotification } from '../../domain/notifications/samples.ts';
+import { isOptionalType, isSettingsType, WEBHOOK_TYPES, type WebhookType } from '../../domain/notifications/types.ts';
 import { EVENT_MEANINGS } from '../schemas/event-types.schema.ts';
 import { settingsEvent } from '../schemas/settings.schema.ts';
 import { claimEvent, paymentEvent, paymentNoticeEvent, refundEvent } from '../schemas/event-bodies.schema.ts';
@@ -22,7 +22,7 @@ import { codeSamples } from './code-samples.ts';
 import { errorUrl } from '../error-url.ts';
 import { receiverSamples } from './receiver-samples.ts';
 import { TAGS } from './tags.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface DocumentOptions {
   readonly operations: readonly Operation[];

@@ -1,6 +1,6 @@
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
 import type { CodeSample } from './code-samples.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /* The OpenAPI document as Markdown, for people and for programs that read text. */
 

@@ -1,7 +1,7 @@
-import { eventIdOf } from '../../domain/delivery-ids.ts';
+import { eventIdOf } from '../../domain/notifications/delivery-ids.ts';
 import { toSec } from '../../ports/clock.ts';
 import type { DeliveryAttemptView, DeliverySummary, DeliveryView } from '../../features/webhooks/views.ts';
-import { isSettingsType, type WebhookType } from '../../domain/notification-types.ts';
+import { isSettingsType, type WebhookType } from '../../domain/notifications/types.ts';
 import type { DeliveryBody, DeliveryDetailBody } from '../schemas/webhook.schema.ts';
 import type { WebhookEventBody } from '../schemas/event-bodies.schema.ts';
 

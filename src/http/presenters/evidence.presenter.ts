@@ -1,7 +1,7 @@
 import { shownEvent } from '../../features/audit/issued.ts';
 import type { EventEvidence } from '../../features/audit/records.ts';
-import type { RecordedEvent } from '../../ports/event-store.ts';
-import type { JsonValue } from '../../ports/read-model.ts';
+import type { RecordedEvent } from '../../ports/event-log/event-store.ts';
+import type { JsonValue } from '../../ports/read-model/read-model.ts';
 import { presentCheckpoint } from './audit.presenter.ts';
 
 /** The issued document's event with its proof under a signed checkpoint. */

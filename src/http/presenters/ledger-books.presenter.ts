@@ -1,5 +1,5 @@
-import { formatAmount, signedAmountOf } from '../../domain/money.ts';
-import { NETWORKS } from '../../domain/networks.ts';
+import { formatAmount, signedAmountOf } from '../../domain/money/money.ts';
+import { NETWORKS } from '../../domain/networks/networks.ts';
 import { toSec } from '../../ports/clock.ts';
 import type { EntryRow } from '../../../projections/ledger/rows.ts';
 import type { TrialBalance } from '../../features/ledger/balances.ts';

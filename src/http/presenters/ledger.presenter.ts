@@ -1,6 +1,6 @@
-import { merchantAccountOf, type FiatValue } from '../../domain/ledger.ts';
-import type { MerchantId } from '../../domain/ids.ts';
-import { formatAmount, signedAmountOf } from '../../domain/money.ts';
+import { merchantAccountOf, type FiatValue } from '../../domain/money/ledger.ts';
+import type { MerchantId } from '../../domain/values/ids.ts';
+import { formatAmount, signedAmountOf } from '../../domain/money/money.ts';
 import { toSec } from '../../ports/clock.ts';
 import type { EntryRow } from '../../../projections/ledger/rows.ts';
 import type { AsOf } from '../../features/ledger/balances.ts';

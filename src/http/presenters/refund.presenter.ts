@@ -1,9 +1,9 @@
-import { NATIVE_COIN } from '../../domain/networks.ts';
+import { NATIVE_COIN } from '../../domain/networks/networks.ts';
 import type { RefundView } from '../../features/shared/views.ts';
 import type { PayoutBody, RefundBody } from '../schemas/refund.schema.ts';
 import { paddedAmount } from './amount-text.ts';
 import { explorerUrl, networkFinder, type PresenterSettings } from './session.presenter.ts';
-import type { Mode } from '../../domain/ids.ts';
+import type { Mode } from '../../domain/values/ids.ts';
 
 export type RefundPresenter = (view: RefundView, mode: Mode) => RefundBody;
 

@@ -1,7 +1,7 @@
-import { shownDecimals } from '../../domain/currencies.ts';
+import { shownDecimals } from '../../domain/money/currencies.ts';
 import type { PaymentOption } from '../../domain/events/session-events.ts';
-import type { Mode } from '../../domain/ids.ts';
-import type { Network, NetworkSettings } from '../../domain/networks.ts';
+import type { Mode } from '../../domain/values/ids.ts';
+import type { Network, NetworkSettings } from '../../domain/networks/networks.ts';
 import { inCoin } from '../../features/shared/coin-choice.ts';
 import type { DepositView, SessionView } from '../../features/shared/views.ts';
 import type {

@@ -1,7 +1,7 @@
-import { merchantAccountOf, owedToMerchant } from '../../domain/ledger.ts';
-import { Html, html } from '../../runtime/util/html.ts';
+import { merchantAccountOf, owedToMerchant } from '../../domain/money/ledger.ts';
+import { Html, html } from '../../runtime/http/html.ts';
 import type { MonthStatementBody } from '../schemas/statement.schema.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 const STYLE = new Html(`
   body { font: 14px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color: #111; background: #fff; }

@@ -1,6 +1,6 @@
-import { refuse } from '../../domain/result.ts';
-import { parseSessionId, type SessionId } from '../../domain/ids.ts';
-import { AuditTreeBehind } from '../../ports/audit.ts';
+import { refuse } from '../../domain/values/result.ts';
+import { parseSessionId, type SessionId } from '../../domain/values/ids.ts';
+import { AuditTreeBehind } from '../../ports/event-log/audit.ts';
 import type { AuditRecords, SessionProof } from '../../features/audit/records.ts';
 import type { Caller } from '../../features/shared/merchant-api.ts';
 import { NOT_FOUND, answer, type Answer } from '../answer.ts';
@@ -16,7 +16,7 @@ import {
 } from '../schemas/audit.schema.ts';
 import { DEFAULT_PAGE_SIZE } from '../schemas/list.schema.ts';
 import { refusedField } from '../validation.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** Proofs about the event log, for merchants. */
 export interface AuditApi extends Pick<AuditRecords, 'checkpoints' | 'consistency' | 'reached' | 'verifierKey'> {

@@ -5,7 +5,7 @@ import { route, type Operation, type Route } from '../operation.ts';
 import { PENDING_CHANGE_EXAMPLE } from '../schemas/merchant.example.ts';
 import { pendingChanges } from '../schemas/settings.schema.ts';
 import { presentChange } from './merchant.routes.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 const listChangesOperation = {
   id: 'listPendingChanges',

@@ -1,11 +1,11 @@
-import { parseSessionId } from '../../domain/ids.ts';
+import { parseSessionId } from '../../domain/values/ids.ts';
 import type { ClaimView, MerchantClaims } from '../../features/shared/claim-views.ts';
 import { NOT_FOUND, answer } from '../answer.ts';
 import { answerOf } from '../answer-of.ts';
 import { route, type Operation, type Route } from '../operation.ts';
 import { paddedAmount } from '../presenters/amount-text.ts';
 import { claim, claimList, rejectClaimBody, type ClaimBody } from '../schemas/claim.schema.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 const PATH = '/v1/payment/sessions/{id}/claims';
 

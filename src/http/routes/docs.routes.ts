@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Express, RequestHandler } from 'express';
-import { encoded, encodingFor } from '../../runtime/util/encoded.ts';
+import { encoded, encodingFor } from '../../runtime/cryptography/encoded.ts';
 import { once } from '../../runtime/util/once.ts';
 import { errorsHtml, llmsText, referencePage, type ReferenceDocument } from '../openapi/reference-page.ts';
 

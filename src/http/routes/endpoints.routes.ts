@@ -17,7 +17,7 @@ import {
   webhookSecret,
 } from '../schemas/merchant.schema.ts';
 import { choiceOf, presentEndpoint } from './merchant.routes.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 const TAG = 'Webhooks';
 const PATH = '/v1/webhooks/endpoints';

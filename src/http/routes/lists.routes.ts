@@ -1,5 +1,5 @@
-import { parseSessionId, type SessionId } from '../../domain/ids.ts';
-import type { Network } from '../../domain/networks.ts';
+import { parseSessionId, type SessionId } from '../../domain/values/ids.ts';
+import type { Network } from '../../domain/networks/networks.ts';
 import type { Caller, Outcome } from '../../features/shared/merchant-api.ts';
 import { answerOf } from '../answer-of.ts';
 import { route, type Operation, type Route } from '../operation.ts';

@@ -1,7 +1,7 @@
 import type { MerchantPolicy } from '../../domain/events/merchant-events.ts';
-import { POLICY_NAMES } from '../../domain/settings-notices.ts';
+import { POLICY_NAMES } from '../../domain/notifications/settings-notices.ts';
 import type { PendingChangeBody } from '../schemas/settings.schema.ts';
-import { isCoin } from '../../domain/money.ts';
+import { isCoin } from '../../domain/money/money.ts';
 import type { Caller } from '../../features/shared/merchant-api.ts';
 import type { Merchants } from '../../features/merchants/merchants.ts';
 import type { MerchantOverview, PendingChangeOverview, WebhookOverview } from '../../features/merchants/overview.ts';

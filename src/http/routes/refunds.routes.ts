@@ -1,6 +1,6 @@
-import { maxDecimals } from '../../domain/currencies.ts';
-import { parseRefundId, parseSessionId, parseTransactionId } from '../../domain/ids.ts';
-import { decimalsOf } from '../../domain/money.ts';
+import { maxDecimals } from '../../domain/money/currencies.ts';
+import { parseRefundId, parseSessionId, parseTransactionId } from '../../domain/values/ids.ts';
+import { decimalsOf } from '../../domain/money/money.ts';
 import type { MerchantApi } from '../../features/shared/merchant-api.ts';
 import { NOT_FOUND, answer } from '../answer.ts';
 import { answerOf } from '../answer-of.ts';
@@ -11,7 +11,7 @@ import { createRefundBody, refund } from '../schemas/refund.schema.ts';
 import type { SessionPresenter } from '../presenters/session.presenter.ts';
 import { asked, expandedRefund, getRefundQuery } from '../schemas/expand.schema.ts';
 import { refusedField } from '../validation.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 const createRefundOperation = {
   id: 'createRefund',

@@ -11,7 +11,7 @@ import {
   type LoggedRequestBody,
 } from '../schemas/request.schema.ts';
 import { refusedField } from '../validation.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 const TAG = 'Merchant';
 

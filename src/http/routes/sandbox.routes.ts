@@ -1,7 +1,7 @@
-import { COIN_MAX_DECIMALS } from '../../domain/currencies.ts';
-import { parseSessionId, type SessionId } from '../../domain/ids.ts';
-import { decimalsOf, isCoin, type Coin } from '../../domain/money.ts';
-import type { Network } from '../../domain/networks.ts';
+import { COIN_MAX_DECIMALS } from '../../domain/money/currencies.ts';
+import { parseSessionId, type SessionId } from '../../domain/values/ids.ts';
+import { decimalsOf, isCoin, type Coin } from '../../domain/money/money.ts';
+import type { Network } from '../../domain/networks/networks.ts';
 import type { Caller, Outcome } from '../../features/shared/merchant-api.ts';
 import { NOT_FOUND } from '../answer.ts';
 import { answerOf } from '../answer-of.ts';
@@ -16,7 +16,7 @@ import {
   type SandboxPaymentBody,
 } from '../schemas/sandbox.schema.ts';
 import { refusedField } from '../validation.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface SandboxPayRequest {
   readonly sessionId: SessionId;

@@ -1,8 +1,8 @@
 import type { Caller, CreateSessionInput, MerchantApi } from '../../features/shared/merchant-api.ts';
 import type { SessionView } from '../../features/shared/views.ts';
-import { decimalsOf, isCoin, type Coin } from '../../domain/money.ts';
-import { maxDecimals, shownDecimals } from '../../domain/currencies.ts';
-import { parseSessionId, type Mode, type SessionId } from '../../domain/ids.ts';
+import { decimalsOf, isCoin, type Coin } from '../../domain/money/money.ts';
+import { maxDecimals, shownDecimals } from '../../domain/money/currencies.ts';
+import { parseSessionId, type Mode, type SessionId } from '../../domain/values/ids.ts';
 import { NOT_FOUND, answer } from '../answer.ts';
 import type { TimelineReader } from './timeline.routes.ts';
 import type { WebhookApi } from './webhooks.routes.ts';
@@ -23,7 +23,7 @@ import {
 } from '../schemas/session.schema.ts';
 import { CANCELLED_SESSION_EXAMPLE, CREATE_SESSION_EXAMPLE, SESSION_EXAMPLE } from '../schemas/session.example.ts';
 import { refusedField, type Validated } from '../validation.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 const createSessionOperation = {
   id: 'createPaymentSession',

@@ -1,12 +1,12 @@
-import { isMonth } from '../../domain/calendar.ts';
-import type { JsonValue } from '../../ports/read-model.ts';
+import { isMonth } from '../../domain/values/calendar.ts';
+import type { JsonValue } from '../../ports/read-model/read-model.ts';
 import type { Caller } from '../../features/shared/merchant-api.ts';
 import { NOT_FOUND, answer, type Answer } from '../answer.ts';
 import { route, type Operation, type Route } from '../operation.ts';
 import { statementPage } from '../presenters/statement-page.ts';
 import { getMonthStatementQuery, monthStatement, type MonthStatementBody } from '../schemas/statement.schema.ts';
 import { unlessBehind } from './audit.routes.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface StatementsApi {
   /**

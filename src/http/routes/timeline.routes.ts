@@ -1,11 +1,11 @@
-import { parseSessionId, type SessionId } from '../../domain/ids.ts';
+import { parseSessionId, type SessionId } from '../../domain/values/ids.ts';
 import type { Caller } from '../../features/shared/merchant-api.ts';
 import type { Timeline } from '../../features/sessions/timeline/types.ts';
 import { NOT_FOUND, answer } from '../answer.ts';
 import { route, type Operation, type Route } from '../operation.ts';
 import { presentTimeline } from '../presenters/timeline.presenter.ts';
 import { timelineOf, type TimelineBody } from '../schemas/timeline.schema.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** Null for a session that is not the caller's. */
 export type TimelineReader = (reader: Pick<Caller, 'merchantId' | 'mode'>, id: SessionId) => Promise<Timeline | null>;

@@ -1,6 +1,6 @@
-import { parseSessionId, type NotificationId } from '../../domain/ids.ts';
-import { furtherEndpointOf, parseDeliveryId } from '../../domain/delivery-ids.ts';
-import type { WebhookType } from '../../domain/notification-types.ts';
+import { parseSessionId, type NotificationId } from '../../domain/values/ids.ts';
+import { furtherEndpointOf, parseDeliveryId } from '../../domain/notifications/delivery-ids.ts';
+import type { WebhookType } from '../../domain/notifications/types.ts';
 import type { MerchantWebhooks } from '../../features/webhooks/webhooks.ts';
 import { NOT_FOUND, answer } from '../answer.ts';
 import { answerOf } from '../answer-of.ts';
@@ -27,7 +27,7 @@ import {
 } from '../schemas/webhook.schema.ts';
 import { webhookEvent } from '../schemas/event-bodies.schema.ts';
 import { refusedField } from '../validation.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** A merchant's view of its webhooks. Anything that is not the caller's is `not_found` or null. */
 export type WebhookApi = Pick<

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { OPTIONAL_TYPES } from '../../domain/notification-types.ts';
-import type { PaymentNoticeType } from '../../domain/notifications.ts';
+import { OPTIONAL_TYPES } from '../../domain/notifications/types.ts';
+import type { PaymentNoticeType } from '../../domain/notifications/notifications.ts';
 import { claimId, evidenceKind } from './claim.schema.ts';
 import { createdAt, EVENT_MEANINGS, eventId, typesOf } from './event-types.schema.ts';
 import { settingsEvent } from './settings.schema.ts';

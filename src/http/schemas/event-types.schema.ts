@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { NOTIFICATION_TYPES, WEBHOOK_TYPES, type WebhookType } from '../../domain/notification-types.ts';
+import { NOTIFICATION_TYPES, WEBHOOK_TYPES, type WebhookType } from '../../domain/notifications/types.ts';
 import { explanation, unixSeconds } from './words.schema.ts';
 
 /** Event types for merchants' endpoints (specification, "Event types"), and those to which they can subscribe. */

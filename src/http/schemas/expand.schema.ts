@@ -3,7 +3,7 @@ import { refund } from './refund.schema.ts';
 import { paymentSession } from './session.schema.ts';
 import { timelineOf } from './timeline.schema.ts';
 import { webhookEvent } from './event-bodies.schema.ts';
-import { oneOf } from '../../domain/one-of.ts';
+import { oneOf } from '../../domain/values/one-of.ts';
 
 /** Maximum number of events per session; the newest are included. */
 export const MAX_EXPANDED_EVENTS = 100;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { isDay } from '../../domain/calendar.ts';
-import { MERCHANT_ACCOUNTS, type LedgerClock } from '../../domain/ledger.ts';
+import { isDay } from '../../domain/values/calendar.ts';
+import { MERCHANT_ACCOUNTS, type LedgerClock } from '../../domain/money/ledger.ts';
 import { pagingFields, pagination } from './list.schema.ts';
 import {
   blockNumber,

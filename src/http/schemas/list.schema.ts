@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { parseSessionId } from '../../domain/ids.ts';
-import { COINS } from '../../domain/money.ts';
-import { NATIVE_COIN } from '../../domain/networks.ts';
+import { parseSessionId } from '../../domain/values/ids.ts';
+import { COINS } from '../../domain/money/money.ts';
+import { NATIVE_COIN } from '../../domain/networks/networks.ts';
 import {
   blockNumber,
   coinCode,
@@ -21,7 +21,7 @@ import {
   transactionHash,
   unixSeconds,
 } from './words.schema.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export const MAX_PAGE_SIZE = 100;
 export const DEFAULT_PAGE_SIZE = 20;

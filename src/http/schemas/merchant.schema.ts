@@ -1,6 +1,6 @@
 import { EVIDENCE_KINDS } from '../../domain/claims.ts';
 import { z } from 'zod';
-import { NOTIFICATION_FIELDS, NOTIFICATION_TYPES, type NotificationField } from '../../domain/notification-types.ts';
+import { NOTIFICATION_FIELDS, NOTIFICATION_TYPES, type NotificationField } from '../../domain/notifications/types.ts';
 import { evidenceKind } from './claim.schema.ts';
 import { eventType } from './event-types.schema.ts';
 import { pendingChange } from './settings.schema.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { SETTINGS_TYPES } from '../../domain/notification-types.ts';
-import { type SETTING_KINDS, type SettingsNotice } from '../../domain/settings-notices.ts';
+import { SETTINGS_TYPES } from '../../domain/notifications/types.ts';
+import { type SETTING_KINDS, type SettingsNotice } from '../../domain/notifications/settings-notices.ts';
 import { createdAt, eventId, typesOf } from './event-types.schema.ts';
 import { enumeration, text, unixSeconds } from './words.schema.ts';
 

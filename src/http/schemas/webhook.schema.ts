@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { WEBHOOK_TYPES } from '../../domain/notification-types.ts';
+import { WEBHOOK_TYPES } from '../../domain/notifications/types.ts';
 import { webhookEvent } from './event-bodies.schema.ts';
 import { eventId, webhookType } from './event-types.schema.ts';
 import { MAX_PAGE_SIZE, pagination, pagingFields, secondsParameter } from './list.schema.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { isCurrency } from '../../domain/currencies.ts';
-import type { Coin } from '../../domain/money.ts';
-import { NETWORKS, type Network } from '../../domain/networks.ts';
+import { isCurrency } from '../../domain/money/currencies.ts';
+import type { Coin } from '../../domain/money/money.ts';
+import { NETWORKS, type Network } from '../../domain/networks/networks.ts';
 
 /* Building blocks shared by requests and responses. */
 

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { CheckpointSigned } from '../../domain/events/operations-events.ts';
-import { AUDIT_STREAM } from '../../domain/streams.ts';
-import type { EventStore, Position, RecordedEvent } from '../../ports/event-store.ts';
+import { AUDIT_STREAM } from '../../domain/values/streams.ts';
+import type { EventStore, Position, RecordedEvent } from '../../ports/event-log/event-store.ts';
 import { headOfEvent } from '../../runtime/merkle/checkpoint-check.ts';
 import { isLater, type LogSource } from '../followed-log.ts';
 import { SnapshotRefused, type LogAnchor } from './manifest.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 import { dataOf } from '../../runtime/commands/codec.ts';
 
 /*

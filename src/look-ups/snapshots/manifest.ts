@@ -3,9 +3,9 @@ import { createReadStream, existsSync, readdirSync, readFileSync } from 'node:fs
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { z } from 'zod';
-import { CannotOpen, openWith, sealWith, type KeyList } from '../../runtime/util/sealing.ts';
-import { must } from '../../domain/must.ts';
-import { holding } from '../../domain/written-json.ts';
+import { CannotOpen, openWith, sealWith, type KeyList } from '../../runtime/cryptography/sealing.ts';
+import { must } from '../../domain/values/must.ts';
+import { holding } from '../../domain/values/written-json.ts';
 
 /** This process cannot use a snapshot; the message says why, after the name of its file. */
 export class SnapshotRefused extends Error {

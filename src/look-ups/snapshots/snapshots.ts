@@ -1,11 +1,11 @@
 import { InvalidConfig, type Config } from '../../config.ts';
 import { SCHEMA_VERSION } from '../../adapters/sqlite/read-model/schema.ts';
 import type { Log } from '../../ports/log.ts';
-import { CommandRefused, json, type AdminCommands } from '../../operator/commands.ts';
+import { CommandRefused, json, type AdminCommands } from '../../operator/server/commands.ts';
 import { Recurring } from '../../runtime/util/recurring.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 import { InTurn } from '../../runtime/util/in-turn.ts';
-import type { KeyList } from '../../runtime/util/sealing.ts';
+import type { KeyList } from '../../runtime/cryptography/sealing.ts';
 import { sealingKeysOrFault } from '../../settings/sealing-keys.ts';
 import { makeSnapshot, type MadeSnapshot, type MakeDeps } from './make.ts';
 import { isOfFuture, setOf, snapshotsIn } from './manifest.ts';

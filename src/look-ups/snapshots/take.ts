@@ -7,8 +7,8 @@ import { contentsOf, isOfThisSchema, keepOnly } from '../../adapters/sqlite/read
 import type { Log } from '../../ports/log.ts';
 import { ownedRows } from '../../runtime/projections/batch.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
-import type { KeyList } from '../../runtime/util/sealing.ts';
-import { syncPath } from '../../runtime/util/sync-path.ts';
+import type { KeyList } from '../../runtime/cryptography/sealing.ts';
+import { syncPath } from '../../runtime/files/sync-path.ts';
 import { projectionsNamed } from '../projections.ts';
 import { forgetOtherLog } from '../other-log.ts';
 import type { Follows } from '../messages.ts';

@@ -13,7 +13,7 @@ import { ownedRows } from '../../runtime/projections/batch.ts';
 import { projectionsNamed } from '../projections.ts';
 import { fileDigest, type SnapshotManifest } from './manifest.ts';
 import { threadData } from '../../runtime/util/thread-data.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 import { lowerPriority } from '../../runtime/util/lower-priority.ts';
 
 /*

@@ -1,6 +1,6 @@
 import type { DomainEvent } from '../../domain/events/domain-event.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { AppendResult, EncodedEvent, EventStore, RecordedEvent } from '../../ports/event-store.ts';
+import type { AppendResult, EncodedEvent, EventStore, RecordedEvent } from '../../ports/event-log/event-store.ts';
 import type { Random } from '../../ports/random.ts';
 import { encodeEvent } from './codec.ts';
 

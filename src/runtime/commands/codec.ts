@@ -1,10 +1,10 @@
-import { memoizedByObject } from '../../domain/memoized.ts';
+import { memoizedByObject } from '../../domain/values/memoized.ts';
 import { hash } from 'node:crypto';
 import { canonicalText, type HashedParts } from '../../domain/events/canonical-text.ts';
 import type { DomainEvent, DomainEventType, EventOf } from '../../domain/events/domain-event.ts';
 import type { EventMetadata, StoredEvent } from '../../domain/events/envelope.ts';
 import { UPCASTERS } from '../../domain/upcasters.ts';
-import type { EncodedEvent, RecordedEvent } from '../../ports/event-store.ts';
+import type { EncodedEvent, RecordedEvent } from '../../ports/event-log/event-store.ts';
 import { CURRENT_VERSION, isEventType } from './event-versions.ts';
 
 /** The event log contains an event that this build cannot read: a newer build wrote it, or the text is not an event. */

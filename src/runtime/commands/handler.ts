@@ -1,14 +1,14 @@
 import type { DomainEvent } from '../../domain/events/domain-event.ts';
 import type { EventMetadata } from '../../domain/events/envelope.ts';
-import type { Decision, Refusal } from '../../domain/result.ts';
+import type { Decision, Refusal } from '../../domain/values/result.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { EncodedEvent, EventStore, RecordedEvent, CoCommit } from '../../ports/event-store.ts';
+import type { EncodedEvent, EventStore, RecordedEvent, CoCommit } from '../../ports/event-log/event-store.ts';
 import type { Random } from '../../ports/random.ts';
 import { decodeEvent, encodeEvent } from './codec.ts';
 import type { MachineState, MachineTable } from './machine-table.ts';
 import { type Box, Mailboxes } from './mailboxes.ts';
 import type { NotificationIds } from './notification-ids.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** A life cycle for the handler: the decider, and the machine that must accept every event. */
 export interface Aggregate<Value extends string, Context, Event extends DomainEvent, Command> {

@@ -1,5 +1,5 @@
-import { parseNotificationId, type NotificationId } from '../../domain/ids.ts';
-import { must } from '../../domain/must.ts';
+import { parseNotificationId, type NotificationId } from '../../domain/values/ids.ts';
+import { must } from '../../domain/values/must.ts';
 import type { Clock } from '../../ports/clock.ts';
 
 /** The last three digits identify the node, so ids of one node advance by this many nanoseconds. */

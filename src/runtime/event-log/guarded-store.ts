@@ -1,5 +1,5 @@
-import { StoreUnavailable, type EventStore } from '../../ports/event-store.ts';
-import { storeWith } from '../../ports/store-with.ts';
+import { StoreUnavailable, type EventStore } from '../../ports/event-log/event-store.ts';
+import { storeWith } from '../../ports/event-log/store-with.ts';
 
 /** Makes a store read-only while it is in use. */
 export interface EventLogGuard {

@@ -1,5 +1,5 @@
-import type { EventStore, Position, RecordedEvent } from '../../ports/event-store.ts';
-import { must } from '../../domain/must.ts';
+import type { EventStore, Position, RecordedEvent } from '../../ports/event-log/event-store.ts';
+import { must } from '../../domain/values/must.ts';
 
 export type LogReader = Pick<EventStore, 'readAll'>;
 

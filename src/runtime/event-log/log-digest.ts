@@ -1,8 +1,8 @@
 import { createHash, type Hash } from 'node:crypto';
-import type { RecordedEvent } from '../../ports/event-store.ts';
+import type { RecordedEvent } from '../../ports/event-log/event-store.ts';
 import { hashRecorded } from '../commands/codec.ts';
 import { type LogReader, pagesOf } from './log-copy.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /**
  * The contents of a log independent of its store: equal for two stores exactly if they hold the same events in the same

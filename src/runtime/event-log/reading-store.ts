@@ -5,9 +5,9 @@ import {
   type RecordedEvent,
   type SubscribeOptions,
   type Subscription,
-} from '../../ports/event-store.ts';
+} from '../../ports/event-log/event-store.ts';
 import type { Log } from '../../ports/log.ts';
-import { storeWith } from '../../ports/store-with.ts';
+import { storeWith } from '../../ports/event-log/store-with.ts';
 
 const PAGE = 256;
 /** After this many consecutive unreadable positions the rest is given up. */

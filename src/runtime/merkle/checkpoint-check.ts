@@ -1,5 +1,5 @@
 import type { CheckpointSigned } from '../../domain/events/operations-events.ts';
-import type { AuditAnchor } from '../../ports/audit.ts';
+import type { AuditAnchor } from '../../ports/event-log/audit.ts';
 import { parseCheckpoint, verifySignature, type VerifierKey } from './checkpoint-note.ts';
 
 /** A tree head that was recorded earlier. */

@@ -1,5 +1,5 @@
 import { createPublicKey, hash, verify } from 'node:crypto';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /*
  * Checkpoints in the C2SP format (c2sp.org/tlog-checkpoint in a c2sp.org/signed-note): three lines, an empty line, and

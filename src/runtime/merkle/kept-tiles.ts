@@ -1,6 +1,6 @@
-import type { ReadModel } from '../../ports/read-model.ts';
+import type { ReadModel } from '../../ports/read-model/read-model.ts';
 import type { KeptTile, StoreAudit } from './store-audit.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 const NAME = 'audit-tiles@1';
 const TABLE = 'audit-tiles';

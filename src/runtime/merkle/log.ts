@@ -1,5 +1,5 @@
 import { consistencyProof, EMPTY_ROOT, HASH_BYTES, inclusionProof, nodeHash, rootOfLeaves, splitOf } from './tree.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** Leaves under one stored node. Each stored level is narrower than the one below by this factor. */
 export const TILE_LEAVES = 256;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AuditTreeBehind, type AuditHead, type AuditState, type AuditTree } from '../../ports/audit.ts';
+import { AuditTreeBehind, type AuditHead, type AuditState, type AuditTree } from '../../ports/event-log/audit.ts';
 import type { Log } from '../../ports/log.ts';
 import { HistoryDiffers, type StoreAudit } from './store-audit.ts';
 import { InTurn } from '../util/in-turn.ts';

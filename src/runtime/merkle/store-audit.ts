@@ -1,11 +1,11 @@
-import type { AuditAnchor, AuditHead } from '../../ports/audit.ts';
-import { DamagedEvent, type EventStore, type Position, type RecordedEvent } from '../../ports/event-store.ts';
+import type { AuditAnchor, AuditHead } from '../../ports/event-log/audit.ts';
+import { DamagedEvent, type EventStore, type Position, type RecordedEvent } from '../../ports/event-log/event-store.ts';
 import { HeadCheck, headOfAnchor, headOfEvent, type ExpectedHead } from './checkpoint-check.ts';
 import { parseVerifierKey, type VerifierKey } from './checkpoint-note.ts';
 import { MerkleLog, TILE_LEAVES } from './log.ts';
 import { HASH_BYTES, leafHash, rootOfLeaves } from './tree.ts';
 import { StreamEnds } from './stream-ends.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 import { dataOf } from '../commands/codec.ts';
 
 /** The history was altered; the message says what and where. */

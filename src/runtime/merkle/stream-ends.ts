@@ -1,5 +1,5 @@
 import { prevOf } from '../../domain/events/envelope.ts';
-import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
+import type { EventStore, RecordedEvent } from '../../ports/event-log/event-store.ts';
 import { RecentMap } from '../util/recent-map.ts';
 
 /** Minimum number of streams whose newest event is remembered. */

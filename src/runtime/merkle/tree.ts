@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /*
  * The Merkle tree of RFC 9162 (section 2.1; the same tree as RFC 6962): SHA-256, with a zero byte before leaves and a

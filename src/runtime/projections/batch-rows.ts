@@ -1,5 +1,5 @@
-import type { ListPlace, Projection, RowRef, RowReader } from '../../ports/projection.ts';
-import type { Change, ReadModel, Row, RowChange, Table } from '../../ports/read-model.ts';
+import type { ListPlace, Projection, RowRef, RowReader } from '../../ports/read-model/projection.ts';
+import type { Change, ReadModel, Row, RowChange, Table } from '../../ports/read-model/read-model.ts';
 import type { RowCache } from './row-cache.ts';
 
 type Listed = NonNullable<Projection['listed']>;

@@ -1,8 +1,8 @@
 import type { DomainEvent } from '../../domain/events/domain-event.ts';
 import type { StoredEvent } from '../../domain/events/envelope.ts';
-import type { RecordedEvent } from '../../ports/event-store.ts';
-import type { Projection } from '../../ports/projection.ts';
-import type { Change, OwnedRows, ReadModel, RowChange } from '../../ports/read-model.ts';
+import type { RecordedEvent } from '../../ports/event-log/event-store.ts';
+import type { Projection } from '../../ports/read-model/projection.ts';
+import type { Change, OwnedRows, ReadModel, RowChange } from '../../ports/read-model/read-model.ts';
 import { BatchRows } from './batch-rows.ts';
 import { decodeEvent } from '../commands/codec.ts';
 import { CHAIN_KEY, DigestChain } from './digest-chain.ts';

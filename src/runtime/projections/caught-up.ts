@@ -1,4 +1,4 @@
-import type { EventStore } from '../../ports/event-store.ts';
+import type { EventStore } from '../../ports/event-log/event-store.ts';
 import type { RunningProjections } from './runner.ts';
 
 export interface Following {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { Position, RecordedEvent } from '../../ports/event-store.ts';
-import type { Row } from '../../ports/read-model.ts';
+import type { Position, RecordedEvent } from '../../ports/event-log/event-store.ts';
+import type { Row } from '../../ports/read-model/read-model.ts';
 
 /** A digest of what a projection made of the log up to an event; equal for equal results, regardless of batches. */
 export type DigestMark = {

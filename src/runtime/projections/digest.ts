@@ -1,11 +1,11 @@
 import { createHash, type Hash } from 'node:crypto';
-import type { Projection } from '../../ports/projection.ts';
-import { rowPages } from '../../ports/row-pages.ts';
-import type { Change, ReadModel } from '../../ports/read-model.ts';
+import type { Projection } from '../../ports/read-model/projection.ts';
+import { rowPages } from '../../ports/read-model/row-pages.ts';
+import type { Change, ReadModel } from '../../ports/read-model/read-model.ts';
 import { type LogReader, pagesOf } from '../event-log/log-copy.ts';
 import { projectBatch, projectionId, readEvent } from './batch.ts';
 import { RowCache } from './row-cache.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 const PAGE = 500;
 const CACHE_ROWS = 20_000;

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DomainEvent } from '../../domain/events/domain-event.ts';
 import type { StoredEvent } from '../../domain/events/envelope.ts';
-import type { EventStore, Position, RecordedEvent, Subscription } from '../../ports/event-store.ts';
+import type { EventStore, Position, RecordedEvent, Subscription } from '../../ports/event-log/event-store.ts';
 import { ProjectionBatch, projectionId, type BatchResult, type ParkedEvent, type ReadEvent } from './batch.ts';
 import type { ProjectionWork } from './work.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface BatchReport {
   readonly projections: readonly string[];

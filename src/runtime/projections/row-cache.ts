@@ -1,4 +1,4 @@
-import type { Row } from '../../ports/read-model.ts';
+import type { Row } from '../../ports/read-model/read-model.ts';
 
 type Rows = Map<string, Row | null>;
 

@@ -1,9 +1,9 @@
 import type { DomainEvent } from '../../domain/events/domain-event.ts';
 import type { StoredEvent } from '../../domain/events/envelope.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
-import type { Projection } from '../../ports/projection.ts';
-import type { ReadModel } from '../../ports/read-model.ts';
+import type { EventStore, RecordedEvent } from '../../ports/event-log/event-store.ts';
+import type { Projection } from '../../ports/read-model/projection.ts';
+import type { ReadModel } from '../../ports/read-model/read-model.ts';
 import type { ProjectionHooks } from './hooks.ts';
 
 export interface ProjectionRunnerOptions {

@@ -1,5 +1,5 @@
-import type { Position } from '../../ports/event-store.ts';
-import type { Projection } from '../../ports/projection.ts';
+import type { Position } from '../../ports/event-log/event-store.ts';
+import type { Projection } from '../../ports/read-model/projection.ts';
 import { decodeEvent } from '../commands/codec.ts';
 import { ownedRows, parkedTable, projectionId, type ParkedEvent } from './batch.ts';
 import { ProjectionGroup, type GroupContext } from './group.ts';
@@ -7,7 +7,7 @@ import type { ProjectionRunnerOptions } from './runner-options.ts';
 import { RebuildRunning, type ProjectionStatus } from './status.ts';
 import { takePlace, whileTheyStand } from './switch.ts';
 import { nextWork, servedWork, type ProjectionWork } from './work.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** Running projections, in this thread or another. */
 export type RunningProjections = Pick<

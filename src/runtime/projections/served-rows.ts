@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StoreUnavailable } from '../../ports/event-store.ts';
-import type { Projection } from '../../ports/projection.ts';
-import type { ReadModel } from '../../ports/read-model.ts';
+import { StoreUnavailable } from '../../ports/event-log/event-store.ts';
+import type { Projection } from '../../ports/read-model/projection.ts';
+import type { ReadModel } from '../../ports/read-model/read-model.ts';
 import { caughtUpWithLog, isBeingFilled, type FollowingOf } from './caught-up.ts';
 import { projectionId } from './batch.ts';
 

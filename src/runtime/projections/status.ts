@@ -1,4 +1,4 @@
-import type { Position } from '../../ports/event-store.ts';
+import type { Position } from '../../ports/event-log/event-store.ts';
 
 export interface ProjectionStatus {
   readonly projection: string;

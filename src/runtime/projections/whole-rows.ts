@@ -1,6 +1,6 @@
-import { type EventStore, type Position, StoreUnavailable } from '../../ports/event-store.ts';
-import type { Projection } from '../../ports/projection.ts';
-import type { ReadModel } from '../../ports/read-model.ts';
+import { type EventStore, type Position, StoreUnavailable } from '../../ports/event-log/event-store.ts';
+import type { Projection } from '../../ports/read-model/projection.ts';
+import type { ReadModel } from '../../ports/read-model/read-model.ts';
 import { caughtUpWithLog, isBeingFilled } from './caught-up.ts';
 import { projectionId } from './batch.ts';
 import type { RunningProjections } from './runner.ts';

@@ -1,5 +1,5 @@
-import type { Projection } from '../../ports/projection.ts';
-import type { NextRows, ReadModel } from '../../ports/read-model.ts';
+import type { Projection } from '../../ports/read-model/projection.ts';
+import type { NextRows, ReadModel } from '../../ports/read-model/read-model.ts';
 import { ownedRows, projectionId } from './batch.ts';
 import { RowCache } from './row-cache.ts';
 

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../ports/read-model.ts';
+import type { JsonValue } from '../../ports/read-model/read-model.ts';
 
 /** `JSON.parse`, whose result has a type. */
 export function parseJson(text: string): JsonValue;

@@ -2,7 +2,7 @@ import { loadSurfpoolAddon } from './addon.ts';
 import { foundSolanaChain, loadSolanaGenesis } from './genesis.ts';
 import { serveSurfpool } from './proxy.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** Passed as JSON in the first argument. */
 export interface SurfpoolChildConfig {

@@ -1,11 +1,11 @@
 import { createHash, createPrivateKey, createPublicKey, randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Coin } from '../../domain/money.ts';
-import { base58, fromBase58 } from '../../runtime/util/base58.ts';
-import { TOKEN_PROGRAM } from '../../runtime/util/spl-token.ts';
+import type { Coin } from '../../domain/money/money.ts';
+import { base58, fromBase58 } from '../../chain-formats/base58.ts';
+import { TOKEN_PROGRAM } from '../../chain-formats/spl-token.ts';
 import type { Surfnet } from './addon.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** What all chains of one sandbox directory share, although each start creates a new chain. */
 export interface SolanaGenesis {

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { foreignRequest } from '../../runtime/util/loopback-request.ts';
-import { base58 } from '../../runtime/util/base58.ts';
+import { foreignRequest } from '../../runtime/http/loopback-request.ts';
+import { base58 } from '../../chain-formats/base58.ts';
 import { answerCorrected, type JsonRpcAnswer, type JsonRpcRequest, type Upstream } from './rpc-corrections.ts';
-import { bodyOf } from '../../runtime/util/body-of.ts';
+import { bodyOf } from '../../runtime/http/body-of.ts';
 import { portOf } from '../../runtime/util/port-of.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;

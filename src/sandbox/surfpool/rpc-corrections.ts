@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { advancedBy, withNonce } from '../../runtime/util/solana-nonce.ts';
-import { must } from '../../domain/must.ts';
+import { advancedBy, withNonce } from '../../chain-formats/solana-nonce.ts';
+import { must } from '../../domain/values/must.ts';
 
 /**
  * Surfpool answers some calls differently from Agave, the validator of the real network. These corrections sit in front

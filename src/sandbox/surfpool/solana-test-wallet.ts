@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type * as Web3 from '@solana/web3.js';
-import { parseAmount, toTokenUnits } from '../../domain/money.ts';
-import { tokenOf, type NetworkSettings, type Token } from '../../domain/networks.ts';
-import { base58 } from '../../runtime/util/base58.ts';
-import { associatedTokenAccount, TOKEN_PROGRAM, tokenTransfer } from '../../runtime/util/spl-token.ts';
+import { parseAmount, toTokenUnits } from '../../domain/money/money.ts';
+import { tokenOf, type NetworkSettings, type Token } from '../../domain/networks/networks.ts';
+import { base58 } from '../../chain-formats/base58.ts';
+import { associatedTokenAccount, TOKEN_PROGRAM, tokenTransfer } from '../../chain-formats/spl-token.ts';
 import type { Rpc } from '../json-rpc.ts';
 import { KEY_PAYERS, SandboxPaymentFailed, type KeyPayer, type SandboxPaid, type SandboxPayment } from '../chain.ts';
 import { CONTRACT_PAYER, contractTokenAccount, isPublicKey, publicKeyOfSeed, secretKeyOfSeed } from './genesis.ts';
 import { InTurn } from '../../runtime/util/in-turn.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** A transfer as wallets make it: the same transaction creates the receiver's token account when it is missing. */
 export interface SolanaTransfer {

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { NetworkSettings } from '../../domain/networks.ts';
+import type { NetworkSettings } from '../../domain/networks/networks.ts';
 import { startGuarded, type GuardedProcess } from '../guarded-process.ts';
 import { createRpc, type Rpc } from '../json-rpc.ts';
 import type { KeyPayer, SandboxChain, SandboxChainUnavailable, SandboxPaid, SandboxPayment } from '../chain.ts';

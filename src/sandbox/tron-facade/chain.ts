@@ -10,7 +10,7 @@ import { runTransaction } from './transaction-execution.ts';
 import { decodeRaw, transactionId, type RawTransaction } from './tron-transaction.ts';
 import type { FacadeBlock } from './block.ts';
 import { InTurn } from '../../runtime/util/in-turn.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface Broadcast {
   readonly txId: string;

@@ -3,7 +3,7 @@ import type { FacadeChain } from './chain.ts';
 import { payerAddress } from './genesis.ts';
 import { addressHexOf, evmAddressOf, tronAddressOf } from './tron-codec.ts';
 import { encodeRaw, transactionId } from './tron-transaction.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 const TREASURY_SUN = 100_000_000_000n;
 /** Base units of each coin: more than any refund of a test can use. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SigningKey, computeAddress } from 'ethers';
-import type { Coin } from '../../domain/money.ts';
+import type { Coin } from '../../domain/money/money.ts';
 import artefacts from './contracts/sandbox-trc20.json' with { type: 'json' };
 import { readArtifact } from '../contract-artifact.ts';
 import type { EvmNode } from './evm-node.ts';

@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { foreignRequest } from '../../runtime/util/loopback-request.ts';
+import { foreignRequest } from '../../runtime/http/loopback-request.ts';
 import { ProtoError } from './protobuf.ts';
 import type { FacadeChain } from './chain.ts';
 import { answerCall } from './wallet-api.ts';
 import { BadRequest } from './wallet-body.ts';
-import { must } from '../../domain/must.ts';
-import { bodyOf } from '../../runtime/util/body-of.ts';
+import { must } from '../../domain/values/must.ts';
+import { bodyOf } from '../../runtime/http/body-of.ts';
 import { portOf } from '../../runtime/util/port-of.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;

@@ -1,5 +1,5 @@
-import type { Coin } from '../../domain/money.ts';
-import type { NetworkSettings } from '../../domain/networks.ts';
+import type { Coin } from '../../domain/money/money.ts';
+import type { NetworkSettings } from '../../domain/networks/networks.ts';
 import { findAnvil } from '../anvil-binary.ts';
 import type { KeyPayer, SandboxChain, SandboxChainUnavailable, SandboxPaid } from '../chain.ts';
 import { withFrozenPayer } from '../frozen-payer.ts';
@@ -12,7 +12,7 @@ import { serveFacade } from './server.ts';
 import { fundTreasury } from './fund-treasury.ts';
 import { addressHexOf, base58Of, evmAddressOf } from './tron-codec.ts';
 import { TronTestWallet } from './tron-test-wallet.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 export interface TronFacadeOptions {
   /** Location of the chain; the same directory gives the same chain again. */

@@ -2,7 +2,7 @@ import type { EvmNode } from './evm-node.ts';
 import { bytesOfHex, evmAddressOf } from './tron-codec.ts';
 import type { FacadeBlock } from './block.ts';
 import { signerOf, type RawTransaction } from './tron-transaction.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** Refusals as java-tron names them (`GrpcAPI.Return.response_code`). */
 export type BroadcastCode =

@@ -1,12 +1,12 @@
 import type { TronWeb } from 'tronweb';
-import { parseAmount, toTokenUnits } from '../../domain/money.ts';
-import { tokenOf, type NetworkSettings } from '../../domain/networks.ts';
+import { parseAmount, toTokenUnits } from '../../domain/money/money.ts';
+import { tokenOf, type NetworkSettings } from '../../domain/networks/networks.ts';
 import { KEY_PAYERS, SandboxPaymentFailed, type KeyPayer, type SandboxPaid, type SandboxPayment } from '../chain.ts';
 import type { Broadcast, FacadeChain } from './chain.ts';
 import { payerBase58 } from './genesis.ts';
 import { base58Of } from './tron-codec.ts';
 import { InTurn } from '../../runtime/util/in-turn.ts';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 /** A transaction built and signed by tronweb, as wallets do. */
 interface SignedTransaction {

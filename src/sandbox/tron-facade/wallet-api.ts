@@ -9,7 +9,7 @@ import type { RawTransaction, TronContract } from './tron-transaction.ts';
 import { addressIn, isVisible, numberIn, stringIn, textIn, type Body } from './wallet-body.ts';
 import { blockJson, infoJson, transactionJson, tronAbiEntry, shown } from './wallet-json.ts';
 import { id } from 'ethers';
-import { must } from '../../domain/must.ts';
+import { must } from '../../domain/values/must.ts';
 
 type Answer = Readonly<Record<string, unknown>> | readonly unknown[];
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { base58, fromBase58 } from '../../../src/runtime/util/base58.ts';
+import { base58, fromBase58 } from '../../../src/chain-formats/base58.ts';
 
 export const SYSTEM_PROGRAM = '11111111111111111111111111111111';
 export const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';

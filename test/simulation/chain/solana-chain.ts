@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { base58, fromBase58 } from '../../../src/runtime/util/base58.ts';
+import { base58, fromBase58 } from '../../../src/chain-formats/base58.ts';
 import type { ChainView, Executed, Movement, PoolTransaction } from './block.ts';
 import { ASSOCIATED_TOKEN_PROGRAM, SYSTEM_PROGRAM, TOKEN_PROGRAM, tokenAccountOf } from './solana-addresses.ts';
 import { heldBy, type SolanaBlock, type SolanaIncluded, type SolanaReceipt } from './solana-block.ts';

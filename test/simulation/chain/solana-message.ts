@@ -1,5 +1,5 @@
 import { createPublicKey, verify } from 'node:crypto';
-import { base58 } from '../../../src/runtime/util/base58.ts';
+import { base58 } from '../../../src/chain-formats/base58.ts';
 import { bytesOf, COMPUTE_BUDGET_PROGRAM } from './solana-addresses.ts';
 
 /** One call of a program. */

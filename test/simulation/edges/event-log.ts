@@ -8,7 +8,7 @@ import {
   type RecordedEvent,
   type SubscribeOptions,
   type Subscription,
-} from '../../../src/ports/event-store.ts';
+} from '../../../src/ports/event-log/event-store.ts';
 import type { Prng } from '../time/prng.ts';
 import { currentProcess, within, type ModelProcess, type Scheduler } from '../time/scheduler.ts';
 import { callOut, type Latency } from './edge.ts';

@@ -1,6 +1,6 @@
 import type { TransactionDraft } from '../../../src/domain/events/transaction-draft.ts';
-import type { OutgoingTransaction } from '../../../src/ports/outgoing.ts';
-import type { SigningRequest } from '../../../src/ports/outgoing-signer.ts';
+import type { OutgoingTransaction } from '../../../src/ports/outgoing/transaction.ts';
+import type { SigningRequest } from '../../../src/ports/outgoing/signer.ts';
 import { addressOf, payerOn } from '../networks.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { WebhookAnswer, WebhookRequest, WebhookSender } from '../../../src/ports/webhook-sender.ts';
+import type { WebhookAnswer, WebhookRequest, WebhookSender } from '../../../src/ports/webhooks/sender.ts';
 import type { Prng } from '../time/prng.ts';
 import { currentProcess, type ModelProcess, type Scheduler } from '../time/scheduler.ts';
 

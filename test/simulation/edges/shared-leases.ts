@@ -1,6 +1,6 @@
-import { StoreUnavailable } from '../../../src/ports/event-store.ts';
+import { StoreUnavailable } from '../../../src/ports/event-log/event-store.ts';
 import type { Leases } from '../../../src/ports/leases.ts';
-import type { JsonValue } from '../../../src/ports/read-model.ts';
+import type { JsonValue } from '../../../src/ports/read-model/read-model.ts';
 import type { SharedStatus } from '../../../src/ports/shared-status.ts';
 import type { Prng } from '../time/prng.ts';
 import type { Scheduler } from '../time/scheduler.ts';

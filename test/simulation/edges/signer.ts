@@ -1,8 +1,8 @@
 import { SignerUnavailable, type SignerCaller } from '../../../src/adapters/signer/connection.ts';
 import { signerCalls } from '../../../src/adapters/signer/signer-calls.ts';
-import type { ApprovalSigner } from '../../../src/ports/approvals.ts';
-import type { OutgoingSigner, Signature, SigningRequest } from '../../../src/ports/outgoing-signer.ts';
-import type { PayoutRules } from '../../../src/ports/signer-protocol.ts';
+import type { ApprovalSigner } from '../../../src/ports/signer/approvals.ts';
+import type { OutgoingSigner, Signature, SigningRequest } from '../../../src/ports/outgoing/signer.ts';
+import type { PayoutRules } from '../../../src/ports/signer/protocol.ts';
 import { MethodRefused } from '../../../src/signer/method.ts';
 import { callMethod } from '../../../src/signer/methods.ts';
 import { Outgoing } from '../../../src/signer/outgoing.ts';

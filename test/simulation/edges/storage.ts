@@ -7,11 +7,11 @@ import type { ServiceProjections, Storage } from '../../../src/composition/stora
 import { isLater } from '../../../src/look-ups/followed-log.ts';
 import type { Follows } from '../../../src/look-ups/messages.ts';
 import { systemClock } from '../../../src/ports/clock.ts';
-import type { DeliveryAnswers } from '../../../src/ports/delivery-answers.ts';
-import type { EventStore } from '../../../src/ports/event-store.ts';
-import type { PersonalKeys } from '../../../src/ports/personal-keys.ts';
-import type { Projection } from '../../../src/ports/projection.ts';
-import type { ReadModel } from '../../../src/ports/read-model.ts';
+import type { DeliveryAnswers } from '../../../src/ports/webhooks/delivery-answers.ts';
+import type { EventStore } from '../../../src/ports/event-log/event-store.ts';
+import type { PersonalKeys } from '../../../src/ports/event-log/personal-keys.ts';
+import type { Projection } from '../../../src/ports/read-model/projection.ts';
+import type { ReadModel } from '../../../src/ports/read-model/read-model.ts';
 import { ownedRows, projectionId } from '../../../src/runtime/projections/batch.ts';
 import { caughtUpWithLog } from '../../../src/runtime/projections/caught-up.ts';
 import { ProjectionRunner } from '../../../src/runtime/projections/runner.ts';

@@ -1,5 +1,5 @@
 import { projectionsOf, PROJECTIONS } from '../../../src/look-ups/projections.ts';
-import type { Projection } from '../../../src/ports/projection.ts';
+import type { Projection } from '../../../src/ports/read-model/projection.ts';
 import { systemClock } from '../../../src/ports/clock.ts';
 import { ProjectionRunner } from '../../../src/runtime/projections/runner.ts';
 import { MemoryReadModel } from '../../support/memory-read-model.ts';

@@ -1,4 +1,4 @@
-import type { RecordedEvent } from '../../../src/ports/event-store.ts';
+import type { RecordedEvent } from '../../../src/ports/event-log/event-store.ts';
 import type { Facts } from '../plan/carry-out.ts';
 import type { ModelledNetwork } from '../plan/plan.ts';
 import { START_MS, type World } from '../world.ts';

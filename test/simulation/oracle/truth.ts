@@ -1,4 +1,4 @@
-import type { RecordedEvent } from '../../../src/ports/event-store.ts';
+import type { RecordedEvent } from '../../../src/ports/event-log/event-store.ts';
 import type { ChainBlock, Movement } from '../chain/block.ts';
 import type { SimulatedChain } from '../chain/simulated-chain.ts';
 import { TOKENS } from '../networks.ts';

@@ -1,7 +1,7 @@
 import { PROJECTIONS } from '../../../src/look-ups/projections.ts';
-import { CommandRefused, type AdminArguments } from '../../../src/operator/commands.ts';
-import type { ApprovalText } from '../../../src/ports/approvals.ts';
-import type { JsonValue } from '../../../src/ports/read-model.ts';
+import { CommandRefused, type AdminArguments } from '../../../src/operator/server/commands.ts';
+import type { ApprovalText } from '../../../src/ports/signer/approvals.ts';
+import type { JsonValue } from '../../../src/ports/read-model/read-model.ts';
 import { signedBy } from '../../support/approvers.ts';
 import { addressOf } from '../networks.ts';
 import type { Prng } from '../time/prng.ts';

@@ -1,7 +1,7 @@
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import timersPromises from 'node:timers/promises';
-import { randomBytesPooled } from '../../../src/runtime/util/pooled-random.ts';
+import { randomBytesPooled } from '../../../src/runtime/cryptography/pooled-random.ts';
 import { Prng } from './prng.ts';
 import { currentProcess, type Scheduler } from './scheduler.ts';
 

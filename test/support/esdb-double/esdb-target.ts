@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { openEsdbEventStore } from '../../../src/adapters/esdb/event-store.ts';
-import type { EventStore } from '../../../src/ports/event-store.ts';
+import type { EventStore } from '../../../src/ports/event-log/event-store.ts';
 import { EsdbDouble } from './esdb-double.ts';
 
 const url = process.env['EVENTSTORE_URL'];

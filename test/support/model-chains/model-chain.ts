@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { DepositProof } from '../../../src/domain/deposit-proof.ts';
+import type { DepositProof } from '../../../src/domain/networks/deposit-proof.ts';
 import type { TokenDraft } from '../../../src/domain/events/transaction-draft.ts';
-import type { AddressFamily, Network } from '../../../src/domain/networks.ts';
+import type { AddressFamily, Network } from '../../../src/domain/networks/networks.ts';
 import { Wallet } from '../../../src/signer/wallet.ts';
 
 /*

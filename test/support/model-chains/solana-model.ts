@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import { SystemInstruction, SystemProgram, Transaction } from '@solana/web3.js';
 import type { TokenDraft } from '../../../src/domain/events/transaction-draft.ts';
-import { base58 } from '../../../src/runtime/util/base58.ts';
-import { NONCE_ACCOUNTS, nonceAccountOf } from '../../../src/runtime/util/solana-nonce.ts';
-import { associatedTokenAccount, TOKEN_PROGRAM } from '../../../src/runtime/util/spl-token.ts';
+import { base58 } from '../../../src/chain-formats/base58.ts';
+import { NONCE_ACCOUNTS, nonceAccountOf } from '../../../src/chain-formats/solana-nonce.ts';
+import { associatedTokenAccount, TOKEN_PROGRAM } from '../../../src/chain-formats/spl-token.ts';
 import { nonceAccount } from '../solana-node.ts';
 import { deposits, MODEL_WALLET, receiverIn, serveTwo, type Landed, type ModelChain } from './model-chain.ts';
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { id } from 'ethers';
 import type { TokenDraft } from '../../../src/domain/events/transaction-draft.ts';
-import { fromBase58 } from '../../../src/runtime/util/base58.ts';
+import { fromBase58 } from '../../../src/chain-formats/base58.ts';
 import { deposits, MODEL_WALLET, receiverIn, serveTwo, type Landed, type ModelChain } from './model-chain.ts';
 
 const TOKEN = MODEL_WALLET.collectionAddress('tron', 99);

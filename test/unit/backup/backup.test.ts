@@ -5,7 +5,7 @@ import { openSqliteEventStore } from '../../../src/adapters/sqlite/event-log/eve
 import { runBackupCommand } from '../../../src/backup/commands.ts';
 import { lostPayments } from '../../../src/backup/lost-payments.ts';
 import { readConfig } from '../../../src/config.ts';
-import type { AdminArguments } from '../../../src/operator/commands.ts';
+import type { AdminArguments } from '../../../src/operator/server/commands.ts';
 import { AuditKey } from '../../../src/signer/audit-key.ts';
 import { AuditSigner, keptAnchors } from '../../../src/signer/audit-signer.ts';
 import { Journal, type JournalEntry } from '../../../src/signer/journal.ts';

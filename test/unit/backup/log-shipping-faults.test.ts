@@ -10,7 +10,7 @@ import { runBackupCommand } from '../../../src/backup/commands.ts';
 import { LogShipping } from '../../../src/backup/ship-log.ts';
 import { readConfig } from '../../../src/config.ts';
 import { systemClock } from '../../../src/ports/clock.ts';
-import type { ObjectStore } from '../../../src/ports/object-store.ts';
+import type { ObjectStore } from '../../../src/ports/event-log/object-store.ts';
 import { appendOf, FIRST } from '../../contract/event-store-samples.ts';
 import { S3_KEYS, startS3Server, type S3Server } from '../../support/s3-server.ts';
 import { SHIPPING_KEYS, SHIPPING_MASTER_KEY } from '../../support/shipped-place.ts';

@@ -6,9 +6,9 @@ import { createTokenBucketLimiter } from '../../../src/adapters/memory/token-buc
 import { nodeRandom } from '../../../src/adapters/node/random.ts';
 import { linkRoutes } from '../../../src/checkout/link.routes.ts';
 import { LANGUAGES } from '../../../src/checkout/languages.ts';
-import type { PaymentLinkId, SessionId } from '../../../src/domain/ids.ts';
+import type { PaymentLinkId, SessionId } from '../../../src/domain/values/ids.ts';
 import type { PayerLinks, PaymentLinkView } from '../../../src/features/payment-links/payment-links.ts';
-import { StoreUnavailable } from '../../../src/ports/event-store.ts';
+import { StoreUnavailable } from '../../../src/ports/event-log/event-store.ts';
 import { ConcurrencyExhausted } from '../../../src/runtime/commands/handler.ts';
 import { MERCHANT_ID } from '../../support/session-facts.ts';
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { afterEach, describe, expect, it } from 'vitest';
 import { sandboxHomeRoutes, type SandboxHome } from '../../../src/checkout/sandbox-home.ts';
-import type { SessionId } from '../../../src/domain/ids.ts';
+import type { SessionId } from '../../../src/domain/values/ids.ts';
 
 const ID = 'cs_k7w2q5m4n6p3r7s2t5v4x6y3z7a2b5c4' as SessionId;
 const HOME: SandboxHome = {

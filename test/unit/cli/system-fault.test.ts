@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { systemFault } from '../../../src/cli/system-fault.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
-import { makeFolder } from '../../../src/runtime/util/make-folder.ts';
+import { makeFolder } from '../../../src/runtime/files/make-folder.ts';
 
 it('a port in use is named, with what to do', async () => {
   const taken = createServer();

@@ -3,7 +3,7 @@ import { PERSON_ROLES, type PersonRole } from '../../../src/domain/events/person
 import { ACTIONS, isOfMerchant, ROLE_ACTIONS, type Action } from '../../../src/console/access.ts';
 import { consoleRoutes } from '../../../src/console/routes.ts';
 import type { ConsoleDeps } from '../../../src/console/deps.ts';
-import type { ConsoleSso } from '../../../src/console/pages/sso.ts';
+import type { ConsoleSso } from '../../../src/console/pages/people/sso.ts';
 import { ROUTES } from '../../support/console-routes.ts';
 import { ConsoleWorld, OTHER_SHOP, SHOP, type TestPerson } from '../../support/console-world.ts';
 

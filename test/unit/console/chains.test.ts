@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { AdminArguments } from '../../../src/operator/commands.ts';
+import type { AdminArguments } from '../../../src/operator/server/commands.ts';
 import { ConsoleWorld, type TestPerson } from '../../support/console-world.ts';
 
 const covered = {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sessionView } from '../../../projections/sessions/session-view.projection.ts';
 import type { ConsoleDeps } from '../../../src/console/deps.ts';
-import { claimCommands } from '../../../src/operator/claims.ts';
+import { claimCommands } from '../../../src/operator/merchants/claims.ts';
 import { waitingClaims } from '../../../src/features/sessions/claims/waiting.ts';
 import type { RefundInput } from '../../../src/features/shared/merchant-api.ts';
 import { createSessionPresenter } from '../../../src/http/presenters/session.presenter.ts';

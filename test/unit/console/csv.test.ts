@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { consoleRoutes } from '../../../src/console/routes.ts';
 import type { ConsoleDeps } from '../../../src/console/deps.ts';
-import { CommandRefused, type AdminArguments } from '../../../src/operator/commands.ts';
+import { CommandRefused, type AdminArguments } from '../../../src/operator/server/commands.ts';
 import { ConsoleWorld, SHOP, type TestPerson } from '../../support/console-world.ts';
 
 const routes = consoleRoutes({ commands: {}, streams: {}, merchants: () => [] } as unknown as ConsoleDeps);

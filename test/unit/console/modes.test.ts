@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { MerchantId } from '../../../src/domain/ids.ts';
+import type { MerchantId } from '../../../src/domain/values/ids.ts';
 import { firstMode, switched } from '../../../src/console/modes.ts';
 import type { ShownMerchant } from '../../../src/console/visit.ts';
-import type { AdminArguments } from '../../../src/operator/commands.ts';
+import type { AdminArguments } from '../../../src/operator/server/commands.ts';
 import { ConsoleWorld, SHOP, type TestPerson } from '../../support/console-world.ts';
 
 const chain = (mode: string, network: string) => ({

@@ -1,5 +1,5 @@
-import type { AdminArguments } from '../../../src/operator/commands.ts';
-import { NoStatement } from '../../../src/operator/documents.ts';
+import type { AdminArguments } from '../../../src/operator/server/commands.ts';
+import { NoStatement } from '../../../src/operator/books/documents.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SAMPLES } from '../../fixtures/events/samples.ts';
 import { shownEvent } from '../../../src/features/audit/issued.ts';

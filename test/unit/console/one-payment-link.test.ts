@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ConsoleDeps } from '../../../src/console/deps.ts';
-import type { SessionId } from '../../../src/domain/ids.ts';
+import type { SessionId } from '../../../src/domain/values/ids.ts';
 import type { CreateSessionInput } from '../../../src/features/shared/merchant-api.ts';
 import { createSessionPresenter } from '../../../src/http/presenters/session.presenter.ts';
 import { claimWorld } from '../../support/claim-world.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { AdminArguments } from '../../../src/operator/commands.ts';
+import type { AdminArguments } from '../../../src/operator/server/commands.ts';
 import { ConsoleWorld, SHOP, type TestPerson } from '../../support/console-world.ts';
 
 const NOW = Date.parse('2027-01-15T08:00:00Z');

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import type { AdminArguments } from '../../../src/operator/commands.ts';
-import type { JsonValue } from '../../../src/ports/read-model.ts';
+import type { AdminArguments } from '../../../src/operator/server/commands.ts';
+import type { JsonValue } from '../../../src/ports/read-model/read-model.ts';
 import { ConsoleWorld, signedForm, termsIn, type TestPerson } from '../../support/console-world.ts';
 
 /*

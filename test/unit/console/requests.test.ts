@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ApiKeyId } from '../../../src/domain/ids.ts';
+import type { ApiKeyId } from '../../../src/domain/values/ids.ts';
 import { RequestLog } from '../../../src/features/shared/request-log.ts';
 import { ConsoleWorld, OTHER_SHOP, SHOP, type TestPerson } from '../../support/console-world.ts';
 

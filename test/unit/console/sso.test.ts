@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { oidcSingleSignOn } from '../../../src/adapters/oidc/single-sign-on.ts';
-import { SSO_CALLBACK } from '../../../src/console/pages/sso.ts';
-import { grantsOf } from '../../../src/operator/people.ts';
+import { SSO_CALLBACK } from '../../../src/console/pages/people/sso.ts';
+import { grantsOf } from '../../../src/operator/people/people.ts';
 import { ConsoleWorld, RP_OF_CONSOLE, SHOP, type Answer, type TestPerson } from '../../support/console-world.ts';
 import { passkey } from '../../support/approvers.ts';
 import { OpenIdProvider } from '../../support/openid-provider.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { AdminArguments } from '../../../src/operator/commands.ts';
+import type { AdminArguments } from '../../../src/operator/server/commands.ts';
 import { ConsoleWorld, termsIn, type TestPerson } from '../../support/console-world.ts';
 
 const ACCOUNT = 'assets:deposit-wallets';

@@ -10,7 +10,7 @@ import { openSqliteEventStore } from '../../../src/adapters/sqlite/event-log/eve
 import { acquireWriterLock } from '../../../src/adapters/sqlite/writer-lock.ts';
 import { sharedSecrets } from '../../../src/features/shared/shared-secrets.ts';
 import { systemClock } from '../../../src/ports/clock.ts';
-import { createSealer, parseMasterKeys } from '../../../src/runtime/util/sealing.ts';
+import { createSealer, parseMasterKeys } from '../../../src/runtime/cryptography/sealing.ts';
 import { readConfig } from '../../../src/config.ts';
 import type { Finding } from '../../../src/doctor/finding.ts';
 import { sealKeystore } from '../../../src/signer/keystore.ts';

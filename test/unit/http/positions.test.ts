@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import type { Positions } from '../../../src/ports/positions.ts';
+import type { Positions } from '../../../src/ports/event-log/positions.ts';
 import { startTestServer, type TestServer } from '../../support/http-api.ts';
 
 let server: TestServer | null = null;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ApiKeyId, MerchantId } from '../../../src/domain/ids.ts';
+import type { ApiKeyId, MerchantId } from '../../../src/domain/values/ids.ts';
 import { RequestLog, type LoggedRequest } from '../../../src/features/shared/request-log.ts';
 import { newKey, startTestServer, type TestKey, type TestServer } from '../../support/http-api.ts';
 

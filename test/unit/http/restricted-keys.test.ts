@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCOPES, type Scope } from '../../../src/domain/api-keys.ts';
 import type { ActiveRestrictions } from '../../../src/features/shared/merchant-api.ts';
 import type { HttpAppOptions } from '../../../src/http/app.ts';
-import { createClientAddress } from '../../../src/runtime/util/client-address.ts';
-import { parseAddressList } from '../../../src/runtime/util/address-list.ts';
+import { createClientAddress } from '../../../src/runtime/http/client-address.ts';
+import { parseAddressList } from '../../../src/runtime/http/address-list.ts';
 import { newKey, signedHeaders, startTestServer, type TestKey, type TestServer } from '../../support/http-api.ts';
 
 /* Keys that are held back, against the routes that the server really has. */

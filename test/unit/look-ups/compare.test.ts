@@ -10,7 +10,7 @@ import { startLookUpCheck } from '../../../src/look-ups/check.ts';
 import { PROJECTIONS } from '../../../src/look-ups/projections.ts';
 import { silentLog } from '../../../src/ports/log.ts';
 import { openProjectionThread, type ProjectionThread } from '../../../src/look-ups/thread.ts';
-import type { ReadModel } from '../../../src/ports/read-model.ts';
+import type { ReadModel } from '../../../src/ports/read-model/read-model.ts';
 import { BatchRows } from '../../../src/runtime/projections/batch-rows.ts';
 import { RowCache } from '../../../src/runtime/projections/row-cache.ts';
 import { appendRandomLedger } from '../../support/audited-log.ts';

@@ -1,7 +1,7 @@
 import { MessagePort } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { SESSIONS_TABLE } from '../../../projections/sessions/session-row.ts';
-import { StoreUnavailable } from '../../../src/ports/event-store.ts';
+import { StoreUnavailable } from '../../../src/ports/event-log/event-store.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../../../src/adapters/sqlite/event-log/event-store.ts';
 import { openProjectionThread, type ProjectionThread } from '../../../src/look-ups/thread.ts';
 import { PROJECTIONS } from '../../../src/look-ups/projections.ts';

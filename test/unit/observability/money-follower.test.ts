@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { MoneyFollower, type MoneyFollowerDeps } from '../../../src/observability/money-follower.ts';
-import { StoreUnavailable, type EventStore } from '../../../src/ports/event-store.ts';
-import type { Change } from '../../../src/ports/read-model.ts';
+import { StoreUnavailable, type EventStore } from '../../../src/ports/event-log/event-store.ts';
+import type { Change } from '../../../src/ports/read-model/read-model.ts';
 import { DUE_SESSIONS_TABLE } from '../../../projections/sessions/due-sessions.ts';
 import { SESSIONS_TABLE } from '../../../projections/sessions/session-row.ts';
 import { MemoryReadModel } from '../../support/memory-read-model.ts';

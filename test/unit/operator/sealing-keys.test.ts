@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { nodeRandom } from '../../../src/adapters/node/random.ts';
-import type { MerchantId } from '../../../src/domain/ids.ts';
+import type { MerchantId } from '../../../src/domain/values/ids.ts';
 import { withKeptKeys } from '../../../src/features/shared/kept-keys.ts';
 import { sealingKeysOf } from '../../../src/settings/sealing-keys.ts';
 import { sealingKeyCommands } from '../../../src/operator/sealing-keys.ts';
-import type { EventStore } from '../../../src/ports/event-store.ts';
-import { storeWith } from '../../../src/ports/store-with.ts';
+import type { EventStore } from '../../../src/ports/event-log/event-store.ts';
+import { storeWith } from '../../../src/ports/event-log/store-with.ts';
 import {
   CannotOpen,
   createPersonalSealer,
@@ -14,7 +14,7 @@ import {
   SEALED_KINDS,
   type SealedKind,
   type SealingKeys,
-} from '../../../src/runtime/util/sealing.ts';
+} from '../../../src/runtime/cryptography/sealing.ts';
 import { MemoryEventStore } from '../../support/memory-event-store.ts';
 import { merchantsOf } from '../../support/merchants.ts';
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { nodeRandom } from '../../../src/adapters/node/random.ts';
-import { CommandRefused } from '../../../src/operator/commands.ts';
-import { adminCommands, type AdminParts } from '../../../src/operator/merchants.ts';
+import { CommandRefused } from '../../../src/operator/server/commands.ts';
+import { adminCommands, type AdminParts } from '../../../src/operator/merchants/merchants.ts';
 import type { MerchantPolicy } from '../../../src/domain/events/merchant-events.ts';
 import { changeMerchantBody } from '../../../src/http/schemas/merchant.schema.ts';
 

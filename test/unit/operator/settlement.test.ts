@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { withEventLog } from '../../../src/features/payouts/event-log-feed.ts';
 import type { MoveRequested } from '../../../src/domain/events/treasury-move-events.ts';
-import type { OutgoingTransaction } from '../../../src/ports/outgoing.ts';
-import type { OutgoingSigner } from '../../../src/ports/outgoing-signer.ts';
+import type { OutgoingTransaction } from '../../../src/ports/outgoing/transaction.ts';
+import type { OutgoingSigner } from '../../../src/ports/outgoing/signer.ts';
 import type { HashedParts } from '../../../src/domain/events/canonical-text.ts';
-import { treasuryCommands } from '../../../src/operator/treasury.ts';
+import { treasuryCommands } from '../../../src/operator/treasury/treasury.ts';
 import { LedgerAccounts } from '../../../src/signer/ledger-accounts.ts';
 import { MERCHANT_ID } from '../../support/session-facts.ts';
 import { paidOrder, recorded, settlementEvent, type StreamEvent } from '../../support/settlement-log.ts';

@@ -8,11 +8,11 @@ import {
 } from '../../../projections/merchants/merchant-directory.projection.ts';
 import type { DomainEvent } from '../../../src/domain/events/domain-event.ts';
 import type { MerchantEvent } from '../../../src/domain/events/merchant-events.ts';
-import type { ApiKeyId } from '../../../src/domain/ids.ts';
-import type { Projection, RowReader } from '../../../src/ports/projection.ts';
-import type { Row } from '../../../src/ports/read-model.ts';
+import type { ApiKeyId } from '../../../src/domain/values/ids.ts';
+import type { Projection, RowReader } from '../../../src/ports/read-model/projection.ts';
+import type { Row } from '../../../src/ports/read-model/read-model.ts';
 import { createdFacts, MERCHANT_ID, SESSION_ID } from '../../support/session-facts.ts';
-import { OUTCOME_TYPES } from '../../../src/domain/notification-types.ts';
+import { OUTCOME_TYPES } from '../../../src/domain/notifications/types.ts';
 import { NEW_ENDPOINT } from '../../../state-machines/merchant/endpoints.decider.ts';
 
 /** Applies events of one stream and gives the rows. */

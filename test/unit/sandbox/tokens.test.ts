@@ -1,6 +1,6 @@
 import type { Wallet } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Coin } from '../../../src/domain/money.ts';
+import type { Coin } from '../../../src/domain/money/money.ts';
 import { startTokenChain, type TokenChain } from '../../support/tokens.ts';
 
 let chain: TokenChain;

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { providerUrls } from '../../../src/settings/providers.ts';
 import { missingSecondSources, secondSourceFrom, warnOfSingleSources } from '../../../src/settings/providers.ts';
 import { readConfig } from '../../../src/config.ts';
-import { knownNetwork } from '../../../src/domain/known-networks.ts';
-import { amountOf } from '../../../src/domain/money.ts';
+import { knownNetwork } from '../../../src/domain/networks/known-networks.ts';
+import { amountOf } from '../../../src/domain/money/money.ts';
 
 const TWO = 'https://one.example/key,https://two.example/key';
 const SAME_HOST = 'https://one.example/key-1,https://one.example/key-2';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { needlessKeys, sealingKeyFaults, sealingKeysOf } from '../../../src/settings/sealing-keys.ts';
 import { readConfig } from '../../../src/config.ts';
-import { SEALED_KINDS } from '../../../src/runtime/util/sealing.ts';
+import { SEALED_KINDS } from '../../../src/runtime/cryptography/sealing.ts';
 
 const [MASTER, API, WEBHOOKS, PERSONAL] = ['01', '23', '45', '67'].map((pair) =>
   `${pair}89abcdef5a`.repeat(6).slice(0, 64),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ApproverKey } from '../../../src/ports/approvals.ts';
+import type { ApproverKey } from '../../../src/ports/signer/approvals.ts';
 import { checkApprovers } from '../../../src/signer/approval-proof.ts';
 import { approverKey, passkey } from '../../support/approvers.ts';
 

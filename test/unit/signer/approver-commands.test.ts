@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createProgram } from '../../../src/cli/program.ts';
 import type { CliHost } from '../../../src/cli/host.ts';
-import type { AdminArguments } from '../../../src/operator/commands.ts';
+import type { AdminArguments } from '../../../src/operator/server/commands.ts';
 import { demoApprovers } from '../../../src/key-tools/approver-key.ts';
 import { enrolApprover, openKeyFile } from '../../../src/key-tools/approver.ts';
-import type { ApproverKey } from '../../../src/ports/approvals.ts';
-import type { JsonValue } from '../../../src/ports/read-model.ts';
+import type { ApproverKey } from '../../../src/ports/signer/approvals.ts';
+import type { JsonValue } from '../../../src/ports/read-model/read-model.ts';
 import { prove } from '../../../src/signer/approval-proof.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ApprovalAct, LogPlace } from '../../../src/ports/approvals.ts';
+import type { ApprovalAct, LogPlace } from '../../../src/ports/signer/approvals.ts';
 import type { Outgoing } from '../../../src/signer/outgoing.ts';
 import { approverKey, signedBy } from '../../support/approvers.ts';
 import { withSigner } from '../../crash/signer-scenarios.ts';

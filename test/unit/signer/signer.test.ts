@@ -10,8 +10,8 @@ import { startSignerProcess, type SignerProcess } from '../../../src/adapters/si
 import { InvalidWalletSettings, takeWalletSources } from '../../../src/adapters/signer/wallet-sources.ts';
 import { startHdDerivation } from '../../../src/adapters/wallet/hd-derivation.ts';
 import { silentLog } from '../../../src/ports/log.ts';
-import type { WalletSource } from '../../../src/ports/signer-protocol.ts';
-import { base58 } from '../../../src/runtime/util/base58.ts';
+import type { WalletSource } from '../../../src/ports/signer/protocol.ts';
+import { base58 } from '../../../src/chain-formats/base58.ts';
 import { KeystoreRefused, openKeystore, sealKeystore } from '../../../src/signer/keystore.ts';
 import { SCRYPT_COST } from '../../../src/signer/sealed-text.ts';
 import { SolanaKeys } from '../../../src/signer/solana-keys.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { amountOf } from '../../../src/domain/money.ts';
+import { amountOf } from '../../../src/domain/money/money.ts';
 import type { ChainView } from '../../../src/signer/chain-view.ts';
 import type { JournalEntry } from '../../../src/signer/journal.ts';
 import type { SigningWallet } from '../../../src/signer/signing-wallet.ts';

@@ -3,7 +3,7 @@ import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Tail } from './append-job.ts';
 import { InTurn } from '../../../runtime/util/in-turn.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 const WRITE_INTERVAL_MS = 1_000;
 const ANCHOR = /^\{"position":(\d{1,16}),"chain":"([0-9a-f]{64})"\}\n$/;

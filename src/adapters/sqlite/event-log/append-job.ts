@@ -1,4 +1,4 @@
-import type { EncodedEvent, CoCommit } from '../../../ports/event-store.ts';
+import type { EncodedEvent, CoCommit } from '../../../ports/event-log/event-store.ts';
 
 /** The end of the log, which a committer needs to continue it. */
 export interface Tail {

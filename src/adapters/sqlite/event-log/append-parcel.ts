@@ -1,6 +1,6 @@
-import type { EncodedEvent, CoCommit } from '../../../ports/event-store.ts';
+import type { EncodedEvent, CoCommit } from '../../../ports/event-log/event-store.ts';
 import type { Commit, JobOutcome, AppendJob, StreamHead, Tail } from './append-job.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 /* One string crosses threads several times faster than a tree of objects, and every event takes this path. */
 

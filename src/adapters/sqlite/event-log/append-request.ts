@@ -1,4 +1,4 @@
-import type { AppendRequest, EncodedEvent } from '../../../ports/event-store.ts';
+import type { AppendRequest, EncodedEvent } from '../../../ports/event-log/event-store.ts';
 import { SEPARATOR } from './append-parcel.ts';
 
 const PRINTABLE = /^[!-~]{1,256}$/;

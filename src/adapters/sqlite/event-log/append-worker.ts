@@ -3,7 +3,7 @@ import { CLOSE, type CommitParcel, packCommit, unpackOrder } from './append-parc
 import { Committer } from './committer.ts';
 import { faultOf, type SqliteFault } from '../fault.ts';
 import { threadData } from '../../../runtime/util/thread-data.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 /* The thread that commits batches while the main thread continues to serve requests. */
 

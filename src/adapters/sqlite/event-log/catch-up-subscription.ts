@@ -5,9 +5,9 @@ import {
   StoreUnavailable,
   type SubscribeOptions,
   type Subscription,
-} from '../../../ports/event-store.ts';
+} from '../../../ports/event-log/event-store.ts';
 import { parsePosition } from './position.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 const DEFAULT_BATCH = 256;
 const FIRST_RETRY_MS = 50;

@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import { canonicalText } from '../../../domain/events/canonical-text.ts';
-import type { EncodedEvent, CoCommit } from '../../../ports/event-store.ts';
+import type { EncodedEvent, CoCommit } from '../../../ports/event-log/event-store.ts';
 import { openEventsDatabase } from './event-schema.ts';
 import { NONCE_LIFETIME_SEC } from '../nonces/nonce-memory.ts';
 import { PersonalKeysFile, type SubjectSalt } from './personal-keys-file.ts';
 import { faultOf } from '../fault.ts';
 import { StreamNamesFile } from './stream-names-file.ts';
 import type { Tail, StreamHead, AppendJob, JobOutcome, Commit } from './append-job.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 import { query } from '../database.ts';
 
 const LONGEST_LOCK_WAIT_MS = 5_000;

@@ -1,4 +1,4 @@
-import { StoreUnavailable, type EventStore } from '../../../ports/event-store.ts';
+import { StoreUnavailable, type EventStore } from '../../../ports/event-log/event-store.ts';
 import { openSqliteEventStoreReader } from './event-store-reader.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { LogDamaged } from './log-check.ts';

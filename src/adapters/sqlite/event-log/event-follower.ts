@@ -1,4 +1,4 @@
-import type { EventStore, SubscribeOptions, Subscription } from '../../../ports/event-store.ts';
+import type { EventStore, SubscribeOptions, Subscription } from '../../../ports/event-log/event-store.ts';
 import { CatchUpSubscription, type LogSource, type SourcePage } from './catch-up-subscription.ts';
 import { openDatabase } from '../database.ts';
 import { EventReader } from './event-reader.ts';

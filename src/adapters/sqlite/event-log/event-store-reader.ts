@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import type { EventStore, ReadAllOptions } from '../../../ports/event-store.ts';
+import type { EventStore, ReadAllOptions } from '../../../ports/event-log/event-store.ts';
 import { openDatabase } from '../database.ts';
 import { EventReader, readAll, type TailCheck } from './event-reader.ts';
 import { eventsFile } from './event-schema.ts';

@@ -8,7 +8,7 @@ import {
   StoreUnavailable,
   type SubscribeOptions,
   type Subscription,
-} from '../../../ports/event-store.ts';
+} from '../../../ports/event-log/event-store.ts';
 import { Anchor } from './anchor.ts';
 import { mistakeIn } from './append-request.ts';
 import { CatchUpSubscription, type LogSource, type SourcePage } from './catch-up-subscription.ts';
@@ -28,7 +28,7 @@ import { faultOf, isDamaged, type SqliteFault } from '../fault.ts';
 import { catchUpStreamNames, StreamNames } from './stream-names.ts';
 import { StreamBeginsTwice, StreamNamesFile } from './stream-names-file.ts';
 import { acquireWriterLock, type WriterLock } from '../writer-lock.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 /** WAL bytes that a commit writes in addition to its texts: about four pages. */
 const COMMIT_OVERHEAD_BYTES = 16 * 1024;

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { type AppendRequest, type AppendResult, StoreUnavailable } from '../../../ports/event-store.ts';
+import { type AppendRequest, type AppendResult, StoreUnavailable } from '../../../ports/event-log/event-store.ts';
 import { CLOSE, packOrder, unpackCommit } from './append-parcel.ts';
 import type { AppendReply } from './append-worker.ts';
 import type { Committer } from './committer.ts';
@@ -9,7 +9,7 @@ import { faultOf, type SqliteFault } from '../fault.ts';
 import { StreamHeads } from './stream-heads.ts';
 import type { StreamNames } from './stream-names.ts';
 import type { StreamName } from './stream-names-file.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 import { threadEnvironment } from '../../../runtime/util/thread-environment.ts';
 
 /** One batch being committed, and one queued at the worker. */

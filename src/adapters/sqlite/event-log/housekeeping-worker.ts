@@ -7,7 +7,7 @@ import { eventsFile } from './event-schema.ts';
 import { faultOf, type SqliteFault } from '../fault.ts';
 import { type StreamName, StreamNamesFile } from './stream-names-file.ts';
 import { threadData } from '../../../runtime/util/thread-data.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 export type HousekeepingOrder =
   | { readonly kind: 'checkpoint'; readonly path: string }

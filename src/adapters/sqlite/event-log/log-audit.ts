@@ -1,11 +1,11 @@
 import type { CheckpointSigned } from '../../../domain/events/operations-events.ts';
-import type { AuditAnchor, AuditHead } from '../../../ports/audit.ts';
+import type { AuditAnchor, AuditHead } from '../../../ports/event-log/audit.ts';
 import { HeadCheck, headOfAnchor, headOfEvent, type ExpectedHead } from '../../../runtime/merkle/checkpoint-check.ts';
 import { parseVerifierKey, type VerifierKey } from '../../../runtime/merkle/checkpoint-note.ts';
 import { MerkleLog } from '../../../runtime/merkle/log.ts';
 import { LogRecheck } from './log-recheck.ts';
 import { leafOf, LogWalker, type InspectEvent, type LogFault, type WalkedEvent } from './log-walker.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 const SLICE = 1_000;
 

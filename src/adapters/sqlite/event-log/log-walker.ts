@@ -1,11 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { HASH_BYTES, leafHash } from '../../../runtime/merkle/tree.ts';
-import type { RecordedEvent } from '../../../ports/event-store.ts';
+import type { RecordedEvent } from '../../../ports/event-log/event-store.ts';
 import { openDatabase, query, arrayQuery, type Query } from '../database.ts';
 import { CHAIN_GENESIS, eventsFile, faultOfSchema } from './event-schema.ts';
 import { faultOfRow, PREDECESSOR, type FullRow, type Predecessor } from './event-reader.ts';
 import { messageOf } from '../../../runtime/util/message-of.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 /** An event as the Merkle tree sees it. */
 export interface WalkedEvent {

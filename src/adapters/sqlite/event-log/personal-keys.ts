@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { StoreUnavailable } from '../../../ports/event-store.ts';
-import type { MadeSalt, PersonalKeys } from '../../../ports/personal-keys.ts';
+import { StoreUnavailable } from '../../../ports/event-log/event-store.ts';
+import type { MadeSalt, PersonalKeys } from '../../../ports/event-log/personal-keys.ts';
 import type { Random } from '../../../ports/random.ts';
 import { PersonalKeysFile, type SubjectSalt } from './personal-keys-file.ts';
 

@@ -1,5 +1,5 @@
-import type { RecordedEvent } from '../../../ports/event-store.ts';
-import { must } from '../../../domain/must.ts';
+import type { RecordedEvent } from '../../../ports/event-log/event-store.ts';
+import { must } from '../../../domain/values/must.ts';
 
 const MAX_EVENTS = 8_192;
 const MAX_CHARACTERS = 16 * 1024 * 1024;

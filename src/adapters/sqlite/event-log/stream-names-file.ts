@@ -6,7 +6,7 @@ import type { Tail } from './append-job.ts';
 import { openDatabase, removeDatabase, query, arrayQuery, type Query } from '../database.ts';
 import { CHAIN_GENESIS } from './event-schema.ts';
 import { isUnreadable } from '../fault.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 /*
  * Older builds stored whole names in `names` and their end in `progress`. Without the current tables they rebuild

@@ -3,7 +3,7 @@ import type { EventReader } from './event-reader.ts';
 import type { Housekeeping } from './housekeeping.ts';
 import type { SqliteFault } from '../fault.ts';
 import type { StreamName, StreamNamesFile } from './stream-names-file.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 /**
  * Each batch touches most pages of the file and makes the other connections reread them, so fewer batches cost less.

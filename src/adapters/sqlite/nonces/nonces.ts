@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import { type Clock, systemClock, toSec } from '../../../ports/clock.ts';
-import { type CoCommit, StoreUnavailable } from '../../../ports/event-store.ts';
-import type { Nonces } from '../../../ports/nonces.ts';
+import { type CoCommit, StoreUnavailable } from '../../../ports/event-log/event-store.ts';
+import type { Nonces } from '../../../ports/event-log/nonces.ts';
 import { NONCE_LIFETIME_SEC, NonceMemory } from './nonce-memory.ts';
 import { NONCES_FILE, NoncesFile, type UsedNonce } from './nonces-file.ts';
 import { faultOf } from '../fault.ts';
 import type { SqliteEventStore } from '../event-log/event-store.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 /** Approximate WAL bytes per nonce write: a page, shared by those written together. */
 const WRITE_BYTES = 4_500;

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { must } from '../../../domain/must.ts';
-import type { Row } from '../../../ports/read-model.ts';
-import { syncPath } from '../../../runtime/util/sync-path.ts';
+import { must } from '../../../domain/values/must.ts';
+import type { Row } from '../../../ports/read-model/read-model.ts';
+import { syncPath } from '../../../runtime/files/sync-path.ts';
 import { createDataDir, createPrivately, inTransaction, query, type Query } from '../database.ts';
 
 /*

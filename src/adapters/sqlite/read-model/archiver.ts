@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
-import { must } from '../../../domain/must.ts';
-import type { TimeOfRow } from '../../../ports/projection.ts';
-import type { Row } from '../../../ports/read-model.ts';
+import { must } from '../../../domain/values/must.ts';
+import type { TimeOfRow } from '../../../ports/read-model/projection.ts';
+import type { Row } from '../../../ports/read-model/read-model.ts';
 import { inTransaction, query } from '../database.ts';
 import { ArchiveWriter, isArchived, type ArchivedAt } from './archive-files.ts';
 

@@ -1,5 +1,5 @@
 import { CHUNK_ORDERS } from './ranks.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 /*
  * A chunk of a list as bytes: the bit of a place (0 up to `CHUNK_ORDERS`) is set while its member is listed. Trailing

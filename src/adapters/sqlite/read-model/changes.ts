@@ -1,4 +1,4 @@
-import type { Change } from '../../../ports/read-model.ts';
+import type { Change } from '../../../ports/read-model/read-model.ts';
 
 /**
  * Changes as one flat array, which crosses to the writer's thread several times faster than objects. Rows are texts.

@@ -1,12 +1,12 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
-import type { Position } from '../../../ports/event-store.ts';
-import type { OwnedRows } from '../../../ports/read-model.ts';
+import type { Position } from '../../../ports/event-log/event-store.ts';
+import type { OwnedRows } from '../../../ports/read-model/read-model.ts';
 import { hasTable, query } from '../database.ts';
 import { ArchivedRows } from './archive-files.ts';
 import { ListReader } from './list-reader.ts';
 import { openForReading, readModelFile, rowTable, rowTableId } from './schema.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 export interface Drift {
   /** SHA-256 (hex) over all data of the projection. */

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { ListMember, ListRange } from '../../../ports/read-model.ts';
+import type { ListMember, ListRange } from '../../../ports/read-model/read-model.ts';
 import { arrayQuery, type Query } from '../database.ts';
 import { NO_BITS, onesBelow, placeOfRank, placesDown } from './bits.ts';
 import { lastLineOf, LeafWalk, linesOf, readLine, secondOfLine, type LeafMember } from './leaf.ts';
@@ -18,7 +18,7 @@ import {
   sumBelow,
 } from './ranks.ts';
 import { ordinalListOf, splitList } from './schema.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 /** Queries on one set of lists. */
 interface SetQueries {

@@ -17,7 +17,7 @@ import {
   MAX_ORDER,
 } from './ranks.ts';
 import { ordinalListOf, splitList } from './schema.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 /** Limits of what is kept in memory. */
 export interface ListLimits {

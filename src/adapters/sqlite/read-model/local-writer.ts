@@ -1,5 +1,5 @@
 import { give, type Apply } from './changes.ts';
-import type { Change, OwnedRows } from '../../../ports/read-model.ts';
+import type { Change, OwnedRows } from '../../../ports/read-model/read-model.ts';
 import { sweepOn, type Turn } from './server.ts';
 import type { AsyncWriter } from './thread.ts';
 import type { ReadModelWriter } from './writer.ts';

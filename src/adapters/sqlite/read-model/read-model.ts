@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { MessagePort, Worker } from 'node:worker_threads';
-import type { Position } from '../../../ports/event-store.ts';
+import type { Position } from '../../../ports/event-log/event-store.ts';
 import type {
   Change,
   ListMember,
@@ -10,7 +10,7 @@ import type {
   ReadModel,
   Row,
   Table,
-} from '../../../ports/read-model.ts';
+} from '../../../ports/read-model/read-model.ts';
 import { arrayQuery, createDataDir, query, type Query } from '../database.ts';
 import { ArchivedRows } from './archive-files.ts';
 import { ListReader } from './list-reader.ts';
@@ -19,7 +19,7 @@ import { archiveOn, serveWriter, type ArchiveOptions } from './server.ts';
 import { WriterThread, type AsyncWriter } from './thread.ts';
 import { LocalWriter } from './local-writer.ts';
 import { ReadModelWriter } from './writer.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 /**
  * The read model in `DATA_DIR/read-model.db`. Queries run on the caller's thread (tens of microseconds each), applies

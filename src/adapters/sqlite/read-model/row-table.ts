@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { arrayQuery, type Query } from '../database.ts';
 import { KeyIndex } from './key-index.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 /** The rows of one table, as texts by key. */
 export interface RowTable {

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { VIEW_MARK } from '../../../ports/read-model.ts';
+import { VIEW_MARK } from '../../../ports/read-model/read-model.ts';
 import { createPrivately, query, removeDatabase } from '../database.ts';
 import { isUnreadable } from '../fault.ts';
 import { ArchiveWriter } from './archive-files.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 /** A file of another version is dropped and replayed from the event log. */
 export const SCHEMA_VERSION = 1;

@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { TimeOfRow } from '../../../ports/projection.ts';
-import type { OwnedRows } from '../../../ports/read-model.ts';
+import type { TimeOfRow } from '../../../ports/read-model/projection.ts';
+import type { OwnedRows } from '../../../ports/read-model/read-model.ts';
 import { replay, type Apply, type FlatChanges } from './changes.ts';
 import type { ReadModelWriter } from './writer.ts';
 import { messageOf } from '../../../runtime/util/message-of.ts';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import type { Position } from '../../../ports/event-store.ts';
-import type { OwnedRows } from '../../../ports/read-model.ts';
+import type { Position } from '../../../ports/event-log/event-store.ts';
+import type { OwnedRows } from '../../../ports/read-model/read-model.ts';
 import { listTables } from './list-set.ts';
 import { hasTable, query } from '../database.ts';
 import { ArchivedRows } from './archive-files.ts';

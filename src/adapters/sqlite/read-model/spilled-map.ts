@@ -1,6 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { must } from '../../../domain/must.ts';
-import { KeyedMemoryFailed, type KeyedMemory } from '../../../ports/keyed-memory.ts';
+import { must } from '../../../domain/values/must.ts';
+import { KeyedMemoryFailed, type KeyedMemory } from '../../../ports/read-model/keyed-memory.ts';
 import { arrayQuery, type Query } from '../database.ts';
 import { KeyIndex } from './key-index.ts';
 

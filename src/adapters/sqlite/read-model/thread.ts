@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import { StoreUnavailable } from '../../../ports/event-store.ts';
-import type { Change, OwnedRows } from '../../../ports/read-model.ts';
+import { StoreUnavailable } from '../../../ports/event-log/event-store.ts';
+import type { Change, OwnedRows } from '../../../ports/read-model/read-model.ts';
 import { flatten, type Apply, type FlatChanges } from './changes.ts';
 import type { FromWriter, ToWriter, Turn } from './server.ts';
 import { threadEnvironment } from '../../../runtime/util/thread-environment.ts';

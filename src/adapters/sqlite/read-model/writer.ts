@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { TimeOfRow } from '../../../ports/projection.ts';
-import type { OwnedRows } from '../../../ports/read-model.ts';
+import type { TimeOfRow } from '../../../ports/read-model/projection.ts';
+import type { OwnedRows } from '../../../ports/read-model/read-model.ts';
 import { hasTable, inTransaction, query } from '../database.ts';
 import { Archiver } from './archiver.ts';
 import type { Apply, ChangeTarget } from './changes.ts';
@@ -9,7 +9,7 @@ import { listTables } from './list-set.ts';
 import { NextTable, ServedTable, type RowTable } from './row-table.ts';
 import { DROPPED_TABLES, droppedTablesIn, NEXT, nextRowTable, openForWriting, rowTable, rowTableId } from './schema.ts';
 import { messageOf } from '../../../runtime/util/message-of.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 /** Random, so that no two histories share a name, even in a file that was started over. Below 2^53. */
 const NEW_GENERATION = 'abs(random() % 9007199254740991)';

@@ -1,4 +1,4 @@
-import type { Block } from '../../../ports/chain.ts';
+import type { Block } from '../../../ports/chain/chain.ts';
 import type { WatchChainDeps } from './types.ts';
 
 /**

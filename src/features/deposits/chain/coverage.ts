@@ -1,4 +1,4 @@
-import type { Block, ScanResult } from '../../../ports/chain.ts';
+import type { Block, ScanResult } from '../../../ports/chain/chain.ts';
 import type { WatchChainDeps } from './types.ts';
 
 interface OpenRange {

@@ -1,12 +1,18 @@
 import type { DepositFacts, FinalityRule } from '../../../domain/events/session-events.ts';
-import { isFinalEnough } from '../../../domain/finality.ts';
-import type { SessionId } from '../../../domain/ids.ts';
-import { ChainUnavailable, type Block, type BlockLook, type Disproof, type Transfer } from '../../../ports/chain.ts';
-import { StoreUnavailable } from '../../../ports/event-store.ts';
+import { isFinalEnough } from '../../../domain/networks/finality.ts';
+import type { SessionId } from '../../../domain/values/ids.ts';
+import {
+  ChainUnavailable,
+  type Block,
+  type BlockLook,
+  type Disproof,
+  type Transfer,
+} from '../../../ports/chain/chain.ts';
+import { StoreUnavailable } from '../../../ports/event-log/event-store.ts';
 import { depositFactsOf, isSameMoney, type ChainView } from './facts.ts';
 import { RevertedDeposits } from './reverted.ts';
 import type { DepositTrackingDeps, PendingDeposit } from './types.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 interface Tracked {
   readonly sessionId: SessionId;

@@ -1,8 +1,8 @@
 import type { DepositFacts } from '../../../domain/events/session-events.ts';
-import type { Heights } from '../../../domain/finality.ts';
-import { formatAmount, fromTokenUnits } from '../../../domain/money.ts';
-import type { Network, NetworkSettings } from '../../../domain/networks.ts';
-import type { Transfer } from '../../../ports/chain.ts';
+import type { Heights } from '../../../domain/networks/finality.ts';
+import { formatAmount, fromTokenUnits } from '../../../domain/money/money.ts';
+import type { Network, NetworkSettings } from '../../../domain/networks/networks.ts';
+import type { Transfer } from '../../../ports/chain/chain.ts';
 
 /** Identifies a transfer, so that rescans, overlaps and reorganisations apply it once. */
 export const depositKeyOf = (network: Network, txHash: string, logIndex: number): string =>

@@ -1,5 +1,5 @@
-import type { Block } from '../../../ports/chain.ts';
-import { must } from '../../../domain/must.ts';
+import type { Block } from '../../../ports/chain/chain.ts';
+import { must } from '../../../domain/values/must.ts';
 
 /** More blocks than a working chain ever leaves unfinalised. Beyond this the oldest hashes are dropped. */
 const MAX_BLOCKS = 8_192;

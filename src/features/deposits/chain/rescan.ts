@@ -1,5 +1,5 @@
 import type { RangeScanned } from '../../../domain/events/operations-events.ts';
-import { ChainUnavailable, type ScanResult, type Transfer } from '../../../ports/chain.ts';
+import { ChainUnavailable, type ScanResult, type Transfer } from '../../../ports/chain/chain.ts';
 import type { RescanResult } from './types.ts';
 
 export interface RescanParts {

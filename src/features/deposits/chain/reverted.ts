@@ -1,5 +1,5 @@
 import type { DepositFacts } from '../../../domain/events/session-events.ts';
-import { ChainUnavailable, type Transfer } from '../../../ports/chain.ts';
+import { ChainUnavailable, type Transfer } from '../../../ports/chain/chain.ts';
 import { depositFactsOf, isSameMoney } from './facts.ts';
 import type { DepositTrackingDeps } from './types.ts';
 

@@ -1,4 +1,4 @@
-import { ChainUnavailable, type Block } from '../../../ports/chain.ts';
+import { ChainUnavailable, type Block } from '../../../ports/chain/chain.ts';
 import { lastBlockBefore } from '../../shared/last-block-before.ts';
 import { commonBlockBelow } from './common-block.ts';
 import type { WatchChainDeps } from './types.ts';

@@ -5,9 +5,9 @@ import type {
   DepositReverted,
   FinalityRule,
 } from '../../../domain/events/session-events.ts';
-import type { SessionId } from '../../../domain/ids.ts';
-import type { Network } from '../../../domain/networks.ts';
-import type { Chain, IsOurs } from '../../../ports/chain.ts';
+import type { SessionId } from '../../../domain/values/ids.ts';
+import type { Network } from '../../../domain/networks/networks.ts';
+import type { Chain, IsOurs } from '../../../ports/chain/chain.ts';
 import type { Clock } from '../../../ports/clock.ts';
 
 /** Commands to sessions. Each resolves once the fact is durable; repeating one changes nothing. */

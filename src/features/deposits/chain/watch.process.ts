@@ -1,4 +1,4 @@
-import { ChainUnavailable, type Block, type ScanResult } from '../../../ports/chain.ts';
+import { ChainUnavailable, type Block, type ScanResult } from '../../../ports/chain/chain.ts';
 import { toSec } from '../../../ports/clock.ts';
 import { commonBlockBelow } from './common-block.ts';
 import { CoverageLog } from './coverage.ts';
@@ -10,7 +10,7 @@ import { rescan, type RescanParts } from './rescan.ts';
 import { findStart } from './start.ts';
 import { Polling } from '../polling.ts';
 import type { RescanResult, WatchChainDeps, WatchChainOptions, WatchStatus } from './types.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 /** From this many unread final blocks on, payments are confirmed and evidence is written during the read. */
 const GAP_BLOCKS = 64;

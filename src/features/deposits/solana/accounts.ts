@@ -4,8 +4,8 @@ import type {
   HistoryEntry,
   HistoryOptions,
   TokenAccount,
-} from '../../../ports/account-chain.ts';
-import type { Transfer } from '../../../ports/chain.ts';
+} from '../../../ports/chain/account-chain.ts';
+import type { Transfer } from '../../../ports/chain/chain.ts';
 
 /** What is known about the history of one account. */
 interface AccountState {

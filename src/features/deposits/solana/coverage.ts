@@ -1,5 +1,5 @@
 import type { SweepMarks } from '../../../domain/events/operations-events.ts';
-import type { Block } from '../../../ports/chain.ts';
+import type { Block } from '../../../ports/chain/chain.ts';
 import type { WatchSolanaDeps } from './types.ts';
 
 /**

@@ -1,11 +1,11 @@
-import type { BalanceLook, TokenAccount } from '../../../ports/account-chain.ts';
-import { ChainUnavailable } from '../../../ports/chain.ts';
+import type { BalanceLook, TokenAccount } from '../../../ports/chain/account-chain.ts';
+import { ChainUnavailable } from '../../../ports/chain/chain.ts';
 import type { TrackedDeposits } from '../chain/deposits.ts';
 import { AccountHistories, type AccountReading } from './accounts.ts';
 import type { SolanaCoverage } from './coverage.ts';
 import type { WatchedOwner } from './owners.ts';
 import type { Pace, WatchSolanaDeps } from './types.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 interface WatchedAccountsDeps extends Pick<WatchSolanaDeps, 'chain' | 'addresses' | 'observer' | 'booked'> {
   readonly deposits: Pick<TrackedDeposits, 'observe'>;

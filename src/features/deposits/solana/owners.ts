@@ -1,10 +1,10 @@
 import type { DomainEvent } from '../../../domain/events/domain-event.ts';
 import type { StoredEvent } from '../../../domain/events/envelope.ts';
-import type { Mode, SessionId } from '../../../domain/ids.ts';
-import { sessionOfStream } from '../../../domain/streams.ts';
+import type { Mode, SessionId } from '../../../domain/values/ids.ts';
+import { sessionOfStream } from '../../../domain/values/streams.ts';
 import { RECENT_SEC, turnOf } from '../../../domain/sweep-turns.ts';
 import { toSec } from '../../../ports/clock.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 /** An address assigned to a session. */
 export interface WatchedOwner {

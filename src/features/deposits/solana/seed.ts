@@ -1,6 +1,6 @@
-import type { Mode } from '../../../domain/ids.ts';
-import { rowPages } from '../../../ports/row-pages.ts';
-import type { ReadModel } from '../../../ports/read-model.ts';
+import type { Mode } from '../../../domain/values/ids.ts';
+import { rowPages } from '../../../ports/read-model/row-pages.ts';
+import type { ReadModel } from '../../../ports/read-model/read-model.ts';
 import { SESSIONS_TABLE, type SessionRow } from '../../../../projections/sessions/session-row.ts';
 import { everyOptionOf } from '../../../../projections/sessions/session-fold.ts';
 import type { WatchedOwners } from './owners.ts';

@@ -1,6 +1,6 @@
 import type { SweepMark } from '../../../domain/events/operations-events.ts';
 import { TURNS } from '../../../domain/sweep-turns.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 /**
  * Repeated rounds over the ended sessions of a tier, each within its interval. Progress is durable, so a restart does

@@ -1,4 +1,4 @@
-import type { AccountChain } from '../../../ports/account-chain.ts';
+import type { AccountChain } from '../../../ports/chain/account-chain.ts';
 import type { Coverage, DepositTrackingDeps, WatchChainDeps, WatchObserver } from '../chain/types.ts';
 import type { WatchedOwners } from './owners.ts';
 

@@ -1,4 +1,4 @@
-import { ChainUnavailable, type Block } from '../../../ports/chain.ts';
+import { ChainUnavailable, type Block } from '../../../ports/chain/chain.ts';
 import { toSec } from '../../../ports/clock.ts';
 import { TrackedDeposits } from '../chain/deposits.ts';
 import type { WatchStatus } from '../chain/types.ts';
@@ -10,7 +10,7 @@ import { SolanaSweep } from './sweep.ts';
 import type { Pace, WatchSolanaDeps, WatchSolanaOptions } from './types.ts';
 import type { NetworkWatcher } from '../network-watcher.ts';
 import { Polling, systemSleep } from '../polling.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 /** How far a tier of open sessions was read without a gap. */
 interface Reached {

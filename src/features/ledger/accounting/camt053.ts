@@ -1,8 +1,8 @@
-import { dayBefore, dayOf } from '../../../domain/calendar.ts';
-import { absolute, formatAmount, SCALE, signedAmountOf } from '../../../domain/money.ts';
+import { dayBefore, dayOf } from '../../../domain/values/calendar.ts';
+import { absolute, formatAmount, SCALE, signedAmountOf } from '../../../domain/money/money.ts';
 import type { EntryRow } from '../../../../projections/ledger/rows.ts';
 import type { JournalScope, LedgerJournal } from '../journal.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 /*
  * ISO 20022 camt.053.001.08 (BankToCustomerStatementV08) of one coin at one address. The format allows at most five

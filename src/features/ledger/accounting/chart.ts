@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { isCurrency } from '../../../domain/currencies.ts';
-import { merchantAccountOf } from '../../../domain/ledger.ts';
-import { isCoin } from '../../../domain/money.ts';
-import { must } from '../../../domain/must.ts';
+import { isCurrency } from '../../../domain/money/currencies.ts';
+import { merchantAccountOf } from '../../../domain/money/ledger.ts';
+import { isCoin } from '../../../domain/money/money.ts';
+import { must } from '../../../domain/values/must.ts';
 
 /* Maps each account of the books to an account of the operator's own chart. */
 

@@ -1,4 +1,4 @@
-import { formatAmount } from '../../../domain/money.ts';
+import { formatAmount } from '../../../domain/money/money.ts';
 import { csvRow } from '../../../runtime/util/csv.ts';
 import type { ValuedEntry } from '../valuation/valued-journal.ts';
 import { ChartRefused, type Chart } from './chart.ts';

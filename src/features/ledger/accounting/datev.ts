@@ -1,9 +1,9 @@
-import { shownDecimals } from '../../../domain/currencies.ts';
-import { absolute, formatAmount } from '../../../domain/money.ts';
+import { shownDecimals } from '../../../domain/money/currencies.ts';
+import { absolute, formatAmount } from '../../../domain/money/money.ts';
 import type { ValuedEntry, ValuedLine } from '../valuation/valued-journal.ts';
 import { ChartRefused, type Chart } from './chart.ts';
 import { windows1252 } from './windows-1252.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 /*
  * DATEV format "Buchungsstapel" (EXTF, category 21, version 13), as described by developer.datev.de: Windows-1252,

@@ -1,4 +1,4 @@
-import type { Mode } from '../../../domain/ids.ts';
+import type { Mode } from '../../../domain/values/ids.ts';
 import type { AsOf, LedgerBalances } from '../balances.ts';
 import { amountCell, type Table } from './table.ts';
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { DocumentIssued } from '../../../domain/events/document-events.ts';
-import { documentsStream } from '../../../domain/streams.ts';
-import type { Mode } from '../../../domain/ids.ts';
+import { documentsStream } from '../../../domain/values/streams.ts';
+import type { Mode } from '../../../domain/values/ids.ts';
 import { toSec } from '../../../ports/clock.ts';
-import type { EventStore, RecordedEvent } from '../../../ports/event-store.ts';
+import type { EventStore, RecordedEvent } from '../../../ports/event-log/event-store.ts';
 import { appendNext, type AppendNextDeps } from '../../../runtime/commands/append-next.ts';
 import type { Tally } from './table.ts';
 import { dataOf } from '../../../runtime/commands/codec.ts';

@@ -1,7 +1,7 @@
-import { signedAmountOf } from '../../../domain/money.ts';
+import { signedAmountOf } from '../../../domain/money/money.ts';
 import type { CsvCell } from '../../../runtime/util/csv.ts';
 import type { EntryLine, EntryRow } from '../../../../projections/ledger/rows.ts';
-import type { MerchantId } from '../../../domain/ids.ts';
+import type { MerchantId } from '../../../domain/values/ids.ts';
 import type { JournalScope, LedgerJournal, PlacedEntry } from '../journal.ts';
 import { ownLines } from './month-statement.ts';
 import { amountCell as amount, chainTimeCell, timeCell as time, type Table } from './table.ts';

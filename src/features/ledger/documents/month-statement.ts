@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { dayBefore, firstDayOf, lastDayOf } from '../../../domain/calendar.ts';
+import { dayBefore, firstDayOf, lastDayOf } from '../../../domain/values/calendar.ts';
 import type { StatementAccount, StatementIssued, StatementKind } from '../../../domain/events/document-events.ts';
-import type { MerchantId, Mode } from '../../../domain/ids.ts';
-import { merchantAccountOf, merchantAccounts } from '../../../domain/ledger.ts';
-import { formatAmount, signedAmountOf } from '../../../domain/money.ts';
+import type { MerchantId, Mode } from '../../../domain/values/ids.ts';
+import { merchantAccountOf, merchantAccounts } from '../../../domain/money/ledger.ts';
+import { formatAmount, signedAmountOf } from '../../../domain/money/money.ts';
 import type { EntryLine, EntryRow } from '../../../../projections/ledger/rows.ts';
 import type { LedgerBalances } from '../balances.ts';
 import type { JournalScope, LedgerJournal } from '../journal.ts';

@@ -1,8 +1,8 @@
 import type { StatementIssued } from '../../../domain/events/document-events.ts';
-import type { MerchantId, Mode } from '../../../domain/ids.ts';
-import { ledgerPeriodsStream, statementsStream } from '../../../domain/streams.ts';
+import type { MerchantId, Mode } from '../../../domain/values/ids.ts';
+import { ledgerPeriodsStream, statementsStream } from '../../../domain/values/streams.ts';
 import { toSec } from '../../../ports/clock.ts';
-import type { RecordedEvent } from '../../../ports/event-store.ts';
+import type { RecordedEvent } from '../../../ports/event-log/event-store.ts';
 import { appendNext } from '../../../runtime/commands/append-next.ts';
 import type { LedgerBalances } from '../balances.ts';
 import type { LedgerJournal } from '../journal.ts';

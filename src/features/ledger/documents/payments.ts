@@ -1,15 +1,15 @@
 import type { CoinChosen } from '../../../domain/events/coin-events.ts';
 import type { SessionCreated, SessionPaid } from '../../../domain/events/session-events.ts';
-import { payableTo } from '../../../domain/ledger.ts';
-import { absolute, amountOf, SCALE, signedAmountOf } from '../../../domain/money.ts';
-import { sessionStream } from '../../../domain/streams.ts';
-import type { EventStore } from '../../../ports/event-store.ts';
+import { payableTo } from '../../../domain/money/ledger.ts';
+import { absolute, amountOf, SCALE, signedAmountOf } from '../../../domain/money/money.ts';
+import { sessionStream } from '../../../domain/values/streams.ts';
+import type { EventStore } from '../../../ports/event-log/event-store.ts';
 import { decodeEvent } from '../../../runtime/commands/codec.ts';
 import type { CsvCell } from '../../../runtime/util/csv.ts';
 import type { EntryRow } from '../../../../projections/ledger/rows.ts';
 import type { JournalScope, LedgerJournal } from '../journal.ts';
 import { amountCell, chainTimeCell, rowOf, timeCell, type Table } from './table.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 const COLUMNS = [
   ...[

@@ -1,6 +1,6 @@
-import type { MerchantId } from '../../../domain/ids.ts';
-import { payableTo } from '../../../domain/ledger.ts';
-import { most, least, signedAmountOf } from '../../../domain/money.ts';
+import type { MerchantId } from '../../../domain/values/ids.ts';
+import { payableTo } from '../../../domain/money/ledger.ts';
+import { most, least, signedAmountOf } from '../../../domain/money/money.ts';
 import type { CsvCell } from '../../../runtime/util/csv.ts';
 import type { EntryRow } from '../../../../projections/ledger/rows.ts';
 import type { JournalScope, LedgerJournal } from '../journal.ts';

@@ -1,6 +1,6 @@
-import { dayBefore } from '../../../domain/calendar.ts';
-import type { MerchantId } from '../../../domain/ids.ts';
-import { merchantAccounts } from '../../../domain/ledger.ts';
+import { dayBefore } from '../../../domain/values/calendar.ts';
+import type { MerchantId } from '../../../domain/values/ids.ts';
+import { merchantAccounts } from '../../../domain/money/ledger.ts';
 import type { CsvCell } from '../../../runtime/util/csv.ts';
 import type { LedgerBalances } from '../balances.ts';
 import type { JournalScope, LedgerJournal } from '../journal.ts';

@@ -1,8 +1,8 @@
-import { formatAmount, signedAmountOf } from '../../../domain/money.ts';
+import { formatAmount, signedAmountOf } from '../../../domain/money/money.ts';
 import type { DocumentTotal } from '../../../domain/events/document-events.ts';
 import { csvRow, type CsvCell } from '../../../runtime/util/csv.ts';
 import type { EntryRow } from '../../../../projections/ledger/rows.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 export const TABLE_FORMATS = ['csv', 'jsonl'] as const;
 export type TableFormat = (typeof TABLE_FORMATS)[number];

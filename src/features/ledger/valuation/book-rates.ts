@@ -1,11 +1,11 @@
-import { dayAfter, startOfDaySec } from '../../../domain/calendar.ts';
-import { shownDecimals } from '../../../domain/currencies.ts';
+import { dayAfter, startOfDaySec } from '../../../domain/values/calendar.ts';
+import { shownDecimals } from '../../../domain/money/currencies.ts';
 import type { BookRate } from '../../../domain/events/book-rate-events.ts';
-import { BOOKED_COINS } from '../../../domain/ledger.ts';
-import { absolute, formatAmount, parseAmount, SCALE } from '../../../domain/money.ts';
-import { BOOK_RATES_STREAM } from '../../../domain/streams.ts';
-import type { EventStore } from '../../../ports/event-store.ts';
-import { must } from '../../../domain/must.ts';
+import { BOOKED_COINS } from '../../../domain/money/ledger.ts';
+import { absolute, formatAmount, parseAmount, SCALE } from '../../../domain/money/money.ts';
+import { BOOK_RATES_STREAM } from '../../../domain/values/streams.ts';
+import type { EventStore } from '../../../ports/event-log/event-store.ts';
+import { must } from '../../../domain/values/must.ts';
 import { dataOf } from '../../../runtime/commands/codec.ts';
 
 /** An older rate says little about what a coin is worth. */

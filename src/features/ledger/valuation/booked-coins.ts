@@ -1,4 +1,4 @@
-import { MODES } from '../../../domain/ids.ts';
+import { MODES } from '../../../domain/values/ids.ts';
 import type { LedgerBalances } from '../balances.ts';
 import type { LedgerJournal } from '../journal.ts';
 

@@ -1,9 +1,9 @@
-import { least } from '../../../domain/money.ts';
+import { least } from '../../../domain/money/money.ts';
 import type { CsvCell } from '../../../runtime/util/csv.ts';
 import { amountCell, chainTimeCell, rowOf, timeCell, type Table } from '../documents/table.ts';
 import type { BookRates } from './book-rates.ts';
 import type { ValuedEntry, ValuedLine } from './valued-journal.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 export const COST_METHODS = ['fifo', 'average'] as const;
 export type CostMethod = (typeof COST_METHODS)[number];

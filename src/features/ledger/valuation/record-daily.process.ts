@@ -1,14 +1,14 @@
-import { dayAfter, dayBefore, startOfDaySec } from '../../../domain/calendar.ts';
+import { dayAfter, dayBefore, startOfDaySec } from '../../../domain/values/calendar.ts';
 import type { BookRate } from '../../../domain/events/book-rate-events.ts';
-import { parseAmount } from '../../../domain/money.ts';
+import { parseAmount } from '../../../domain/money/money.ts';
 import { toSec } from '../../../ports/clock.ts';
-import type { DailyRates } from '../../../ports/daily-rates.ts';
+import type { DailyRates } from '../../../ports/rates/daily-rates.ts';
 import type { Log } from '../../../ports/log.ts';
 import { Recurring } from '../../../runtime/util/recurring.ts';
 import type { BookedCoins } from './booked-coins.ts';
 import { BookRates } from './book-rates.ts';
 import { recordRates, type RecordRatesDeps } from './record-rates.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 export interface RecordDailyDeps extends RecordRatesDeps {
   readonly currency: string;

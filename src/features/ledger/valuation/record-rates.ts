@@ -1,7 +1,7 @@
 import type { BookRatesRecorded } from '../../../domain/events/book-rate-events.ts';
-import { BOOK_RATES_STREAM } from '../../../domain/streams.ts';
+import { BOOK_RATES_STREAM } from '../../../domain/values/streams.ts';
 import { toSec } from '../../../ports/clock.ts';
-import type { EventStore } from '../../../ports/event-store.ts';
+import type { EventStore } from '../../../ports/event-log/event-store.ts';
 import { appendNext, type AppendNextDeps } from '../../../runtime/commands/append-next.ts';
 import { BookRates } from './book-rates.ts';
 

@@ -1,5 +1,5 @@
-import { lastDayOf, monthOf, nextMonth } from '../../../domain/calendar.ts';
-import { signedAmountOf } from '../../../domain/money.ts';
+import { lastDayOf, monthOf, nextMonth } from '../../../domain/values/calendar.ts';
+import { signedAmountOf } from '../../../domain/money/money.ts';
 import { toSec } from '../../../ports/clock.ts';
 import type { EntryRow } from '../../../../projections/ledger/rows.ts';
 import type { LedgerJournal, JournalScope } from '../journal.ts';

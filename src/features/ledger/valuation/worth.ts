@@ -1,7 +1,7 @@
-import { dayAfter, startOfDaySec } from '../../../domain/calendar.ts';
-import { absolute } from '../../../domain/money.ts';
+import { dayAfter, startOfDaySec } from '../../../domain/values/calendar.ts';
+import { absolute } from '../../../domain/money/money.ts';
 import { toSec } from '../../../ports/clock.ts';
-import type { EventStore } from '../../../ports/event-store.ts';
+import type { EventStore } from '../../../ports/event-log/event-store.ts';
 import type { AsOf } from '../balances.ts';
 import { BookRates, RateMissing, type UsedRate } from './book-rates.ts';
 import { isRevalued } from './valued-journal.ts';

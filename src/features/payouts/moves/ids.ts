@@ -1,5 +1,5 @@
 import type { MoveKind } from '../../../domain/events/treasury-move-events.ts';
-import { base32 } from '../../../domain/ids.ts';
+import { base32 } from '../../../domain/values/ids.ts';
 import type { Random } from '../../../ports/random.ts';
 
 const PREFIX = {

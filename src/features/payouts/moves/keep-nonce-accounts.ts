@@ -1,6 +1,6 @@
 import type { MoveRequested } from '../../../domain/events/treasury-move-events.ts';
-import { formatAmount } from '../../../domain/money.ts';
-import { NATIVE_COIN } from '../../../domain/networks.ts';
+import { formatAmount } from '../../../domain/money/money.ts';
+import { NATIVE_COIN } from '../../../domain/networks/networks.ts';
 import { toSec, type Clock } from '../../../ports/clock.ts';
 import type { Random } from '../../../ports/random.ts';
 import { newMoveId } from './ids.ts';

@@ -1,8 +1,8 @@
-import type { Mode } from '../../../domain/ids.ts';
-import { addressFamilyOf, type Network } from '../../../domain/networks.ts';
-import type { Reserved } from '../../../ports/outgoing.ts';
-import type { OutgoingChain } from '../../../ports/outgoing-chain.ts';
-import type { TreasuryAddresses } from '../../../ports/outgoing-signer.ts';
+import type { Mode } from '../../../domain/values/ids.ts';
+import { addressFamilyOf, type Network } from '../../../domain/networks/networks.ts';
+import type { Reserved } from '../../../ports/outgoing/transaction.ts';
+import type { OutgoingChain } from '../../../ports/outgoing/chain.ts';
+import type { TreasuryAddresses } from '../../../ports/outgoing/signer.ts';
 import type { AccountDeps } from '../account.ts';
 import type { ExecutorDeps } from '../executor.ts';
 import { TreasuryLoops } from '../loops.ts';

@@ -1,5 +1,5 @@
 import type { MoveKind, MoveTerms } from '../../../domain/events/treasury-move-events.ts';
-import type { OutgoingTransaction } from '../../../ports/outgoing.ts';
+import type { OutgoingTransaction } from '../../../ports/outgoing/transaction.ts';
 
 export const orderOf = ({
   kind,

@@ -1,9 +1,14 @@
 import type { MoveRequested, MoveTerms } from '../../../domain/events/treasury-move-events.ts';
 import type { TransactionDraft } from '../../../domain/events/transaction-draft.ts';
-import { formatAmount } from '../../../domain/money.ts';
-import { NATIVE_COIN } from '../../../domain/networks.ts';
+import { formatAmount } from '../../../domain/money/money.ts';
+import { NATIVE_COIN } from '../../../domain/networks/networks.ts';
 import { toSec, type Clock } from '../../../ports/clock.ts';
-import { NOTHING_RESERVED, type LandedTransaction, type PreCheck, type Reserved } from '../../../ports/outgoing.ts';
+import {
+  NOTHING_RESERVED,
+  type LandedTransaction,
+  type PreCheck,
+  type Reserved,
+} from '../../../ports/outgoing/transaction.ts';
 import type { Random } from '../../../ports/random.ts';
 import { crashPoint } from '../../../runtime/util/crash-point.ts';
 import type { DepositState } from '../../../../state-machines/checkout-session/session.state.ts';

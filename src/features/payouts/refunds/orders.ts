@@ -1,6 +1,6 @@
 import type { OrderedClaim } from '../../../domain/claims.ts';
-import type { DepositProof } from '../../../domain/deposit-proof.ts';
-import type { OutgoingTransaction } from '../../../ports/outgoing.ts';
+import type { DepositProof } from '../../../domain/networks/deposit-proof.ts';
+import type { OutgoingTransaction } from '../../../ports/outgoing/transaction.ts';
 import {
   optionAt,
   type LegState,

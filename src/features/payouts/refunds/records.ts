@@ -2,11 +2,11 @@ import type { Valuation } from '../../../domain/events/coin-events.ts';
 import type { MoveFailureReason } from '../../../domain/events/treasury-move-events.ts';
 import type { TransactionDraft } from '../../../domain/events/transaction-draft.ts';
 import type { RefundFailureReason } from '../../../domain/events/refund-failures.ts';
-import type { Coin } from '../../../domain/money.ts';
-import { sessionStream } from '../../../domain/streams.ts';
+import type { Coin } from '../../../domain/money/money.ts';
+import { sessionStream } from '../../../domain/values/streams.ts';
 import { toSec, type Clock } from '../../../ports/clock.ts';
 import type { Log } from '../../../ports/log.ts';
-import type { LandedTransaction, Reserved, SentTransaction } from '../../../ports/outgoing.ts';
+import type { LandedTransaction, Reserved, SentTransaction } from '../../../ports/outgoing/transaction.ts';
 import type { Random } from '../../../ports/random.ts';
 import { crashPoint } from '../../../runtime/util/crash-point.ts';
 import type { PayoutCommand } from '../../../../state-machines/checkout-session/payouts.decider.ts';
@@ -33,7 +33,7 @@ import { reservedOf } from '../reserved.ts';
 import type { WaitFacts } from '../retry-state.ts';
 import { orderedLeg, type OrderedLeg } from './orders.ts';
 import type { LegRef, PayoutWork } from './work.ts';
-import { StoreUnavailable } from '../../../ports/event-store.ts';
+import { StoreUnavailable } from '../../../ports/event-log/event-store.ts';
 
 export interface RefundNames {
   readonly refundId: string;

@@ -1,11 +1,11 @@
-import type { Mode, RefundId, SessionId } from '../../../domain/ids.ts';
-import { addressFamilyOf, type Network } from '../../../domain/networks.ts';
+import type { Mode, RefundId, SessionId } from '../../../domain/values/ids.ts';
+import { addressFamilyOf, type Network } from '../../../domain/networks/networks.ts';
 import { toSec } from '../../../ports/clock.ts';
-import type { EventStore } from '../../../ports/event-store.ts';
-import { NOTHING_RESERVED, type Reserved } from '../../../ports/outgoing.ts';
-import type { OutgoingChain } from '../../../ports/outgoing-chain.ts';
-import type { SignedPayment, TreasuryAddresses } from '../../../ports/outgoing-signer.ts';
-import type { ReadModel } from '../../../ports/read-model.ts';
+import type { EventStore } from '../../../ports/event-log/event-store.ts';
+import { NOTHING_RESERVED, type Reserved } from '../../../ports/outgoing/transaction.ts';
+import type { OutgoingChain } from '../../../ports/outgoing/chain.ts';
+import type { SignedPayment, TreasuryAddresses } from '../../../ports/outgoing/signer.ts';
+import type { ReadModel } from '../../../ports/read-model/read-model.ts';
 import { TreasuryAccount, type AccountDeps } from '../account.ts';
 import { OutgoingExecutor, type ExecutorDeps } from '../executor.ts';
 import { TreasuryLoops } from '../loops.ts';

@@ -1,9 +1,9 @@
-import type { MerchantId, Mode, RefundId, SessionId } from '../../../domain/ids.ts';
-import type { Network } from '../../../domain/networks.ts';
-import { sessionOfStream, sessionStream } from '../../../domain/streams.ts';
-import type { EventStore, Subscription } from '../../../ports/event-store.ts';
-import { rowPages } from '../../../ports/row-pages.ts';
-import type { ReadModel, Table } from '../../../ports/read-model.ts';
+import type { MerchantId, Mode, RefundId, SessionId } from '../../../domain/values/ids.ts';
+import type { Network } from '../../../domain/networks/networks.ts';
+import { sessionOfStream, sessionStream } from '../../../domain/values/streams.ts';
+import type { EventStore, Subscription } from '../../../ports/event-log/event-store.ts';
+import { rowPages } from '../../../ports/read-model/row-pages.ts';
+import type { ReadModel, Table } from '../../../ports/read-model/read-model.ts';
 import { decodeEvent } from '../../../runtime/commands/codec.ts';
 import { seedFrom } from '../../../runtime/projections/whole-rows.ts';
 import type { SessionHandler } from '../../shared/handlers/session-handler.ts';

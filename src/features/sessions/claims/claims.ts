@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
 import { CLAIM_NUMBER, claimText, evidenceFor, type EvidenceKind } from '../../../domain/claims.ts';
-import { base32, type MerchantId, type Mode, type SessionId } from '../../../domain/ids.ts';
-import { type Coin, formatAmount } from '../../../domain/money.ts';
-import type { Network } from '../../../domain/networks.ts';
-import { sessionStream } from '../../../domain/streams.ts';
+import { base32, type MerchantId, type Mode, type SessionId } from '../../../domain/values/ids.ts';
+import { type Coin, formatAmount } from '../../../domain/money/money.ts';
+import type { Network } from '../../../domain/networks/networks.ts';
+import { sessionStream } from '../../../domain/values/streams.ts';
 import { toSec, type Clock } from '../../../ports/clock.ts';
-import type { CoCommit } from '../../../ports/event-store.ts';
+import type { CoCommit } from '../../../ports/event-log/event-store.ts';
 import type { Random } from '../../../ports/random.ts';
-import type { Rates } from '../../../ports/rates.ts';
-import type { Senders } from '../../../ports/senders.ts';
+import type { Rates } from '../../../ports/rates/rates.ts';
+import type { Senders } from '../../../ports/chain/senders.ts';
 import { depositTransactionId } from '../../../../projections/sessions/transaction-id.ts';
 import { depositsOfClaim } from '../../../../state-machines/checkout-session/claims.ts';
 import type { SessionState } from '../../../../state-machines/checkout-session/session.decider.ts';
@@ -28,7 +28,7 @@ import type { PersonalData } from '../../shared/personal-data.ts';
 import type { SessionHandler } from '../../shared/handlers/session-handler.ts';
 import { evidenceOf, invalid, payeeDoubt, type IsOurs } from './evidence.ts';
 import type { SessionIds } from '../ids.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 export interface ClaimSettings {
   /** Evidence that the installation accepts. */

@@ -1,7 +1,7 @@
 import { claimsOfMerchant, OPEN_CLAIMS_TABLE } from '../../../../projections/sessions/open-claims.ts';
-import type { SessionId } from '../../../domain/ids.ts';
-import { rowPages } from '../../../ports/row-pages.ts';
-import type { ReadModel } from '../../../ports/read-model.ts';
+import type { SessionId } from '../../../domain/values/ids.ts';
+import { rowPages } from '../../../ports/read-model/row-pages.ts';
+import type { ReadModel } from '../../../ports/read-model/read-model.ts';
 import type { ClaimView, MerchantClaims } from '../../shared/claim-views.ts';
 import type { Caller } from '../../shared/merchant-api.ts';
 

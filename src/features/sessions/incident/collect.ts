@@ -1,7 +1,7 @@
-import { eventIdOf } from '../../../domain/delivery-ids.ts';
-import type { NotificationId, SessionId } from '../../../domain/ids.ts';
-import { deliveryOfStream, sessionOfStream } from '../../../domain/streams.ts';
-import type { EventStore, RecordedEvent } from '../../../ports/event-store.ts';
+import { eventIdOf } from '../../../domain/notifications/delivery-ids.ts';
+import type { NotificationId, SessionId } from '../../../domain/values/ids.ts';
+import { deliveryOfStream, sessionOfStream } from '../../../domain/values/streams.ts';
+import type { EventStore, RecordedEvent } from '../../../ports/event-log/event-store.ts';
 import { decodeEvent } from '../../../runtime/commands/codec.ts';
 import { pagesOf } from '../../../runtime/event-log/log-copy.ts';
 import { describeEvent } from '../timeline/words.ts';
@@ -13,7 +13,7 @@ import {
   type IncidentCoverage,
   type IncidentSubject,
 } from './incident-file.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 export interface CollectOptions {
   readonly subject: IncidentSubject;

@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { MODES, parseSessionId, type SessionId } from '../../../domain/ids.ts';
-import { NETWORKS } from '../../../domain/networks.ts';
+import { MODES, parseSessionId, type SessionId } from '../../../domain/values/ids.ts';
+import { NETWORKS } from '../../../domain/networks/networks.ts';
 import type { RangeScanned } from '../../../domain/events/operations-events.ts';
 import { prevOf } from '../../../domain/events/envelope.ts';
 import { canonicalText } from '../../../domain/events/canonical-text.ts';
-import { sessionStream } from '../../../domain/streams.ts';
-import type { RecordedEvent } from '../../../ports/event-store.ts';
+import { sessionStream } from '../../../domain/values/streams.ts';
+import type { RecordedEvent } from '../../../ports/event-log/event-store.ts';
 import { hash } from 'node:crypto';
 import type { TimelineEntry } from '../timeline/types.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 export const INCIDENT_FORMAT = 'quittance-incident/1';
 

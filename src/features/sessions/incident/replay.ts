@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isOfSession } from '../../../domain/events/of-streams.ts';
 import type { SessionEvent } from '../../../domain/events/session-events.ts';
-import { formatAmount } from '../../../domain/money.ts';
+import { formatAmount } from '../../../domain/money/money.ts';
 import { toSec } from '../../../ports/clock.ts';
 import { decodeEvent } from '../../../runtime/commands/codec.ts';
 import {
@@ -13,7 +13,7 @@ import { excess, held, pending, refundable } from '../../../../state-machines/ch
 import { sessionTable } from '../../shared/handlers/session-handler.ts';
 import { describeEvent } from '../timeline/words.ts';
 import { NoIncident, type IncidentSession } from './incident-file.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 /** One command, or recorded events that are not decided again, with their time. */
 export interface Turn {

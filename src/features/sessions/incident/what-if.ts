@@ -1,10 +1,10 @@
 import type { DepositFacts, SessionCreated } from '../../../domain/events/session-events.ts';
-import { amountOf, formatAmount, parseAmount } from '../../../domain/money.ts';
-import type { Network } from '../../../domain/networks.ts';
+import { amountOf, formatAmount, parseAmount } from '../../../domain/money/money.ts';
+import type { Network } from '../../../domain/networks/networks.ts';
 import { toSec } from '../../../ports/clock.ts';
 import { NoIncident, type Incident, type IncidentCoverage, type IncidentSession } from './incident-file.ts';
 import { replay, turnsOf, type Replay, type Turn } from './replay.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 /** A policy that replaces parts of the one that was in force. */
 export interface WhatIf {

@@ -2,7 +2,7 @@ import type { RefundListFilters } from '../../../../projections/sessions/refund-
 import type { SessionListFilters } from '../../../../projections/sessions/session-list.ts';
 import type { SessionRow } from '../../../../projections/sessions/session-row.ts';
 import type { TransactionListFilters } from '../../../../projections/sessions/transaction-list.ts';
-import type { SessionId } from '../../../domain/ids.ts';
+import type { SessionId } from '../../../domain/values/ids.ts';
 
 export interface CreatedRange {
   /** Unix seconds, inclusive. */

@@ -5,9 +5,9 @@ import { orderKey, ORDERS_TABLE, sessionList } from '../../../../projections/ses
 import { SESSIONS_TABLE, type SessionRow } from '../../../../projections/sessions/session-row.ts';
 import { transactionList, transactionsOfSession } from '../../../../projections/sessions/transaction-list.ts';
 import { TRANSACTIONS_TABLE, type TransactionRow } from '../../../../projections/sessions/transaction-row.ts';
-import type { SessionId } from '../../../domain/ids.ts';
-import { StoreUnavailable } from '../../../ports/event-store.ts';
-import type { ReadModel, Row, Table } from '../../../ports/read-model.ts';
+import type { SessionId } from '../../../domain/values/ids.ts';
+import { StoreUnavailable } from '../../../ports/event-log/event-store.ts';
+import type { ReadModel, Row, Table } from '../../../ports/read-model/read-model.ts';
 import { InTurnByKey } from '../../../runtime/util/in-turn.ts';
 import type { CursorScope } from '../../shared/list-cursor.ts';
 import { inMemory, storedList, withOldest, type Entry, type Source } from '../../shared/list-source.ts';
@@ -24,7 +24,7 @@ import {
 import { pageOf, refused, type Listing, type ListQuery } from '../../shared/list-page.ts';
 import type { MetadataIndex } from './metadata-index.ts';
 import { MAX_EXAMINED, metadataSource, TooManyMatches } from './metadata-search.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 const MAX_PAGE_SIZE = 100;
 

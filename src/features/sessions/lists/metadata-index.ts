@@ -1,18 +1,18 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { SESSION_FORGET } from '../../../domain/events/operations-events.ts';
 import type { SessionCreated } from '../../../domain/events/session-events.ts';
-import type { MerchantId, Mode, SessionId } from '../../../domain/ids.ts';
-import { OPERATOR_ACTS_STREAM } from '../../../domain/streams.ts';
+import type { MerchantId, Mode, SessionId } from '../../../domain/values/ids.ts';
+import { OPERATOR_ACTS_STREAM } from '../../../domain/values/streams.ts';
 import {
   StoreUnavailable,
   type EventStore,
   type RecordedEvent,
   type Subscription,
-} from '../../../ports/event-store.ts';
-import { type Change, type ReadModel, type Row, putRow, type Table } from '../../../ports/read-model.ts';
+} from '../../../ports/event-log/event-store.ts';
+import { type Change, type ReadModel, type Row, putRow, type Table } from '../../../ports/read-model/read-model.ts';
 import { decodeEvent } from '../../../runtime/commands/codec.ts';
 import type { PersonalData } from '../../shared/personal-data.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 import { within } from '../../../runtime/util/within.ts';
 
 export interface MetadataOwner {

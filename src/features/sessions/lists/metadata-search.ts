@@ -1,7 +1,7 @@
 import { setImmediate as breathe } from 'node:timers/promises';
 import { sessionList } from '../../../../projections/sessions/session-list.ts';
 import { SESSIONS_TABLE, type SessionRow } from '../../../../projections/sessions/session-row.ts';
-import type { ReadModel } from '../../../ports/read-model.ts';
+import type { ReadModel } from '../../../ports/read-model/read-model.ts';
 import { entriesOf, type Entry, type Source } from '../../shared/list-source.ts';
 import type { MetadataIndex, MetadataMatch, MetadataOwner } from './metadata-index.ts';
 

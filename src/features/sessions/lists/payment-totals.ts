@@ -7,12 +7,12 @@ import {
   type Totals,
 } from '../../../../projections/sessions/payment-totals.ts';
 import type { SessionFilterStatus } from '../../../../projections/sessions/session-list.ts';
-import { dayAfter, dayBefore, dayOf, startOfDaySec } from '../../../domain/calendar.ts';
-import { isCoin, type Coin } from '../../../domain/money.ts';
-import { mustBe } from '../../../domain/one-of.ts';
-import { textOfRefusal } from '../../../domain/result.ts';
-import { rowPages } from '../../../ports/row-pages.ts';
-import type { ReadModel } from '../../../ports/read-model.ts';
+import { dayAfter, dayBefore, dayOf, startOfDaySec } from '../../../domain/values/calendar.ts';
+import { isCoin, type Coin } from '../../../domain/money/money.ts';
+import { mustBe } from '../../../domain/values/one-of.ts';
+import { textOfRefusal } from '../../../domain/values/result.ts';
+import { rowPages } from '../../../ports/read-model/row-pages.ts';
+import type { ReadModel } from '../../../ports/read-model/read-model.ts';
 import type { Caller } from '../../shared/merchant-api.ts';
 import type { Lists } from './lists.ts';
 

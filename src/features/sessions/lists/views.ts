@@ -4,10 +4,10 @@ import { paymentOptionsOf, refundableByCoinOf } from '../../../../projections/se
 import type { TransactionRow } from '../../../../projections/sessions/transaction-row.ts';
 import type { RateLock } from '../../../domain/events/coin-events.ts';
 import type { SessionPersonalData } from '../../../domain/events/session-personal-data.ts';
-import { isCoin } from '../../../domain/money.ts';
-import { mustBe } from '../../../domain/one-of.ts';
+import { isCoin } from '../../../domain/money/money.ts';
+import { mustBe } from '../../../domain/values/one-of.ts';
 import type { DepositView, RefundView, SessionView } from '../../shared/views.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 /** The fields of a deposit that lists contain; the session has the rest. */
 export type ListedDeposit = Pick<

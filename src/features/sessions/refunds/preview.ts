@@ -1,7 +1,7 @@
-import type { Mode } from '../../../domain/ids.ts';
-import { formatAmount, type Coin } from '../../../domain/money.ts';
-import type { Network, NetworkSettings } from '../../../domain/networks.ts';
-import type { Sender } from '../../../domain/senders.ts';
+import type { Mode } from '../../../domain/values/ids.ts';
+import { formatAmount, type Coin } from '../../../domain/money/money.ts';
+import type { Network, NetworkSettings } from '../../../domain/networks/networks.ts';
+import type { Sender } from '../../../domain/networks/senders.ts';
 import { claimToPay } from '../../../../state-machines/checkout-session/claims.decider.ts';
 import { planRefund } from '../../../../state-machines/checkout-session/refund-allocation.ts';
 import type { SessionState } from '../../../../state-machines/checkout-session/session.decider.ts';

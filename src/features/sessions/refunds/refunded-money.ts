@@ -1,6 +1,6 @@
-import { refuse } from '../../../domain/result.ts';
-import { COIN_MAX_DECIMALS } from '../../../domain/currencies.ts';
-import { amountOf, convertRoundingDown, formatAmount, isCoin, least, type Coin } from '../../../domain/money.ts';
+import { refuse } from '../../../domain/values/result.ts';
+import { COIN_MAX_DECIMALS } from '../../../domain/money/currencies.ts';
+import { amountOf, convertRoundingDown, formatAmount, isCoin, least, type Coin } from '../../../domain/money/money.ts';
 import { depositTransactionId } from '../../../../projections/sessions/transaction-id.ts';
 import type { SessionState } from '../../../../state-machines/checkout-session/session.decider.ts';
 import {
@@ -10,7 +10,7 @@ import {
   type SessionContext,
 } from '../../../../state-machines/checkout-session/session.state.ts';
 import type { Outcome, RefundInput } from '../../shared/merchant-api.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 interface RefundedMoney {
   readonly coin: Coin;

@@ -1,13 +1,19 @@
-import { refuse } from '../../../domain/result.ts';
-import { parseRefundId, type Mode, type RefundId, type SessionId, type TransactionId } from '../../../domain/ids.ts';
-import { must } from '../../../domain/must.ts';
-import { amountOf, type Coin } from '../../../domain/money.ts';
-import { tokenOf, type Network, type NetworkSettings } from '../../../domain/networks.ts';
-import { sessionStream } from '../../../domain/streams.ts';
+import { refuse } from '../../../domain/values/result.ts';
+import {
+  parseRefundId,
+  type Mode,
+  type RefundId,
+  type SessionId,
+  type TransactionId,
+} from '../../../domain/values/ids.ts';
+import { must } from '../../../domain/values/must.ts';
+import { amountOf, type Coin } from '../../../domain/money/money.ts';
+import { tokenOf, type Network, type NetworkSettings } from '../../../domain/networks/networks.ts';
+import { sessionStream } from '../../../domain/values/streams.ts';
 import { toSec, type Clock } from '../../../ports/clock.ts';
-import type { CoCommit } from '../../../ports/event-store.ts';
-import type { Senders } from '../../../ports/senders.ts';
-import type { Sender } from '../../../domain/senders.ts';
+import type { CoCommit } from '../../../ports/event-log/event-store.ts';
+import type { Senders } from '../../../ports/chain/senders.ts';
+import type { Sender } from '../../../domain/networks/senders.ts';
 import type { SessionState } from '../../../../state-machines/checkout-session/session.decider.ts';
 import { planRefund, type RefundTerms } from '../../../../state-machines/checkout-session/refund-allocation.ts';
 import { canonicalJson } from '../../shared/canonical-json.ts';

@@ -1,8 +1,8 @@
 import { REFUNDS_TABLE } from '../../../../projections/sessions/refund-row.ts';
 import { sessionView } from '../../../../projections/sessions/session-view.projection.ts';
-import type { RefundId, SessionId } from '../../../domain/ids.ts';
-import { StoreUnavailable } from '../../../ports/event-store.ts';
-import type { ReadModel } from '../../../ports/read-model.ts';
+import type { RefundId, SessionId } from '../../../domain/values/ids.ts';
+import { StoreUnavailable } from '../../../ports/event-log/event-store.ts';
+import type { ReadModel } from '../../../ports/read-model/read-model.ts';
 import { caughtUpWithLog, isBeingFilled, type FollowingOf } from '../../../runtime/projections/caught-up.ts';
 import { projectionId } from '../../../runtime/projections/batch.ts';
 

@@ -1,5 +1,5 @@
 import type { SessionEvent } from '../../../domain/events/session-events.ts';
-import { formatAmount } from '../../../domain/money.ts';
+import { formatAmount } from '../../../domain/money/money.ts';
 import {
   createdOf,
   arrived,

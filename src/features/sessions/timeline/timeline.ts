@@ -3,18 +3,18 @@ import type { StoredEvent } from '../../../domain/events/envelope.ts';
 import { isOfSession } from '../../../domain/events/of-streams.ts';
 import type { RangeScanned } from '../../../domain/events/operations-events.ts';
 import type { SessionCreated } from '../../../domain/events/session-events.ts';
-import type { SessionId } from '../../../domain/ids.ts';
-import { coverageStream, deliveryStream, rescansStream, sessionStream } from '../../../domain/streams.ts';
+import type { SessionId } from '../../../domain/values/ids.ts';
+import { coverageStream, deliveryStream, rescansStream, sessionStream } from '../../../domain/values/streams.ts';
 import { RECENT_SEC, turnOf } from '../../../domain/sweep-turns.ts';
 import { toSec } from '../../../ports/clock.ts';
-import type { EventStore } from '../../../ports/event-store.ts';
+import type { EventStore } from '../../../ports/event-log/event-store.ts';
 import { decodeEvent } from '../../../runtime/commands/codec.ts';
 import { coveredBlocks } from '../../shared/covered-blocks.ts';
 import { newestRanges } from '../../shared/newest-ranges.ts';
 import { conclusionOf } from './conclusion.ts';
 import { describeEvent } from './words.ts';
 import type { CoveredRange, ReadTo, Timeline } from './types.ts';
-import { must } from '../../../domain/must.ts';
+import { must } from '../../../domain/values/must.ts';
 
 /** Most recorded ranges of one network that are examined: one a minute for more than a day. */
 const MAX_RANGES = 2_000;

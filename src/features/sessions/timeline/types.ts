@@ -1,5 +1,5 @@
-import type { Mode, SessionId } from '../../../domain/ids.ts';
-import type { Network } from '../../../domain/networks.ts';
+import type { Mode, SessionId } from '../../../domain/values/ids.ts';
+import type { Network } from '../../../domain/networks/networks.ts';
 import type { CoveredBlocks } from '../../shared/covered-blocks.ts';
 
 /** One observation or decision, in words and with its facts. */

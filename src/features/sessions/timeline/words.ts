@@ -2,7 +2,7 @@ import type { EvidenceKind } from '../../../domain/claims.ts';
 import { isCancelling } from '../../../domain/events/transaction-draft.ts';
 import type { DomainEvent } from '../../../domain/events/domain-event.ts';
 import type { DepositKind, DepositReverted } from '../../../domain/events/session-events.ts';
-import { needsAcknowledgement, type Sender } from '../../../domain/senders.ts';
+import { needsAcknowledgement, type Sender } from '../../../domain/networks/senders.ts';
 
 type Facts = Readonly<Record<string, string | number | boolean | null>>;
 

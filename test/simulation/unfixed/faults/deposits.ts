@@ -23,7 +23,7 @@ export const DEPOSITS_FAULTS: readonly Unfixed[] = [
   unfixed(
     'a transfer counts one block too early',
     '--focus sweep --network ethereum --profile embedded',
-    'src/domain/finality.ts',
+    'src/domain/networks/finality.ts',
     '>= rule.confirmations;',
     '>= rule.confirmations - 1;',
   ),
@@ -37,7 +37,7 @@ export const DEPOSITS_FAULTS: readonly Unfixed[] = [
   unfixed(
     'a transfer is final two blocks before its chain says so',
     '--focus sweep --network bsc --profile embedded',
-    'src/domain/finality.ts',
+    'src/domain/networks/finality.ts',
     'blockNumber <= finalizedNumber :',
     'blockNumber <= finalizedNumber + 2 :',
   ),

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createEvmChain } from '../../../../src/adapters/evm/chain.ts';
 import { keccak256, toUtf8Bytes } from 'ethers';
-import type { Chain } from '../../../../src/ports/chain.ts';
+import type { Chain } from '../../../../src/ports/chain/chain.ts';
 import { localSettings } from '../../../support/anvil.ts';
 import { ModelChain, ModelPool, ModelProvider } from '../../../support/lying-evm.ts';
 

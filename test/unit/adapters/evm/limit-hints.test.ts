@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { adviceOf, type RangeAdvice } from '../../../../src/adapters/evm/limit-hints.ts';
-import { ProviderFault, RpcError } from '../../../../src/ports/rpc-pool.ts';
+import { ProviderFault, RpcError } from '../../../../src/ports/chain/rpc-pool.ts';
 
 const FROM = 0x1180fca;
 const TO = FROM + 49_999;

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { judge, rateText, type Testimony } from '../../../../src/adapters/rates/judge-quotes.ts';
 import { isSane } from '../../../../src/adapters/rates/sanity-band.ts';
-import { FIAT_CODES } from '../../../../src/domain/currencies.ts';
-import { parseAmount } from '../../../../src/domain/money.ts';
+import { FIAT_CODES } from '../../../../src/domain/money/currencies.ts';
+import { parseAmount } from '../../../../src/domain/money/money.ts';
 
 const NOW_MS = 1_763_600_000_000;
 const MAX_AGE_MS = 300_000;

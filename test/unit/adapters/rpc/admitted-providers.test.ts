@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { AdmittedProviders } from '../../../../src/adapters/rpc/admitted-providers.ts';
 import { createRpcPool } from '../../../../src/adapters/rpc/pool.ts';
-import { ChainUnavailable } from '../../../../src/ports/chain.ts';
-import { ProviderFault } from '../../../../src/ports/rpc-pool.ts';
+import { ChainUnavailable } from '../../../../src/ports/chain/chain.ts';
+import { ProviderFault } from '../../../../src/ports/chain/rpc-pool.ts';
 
 /** Asks providers for a block; null: the provider does not answer. */
 async function extremeOf(which: 'lowest' | 'highest', ...blocks: readonly (number | null)[]): Promise<number> {

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { AdmittedProviders } from '../../../../src/adapters/rpc/admitted-providers.ts';
 import { askBeforeEnding } from '../../../../src/adapters/rpc/ask-before-ending.ts';
 import { createRpcPool } from '../../../../src/adapters/rpc/pool.ts';
-import { ChainUnavailable } from '../../../../src/ports/chain.ts';
-import { TransferImpossible } from '../../../../src/ports/outgoing.ts';
-import { ProviderFault } from '../../../../src/ports/rpc-pool.ts';
+import { ChainUnavailable } from '../../../../src/ports/chain/chain.ts';
+import { TransferImpossible } from '../../../../src/ports/outgoing/transaction.ts';
+import { ProviderFault } from '../../../../src/ports/chain/rpc-pool.ts';
 
 const FROZEN = { kind: 'fail', reason: 'recipient_frozen' } as const;
 const READY = { kind: 'ready' } as const;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { TOKEN_PROGRAM } from '../../../../src/runtime/util/spl-token.ts';
+import { TOKEN_PROGRAM } from '../../../../src/chain-formats/spl-token.ts';
 import { fateAt } from '../../../../src/adapters/solana/outgoing-fate.ts';
 import { readBalances, readHistory, readTransaction } from '../../../../src/adapters/solana/rpc.ts';
 import { tokenDeltas } from '../../../../src/adapters/solana/token-balances.ts';
@@ -7,7 +7,7 @@ import { feesNow } from '../../../../src/adapters/evm/gas.ts';
 import { feeOf, readReceipt } from '../../../../src/adapters/evm/rpc.ts';
 import { gasOfTransfer } from '../../../../src/adapters/evm/token-calls.ts';
 import { receiptsOfBlock, transactionsOf } from '../../../../src/adapters/tron/rpc.ts';
-import { RpcError, type RpcProvider } from '../../../../src/ports/rpc-pool.ts';
+import { RpcError, type RpcProvider } from '../../../../src/ports/chain/rpc-pool.ts';
 
 const HASH = 'a'.repeat(64);
 const BLOCK = { number: 5, hash: HASH, parentHash: '', timeSec: 1 };

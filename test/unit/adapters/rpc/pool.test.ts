@@ -4,9 +4,9 @@ import { retryAfterMs } from '../../../../src/adapters/rpc/http-provider.ts';
 import { createProviderHealth, referenceHead } from '../../../../src/adapters/rpc/provider-health.ts';
 import { AdmittedProviders } from '../../../../src/adapters/rpc/admitted-providers.ts';
 import { createRpcPool, type RpcPoolOptions } from '../../../../src/adapters/rpc/pool.ts';
-import { ChainUnavailable } from '../../../../src/ports/chain.ts';
-import { ProviderFault, RpcError } from '../../../../src/ports/rpc-pool.ts';
-import type { RpcObserver, RpcPool, RpcProvider } from '../../../../src/ports/rpc-pool.ts';
+import { ChainUnavailable } from '../../../../src/ports/chain/chain.ts';
+import { ProviderFault, RpcError } from '../../../../src/ports/chain/rpc-pool.ts';
+import type { RpcObserver, RpcPool, RpcProvider } from '../../../../src/ports/chain/rpc-pool.ts';
 import { down, FaultProxy, hanging, type Fault } from '../../../support/fault-proxy.ts';
 
 const ends: (() => Promise<unknown>)[] = [];

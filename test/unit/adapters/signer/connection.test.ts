@@ -2,7 +2,7 @@ import { PassThrough, Duplex } from 'node:stream';
 import type { Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { SignerConnection } from '../../../../src/adapters/signer/connection.ts';
-import type { SignerRequest } from '../../../../src/ports/signer-protocol.ts';
+import type { SignerRequest } from '../../../../src/ports/signer/protocol.ts';
 import { jsonLine, MAX_JSON_LINE_BYTES, readJsonLines } from '../../../../src/runtime/util/json-lines.ts';
 
 /** A connection to a signer that echoes, and hangs up on a line that is too long, as the signer does. */

@@ -4,12 +4,12 @@ import { getAssociatedTokenAddressSync } from '@solana/spl-token';
 import { Keypair, PublicKey } from '@solana/web3.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createRpcPool } from '../../../../src/adapters/rpc/pool.ts';
-import { associatedTokenAccount } from '../../../../src/runtime/util/spl-token.ts';
+import { associatedTokenAccount } from '../../../../src/chain-formats/spl-token.ts';
 import { createSolanaChain } from '../../../../src/adapters/solana/chain.ts';
 import { withTokenAccounts } from '../../../../src/adapters/solana/token-account-pool.ts';
-import type { NetworkSettings } from '../../../../src/domain/networks.ts';
-import type { AccountChain, TokenAccount } from '../../../../src/ports/account-chain.ts';
-import { ChainUnavailable, WrongChain } from '../../../../src/ports/chain.ts';
+import type { NetworkSettings } from '../../../../src/domain/networks/networks.ts';
+import type { AccountChain, TokenAccount } from '../../../../src/ports/chain/account-chain.ts';
+import { ChainUnavailable, WrongChain } from '../../../../src/ports/chain/chain.ts';
 import {
   MAINNET_GENESIS,
   hashOfSlot,

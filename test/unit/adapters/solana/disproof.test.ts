@@ -3,9 +3,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createRpcPool } from '../../../../src/adapters/rpc/pool.ts';
 import { createSolanaChain } from '../../../../src/adapters/solana/chain.ts';
 import type { DepositFacts } from '../../../../src/domain/events/session-events.ts';
-import type { NetworkSettings } from '../../../../src/domain/networks.ts';
-import type { Disproof } from '../../../../src/ports/chain.ts';
-import { associatedTokenAccount } from '../../../../src/runtime/util/spl-token.ts';
+import type { NetworkSettings } from '../../../../src/domain/networks/networks.ts';
+import type { Disproof } from '../../../../src/ports/chain/chain.ts';
+import { associatedTokenAccount } from '../../../../src/chain-formats/spl-token.ts';
 import {
   hashOfSlot,
   MAINNET_GENESIS,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { solanaOutflows } from '../../../../src/adapters/solana/outflows.ts';
-import type { NetworkSettings } from '../../../../src/domain/networks.ts';
-import type { RpcProvider } from '../../../../src/ports/rpc-pool.ts';
+import type { NetworkSettings } from '../../../../src/domain/networks/networks.ts';
+import type { RpcProvider } from '../../../../src/ports/chain/rpc-pool.ts';
 import {
   answerCorrected,
   type JsonRpcAnswer,

@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { payerOf, tokenDeltas, type SolanaTransaction } from '../../../../src/adapters/solana/token-balances.ts';
-import type { Token } from '../../../../src/domain/networks.ts';
+import type { Token } from '../../../../src/domain/networks/networks.ts';
 import { REPOSITORY } from '../../../support/repository.ts';
 
 const FIXTURES = join(REPOSITORY, 'test', 'fixtures', 'chains');

@@ -22,7 +22,7 @@ import { faultOf } from '../../../../src/adapters/sqlite/fault.ts';
 import { StreamHeads } from '../../../../src/adapters/sqlite/event-log/stream-heads.ts';
 import { keyOfName, StreamNamesFile } from '../../../../src/adapters/sqlite/event-log/stream-names-file.ts';
 import type { StreamNames } from '../../../../src/adapters/sqlite/event-log/stream-names.ts';
-import type { AppendResult, RecordedEvent } from '../../../../src/ports/event-store.ts';
+import type { AppendResult, RecordedEvent } from '../../../../src/ports/event-log/event-store.ts';
 import { appendOf, FIRST } from '../../../contract/event-store-samples.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
 

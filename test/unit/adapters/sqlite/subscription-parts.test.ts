@@ -3,7 +3,7 @@ import {
   CatchUpSubscription,
   type LogSource,
 } from '../../../../src/adapters/sqlite/event-log/catch-up-subscription.ts';
-import type { RecordedEvent } from '../../../../src/ports/event-store.ts';
+import type { RecordedEvent } from '../../../../src/ports/event-log/event-store.ts';
 
 const event = (position: number): RecordedEvent => ({
   stream: position % 5 === 0 ? 'b' : 'a',

@@ -4,8 +4,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createRpcPool } from '../../../../src/adapters/rpc/pool.ts';
 import { createTronChain } from '../../../../src/adapters/tron/chain.ts';
 import type { TronTransactionInfo } from '../../../../src/adapters/tron/receipt.ts';
-import type { NetworkSettings } from '../../../../src/domain/networks.ts';
-import { ChainUnavailable, WrongChain, type Chain } from '../../../../src/ports/chain.ts';
+import type { NetworkSettings } from '../../../../src/domain/networks/networks.ts';
+import { ChainUnavailable, WrongChain, type Chain } from '../../../../src/ports/chain/chain.ts';
 import { MAINNET_CHAIN_ID, blockIdOf, playTronNode, type PlayedTronNode } from '../../../support/tron-node.ts';
 import { REPOSITORY } from '../../../support/repository.ts';
 

@@ -22,7 +22,7 @@ import {
   signerSolanaDeriver,
   solanaPoolDeriver,
 } from '../../../../src/adapters/wallet/solana-pool.ts';
-import { base58, fromBase58 } from '../../../../src/runtime/util/base58.ts';
+import { base58, fromBase58 } from '../../../../src/chain-formats/base58.ts';
 
 const MNEMONIC = 'test test test test test test test test test test test junk';
 const root = HDKey.fromMasterSeed(mnemonicToSeedSync(MNEMONIC));

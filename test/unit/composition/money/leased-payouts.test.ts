@@ -5,8 +5,8 @@ import { LeasedPayouts } from '../../../../src/composition/money/leased-payouts.
 import type { PayoutDeps, PayoutParts } from '../../../../src/composition/money/payouts.ts';
 import { createLogger } from '../../../../src/observability/logger.ts';
 import { systemClock } from '../../../../src/ports/clock.ts';
-import { StoreUnavailable } from '../../../../src/ports/event-store.ts';
-import type { OutgoingChain } from '../../../../src/ports/outgoing-chain.ts';
+import { StoreUnavailable } from '../../../../src/ports/event-log/event-store.ts';
+import type { OutgoingChain } from '../../../../src/ports/outgoing/chain.ts';
 import { NotificationIds } from '../../../../src/runtime/commands/notification-ids.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 

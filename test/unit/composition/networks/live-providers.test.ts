@@ -5,12 +5,12 @@ import { type RunningAccess } from '../../../../src/settings/network-access.ts';
 import { lookAtProvider } from '../../../../src/doctor/provider-look.ts';
 import { startLiveSettings } from '../../../../src/composition/outside/live-settings.ts';
 import type { Config } from '../../../../src/config.ts';
-import type { Mode } from '../../../../src/domain/ids.ts';
-import { knownNetwork } from '../../../../src/domain/known-networks.ts';
-import { OPERATOR_ACTS_STREAM } from '../../../../src/domain/streams.ts';
+import type { Mode } from '../../../../src/domain/values/ids.ts';
+import { knownNetwork } from '../../../../src/domain/networks/known-networks.ts';
+import { OPERATOR_ACTS_STREAM } from '../../../../src/domain/values/streams.ts';
 import { settingsCommands } from '../../../../src/operator/settings.ts';
-import type { JsonValue } from '../../../../src/ports/read-model.ts';
-import { parseMasterKeys } from '../../../../src/runtime/util/sealing.ts';
+import type { JsonValue } from '../../../../src/ports/read-model/read-model.ts';
+import { parseMasterKeys } from '../../../../src/runtime/cryptography/sealing.ts';
 import { FaultProxy } from '../../../support/fault-proxy.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 

@@ -3,8 +3,8 @@ import { createTokenBucketLimiter } from '../../../../src/adapters/memory/token-
 import { nodeRandom } from '../../../../src/adapters/node/random.ts';
 import { startLiveSettings } from '../../../../src/composition/outside/live-settings.ts';
 import { settingsCommands } from '../../../../src/operator/settings.ts';
-import { OPERATOR_ACTS_STREAM } from '../../../../src/domain/streams.ts';
-import type { JsonValue } from '../../../../src/ports/read-model.ts';
+import { OPERATOR_ACTS_STREAM } from '../../../../src/domain/values/streams.ts';
+import type { JsonValue } from '../../../../src/ports/read-model/read-model.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 
 const NOW_MS = 1_800_000_000_000;

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { getAddress } from 'ethers';
 import { describe, expect, test } from 'vitest';
-import { base32, type SessionId } from '../../../../src/domain/ids.ts';
+import { base32, type SessionId } from '../../../../src/domain/values/ids.ts';
 import { AddressIndex } from '../../../../src/features/addresses/address-index.ts';
 import { AddressFilter } from '../../../../src/features/addresses/filter.ts';
-import { StoreUnavailable } from '../../../../src/ports/event-store.ts';
-import { base58 } from '../../../../src/runtime/util/base58.ts';
+import { StoreUnavailable } from '../../../../src/ports/event-log/event-store.ts';
+import { base58 } from '../../../../src/chain-formats/base58.ts';
 
 const bytes = (length: number): fc.Arbitrary<Uint8Array> => fc.uint8Array({ minLength: length, maxLength: length });
 const hexOf = (value: Uint8Array): string => Buffer.from(value).toString('hex');

@@ -6,9 +6,9 @@ import { solanaPoolDeriver } from '../../../../src/adapters/wallet/solana-pool.t
 import { ConfirmAddresses, withConfirmation } from '../../../../src/features/addresses/confirmation.process.ts';
 import { SourceRecord } from '../../../../src/features/addresses/source-record.ts';
 import { createSession } from '../../../../src/features/sessions/create.ts';
-import type { AddressOwner, AddressSource } from '../../../../src/ports/addresses.ts';
+import type { AddressOwner, AddressSource } from '../../../../src/ports/chain/addresses.ts';
 import { silentLog } from '../../../../src/ports/log.ts';
-import type { Signer } from '../../../../src/ports/signer.ts';
+import type { Signer } from '../../../../src/ports/signer/signer.ts';
 import { newMnemonic, Wallet } from '../../../../src/signer/wallet.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 import { ManualClock } from '../../../support/price-feed.ts';

@@ -1,10 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { Mode } from '../../../../src/domain/ids.ts';
-import type { AddressFamily } from '../../../../src/domain/networks.ts';
-import type { AddressMark, AddressMarks } from '../../../../src/ports/address-safety.ts';
-import type { AddressDeriver } from '../../../../src/ports/addresses.ts';
-import type { AppendRequest, AppendResult, RecordedEvent } from '../../../../src/ports/event-store.ts';
+import type { Mode } from '../../../../src/domain/values/ids.ts';
+import type { AddressFamily } from '../../../../src/domain/networks/networks.ts';
+import type { AddressMark, AddressMarks } from '../../../../src/ports/chain/address-safety.ts';
+import type { AddressDeriver } from '../../../../src/ports/chain/addresses.ts';
+import type { AppendRequest, AppendResult, RecordedEvent } from '../../../../src/ports/event-log/event-store.ts';
 import { silentLog } from '../../../../src/ports/log.ts';
 import {
   startAddressPool,

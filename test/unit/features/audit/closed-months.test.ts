@@ -6,9 +6,9 @@ import type { DomainEvent } from '../../../../src/domain/events/domain-event.ts'
 import type { StoredEvent } from '../../../../src/domain/events/envelope.ts';
 import type { PeriodClosed } from '../../../../src/domain/events/operations-events.ts';
 import type { SessionEvent } from '../../../../src/domain/events/session-events.ts';
-import { OPERATOR_FUNDING, TREASURY } from '../../../../src/domain/ledger.ts';
-import { KeyedMemoryFailed, type KeyedMemory } from '../../../../src/ports/keyed-memory.ts';
-import type { RecordedEvent } from '../../../../src/ports/event-store.ts';
+import { OPERATOR_FUNDING, TREASURY } from '../../../../src/domain/money/ledger.ts';
+import { KeyedMemoryFailed, type KeyedMemory } from '../../../../src/ports/read-model/keyed-memory.ts';
+import type { RecordedEvent } from '../../../../src/ports/event-log/event-store.ts';
 import { ProjectionRunner } from '../../../../src/runtime/projections/runner.ts';
 import { createWholeRows } from '../../../../src/runtime/projections/whole-rows.ts';
 import { LedgerAgain } from '../../../../src/features/audit/ledger.ts';

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { DomainEvent } from '../../../../src/domain/events/domain-event.ts';
-import { sessionStream } from '../../../../src/domain/streams.ts';
+import { sessionStream } from '../../../../src/domain/values/streams.ts';
 import { sessionTable } from '../../../../src/features/shared/handlers/session-handler.ts';
 import { ledgerOf, sessionIdOf, steps } from '../../../support/random-ledger.ts';
 import { recordedEvents, signedExport, verifiedAsSigned } from '../../../support/signed-export.ts';

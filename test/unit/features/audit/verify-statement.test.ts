@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { canonicalText } from '../../../../src/domain/events/canonical-text.ts';
 import type { PeriodClosed } from '../../../../src/domain/events/operations-events.ts';
-import { ledgerPeriodsStream } from '../../../../src/domain/streams.ts';
+import { ledgerPeriodsStream } from '../../../../src/domain/values/streams.ts';
 import { verifyStatement } from '../../../../src/features/audit/verify-statement.ts';
-import { statementCommands } from '../../../../src/operator/statement.ts';
+import { statementCommands } from '../../../../src/operator/books/statement.ts';
 import { parseVerifierKey } from '../../../../src/runtime/merkle/checkpoint-note.ts';
 import { MerkleFrontier } from '../../../../src/runtime/merkle/frontier.ts';
 import { inclusionProof, leafHash } from '../../../../src/runtime/merkle/tree.ts';

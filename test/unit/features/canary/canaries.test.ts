@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { nodeRandom } from '../../../../src/adapters/node/random.ts';
 import type { CanaryStep } from '../../../../src/domain/canary.ts';
-import type { SessionId } from '../../../../src/domain/ids.ts';
+import type { SessionId } from '../../../../src/domain/values/ids.ts';
 import { Canaries } from '../../../../src/features/canary/canaries.process.ts';
 import { canaryHistory } from '../../../../src/features/canary/history.ts';
 import type { CanaryPayer, CanarySession, CanaryShop } from '../../../../src/features/canary/round.ts';
-import { canaryCommands } from '../../../../src/operator/canary.ts';
+import { canaryCommands } from '../../../../src/operator/chains/canary.ts';
 import { silentLog } from '../../../../src/ports/log.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 

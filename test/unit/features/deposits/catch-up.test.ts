@@ -1,8 +1,14 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { RangeScanned } from '../../../../src/domain/events/operations-events.ts';
 import type { DepositFacts } from '../../../../src/domain/events/session-events.ts';
-import { type Block, type Chain, type ScanOptions, type Transfer, WrongChain } from '../../../../src/ports/chain.ts';
-import { StoreUnavailable } from '../../../../src/ports/event-store.ts';
+import {
+  type Block,
+  type Chain,
+  type ScanOptions,
+  type Transfer,
+  WrongChain,
+} from '../../../../src/ports/chain/chain.ts';
+import { StoreUnavailable } from '../../../../src/ports/event-log/event-store.ts';
 import { TrackedDeposits } from '../../../../src/features/deposits/chain/deposits.ts';
 import { ChainWatcher } from '../../../../src/features/deposits/chain/watch.process.ts';
 import type { CoveredBlock, WatchChainDeps, WatchChainOptions } from '../../../../src/features/deposits/chain/types.ts';

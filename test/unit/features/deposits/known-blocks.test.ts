@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Block } from '../../../../src/ports/chain.ts';
+import type { Block } from '../../../../src/ports/chain/chain.ts';
 import { KnownBlocks } from '../../../../src/features/deposits/chain/known-blocks.ts';
 
 const block = (number: number, fork = 'a'): Block => ({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ChainUnavailable, type ScanResult } from '../../../../src/ports/chain.ts';
+import { ChainUnavailable, type ScanResult } from '../../../../src/ports/chain/chain.ts';
 import { rescan, type RescanParts } from '../../../../src/features/deposits/chain/rescan.ts';
 
 const hashOf = (number: number): string => `0x${number}`;

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { DomainEvent } from '../../../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../../../src/domain/events/envelope.ts';
-import type { SessionId } from '../../../../src/domain/ids.ts';
+import type { SessionId } from '../../../../src/domain/values/ids.ts';
 import { TURNS, turnOf } from '../../../../src/domain/sweep-turns.ts';
 import { WatchedOwners } from '../../../../src/features/deposits/solana/owners.ts';
 import { seedWatchedOwners } from '../../../../src/features/deposits/solana/seed.ts';
-import type { ReadModel } from '../../../../src/ports/read-model.ts';
+import type { ReadModel } from '../../../../src/ports/read-model/read-model.ts';
 
 const NOW = 1_800_000_000;
 const id = (name: string): SessionId => `cs_${name}` as SessionId;

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { documentsStream, treasuryStream } from '../../../../src/domain/streams.ts';
-import { bookRateCommands } from '../../../../src/operator/book-rates.ts';
+import { documentsStream, treasuryStream } from '../../../../src/domain/values/streams.ts';
+import { bookRateCommands } from '../../../../src/operator/books/rates.ts';
 import { windows1252 } from '../../../../src/features/ledger/accounting/windows-1252.ts';
 import { readCamt053, readDatev, readQuickbooks, readXero } from '../../../support/accounting-rules.ts';
 import { inOffice, type BooksOffice } from '../../../support/books-office.ts';

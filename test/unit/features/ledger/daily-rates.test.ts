@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { BookRates } from '../../../../src/features/ledger/valuation/book-rates.ts';
 import { RecordDailyRates } from '../../../../src/features/ledger/valuation/record-daily.process.ts';
-import { bookRateCommands } from '../../../../src/operator/book-rates.ts';
+import { bookRateCommands } from '../../../../src/operator/books/rates.ts';
 import { nodeRandom } from '../../../../src/adapters/node/random.ts';
-import type { DailyRates } from '../../../../src/ports/daily-rates.ts';
+import type { DailyRates } from '../../../../src/ports/rates/daily-rates.ts';
 import { silentLog } from '../../../../src/ports/log.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 import { ManualClock } from '../../../support/price-feed.ts';

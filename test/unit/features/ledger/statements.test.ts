@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { ledger } from '../../../../projections/ledger/ledger.projection.ts';
-import { lastDayOf, momentInZone, nextMonth } from '../../../../src/domain/calendar.ts';
+import { lastDayOf, momentInZone, nextMonth } from '../../../../src/domain/values/calendar.ts';
 import type { SessionEvent } from '../../../../src/domain/events/session-events.ts';
-import { DEPOSIT_WALLETS, type LedgerClock } from '../../../../src/domain/ledger.ts';
-import { formatAmount } from '../../../../src/domain/money.ts';
-import type { ReadModel } from '../../../../src/ports/read-model.ts';
+import { DEPOSIT_WALLETS, type LedgerClock } from '../../../../src/domain/money/ledger.ts';
+import { formatAmount } from '../../../../src/domain/money/money.ts';
+import type { ReadModel } from '../../../../src/ports/read-model/read-model.ts';
 import { ProjectionRunner } from '../../../../src/runtime/projections/runner.ts';
 import { asOfMoment, LedgerBalances } from '../../../../src/features/ledger/balances.ts';
 import { JOURNAL_COLUMNS, journalTable } from '../../../../src/features/ledger/documents/journal.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { nodeRandom } from '../../../../src/adapters/node/random.ts';
-import { must } from '../../../../src/domain/must.ts';
-import { sessionStream } from '../../../../src/domain/streams.ts';
+import { must } from '../../../../src/domain/values/must.ts';
+import { sessionStream } from '../../../../src/domain/values/streams.ts';
 import {
   linkOfOrder,
   PaymentLinks,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JournalPlace } from '../../../../src/domain/events/transaction-draft.ts';
-import type { SignerStatus } from '../../../../src/ports/outgoing-signer.ts';
+import type { SignerStatus } from '../../../../src/ports/outgoing/signer.ts';
 import { JournalCheck } from '../../../../src/features/payouts/journal-check.ts';
 import { initialTreasuryContext, type TreasuryContext } from '../../../../state-machines/treasury/treasury.state.ts';
 

@@ -8,15 +8,15 @@ import {
   type PreCheck,
   type SentTransaction,
   TransferImpossible,
-} from '../../../../src/ports/outgoing.ts';
-import type { OutgoingChain } from '../../../../src/ports/outgoing-chain.ts';
+} from '../../../../src/ports/outgoing/transaction.ts';
+import type { OutgoingChain } from '../../../../src/ports/outgoing/chain.ts';
 import type {
   OutgoingSigner,
   Signature,
   SignedPayment,
   SignerVerdict,
   SigningRequest,
-} from '../../../../src/ports/outgoing-signer.ts';
+} from '../../../../src/ports/outgoing/signer.ts';
 import { moveExecutor, type MoveExecutor } from '../../../../src/features/payouts/moves/records.ts';
 import { createTreasuryHandler } from '../../../../src/features/shared/handlers/treasury-handler.ts';
 import type { DepositState } from '../../../../state-machines/checkout-session/session.state.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { RefundId, SessionId } from '../../../../src/domain/ids.ts';
+import type { RefundId, SessionId } from '../../../../src/domain/values/ids.ts';
 import { landedAs, PayoutStage, TRON_DRAFT } from '../../../support/payout-stage.ts';
 import { depositFacts, SESSION_ID } from '../../../support/session-facts.ts';
 

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { MerchantId, SessionId } from '../../../../src/domain/ids.ts';
-import { ChainUnavailable } from '../../../../src/ports/chain.ts';
-import { StoreUnavailable } from '../../../../src/ports/event-store.ts';
-import { type OutgoingTransaction, TransferImpossible } from '../../../../src/ports/outgoing.ts';
-import type { SignerRefusal } from '../../../../src/ports/outgoing-signer.ts';
+import type { MerchantId, SessionId } from '../../../../src/domain/values/ids.ts';
+import { ChainUnavailable } from '../../../../src/ports/chain/chain.ts';
+import { StoreUnavailable } from '../../../../src/ports/event-log/event-store.ts';
+import { type OutgoingTransaction, TransferImpossible } from '../../../../src/ports/outgoing/transaction.ts';
+import type { SignerRefusal } from '../../../../src/ports/outgoing/signer.ts';
 import { PayoutStage } from '../../../support/payout-stage.ts';
 
 const POLL_MS = 1_000;

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import type { RefundId } from '../../../../src/domain/ids.ts';
-import type { Fate } from '../../../../src/ports/outgoing.ts';
-import type { Signature, SignedPayment, SignerVerdict } from '../../../../src/ports/outgoing-signer.ts';
+import type { RefundId } from '../../../../src/domain/values/ids.ts';
+import type { Fate } from '../../../../src/ports/outgoing/transaction.ts';
+import type { Signature, SignedPayment, SignerVerdict } from '../../../../src/ports/outgoing/signer.ts';
 import { refOf } from '../../../../src/features/payouts/refunds/records.ts';
 import type { SessionCommand } from '../../../../state-machines/checkout-session/session.decider.ts';
 import { EVM_DRAFT, landedAs, PayoutStage, signedAs } from '../../../support/payout-stage.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { SessionId } from '../../../../src/domain/ids.ts';
+import type { SessionId } from '../../../../src/domain/values/ids.ts';
 import { toSec } from '../../../../src/ports/clock.ts';
-import { sessionStream } from '../../../../src/domain/streams.ts';
+import { sessionStream } from '../../../../src/domain/values/streams.ts';
 import type { Caller, CreateSessionInput } from '../../../../src/features/shared/merchant-api.ts';
-import { StoreUnavailable } from '../../../../src/ports/event-store.ts';
+import { StoreUnavailable } from '../../../../src/ports/event-log/event-store.ts';
 import { successorOf } from '../../../../src/features/sessions/attempts.ts';
 import { createSession, type CreateSessionDeps } from '../../../../src/features/sessions/create.ts';
 import { caller, order, sessionWorld } from '../../../support/session-world.ts';

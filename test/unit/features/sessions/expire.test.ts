@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { DomainEvent } from '../../../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../../../src/domain/events/envelope.ts';
-import type { SessionId } from '../../../../src/domain/ids.ts';
-import type { Network } from '../../../../src/domain/networks.ts';
+import type { SessionId } from '../../../../src/domain/values/ids.ts';
+import type { Network } from '../../../../src/domain/networks/networks.ts';
 import { ExpireSessions } from '../../../../src/features/sessions/expire.process.ts';
 import { dueChanges, dueKey } from '../../../../projections/sessions/due-sessions.ts';
 import type { SessionRow } from '../../../../projections/sessions/session-row.ts';

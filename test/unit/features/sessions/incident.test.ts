@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { DomainEvent } from '../../../../src/domain/events/domain-event.ts';
 import type { SessionEvent } from '../../../../src/domain/events/session-events.ts';
-import type { NotificationId } from '../../../../src/domain/ids.ts';
-import { coverageStream, deliveryStream, sessionStream } from '../../../../src/domain/streams.ts';
+import type { NotificationId } from '../../../../src/domain/values/ids.ts';
+import { coverageStream, deliveryStream, sessionStream } from '../../../../src/domain/values/streams.ts';
 import { encodeEvent } from '../../../../src/runtime/commands/codec.ts';
 import { collectIncident } from '../../../../src/features/sessions/incident/collect.ts';
 import {

@@ -5,9 +5,9 @@ import {
   openSqlitePersonalKeys,
   type SqlitePersonalKeys,
 } from '../../../../src/adapters/sqlite/event-log/personal-keys.ts';
-import type { SessionId } from '../../../../src/domain/ids.ts';
-import type { CoCommit } from '../../../../src/ports/event-store.ts';
-import { createPersonalSealer, parseMasterKeys } from '../../../../src/runtime/util/sealing.ts';
+import type { SessionId } from '../../../../src/domain/values/ids.ts';
+import type { CoCommit } from '../../../../src/ports/event-log/event-store.ts';
+import { createPersonalSealer, parseMasterKeys } from '../../../../src/runtime/cryptography/sealing.ts';
 import { PersonalData } from '../../../../src/features/shared/personal-data.ts';
 import { appendOf, FIRST } from '../../../contract/event-store-samples.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';

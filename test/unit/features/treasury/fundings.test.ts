@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { evmInflows } from '../../../../src/adapters/evm/inflows.ts';
 import { solanaInflows } from '../../../../src/adapters/solana/outflows.ts';
 import { TRANSFER_TOPIC } from '../../../../src/adapters/evm/transfer-log.ts';
-import type { NetworkSettings } from '../../../../src/domain/networks.ts';
+import type { NetworkSettings } from '../../../../src/domain/networks/networks.ts';
 import { fundingsOf } from '../../../../src/features/treasury/fundings.ts';
-import type { SeenInflow } from '../../../../src/ports/outgoing-chain.ts';
-import type { RpcProvider } from '../../../../src/ports/rpc-pool.ts';
+import type { SeenInflow } from '../../../../src/ports/outgoing/chain.ts';
+import type { RpcProvider } from '../../../../src/ports/chain/rpc-pool.ts';
 
 const UNIT = 10n ** 18n;
 const facts = {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { SessionId } from '../../../../src/domain/ids.ts';
+import type { SessionId } from '../../../../src/domain/values/ids.ts';
 import { silentLog } from '../../../../src/ports/log.ts';
 import { TreasuryLook } from '../../../../src/features/treasury/look.process.ts';
 import type { UnbookedLook, UnbookedMoney } from '../../../../src/features/treasury/reconcile-unbooked.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { TREASURY } from '../../../../src/domain/ledger.ts';
-import { ChainUnavailable } from '../../../../src/ports/chain.ts';
+import { TREASURY } from '../../../../src/domain/money/ledger.ts';
+import { ChainUnavailable } from '../../../../src/ports/chain/chain.ts';
 import type { OutflowFacts } from '../../../../src/domain/events/treasury-move-events.ts';
 import {
   hasDifference,

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { Network } from '../../../../src/domain/networks.ts';
-import type { AccountBalances, ShownBalances } from '../../../../src/ports/outgoing-chain.ts';
-import type { Row, ReadModel } from '../../../../src/ports/read-model.ts';
+import type { Network } from '../../../../src/domain/networks/networks.ts';
+import type { AccountBalances, ShownBalances } from '../../../../src/ports/outgoing/chain.ts';
+import type { Row, ReadModel } from '../../../../src/ports/read-model/read-model.ts';
 import { lookForUnbooked, type UnbookedLook } from '../../../../src/features/treasury/reconcile-unbooked.ts';
 import type { NativeDeps } from '../../../../src/features/treasury/reconcile-native.ts';
 import type { TreasuryCommand } from '../../../../state-machines/treasury/treasury.decider.ts';
 import { initialTreasuryContext, type TreasuryContext } from '../../../../state-machines/treasury/treasury.state.ts';
-import { DEPOSIT_WALLETS } from '../../../../src/domain/ledger.ts';
+import { DEPOSIT_WALLETS } from '../../../../src/domain/money/ledger.ts';
 import { ADDRESSES_TABLE, addressKey } from '../../../../projections/addresses/address-index.projection.ts';
 import { OPEN_DEPOSITS_TABLE, openKey } from '../../../../projections/deposits/deposits-by-block.projection.ts';
 import { LEDGER_ADDRESSES_TABLE, addressKey as bookKey, balanceKey } from '../../../../projections/ledger/rows.ts';

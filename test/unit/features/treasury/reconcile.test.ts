@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { TREASURY } from '../../../../src/domain/ledger.ts';
-import { amountOf, formatAmount } from '../../../../src/domain/money.ts';
+import { TREASURY } from '../../../../src/domain/money/ledger.ts';
+import { amountOf, formatAmount } from '../../../../src/domain/money/money.ts';
 import type { TreasuryEvent } from '../../../../src/domain/events/treasury-events.ts';
 import {
   inTurnReconciler,
@@ -11,7 +11,7 @@ import {
 import { Comparisons, keepsFailing } from '../../../../src/features/treasury/comparisons.ts';
 import { treasuryTable } from '../../../../src/features/shared/handlers/treasury-handler.ts';
 import type { MoveExecutor } from '../../../../src/features/payouts/moves/records.ts';
-import type { SeenInflow, SeenOutflow } from '../../../../src/ports/outgoing-chain.ts';
+import type { SeenInflow, SeenOutflow } from '../../../../src/ports/outgoing/chain.ts';
 import { balanceKey } from '../../../../projections/ledger/rows.ts';
 import { decideTreasury, type TreasuryCommand } from '../../../../state-machines/treasury/treasury.decider.ts';
 

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { ChainUnavailable } from '../../../../src/ports/chain.ts';
+import { ChainUnavailable } from '../../../../src/ports/chain/chain.ts';
 import type { MoveExecutor } from '../../../../src/features/payouts/moves/records.ts';
 import type { MoveMoney } from '../../../../src/features/payouts/moves/moves.process.ts';
 import { SweepCollected } from '../../../../src/features/treasury/sweep.process.ts';
 import type { SessionHandler } from '../../../../src/features/shared/handlers/session-handler.ts';
 import { COLLECTED_TABLE, collectedKey } from '../../../../projections/treasury/collected.projection.ts';
-import type { Network } from '../../../../src/domain/networks.ts';
+import type { Network } from '../../../../src/domain/networks/networks.ts';
 import { MemoryReadModel } from '../../../support/memory-read-model.ts';
 
 const ADDRESS = '0xC011ec7';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { amountOf } from '../../../../src/domain/money.ts';
+import { amountOf } from '../../../../src/domain/money/money.ts';
 import { WatchTreasuries, type WatchedTreasury } from '../../../../src/features/treasury/watch-outflows.process.ts';
 
 describe('watching the treasuries', () => {

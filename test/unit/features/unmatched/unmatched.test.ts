@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import type { SessionId } from '../../../../src/domain/ids.ts';
-import { sessionStream, transferStream } from '../../../../src/domain/streams.ts';
-import type { ReturnRequest, Returns, ReturnStatus } from '../../../../src/ports/returns.ts';
+import type { SessionId } from '../../../../src/domain/values/ids.ts';
+import { sessionStream, transferStream } from '../../../../src/domain/values/streams.ts';
+import type { ReturnRequest, Returns, ReturnStatus } from '../../../../src/ports/outgoing/returns.ts';
 import { decodeEvent } from '../../../../src/runtime/commands/codec.ts';
 import { NotificationIds } from '../../../../src/runtime/commands/notification-ids.ts';
 import { Inbox, type FoundTransfer, type InboxOutcome } from '../../../../src/features/unmatched/unmatched.ts';

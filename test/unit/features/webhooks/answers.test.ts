@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SqliteDeliveryAnswers } from '../../../../src/adapters/sqlite/delivery-answers.ts';
-import type { NotificationId } from '../../../../src/domain/ids.ts';
+import type { NotificationId } from '../../../../src/domain/values/ids.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 const ID = 'evt_1' as NotificationId;

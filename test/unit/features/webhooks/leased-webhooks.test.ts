@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createSingleProcessLeases } from '../../../../src/adapters/memory/leases.ts';
 import { LeasedWebhooks } from '../../../../src/features/webhooks/leased-webhooks.ts';
 import { createLogger } from '../../../../src/observability/logger.ts';
-import { StoreUnavailable } from '../../../../src/ports/event-store.ts';
+import { StoreUnavailable } from '../../../../src/ports/event-log/event-store.ts';
 import type { DeliverWebhooks } from '../../../../src/features/webhooks/deliver.process.ts';
 
 test('deliveries that could not start are ended before a retry, so that nothing of them runs beside it', async () => {

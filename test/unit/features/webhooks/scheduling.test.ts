@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { MerchantId, NotificationId } from '../../../../src/domain/ids.ts';
+import type { MerchantId, NotificationId } from '../../../../src/domain/values/ids.ts';
 import { silentLog } from '../../../../src/ports/log.ts';
 import type { PendingNotification } from '../../../../src/features/webhooks/pending-notification.ts';
 import { Scheduling } from '../../../../src/features/webhooks/scheduling.ts';

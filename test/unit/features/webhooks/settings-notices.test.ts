@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { nodeRandom } from '../../../../src/adapters/node/random.ts';
-import type { MerchantId } from '../../../../src/domain/ids.ts';
+import type { MerchantId } from '../../../../src/domain/values/ids.ts';
 import { webhookEvent } from '../../../../src/http/schemas/event-bodies.schema.ts';
 import { presentDeliveryDetail } from '../../../../src/http/presenters/delivery.presenter.ts';
 import { ApplyChanges } from '../../../../src/features/merchants/apply-changes.process.ts';
@@ -13,7 +13,7 @@ import { createMerchantHandler } from '../../../../src/features/shared/handlers/
 import { Idempotency } from '../../../../src/features/shared/idempotency.ts';
 import type { Caller } from '../../../../src/features/shared/merchant-api.ts';
 import { MerchantWebhooks } from '../../../../src/features/webhooks/webhooks.ts';
-import type { EndpointDirectory } from '../../../../src/ports/endpoint-directory.ts';
+import type { EndpointDirectory } from '../../../../src/ports/webhooks/endpoint-directory.ts';
 import { decodeEvent } from '../../../../src/runtime/commands/codec.ts';
 import { ProjectionRunner } from '../../../../src/runtime/projections/runner.ts';
 import { webhookDeliveries } from '../../../../projections/webhooks/deliveries.projection.ts';

@@ -1,7 +1,7 @@
 import { createSecretKey } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { signedHeaders } from '../../../../src/features/webhooks/signing.ts';
-import type { WebhookEndpoint } from '../../../../src/ports/endpoint-directory.ts';
+import type { WebhookEndpoint } from '../../../../src/ports/webhooks/endpoint-directory.ts';
 
 /* The message that the libraries of Standard Webhooks test themselves with. */
 const SECRET = 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { StoredEvent } from '../../../../src/domain/events/envelope.ts';
 import type { SessionEvent } from '../../../../src/domain/events/session-events.ts';
-import { sessionStream } from '../../../../src/domain/streams.ts';
-import type { Row } from '../../../../src/ports/read-model.ts';
+import { sessionStream } from '../../../../src/domain/values/streams.ts';
+import type { Row } from '../../../../src/ports/read-model/read-model.ts';
 import {
   DEPOSITS_BY_BLOCK_TABLE,
   OPEN_DEPOSITS_TABLE,
@@ -16,7 +16,7 @@ import {
   depositDetected,
   depositConfirmed,
 } from '../../../support/session-facts.ts';
-import type { RowReader } from '../../../../src/ports/projection.ts';
+import type { RowReader } from '../../../../src/ports/read-model/projection.ts';
 
 /** The tables after the events, by table and key. */
 function project(...events: SessionEvent[]): Map<string, Row> {

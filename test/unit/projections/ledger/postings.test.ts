@@ -1,4 +1,4 @@
-import type { SessionId } from '../../../../src/domain/ids.ts';
+import type { SessionId } from '../../../../src/domain/values/ids.ts';
 import { describe, expect, it } from 'vitest';
 import { fiatValueOf } from '../../../../projections/ledger/fiat-value.ts';
 import { LEDGER_NEWEST_BLOCKS_TABLE } from '../../../../projections/ledger/rows.ts';
@@ -8,8 +8,8 @@ import type { DomainEventType } from '../../../../src/domain/events/domain-event
 import type { SessionEvent } from '../../../../src/domain/events/session-events.ts';
 import type { MoveCompleted, MoveFailed, OutflowFacts } from '../../../../src/domain/events/treasury-move-events.ts';
 import type { TreasuryEvent } from '../../../../src/domain/events/treasury-events.ts';
-import { imbalanceOf, type Posting } from '../../../../src/domain/ledger.ts';
-import { formatAmount } from '../../../../src/domain/money.ts';
+import { imbalanceOf, type Posting } from '../../../../src/domain/money/ledger.ts';
+import { formatAmount } from '../../../../src/domain/money/money.ts';
 import { EVENT_TYPES } from '../../../../src/runtime/commands/event-versions.ts';
 import { MemoryBooks } from '../../../support/books.ts';
 import {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { DomainEvent, DomainEventType } from '../../../../src/domain/events/domain-event.ts';
 import type { EventMetadata } from '../../../../src/domain/events/envelope.ts';
-import type { RecordedEvent } from '../../../../src/ports/event-store.ts';
+import type { RecordedEvent } from '../../../../src/ports/event-log/event-store.ts';
 import { decodeEvent, encodeEvent, hashRecorded, UnknownEvent } from '../../../../src/runtime/commands/codec.ts';
 import { CURRENT_VERSION, EVENT_TYPES } from '../../../../src/runtime/commands/event-versions.ts';
 import { SAMPLES } from '../../../fixtures/events/samples.ts';

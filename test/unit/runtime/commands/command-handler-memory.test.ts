@@ -1,6 +1,6 @@
 import { beforeEach, expect, test, vi } from 'vitest';
-import { deliveryStream } from '../../../../src/domain/streams.ts';
-import { StoreUnavailable } from '../../../../src/ports/event-store.ts';
+import { deliveryStream } from '../../../../src/domain/values/streams.ts';
+import { StoreUnavailable } from '../../../../src/ports/event-log/event-store.ts';
 import {
   createDeliveryHandler,
   type DeliveryHandler,

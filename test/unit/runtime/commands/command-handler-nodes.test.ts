@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
-import type { ApiKeyId, MerchantId } from '../../../../src/domain/ids.ts';
-import { merchantStream } from '../../../../src/domain/streams.ts';
+import type { ApiKeyId, MerchantId } from '../../../../src/domain/values/ids.ts';
+import { merchantStream } from '../../../../src/domain/values/streams.ts';
 import { systemClock } from '../../../../src/ports/clock.ts';
 import {
   createMerchantHandler,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PROJECTIONS } from '../../../../src/look-ups/projections.ts';
-import type { AppendRequest, EventStore, RecordedEvent } from '../../../../src/ports/event-store.ts';
+import type { AppendRequest, EventStore, RecordedEvent } from '../../../../src/ports/event-log/event-store.ts';
 import { encodeEvent } from '../../../../src/runtime/commands/codec.ts';
 import { CopyRefused, copyRest, standingOf } from '../../../../src/runtime/event-log/log-copy.ts';
 import { differingStreams, digestOf } from '../../../../src/runtime/event-log/log-digest.ts';

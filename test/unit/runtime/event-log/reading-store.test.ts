@@ -6,10 +6,10 @@ import { MerchantDirectory } from '../../../../src/features/merchants/directory.
 import { PeopleDirectory } from '../../../../src/features/people/directory.ts';
 import { People } from '../../../../src/features/people/people.ts';
 import { createPersonHandler } from '../../../../src/features/shared/handlers/person-handler.ts';
-import type { EventStore, RecordedEvent } from '../../../../src/ports/event-store.ts';
+import type { EventStore, RecordedEvent } from '../../../../src/ports/event-log/event-store.ts';
 import { silentLog } from '../../../../src/ports/log.ts';
-import { storeWith } from '../../../../src/ports/store-with.ts';
-import { createSealer, parseMasterKeys } from '../../../../src/runtime/util/sealing.ts';
+import { storeWith } from '../../../../src/ports/event-log/store-with.ts';
+import { createSealer, parseMasterKeys } from '../../../../src/runtime/cryptography/sealing.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 import { handlerDeps } from '../../../support/handler-deps.ts';
 import { merchantsOf } from '../../../support/merchants.ts';

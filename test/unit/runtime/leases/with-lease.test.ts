@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createSingleProcessLeases } from '../../../../src/adapters/memory/leases.ts';
-import { StoreUnavailable } from '../../../../src/ports/event-store.ts';
+import { StoreUnavailable } from '../../../../src/ports/event-log/event-store.ts';
 import type { Leases } from '../../../../src/ports/leases.ts';
 import { silentLog } from '../../../../src/ports/log.ts';
 import { withLease, type LeaseGrant, type RunningLease } from '../../../../src/runtime/leases/with-lease.ts';

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { addressIndex } from '../../../../projections/addresses/address-index.projection.ts';
 import { sessionView } from '../../../../projections/sessions/session-view.projection.ts';
-import { StoreUnavailable } from '../../../../src/ports/event-store.ts';
-import type { Projection } from '../../../../src/ports/projection.ts';
-import type { Change, NextRows, OwnedRows, ReadModel } from '../../../../src/ports/read-model.ts';
+import { StoreUnavailable } from '../../../../src/ports/event-log/event-store.ts';
+import type { Projection } from '../../../../src/ports/read-model/projection.ts';
+import type { Change, NextRows, OwnedRows, ReadModel } from '../../../../src/ports/read-model/read-model.ts';
 import type { BatchReport } from '../../../../src/runtime/projections/group.ts';
 import type { ParkedEvent } from '../../../../src/runtime/projections/batch.ts';
 import { ProjectionRunner } from '../../../../src/runtime/projections/runner.ts';

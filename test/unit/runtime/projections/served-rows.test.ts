@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { StoreUnavailable } from '../../../../src/ports/event-store.ts';
-import type { Projection } from '../../../../src/ports/projection.ts';
-import type { NextRows, OwnedRows } from '../../../../src/ports/read-model.ts';
+import { StoreUnavailable } from '../../../../src/ports/event-log/event-store.ts';
+import type { Projection } from '../../../../src/ports/read-model/projection.ts';
+import type { NextRows, OwnedRows } from '../../../../src/ports/read-model/read-model.ts';
 import { ProjectionRunner } from '../../../../src/runtime/projections/runner.ts';
 import type { ProjectionStatus } from '../../../../src/runtime/projections/status.ts';
 import { createServedRows } from '../../../../src/runtime/projections/served-rows.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { StoreUnavailable } from '../../../../src/ports/event-store.ts';
-import type { Projection } from '../../../../src/ports/projection.ts';
+import { StoreUnavailable } from '../../../../src/ports/event-log/event-store.ts';
+import type { Projection } from '../../../../src/ports/read-model/projection.ts';
 import { createWholeRows, seedFrom } from '../../../../src/runtime/projections/whole-rows.ts';
 import { MemoryReadModel } from '../../../support/memory-read-model.ts';
 

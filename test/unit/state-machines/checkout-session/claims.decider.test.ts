@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ClaimFiled } from '../../../../src/domain/events/claim-events.ts';
 import type { DepositFacts, SessionEvent } from '../../../../src/domain/events/session-events.ts';
 import { EVIDENCE_KINDS } from '../../../../src/domain/claims.ts';
-import type { RefundId } from '../../../../src/domain/ids.ts';
+import type { RefundId } from '../../../../src/domain/values/ids.ts';
 import type { SessionCommand } from '../../../../state-machines/checkout-session/session.decider.ts';
 import { given } from '../../../support/given.ts';
 import {

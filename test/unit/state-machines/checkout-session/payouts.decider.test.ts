@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { DepositFacts, SessionEvent } from '../../../../src/domain/events/session-events.ts';
 import type { RefundPayoutSigned } from '../../../../src/domain/events/refund-events.ts';
 import type { PayoutSequenceReserved, TreasuryEvent } from '../../../../src/domain/events/treasury-events.ts';
-import type { RefundId, SessionId } from '../../../../src/domain/ids.ts';
+import type { RefundId, SessionId } from '../../../../src/domain/values/ids.ts';
 import { IllegalHistory } from '../../../../src/runtime/commands/machine-table.ts';
 import { treasuryTable } from '../../../../src/features/shared/handlers/treasury-handler.ts';
 import { sessionTable } from '../../../../src/features/shared/handlers/session-handler.ts';

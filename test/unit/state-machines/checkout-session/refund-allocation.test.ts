@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { DepositFacts, SessionEvent } from '../../../../src/domain/events/session-events.ts';
 import type { RefundLeg } from '../../../../src/domain/events/refund-events.ts';
-import type { RefundId } from '../../../../src/domain/ids.ts';
-import { amountOf, formatAmount } from '../../../../src/domain/money.ts';
+import type { RefundId } from '../../../../src/domain/values/ids.ts';
+import { amountOf, formatAmount } from '../../../../src/domain/money/money.ts';
 import { sessionTable } from '../../../../src/features/shared/handlers/session-handler.ts';
 import {
   decideSession,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DepositFacts, SessionEvent } from '../../../../src/domain/events/session-events.ts';
-import type { RefundId } from '../../../../src/domain/ids.ts';
-import { amountOf } from '../../../../src/domain/money.ts';
+import type { RefundId } from '../../../../src/domain/values/ids.ts';
+import { amountOf } from '../../../../src/domain/money/money.ts';
 import { sessionTable } from '../../../../src/features/shared/handlers/session-handler.ts';
 import { sessionView } from '../../../../src/features/sessions/view.ts';
 import {

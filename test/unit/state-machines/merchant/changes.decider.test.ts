@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { initialTransition, transition } from 'xstate';
 import type { MerchantEvent } from '../../../../src/domain/events/merchant-events.ts';
-import type { ApiKeyId, MerchantId, Mode, NotificationId } from '../../../../src/domain/ids.ts';
+import type { ApiKeyId, MerchantId, Mode, NotificationId } from '../../../../src/domain/values/ids.ts';
 import { merchantTable } from '../../../../src/features/shared/handlers/merchant-handler.ts';
-import { settingsBody } from '../../../../src/domain/settings-notices.ts';
+import { settingsBody } from '../../../../src/domain/notifications/settings-notices.ts';
 import { decideMerchant } from '../../../../state-machines/merchant/merchant.decider.ts';
 import type { MerchantCommand } from '../../../../state-machines/merchant/merchant.commands.ts';
 import { merchantMachine } from '../../../../state-machines/merchant/merchant.machine.ts';

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { initialTransition, transition } from 'xstate';
 import type { ErrorCode } from '../../../../src/domain/errors.ts';
 import type { MerchantEvent, MerchantPolicy } from '../../../../src/domain/events/merchant-events.ts';
-import type { ApiKeyId, MerchantId, Mode } from '../../../../src/domain/ids.ts';
+import type { ApiKeyId, MerchantId, Mode } from '../../../../src/domain/values/ids.ts';
 import { merchantTable } from '../../../../src/features/shared/handlers/merchant-handler.ts';
 import { decideMerchant } from '../../../../state-machines/merchant/merchant.decider.ts';
 import type { MerchantCommand } from '../../../../state-machines/merchant/merchant.commands.ts';
 import { merchantMachine } from '../../../../state-machines/merchant/merchant.machine.ts';
 import { DEFAULT_POLICY, mainSecret } from '../../../../state-machines/merchant/merchant.state.ts';
-import { OUTCOME_TYPES } from '../../../../src/domain/notification-types.ts';
+import { OUTCOME_TYPES } from '../../../../src/domain/notifications/types.ts';
 
 const merchantId = 'mer_aaaaaaaaaaaaaaaaaaaa' as MerchantId;
 const keyFacts = (suffix: string, mode: Mode = 'test') => ({

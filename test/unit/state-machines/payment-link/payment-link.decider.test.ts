@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PaymentLinkTerms } from '../../../../src/domain/events/payment-link-events.ts';
-import type { PaymentLinkId } from '../../../../src/domain/ids.ts';
+import type { PaymentLinkId } from '../../../../src/domain/values/ids.ts';
 import { paymentLinkTable } from '../../../../src/features/shared/handlers/payment-link-handler.ts';
 import {
   decidePaymentLink,

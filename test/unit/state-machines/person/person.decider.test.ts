@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Grant, PersonEvent } from '../../../../src/domain/events/person-events.ts';
-import type { MerchantId } from '../../../../src/domain/ids.ts';
+import type { MerchantId } from '../../../../src/domain/values/ids.ts';
 import { personTable } from '../../../../src/features/shared/handlers/person-handler.ts';
 import {
   decidePerson,

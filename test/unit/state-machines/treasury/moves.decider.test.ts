@@ -1,4 +1,4 @@
-import type { RefundId, SessionId } from '../../../../src/domain/ids.ts';
+import type { RefundId, SessionId } from '../../../../src/domain/values/ids.ts';
 import { describe, expect, it } from 'vitest';
 import type { TreasuryEvent } from '../../../../src/domain/events/treasury-events.ts';
 import type { TransactionDraft } from '../../../../src/domain/events/transaction-draft.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { UnmatchedTransfer } from '../../../../src/domain/events/transfer-events.ts';
-import type { MerchantId, SessionId } from '../../../../src/domain/ids.ts';
+import type { MerchantId, SessionId } from '../../../../src/domain/values/ids.ts';
 import { transferTable } from '../../../../src/features/shared/handlers/transfer-handler.ts';
 import {
   decideTransfer,

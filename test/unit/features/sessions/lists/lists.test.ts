@@ -5,7 +5,7 @@ import type { SessionRow } from '../../../../../projections/sessions/session-row
 import { paymentOptionsOf, sessionRowOf } from '../../../../../projections/sessions/session-fold.ts';
 import type { TransactionRow } from '../../../../../projections/sessions/transaction-row.ts';
 import type { PaymentOption } from '../../../../../src/domain/events/session-events.ts';
-import type { SessionId } from '../../../../../src/domain/ids.ts';
+import type { SessionId } from '../../../../../src/domain/values/ids.ts';
 import { ProjectionRunner } from '../../../../../src/runtime/projections/runner.ts';
 import { Lists } from '../../../../../src/features/sessions/lists/lists.ts';
 import type { Listing, PagePagination, Paging } from '../../../../../src/features/shared/list-page.ts';

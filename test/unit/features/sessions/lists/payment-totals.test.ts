@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { sessionView } from '../../../../../projections/sessions/session-view.projection.ts';
 import type { SessionCreated } from '../../../../../src/domain/events/session-events.ts';
-import type { SessionId } from '../../../../../src/domain/ids.ts';
-import { paymentTotalsCommands } from '../../../../../src/operator/payment-totals.ts';
+import type { SessionId } from '../../../../../src/domain/values/ids.ts';
+import { paymentTotalsCommands } from '../../../../../src/operator/merchants/payment-totals.ts';
 import { Lists } from '../../../../../src/features/sessions/lists/lists.ts';
 import { paymentTotals } from '../../../../../src/features/sessions/lists/payment-totals.ts';
 import { ProjectionRunner } from '../../../../../src/runtime/projections/runner.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { nodeRandom } from '../../../../../src/adapters/node/random.ts';
-import type { Sender } from '../../../../../src/domain/senders.ts';
-import { sessionStream } from '../../../../../src/domain/streams.ts';
+import type { Sender } from '../../../../../src/domain/networks/senders.ts';
+import { sessionStream } from '../../../../../src/domain/values/streams.ts';
 import type { CreateSessionInput, RefundInput } from '../../../../../src/features/shared/merchant-api.ts';
 import { Sessions } from '../../../../../src/features/sessions/sessions.ts';
 import type { DepositView } from '../../../../../src/features/shared/views.ts';

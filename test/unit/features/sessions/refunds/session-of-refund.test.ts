@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { RefundId } from '../../../../../src/domain/ids.ts';
-import { StoreUnavailable } from '../../../../../src/ports/event-store.ts';
-import type { Row, ReadModel } from '../../../../../src/ports/read-model.ts';
+import type { RefundId } from '../../../../../src/domain/values/ids.ts';
+import { StoreUnavailable } from '../../../../../src/ports/event-log/event-store.ts';
+import type { Row, ReadModel } from '../../../../../src/ports/read-model/read-model.ts';
 import { sessionView } from '../../../../../projections/sessions/session-view.projection.ts';
 import { projectionId } from '../../../../../src/runtime/projections/batch.ts';
 import { createSessionOfRefund } from '../../../../../src/features/sessions/refunds/session-of-refund.ts';

@@ -1,0 +1,81 @@
+import type * as Web3 from '@solana/web3.js';
+import { web3 } from './solana-web3.ts';
+import { must } from '../domain/values/must.ts';
+
+/** The classic SPL Token program; accepted coins are its mints, never those of Token-2022. */
+export const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
+const ASSOCIATED_TOKEN_PROGRAM = 'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL';
+
+/**
+ * Instruction numbers in their programs (SPL Token `TokenInstruction`, SPL Associated Token Account
+ * `AssociatedTokenAccountInstruction`).
+ */
+const TRANSFER_CHECKED = 12;
+const CREATE_IDEMPOTENT = 1;
+
+/** The account in which an owner receives a mint by convention (base58). Takes about a third of a millisecond. */
+export function associatedTokenAccount(owner: string, mint: string): string {
+  const { PublicKey } = web3();
+  const seeds = [new PublicKey(owner), new PublicKey(TOKEN_PROGRAM), new PublicKey(mint)].map((key) => key.toBuffer());
+  return PublicKey.findProgramAddressSync(seeds, new PublicKey(ASSOCIATED_TOKEN_PROGRAM))[0].toBase58();
+}
+
+/** Addresses are base58. */
+export interface TokenTransfer {
+  readonly mint: string;
+  readonly fromOwner: string;
+  readonly toOwner: string;
+  /** In the mint's smallest unit. */
+  readonly units: bigint;
+  /** Decimals of the mint; the program refuses a wrong value. */
+  readonly decimals: number;
+  /** Pays the rent if the receiver has no account yet. */
+  readonly rentPayer: string;
+}
+
+/**
+ * Creates the receiver's associated token account if it is missing, then moves tokens from the sender's to it. The
+ * sender's owner signs the transfer, the rent payer the creation.
+ */
+export function tokenTransfer({
+  mint,
+  fromOwner,
+  toOwner,
+  units,
+  decimals,
+  rentPayer,
+}: TokenTransfer): Web3.TransactionInstruction[] {
+  const { PublicKey, SystemProgram, TransactionInstruction } = web3();
+  const [from, to] = [fromOwner, toOwner].map((owner) => associatedTokenAccount(owner, mint));
+  const make = new TransactionInstruction({
+    programId: new PublicKey(ASSOCIATED_TOKEN_PROGRAM),
+    keys: [
+      signs(rentPayer, true),
+      changes(must(to)),
+      reads(toOwner),
+      reads(mint),
+      reads(SystemProgram.programId.toBase58()),
+      reads(TOKEN_PROGRAM),
+    ],
+    data: Buffer.from([CREATE_IDEMPOTENT]),
+  });
+  const data = Buffer.alloc(10);
+  data.writeUInt8(TRANSFER_CHECKED, 0);
+  data.writeBigUInt64LE(units, 1);
+  data.writeUInt8(decimals, 9);
+  const move = new TransactionInstruction({
+    programId: new PublicKey(TOKEN_PROGRAM),
+    keys: [changes(must(from)), reads(mint), changes(must(to)), signs(fromOwner, false)],
+    data,
+  });
+  return [make, move];
+}
+
+const account = (address: string, isSigner: boolean, isWritable: boolean): Web3.AccountMeta => ({
+  pubkey: new (web3().PublicKey)(address),
+  isSigner,
+  isWritable,
+});
+const reads = (address: string): Web3.AccountMeta => account(address, false, false);
+const changes = (address: string): Web3.AccountMeta => account(address, false, true);
+const signs = (address: string, isWritable: boolean): Web3.AccountMeta => account(address, true, isWritable);

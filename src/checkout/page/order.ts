@@ -1,0 +1,86 @@
+import { decimalsOf, formatAmount, parseAmount, SCALE, shownRate } from '../../domain/money/money.ts';
+import type { LineItem } from '../../domain/events/session-personal-data.ts';
+import { html, when, type Html } from '../../runtime/http/html.ts';
+import type { PageInput } from './input.ts';
+import { sentenceHtml } from '../speech.ts';
+
+/** What is bought and its price; below it what is due now, or what happened to the money. */
+export function orderHtml(input: PageInput): Html {
+  const { session } = input;
+  return html`<section class="order" aria-label="${input.speech.text('order')}">
+    ${rateHtml(input)}
+    ${session.personal?.description && html`<p class="description"><bdi>${session.personal.description}</bdi></p>`}
+    ${itemsHtml(input)}
+  </section>`;
+}
+
+/** The order's total in the shop's currency and its conversion rate. */
+function rateHtml({ session, status, speech }: PageInput): Html | null {
+  if (session.rateLock === null) return null;
+  const rate = shownRate(session.amount, session.dueAmount);
+  const values = {
+    total: speech.money(session.amount, session.currency),
+    rate: `1 ${session.currency} = ${speech.number(rate)} ${session.dueCoin}`,
+  };
+  const holds = status.toSend !== null;
+  const sentence = holds
+    ? speech.sentence('rate', { ...values, deadline: speech.moment(session.expiresAtSec) })
+    : speech.sentence('rate_past', values);
+  return html`<p class="rate">${sentenceHtml(sentence)}</p>`;
+}
+
+/** More items than this would push the outcome off a phone's screen. */
+const SHORT_ORDER = 5;
+
+/** Collapsed while payment is due, so that the address stays near the top, and when it is long. */
+function itemsHtml({ session, status, speech }: PageInput): Html | null {
+  const items = session.personal?.lineItems ?? [];
+  if (items.length === 0 && session.taxAmount === null && session.shippingAmount === null) return null;
+  return html`<details class="items" ${when(status.toSend === null && items.length <= SHORT_ORDER, 'open')}>
+    <summary>${speech.text('order')}</summary>
+    ${itemsTable({ session, speech })}
+  </details>`;
+}
+
+/** The order as a table: items, tax, shipping, total in the shop's currency. */
+export function itemsTable({ session, speech }: Pick<PageInput, 'session' | 'speech'>): Html {
+  const items = session.personal?.lineItems ?? [];
+  const extra = (label: string, amount: string | null): Html | false =>
+    amount !== null &&
+    html`<tr>
+      <th scope="row">${label}</th>
+      <td><bdi>${speech.money(amount, session.currency)}</bdi></td>
+    </tr>`;
+  return html`<table>
+    <tbody>
+      ${items.map((item) => itemRow(item, speech))}
+      ${extra(speech.text('tax'), session.taxAmount)}${extra(speech.text('shipping'), session.shippingAmount)}
+      <tr class="total">
+        <th scope="row">${speech.text('total')}</th>
+        <td><bdi>${speech.money(session.amount, session.currency)}</bdi></td>
+      </tr>
+    </tbody>
+  </table>`;
+}
+
+function itemRow({ price_data: price, quantity = 1 }: LineItem, speech: PageInput['speech']): Html {
+  const { name, description } = price.product_data;
+  const each = speech.money(price.unit_amount, price.currency);
+  const sum = timesQuantity(price.unit_amount, quantity);
+  const count = quantity !== 1 && html`<small><bdi>${speech.number(String(quantity))} × ${each}</bdi></small>`;
+  return html`<tr>
+    <th scope="row"><bdi>${name}</bdi>${description && html`<small><bdi>${description}</bdi></small>`}${count}</th>
+    <td><bdi>${sum === null ? '' : speech.money(sum, price.currency)}</bdi></td>
+  </tr>`;
+}
+
+/**
+ * Exact, with at least the decimals of the unit price; null for quantities without an exact decimal form (such as
+ * 1e-7).
+ */
+function timesQuantity(unitAmount: string, quantity: number): string | null {
+  const units = parseAmount(unitAmount);
+  const count = parseAmount(String(quantity));
+  if (units === null || count === null) return null;
+  return formatAmount((units * count) / 10n ** BigInt(SCALE), decimalsOf(unitAmount));
+}

@@ -1,0 +1,186 @@
+import { html, type Html } from '../../../runtime/http/html.ts';
+import { firstDayOf, isMonth, lastDayOf } from '../../../domain/values/calendar.ts';
+import { merchantAccountOf, owedToMerchant } from '../../../domain/money/ledger.ts';
+import { NoStatement } from '../../../operator/books/documents.ts';
+import { modeOf, readerOf, run, type ConsoleDeps } from '../../deps.ts';
+import { merchantPath } from '../../layout.ts';
+import { badge, code, facts, link, table, time, type Column } from '../../parts.ts';
+import type { ConsoleRoutes } from '../../server.ts';
+import { NO_SUCH, type Shown, type Visit, merchantOf } from '../../visit.ts';
+import { booksTabs } from './books.ts';
+import { must } from '../../../domain/values/must.ts';
+
+interface Moved {
+  readonly account: string;
+  readonly network: string;
+  readonly coin: string;
+  readonly debits: string;
+  readonly credits: string;
+}
+
+/** The part of a statement's evidence that the page shows. */
+interface Statement {
+  readonly mode: string;
+  readonly period: string;
+  readonly merchant_id: string | null;
+  readonly accounts: readonly (Moved & { readonly opening: string; readonly closing: string })[];
+  readonly kinds: readonly (Moved & { readonly kind: string; readonly lines: number })[];
+  readonly lines: number;
+  readonly lines_sha256: string;
+  readonly closing: string;
+  readonly through_event: string;
+  readonly event: string;
+  readonly issued_at_sec: number;
+  readonly checkpoint: { readonly size: number; readonly root_hash: string };
+  readonly verifier_key: string | null;
+}
+
+/** Statements of closed months: to print, as CSV lines, and as evidence that can be verified on its own. */
+export function monthStatementRoutes(deps: ConsoleDeps): ConsoleRoutes {
+  const routesOf = (base: string, action: 'books.read' | 'statements.read', ownerOf: (visit: Visit) => Owner) => {
+    const read = (visit: Visit): Promise<Statement> =>
+      run<Statement>(deps, 'ledger.month-statement', { ...ownerOf(visit), month: monthOf(visit) });
+    return [
+      {
+        path: `${base}/:month`,
+        action,
+        show: async (visit: Visit): Promise<Shown> => {
+          const { mode } = ownerOf(visit);
+          const statement = await read(visit).catch((error: unknown) => whyNone(deps, visit, mode, error));
+          const shown = 'page' in statement ? statement.page : page(visit, statement);
+          const body = html`${base.startsWith('/books') && booksTabs(visit)} ${shown}`;
+          return { page: { title: `Statement of ${monthOf(visit)}`, mode: modeOf(mode), body } };
+        },
+      },
+      {
+        path: `${base}/:month/evidence.json`,
+        action,
+        show: async (visit: Visit): Promise<Shown> => {
+          const chunks = [`${JSON.stringify(await read(visit), null, 2)}\n`];
+          return { file: { name: `statement-${monthOf(visit)}.json`, contentType: 'application/json', chunks } };
+        },
+      },
+      {
+        path: `${base}/:month/lines.csv`,
+        action,
+        show: async (visit: Visit): Promise<Shown> => {
+          const { mode, merchant } = ownerOf(visit);
+          const month = monthOf(visit);
+          const document = merchant === undefined ? { document: 'journal' } : { document: 'lines', merchant };
+          const { chunks } = await must(deps.streams['ledger.export'])({
+            mode,
+            ...document,
+            from: firstDayOf(month),
+            to: lastDayOf(month),
+          });
+          return { file: { name: `lines-${month}.csv`, contentType: 'text/csv; charset=utf-8', chunks } };
+        },
+      },
+    ];
+  };
+  return {
+    change: [],
+    read: [
+      ...routesOf('/books/:mode/months', 'books.read', ({ params }) => ({ mode: modeOf(params['mode']) })),
+      ...routesOf('/m/:merchant/statement', 'statements.read', (visit) => ({
+        mode: readerOf(visit).mode,
+        merchant: readerOf(visit).merchantId,
+      })),
+    ],
+  };
+}
+
+/** Nothing was owed and nothing moved in a closed month. Throws what else went wrong. */
+async function whyNone(deps: ConsoleDeps, visit: Visit, mode: string, error: unknown): Promise<{ page: Html }> {
+  if (!(error instanceof NoStatement)) throw error;
+  const month = monthOf(visit);
+  const { periods } = await run<{ periods: readonly { period: string }[] }>(deps, 'ledger.periods', { mode });
+  if (!periods.some(({ period }) => period === month)) throw NO_SUCH();
+  return {
+    page: html`<p class="empty">
+        Nothing was owed to ${visit.merchant?.name ?? 'anybody'} in ${month}, and nothing moved, so there is no
+        statement.
+      </p>
+      <p>
+        <small
+          >If money did move, the statement was not created when the month was closed:
+          <code>quittance ledger statements ${month}</code> creates it.</small
+        >
+      </p>`,
+  };
+}
+
+interface Owner {
+  readonly mode: string;
+  readonly merchant?: string;
+}
+
+function monthOf({ params }: Visit): string {
+  const month = params['month'] ?? '';
+  if (!isMonth(month)) throw NO_SUCH();
+  return month;
+}
+
+/** On a merchant's statement, as everywhere, what the merchant is owed is positive. */
+function page(visit: Visit, statement: Statement): Html {
+  const isOperators = statement.merchant_id === null;
+  const owed = (amount: string): string => (isOperators ? amount : owedToMerchant(amount));
+  const name = ({ account }: { account: string }): string =>
+    isOperators ? account : (merchantAccountOf(account)?.part ?? account);
+  const place = { name: 'Coin', cell: ({ coin, network }: Moved) => `${coin} on ${network}` };
+  const turnover: Column<Moved>[] = [
+    { name: isOperators ? 'Debits' : 'Less', isNumber: true, cell: ({ debits }) => debits },
+    { name: isOperators ? 'Credits' : 'More', isNumber: true, cell: ({ credits }) => credits },
+  ];
+  return html`${facts([
+      ['Month', `${statement.period} (UTC, by the time of recording)`],
+      ['For', isOperators ? 'the operator' : `${visit.merchant?.name ?? ''} (${statement.merchant_id})`],
+      ['Mode', statement.mode],
+      ['Made', time(statement.issued_at_sec, visit)],
+    ])}
+    <p class="filters">
+      ${link(`${visit.path}/evidence.json`, 'Evidence (JSON)')} ${link(`${visit.path}/lines.csv`, 'Lines (CSV)')}
+    </p>
+    <h2>${isOperators ? 'Accounts' : 'What you are owed'}</h2>
+    ${table(
+      'Accounts',
+      [
+        { name: 'Account', cell: name },
+        place,
+        { name: 'Before', isNumber: true, cell: ({ opening }) => owed(opening) },
+        ...turnover,
+        { name: 'After', isNumber: true, cell: ({ closing }) => owed(closing) },
+      ],
+      statement.accounts,
+      'Nothing was held and nothing moved.',
+    )}
+    <h2>What happened</h2>
+    ${table(
+      'What happened',
+      [
+        { name: 'What', cell: ({ kind }) => badge(kind) },
+        { name: 'Account', cell: name },
+        place,
+        { name: 'Lines', isNumber: true, cell: ({ lines }) => lines },
+        ...turnover,
+      ],
+      statement.kinds,
+      'Nothing moved.',
+    )}
+    <h2>Evidence</h2>
+    ${facts([
+      ['Event of this statement', code(statement.event)],
+      ['Event that sealed the month', code(statement.closing)],
+      ['Last event in the month', code(statement.through_event || null)],
+      ['Lines', statement.lines],
+      ['SHA-256 of the lines', code(statement.lines_sha256)],
+      ['Checkpoint', `${statement.checkpoint.size} events`],
+      ['Root', code(statement.checkpoint.root_hash)],
+      ['Public key', code(statement.verifier_key)],
+    ])}`;
+}
+
+/** Links to the statements of a merchant's closed months. */
+export const monthLinks = (visit: Visit, months: readonly string[]): Html =>
+  html`<h2>Closed months</h2>
+    ${table('Closed months', [{ name: 'Month', cell: (month) => link(`${merchantPath(merchantOf(visit))}/statement/${month}`, month) }], months.toReversed(), 'No month is closed.')}`;

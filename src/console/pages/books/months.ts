@@ -1,0 +1,205 @@
+import { html, type Html } from '../../../runtime/http/html.ts';
+import { dayOf, isMonth, monthOf } from '../../../domain/values/calendar.ts';
+import { csvLink, csvRoute } from '../../csv.ts';
+import { modeOf, run, type ConsoleDeps } from '../../deps.ts';
+import { inMode } from '../../modes.ts';
+import { badge, changeForm, code, field, link, REASON, table, timeColumn, type Column } from '../../parts.ts';
+import type { ConsoleRoutes } from '../../server.ts';
+import { reasonIn, Refused, type Visit } from '../../visit.ts';
+import { amountOf } from '../../../domain/money/money.ts';
+import { must } from '../../../domain/values/must.ts';
+import { sumsOf } from '../operations/attention.ts';
+import { booksTabs, type Balance } from './books.ts';
+import type { ChainStatus } from '../operations/chains.ts';
+import type { Unmatched } from '../operations/unmatched.ts';
+import { messageOf } from '../../../runtime/util/message-of.ts';
+
+interface Check {
+  readonly what: string;
+  readonly isDone: boolean;
+  readonly detail: string;
+  /** Null for somebody who may not open the page. */
+  readonly to: string | null;
+}
+
+interface Periods {
+  readonly periods: readonly {
+    readonly period: string;
+    readonly closed_at: number;
+    readonly actor: string;
+    readonly entry: string;
+  }[];
+}
+
+/** Closing a month, with a checklist first. The checklist only advises; the command decides. */
+export function monthRoutes(deps: ConsoleDeps): ConsoleRoutes {
+  return {
+    read: [
+      csvRoute('/books/:mode/months', 'books.read', async (visit) => ({
+        columns: closedColumns(visit),
+        pages: [(await run<Periods>(deps, 'ledger.periods', { mode: modeOf(visit.params['mode']) })).periods],
+      })),
+      {
+        path: '/books/:mode/months',
+        action: 'books.read',
+        show: async (visit) => ({
+          page: {
+            title: 'Months',
+            mode: modeOf(visit.params['mode']),
+            body: html`${booksTabs(visit)} ${await monthsPage(deps, visit)}`,
+          },
+        }),
+      },
+    ],
+    change: [
+      {
+        path: '/books/:mode/months',
+        action: 'books.close',
+        target: ({ form, params }) => `${form['month']} ${params['mode']}`,
+        toSign: async (visit) => {
+          const month = visit.form['month'] ?? '';
+          if (!isMonth(month)) throw new Refused('month must be a month such as 2026-10');
+          await refuseWhatCannotBeClosed(deps, visit, month);
+          const open = (await checks(deps, visit)).filter(({ isDone }) => !isDone);
+          return {
+            kind: 'terms',
+            title: 'close a month permanently',
+            lines: [
+              ['month', month],
+              ['mode', modeOf(visit.params['mode'])],
+              ...open.map(({ what, detail }) => ['not resolved', `${what}: ${detail}`] as const),
+              ['reason', reasonIn(visit)],
+            ],
+          };
+        },
+        run: async (visit) => {
+          const mode = modeOf(visit.params['mode']);
+          const closed = await run<{ period: string }>(deps, 'ledger.close', {
+            month: visit.form['month'] ?? '',
+            mode,
+            actor: visit.person.name,
+          });
+          return { detail: closed.period, shown: { to: `/books/${mode}/months?done=closed` } };
+        },
+      },
+    ],
+  };
+}
+
+const closedColumns = (visit: Visit): Column<Periods['periods'][number]>[] => [
+  { name: 'Month', cell: ({ period }) => link(`${visit.path}/${period}`, period) },
+  timeColumn('Closed', ({ closed_at: sec }) => sec, visit),
+  { name: 'By', cell: ({ actor }) => actor },
+  { name: 'Event', cell: ({ entry }) => code(entry) },
+];
+
+async function monthsPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
+  const mode = modeOf(visit.params['mode']);
+  const { periods } = await run<Periods>(deps, 'ledger.periods', { mode });
+  const before = monthBefore(visit);
+  return html`<p>${csvLink(visit)}</p>
+    ${table('Closed months', closedColumns(visit), periods, 'No months are closed yet.')}
+    <h2>Checklist</h2>
+    ${table(
+      'Checklist',
+      [
+        { name: 'Check', cell: ({ what, to }: Check) => (to === null ? what : link(to, what)) },
+        { name: 'State', cell: ({ isDone }: Check) => badge(isDone ? 'done' : 'unresolved') },
+        { name: 'Result', cell: ({ detail }: Check) => detail },
+      ],
+      await checks(deps, visit),
+      'None.',
+    )}
+    ${
+      visit.can('books.close') &&
+      html`<h2>Close a month</h2>
+        ${changeForm(
+          visit,
+          visit.path,
+          [
+            field({
+              name: 'month',
+              label: 'Month',
+              value: periods.some(({ period }) => period === before) ? '' : before,
+              required: true,
+              hint: 'The figures of a closed month never change. What is found later is booked in the open month.',
+            }),
+            field(REASON),
+          ],
+          'Preview',
+        )}`
+    }`;
+}
+
+/** Before anybody signs it; the command decides. */
+async function refuseWhatCannotBeClosed(deps: ConsoleDeps, { nowSec, params }: Visit, month: string): Promise<void> {
+  if (month >= monthOf(dayOf(nowSec))) throw new Refused(`${month} is not over yet (in UTC).`);
+  const { periods } = await run<Periods>(deps, 'ledger.periods', { mode: modeOf(params['mode']) });
+  if (periods.some(({ period }) => period === month)) throw new Refused(`${month} is closed already.`, 409);
+}
+
+function monthBefore({ nowSec }: Visit): string {
+  const before = new Date(nowSec * 1000);
+  before.setUTCDate(0);
+  return before.toISOString().slice(0, 7);
+}
+
+const countOf = ({ length }: readonly unknown[]): string => (length === 0 ? 'none' : String(length));
+
+async function checks(deps: ConsoleDeps, visit: Visit): Promise<Check[]> {
+  const mode = modeOf(visit.params['mode']);
+  const looked = async (
+    what: string,
+    to: string | null,
+    look: () => Promise<{ isDone: boolean; detail: string }>,
+  ): Promise<Check> => {
+    try {
+      return { what, to, ...(await look()) };
+    } catch (error) {
+      return { what, to, isDone: false, detail: messageOf(error) };
+    }
+  };
+  return Promise.all([
+    looked('Debits equal credits', `/books/${mode}`, async () => {
+      const { balanced, entries } = await run<{ balanced: boolean; entries: number }>(deps, 'ledger.trial-balance', {
+        mode,
+      });
+      return { isDone: balanced, detail: `${entries} entries` };
+    }),
+    looked('Deposits that are not final', `/books/${mode}/months`, async () => {
+      const month = visit.form['month'] ?? monthBefore(visit);
+      const { not_final } = await run<{ not_final: unknown[] }>(deps, 'ledger.close', { month, mode, dryRun: true });
+      return {
+        isDone: not_final.length === 0,
+        detail:
+          not_final.length === 0
+            ? `none in ${month}`
+            : `${not_final.length} in ${month}; a month closed now would never contain them`,
+      };
+    }),
+    looked('Transfers that wait for a decision', inMode('/unmatched', mode), async () => {
+      const { transfers } = await run<{ transfers: Unmatched[] }>(deps, 'inbox.list', { mode, limit: 500 });
+      return { isDone: transfers.length === 0, detail: countOf(transfers) };
+    }),
+    looked('Networks that cannot be read', visit.can('chains.read') ? inMode('/chains', mode) : null, async () => {
+      const chains = (await run<ChainStatus[]>(deps, 'chain.status')).filter((chain) => chain.mode === mode);
+      const failing = chains.filter((chain) => chain.failed_reads_in_a_row > 0 || chain.read_to === null);
+      return {
+        isDone: failing.length === 0,
+        detail: failing.map(({ network }) => network).join(', ') || `none of ${chains.length}`,
+      };
+    }),
+    looked('Payouts in progress', inMode('/treasury', mode), async () => {
+      const [{ moves }, { accounts }] = await Promise.all([
+        run<{ moves: { mode: string }[] }>(deps, 'treasury.moves'),
+        run<{ accounts: Balance[] }>(deps, 'ledger.trial-balance', { mode }),
+      ]);
+      const own = moves.filter((move) => move.mode === mode);
+      const refunds = accounts
+        .filter(({ account, credit }) => account.endsWith(':refunds-reserved') && amountOf(credit ?? '0') > 0n)
+        .map(({ coin, credit }) => ({ coin, amount: must(credit) }));
+      const detail = refunds.length === 0 ? countOf(own) : `${own.length}, and refunds of ${sumsOf(refunds)}`;
+      return { isDone: own.length + refunds.length === 0, detail };
+    }),
+  ]);
+}

@@ -1,0 +1,173 @@
+import { html, type Html } from '../../../runtime/http/html.ts';
+import { isDay } from '../../../domain/values/calendar.ts';
+import type { PaymentSessionBody } from '../../../http/schemas/session.schema.ts';
+import { accepted, readerOf, type ConsoleDeps, type ListAsked } from '../../deps.ts';
+import { csvLink, csvRoute, everyPage } from '../../csv.ts';
+import { merchantPath } from '../../layout.ts';
+import { badge, filterForm, link, more, table, timeColumn, type Column } from '../../parts.ts';
+import type { ConsoleRoutes } from '../../server.ts';
+import { Refused, type Visit, merchantOf } from '../../visit.ts';
+import { waitingClaims } from './claims.ts';
+import { failedDeliveries } from '../operations/failed-deliveries.ts';
+import { countOf, paidChart, paidDays, totalsFile, totalsOf, totalsPart } from './payment-totals.ts';
+import { FILTER_STATUSES } from '../../../../projections/sessions/session-list.ts';
+import { must } from '../../../domain/values/must.ts';
+
+const PAGE = 50;
+const CSV_PAGE = 100;
+const DAY_SEC = 86_400;
+const MOST_CLAIMS = 100;
+
+type Row = PaymentSessionBody;
+
+/** A merchant's first page, and the list of its payments with the filters of the URL. */
+export function paymentsRoutes(deps: ConsoleDeps): ConsoleRoutes {
+  return {
+    change: [],
+    read: [
+      {
+        path: '/m/:merchant',
+        action: 'payments.read',
+        show: async (visit) => ({
+          page: { title: merchantOf(visit).name, isLive: true, body: await homePage(deps, visit) },
+        }),
+      },
+      {
+        path: '/m/:merchant/payments',
+        action: 'payments.read',
+        show: async (visit) => ({ page: { title: 'Payments', isLive: true, body: await listPage(deps, visit) } }),
+      },
+      csvRoute('/m/:merchant/payments', 'payments.read', (visit) => ({
+        columns: columnsOf(visit),
+        pages: everyPayment(deps, visit),
+      })),
+      totalsFile(deps),
+    ],
+  };
+}
+
+async function homePage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
+  const reader = readerOf(visit);
+  const today = Math.floor(visit.nowSec / DAY_SEC) * DAY_SEC;
+  const count = async (asked: Partial<ListAsked>): Promise<number> =>
+    accepted(await deps.records.list('sessions', reader, { page: 1, pageSize: 1, ...asked })).pagination.total ?? 0;
+  const [created, open, processing, failed, claims, days, newest] = await Promise.all([
+    count({ createdFromSec: today }),
+    count({ status: 'open' }),
+    count({ status: 'processing' }),
+    failedDeliveries({ webhooks: deps.webhooks, merchants: () => [merchantOf(visit)] }, reader.mode),
+    waitingClaims(deps, visit, MOST_CLAIMS),
+    paidDays(deps, visit),
+    deps.records.list('sessions', reader, { page: 1, pageSize: 10 }),
+  ]);
+  const payments = `${merchantPath(merchantOf(visit))}/payments`;
+  return html`<ul class="tiles" role="list">
+      <li><b>${created}</b> Created today (UTC)</li>
+      <li><b>${days.at(-1)?.count ?? 0}</b> Of those, paid</li>
+      <li><b>${open}</b> ${link(`${payments}?status=open`, 'Waiting for money')}</li>
+      <li><b>${processing}</b> ${link(`${payments}?status=processing`, 'Money not final yet')}</li>
+    </ul>
+    ${needsAttention(visit, failed.length, claims.length)}
+    <h2>Paid payments by day of creation (UTC)</h2>
+    ${paidChart(visit, days)}
+    <h2>Newest</h2>
+    ${table('Newest payments', columnsOf(visit), accepted(newest).rows, 'No payments yet. Create one under “Payment links” or with the API.')}
+    <p>${link(payments, 'All payments')}</p>`;
+}
+
+function needsAttention(visit: Visit, webhooks: number, claims: number): Html | null {
+  const here = merchantPath(merchantOf(visit));
+  const matters = [
+    webhooks > 0 &&
+      visit.can('webhooks.read', merchantOf(visit).id) &&
+      html`<li>
+        ${link(`${here}/webhooks`, webhooks === 1 ? 'A webhook did not arrive' : `${webhooks} webhooks did not arrive`)}
+      </li>`,
+    claims > 0 &&
+      html`<li>
+        ${link(`${here}/claims`, claims === 1 ? 'A payer claims a refund to another address' : `${claims} payers claim refunds to another address`)}
+      </li>`,
+  ].filter((matter) => matter !== false);
+  if (matters.length === 0) return null;
+  return html`<section class="card warn">
+    <h2>Needs attention</h2>
+    <ul>
+      ${matters}
+    </ul>
+  </section>`;
+}
+
+async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
+  const { query } = visit;
+  const here = `${merchantPath(merchantOf(visit))}/payments`;
+  const cursor = query.get('cursor');
+  const asked = { ...filtersOf(query), page: 1, pageSize: PAGE, cursor: cursor ?? '' };
+  const [listed, totals] = await Promise.all([
+    deps.records.list('sessions', readerOf(visit), asked),
+    totalsOf(deps, visit, query),
+  ]);
+  const page = accepted(listed);
+  return html`${filterForm(here, [
+      { name: 'order', label: 'Order', type: 'search', value: query.get('order') ?? '' },
+      {
+        name: 'status',
+        label: 'Status',
+        value: query.get('status') ?? '',
+        options: [
+          ['', 'Any'],
+          ...FILTER_STATUSES.map((status) => [status, must(status[0]).toUpperCase() + status.slice(1)] as const),
+        ],
+      },
+      { name: 'from', label: 'Created from (UTC)', type: 'date', value: query.get('from') ?? '' },
+      { name: 'to', label: 'Created until', type: 'date', value: query.get('to') ?? '' },
+    ])}
+    ${totals.length > 0 && totalsPart(visit, totals)}
+    <h2>Payments</h2>
+    <p>${countOf(totals)} payments · ${csvLink(visit)}</p>
+    ${table('Payments', columnsOf(visit), page.rows, 'No payments match the filters.')}
+    ${more(visit, page.pagination.next_cursor)}`;
+}
+
+const everyPayment = (deps: ConsoleDeps, visit: Visit): AsyncGenerator<readonly Row[]> =>
+  everyPage(async (cursor) => {
+    const asked: ListAsked = { ...filtersOf(visit.query), page: 1, pageSize: CSV_PAGE, cursor: cursor ?? '' };
+    const { rows, pagination } = accepted(await deps.records.list('sessions', readerOf(visit), asked));
+    return { rows, next: pagination.next_cursor };
+  });
+
+/** The filters of the URL. Throws `Refused` with the name of the filter at fault. */
+function filtersOf(query: URLSearchParams): Partial<ListAsked> {
+  const status = query.get('status') ?? '';
+  const order = query.get('order')?.trim() ?? '';
+  if (status !== '' && !FILTER_STATUSES.some((one) => one === status))
+    throw new Refused(`status must be one of ${FILTER_STATUSES.join(', ')}`);
+  const from = dayOf(query, 'from');
+  const to = dayOf(query, 'to');
+  return {
+    ...(status !== '' && { status }),
+    ...(order !== '' && { orderId: order }),
+    ...(from !== null && { createdFromSec: from }),
+    ...(to !== null && { createdToSec: to + DAY_SEC - 1 }),
+  };
+}
+
+function dayOf(query: URLSearchParams, name: string): number | null {
+  const day = query.get(name) ?? '';
+  if (day === '') return null;
+  if (!isDay(day)) throw new Refused(`${name} must be a day such as 2026-10-31`);
+  return Date.parse(`${day}T00:00:00Z`) / 1000;
+}
+
+const columnsOf = (visit: Visit): Column<Row>[] => [
+  timeColumn('Created', ({ created }) => created, visit),
+  {
+    name: 'Order',
+    cell: (row) => link(`${merchantPath(merchantOf(visit))}/payments/${row.id}`, row.order_id),
+    text: (row) => row.order_id,
+  },
+  { name: 'Status', cell: ({ status }) => badge(status), text: ({ status }) => status },
+  { name: 'Amount', isNumber: true, cell: (row) => `${row.amount_total} ${row.currency.toUpperCase()}` },
+  { name: 'Received', isNumber: true, cell: (row) => `${row.received} ${row.settlement_currency}` },
+  { name: 'Refunded', isNumber: true, cell: (row) => `${row.refunded} ${row.settlement_currency}` },
+  { name: 'Payment', cell: ({ id }) => id, onlyInFiles: true },
+];

@@ -1,0 +1,256 @@
+import { html, type Html } from '../../../runtime/http/html.ts';
+import type { Mode } from '../../../domain/values/ids.ts';
+import { amountOf, formatAmount } from '../../../domain/money/money.ts';
+import { keepsFailing } from '../../../features/treasury/comparisons.ts';
+import type { Action } from '../../access.ts';
+import { run, type ConsoleDeps } from '../../deps.ts';
+import { inMode, otherMode } from '../../modes.ts';
+import { facts, link, time } from '../../parts.ts';
+import type { ConsoleRoutes } from '../../server.ts';
+import type { Visit } from '../../visit.ts';
+import { gapsOf, type ChainStatus, type Coverage } from './chains.ts';
+import type { CanaryRun } from './canaries.ts';
+import { failedDeliveries } from './failed-deliveries.ts';
+import { PAYS_NOTHING_OUT, paysOut } from '../pays-out.ts';
+import { treasuryStatus, type Move } from './treasury.ts';
+import type { Unmatched } from './unmatched.ts';
+import { messageOf } from '../../../runtime/util/message-of.ts';
+
+interface Matter {
+  readonly what: string;
+  readonly isGrave: boolean;
+  /** Null if it concerns the service itself, in either mode. */
+  readonly mode: Mode | null;
+  readonly facts: readonly (readonly [string, Html | string])[];
+  readonly to: string;
+  /** What opening that page takes: not everybody who sees what needs attention may do something about it. */
+  readonly needs: Action;
+  readonly act: string;
+  /** The section of the runbook. */
+  readonly runbook: string;
+}
+
+/** A network that was last read longer ago needs attention. */
+const LATE_SEC = 300;
+const MAX_LISTED = 500;
+
+/** What waits for a person: what, since when, how much, one action, and the document that says how. */
+export function attentionRoutes(deps: ConsoleDeps): ConsoleRoutes {
+  return {
+    change: [],
+    read: [
+      {
+        path: '/attention',
+        action: 'attention.read',
+        show: async (visit) => {
+          const matters = (await Promise.all(LOOKS.map((look) => lookedAt(look, deps, visit)))).flat();
+          const ofMode = matters.filter(({ mode }) => mode === null || mode === visit.mode);
+          return {
+            page: {
+              title: 'Needs attention',
+              isLive: true,
+              body: html`${ofMode.length === 0 ? ALL_WELL : ofMode.map((matter) => matterPart(visit, matter))}
+              ${elsewhere(visit.mode, matters.length - ofMode.length)} ${!paysOut(deps) && PAYS_NOTHING_OUT}`,
+            },
+          };
+        },
+      },
+    ],
+  };
+}
+
+const ALL_WELL = html`<p class="notice">Nothing needs attention.</p>`;
+
+/** Says when something waits in the other mode. */
+function elsewhere(mode: Mode, count: number): Html | null {
+  if (count === 0) return null;
+  const other = otherMode(mode);
+  const what = count === 1 ? 'One more item needs attention' : `${count} more items need attention`;
+  return html`<p>${what} in ${other} mode: ${link(inMode('/attention', other), 'view')}.</p>`;
+}
+
+type Look = (deps: ConsoleDeps, visit: Visit) => Promise<Matter[]>;
+
+/** A check that fails is itself an item: missing data must not look like good news. */
+async function lookedAt(look: Look, deps: ConsoleDeps, visit: Visit): Promise<Matter[]> {
+  try {
+    return await look(deps, visit);
+  } catch (error) {
+    const why = messageOf(error);
+    return [
+      {
+        ...{ what: 'A check failed', isGrave: true, mode: null, facts: [['Why', why]] },
+        ...{ to: '/attention', needs: 'attention.read', act: 'Try again', runbook: 'runbook.md' },
+      },
+    ];
+  }
+}
+
+const treasuryMatters: Look = async (deps) => {
+  if (!paysOut(deps)) return [];
+  const { signers, treasuries, comparisons } = await treasuryStatus(deps);
+  const stopped = signers
+    .filter((signer) => signer.stopped)
+    .map(({ mode }): Matter => ({
+      ...{ what: 'The signer is stopped: nothing is paid out', isGrave: true, mode, facts: [] },
+      ...{ to: '/treasury', needs: 'treasury.read', act: 'Resume with two approvers', runbook: 'treasury.md' },
+    }));
+  const waiting = treasuries.flatMap(({ mode, network, waiting: all = [] }): Matter[] => {
+    if (all.length === 0) return [];
+    const reasons = new Set(all.map(({ reason, detail }) => detail ?? reason ?? 'unknown'));
+    return [
+      {
+        what: all.length === 1 ? `A refund waits on ${network}` : `${all.length} refunds wait on ${network}`,
+        ...{ isGrave: false, mode, facts: [['Why', [...reasons].join('; ')]] },
+        ...{ to: '/treasury', needs: 'treasury.read', act: 'Open the treasury', runbook: 'refunds.md' },
+      },
+    ];
+  });
+  const uncompared = comparisons.filter(keepsFailing).map(({ mode, network, failures, why }): Matter => ({
+    what: `The books cannot be compared with ${network}`,
+    ...{ isGrave: true, mode },
+    facts: [
+      ['Failures in a row', String(failures)],
+      ['Why', why ?? ''],
+    ],
+    ...{ to: '/treasury', needs: 'treasury.read', act: 'Open the treasury', runbook: 'runbook.md' },
+  }));
+  return [...stopped, ...waiting, ...uncompared];
+};
+
+const moveMatters: Look = async (deps, visit) => {
+  if (!paysOut(deps)) return [];
+  const { moves } = await run<{ moves: Move[] }>(deps, 'treasury.moves');
+  return moves
+    .filter(({ status }) => status === 'waiting_for_approval')
+    .map(({ kind, amount, coin, mode, requested_by: by, requested_at: sec }) => ({
+      what: `A ${kind} waits for approval`,
+      ...{ isGrave: false, mode },
+      facts: [
+        ['Amount', `${amount} ${coin}`],
+        ['Since', time(sec, visit)],
+        ['Proposed by', by],
+      ],
+      ...{ to: '/treasury', needs: 'treasury.read', act: 'Read the terms', runbook: 'treasury.md' },
+    }));
+};
+
+const unmatchedMatters: Look = async (deps, visit) => {
+  const act = visit.can('unmatched.decide') ? 'Attach or return them' : 'View them';
+  const of = async (mode: Mode): Promise<Matter[]> => {
+    const { transfers } = await run<{ transfers: Unmatched[] }>(deps, 'inbox.list', { mode, limit: MAX_LISTED });
+    if (transfers.length === 0) return [];
+    const andMore = transfers.length === MAX_LISTED ? ' or more' : '';
+    return [
+      {
+        what:
+          transfers.length === 1
+            ? 'A transfer waits for a decision'
+            : `${transfers.length}${andMore} transfers wait for a decision`,
+        ...{ isGrave: false, mode },
+        facts: [
+          ['Amount', sumsOf(transfers) + andMore],
+          ['Since', time(Math.min(...transfers.map(({ block_time: sec }) => sec)), visit)],
+        ],
+        ...{ to: '/unmatched', needs: 'unmatched.read', act, runbook: 'inbox.md' },
+      },
+    ];
+  };
+  return (await Promise.all([of('live'), of('test')])).flat();
+};
+
+/** The sum of each coin. */
+export function sumsOf(transfers: readonly Pick<Unmatched, 'coin' | 'amount'>[]): string {
+  const sums = new Map<string, bigint>();
+  for (const { coin, amount } of transfers) sums.set(coin, (sums.get(coin) ?? 0n) + amountOf(amount));
+  return [...sums].map(([coin, units]) => `${formatAmount(units)} ${coin}`).join(', ');
+}
+
+const chainMatters: Look = async (deps, visit) => {
+  const chains = await run<ChainStatus[]>(deps, 'chain.status');
+  return chains.flatMap(({ mode, network, read_to: readTo, failed_reads_in_a_row: failures }): Matter[] => {
+    if (readTo !== null && visit.nowSec - readTo < LATE_SEC && failures < 3) return [];
+    return [
+      {
+        ...{ what: `${network} is not being read`, isGrave: true, mode },
+        facts: [
+          ['Read up to', readTo === null ? 'nothing yet' : time(readTo, visit)],
+          ['Failed reads in a row', String(failures)],
+        ],
+        ...{ to: '/chains', needs: 'chains.read', act: 'Open the chains', runbook: 'runbook.md' },
+      },
+    ];
+  });
+};
+
+const gapMatters: Look = async (deps, visit) => {
+  const act = visit.can('chains.rescan') ? 'Read them again' : 'View them';
+  const all = await run<Coverage[]>(deps, 'chain.coverage');
+  return all
+    .filter(({ gaps }) => gaps.length > 0)
+    .map((covered) => ({
+      what: `Blocks of ${covered.network} are not recorded as read`,
+      ...{ isGrave: false, mode: covered.mode, facts: [['Blocks', gapsOf(covered)]] },
+      ...{ to: '/chains', needs: 'chains.read', act, runbook: 'runbook.md' },
+    }));
+};
+
+const deliveryMatters: Look = async (deps, visit) => {
+  const of = async (mode: Mode): Promise<Matter[]> => {
+    const failed = await failedDeliveries(deps, mode);
+    if (failed.length === 0) return [];
+    const merchants = new Set(failed.map(({ merchant }) => merchant.name));
+    return [
+      {
+        what: failed.length === 1 ? 'A webhook did not arrive' : `${failed.length} webhooks did not arrive`,
+        ...{ isGrave: false, mode },
+        facts: [
+          ['Merchants', [...merchants].join(', ')],
+          ['Since', time(Math.min(...failed.map(({ createdSec }) => createdSec)), visit)],
+        ],
+        ...{ to: '/deliveries', needs: 'deliveries.read', act: 'Open the deliveries', runbook: 'webhooks.md' },
+      },
+    ];
+  };
+  return (await Promise.all([of('live'), of('test')])).flat();
+};
+
+/** The newest finished payment of each network says how it is now. */
+const canaryMatters: Look = async (deps, visit) => {
+  const newest = new Map<string, CanaryRun>();
+  for (const one of await run<CanaryRun[]>(deps, 'canary.history')) {
+    const place = `${one.mode} ${one.network}`;
+    if (one.result !== 'under way' && !newest.has(place)) newest.set(place, one);
+  }
+  return [...newest.values()]
+    .filter(({ result }) => result === 'failed')
+    .map(({ network, mode, started, failed_step: step, reason }) => ({
+      what: `The canary payment on ${network} failed`,
+      ...{ isGrave: true, mode },
+      facts: [
+        ['Since', time(started, visit)],
+        ['Step', step ?? 'unknown'],
+        ['Why', reason ?? 'unknown'],
+      ],
+      ...{ to: '/canaries', needs: 'chains.read', act: 'Open the canary payments', runbook: 'runbook.md' },
+    }));
+};
+
+const LOOKS: readonly Look[] = [
+  treasuryMatters,
+  moveMatters,
+  unmatchedMatters,
+  chainMatters,
+  gapMatters,
+  deliveryMatters,
+  canaryMatters,
+];
+
+function matterPart(visit: Visit, { what, isGrave, mode, facts: known, to, needs, act, runbook }: Matter): Html {
+  const action = visit.can(needs) ? link(mode === null ? to : inMode(to, mode), act) : 'An operator handles this';
+  return html`<section class="card ${isGrave ? 'bad' : 'warn'}">
+    <h2>${what}</h2>
+    ${known.length > 0 && facts(known)}
+    <p>${action} · Guide: <code>docs/${runbook}</code></p>
+  </section>`;
+}

@@ -1,0 +1,135 @@
+import { html, type Html } from '../../../runtime/http/html.ts';
+import { TREASURY } from '../../../domain/money/ledger.ts';
+import { amountOf, formatAmount, signedAmountOf } from '../../../domain/money/money.ts';
+import { NATIVE_COIN, type Network } from '../../../domain/networks/networks.ts';
+import { csvLink, csvRoute } from '../../csv.ts';
+import { run, type ConsoleDeps } from '../../deps.ts';
+import { inMode } from '../../modes.ts';
+import { FILE_PATIENCE_MS, LastKnown, type Known } from '../../last-known.ts';
+import { code, inWords, link, table, type Column } from '../../parts.ts';
+import type { ConsoleRoutes } from '../../server.ts';
+import type { Visit } from '../../visit.ts';
+import { treasuryStatus } from './treasury.ts';
+import type { Balance } from '../books/books.ts';
+import { currencyOf } from '../books/worth.ts';
+
+interface OnChain {
+  readonly mode: string;
+  readonly network: string;
+  readonly coins: Readonly<Record<string, string>>;
+  readonly gas: string;
+}
+
+type Chain = Known<OnChain | null>;
+
+interface Row {
+  readonly network: Network;
+  readonly address: string;
+  readonly coin: string;
+  readonly chain: Chain;
+  /** Null if the network has not answered. */
+  readonly onChain: string | null;
+  readonly booked: string;
+  readonly worth: string | null;
+}
+
+/** What the treasuries hold now according to the chains, beside what the books say. */
+export function balanceRoutes(deps: ConsoleDeps): ConsoleRoutes {
+  const known: LastKnown<OnChain | null> = new LastKnown();
+  return {
+    change: [],
+    read: [
+      {
+        path: '/treasury/balances',
+        action: 'treasury.read',
+        show: async (visit) => {
+          const { currency } = await currencyOf(deps, visit.query);
+          const rows = await rowsOf(deps, visit, { known, currency });
+          return { page: { title: 'Balances of the treasury', isLive: true, body: body(visit, rows, currency) } };
+        },
+      },
+      csvRoute('/treasury/balances', 'treasury.read', async (visit) => {
+        const { currency } = await currencyOf(deps, visit.query);
+        const rows = await rowsOf(deps, visit, { known, currency, patienceMs: FILE_PATIENCE_MS });
+        return { columns: columns(visit, currency), pages: [rows] };
+      }),
+    ],
+  };
+}
+
+const body = (visit: Visit, rows: readonly Row[], currency: string): Html =>
+  html`<p>
+      What the chains reported last. The books contain what is final and recorded, so money in transit differs for a
+      moment. The service compares both by itself and stops payouts when it cannot explain a difference.
+      ${link(inMode('/treasury', visit.mode), 'Treasury')} · ${csvLink(visit)}
+    </p>
+    ${table('Balances', columns(visit, currency), rows, 'This process has no treasury.')}`;
+
+const columns = ({ nowSec }: Visit, currency: string): Column<Row>[] => [
+  { name: 'Network', cell: ({ network }) => network },
+  { name: 'Coin', cell: ({ coin, network }) => (isGas({ coin, network }) ? html`${coin}<small>gas</small>` : coin) },
+  {
+    name: 'On the chain',
+    isNumber: true,
+    cell: ({ onChain, chain }) =>
+      html`${onChain}<small ${chain.isAsking && html`data-asking`}>${stateOf(chain, nowSec)}</small>`,
+    text: ({ onChain }) => onChain ?? 'cannot be read now',
+  },
+  { name: 'In the books', isNumber: true, cell: ({ booked }) => booked },
+  { name: 'Difference', isNumber: true, cell: differenceOf },
+  ...(currency === ''
+    ? []
+    : [{ name: `Books in ${currency}`, isNumber: true, cell: ({ worth }: Row) => worth ?? 'unknown' }]),
+  { name: 'Address', cell: ({ address }) => code(address) },
+];
+
+function stateOf({ atSec, isAsking, fault }: Chain, nowSec: number): string {
+  const age = atSec === null ? '' : `${inWords(nowSec - atSec)} ago`;
+  if (isAsking) return atSec === null ? 'being read' : `${age}, being read again`;
+  return fault === null ? age : `cannot be read now${age && `; ${age}`}`;
+}
+
+const isGas = ({ coin, network }: Pick<Row, 'coin' | 'network'>): boolean => coin === NATIVE_COIN[network];
+
+function differenceOf({ onChain, booked }: Row): string | null {
+  if (onChain === null) return null;
+  return formatAmount(amountOf(onChain) - signedAmountOf(booked));
+}
+
+async function rowsOf(
+  deps: ConsoleDeps,
+  { mode, nowSec }: Visit,
+  {
+    known,
+    currency,
+    patienceMs,
+  }: { readonly known: LastKnown<OnChain | null>; readonly currency: string; readonly patienceMs?: number },
+): Promise<Row[]> {
+  const [{ treasuries }, { accounts }] = await Promise.all([
+    treasuryStatus(deps),
+    run<{ accounts: Balance[] }>(deps, 'ledger.trial-balance', { mode, ...(currency !== '' && { currency }) }),
+  ]);
+  const own = treasuries.filter((treasury) => treasury.mode === mode);
+  const rows = own.map(async ({ network, address }): Promise<Row[]> => {
+    const chain = await known.look(`${mode} ${network}`, nowSec, () => heldOn(deps, mode, network), patienceMs);
+    const held = chain.answer;
+    const native = NATIVE_COIN[network];
+    const booked = accounts.filter((one) => one.account === TREASURY && one.network === network);
+    const coins = new Set([...Object.keys(held?.coins ?? {}), ...booked.map(({ coin }) => coin), native]);
+    return [...coins].map((coin) => {
+      const inBooks = booked.find((one) => one.coin === coin);
+      return {
+        ...{ network, address, coin, chain },
+        onChain: held && (coin === native ? held.gas : (held.coins[coin] ?? '0')),
+        booked: inBooks ? (inBooks.debit ?? `-${inBooks.credit}`) : '0.00',
+        worth: inBooks ? (inBooks.worth ?? null) : '0',
+      };
+    });
+  });
+  return (await Promise.all(rows)).flat();
+}
+
+async function heldOn(deps: ConsoleDeps, mode: string, network: string): Promise<OnChain | null> {
+  const { treasuries } = await run<{ treasuries: OnChain[] }>(deps, 'treasury.balances', { network });
+  return treasuries.find((one) => one.mode === mode) ?? null;
+}
