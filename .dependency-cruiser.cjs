@@ -239,7 +239,7 @@ module.exports = {
       SRC.observability,
       SRC.config,
       SRC.settings,
-      '^src/signer/(audit-signer|journal)[.]ts$',
+      '^src/signer/(audit/signer|journal/journal)[.]ts$',
       adapters('node', 's3', 'sqlite'),
     ]),
     layer('look-ups', 'The threads that build look-ups and compare them, and their snapshots.', SRC.lookUps, [
@@ -279,7 +279,7 @@ module.exports = {
       SRC.runtime,
       SRC.commands,
       '^src/cli/passphrase[.]ts$',
-      '^src/signer/(keystore|sealed-text|wallet)[.]ts$',
+      '^src/signer/keys/(keystore|sealed-text|wallet)[.]ts$',
       adapters('signer'),
     ]),
     {

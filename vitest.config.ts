@@ -28,7 +28,7 @@ const NATIVE = { viteModuleRunner: false, nodeLoader: false };
  * Node's, or the sources of the client where its users have it built.
  */
 const REPLACES_MODULES = [
-  'test/unit/signer/journal.test.ts',
+  'test/unit/signer/journal/journal.test.ts',
   'test/unit/adapters/sqlite/anchor.test.ts',
   'test/unit/plugins/medusa.test.ts',
 ];

@@ -6,7 +6,7 @@ import { sessionStream } from '../src/domain/values/streams.ts';
 import { checkpointText, noteOf, verifierKeyText } from '../src/runtime/merkle/checkpoint-note.ts';
 import { MerkleFrontier } from '../src/runtime/merkle/frontier.ts';
 import { leafHash } from '../src/runtime/merkle/tree.ts';
-import { AuditKey } from '../src/signer/audit-key.ts';
+import { AuditKey } from '../src/signer/audit/key.ts';
 import { auditLine } from '../src/features/audit/lines.ts';
 import { encoded, sessionOf } from './ledger.ts';
 import type { BenchSection } from './section.ts';

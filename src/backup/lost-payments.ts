@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type Mode, MODES } from '../domain/values/ids.ts';
 import { formatAmount } from '../domain/money/money.ts';
 import type { Network } from '../domain/networks/networks.ts';
-import { readJournal, type SignedEntry } from '../signer/journal.ts';
+import { readJournal, type SignedEntry } from '../signer/journal/journal.ts';
 
 /**
  * A payment that the signer signed and the restored event log lacks: it may have been paid, and must not be paid again.

@@ -6,7 +6,7 @@ import { must } from '../domain/values/must.ts';
 import { CommandRefused } from '../operator/server/commands.ts';
 import type { ApproverKey } from '../ports/signer/approvals.ts';
 import { writePrivateFile } from '../runtime/files/private-file.ts';
-import { openText, SCRYPT_COST, sealedFields, sealText, type ScryptCost } from '../signer/sealed-text.ts';
+import { openText, SCRYPT_COST, sealedFields, sealText, type ScryptCost } from '../signer/keys/sealed-text.ts';
 import { makeFolder } from '../runtime/files/make-folder.ts';
 
 /* The key of an approver, which stays on the approver's machine in a file encrypted under a passphrase. */

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { CommandRefused, optionalText, requiredText, type AdminArguments } from '../operator/server/commands.ts';
 import { askNewPassphrase, askPassphrase } from '../cli/passphrase.ts';
 import type { JsonValue } from '../ports/read-model/read-model.ts';
-import { SCRYPT_COST } from '../signer/sealed-text.ts';
+import { SCRYPT_COST } from '../signer/keys/sealed-text.ts';
 import { makeApproverKey, openApproverKey, type OpenedKey } from './approver-key.ts';
 import { checkedPassphrase, readText, writeText } from './wallet.ts';
 

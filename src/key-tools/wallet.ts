@@ -16,9 +16,9 @@ import type { Log } from '../ports/log.ts';
 import type { JsonValue } from '../ports/read-model/read-model.ts';
 import { MAX_SOLANA_KEYS_PER_REQUEST, type WalletSource } from '../ports/signer/protocol.ts';
 import { writePrivateFile } from '../runtime/files/private-file.ts';
-import { sealKeystore } from '../signer/keystore.ts';
-import { SCRYPT_COST } from '../signer/sealed-text.ts';
-import { InvalidMnemonic, newMnemonic, Wallet } from '../signer/wallet.ts';
+import { sealKeystore } from '../signer/keys/keystore.ts';
+import { SCRYPT_COST } from '../signer/keys/sealed-text.ts';
+import { InvalidMnemonic, newMnemonic, Wallet } from '../signer/keys/wallet.ts';
 import { must } from '../domain/values/must.ts';
 import { codeOf } from '../runtime/util/code-of.ts';
 

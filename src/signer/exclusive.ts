@@ -2,7 +2,7 @@ import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
 import { amountOf } from '../domain/money/money.ts';
 import type { OutgoingTransaction } from '../ports/outgoing/transaction.ts';
 import type { SignerRefusal, SigningRequest } from '../ports/outgoing/signer.ts';
-import type { JournalEntry, SignedEntry } from './journal.ts';
+import type { JournalEntry, SignedEntry } from './journal/journal.ts';
 
 /*
  * Which transactions can never both land, because of a chain rule applied to their signed bytes (ADR 0022). Without

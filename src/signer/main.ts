@@ -4,16 +4,16 @@ import type { SignerBootstrap, SignerStarted } from '../ports/signer/protocol.ts
 import { armCrashPoints } from '../runtime/util/crash-point.ts';
 import { jsonLine, readJsonLines } from '../runtime/util/json-lines.ts';
 import { openDoor } from './door.ts';
-import { ApproversRefused } from './approval-proof.ts';
-import { AuditSigner } from './audit-signer.ts';
-import { LedgerAccounts } from './ledger-accounts.ts';
-import { KeystoreRefused } from './keystore.ts';
-import { JournalBroken, lockJournals } from './journal.ts';
-import { payoutRulesSchema } from './rules.schema.ts';
+import { ApproversRefused } from './approvals/proof.ts';
+import { AuditSigner } from './audit/signer.ts';
+import { LedgerAccounts } from './journal/ledger-accounts.ts';
+import { KeystoreRefused } from './keys/keystore.ts';
+import { JournalBroken, lockJournals } from './journal/journal.ts';
+import { payoutRulesSchema } from './policies/rules.schema.ts';
 import { Outgoing } from './outgoing.ts';
 import { startSignerServer } from './server.ts';
-import { InvalidMnemonic, Wallet } from './wallet.ts';
-import { readMnemonic } from './wallet-source.ts';
+import { InvalidMnemonic, Wallet } from './keys/wallet.ts';
+import { readMnemonic } from './keys/wallet-source.ts';
 import { must } from '../domain/values/must.ts';
 import { codeOf } from '../runtime/util/code-of.ts';
 

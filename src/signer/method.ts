@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import type { Mode } from '../domain/values/ids.ts';
 import type { SignerErrorCode } from '../ports/signer/protocol.ts';
-import type { AuditSigner } from './audit-signer.ts';
+import type { AuditSigner } from './audit/signer.ts';
 import type { Outgoing } from './outgoing.ts';
-import type { Wallet } from './wallet.ts';
+import type { Wallet } from './keys/wallet.ts';
 
 /**
  * A request that the signer refuses. Thrown only between here and `answerRequest`, which turns it into a protocol

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { WatchOnlyExport } from '../ports/signer/signer.ts';
 import { MAX_SOLANA_KEYS_PER_REQUEST } from '../ports/signer/protocol.ts';
-import { APPROVAL_METHODS } from './approval-methods.ts';
-import { AUDIT_METHODS } from './audit-methods.ts';
+import { APPROVAL_METHODS } from './approvals/methods.ts';
+import { AUDIT_METHODS } from './audit/methods.ts';
 import { method, MethodRefused, walletOf, type Method, type SignerContext } from './method.ts';
 import { OUTGOING_METHODS } from './outgoing-methods.ts';
 

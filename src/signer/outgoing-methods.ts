@@ -22,7 +22,7 @@ import {
   walletIndex,
   words,
   type NetworkFields,
-} from './network-fields.ts';
+} from './chains/network-fields.ts';
 import type { Outgoing } from './outgoing.ts';
 
 export const mode = z.enum(['live', 'test']);

@@ -16,24 +16,25 @@ import type {
 import type { PayoutRules } from '../ports/signer/protocol.ts';
 import { crashPoint } from '../runtime/util/crash-point.ts';
 import { InTurn } from '../runtime/util/in-turn.ts';
-import { openOutflows } from './approval-text.ts';
-import { Approvals } from './approvals.ts';
-import { ViewUnavailable, type ChainView } from './chain-view.ts';
+import { openOutflows } from './approvals/text.ts';
+import { Approvals } from './approvals/approvals.ts';
+import { asRefusal } from './as-refusal.ts';
+import type { ChainView } from './chains/chain-view.ts';
 import { bytesOf, isReleased, refusal, sameRequest, sameTerms, sequenceRefusal, without } from './exclusive.ts';
-import { JournalBroken, placeOf, type JournalEntry, type SignedEntry } from './journal.ts';
-import { isIdTaken, isStopped, signatureOf, stopRefusal, usedCaps } from './limits.ts';
-import { changesOf } from './limits-in-force.ts';
-import { LedgerAccounts } from './ledger-accounts.ts';
-import { holdsPlace, newestPlaces, placesOn } from './log-places.ts';
-import { feeRefusal, isPaidByTreasury, nativeRefusal, nativeRoomRefusal, type NativeParts } from './native-rules.ts';
-import { feeOfReturnRefusal } from './native-return-rules.ts';
-import { signedBytesOf } from './outgoing-bytes.ts';
-import { POLICIES } from './policies.ts';
-import type { Judged } from './policy.ts';
-import { openAccount, type SignerAccount } from './signer-account.ts';
-import type { SigningWallet } from './signing-wallet.ts';
-import { signedAfter } from './signed-after.ts';
-import { viewOf } from './views.ts';
+import { placeOf, type JournalEntry, type SignedEntry } from './journal/journal.ts';
+import { isIdTaken, isStopped, signatureOf, stopRefusal, usedCaps } from './policies/limits.ts';
+import { changesOf } from './policies/limits-in-force.ts';
+import { LedgerAccounts } from './journal/ledger-accounts.ts';
+import { holdsPlace, newestPlaces, placesOn } from './journal/log-places.ts';
+import { feeRefusal, isPaidByTreasury, nativeRefusal, nativeRoomRefusal, type NativeParts } from './policies/native.ts';
+import { feeOfReturnRefusal } from './policies/native-return.ts';
+import { signedBytesOf } from './chains/outgoing-bytes.ts';
+import { POLICIES } from './policies/policies.ts';
+import type { Judged } from './policies/policy.ts';
+import { openAccount, type SignerAccount } from './keys/signer-account.ts';
+import type { SigningWallet } from './keys/signing-wallet.ts';
+import { signedAfter } from './journal/signed-after.ts';
+import { viewOf } from './chains/views.ts';
 import { must } from '../domain/values/must.ts';
 
 /**
@@ -337,9 +338,3 @@ export class Outgoing {
 }
 
 const NO_JOURNAL = 'the signer, whose journal lacks what the event log has paid';
-
-function asRefusal(error: unknown): SignerRefusal {
-  if (error instanceof ViewUnavailable) return refusal('later', 'chain_unavailable', error.message);
-  if (error instanceof JournalBroken) return refusal('stopped', 'journal_broken', error.message);
-  throw error;
-}

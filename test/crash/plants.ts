@@ -11,12 +11,12 @@ const IN_SIGNER = {
 };
 const NO_JOURNAL = [
   {
-    file: 'src/signer/journal.ts',
+    file: 'src/signer/journal/journal.ts',
     from: 'for (let written = 0; written < line.length;) written += writeSync(this.#file, line, written);',
     to: '',
   },
-  { file: 'src/signer/journal.ts', from: 'this.#bytes += line.length;', to: '' },
-  { file: 'src/signer/journal.ts', from: 'this.#keepHead(entry);', to: '' },
+  { file: 'src/signer/journal/journal.ts', from: 'this.#bytes += line.length;', to: '' },
+  { file: 'src/signer/journal/journal.ts', from: 'this.#keepHead(entry);', to: '' },
 ];
 
 export const PLANTS: Readonly<Record<string, readonly PlantedChange[]>> = {
@@ -29,7 +29,7 @@ export const PLANTS: Readonly<Record<string, readonly PlantedChange[]>> = {
       to: "case 'absent': await chain.broadcast(newest(item)); return replace(item, await chain.draft(item.order, null, {}), 'can_never_land');\n      case 'absent' as never:",
     },
     {
-      file: 'src/signer/tron-view.ts',
+      file: 'src/signer/chains/tron-view.ts',
       from: "return 'expirationMs' in next && this.#areDead(earlier, false);",
       to: 'return true;',
     },
@@ -60,9 +60,9 @@ export const PLANTS: Readonly<Record<string, readonly PlantedChange[]>> = {
   'no-journal': NO_JOURNAL,
   'cap-by-wall-clock': [
     { file: 'src/signer/outgoing.ts', from: 'journal.timeMs(this.#nowMs())', to: 'this.#nowMs()' },
-    { file: 'src/signer/journal.ts', from: 'atMs: this.timeMs(nowMs)', to: 'atMs: nowMs' },
+    { file: 'src/signer/journal/journal.ts', from: 'atMs: this.timeMs(nowMs)', to: 'atMs: nowMs' },
     {
-      file: 'src/signer/limits.ts',
+      file: 'src/signer/policies/limits.ts',
       from: 'paidSince(entries, nowMs - ms);',
       to: 'paidSince(entries, nowMs - ms).filter((entry) => entry.atMs <= nowMs);',
     },

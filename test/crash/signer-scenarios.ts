@@ -5,7 +5,7 @@ import type { OutgoingTransaction } from '../../src/ports/outgoing/transaction.t
 import type { SigningRequest } from '../../src/ports/outgoing/signer.ts';
 import type { PayoutLimits, PayoutRules } from '../../src/ports/signer/protocol.ts';
 import { Outgoing } from '../../src/signer/outgoing.ts';
-import { Wallet } from '../../src/signer/wallet.ts';
+import { Wallet } from '../../src/signer/keys/wallet.ts';
 import { outgoing } from '../support/outgoing.ts';
 import { evmNodeWithDeposit, type StubNode } from './stub-evm-node.ts';
 

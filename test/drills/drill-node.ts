@@ -27,7 +27,7 @@ import type { NetworkSettings } from '../../src/domain/networks/networks.ts';
 import { createLogger } from '../../src/observability/logger.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import type { SubscribeOptions } from '../../src/ports/event-log/event-store.ts';
-import { newMnemonic, Wallet } from '../../src/signer/wallet.ts';
+import { newMnemonic, Wallet } from '../../src/signer/keys/wallet.ts';
 import { ClockCheck } from '../../src/runtime/util/clock-check.ts';
 import { parseMasterKeys } from '../../src/runtime/cryptography/sealing.ts';
 

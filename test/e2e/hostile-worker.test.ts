@@ -11,7 +11,7 @@ import type { OutgoingTransaction } from '../../src/ports/outgoing/transaction.t
 import type { SigningRequest } from '../../src/ports/outgoing/signer.ts';
 import type { PayoutRules } from '../../src/ports/signer/protocol.ts';
 import { silentLog } from '../../src/ports/log.ts';
-import { Wallet } from '../../src/signer/wallet.ts';
+import { Wallet } from '../../src/signer/keys/wallet.ts';
 import type { ModelChain } from '../support/model-chains/model-chain.ts';
 import { modelSolana } from '../support/model-chains/solana-model.ts';
 import { outgoing } from '../support/outgoing.ts';

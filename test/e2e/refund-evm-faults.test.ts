@@ -14,10 +14,10 @@ import {
   type SentTransaction,
   validityOf,
 } from '../../src/ports/outgoing/transaction.ts';
-import { EvmView } from '../../src/signer/evm-view.ts';
-import type { SignedEntry } from '../../src/signer/journal.ts';
-import { signedBytesOf } from '../../src/signer/outgoing-bytes.ts';
-import { Wallet } from '../../src/signer/wallet.ts';
+import { EvmView } from '../../src/signer/chains/evm-view.ts';
+import type { SignedEntry } from '../../src/signer/journal/journal.ts';
+import { signedBytesOf } from '../../src/signer/chains/outgoing-bytes.ts';
+import { Wallet } from '../../src/signer/keys/wallet.ts';
 import { FaultProxy, lying, refusing } from '../support/fault-proxy.ts';
 import { outgoing } from '../support/outgoing.ts';
 import { startTokenChain, type TokenChain } from '../support/tokens.ts';

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callAdmin } from '../../src/cli/admin-client.ts';
-import { Wallet } from '../../src/signer/wallet.ts';
+import { Wallet } from '../../src/signer/keys/wallet.ts';
 import { until } from '../crash/running-service.ts';
 import { drillRules } from '../drills/drill-rules.ts';
 import { MNEMONIC, RunningProduction } from '../support/paying-production.ts';

@@ -19,7 +19,7 @@ import { loadPayerKeys } from '../../src/sandbox/payer-keys.ts';
 import type { SandboxChain } from '../../src/sandbox/chain.ts';
 import { startSurfpool } from '../../src/sandbox/surfpool/start-surfpool.ts';
 import { startTronFacade } from '../../src/sandbox/tron-facade/start-tron-facade.ts';
-import { Wallet } from '../../src/signer/wallet.ts';
+import { Wallet } from '../../src/signer/keys/wallet.ts';
 import { outgoing } from '../support/outgoing.ts';
 import { approveAt, approverKey } from '../support/approvers.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

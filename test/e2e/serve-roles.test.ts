@@ -10,7 +10,7 @@ import { silentLog } from '../../src/ports/log.ts';
 import type { TreasuryAddresses } from '../../src/ports/outgoing/signer.ts';
 import { startSandboxChains, type SandboxChains } from '../../src/sandbox/chains.ts';
 import { STARTERS } from '../../src/sandbox/starters.ts';
-import { Wallet } from '../../src/signer/wallet.ts';
+import { Wallet } from '../../src/signer/keys/wallet.ts';
 import { transfersSeen } from '../crash/chain-witness.ts';
 import { CertificateAuthority } from '../support/certificates.ts';
 import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';

@@ -8,7 +8,7 @@ import type { ApprovalAct } from '../../src/ports/signer/approvals.ts';
 import type { OutgoingTransaction } from '../../src/ports/outgoing/transaction.ts';
 import type { PayoutRules } from '../../src/ports/signer/protocol.ts';
 import { silentLog } from '../../src/ports/log.ts';
-import { Wallet } from '../../src/signer/wallet.ts';
+import { Wallet } from '../../src/signer/keys/wallet.ts';
 import { outgoing } from '../support/outgoing.ts';
 import { approveAt, approverKey, passkey, signedBy, termsFor } from '../support/approvers.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

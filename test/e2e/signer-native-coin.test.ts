@@ -6,7 +6,7 @@ import { amountOf, formatAmount } from '../../src/domain/money/money.ts';
 import type { NativeLimits } from '../../src/domain/networks/native-limits.ts';
 import { silentLog } from '../../src/ports/log.ts';
 import type { OutgoingTransaction } from '../../src/ports/outgoing/transaction.ts';
-import { Wallet } from '../../src/signer/wallet.ts';
+import { Wallet } from '../../src/signer/keys/wallet.ts';
 import { outgoing } from '../support/outgoing.ts';
 import { startEvmBalancesNode, SWEEP_GAS, TIP_WEI, type EvmBalancesNode } from '../support/evm-balances-node.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

@@ -7,8 +7,8 @@ import {
 import { Connection, PublicKey, SystemProgram, Transaction } from '@solana/web3.js';
 import { TronWeb, type Types } from 'tronweb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readMnemonic } from '../../src/signer/wallet-source.ts';
-import { Wallet } from '../../src/signer/wallet.ts';
+import { readMnemonic } from '../../src/signer/keys/wallet-source.ts';
+import { Wallet } from '../../src/signer/keys/wallet.ts';
 import { CrashWorld } from '../crash/crash-world.ts';
 import { newAddress } from '../crash/local-chain.ts';
 import { until } from '../crash/running-service.ts';

@@ -26,7 +26,7 @@ import type { Metrics } from '../../src/observability/metrics/metrics.ts';
 import type { AddressDeriver } from '../../src/ports/chain/addresses.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { parseMasterKeys } from '../../src/runtime/cryptography/sealing.ts';
-import type { Wallet } from '../../src/signer/wallet.ts';
+import type { Wallet } from '../../src/signer/keys/wallet.ts';
 import type { Disk } from './edges/storage.ts';
 import type { Receivers } from './edges/receiver.ts';
 import type { SignerProcess } from './edges/signer.ts';

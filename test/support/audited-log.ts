@@ -7,8 +7,8 @@ import type { AuditAnchor, AuditTree } from '../../src/ports/event-log/audit.ts'
 import { systemClock } from '../../src/ports/clock.ts';
 import { silentLog } from '../../src/ports/log.ts';
 import { SignAuditCheckpoints } from '../../src/features/audit/sign-checkpoints.process.ts';
-import { AuditSigner } from '../../src/signer/audit-signer.ts';
-import { AuditKey } from '../../src/signer/audit-key.ts';
+import { AuditSigner } from '../../src/signer/audit/signer.ts';
+import { AuditKey } from '../../src/signer/audit/key.ts';
 import { auditLine } from '../../src/features/audit/lines.ts';
 import { appendLedger, ledgerOf, steps, type LedgerEntry } from './random-ledger.ts';
 

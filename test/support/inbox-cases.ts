@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { addressFamilyOf } from '../../src/domain/networks/networks.ts';
-import { readMnemonic } from '../../src/signer/wallet-source.ts';
-import { Wallet } from '../../src/signer/wallet.ts';
+import { readMnemonic } from '../../src/signer/keys/wallet-source.ts';
+import { Wallet } from '../../src/signer/keys/wallet.ts';
 import { strayTransfer, waitingStrays, type StrayItem } from '../crash/crash-unmatched.ts';
 import { CrashWorld, WAIT_MS } from '../crash/crash-world.ts';
 import type { KilledNetwork } from '../crash/crash-plans.ts';

@@ -16,7 +16,7 @@ import { StreamHistories } from '../../src/features/audit/replay.ts';
 import { createLogger } from '../../src/observability/logger.ts';
 import type { EventStore } from '../../src/ports/event-log/event-store.ts';
 import { parseMasterKeys } from '../../src/runtime/cryptography/sealing.ts';
-import { keptAnchors } from '../../src/signer/audit-signer.ts';
+import { keptAnchors } from '../../src/signer/audit/signer.ts';
 import { MASTER_KEY_TEXT } from './service-in-process.ts';
 
 export interface OpenedForReading {

@@ -10,8 +10,8 @@ import { systemClock } from '../../src/ports/clock.ts';
 import type { EventStore } from '../../src/ports/event-log/event-store.ts';
 import type { ReadModel } from '../../src/ports/read-model/read-model.ts';
 import { parseMasterKeys } from '../../src/runtime/cryptography/sealing.ts';
-import { AuditKey } from '../../src/signer/audit-key.ts';
-import { AuditSigner } from '../../src/signer/audit-signer.ts';
+import { AuditKey } from '../../src/signer/audit/key.ts';
+import { AuditSigner } from '../../src/signer/audit/signer.ts';
 
 export interface ServiceInProcess {
   readonly core: Core;

@@ -5,7 +5,7 @@ import { checkpointText, noteOf, parseCheckpoint, verifierKeyText } from '../../
 import { encodeEvent, hashRecorded } from '../../src/runtime/commands/codec.ts';
 import { MerkleFrontier } from '../../src/runtime/merkle/frontier.ts';
 import { leafHash } from '../../src/runtime/merkle/tree.ts';
-import { AuditKey } from '../../src/signer/audit-key.ts';
+import { AuditKey } from '../../src/signer/audit/key.ts';
 import { auditLine } from '../../src/features/audit/lines.ts';
 import { SpilledMap } from '../../src/adapters/sqlite/read-model/spilled-map.ts';
 import { verifyExport, type VerifyReport } from '../../src/features/audit/verify.ts';

@@ -1,5 +1,5 @@
 import type { Config } from '../../config.ts';
-import { keptAnchors } from '../../signer/audit-signer.ts';
+import { keptAnchors } from '../../signer/audit/signer.ts';
 import { journalDirectory } from '../../settings/journal-directory.ts';
 import type { HealthFact } from '../../observability/health.ts';
 import type { AuditIdentity, AuditState } from '../../ports/event-log/audit.ts';

@@ -9,7 +9,7 @@ import type { OutgoingChain } from '../../ports/outgoing/chain.ts';
 import type { TreasuryAddresses } from '../../ports/outgoing/signer.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 import { parseJson } from '../../runtime/util/parse-json.ts';
-import type { Wallet } from '../../signer/wallet.ts';
+import type { Wallet } from '../../signer/keys/wallet.ts';
 import { rolesOf } from '../../settings/roles.ts';
 import { must } from '../../domain/values/must.ts';
 
@@ -69,8 +69,8 @@ export async function openCanary(
 /** Only a paying process loads the code that holds keys. */
 async function openWallet(config: Config, mode: Mode, treasuries: Iterable<TreasuryAddresses>): Promise<Wallet> {
   const [{ openKeystore, readKeystoreFile }, { Wallet }] = await Promise.all([
-    import('../../signer/keystore.ts'),
-    import('../../signer/wallet.ts'),
+    import('../../signer/keys/keystore.ts'),
+    import('../../signer/keys/wallet.ts'),
   ]);
   const { CANARY_KEYSTORE: keystore, CANARY_KEYSTORE_PASSPHRASE_FILE: passphrase } = config;
   const words = named('CANARY_KEYSTORE_PASSPHRASE_FILE', () => readFileSync(must(passphrase), 'utf8').trim());

@@ -8,7 +8,7 @@ import { Canaries } from '../../features/canary/canaries.process.ts';
 import type { CanaryPayer, CanaryShop } from '../../features/canary/round.ts';
 import { reportCanaries, reportCanaryLease } from '../../observability/metrics/canary.ts';
 import { withLease, type RunningLease } from '../../runtime/leases/with-lease.ts';
-import type { Wallet } from '../../signer/wallet.ts';
+import type { Wallet } from '../../signer/keys/wallet.ts';
 import type { CanaryParts } from './account.ts';
 import { canaryPayer } from './payer.ts';
 import type { Foundation } from '../service-foundation.ts';

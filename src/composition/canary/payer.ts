@@ -12,8 +12,8 @@ import {
   type OutgoingTransaction,
   type SentTransaction,
 } from '../../ports/outgoing/transaction.ts';
-import { signedBytesOf } from '../../signer/outgoing-bytes.ts';
-import type { SigningWallet } from '../../signer/signing-wallet.ts';
+import { signedBytesOf } from '../../signer/chains/outgoing-bytes.ts';
+import type { SigningWallet } from '../../signer/keys/signing-wallet.ts';
 
 const POLL_MS = 1_000;
 

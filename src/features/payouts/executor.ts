@@ -2,12 +2,8 @@ import type { ReplacementReason, TransactionDraft } from '../../domain/events/tr
 import { toSec, type Clock } from '../../ports/clock.ts';
 import { StoreUnavailable } from '../../ports/event-log/event-store.ts';
 import type { Log } from '../../ports/log.ts';
-import {
-  type LandedTransaction,
-  TransferImpossible,
-  treasuryOf,
-  validityOf,
-} from '../../ports/outgoing/transaction.ts';
+import type { LandedTransaction } from '../../ports/outgoing/transaction.ts';
+import { TransferImpossible, treasuryOf, validityOf } from '../../ports/outgoing/transaction.ts';
 import type { OutgoingChain } from '../../ports/outgoing/chain.ts';
 import type { OutgoingSigner, SignerRefusal } from '../../ports/outgoing/signer.ts';
 import { withLogContext } from '../../runtime/util/log-context.ts';
@@ -17,15 +13,8 @@ import type { TreasuryContext } from '../../../state-machines/treasury/treasury.
 import type { TreasuryAccount } from './account.ts';
 import type { JournalCheck } from './journal-check.ts';
 import { helperGone, isTransient, OUTAGE_REASON, RoundFaults, textOf } from './faults.ts';
-import {
-  type Failure,
-  failure,
-  isSigned,
-  type Missing,
-  type Outgoing,
-  type OutgoingRecords,
-  type Sequence,
-} from './records.ts';
+import { type Failure, failure } from './failure.ts';
+import { isSigned, type Missing, type Outgoing, type OutgoingRecords, type Sequence } from './records.ts';
 import { Interventions } from './interventions.ts';
 import { RetryState, SEQUENCE_BUSY, WAIT_REASONS, type WaitFacts } from './retry-state.ts';
 import { SentTransactions } from './sent.ts';

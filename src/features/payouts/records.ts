@@ -1,5 +1,5 @@
-import type { JournalPlace, TransactionDraft } from '../../domain/events/transaction-draft.ts';
 import type { MoveFailureReason } from '../../domain/events/treasury-move-events.ts';
+import type { JournalPlace, TransactionDraft } from '../../domain/events/transaction-draft.ts';
 import type {
   LandedTransaction,
   OutgoingTransaction,
@@ -10,6 +10,7 @@ import type {
 } from '../../ports/outgoing/transaction.ts';
 import type { MoveReservation } from '../../../state-machines/treasury/moves.state.ts';
 import type { TreasuryContext } from '../../../state-machines/treasury/treasury.state.ts';
+import type { Failure } from './failure.ts';
 import type { RoundFaults } from './faults.ts';
 
 /** Identifies an outgoing transaction, also for people and logs. */
@@ -56,16 +57,6 @@ export interface Missing {
   /** Why nothing is paid in the meantime, for people. */
   readonly detail: string;
 }
-
-/** Why the order ended without being paid. */
-export interface Failure {
-  readonly reason: MoveFailureReason;
-  /** The transaction that is in a final block without effect; null if nothing signed is in a block. */
-  readonly ineffective: { readonly txHash: string; readonly networkFee: string } | null;
-}
-
-/** A failure of an order for which nothing was signed. */
-export const failure = (reason: MoveFailureReason): Failure => ({ reason, ineffective: null });
 
 /** Receives what the records reveal while they are read. */
 export interface OpenListener<Ref> {

@@ -14,7 +14,8 @@ import type { OutgoingSigner } from '../../ports/outgoing/signer.ts';
 import { crashPoint } from '../../runtime/util/crash-point.ts';
 import { withLogContext } from '../../runtime/util/log-context.ts';
 import type { RoundFaults } from './faults.ts';
-import type { Failure, Missing, Outgoing, OutgoingRecords } from './records.ts';
+import type { Failure } from './failure.ts';
+import type { Missing, Outgoing, OutgoingRecords } from './records.ts';
 import { type RetryState, WAIT_REASONS } from './retry-state.ts';
 
 /** Completed transactions checked per round while they can still leave the chain. */

@@ -6,7 +6,7 @@ import type { PayoutRules } from '../../../src/ports/signer/protocol.ts';
 import { MethodRefused } from '../../../src/signer/method.ts';
 import { callMethod } from '../../../src/signer/methods.ts';
 import { Outgoing } from '../../../src/signer/outgoing.ts';
-import type { Wallet } from '../../../src/signer/wallet.ts';
+import type { Wallet } from '../../../src/signer/keys/wallet.ts';
 import type { Prng } from '../time/prng.ts';
 import { currentProcess, ModelProcess, within, type Scheduler } from '../time/scheduler.ts';
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { DepositProof } from '../../../src/domain/networks/deposit-proof.ts';
 import type { TokenDraft } from '../../../src/domain/events/transaction-draft.ts';
 import type { AddressFamily, Network } from '../../../src/domain/networks/networks.ts';
-import { Wallet } from '../../../src/signer/wallet.ts';
+import { Wallet } from '../../../src/signer/keys/wallet.ts';
 
 /*
  * Chains that keep the few rules on which it depends what can land beside what. Bytes are judged by these rules and not

@@ -12,7 +12,7 @@ import { storeFindings } from '../../../src/doctor/store-checks.ts';
 import { readConfig } from '../../../src/config.ts';
 import { systemClock } from '../../../src/ports/clock.ts';
 import { parseMasterKeys } from '../../../src/runtime/cryptography/sealing.ts';
-import { Journal } from '../../../src/signer/journal.ts';
+import { Journal } from '../../../src/signer/journal/journal.ts';
 import { appendOf, FIRST } from '../../contract/event-store-samples.ts';
 import { SHIPPING_KEYS, SHIPPING_MASTER_KEY } from '../../support/shipped-place.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';

@@ -11,8 +11,8 @@ import { readConfig } from '../../../src/config.ts';
 import { createLogger } from '../../../src/observability/logger.ts';
 import { silentLog } from '../../../src/ports/log.ts';
 import { jsonLine } from '../../../src/runtime/util/json-lines.ts';
-import { sealKeystore } from '../../../src/signer/keystore.ts';
-import { SCRYPT_COST } from '../../../src/signer/sealed-text.ts';
+import { sealKeystore } from '../../../src/signer/keys/keystore.ts';
+import { SCRYPT_COST } from '../../../src/signer/keys/sealed-text.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const WORDS = 'test test test test test test test test test test test junk';

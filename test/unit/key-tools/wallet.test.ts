@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runWalletTool } from '../../../src/key-tools/wallet.ts';
 import { silentLog } from '../../../src/ports/log.ts';
-import { openKeystore } from '../../../src/signer/keystore.ts';
-import { Wallet } from '../../../src/signer/wallet.ts';
+import { openKeystore } from '../../../src/signer/keys/keystore.ts';
+import { Wallet } from '../../../src/signer/keys/wallet.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const MNEMONIC = 'test test test test test test test test test test test junk';

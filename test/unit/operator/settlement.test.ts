@@ -5,7 +5,7 @@ import type { OutgoingTransaction } from '../../../src/ports/outgoing/transactio
 import type { OutgoingSigner } from '../../../src/ports/outgoing/signer.ts';
 import type { HashedParts } from '../../../src/domain/events/canonical-text.ts';
 import { treasuryCommands } from '../../../src/operator/treasury/treasury.ts';
-import { LedgerAccounts } from '../../../src/signer/ledger-accounts.ts';
+import { LedgerAccounts } from '../../../src/signer/journal/ledger-accounts.ts';
 import { MERCHANT_ID } from '../../support/session-facts.ts';
 import { paidOrder, recorded, settlementEvent, type StreamEvent } from '../../support/settlement-log.ts';
 

@@ -8,7 +8,7 @@ import { demoApprovers } from '../../../src/key-tools/approver-key.ts';
 import { enrolApprover, openKeyFile } from '../../../src/key-tools/approver.ts';
 import type { ApproverKey } from '../../../src/ports/signer/approvals.ts';
 import type { JsonValue } from '../../../src/ports/read-model/read-model.ts';
-import { prove } from '../../../src/signer/approval-proof.ts';
+import { prove } from '../../../src/signer/approvals/proof.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /* Keys of approvers on their own machine, and the commands that show terms and sign them there. */

@@ -9,7 +9,7 @@ import type { OutgoingTransaction } from '../../../src/ports/outgoing/transactio
 import type { SigningRequest } from '../../../src/ports/outgoing/signer.ts';
 import type { PayoutRules } from '../../../src/ports/signer/protocol.ts';
 import { Outgoing } from '../../../src/signer/outgoing.ts';
-import { Wallet } from '../../../src/signer/wallet.ts';
+import { Wallet } from '../../../src/signer/keys/wallet.ts';
 import { evmNodeWithDeposit, PAYER_KEY, type StubNode } from '../../crash/stub-evm-node.ts';
 import { approverKey, signedBy } from '../../support/approvers.ts';
 import { outgoing } from '../../support/outgoing.ts';

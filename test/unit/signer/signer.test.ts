@@ -12,10 +12,10 @@ import { startHdDerivation } from '../../../src/adapters/wallet/hd-derivation.ts
 import { silentLog } from '../../../src/ports/log.ts';
 import type { WalletSource } from '../../../src/ports/signer/protocol.ts';
 import { base58 } from '../../../src/chain-formats/base58.ts';
-import { KeystoreRefused, openKeystore, sealKeystore } from '../../../src/signer/keystore.ts';
-import { SCRYPT_COST } from '../../../src/signer/sealed-text.ts';
-import { SolanaKeys } from '../../../src/signer/solana-keys.ts';
-import { InvalidMnemonic, newMnemonic, Wallet } from '../../../src/signer/wallet.ts';
+import { KeystoreRefused, openKeystore, sealKeystore } from '../../../src/signer/keys/keystore.ts';
+import { SCRYPT_COST } from '../../../src/signer/keys/sealed-text.ts';
+import { SolanaKeys } from '../../../src/signer/chains/solana-keys.ts';
+import { InvalidMnemonic, newMnemonic, Wallet } from '../../../src/signer/keys/wallet.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const MNEMONIC = 'test test test test test test test test test test test junk';

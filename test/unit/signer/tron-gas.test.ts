@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { tronNativeBytes } from '../../../src/signer/tron-bytes.ts';
-import { TronView } from '../../../src/signer/tron-view.ts';
-import { Wallet } from '../../../src/signer/wallet.ts';
+import { tronNativeBytes } from '../../../src/signer/chains/tron-bytes.ts';
+import { TronView } from '../../../src/signer/chains/tron-view.ts';
+import { Wallet } from '../../../src/signer/keys/wallet.ts';
 
 /* What the signer itself sees on TRON before it gives a collection address TRX for a sweep. */
 

@@ -22,7 +22,8 @@ import type { Move, SignedMove } from '../../../../state-machines/treasury/moves
 import type { TreasuryContext } from '../../../../state-machines/treasury/treasury.state.ts';
 import { OutgoingExecutor, type ExecutorDeps } from '../executor.ts';
 import { TreasuryAccount, type AccountDeps } from '../account.ts';
-import type { Failure, Missing, NewlySigned, Outgoing, OutgoingRecords, Precondition, Sequence } from '../records.ts';
+import type { Failure } from '../failure.ts';
+import type { Missing, NewlySigned, Outgoing, OutgoingRecords, Precondition, Sequence } from '../records.ts';
 import { addedTo, reservedOf } from '../reserved.ts';
 import { newMoveId } from './ids.ts';
 import { orderOf } from './order.ts';

@@ -18,9 +18,9 @@ import type { TreasuryContext } from '../../../../state-machines/treasury/treasu
 import type { SessionHandler } from '../../shared/handlers/session-handler.ts';
 import type { TreasuryAccount } from '../account.ts';
 import type { RoundFaults } from '../faults.ts';
+import type { Failure } from '../failure.ts';
 import {
   isSigned,
-  type Failure,
   type Missing,
   type NewlySigned,
   type OpenListener,

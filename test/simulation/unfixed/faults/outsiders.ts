@@ -31,7 +31,7 @@ export const OUTSIDERS_FAULTS: readonly Unfixed[] = [
   unfixed(
     'the signer forgets what it took from a deposit before',
     '',
-    'src/signer/deposit-rules.ts',
+    'src/signer/policies/deposits.ts',
     'least(units - (taken.get(depositKey) ?? 0n), amountOf(proof.amount))',
     'least(units, amountOf(proof.amount))',
     'no attacker of a plan asks for a refund a second time under another id, and the service itself never asks for too much',

@@ -68,7 +68,7 @@ export const PAYOUTS_FAULTS: readonly Unfixed[] = [
   unfixed(
     'gas for a sweep is refused for good while a provider lags',
     '--focus lagMs --focus sweep --network tron --profile embedded',
-    'src/signer/top-up-rules.ts',
+    'src/signer/policies/top-ups.ts',
     "refusal('later', 'nothing_to_sweep'",
     "refusal('denied', 'nothing_to_sweep'",
   ),

@@ -48,7 +48,11 @@ export const TRON_FAULTS: readonly Unfixed[] = [
     where: ['--focus', 'provider', '--focus', 'pool', '--network', 'tron', '--profile', 'embedded'],
     changes: [
       { file: TRON_FATE, from: 'const BALANCER_LAG_MS = 60_000;', to: 'const BALANCER_LAG_MS = 0;' },
-      { file: 'src/signer/tron-view.ts', from: 'const BALANCER_LAG_MS = 60_000;', to: 'const BALANCER_LAG_MS = 0;' },
+      {
+        file: 'src/signer/chains/tron-view.ts',
+        from: 'const BALANCER_LAG_MS = 60_000;',
+        to: 'const BALANCER_LAG_MS = 0;',
+      },
     ],
     notFound:
       'the lists of the blocks tell whether it landed; only a fork in its last seconds, seen by a machine that lags, hides it',

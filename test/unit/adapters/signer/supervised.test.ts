@@ -5,9 +5,9 @@ import { superviseSigner } from '../../../../src/adapters/signer/supervised.ts';
 import { rereadableWallets, takeWalletSources } from '../../../../src/adapters/signer/wallet-sources.ts';
 import { startSignerHeartbeat } from '../../../../src/observability/signer-heartbeat.ts';
 import { silentLog } from '../../../../src/ports/log.ts';
-import { sealKeystore } from '../../../../src/signer/keystore.ts';
-import { SCRYPT_COST } from '../../../../src/signer/sealed-text.ts';
-import { Wallet } from '../../../../src/signer/wallet.ts';
+import { sealKeystore } from '../../../../src/signer/keys/keystore.ts';
+import { SCRYPT_COST } from '../../../../src/signer/keys/sealed-text.ts';
+import { Wallet } from '../../../../src/signer/keys/wallet.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 const WORDS = 'test test test test test test test test test test test junk';

@@ -4,9 +4,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { vetWebhookUrl } from '../../../../src/adapters/webhook-http/url.ts';
 import { openCanary } from '../../../../src/composition/canary/account.ts';
 import { readConfig } from '../../../../src/config.ts';
-import { sealKeystore } from '../../../../src/signer/keystore.ts';
-import { SCRYPT_COST } from '../../../../src/signer/sealed-text.ts';
-import { Wallet } from '../../../../src/signer/wallet.ts';
+import { sealKeystore } from '../../../../src/signer/keys/keystore.ts';
+import { SCRYPT_COST } from '../../../../src/signer/keys/sealed-text.ts';
+import { Wallet } from '../../../../src/signer/keys/wallet.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 const WORDS = 'test test test test test test test test test test test junk';

@@ -9,7 +9,7 @@ import { createSession } from '../../../../src/features/sessions/create.ts';
 import type { AddressOwner, AddressSource } from '../../../../src/ports/chain/addresses.ts';
 import { silentLog } from '../../../../src/ports/log.ts';
 import type { Signer } from '../../../../src/ports/signer/signer.ts';
-import { newMnemonic, Wallet } from '../../../../src/signer/wallet.ts';
+import { newMnemonic, Wallet } from '../../../../src/signer/keys/wallet.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 import { ManualClock } from '../../../support/price-feed.ts';
 import { caller, order, sessionWorld } from '../../../support/session-world.ts';

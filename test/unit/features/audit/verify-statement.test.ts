@@ -7,7 +7,7 @@ import { statementCommands } from '../../../../src/operator/books/statement.ts';
 import { parseVerifierKey } from '../../../../src/runtime/merkle/checkpoint-note.ts';
 import { MerkleFrontier } from '../../../../src/runtime/merkle/frontier.ts';
 import { inclusionProof, leafHash } from '../../../../src/runtime/merkle/tree.ts';
-import { AuditKey } from '../../../../src/signer/audit-key.ts';
+import { AuditKey } from '../../../../src/signer/audit/key.ts';
 import { signedExport } from '../../../support/signed-export.ts';
 import { paidOrder, recorded } from '../../../support/settlement-log.ts';
 

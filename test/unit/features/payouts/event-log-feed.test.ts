@@ -4,7 +4,7 @@ import { withEventLog } from '../../../../src/features/payouts/event-log-feed.ts
 import { appendNext } from '../../../../src/runtime/commands/append-next.ts';
 import type { OutgoingSigner } from '../../../../src/ports/outgoing/signer.ts';
 import type { HashedParts } from '../../../../src/domain/events/canonical-text.ts';
-import { LedgerAccounts } from '../../../../src/signer/ledger-accounts.ts';
+import { LedgerAccounts } from '../../../../src/signer/journal/ledger-accounts.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 import { ManualClock } from '../../../support/price-feed.ts';
 

@@ -1,0 +1,28 @@
+import type { SignerRefusal } from '../../ports/outgoing/signer.ts';
+import { refusal } from '../exclusive.ts';
+import type { JournalEntry } from '../journal/journal.ts';
+
+export const APPROVALS_NEEDED = 2;
+
+/** Each person once, in the order of their approvals. */
+export const approversOf = (entries: readonly JournalEntry[], terms: string, proposedBy: string): string[] => [
+  ...new Set(
+    entries.flatMap((entry) =>
+      entry.kind === 'approved' && entry.terms === terms && entry.proposedBy === proposedBy ? [entry.approver] : [],
+    ),
+  ),
+];
+
+/** The largest number of people who approved the terms with the same proposer. */
+export function agreedTo(entries: readonly JournalEntry[], terms: string): number {
+  const proposers = new Set(
+    entries.flatMap((entry) => (entry.kind === 'approved' && entry.terms === terms ? [entry.proposedBy] : [])),
+  );
+  return Math.max(0, ...[...proposers].map((proposedBy) => approversOf(entries, terms, proposedBy).length));
+}
+
+/** Null once enough people approved the terms. `what` describes what is approved, for the message. */
+export function missingApprovals(entries: readonly JournalEntry[], terms: string, what: string): SignerRefusal | null {
+  const agreed = agreedTo(entries, terms);
+  return agreed >= APPROVALS_NEEDED ? null : refusal('later', 'approval', `${agreed} of ${APPROVALS_NEEDED} ${what}`);
+}

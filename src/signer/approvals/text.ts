@@ -1,0 +1,239 @@
+import { hash } from 'node:crypto';
+import type { EvidenceKind, OrderedClaim } from '../../domain/claims.ts';
+import type { ApprovalAct, ProposedAdjustment } from '../../ports/signer/approvals.ts';
+import { formatAmount } from '../../domain/money/money.ts';
+import type { OutgoingTransaction } from '../../ports/outgoing/transaction.ts';
+import { bytesOf } from '../exclusive.ts';
+import { changesOf, type Limits } from '../policies/limits-in-force.ts';
+import type { DestinationEntry, JournalEntry, OutflowEntry } from '../journal/journal.ts';
+import { lostPlaces } from '../journal/log-places.ts';
+
+/** What the signer itself knows about an action. */
+export interface TermsContext {
+  readonly entries: readonly JournalEntry[];
+  readonly limits: { readonly inForce: Limits; readonly wanted: Limits };
+}
+
+type Line = readonly [label: string, value: string];
+
+const ACTIONS: Readonly<Record<OutgoingTransaction['kind'], string>> = {
+  refund: 'pay a refund',
+  sweep: 'sweep a collection address',
+  gas_top_up: 'give gas to a collection address',
+  withdrawal: 'withdraw to a cold address',
+  settlement: 'settle with a merchant',
+  return: 'return an unmatched transfer to who sent it',
+  native_return: 'return native coin to who sent it',
+  nonce_account: 'make a nonce account',
+};
+/** The proposer of refunds. No approver may have this name. */
+export const MERCHANT = 'merchant';
+
+export const proposerOf = (act: ApprovalAct): string =>
+  act.kind === 'transaction' && act.order.kind === 'refund' ? MERCHANT : act.proposedBy;
+
+/** People who must not approve the action. */
+export const partiesOf = (act: ApprovalAct): readonly string[] => [
+  proposerOf(act),
+  ...(act.kind === 'take_over' && act.requestedBy !== null ? [act.requestedBy] : []),
+];
+
+export const modeOf = (act: ApprovalAct): 'live' | 'test' =>
+  'order' in act
+    ? act.order.mode
+    : 'destination' in act
+      ? act.destination.mode
+      : 'adjustment' in act
+        ? act.adjustment.mode
+        : act.mode;
+
+/** The exact terms, one per line; null if there is nothing of the kind to approve. */
+export function termsOf(act: ApprovalAct, context: TermsContext): readonly Line[] | null {
+  switch (act.kind) {
+    case 'transaction':
+      return transactionTerms(act.order);
+    case 'settlement_address': {
+      const { mode, network, merchantId, address } = act.destination;
+      const change = destinationsOf(context.entries, act.destination).length + 1;
+      return [
+        ['action', 'change the address that a merchant is settled with'],
+        ['to', address],
+        ...placeOf(mode, network),
+        ['merchant', merchantId],
+        ['order', `${merchantId}/${network}/${change}`],
+      ];
+    }
+    case 'resume': {
+      const stop = context.entries.findLast((entry) => entry.kind === 'stopped' || entry.kind === 'resumed');
+      if (stop?.kind !== 'stopped') return null;
+      return [
+        ['action', `let the signer sign again, which ${stop.by} stopped`],
+        ...lostPlaces(context.entries, act.anew).map(({ network, place }): Line => [
+          'begin anew',
+          `${network}, though this journal does not hold entry ${place.seq} (${place.hash}), up to which the event log has paid`,
+        ]),
+        ['mode', act.mode],
+        ['order', `stop-${stop.seq}`],
+      ];
+    }
+    case 'adjustment':
+      return adjustmentTerms(act.adjustment);
+    case 'acknowledge':
+      return acknowledgeTerms(act, context.entries);
+    case 'take_over':
+      return takeOverTerms(act, context.entries);
+    case 'limits': {
+      const changes = changesOf(context.limits.inForce, context.limits.wanted);
+      if (changes.length === 0) return null;
+      const named = changes.map((change): Line => ['change', change]);
+      // Bound to the preceding limits, so that an approval is not valid for all later times.
+      const before = context.entries.findLast((entry) => entry.kind === 'limits')?.seq ?? 0;
+      return [['action', 'put new limits into force'], ...named, ['mode', act.mode], ['order', `limits-${before}`]];
+    }
+  }
+}
+
+export const adjustmentTerms = ({
+  adjustmentId,
+  mode,
+  network,
+  coin,
+  lines,
+  reason,
+  attachment,
+  reverses,
+}: ProposedAdjustment): readonly Line[] => [
+  ['action', reverses === null ? 'post an entry to the books by hand' : 'take an entry by hand back'],
+  ...lines.map(({ account, amount }): Line =>
+    amount.startsWith('-')
+      ? ['credit', `${amount.slice(1)} ${coin} ${account}`]
+      : ['debit', `${amount} ${coin} ${account}`],
+  ),
+  ...placeOf(mode, network),
+  ['reason', reason],
+  ...(attachment === null ? [] : [['attachment', `sha-256 ${attachment}`] as const]),
+  ...(reverses === null ? [] : [['reverses', reverses] as const]),
+  ['order', adjustmentId],
+];
+
+/** What an approval is for, whoever proposed it. Another amount or payee needs another approval. */
+export const hashOf = (terms: unknown): string => hash('sha256', JSON.stringify(terms), 'hex');
+
+/** The complete text to sign. Values contain no line breaks, which the request schemas exclude. */
+export const textOf = (terms: readonly Line[], proposedBy: string, validUntilMs: number, number: string): string =>
+  [
+    'Quittance approval',
+    ...[
+      ...terms,
+      ['proposed by', proposedBy],
+      ['valid until', new Date(validUntilMs).toISOString()],
+      ['number', number],
+    ].map(([label, value]) => `${label}: ${value}`),
+  ].join('\n');
+
+export function transactionTerms(order: OutgoingTransaction): readonly Line[] {
+  const { kind, mode, network, id, coin, amount, fromAddress, toAddress, merchantId, refund, deposits, transfer } =
+    order;
+  const claim = refund?.claim;
+  return [
+    ['action', claim ? 'pay a refund to another than who paid' : ACTIONS[kind]],
+    ['amount', `${amount} ${coin}`],
+    ['from', kind === 'refund' ? 'the treasury' : fromAddress],
+    ['to', toAddress],
+    ...placeOf(mode, network),
+    ...(merchantId === null ? [] : [['merchant', merchantId] as const]),
+    ...(refund === null
+      ? []
+      : ([
+          ['refund', refund.refundId],
+          ['session', refund.sessionId],
+        ] as const)),
+    ...(claim ? claimTerms(claim, deposits) : []),
+    ...(kind === 'return' ? deposits.map(({ depositKey }) => ['transfer', depositKey] as const) : []),
+    ...(transfer ? [['transfer', `${transfer.txHash} to ${transfer.toAddress}`] as const] : []),
+    ['order', id],
+  ];
+}
+
+/** Enough for a person to examine each transfer before approving that its money goes to a stranger. */
+const claimTerms = (
+  { claimId, evidence }: OrderedClaim,
+  deposits: OutgoingTransaction['deposits'],
+): readonly Line[] => [
+  ['claim', claimId],
+  ['evidence', EVIDENCE_WORDS[evidence.kind]],
+  ...deposits.map(({ depositKey, amount }): Line => ['deposit', `${amount} of ${depositKey}`]),
+];
+
+const EVIDENCE_WORDS: Readonly<Record<EvidenceKind, string>> = {
+  signature: 'a signature of the key that paid, which the signer verifies',
+  test_payment: 'the first deposit, a test payment from the same sender; who made it people must judge',
+  no_sender: 'none, since the chain names no sender; who paid people must judge',
+};
+
+function acknowledgeTerms(
+  { mode, network, outflowKeys, reason }: Extract<ApprovalAct, { kind: 'acknowledge' }>,
+  entries: readonly JournalEntry[],
+) {
+  const meant = openOutflows(entries, network).filter(({ outflowKey }) => outflowKeys.includes(outflowKey));
+  if (meant.length === 0) return null;
+  const lines = meant.map(({ outflowKey, amount, coin, address, toAddress }): Line => {
+    const money = amount === null || coin === null ? 'no coin of ours' : `${amount} ${coin}`;
+    return ['outflow', `${money} from ${address} to ${toAddress ?? 'several, or nobody known'} (${outflowKey})`];
+  });
+  return [
+    ['action', 'acknowledge money that left without an order, and pay again'],
+    ...lines,
+    ...placeOf(mode, network),
+    ['reason', reason],
+    ['order', `outflow-${meant.map(({ seq }) => seq).join('-')}`],
+  ] as const;
+}
+
+/** In the journal's own words, whatever a service claims. */
+function takeOverTerms(
+  { mode, network, txHash, reason, requestedBy }: Extract<ApprovalAct, { kind: 'take_over' }>,
+  entries: readonly JournalEntry[],
+) {
+  const signed = bytesOf(entries).find((entry) => entry.network === network && entry.txHash === txHash);
+  if (!signed) return null;
+  const { purpose, units, coin, fromAddress, toAddress, id, attempt } = signed;
+  return [
+    ['action', 'write a payment that was signed into an event log that lost it'],
+    ['payment', ACTIONS[purpose]],
+    ['amount', `${formatAmount(BigInt(units))} ${coin}`],
+    ['from', fromAddress],
+    ['to', toAddress],
+    ...placeOf(mode, network),
+    ['transaction', txHash],
+    ...(requestedBy === null ? [] : [['asked for by', requestedBy] as const]),
+    ['reason', reason],
+    ['order', `${id}/${attempt}`],
+  ] as const;
+}
+
+const placeOf = (mode: string, network: string): readonly Line[] => [
+  ['network', network],
+  ['mode', mode],
+];
+
+/** Outflows that were reported and that two people have not explained yet. */
+export function openOutflows(entries: readonly JournalEntry[], network: string): OutflowEntry[] {
+  const explained = new Set(
+    entries.flatMap((entry) => (entry.kind === 'acknowledged' && entry.network === network ? entry.outflowKeys : [])),
+  );
+  return entries.filter(
+    (entry): entry is OutflowEntry =>
+      entry.kind === 'outflow' && entry.network === network && !explained.has(entry.outflowKey),
+  );
+}
+
+/** The addresses that two people approved for a merchant on a network; the last one is in force. */
+export const destinationsOf = (
+  entries: readonly JournalEntry[],
+  { network, merchantId }: { readonly network: string; readonly merchantId: string | null },
+): DestinationEntry[] =>
+  entries.filter(
+    (entry): entry is DestinationEntry =>
+      entry.kind === 'destination' && entry.network === network && entry.merchantId === merchantId,
+  );

@@ -1,0 +1,190 @@
+import { Agent, request } from 'undici';
+import { z } from 'zod';
+import type { PayoutNetwork } from '../../ports/signer/protocol.ts';
+import type { DepositProof, NativeTransfer } from '../../domain/networks/deposit-proof.ts';
+import type { TransactionDraft } from '../../domain/events/transaction-draft.ts';
+import type { OutgoingTransaction } from '../../ports/outgoing/transaction.ts';
+import { amountOf, fromTokenUnits, least, most, type Coin } from '../../domain/money/money.ts';
+
+/** A deposit that the signer itself found on chain. */
+export interface FoundDeposit {
+  readonly depositKey: string;
+  readonly coin: Coin;
+  /** 10^-18 units. */
+  readonly units: bigint;
+  /** Null unless the chain names exactly one. */
+  readonly payer: string | null;
+  readonly final: boolean;
+}
+
+/** Native coin sent to one of our addresses, as the signer itself found it on chain. */
+export interface FoundNativeTransfer {
+  /** Null unless the chain names exactly one signer. */
+  readonly fromAddress: string | null;
+  /** 10^-18 units. */
+  readonly units: bigint;
+  readonly final: boolean;
+}
+
+export interface SignedBytes {
+  readonly txHash: string;
+  readonly signedBytes: string;
+}
+
+/** 10^-18 units of the native coin. */
+export interface SweepGas {
+  /** Includes a margin for fees that rise until the sweep is in a block; 0 if there is nothing to sweep. */
+  readonly needed: bigint;
+  readonly held: bigint;
+}
+
+/** A transaction in the journal. */
+export interface JournaledBytes {
+  readonly draft: TransactionDraft;
+  readonly txHash: string;
+  readonly signedBytes: string;
+}
+
+/** The signer's own view of one network. Reads throw when no provider answers or two contradict each other. */
+export interface ChainView {
+  /** The transfer to our collection address; null if it is not in the chain. */
+  findDeposit(proof: DepositProof): Promise<FoundDeposit | null>;
+  /**
+   * The native coin that a transaction sent to one of our addresses; null if it is not in the chain or transferred
+   * nothing directly.
+   */
+  findNativeTransfer(transfer: Pick<NativeTransfer, 'txHash' | 'toAddress'>): Promise<FoundNativeTransfer | null>;
+  /** Why the draft does not move exactly this amount of this coin on this chain; null if it does. */
+  faultOf(draft: TransactionDraft, order: Pick<OutgoingTransaction, 'kind' | 'coin' | 'amount'>): string | null;
+  /** Why the draft's sequence would not make a new transaction of this treasury unique; null if it would. */
+  sequenceFault(draft: TransactionDraft, treasury: string): Promise<string | null>;
+  /**
+   * Whether a transaction can be signed after all of `earlier`, for the same id, without the risk that two of them
+   * land.
+   */
+  mayFollow(earlier: readonly JournaledBytes[], next: TransactionDraft): Promise<boolean>;
+  /** Whether the transaction is in the chain, with or without effect. */
+  hasLanded(txHash: string): Promise<boolean>;
+  /**
+   * The native coin that a sweep of the address into the treasury needs now; null where the treasury pays for sweeps.
+   */
+  sweepGas(address: string, treasury: string): Promise<SweepGas | null>;
+  /** True if, in the final state, none of the entries moved money and none ever can. */
+  hadNoEffect(entries: readonly JournaledBytes[]): Promise<boolean>;
+}
+
+/** Whether a draft's base units are exactly the amount. False for an amount finer than the token. */
+export function isExactly(units: string, amount: string, decimals: number): boolean {
+  return fromTokenUnits(BigInt(units), decimals) === amountOf(amount);
+}
+
+/** The signer cannot see the chain well enough to decide. */
+export class ViewUnavailable extends Error {
+  override readonly name = 'ViewUnavailable';
+}
+
+/** Limit for the whole response, so that a slow one does not block the signer. */
+const TIMEOUT_MS = 8_000;
+/** The largest legitimate response is the receipt of a transaction with some thousand logs. */
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+const providers = new Agent({ maxResponseSize: MAX_ANSWER_BYTES, connectTimeout: TIMEOUT_MS });
+
+/** Asks providers until two agree, or the only one there is. */
+export async function agreed<Value>(network: PayoutNetwork, read: (url: string) => Promise<Value>): Promise<Value> {
+  const needed = Math.min(2, network.urls.length);
+  const votes = new Map<string, { value: Value; count: number }>();
+  let lastFault = 'no provider is configured';
+  for (const url of network.urls) {
+    try {
+      const value = await read(url);
+      const key = JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? `${part}n` : part));
+      const vote = votes.get(key) ?? { value, count: 0 };
+      vote.count += 1;
+      votes.set(key, vote);
+      if (vote.count >= needed) return vote.value;
+    } catch (error) {
+      lastFault = error instanceof ViewUnavailable ? error.message : 'a provider did not answer';
+    }
+  }
+  throw new ViewUnavailable(
+    votes.size > 1 ? `the providers of ${network.network} do not agree` : `${network.network}: ${lastFault}`,
+  );
+}
+
+/** The answers of two providers, or of the only one, where equal answers cannot be expected. */
+export async function opinions<Value>(
+  network: PayoutNetwork,
+  read: (url: string) => Promise<Value>,
+): Promise<readonly Value[]> {
+  const needed = Math.min(2, network.urls.length);
+  const values: Value[] = [];
+  for (const url of network.urls) {
+    if (values.length === needed) break;
+    await read(url).then(
+      (value) => values.push(value),
+      () => undefined,
+    );
+  }
+  if (values.length < needed)
+    throw new ViewUnavailable(`${network.network}: ${values.length} of ${needed} providers answered`);
+  return values;
+}
+
+/** The smallest need and the largest holding of all answers, so that a single lying provider gains nothing. */
+export const cautiousGas = (answers: readonly SweepGas[]): SweepGas => ({
+  needed: answers.map(({ needed }) => needed).reduce(least),
+  held: answers.map(({ held }) => held).reduce(most),
+});
+
+/** Asks every provider; all must confirm. */
+export async function unanimous(network: PayoutNetwork, holds: (url: string) => Promise<boolean>): Promise<boolean> {
+  const answers = await Promise.all(network.urls.map((url) => holds(url).catch(() => null)));
+  if (answers.includes(false)) return false;
+  if (answers.length === 0 || answers.includes(null))
+    throw new ViewUnavailable(`not every provider of ${network.network} answered`);
+  return true;
+}
+
+/** `form`: what is read of the answer; a provider that answers anything else is not believed. */
+export async function postJson<Value>(
+  network: PayoutNetwork,
+  url: string,
+  body: unknown,
+  form: z.ZodType<Value>,
+): Promise<Value> {
+  const headers = { ...network.headers, 'content-type': 'application/json' };
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const answer = await request(url, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+    dispatcher: providers,
+    signal,
+  });
+  if (answer.statusCode !== 200) {
+    await answer.body.dump();
+    throw new ViewUnavailable(`a provider answered with status ${answer.statusCode}`);
+  }
+  return inForm(await answer.body.json(), form);
+}
+
+const rpcAnswer = z.object({ result: z.unknown().optional(), error: z.object({ code: z.number() }).nullish() });
+
+/** JSON-RPC 2.0. */
+export async function rpc<Value>(
+  network: PayoutNetwork,
+  url: string,
+  { method, params }: { readonly method: string; readonly params: readonly unknown[] },
+  form: z.ZodType<Value>,
+): Promise<Value> {
+  const { result, error } = await postJson(network, url, { jsonrpc: '2.0', id: 1, method, params }, rpcAnswer);
+  if (error || result === undefined)
+    throw new ViewUnavailable(`a provider refused ${method} (${error?.code ?? 'no result'})`);
+  return inForm(result, form);
+}
+
+function inForm<Value>(answer: unknown, form: z.ZodType<Value>): Value {
+  const read = form.safeParse(answer);
+  if (!read.success) throw new ViewUnavailable('a provider answered in an unknown form');
+  return read.data;
+}

@@ -1,0 +1,236 @@
+import { z } from 'zod';
+import { fromTokenUnits, amountOf, least, most } from '../../domain/money/money.ts';
+import { gwei, type NativeLimits } from '../../domain/networks/native-limits.ts';
+import { NATIVE_COIN } from '../../domain/networks/networks.ts';
+import type { OutgoingTransaction } from '../../ports/outgoing/transaction.ts';
+import type { PayoutNetwork } from '../../ports/signer/protocol.ts';
+import type { DepositProof, NativeTransfer } from '../../domain/networks/deposit-proof.ts';
+import type { TransactionDraft } from '../../domain/events/transaction-draft.ts';
+import { evmAddressOf } from './account-address.ts';
+import {
+  agreed,
+  cautiousGas,
+  isExactly,
+  opinions,
+  rpc,
+  type ChainView,
+  type FoundDeposit,
+  type FoundNativeTransfer,
+  type JournaledBytes,
+  type SweepGas,
+} from './chain-view.ts';
+import { excludeEachOther, isEvm } from '../exclusive.ts';
+
+const quantity = z
+  .string()
+  .regex(/^0x[0-9a-f]{1,64}$/i)
+  .transform(BigInt);
+const log = z.object({ address: z.string(), topics: z.array(z.string()), data: z.string(), logIndex: z.string() });
+const receipt = z
+  .object({
+    transactionHash: z.string(),
+    status: z.string(),
+    blockNumber: z.string(),
+    blockHash: z.string(),
+    logs: z.array(log),
+  })
+  .nullable();
+type Receipt = NonNullable<z.infer<typeof receipt>>;
+const transaction = z
+  .object({
+    hash: z.string(),
+    blockHash: z.string().nullish(),
+    from: z.string(),
+    to: z.string().nullish(),
+    value: quantity,
+  })
+  .nullable();
+const block = z.object({ number: z.string(), hash: z.string(), baseFeePerGas: quantity.nullish() }).nullable();
+
+/** Keccak-256 of `Transfer(address,address,uint256)`. */
+const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+/** First four bytes of Keccak-256 of `transfer(address,uint256)`. */
+const TRANSFER_CALL = '0xa9059cbb';
+/** First four bytes of Keccak-256 of `balanceOf(address)`. */
+const BALANCE_CALL = '0x70a08231';
+/** An amount in a log. */
+const WORD = /^0x[0-9a-f]{64}$/i;
+/** The default confirmations of a deposit on Ethereum; elsewhere only the chain's own finality counts. */
+const ETHEREUM_DEPTH = 12;
+/** More than any legitimate payout needs; `feeRefusal` limits the price per unit. */
+const MAX_GAS = 400_000n;
+/** Exact gas of a plain transfer to an account without code. */
+const NATIVE_GAS = 21_000n;
+/** Senders may have delegated code (EIP-7702), which runs when they are paid. */
+const RETURN_GAS = 100_000n;
+/** A quarter for token code that behaves differently in another block, times two for rising fees. */
+const SWEEP_MARGIN = 250n;
+const HUNDRED = 100n;
+
+/** The signer's view of Ethereum and BSC. */
+export class EvmView implements ChainView {
+  readonly #network: PayoutNetwork;
+  readonly #limits: NativeLimits;
+
+  constructor(network: PayoutNetwork, limits: NativeLimits) {
+    this.#network = network;
+    this.#limits = limits;
+  }
+
+  async findDeposit(proof: DepositProof): Promise<FoundDeposit | null> {
+    return agreed(this.#network, async (url) => {
+      const found = await this.#receipt(url, proof.txHash);
+      if (found?.status !== '0x1' || !(await this.#isCanonical(url, found))) return null;
+      const moved = found.logs.find(({ logIndex }) => Number(logIndex) === proof.logIndex);
+      const token = this.#network.tokens.find(({ address }) => address.toLowerCase() === moved?.address.toLowerCase());
+      if (!moved || !token || !WORD.test(moved.data)) return null;
+      const [topic, from, to, ...others] = moved.topics;
+      if (topic !== TRANSFER_TOPIC || from === undefined || to === undefined || others.length > 0) return null;
+      if (addressOf(to) !== proof.toAddress) return null;
+      return {
+        depositKey: `${this.#network.network}:${found.transactionHash.toLowerCase()}:${Number(moved.logIndex)}`,
+        coin: token.coin,
+        units: fromTokenUnits(BigInt(moved.data), token.decimals),
+        // Minted money has no payer.
+        payer: /^0x0+$/.test(from) ? null : addressOf(from),
+        final: await this.#isFinal(url, Number(found.blockNumber)),
+      };
+    });
+  }
+
+  /** Only the direct transfer of the transaction; what contracts moved shows only in balances. */
+  findNativeTransfer({
+    txHash,
+    toAddress,
+  }: Pick<NativeTransfer, 'txHash' | 'toAddress'>): Promise<FoundNativeTransfer | null> {
+    return agreed(this.#network, async (url) => {
+      const found = await this.#receipt(url, txHash);
+      if (found?.status !== '0x1' || !(await this.#isCanonical(url, found))) return null;
+      const sent = await this.#call(url, transaction, 'eth_getTransactionByHash', txHash);
+      if (sent?.hash !== txHash || sent.blockHash !== found.blockHash) return null;
+      if (!sent.to || accountOf(sent.to) !== toAddress || sent.value === 0n) return null;
+      return {
+        fromAddress: accountOf(sent.from),
+        units: sent.value,
+        final: await this.#isFinal(url, Number(found.blockNumber)),
+      };
+    });
+  }
+
+  faultOf(draft: TransactionDraft, order: Pick<OutgoingTransaction, 'kind' | 'coin' | 'amount'>): string | null {
+    if (!isEvm(draft) || draft.chainId !== this.#network.chainId) return 'the draft is for another chain';
+    if (draft.kind === 'evm-native') {
+      if (order.coin !== NATIVE_COIN[this.#network.network]) return 'the draft moves a different coin';
+      if (BigInt(draft.value) !== amountOf(order.amount)) return 'the draft moves a different amount';
+    } else if (draft.kind === 'evm') {
+      const token = this.#network.tokens.find(({ coin }) => coin === order.coin);
+      if (!token || draft.tokenAddress.toLowerCase() !== token.address.toLowerCase())
+        return 'the draft moves a different token';
+      if (!isExactly(draft.tokenUnits, order.amount, token.decimals)) return 'the draft moves a different amount';
+    }
+    const most = draft.kind === 'evm' ? MAX_GAS : order.kind === 'native_return' ? RETURN_GAS : NATIVE_GAS;
+    return BigInt(draft.gasLimit) > most ? 'the draft could burn too much gas' : null;
+  }
+
+  /** The account's own nonce makes it unique. */
+  sequenceFault(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
+  /** Transactions with the same nonce exclude each other. */
+  mayFollow(earlier: readonly JournaledBytes[], next: TransactionDraft): Promise<boolean> {
+    return Promise.resolve(earlier.every(({ draft }) => excludeEachOther(draft, next)));
+  }
+
+  /** One of them is in a final block and failed there, or moves nothing: the nonce is used, so no other can land. */
+  async hadNoEffect(entries: readonly JournaledBytes[]): Promise<boolean> {
+    for (const entry of entries) {
+      const failed = await agreed(this.#network, async (url) => {
+        const found = await this.#receipt(url, entry.txHash);
+        return (
+          found !== null &&
+          (found.status === '0x0' || entry.draft.kind === 'evm-cancel') &&
+          (await this.#isCanonical(url, found)) &&
+          Number(found.blockNumber) <= (await this.#blockNumber(url, 'finalized'))
+        );
+      });
+      if (failed) return true;
+    }
+    return false;
+  }
+
+  hasLanded(txHash: string): Promise<boolean> {
+    return agreed(this.#network, async (url) => {
+      const found = await this.#receipt(url, txHash);
+      return found !== null && this.#isCanonical(url, found);
+    });
+  }
+
+  async sweepGas(address: string, treasury: string): Promise<SweepGas> {
+    return cautiousGas(
+      await opinions(this.#network, async (url) => ({
+        needed:
+          ((await this.#dearestSweep(url, address, treasury)) * (await this.#gasPrice(url)) * SWEEP_MARGIN) / HUNDRED,
+        held: await this.#call(url, quantity, 'eth_getBalance', address, 'latest'),
+      })),
+    );
+  }
+
+  /** Gas for the address's token that needs the most; 0 if it holds none. */
+  async #dearestSweep(url: string, address: string, treasury: string): Promise<bigint> {
+    let dearest = 0n;
+    for (const { address: to } of this.#network.tokens) {
+      const balanceOf = { to, data: BALANCE_CALL + word(address) };
+      const units = await this.#call(url, quantity, 'eth_call', balanceOf, 'latest');
+      if (units === 0n) continue;
+      const transfer = { from: address, to, data: transferCall(treasury, units) };
+      const gas = await this.#call(url, quantity, 'eth_estimateGas', transfer);
+      dearest = most(dearest, least(gas, MAX_GAS));
+    }
+    return dearest;
+  }
+
+  async #gasPrice(url: string): Promise<bigint> {
+    const { maxGasPriceGwei, maxPriorityFeeGwei } = this.#limits;
+    const baseFee = (await this.#block(url, 'latest'))?.baseFeePerGas ?? 0n;
+    const tip = least(await this.#call(url, quantity, 'eth_maxPriorityFeePerGas'), gwei(maxPriorityFeeGwei));
+    return least(baseFee * 2n + tip, gwei(maxGasPriceGwei));
+  }
+
+  async #isFinal(url: string, block: number): Promise<boolean> {
+    if (block <= (await this.#blockNumber(url, 'finalized'))) return true;
+    return (
+      this.#network.network === 'ethereum' && (await this.#blockNumber(url, 'latest')) - block + 1 >= ETHEREUM_DEPTH
+    );
+  }
+
+  async #isCanonical(url: string, { blockNumber, blockHash }: Receipt): Promise<boolean> {
+    return (await this.#block(url, blockNumber))?.hash === blockHash;
+  }
+
+  async #blockNumber(url: string, tag: 'finalized' | 'latest'): Promise<number> {
+    const found = await this.#block(url, tag);
+    return found ? Number(found.number) : -1;
+  }
+
+  #block(url: string, at: string): Promise<z.infer<typeof block>> {
+    return this.#call(url, block, 'eth_getBlockByNumber', at, false);
+  }
+
+  #receipt(url: string, txHash: string): Promise<Receipt | null> {
+    return this.#call(url, receipt, 'eth_getTransactionReceipt', txHash);
+  }
+
+  #call<Value>(url: string, form: z.ZodType<Value>, method: string, ...params: unknown[]): Promise<Value> {
+    return rpc(this.#network, url, { method, params }, form);
+  }
+}
+
+/** The call data of a token transfer. */
+export const transferCall = (toAddress: string, units: bigint): string =>
+  TRANSFER_CALL + word(toAddress) + units.toString(16).padStart(64, '0');
+
+const word = (address: string): string => address.slice(2).toLowerCase().padStart(64, '0');
+
+const accountOf = (address: string): string => evmAddressOf(Buffer.from(address.slice(2), 'hex'));
+const addressOf = (topic: string): string => accountOf(`0x${topic.slice(26)}`);

@@ -1,0 +1,225 @@
+import { z } from 'zod';
+import { fromTokenUnits } from '../../domain/money/money.ts';
+import type { TransactionDraft } from '../../domain/events/transaction-draft.ts';
+import { NATIVE_COIN, NATIVE_DECIMALS } from '../../domain/networks/networks.ts';
+import type { OutgoingTransaction } from '../../ports/outgoing/transaction.ts';
+import type { PayoutNetwork } from '../../ports/signer/protocol.ts';
+import type { DepositProof, NativeTransfer } from '../../domain/networks/deposit-proof.ts';
+import { NONCE_ACCOUNTS, nonceAccountOf, storedNonce } from '../../chain-formats/solana-nonce.ts';
+import {
+  agreed,
+  isExactly,
+  rpc,
+  type ChainView,
+  type FoundDeposit,
+  type FoundNativeTransfer,
+  type JournaledBytes,
+} from './chain-view.ts';
+import { excludeEachOther } from '../exclusive.ts';
+import { must } from '../../domain/values/must.ts';
+
+const tokenBalance = z.object({
+  accountIndex: z.number(),
+  mint: z.string(),
+  owner: z.string().nullish(),
+  programId: z.string().nullish(),
+  uiTokenAmount: z.object({ amount: z.string() }),
+});
+const message = z.object({
+  accountKeys: z.array(z.string()),
+  header: z.object({ numRequiredSignatures: z.number() }),
+});
+const meta = z.object({
+  err: z.unknown(),
+  fee: z.number(),
+  preBalances: z.array(z.number()),
+  postBalances: z.array(z.number()),
+  loadedAddresses: z.object({ writable: z.array(z.string()), readonly: z.array(z.string()) }).nullish(),
+  preTokenBalances: z.array(tokenBalance).nullish(),
+  postTokenBalances: z.array(tokenBalance).nullish(),
+});
+type Meta = z.infer<typeof meta>;
+const transaction = z
+  .object({ transaction: z.object({ signatures: z.array(z.string()), message }), meta: meta.nullable() })
+  .nullable();
+const account = z.object({
+  value: z.object({ owner: z.string(), data: z.tuple([z.string(), z.string()]) }).nullable(),
+});
+const statuses = z.object({
+  value: z.array(z.object({ err: z.unknown(), confirmationStatus: z.string().nullish() }).nullable()),
+});
+
+const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
+
+/** The signer's view of Solana; only what is finalised counts. */
+export class SolanaView implements ChainView {
+  readonly #network: PayoutNetwork;
+
+  constructor(network: PayoutNetwork) {
+    this.#network = network;
+  }
+
+  async findDeposit(proof: DepositProof): Promise<FoundDeposit | null> {
+    return agreed(this.#network, async (url) => {
+      const finalized = await this.#transaction(url, proof.txHash, 'finalized');
+      const found = finalized ?? (await this.#transaction(url, proof.txHash, 'confirmed'));
+      if (!found?.meta || found.meta.err !== null) return null;
+      const deltas = deltasOf(found.meta);
+      const own = deltas.find(({ accountIndex }) => accountIndex === proof.logIndex);
+      const token = this.#network.tokens.find(({ address }) => address === own?.mint);
+      if (!own || !token || own.owner !== proof.toAddress || own.units <= 0n) return null;
+      return {
+        depositKey: `solana:${found.transaction.signatures[0]}:${own.accountIndex}`,
+        coin: token.coin,
+        units: fromTokenUnits(own.units, token.decimals),
+        payer: payerOf(deltas, own.mint),
+        final: finalized !== null,
+      };
+    });
+  }
+
+  /** The address's balance increase in the transaction. */
+  findNativeTransfer({
+    txHash,
+    toAddress,
+  }: Pick<NativeTransfer, 'txHash' | 'toAddress'>): Promise<FoundNativeTransfer | null> {
+    return agreed(this.#network, async (url) => {
+      const finalized = await this.#transaction(url, txHash, 'finalized');
+      const found = finalized ?? (await this.#transaction(url, txHash, 'confirmed'));
+      if (!found?.meta || found.meta.err !== null || found.transaction.signatures[0] !== txHash) return null;
+      const { lamports, senders } = lamportsMoved(found.transaction.message, found.meta, toAddress);
+      if (lamports <= 0n) return null;
+      return {
+        fromAddress: senders.length === 1 ? must(senders[0]) : null,
+        units: fromTokenUnits(lamports, NATIVE_DECIMALS.solana),
+        final: finalized !== null,
+      };
+    });
+  }
+
+  faultOf(draft: TransactionDraft, order: Pick<OutgoingTransaction, 'kind' | 'coin' | 'amount'>): string | null {
+    if (draft.kind !== 'solana' && draft.kind !== 'solana-nonce-account') return 'the draft is for another chain';
+    if (draft.nonceIndex >= NONCE_ACCOUNTS) return 'the treasury has no such nonce account';
+    // The bytes of such a draft determine their receiver.
+    if ((draft.kind === 'solana-nonce-account') !== (order.kind === 'nonce_account'))
+      return 'the draft is for something else';
+    if (draft.kind === 'solana-nonce-account' || draft.tokenAddress === null) {
+      if (order.coin !== NATIVE_COIN.solana) return 'the draft moves a different coin';
+      const lamports = draft.kind === 'solana' ? draft.tokenUnits : draft.lamports;
+      return isExactly(lamports, order.amount, NATIVE_DECIMALS.solana) ? null : 'the draft moves a different amount';
+    }
+    const token = this.#network.tokens.find(({ coin }) => coin === order.coin);
+    if (!token || draft.tokenAddress !== token.address || draft.decimals !== token.decimals)
+      return 'the draft moves a different token';
+    return isExactly(draft.tokenUnits, order.amount, token.decimals) ? null : 'the draft moves a different amount';
+  }
+
+  hasLanded(txHash: string): Promise<boolean> {
+    return agreed(this.#network, async (url) => (await this.#transaction(url, txHash, 'confirmed')) !== null);
+  }
+
+  /** The treasury pays for sweeps. */
+  sweepGas(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
+  /**
+   * The value must be the one stored in the treasury's nonce account, as the signer sees it: a recent blockhash in its
+   * place would land too, whatever the account holds, and so would the next one.
+   */
+  async sequenceFault(draft: TransactionDraft, treasury: string): Promise<string | null> {
+    if (draft.kind !== 'solana') return null;
+    const stored = await agreed(this.#network, async (url) => {
+      const options = { encoding: 'base64', commitment: 'finalized' };
+      const address = nonceAccountOf(treasury, draft.nonceIndex);
+      const { value } = await this.#call(url, account, 'getAccountInfo', address, options);
+      return value && storedNonce({ owner: value.owner, data: Buffer.from(value.data[0], 'base64') }, treasury);
+    });
+    return stored === draft.nonce ? null : `the nonce is not the one in account ${draft.nonceIndex} of the treasury`;
+  }
+
+  /** Only the same nonce proves exclusion; time, height and silence do not. */
+  mayFollow(earlier: readonly JournaledBytes[], next: TransactionDraft): Promise<boolean> {
+    return Promise.resolve(earlier.every(({ draft }) => excludeEachOther(draft, next)));
+  }
+
+  /** One of them is finalised and failed: it used the nonce, so no other can land. */
+  async hadNoEffect(entries: readonly JournaledBytes[]): Promise<boolean> {
+    if (!entries.every(({ draft }) => excludeEachOther(draft, must(entries[0]).draft))) return false;
+    for (const { txHash } of entries) {
+      const failed = await agreed(this.#network, async (url) => {
+        const options = { searchTransactionHistory: true };
+        const { value } = await this.#call(url, statuses, 'getSignatureStatuses', [txHash], options);
+        const status = value[0];
+        return status?.confirmationStatus === 'finalized' && status.err !== null;
+      });
+      if (failed) return true;
+    }
+    return false;
+  }
+
+  #transaction(url: string, txHash: string, commitment: string): Promise<z.infer<typeof transaction>> {
+    const options = { commitment, encoding: 'json', maxSupportedTransactionVersion: 1 };
+    return this.#call(url, transaction, 'getTransaction', txHash, options);
+  }
+
+  #call<Value>(url: string, form: z.ZodType<Value>, method: string, ...params: unknown[]): Promise<Value> {
+    return rpc(this.#network, url, { method, params }, form);
+  }
+}
+
+interface Delta {
+  readonly accountIndex: number;
+  readonly mint: string;
+  readonly owner: string | null;
+  readonly units: bigint;
+}
+
+function deltasOf({ preTokenBalances, postTokenBalances }: Meta): Delta[] {
+  const deltas = new Map<number, Delta>();
+  const add = (balance: z.infer<typeof tokenBalance>, sign: bigint): void => {
+    if (balance.programId !== TOKEN_PROGRAM) return;
+    const known = deltas.get(balance.accountIndex);
+    const units = (known?.units ?? 0n) + sign * BigInt(balance.uiTokenAmount.amount);
+    deltas.set(balance.accountIndex, {
+      accountIndex: balance.accountIndex,
+      mint: balance.mint,
+      owner: balance.owner ?? known?.owner ?? null,
+      units,
+    });
+  };
+  for (const balance of preTokenBalances ?? []) add(balance, -1n);
+  for (const balance of postTokenBalances ?? []) add(balance, 1n);
+  return [...deltas.values()];
+}
+
+/**
+ * The address's gain, and the signer among those that lost lamports other than the fee; null if one of them did not
+ * sign.
+ */
+function lamportsMoved(
+  { accountKeys, header }: z.infer<typeof message>,
+  { loadedAddresses, postBalances, preBalances, fee }: Meta,
+  toAddress: string,
+) {
+  const keys = [...accountKeys, ...(loadedAddresses?.writable ?? []), ...(loadedAddresses?.readonly ?? [])];
+  const changes = keys.map((_, index) => {
+    const gained = BigInt(postBalances[index] ?? 0) - BigInt(preBalances[index] ?? 0);
+    return index === 0 ? gained + BigInt(fee) : gained;
+  });
+  const place = keys.indexOf(toAddress);
+  const losers = [...keys.keys()].filter((index) => must(changes[index]) < 0n);
+  const senders = losers.every((index) => index < header.numRequiredSignatures)
+    ? losers.map((index) => must(keys[index]))
+    : [];
+  return { lamports: place < 0 ? 0n : must(changes[place]), senders };
+}
+
+/** The one owner whose balance fell; null unless there is exactly one. */
+function payerOf(deltas: readonly Delta[], mint: string): string | null {
+  const byOwner = new Map<string | null, bigint>();
+  for (const { owner, units, mint: of } of deltas)
+    if (of === mint) byOwner.set(owner, (byOwner.get(owner) ?? 0n) + units);
+  const fallen = [...byOwner].filter(([, units]) => units < 0n);
+  return fallen.length === 1 ? must(fallen[0])[0] : null;
+}

@@ -1,0 +1,248 @@
+import { z } from 'zod';
+import { fromTokenUnits, least, most } from '../../domain/money/money.ts';
+import { NATIVE_COIN, NATIVE_DECIMALS } from '../../domain/networks/networks.ts';
+import type { TransactionDraft } from '../../domain/events/transaction-draft.ts';
+import type { OutgoingTransaction } from '../../ports/outgoing/transaction.ts';
+import type { PayoutNetwork } from '../../ports/signer/protocol.ts';
+import type { DepositProof, NativeTransfer } from '../../domain/networks/deposit-proof.ts';
+import { tronAddressOf } from './account-address.ts';
+import {
+  agreed,
+  cautiousGas,
+  isExactly,
+  opinions,
+  postJson,
+  unanimous,
+  type ChainView,
+  type FoundDeposit,
+  type FoundNativeTransfer,
+  type JournaledBytes,
+  type SweepGas,
+} from './chain-view.ts';
+import { accountOf, signedExpirationMs } from './tron-bytes.ts';
+
+/** Nodes answer `Error` with status 200; that is not the empty answer for what they do not have. */
+const answer = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
+  z.object({ ...shape, Error: z.undefined().optional() });
+const info = answer({
+  id: z.string().optional(),
+  result: z.string().optional(),
+  receipt: z.object({ result: z.string().optional() }).optional(),
+  log: z
+    .array(
+      z.object({
+        address: z.string().default(''),
+        topics: z.array(z.string()).default([]),
+        data: z.string().default(''),
+      }),
+    )
+    .default([]),
+});
+type Info = z.infer<typeof info>;
+/** A transfer of TRX has all three; other contracts have fields of their own. */
+const value = z.object({
+  owner_address: z.string().default(''),
+  to_address: z.string().default(''),
+  amount: z.unknown().optional(),
+});
+const transaction = answer({
+  txID: z.string().optional(),
+  ret: z.array(z.object({ contractRet: z.string().optional() })).default([]),
+  raw_data: z
+    .object({
+      contract: z
+        .array(z.object({ type: z.string().optional(), parameter: z.object({ value }).optional() }))
+        .default([]),
+    })
+    .optional(),
+});
+const chainParameters = answer({
+  chainParameter: z.array(z.object({ key: z.string(), value: z.number().default(0) })).default([]),
+});
+const account = answer({ balance: z.number().default(0) });
+const constantAnswer = answer({
+  constant_result: z.array(z.string()).default([]),
+  energy_used: z.number().default(0),
+});
+const newestBlock = answer({ block_header: z.object({ raw_data: z.object({ timestamp: z.number().default(0) }) }) });
+type View = 'wallet' | 'walletsolidity';
+
+/** Keccak-256 of `Transfer(address,address,uint256)`. */
+const TRANSFER_TOPIC = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+/** An amount in a log. */
+const WORD = /^[0-9a-f]{64}$/i;
+/** Sun; four times the most expensive transfer so far. */
+const MAX_FEE_LIMIT = 150_000_000;
+const MAX_LIFETIME_MS = 24 * 3_600_000;
+/** Twice the current energy cost, which varies between calls, plus the bandwidth of one transfer. */
+const SWEEP_ENERGY_FACTOR = 2n;
+const SWEEP_BANDWIDTH_SUN = 500_000n;
+const SUN = 10n ** 12n;
+const NOTHING = { owner_address: '', to_address: '', amount: 0 };
+/** Receipt and block may come from different machines of a provider, which are assumed to lag less than this. */
+const BALANCER_LAG_MS = 60_000;
+
+/** The signer's view of TRON; only what is solidified counts. */
+export class TronView implements ChainView {
+  readonly #network: PayoutNetwork;
+
+  constructor(network: PayoutNetwork) {
+    this.#network = network;
+  }
+
+  async findDeposit(proof: DepositProof): Promise<FoundDeposit | null> {
+    return agreed(this.#network, async (url) => {
+      const [solid, newest] = [
+        await this.#info(url, 'walletsolidity', proof.txHash),
+        await this.#info(url, 'wallet', proof.txHash),
+      ];
+      const found = solid ?? newest;
+      const log = found && succeeded(found) ? found.log[proof.logIndex] : undefined;
+      const token = this.#network.tokens.find(({ address }) => address === addressOf(log?.address ?? ''));
+      if (!log || !token || !WORD.test(log.data)) return null;
+      const [topic, from, to, ...others] = log.topics;
+      if (topic !== TRANSFER_TOPIC || from === undefined || to === undefined || others.length > 0) return null;
+      if (addressOf(to) !== proof.toAddress) return null;
+      return {
+        depositKey: `tron:${proof.txHash.toLowerCase()}:${proof.logIndex}`,
+        coin: token.coin,
+        units: fromTokenUnits(BigInt(`0x${log.data}`), token.decimals),
+        // Minted money has no payer.
+        payer: /^0+$/.test(from) ? null : addressOf(from),
+        final: solid !== null,
+      };
+    });
+  }
+
+  /** A plain transfer of TRX, of which a transaction contains at most one. Transfers made by contracts are ignored. */
+  findNativeTransfer({
+    txHash,
+    toAddress,
+  }: Pick<NativeTransfer, 'txHash' | 'toAddress'>): Promise<FoundNativeTransfer | null> {
+    return agreed(this.#network, async (url) => {
+      const [solid, newest] = [
+        await this.#transfer(url, 'walletsolidity', txHash),
+        await this.#transfer(url, 'wallet', txHash),
+      ];
+      const { owner_address: from, to_address: to, amount } = solid ?? newest ?? NOTHING;
+      if (addressOf(to) !== toAddress || typeof amount !== 'number' || !Number.isSafeInteger(amount) || amount <= 0)
+        return null;
+      return { fromAddress: addressOf(from), units: BigInt(amount) * SUN, final: solid !== null };
+    });
+  }
+
+  async #transfer(url: string, view: View, txHash: string): Promise<z.infer<typeof value> | null> {
+    const { txID, ret, raw_data } = await this.#ask(url, `${view}/gettransactionbyid`, { value: txHash }, transaction);
+    const contract = raw_data?.contract[0];
+    return txID === txHash && ret[0]?.contractRet === 'SUCCESS' && contract?.type === 'TransferContract'
+      ? (contract.parameter?.value ?? null)
+      : null;
+  }
+
+  faultOf(draft: TransactionDraft, order: Pick<OutgoingTransaction, 'kind' | 'coin' | 'amount'>): string | null {
+    if (draft.kind !== 'tron' && draft.kind !== 'tron-native') return 'the draft is for another chain';
+    if (draft.kind === 'tron-native') {
+      if (order.coin !== NATIVE_COIN.tron) return 'the draft moves a different coin';
+      if (!isExactly(draft.sun, order.amount, NATIVE_DECIMALS.tron)) return 'the draft moves a different amount';
+    } else {
+      const token = this.#network.tokens.find(({ coin }) => coin === order.coin);
+      if (!token || draft.tokenAddress !== token.address) return 'the draft moves a different token';
+      if (!isExactly(draft.tokenUnits, order.amount, token.decimals)) return 'the draft moves a different amount';
+      if (draft.feeLimit > MAX_FEE_LIMIT) return 'the draft could burn too much TRX';
+    }
+    return draft.expirationMs - draft.timestampMs > MAX_LIFETIME_MS ? 'the draft lives too long' : null;
+  }
+
+  hasLanded(txHash: string): Promise<boolean> {
+    return agreed(this.#network, async (url) => (await this.#info(url, 'wallet', txHash)) !== null);
+  }
+
+  async sweepGas(address: string, treasury: string): Promise<SweepGas> {
+    return cautiousGas(
+      await opinions(this.#network, async (url) => {
+        const energySun = await this.#dearestSweep(url, address, treasury);
+        const { balance } = await this.#ask(url, 'wallet/getaccount', { address: hexOf(address) }, account);
+        const needed =
+          energySun === null ? 0n : least(energySun * SWEEP_ENERGY_FACTOR, BigInt(MAX_FEE_LIMIT)) + SWEEP_BANDWIDTH_SUN;
+        return { needed: needed * SUN, held: BigInt(balance) * SUN };
+      }),
+    );
+  }
+
+  /** Sun for the energy of the address's token that needs the most; null if it holds none. */
+  async #dearestSweep(url: string, address: string, treasury: string): Promise<bigint | null> {
+    let dearest: bigint | null = null;
+    const { chainParameter } = await this.#ask(url, 'wallet/getchainparameters', {}, chainParameters);
+    const price = chainParameter.find(({ key }) => key === 'getEnergyFee')?.value ?? 0;
+    for (const token of this.#network.tokens) {
+      const held = await this.#constant(url, address, token.address, 'balanceOf(address)', wordOf(address));
+      const units = BigInt(`0x${held.constant_result[0] ?? '0'}`);
+      if (units === 0n) continue;
+      const parameter = wordOf(treasury) + units.toString(16).padStart(64, '0');
+      const sent = await this.#constant(url, address, token.address, 'transfer(address,uint256)', parameter);
+      dearest = most(dearest ?? 0n, BigInt(sent.energy_used) * BigInt(price));
+    }
+    return dearest;
+  }
+
+  #constant(url: string, owner: string, contract: string, selector: string, parameter: string) {
+    const call = {
+      owner_address: hexOf(owner),
+      contract_address: hexOf(contract),
+      function_selector: selector,
+      parameter,
+    };
+    return this.#ask(url, 'wallet/triggerconstantcontract', call, constantAnswer);
+  }
+
+  /** The bytes themselves make two transactions unique. */
+  sequenceFault(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
+  /** Each must have expired, as every provider sees it. */
+  async mayFollow(earlier: readonly JournaledBytes[], next: TransactionDraft): Promise<boolean> {
+    return 'expirationMs' in next && this.#areDead(earlier, false);
+  }
+
+  hadNoEffect(entries: readonly JournaledBytes[]): Promise<boolean> {
+    return this.#areDead(entries, true);
+  }
+
+  async #areDead(entries: readonly JournaledBytes[], failedCounts: boolean): Promise<boolean> {
+    for (const entry of entries)
+      if (!(await unanimous(this.#network, (url) => this.#isDead(url, entry, failedCounts)))) return false;
+    return true;
+  }
+
+  /**
+   * Expired, by the expiration in the signed bytes and the time of this provider's solidified head, without being in a
+   * solidified block; or, with `failedCounts`, in one without effect.
+   */
+  async #isDead(url: string, { txHash, signedBytes }: JournaledBytes, failedCounts: boolean): Promise<boolean> {
+    const { block_header: newest } = await this.#ask(url, 'walletsolidity/getnowblock', {}, newestBlock);
+    const found = await this.#info(url, 'walletsolidity', txHash);
+    if (found !== null) return failedCounts && !succeeded(found);
+    return newest.raw_data.timestamp >= signedExpirationMs(signedBytes, txHash) + BALANCER_LAG_MS;
+  }
+
+  async #info(url: string, view: View, txHash: string): Promise<Info | null> {
+    const found = await this.#ask(url, `${view}/gettransactioninfobyid`, { value: txHash }, info);
+    return found.id === txHash ? found : null;
+  }
+
+  #ask<Value>(url: string, path: `${View}/${string}`, body: object, form: z.ZodType<Value>): Promise<Value> {
+    return postJson(this.#network, `${url.replace(/\/$/, '')}/${path}`, body, form);
+  }
+}
+
+/** 21 bytes: `41` and the account. */
+const hexOf = (address: string): string => accountOf(address).toString('hex');
+const wordOf = (address: string): string => accountOf(address).subarray(1).toString('hex').padStart(64, '0');
+
+const succeeded = ({ receipt, result }: Info): boolean => receipt?.result === 'SUCCESS' && result !== 'FAILED';
+
+/** From the hex notations of nodes: 20 bytes, 21 bytes with `41`, or a 32-byte log word. */
+function addressOf(hex: string): string | null {
+  return /^(0x)?([0-9a-f]{2})*[0-9a-f]{40}$/i.test(hex) ? tronAddressOf(Buffer.from(hex.slice(-40), 'hex')) : null;
+}

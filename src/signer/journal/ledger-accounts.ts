@@ -1,0 +1,225 @@
+import type { AdjustmentEvent } from '../../domain/events/adjustment-events.ts';
+import { isOfAdjustments, isOfSession, isOfTreasury } from '../../domain/events/of-streams.ts';
+import type { SessionEvent } from '../../domain/events/session-events.ts';
+import { isOwed, isStep, OWED_MOVES, type MoveRequested } from '../../domain/events/treasury-move-events.ts';
+import type { TreasuryEvent } from '../../domain/events/treasury-events.ts';
+import { DEPOSIT_WALLETS, merchantAccountOf, SUSPENSE, type Posting } from '../../domain/money/ledger.ts';
+import { amountOf, formatAmount, isCoin } from '../../domain/money/money.ts';
+import type { Mode } from '../../domain/values/ids.ts';
+import { holding, readWritten } from '../../domain/values/written-json.ts';
+import { ADJUSTMENTS_PREFIX, SESSION_PREFIX, TREASURY_PREFIX } from '../../domain/values/streams.ts';
+import type { AuditAnchor } from '../../ports/event-log/audit.ts';
+import type { OutgoingTransaction } from '../../ports/outgoing/transaction.ts';
+import type { TakenEvents, SignerRefusal } from '../../ports/outgoing/signer.ts';
+import type { HashedParts } from '../../domain/events/canonical-text.ts';
+import { decodeData, hashRecorded } from '../../runtime/commands/codec.ts';
+import { MerkleFrontier } from '../../runtime/merkle/frontier.ts';
+import { leafHash } from '../../runtime/merkle/tree.ts';
+import { adjustmentPostings } from '../../../projections/ledger/adjustment-postings.ts';
+import { bookSessionEvent } from '../../../projections/ledger/postings.ts';
+import type { SessionBooks } from '../../../projections/ledger/session-books.ts';
+import { bookTreasuryEvent } from '../../../projections/ledger/treasury-postings.ts';
+import { agreedTo, APPROVALS_NEEDED } from '../approvals/count.ts';
+import { adjustmentTerms, hashOf } from '../approvals/text.ts';
+import { refusal, standing } from '../exclusive.ts';
+import type { JournalEntry } from './journal.ts';
+import { must } from '../../domain/values/must.ts';
+
+/** Other streams book nothing. */
+const BOOKED = [SESSION_PREFIX, ADJUSTMENTS_PREFIX, TREASURY_PREFIX];
+const isAsked = isStep(OWED_MOVES, 'Requested');
+const isEnded = isStep(OWED_MOVES, 'Completed', 'Failed');
+const isBooks = holding<SessionBooks>('sessionId', 'mode');
+
+/** An open settlement, or return of native coin, in the event log. */
+interface OpenMove {
+  readonly account: string;
+  readonly units: bigint;
+}
+
+/**
+ * What each merchant and the account of unknown senders of native coin are owed, by network and coin. The signer
+ * computes it from the event log itself: it receives every event from the first one, hashes each text, and counts
+ * nothing unless the tree over all of them has the roots that it signed as checkpoints.
+ */
+export class LedgerAccounts {
+  readonly #anchors: () => readonly AuditAnchor[];
+  /** Up to the newest checkpoint reached. */
+  readonly #proven = new MerkleFrontier();
+  /** Leaves after it. */
+  #open: Buffer[] = [];
+  /** As text, which takes a third of the memory of records. */
+  readonly #sessions = new Map<string, string>();
+  readonly #owed = new Map<string, bigint>();
+  /** Native coin at collection addresses in 10^-18 units. Fees beyond it were paid from outside funds. */
+  readonly #held = new Map<string, bigint>();
+  readonly #moves = new Map<string, OpenMove>();
+  /** Credits from manual entries, with the hash of the terms that two people must have approved. */
+  readonly #given: { readonly account: string; readonly units: bigint; readonly terms: string }[] = [];
+  readonly #asked = new Set<string>();
+  #signed: { readonly anchors: readonly AuditAnchor[]; readonly roots: ReadonlyMap<number, string> } = {
+    anchors: [],
+    roots: new Map(),
+  };
+  #fault: string | null = null;
+
+  /** `anchors`: the checkpoints that this signer signed, oldest first. */
+  constructor(anchors: () => readonly AuditAnchor[] = () => []) {
+    this.#anchors = anchors;
+  }
+
+  /** Takes the events from leaf `from` on; none if that is not the next leaf, which the result names. */
+  take(from: number, events: readonly HashedParts[]): TakenEvents {
+    if (this.#fault === null && from === this.#size) for (const event of events) this.#take(event);
+    return { size: this.#size, fault: this.#fault };
+  }
+
+  /**
+   * Why the settlement exceeds the merchant's account, or the return the account of unknown senders; null if it does
+   * not.
+   */
+  refusal(order: OutgoingTransaction, entries: readonly JournalEntry[]): SignerRefusal | null {
+    // A checkpoint may have been signed since the last events came.
+    this.#prove();
+    const fault = this.#fault ?? this.#unknownMove(order, entries);
+    if (fault !== null) return refusal('stopped', 'ledger_disagrees', fault);
+    const newest = this.#anchors().at(-1);
+    if (newest && newest.size > this.#size)
+      return refusal(
+        'later',
+        'ledger_behind',
+        `the signer received ${this.#size} events of the event log but has signed ${newest.size}`,
+      );
+    if (order.kind === 'settlement' && order.merchantId === null)
+      return refusal('denied', 'no_merchant', 'a settlement must name its merchant');
+    const account = accountKey(order.mode, order.merchantId ?? SUSPENSE, order);
+    const others = [...this.#moves].filter(([moveId, open]) => moveId !== order.id && open.account === account);
+    const given = this.#given.filter(
+      (each) => each.account === account && agreedTo(entries, each.terms) >= APPROVALS_NEEDED,
+    );
+    const owed = given.reduce((sum, { units }) => sum + units, this.#owed.get(account) ?? 0n);
+    const left = others.reduce((units, [, open]) => units - open.units, owed);
+    if (amountOf(order.amount) <= left) return null;
+    const whom = order.kind === 'settlement' ? 'the merchant' : 'unknown senders';
+    const why = `the books owe ${whom} ${formatAmount(left)} ${order.coin} on ${order.network}, less what is proposed or under way`;
+    return refusal('later', 'exceeds_account', why);
+  }
+
+  get #size(): number {
+    return this.#proven.size + this.#open.length;
+  }
+
+  #take(event: HashedParts): void {
+    const place = this.#size + 1;
+    this.#open.push(leafHash(Buffer.from(hashRecorded(event), 'hex')));
+    this.#prove();
+    try {
+      this.#book(event);
+    } catch (error) {
+      this.#fault ??= `event ${place} of the event log cannot be booked: ${error instanceof Error ? error.message : 'it cannot be read'}`;
+    }
+  }
+
+  /** Moves leaves into the proven tree up to the newest checkpoint. Each checkpoint must have the signed root. */
+  #prove(): void {
+    const anchors = this.#anchors();
+    if (anchors !== this.#signed.anchors)
+      this.#signed = { anchors, roots: new Map(anchors.map(({ size, rootHash }) => [size, rootHash])) };
+    const newest = anchors.at(-1)?.size ?? 0;
+    while (this.#open.length > 0 && this.#proven.size < newest) {
+      this.#proven.append(must(this.#open.shift()));
+      const { size } = this.#proven;
+      const signed = this.#signed.roots.get(size);
+      if (signed !== undefined && this.#proven.root().toString('base64') !== signed)
+        this.#fault ??= `the first ${size} events of the event log are not the signed ones`;
+    }
+  }
+
+  #book(recorded: HashedParts): void {
+    if (!BOOKED.some((prefix) => recorded.stream.startsWith(prefix))) return;
+    const stored = decodeData({ ...recorded, position: '', hash: '' });
+    if (isOfSession(stored)) this.#bookSession(stored.stream, stored.event, stored.id);
+    else if (isOfAdjustments(stored)) this.#bookAdjustment(stored.event);
+    else if (isOfTreasury(stored)) this.#bookTreasury(stored.event);
+  }
+
+  #bookTreasury(event: TreasuryEvent): void {
+    if (isAsked(event)) this.#ask(event.data);
+    if (isEnded(event)) this.#moves.delete(event.data.moveId);
+    const booking = bookTreasuryEvent(
+      event,
+      (place) => this.#held.get(accountKey(place.mode, place.address, place)) ?? null,
+    );
+    if (!booking) return;
+    if (booking.before) this.#post(booking.mode, booking.before.postings);
+    this.#post(booking.mode, booking.draft.postings);
+  }
+
+  #ask(terms: MoveRequested): void {
+    this.#asked.add(terms.moveId);
+    const { mode, merchantId, amount } = terms;
+    this.#moves.set(terms.moveId, {
+      account: accountKey(mode, merchantId ?? SUSPENSE, terms),
+      units: amountOf(amount),
+    });
+  }
+
+  /** Debits count at once; credits count once two people have approved them here. */
+  #bookAdjustment(event: AdjustmentEvent): void {
+    if (event.type !== 'AdjustmentPosted') return;
+    const { mode } = event.data;
+    const terms = hashOf(adjustmentTerms(event.data));
+    for (const posting of adjustmentPostings(event.data)) {
+      const account = ownedAccountOf(mode, posting);
+      if (account === null) continue;
+      if (posting.units > 0n) add(this.#owed, account, -posting.units);
+      else this.#given.push({ account, units: -posting.units, terms });
+    }
+  }
+
+  #bookSession(stream: string, event: SessionEvent, eventId: string): void {
+    const known = this.#sessions.get(stream);
+    const before = known === undefined ? null : readWritten(known, isBooks);
+    const { books, draft, further = [] } = bookSessionEvent(before, event, eventId);
+    if (books !== before) this.#sessions.set(stream, JSON.stringify(books));
+    for (const each of [...(draft ? [draft] : []), ...further]) this.#post(books.mode, each.postings);
+  }
+
+  #post(mode: Mode, postings: readonly Posting[]): void {
+    for (const posting of postings) {
+      const { account, coin, address, units } = posting;
+      if (account === DEPOSIT_WALLETS && address !== undefined && !isCoin(coin))
+        add(this.#held, accountKey(mode, address, posting), units);
+      const owned = ownedAccountOf(mode, posting);
+      if (owned !== null) add(this.#owed, owned, -units);
+    }
+  }
+
+  /**
+   * What was signed for them is in the event log forever. A log without it is not the one for which the signature was
+   * given.
+   */
+  #unknownMove({ network }: OutgoingTransaction, entries: readonly JournalEntry[]): string | null {
+    const missing = standing(entries).find(
+      (entry) => isOwed(entry.purpose) && entry.network === network && !this.#asked.has(entry.id),
+    );
+    return missing ? `the event log does not know the ${missing.purpose} ${missing.id}, which was signed` : null;
+  }
+}
+
+/** The account of a merchant or of unknown senders in this line; null for others. */
+function ownedAccountOf(mode: Mode, posting: Posting): string | null {
+  if (posting.account === SUSPENSE) return accountKey(mode, SUSPENSE, posting);
+  const merchant = merchantAccountOf(posting.account);
+  return merchant?.part === 'payable' ? accountKey(mode, merchant.merchantId, posting) : null;
+}
+
+const add = (sums: Map<string, bigint>, key: string, units: bigint): unknown =>
+  sums.set(key, (sums.get(key) ?? 0n) + units);
+
+/** `owner`: a merchant, the account of unknown senders, or an address. */
+const accountKey = (
+  mode: Mode,
+  owner: string,
+  { network, coin }: Pick<Posting, 'network'> & { readonly coin: string },
+): string => `${mode}/${owner}/${network}/${coin}`;

@@ -1,0 +1,106 @@
+import type { DepositProof } from '../../domain/networks/deposit-proof.ts';
+import { amountOf, isCoin, least } from '../../domain/money/money.ts';
+import { addressFamilyOf, type Network } from '../../domain/networks/networks.ts';
+import type { OutgoingTransaction } from '../../ports/outgoing/transaction.ts';
+import type { SignerRefusal } from '../../ports/outgoing/signer.ts';
+import { hashOf, transactionTerms } from '../approvals/text.ts';
+import { claimRefusal, evidenceRefusal } from './claims.ts';
+import type { ChainView, FoundDeposit } from '../chains/chain-view.ts';
+import { DepositLookups } from '../chains/deposit-lookups.ts';
+import { refusal } from '../exclusive.ts';
+import { limitsRefusal, takenByDeposit } from './limits.ts';
+import { treasuryFault, type Judged, type Policy, type PolicyParts } from './policy.ts';
+import type { SigningWallet } from '../keys/signing-wallet.ts';
+import { must } from '../../domain/values/must.ts';
+
+/**
+ * Refunds and returns: money goes back to the payer found on chain, or to the payee whom the payer provably named,
+ * within caps and with two approvers above a threshold. What was taken from a deposit before is no longer available.
+ */
+export const PAY_BACK: Policy = {
+  refusal: (order, parts) => {
+    const { wallet, others, rules, nowMs } = parts;
+    const { coin, amount } = order;
+    const fault = treasuryFault(order, wallet);
+    if (fault) return fault;
+    if (!isCoin(coin)) return refusal('denied', 'other_coin', 'only stablecoins are refunded');
+    const capped = limitsRefusal({ coin, amount }, hashOf(transactionTerms(order)), others, rules, nowMs);
+    return capped ?? ownAddressRefusal(order, wallet) ?? claimRefusal(order, parts);
+  },
+  onChain: takeOfDeposits,
+};
+
+function ownAddressRefusal(
+  { network, toAddress, deposits }: OutgoingTransaction,
+  wallet: SigningWallet,
+): SignerRefusal | null {
+  const strange = deposits.find((deposit) => !isOurs(wallet, network, deposit));
+  if (strange) return refusal('denied', 'not_our_address', `${strange.depositKey} names an address that is not ours`);
+  const isOwn =
+    Object.values(wallet.treasury).includes(toAddress) || deposits.some((deposit) => deposit.toAddress === toAddress);
+  return isOwn ? refusal('denied', 'own_address', 'the payer is one of our own addresses') : null;
+}
+
+/** Whether the address is the wallet's address at the index: a collection address, or the treasury for null. */
+function isOurs(wallet: SigningWallet, network: Network, { toAddress, derivationIndex }: DepositProof): boolean {
+  const family = addressFamilyOf(network);
+  return (
+    toAddress ===
+    (derivationIndex === null ? wallet.treasury[family] : wallet.collectionAddress(family, derivationIndex))
+  );
+}
+
+/**
+ * Takes the ordered amounts from each deposit, all found on chain and paid by the payee, or by the payer who provably
+ * named the payee.
+ */
+async function takeOfDeposits(order: OutgoingTransaction, { others }: PolicyParts, view: ChainView): Promise<Judged> {
+  const taken = takenByDeposit(others);
+  const takenFrom: { depositKey: string; units: string }[] = [];
+  let rest = amountOf(order.amount);
+  const lookedUp = new DepositLookups(view, order.deposits);
+  const unproven = await claimFault(order, lookedUp);
+  if (unproven) return unproven;
+  for (const [index, proof] of order.deposits.entries()) {
+    if (rest === 0n) break;
+    const found = await lookedUp.at(index);
+    const fault = depositFault(found, order);
+    if (fault) return fault;
+    const { depositKey, units } = must(found);
+    if (takenFrom.some((one) => one.depositKey === depositKey))
+      return refusal('denied', 'named_twice', `${proof.depositKey} is named twice`);
+    const share = least(least(units - (taken.get(depositKey) ?? 0n), amountOf(proof.amount)), rest);
+    if (share <= 0n) continue;
+    rest -= share;
+    takenFrom.push({ depositKey, units: share.toString() });
+  }
+  return rest === 0n
+    ? { ok: true, takenFrom }
+    : refusal('denied', 'exceeds_deposit', "more than what is left of the payer's money");
+}
+
+/** Why the order's claim is not proven. Null without a claim, or if a deposit is missing, which the caller detects. */
+async function claimFault(order: OutgoingTransaction, lookedUp: DepositLookups): Promise<SignerRefusal | null> {
+  const claim = order.refund?.claim;
+  if (!claim) return null;
+  const found: FoundDeposit[] = [];
+  for (const index of order.deposits.keys()) {
+    const deposit = await lookedUp.at(index);
+    const fault = depositFault(deposit, order);
+    if (fault) return fault;
+    found.push(must(deposit));
+  }
+  return evidenceRefusal(claim, order, found);
+}
+
+/** Why the deposit on chain does not allow a payout to this payee; null if it does. */
+function depositFault(
+  found: FoundDeposit | null,
+  { coin, toAddress, refund }: OutgoingTransaction,
+): SignerRefusal | null {
+  if (!found) return refusal('later', 'deposit_not_found', 'the deposit is not in the chain');
+  if (found.coin !== coin) return refusal('denied', 'other_coin', `the payer paid ${found.coin}`);
+  if (!refund?.claim && (found.payer === null || found.payer !== toAddress))
+    return refusal('denied', 'not_the_payer', 'the payee is not the payer');
+  return found.final ? null : refusal('later', 'deposit_not_final', 'the deposit is not final');
+}
