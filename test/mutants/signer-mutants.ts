@@ -11,21 +11,21 @@ const change = (file: string, from: string, to: string): PlantedChange => ({ fil
 export const SIGNER_MUTANTS: readonly Mutant[] = [
   {
     without: 'replacements on Solana that exclude each other',
-    changes: [change('solana-view.ts', 'earlier.every(({ draft }) => excludeEachOther(draft, next))', 'true')],
+    changes: [change('chains/solana-view.ts', 'earlier.every(({ draft }) => excludeEachOther(draft, next))', 'true')],
     foundBy: ['whatever blockhash, nonce, price', 'on solana no order of requests'],
   },
   {
     without: 'one writing of the name of a deposit',
     changes: [
-      change('network-fields.ts', 'regex(/^0x[0-9a-f]{64}$/)', 'regex(/^\\s*(0x|0X)?[0-9a-fA-F]{64}$/)'),
-      change('evm-view.ts', '${found.transactionHash.toLowerCase()}', '${proof.txHash}'),
+      change('chains/network-fields.ts', 'regex(/^0x[0-9a-f]{64}$/)', 'regex(/^\\s*(0x|0X)?[0-9a-fA-F]{64}$/)'),
+      change('chains/evm-view.ts', '${found.transactionHash.toLowerCase()}', '${proof.txHash}'),
     ],
     foundBy: ['gets one refund of a deposit'],
   },
   {
     without: 'need and caps of gas for sweeps',
     changes: [
-      change('policies.ts', '(await topUpFault(order, parts, view)) ??', 'null ??'),
+      change('policies/policies.ts', '(await topUpFault(order, parts, view)) ??', 'null ??'),
       change('outgoing.ts', '?? this.#nativeRefusal(request, account)', ''),
     ],
     foundBy: [
@@ -37,14 +37,22 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
   {
     without: 'the proof of an approval',
     changes: [
-      change('approvals.ts', "if (!proven.ok) return this.#wrongly(person, 'wrong_signature', proven.why);", ''),
+      change(
+        'approvals/approvals.ts',
+        "if (!proven.ok) return this.#wrongly(person, 'wrong_signature', proven.why);",
+        '',
+      ),
     ],
     foundBy: ['is not valid from the proposer', 'a passkey on P-256 of another person', 'is not to be guessed'],
   },
   {
     without: 'the lock-out of who guesses approvals',
     changes: [
-      change('approvals.ts', 'return this.#recentlyWrong(person).length >= MAX_WRONG_IN_WINDOW;', 'return false;'),
+      change(
+        'approvals/approvals.ts',
+        'return this.#recentlyWrong(person).length >= MAX_WRONG_IN_WINDOW;',
+        'return false;',
+      ),
     ],
     foundBy: ['is not to be guessed'],
   },
@@ -52,7 +60,7 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
     without: 'two approvals for going on',
     changes: [
       change(
-        'approvals.ts',
+        'approvals/approvals.ts',
         'if (this.#isFlooded(person))',
         "if (act.kind === 'resume' || act.kind === 'acknowledge') { this.#carryOut(act, account, [approval.approver]); return { ok: true, approvers: [], done: true }; }\n      if (this.#isFlooded(person))",
       ),
@@ -65,35 +73,39 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
   {
     without: 'the chain id of a draft',
     changes: [
-      change('evm-view.ts', 'if (!isEvm(draft) || draft.chainId !== this.#network.chainId)', 'if (!isEvm(draft))'),
+      change(
+        'chains/evm-view.ts',
+        'if (!isEvm(draft) || draft.chainId !== this.#network.chainId)',
+        'if (!isEvm(draft))',
+      ),
     ],
     foundBy: ['gets no signature for a top-up of another chain'],
   },
   {
     without: 'the expiration of what was signed before on TRON',
     changes: [
-      change('tron-view.ts', "return 'expirationMs' in next && this.#areDead(earlier, false);", 'return true;'),
+      change('chains/tron-view.ts', "return 'expirationMs' in next && this.#areDead(earlier, false);", 'return true;'),
     ],
     foundBy: ['on tron no order of requests'],
   },
   {
     without: 'the nonce that excludes on Ethereum',
-    changes: [change('evm-view.ts', 'earlier.every(({ draft }) => excludeEachOther(draft, next))', 'true')],
+    changes: [change('chains/evm-view.ts', 'earlier.every(({ draft }) => excludeEachOther(draft, next))', 'true')],
     foundBy: ['on ethereum no order of requests'],
   },
   {
     without: 'four eyes from the threshold on',
-    changes: [change('limits.ts', '(units < amountOf(limits.approvalFrom) ?', '(units >= 0n ?')],
+    changes: [change('policies/limits.ts', '(units < amountOf(limits.approvalFrom) ?', '(units >= 0n ?')],
     foundBy: ['on ethereum no order of requests', 'on tron no order of requests', 'on solana no order of requests'],
   },
   {
     without: 'caps by the hour and the day',
-    changes: [change('limits.ts', 'return used + units <= amountOf(cap) ? null', 'return true ? null')],
+    changes: [change('policies/limits.ts', 'return used + units <= amountOf(cap) ? null', 'return true ? null')],
     foundBy: ['on ethereum no order of requests', 'on solana no order of requests'],
   },
   {
     without: 'the evidence of a claim',
-    changes: [change('deposit-rules.ts', 'return evidenceRefusal(claim, order, found);', 'return null;')],
+    changes: [change('policies/deposits.ts', 'return evidenceRefusal(claim, order, found);', 'return null;')],
     foundBy: ['gets nothing without a signature of who paid'],
   },
 ];
