@@ -96,6 +96,28 @@ describe.skipIf(CHROMIUM === undefined)('approvals in a browser', () => {
     expect(await isStopped()).toBe(true);
     await resume(ben);
     expect(await isStopped()).toBe(false);
+
+    // Nothing is settled to an address on which two people have not agreed.
+    const merchant = at.sandbox.facts.merchant.id;
+    const settle = () =>
+      at.command('treasury.settle', { merchant_id: merchant, network: 'bsc', coin: 'USDT', amount: '1', operator: 'Olga' });
+    const agreeOn = async ({ page }: AtConsole): Promise<string> => {
+      await page.goto(`${at.origin}/treasury`);
+      await page.getByText("A merchant's settlement address").click();
+      const form = page.locator('form[action="/treasury/settlement-address"]');
+      await form.getByLabel('Merchant').selectOption(merchant);
+      await form.getByLabel('Network').selectOption('bsc');
+      await form.getByLabel('Address').fill(COLD);
+      await form.getByLabel('Proposed by').fill('Olga');
+      await form.getByRole('button').click();
+      return signTerms(page);
+    };
+    const terms = await agreeOn(ada);
+    expect(terms).toContain(merchant);
+    expect(terms.toLowerCase()).toContain(COLD.toLowerCase());
+    await expect(settle()).rejects.toThrow('no settlement address on bsc');
+    await agreeOn(ben);
+    await expect(settle()).rejects.toThrow('owed');
     for (const { context } of [olga, ada, ben, eve]) await context.close();
   }, 180_000);
 });

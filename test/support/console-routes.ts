@@ -94,6 +94,7 @@ export const ROUTES: Readonly<Record<string, readonly string[]>> = {
     'POST /treasury/approve',
     'POST /treasury/resume',
     'POST /treasury/limits',
+    'POST /treasury/settlement-address',
     'POST /adjustments/approve',
   ],
   'treasury.propose': [

@@ -112,6 +112,7 @@ const BESIDE: Readonly<Record<string, readonly string[]>> = {
   'POST /treasury/resume': ['treasury resume'],
   'POST /treasury/return': ['treasury return'],
   'POST /treasury/settle': ['treasury settle'],
+  'POST /treasury/settlement-address': ['merchant settlement-address'],
   'POST /treasury/stop': ['treasury stop'],
   'POST /treasury/sweeps': ['treasury sweep'],
   'POST /treasury/withdraw': ['treasury withdraw'],

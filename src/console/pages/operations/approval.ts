@@ -5,6 +5,14 @@ import { run, type ConsoleDeps } from '../../deps.ts';
 import { MAX_SIGNED, TOO_MUCH } from '../../step-up.ts';
 import { reasonIn, Refused, type ChangeRoute, type Signature, type ToSign, type Visit } from '../../visit.ts';
 
+/** For terms that are proposed nowhere in the service. */
+export const PROPOSER = {
+  name: 'proposer',
+  label: 'Proposed by',
+  required: true,
+  hint: 'A third person who asked for it. Both approvers enter the same name.',
+} as const;
+
 interface Asked {
   readonly to_sign?: readonly (null | { readonly text: string; readonly number: string })[];
   readonly approved_by?: readonly string[];

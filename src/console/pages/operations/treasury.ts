@@ -21,12 +21,13 @@ import {
 } from '../../parts.ts';
 import type { ConsoleRoutes } from '../../server.ts';
 import { reasonIn, Refused, type ChangeRoute, type Visit } from '../../visit.ts';
-import { approval, rejection } from './approval.ts';
+import { approval, PROPOSER, rejection } from './approval.ts';
 import { PAYS_NOTHING_OUT, paysOut } from '../pays-out.ts';
 import { nativeReturn, nativeReturnForm } from './native-return.ts';
 import { must } from '../../../domain/values/must.ts';
 import type { UsedCap } from '../../../ports/outgoing/signer.ts';
 import { messageOf } from '../../../runtime/util/message-of.ts';
+import { settlementAddress, settlementAddressForm } from './settlement-address.ts';
 import { within } from '../../../runtime/util/within.ts';
 
 /** The signer answers in milliseconds unless something is wrong. */
@@ -100,6 +101,7 @@ export function treasuryRoutes(deps: ConsoleDeps): ConsoleRoutes {
         what: 'proposal',
         argumentsOf: (visit) => ({ reason: reasonIn(visit) }),
       }),
+      settlementAddress(deps),
       stop(deps),
     ],
   };
@@ -130,7 +132,8 @@ async function treasuryPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
     ${
       visit.can('treasury.approve') &&
       html`<h2>Approve a refund</h2>
-        ${changeForm(visit, '/treasury/approve', field({ name: 'id', label: 'Refund', required: true, hint: 'A refund above the threshold, by its ID: re_…' }), 'Show the terms')}`
+        ${changeForm(visit, '/treasury/approve', field({ name: 'id', label: 'Refund', required: true, hint: 'A refund above the threshold, by its ID: re_…' }), 'Show the terms')}
+        ${settlementAddressForm(visit, deps)}`
     }
     ${visit.can('treasury.propose') && proposalForms(visit, deps)}`;
 }
@@ -171,12 +174,7 @@ const CAP_COLUMNS: readonly Column<UsedCap>[] = [
 
 function signerPart(visit: Visit, { stopped, caps = [], limitsToApprove = [] }: SignerStatus): Html {
   const forMode = modeField(visit);
-  const proposer = field({
-    name: 'proposer',
-    label: 'Proposed by',
-    required: true,
-    hint: 'A third person who asked for it. Both approvers enter the same name.',
-  });
+  const proposer = field(PROPOSER);
   return html`<h2>Signer</h2>
     ${facts([
       ['State', badge(stopped ? 'stopped' : 'active')],

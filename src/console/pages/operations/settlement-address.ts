@@ -1,0 +1,35 @@
+import { html, type Html } from '../../../runtime/http/html.ts';
+import { NETWORKS } from '../../../domain/networks/networks.ts';
+import type { ConsoleDeps } from '../../deps.ts';
+import { changeForm, field, folded } from '../../parts.ts';
+import type { ChangeRoute, Visit } from '../../visit.ts';
+import { approval, PROPOSER } from './approval.ts';
+
+/** Where a merchant's settlements go. It is nowhere proposed: both approvers state the same terms. */
+export const settlementAddress = (deps: ConsoleDeps): ChangeRoute => ({
+  ...approval(deps, '/treasury/settlement-address', 'merchant.settlement-address', ({ form }) => ({
+    merchant_id: form['merchant_id'] ?? '',
+    network: form['network'] ?? '',
+    address: form['address'] ?? '',
+    operator: form['proposer'] ?? '',
+  })),
+  target: ({ form }) => `${form['merchant_id']} ${form['network']} ${form['address']}`,
+});
+
+export function settlementAddressForm(visit: Visit, deps: ConsoleDeps): Html {
+  const merchants = deps
+    .merchants()
+    .filter(({ mode }) => mode === visit.mode)
+    .map(({ id, name }) => [id, name] as const);
+  const fields = [
+    field({ name: 'merchant_id', label: 'Merchant', options: merchants }),
+    field({ name: 'network', label: 'Network', options: NETWORKS.map((network) => [network, network] as const) }),
+    field({ name: 'address', label: 'Address', required: true, max: 128 }),
+    field(PROPOSER),
+  ];
+  return folded(
+    "A merchant's settlement address",
+    html`<p>Ask the merchant for it by a second way. It counts once two approvers signed the same terms.</p>
+      ${changeForm(visit, '/treasury/settlement-address', fields, 'Show the terms')}`,
+  );
+}
