@@ -3,11 +3,11 @@ import { defineConfig, type Plugin } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
- * Two cores are enough for the whole suite. End-to-end files start services of their own and mostly wait for chains, so
- * four at a time fit.
+ * For two cores, which this many keep busy: an end-to-end file starts services of its own, and waits for them and for
+ * chains.
  */
-const FAST = { timeoutMs: 20_000, workers: 2 };
-const SLOW = { timeoutMs: 240_000, workers: 4 };
+const FAST = { timeoutMs: 20_000, workers: 3 };
+const SLOW = { timeoutMs: 240_000, workers: 5 };
 /** Nodes, servers, browsers and clocks of a busy machine: what fails twice in a row is a fault. */
 const PROCESSES = { retry: 1 };
 
@@ -142,7 +142,7 @@ export default defineConfig({
         testTimeout: 60_000,
         hookTimeout: 60_000,
         retry: PROCESSES.retry,
-        maxWorkers: FAST.workers,
+        maxWorkers: SLOW.workers,
         sequence: { groupOrder: 1 },
       }),
       native('e2e', {

@@ -37,7 +37,6 @@ describe('the file of the SQLite read model', () => {
         (_, order) => ({ op: 'enlist', lists: ['one@1/x'], member: `m${order}`, order, atSec: order }) as const,
       );
       await opened.model.apply('one', members, '1');
-      await opened.model.clear({ projection: 'one', tables: [], lists: ['one@1/'] });
       const db = new DatabaseSync(join(opened.dataDir, 'read-model.db'), { readOnly: true });
       const left = (): number =>
         (
@@ -48,6 +47,7 @@ describe('the file of the SQLite read model', () => {
             .get() as { n: number }
         ).n;
       expect(left()).toBeGreaterThan(0);
+      await opened.model.clear({ projection: 'one', tables: [], lists: ['one@1/'] });
       await expect.poll(left, { timeout: 10_000 }).toBe(0);
       db.close();
     } finally {

@@ -100,7 +100,13 @@ describe.skipIf(CHROMIUM === undefined)('approvals in a browser', () => {
     // Nothing is settled to an address on which two people have not agreed.
     const merchant = at.sandbox.facts.merchant.id;
     const settle = () =>
-      at.command('treasury.settle', { merchant_id: merchant, network: 'bsc', coin: 'USDT', amount: '1', operator: 'Olga' });
+      at.command('treasury.settle', {
+        merchant_id: merchant,
+        network: 'bsc',
+        coin: 'USDT',
+        amount: '1',
+        operator: 'Olga',
+      });
     const agreeOn = async ({ page }: AtConsole): Promise<string> => {
       await page.goto(`${at.origin}/treasury`);
       await page.getByText("A merchant's settlement address").click();
@@ -112,12 +118,12 @@ describe.skipIf(CHROMIUM === undefined)('approvals in a browser', () => {
       await form.getByRole('button').click();
       return signTerms(page);
     };
-    const terms = await agreeOn(ada);
-    expect(terms).toContain(merchant);
-    expect(terms.toLowerCase()).toContain(COLD.toLowerCase());
+    const agreed = await agreeOn(ada);
+    expect(agreed).toContain(merchant);
+    expect(agreed.toLowerCase()).toContain(COLD.toLowerCase());
     await expect(settle()).rejects.toThrow('no settlement address on bsc');
     await agreeOn(ben);
-    await expect(settle()).rejects.toThrow('owed');
+    await expect(settle()).rejects.toThrow('the books owe the merchant 0.00 USDT on bsc');
     for (const { context } of [olga, ada, ben, eve]) await context.close();
   }, 180_000);
 });
