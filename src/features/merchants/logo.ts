@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { inflateSync } from 'node:zlib';
 import { PNG } from 'pngjs';
 import type { Logo } from '../../domain/events/merchant-events.ts';
 import type { ShownLogo } from '../shared/merchant-api.ts';
@@ -15,6 +16,13 @@ const MAX_ENCODED_BYTES = 32 * 1024;
 /** Signature and first chunk header, up to the byte for the interlace method (PNG, 5.2 and 11.2.1). */
 const HEAD = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 const HEAD_BYTES = HEAD.length + 13;
+const SIGNATURE_BYTES = 8;
+/** Length, type and checksum (PNG, 5.3). */
+const CHUNK_FRAME_BYTES = 12;
+/** Samples of a pixel by colour type (PNG, 6.1). */
+const CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
+/** Four samples of 16 bits a pixel, and the filter. */
+const MAX_ROW_BYTES = MAX_UPLOAD_SIDE * 8 + 1;
 
 export type LogoReading = { readonly ok: true; readonly logo: Logo } | { readonly ok: false; readonly why: string };
 
@@ -56,12 +64,32 @@ interface Pixels {
 /** Null if the file does not contain what its header states. */
 function decoded(file: Buffer, width: number, height: number): Buffer | null {
   try {
+    // The library takes what a file lacks from memory that it has not cleared.
+    if (rowsIn(file).length !== bytesOfRows(file, width, height)) return null;
     const image = PNG.sync.read(file);
     const isWhole = image.width === width && image.height === height && image.data.length === width * height * 4;
     return isWhole ? image.data : null;
   } catch {
     return null;
   }
+}
+
+/** The compressed rows of the image, inflated to at most as much as the largest image has. Throws. */
+function rowsIn(file: Buffer): Buffer {
+  const parts: Buffer[] = [];
+  let at = SIGNATURE_BYTES;
+  while (at + CHUNK_FRAME_BYTES <= file.length) {
+    const end = at + CHUNK_FRAME_BYTES + file.readUInt32BE(at);
+    if (file.toString('latin1', at + 4, at + 8) === 'IDAT') parts.push(file.subarray(at + 8, end - 4));
+    at = end;
+  }
+  return inflateSync(Buffer.concat(parts), { maxOutputLength: MAX_ROW_BYTES * MAX_UPLOAD_SIDE });
+}
+
+/** Each row has a byte for its filter (PNG, 7.3). NaN for a colour type that there is not. */
+function bytesOfRows(file: Buffer, width: number, height: number): number {
+  const bits = file.readUInt8(HEAD_BYTES - 5) * (CHANNELS[file.readUInt8(HEAD_BYTES - 4)] ?? NaN);
+  return (1 + Math.ceil((width * bits) / 8)) * height;
 }
 
 /** Scales down to the largest displayed size. Each pixel is the mean of the pixels it covers, weighted by opacity. */

@@ -101,6 +101,10 @@ describe('a logo', () => {
     ['a truncated file', Buffer.from(file(), 'base64').subarray(0, 50).toString('base64')],
     ['a file whose sums are wrong', Buffer.from(file(), 'base64').fill(1, 29, 33).toString('base64')],
     ['fewer rows than promised', file({ width: 100, height: 100 })],
+    // The library would show what was in this process's memory.
+    ['a row without its pixels', file({ width: 320, height: 1, rows: Buffer.alloc(1) })],
+    ['more rows than promised', file({ rows: Buffer.alloc(19) })],
+    ['a colour type that there is not', file({ colour: 5 })],
     [
       'colours that its palette lacks',
       file({ colour: 3, rows: Buffer.from([0, 9, 9, 0, 9, 9]), more: [chunk('PLTE', Buffer.alloc(3))] }),
