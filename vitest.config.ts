@@ -7,7 +7,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  * chains.
  */
 const FAST = { timeoutMs: 20_000, workers: 3 };
-const SLOW = { timeoutMs: 240_000, workers: 5 };
+const SLOW = { timeoutMs: 240_000, workers: 4 };
 /** Nodes, servers, browsers and clocks of a busy machine: what fails twice in a row is a fault. */
 const PROCESSES = { retry: 1 };
 
