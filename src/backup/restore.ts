@@ -208,8 +208,8 @@ function lostOf(
   known: ReadonlySet<string>,
 ): readonly LostPayment[] | null {
   const lost = [...lostPayments(directory, known), ...lostPayments(backup, known, copied)];
-  const isKnown = copied.length === 0 && readdirSync(directory).some((name) => PAYOUT_JOURNAL.test(name));
-  return isKnown || lost.length > 0 ? lost : null;
+  const hasJournals = copied.length === 0 && readdirSync(directory).some((name) => PAYOUT_JOURNAL.test(name));
+  return hasJournals || lost.length > 0 ? lost : null;
 }
 
 /**

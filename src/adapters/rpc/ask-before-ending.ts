@@ -7,7 +7,7 @@ import type { AdmittedProviders } from './admitted-providers.ts';
  * `TransferImpossible` thrown): then two providers must say so where two are configured, and an answer that does not
  * end it counts. Throws `ChainUnavailable` when the second one does not answer.
  */
-export async function askBeforeEnding<Answer extends { readonly kind: string } | null>(
+export async function askBeforeEnding<Answer extends { readonly kind: string }>(
   providers: AdmittedProviders,
   task: (provider: RpcProvider) => Promise<Answer>,
 ): Promise<Answer> {
@@ -22,5 +22,5 @@ export async function askBeforeEnding<Answer extends { readonly kind: string } |
   return answer;
 }
 
-const ends = (answer: { readonly kind: string } | TransferImpossible | null): boolean =>
-  answer instanceof TransferImpossible || answer?.kind === 'fail';
+const ends = (answer: { readonly kind: string } | TransferImpossible): boolean =>
+  answer instanceof TransferImpossible || answer.kind === 'fail';

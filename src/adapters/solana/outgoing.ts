@@ -161,7 +161,7 @@ export class SolanaOutgoing implements OutgoingChain {
 
   draft(order: OutgoingTransaction, _: number | null, used: UsedNonces): Promise<TransactionDraft | null> {
     const token = isNative(order) ? null : tokenToMove(this.settings, order);
-    return askBeforeEnding(this.#providers, async (provider): Promise<TransactionDraft | null> => {
+    return this.#providers.on(async (provider): Promise<TransactionDraft | null> => {
       if (order.kind === 'nonce_account') {
         return {
           kind: 'solana-nonce-account',

@@ -142,7 +142,7 @@ export class TronOutgoing implements OutgoingChain {
 
   draft(order: OutgoingTransaction): Promise<TransactionDraft> {
     const token = isNative(order) ? null : tokenToMove(this.settings, order);
-    return askBeforeEnding(this.#providers, async (provider): Promise<TransactionDraft> => {
+    return this.#providers.on(async (provider): Promise<TransactionDraft> => {
       if (!token) {
         const sun = toTokenUnits(amountOf(order.amount), NATIVE_DECIMALS.tron).toString();
         return { kind: 'tron-native', sun, ...(await this.#validity(provider)) };
@@ -234,7 +234,7 @@ export class TronOutgoing implements OutgoingChain {
   }
 
   #checkNative({ amount, fromAddress }: OutgoingTransaction, reserved: Reserved): Promise<PreCheck> {
-    return askBeforeEnding(this.#providers, async (provider): Promise<PreCheck> => {
+    return this.#providers.on(async (provider): Promise<PreCheck> => {
       const needed = amountOf(amount) + BigInt(ACTIVATION_SUN + TRANSFER_SUN * (reserved.payouts + 1)) * SUN;
       const held = BigInt(await sunOf(provider, fromAddress)) * SUN;
       if (held >= needed) return { kind: 'ready' };

@@ -21,8 +21,6 @@ const SIGNATURE_BYTES = 8;
 const CHUNK_FRAME_BYTES = 12;
 /** Samples of a pixel by colour type (PNG, 6.1). */
 const CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
-/** Four samples of 16 bits a pixel, and the filter. */
-const MAX_ROW_BYTES = MAX_UPLOAD_SIDE * 8 + 1;
 
 export type LogoReading = { readonly ok: true; readonly logo: Logo } | { readonly ok: false; readonly why: string };
 
@@ -65,7 +63,8 @@ interface Pixels {
 function decoded(file: Buffer, width: number, height: number): Buffer | null {
   try {
     // The library takes what a file lacks from memory that it has not cleared.
-    if (rowsIn(file).length !== bytesOfRows(file, width, height)) return null;
+    const rowBytes = bytesOfRows(file, width, height);
+    if (rowsIn(file, rowBytes).length !== rowBytes) return null;
     const image = PNG.sync.read(file);
     const isWhole = image.width === width && image.height === height && image.data.length === width * height * 4;
     return isWhole ? image.data : null;
@@ -74,8 +73,8 @@ function decoded(file: Buffer, width: number, height: number): Buffer | null {
   }
 }
 
-/** The compressed rows of the image, inflated to at most as much as the largest image has. Throws. */
-function rowsIn(file: Buffer): Buffer {
+/** The rows of the image, inflated. Throws, also if they have more bytes than they may. */
+function rowsIn(file: Buffer, maxBytes: number): Buffer {
   const parts: Buffer[] = [];
   let at = SIGNATURE_BYTES;
   while (at + CHUNK_FRAME_BYTES <= file.length) {
@@ -83,7 +82,7 @@ function rowsIn(file: Buffer): Buffer {
     if (file.toString('latin1', at + 4, at + 8) === 'IDAT') parts.push(file.subarray(at + 8, end - 4));
     at = end;
   }
-  return inflateSync(Buffer.concat(parts), { maxOutputLength: MAX_ROW_BYTES * MAX_UPLOAD_SIDE });
+  return inflateSync(Buffer.concat(parts), { maxOutputLength: maxBytes });
 }
 
 /** Each row has a byte for its filter (PNG, 7.3). NaN for a colour type that there is not. */

@@ -16,13 +16,19 @@ export const settlementAddress = (deps: ConsoleDeps): ChangeRoute => ({
   target: ({ form }) => `${form['merchant_id']} ${form['network']} ${form['address']}`,
 });
 
+/** A choice of the merchants of this mode. */
+export const merchantField = ({ mode }: Visit, deps: ConsoleDeps): Html => {
+  const merchants = deps.merchants().filter((merchant) => merchant.mode === mode);
+  return field({
+    name: 'merchant_id',
+    label: 'Merchant',
+    options: merchants.map(({ id, name }) => [id, name] as const),
+  });
+};
+
 export function settlementAddressForm(visit: Visit, deps: ConsoleDeps): Html {
-  const merchants = deps
-    .merchants()
-    .filter(({ mode }) => mode === visit.mode)
-    .map(({ id, name }) => [id, name] as const);
   const fields = [
-    field({ name: 'merchant_id', label: 'Merchant', options: merchants }),
+    merchantField(visit, deps),
     field({ name: 'network', label: 'Network', options: NETWORKS.map((network) => [network, network] as const) }),
     field({ name: 'address', label: 'Address', required: true, max: 128 }),
     field(PROPOSER),

@@ -27,7 +27,7 @@ import { nativeReturn, nativeReturnForm } from './native-return.ts';
 import { must } from '../../../domain/values/must.ts';
 import type { UsedCap } from '../../../ports/outgoing/signer.ts';
 import { messageOf } from '../../../runtime/util/message-of.ts';
-import { settlementAddress, settlementAddressForm } from './settlement-address.ts';
+import { merchantField, settlementAddress, settlementAddressForm } from './settlement-address.ts';
 import { within } from '../../../runtime/util/within.ts';
 
 /** The signer answers in milliseconds unless something is wrong. */
@@ -247,10 +247,6 @@ function proposalForms(visit: Visit, deps: ConsoleDeps): Html {
     field({ name: 'amount', label: 'Amount', required: true, max: 40 }),
   ];
   const mode = modeField(visit);
-  const merchants = deps
-    .merchants()
-    .filter((merchant) => merchant.mode === visit.mode)
-    .map(({ id, name }) => [id, name] as const);
   const withdrawal = changeForm(
     visit,
     '/treasury/withdraw',
@@ -260,7 +256,7 @@ function proposalForms(visit: Visit, deps: ConsoleDeps): Html {
   const settlement = changeForm(
     visit,
     '/treasury/settle',
-    [field({ name: 'merchant_id', label: 'Merchant', options: merchants }), ...money, field(REASON)],
+    [merchantField(visit, deps), ...money, field(REASON)],
     'Preview',
   );
   return html`<h2>Propose</h2>
