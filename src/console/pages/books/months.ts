@@ -31,6 +31,12 @@ interface Periods {
   }[];
 }
 
+interface TrialBalance {
+  readonly balanced: boolean;
+  readonly entries: number;
+  readonly accounts: readonly Balance[];
+}
+
 /** Closing a month, with a checklist first. The checklist only advises; the command decides. */
 export function monthRoutes(deps: ConsoleDeps): ConsoleRoutes {
   return {
@@ -159,11 +165,10 @@ async function checks(deps: ConsoleDeps, visit: Visit): Promise<Check[]> {
       return { what, to, isDone: false, detail: messageOf(error) };
     }
   };
+  const trialBalance = run<TrialBalance>(deps, 'ledger.trial-balance', { mode });
   return Promise.all([
     looked('Debits equal credits', `/books/${mode}`, async () => {
-      const { balanced, entries } = await run<{ balanced: boolean; entries: number }>(deps, 'ledger.trial-balance', {
-        mode,
-      });
+      const { balanced, entries } = await trialBalance;
       return { isDone: balanced, detail: `${entries} entries` };
     }),
     looked('Deposits that are not final', `/books/${mode}/months`, async () => {
@@ -192,7 +197,7 @@ async function checks(deps: ConsoleDeps, visit: Visit): Promise<Check[]> {
     looked('Payouts in progress', inMode('/treasury', mode), async () => {
       const [{ moves }, { accounts }] = await Promise.all([
         run<{ moves: { mode: string }[] }>(deps, 'treasury.moves'),
-        run<{ accounts: Balance[] }>(deps, 'ledger.trial-balance', { mode }),
+        trialBalance,
       ]);
       const own = moves.filter((move) => move.mode === mode);
       const refunds = accounts
