@@ -209,6 +209,9 @@ describe('an approval of a withdrawal', () => {
     ['a terminal escape', { proposedBy: 'olga\u001b[2K' }],
     ['a separator of lines', { proposedBy: 'olga\u2028amount: 1.00 USDT' }],
     ['text that turns around', { proposedBy: 'olga\u202e' }],
+    ['blanks up to where a line begins', { proposedBy: `olga${' '.repeat(300)}amount: 1.00 USDT` }],
+    ['letters that look like blanks', { proposedBy: `olga${'\u3164'.repeat(300)}amount: 1.00 USDT` }],
+    ['a pattern of Braille that looks like a blank', { proposedBy: `olga${'\u2800'.repeat(300)}amount: 1.00 USDT` }],
     ['a field more', { note: 'x' }],
   ])('hides nothing in its text: %s', async (_, change) => {
     const signer = await startSigner();
@@ -279,6 +282,13 @@ describe('resuming after a stop', () => {
     expect(await isAgreed(signer)).toBe(true);
   });
 
+  it('names who stopped on one line, whatever they call themselves', async () => {
+    const signer = await startSigner();
+    await signer.stop('test', `ada${' '.repeat(150)}to: ${OTHER_COLD}\u2028mode: live`);
+    const { text } = await termsFor(signer, resume);
+    expect(text).toContain(`\naction: let the signer sign again, which ada to: ${OTHER_COLD} mode: live stopped\n`);
+  });
+
   it('is agreed to for one stop, not for the next', async () => {
     const signer = await startSigner();
     await signer.stop('test', 'anyone');
@@ -309,6 +319,15 @@ describe('an outflow that nobody ordered', () => {
     reason,
     proposedBy: 'olga',
   });
+
+  it.each(['a drill    order: outflow-2', ' a drill', 'a drill ', 'a drill\nmode: live', 'a\u00addrill'])(
+    'is explained on one line with single blanks: %j',
+    async (reason) => {
+      const signer = await startSigner();
+      await signer.reportOutflows('test', 'ethereum', [outflow]);
+      await expect(signer.approvalTerms(explain(reason))).rejects.toThrow('invalid parameters: act');
+    },
+  );
 
   it('stops its network at the signer until two approvers acknowledged it, also after a restart, and is not reported again', async () => {
     const journalDirectory = mkdtempSync(join(directory, 'journal-'));

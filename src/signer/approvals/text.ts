@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { EvidenceKind, OrderedClaim } from '../../domain/claims.ts';
 import type { ApprovalAct, ProposedAdjustment } from '../../ports/signer/approvals.ts';
+import { onOneLine } from '../../domain/line-of-terms.ts';
 import { formatAmount } from '../../domain/money/money.ts';
 import type { OutgoingTransaction } from '../../ports/outgoing/transaction.ts';
 import { bytesOf } from '../exclusive.ts';
@@ -67,7 +68,7 @@ export function termsOf(act: ApprovalAct, context: TermsContext): readonly Line[
       const stop = context.entries.findLast((entry) => entry.kind === 'stopped' || entry.kind === 'resumed');
       if (stop?.kind !== 'stopped') return null;
       return [
-        ['action', `let the signer sign again, which ${stop.by} stopped`],
+        ['action', `let the signer sign again, which ${onOneLine(stop.by)} stopped`],
         ...lostPlaces(context.entries, act.anew).map(({ network, place }): Line => [
           'begin anew',
           `${network}, though this journal does not hold entry ${place.seq} (${place.hash}), up to which the event log has paid`,
