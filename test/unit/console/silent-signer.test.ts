@@ -18,7 +18,7 @@ it('a signer that does not answer hides nothing else of the treasury, and payout
   const { status, body } = await world.get('/treasury?mode=live', operator);
   expect(status).toBe(200);
   expect(body).toContain('the signer did not answer in time');
-  expect(body).toContain('No payouts are proposed or in progress.');
+  expect(body).toContain('No payouts are in progress.');
   expect(body).toMatch(/action="\/treasury\/stop".*name="mode" value="live"/s);
 });
 

@@ -116,19 +116,22 @@ export const treasuryStatus = (deps: ConsoleDeps): Promise<TreasuryStatus> =>
 async function treasuryPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   if (!paysOut(deps)) return PAYS_NOTHING_OUT;
   const [signers, moves] = await Promise.all([signersOf(deps, visit), movesOf(deps, visit)]);
+  const [waiting, others] = [moves.filter(isWaiting), moves.filter((move) => !isWaiting(move))];
   return html`<p>
       ${link(inMode('/treasury/balances', visit.mode), 'Balances against the books')} ·
       ${link(inMode('/treasury/sweeps', visit.mode), 'Sweeps')} ·
       ${link(inMode('/adjustments', visit.mode), 'Entries by hand')}
     </p>
-    ${signers}
-    <h2>In progress</h2>
-    <p>${csvLink(visit)}</p>
+    <h2>Waiting for approval</h2>
+    ${table('Proposals', moveColumns(visit), waiting, 'No proposals are waiting.')}
     ${
       visit.can('treasury.approve') &&
       html`<p>The signer counts your approval only if its settings list ${link('/me', 'your entry')}.</p>`
     }
-    ${table('Moves', moveColumns(visit), moves, 'No payouts are proposed or in progress.')}
+    ${signers}
+    <h2>In progress</h2>
+    <p>${csvLink(visit)}</p>
+    ${table('Moves', moveColumns(visit), others, 'No payouts are in progress.')}
     ${
       visit.can('treasury.approve') &&
       html`<h2>Approve a refund</h2>
@@ -187,9 +190,11 @@ function signerPart(visit: Visit, { stopped, caps = [], limitsToApprove = [] }: 
     ${limitsToApprove.length > 0 && visit.can('treasury.approve') && changeForm(visit, '/treasury/limits', [forMode, proposer], 'Apply the new limits: show the terms')}`;
 }
 
+const isWaiting = ({ status }: Move): boolean => status === 'waiting_for_approval';
+
 /** Null for what needs no approval. */
-const approversOf = ({ approved_by: approvers, status }: Move): string | null =>
-  approvers.join(', ') || (status === 'waiting_for_approval' ? 'nobody yet' : null);
+const approversOf = (move: Move): string | null =>
+  move.approved_by.join(', ') || (isWaiting(move) ? 'nobody yet' : null);
 
 const moveColumns = (visit: Visit): Column<Move>[] => [
   { name: 'Move', cell: ({ kind, id }) => html`${kind}<small>${id}</small>` },
@@ -218,7 +223,7 @@ const moveColumns = (visit: Visit): Column<Move>[] => [
     name: 'Decide',
     isForm: true,
     cell: (move) => {
-      if (move.status !== 'waiting_for_approval') return null;
+      if (!isWaiting(move)) return null;
       const id = html`<input type="hidden" name="id" value="${move.id}" />`;
       return html`${visit.can('treasury.approve') && approvePart(visit, move, id)}
       ${
