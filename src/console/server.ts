@@ -167,7 +167,7 @@ class Pipeline {
         if (toSign.kind === 'terms') signed = await this.#signed(visit, toSign, passkeys);
       }
       const signatures = signed ? [signed.signature] : toSign ? signaturesIn(visit, toSign) : [];
-      const { detail, shown } = await route.run(visit, signatures);
+      const { detail, shown } = await route.run(visit, signatures, toSign);
       await this.#record(visit, action, targetOf(route, visit), 'done', detail, signed);
       await this.#send(visit, request, response, shown);
     } catch (error) {

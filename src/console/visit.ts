@@ -116,7 +116,7 @@ export type ToSign =
     };
 
 /** A request that changes something. */
-export interface ChangeRoute<Visiting extends Visit = Visit> {
+export interface ChangeRoute<Visiting extends Visit = Visit, Signed extends ToSign = ToSign> {
   readonly path: string;
   readonly action: Action | null;
   /** What the change applies to, for the record. */
@@ -124,11 +124,12 @@ export interface ChangeRoute<Visiting extends Visit = Visit> {
   /**
    * The terms that a passkey has to sign first. They are made again when the signature arrives and must be the same.
    */
-  toSign?(visit: Visiting): Promise<ToSign>;
-  /** `detail` goes into the record. Throws `Refused`. */
+  toSign?(visit: Visiting): Promise<Signed>;
+  /** `detail` goes into the record; `signed` are the terms that the signatures are for. Throws `Refused`. */
   run(
     visit: Visiting,
     signatures: readonly (Signature | null)[],
+    signed: Signed | null,
   ): Promise<{ readonly detail: string; readonly shown: Shown }>;
 }
 

@@ -1,4 +1,4 @@
-import type { RefundLeg, RefundRequested } from '../../src/domain/events/refund-events.ts';
+import type { PlannedPayout, RefundLeg, RefundRequested } from '../../src/domain/events/refund-events.ts';
 import { formatAmount, fromTokenUnits, least, amountOf, type Coin } from '../../src/domain/money/money.ts';
 import type { Network } from '../../src/domain/networks/networks.ts';
 import { refundableOf } from '../../src/domain/money/refundable.ts';
@@ -25,6 +25,8 @@ export interface RefundTerms {
   readonly namedDeposit: string | null;
   /** Present if a claim is paid: only its deposits, in this order, to its payee. */
   readonly claim?: ClaimToPay;
+  /** The payouts that somebody signed: the refund makes these or is refused. */
+  readonly planned?: readonly PlannedPayout[] | undefined;
   /** Decimals of the coin's token by network; absent where it cannot be paid out. */
   readonly decimals: Readonly<Partial<Record<Network, number>>>;
 }
@@ -79,6 +81,7 @@ export function planRefund(context: SessionContext, terms: RefundTerms): RefundP
   const { shares, rest } = allocate(payers, units);
   if (rest > 0n) return { ok: false, refusal: uncarried(coin, units, rest) };
   const legs = [...shares].flatMap(([payer, share]) => legsOf(payer, share, coin));
+  if (terms.planned && !isPlanned(legs, terms.planned)) return { ok: false, refusal: CHANGED };
   return {
     ok: true,
     units,
@@ -223,7 +226,18 @@ function isFull(context: SessionContext, coin: Coin, units: bigint, most: bigint
   return units === most || (coin === context.created?.dueCoin && units === unitsOf(depositsOfOrder(context)));
 }
 
+const isPlanned = (legs: readonly PlannedPayout[], planned: readonly PlannedPayout[]): boolean =>
+  legs.length === planned.length && legs.every((leg, index) => isSamePayout(leg, must(planned[index])));
+
+const isSamePayout = (one: PlannedPayout, other: PlannedPayout): boolean =>
+  (['network', 'coin', 'toAddress', 'amount'] as const).every((part) => one[part] === other[part]);
+
 /* Refusals */
+
+const CHANGED: Refusal = {
+  code: 'conflict',
+  message: 'the remaining money has changed since the terms were signed: read them again',
+};
 
 function faultOf(context: SessionContext, coin: Coin, depositKey: string, isClaimed: boolean): Refusal | null {
   const deposit = context.deposits[depositKey];

@@ -10,7 +10,6 @@ import type { Valuation } from '../../src/domain/events/coin-events.ts';
 import type { RefundLeg } from '../../src/domain/events/refund-events.ts';
 import type { RefundId } from '../../src/domain/values/ids.ts';
 import { COINS, formatAmount, type Coin } from '../../src/domain/money/money.ts';
-import type { Network } from '../../src/domain/networks/networks.ts';
 import { accept, refuse, type Decision, type Refusal } from '../../src/domain/values/result.ts';
 import { needsAcknowledgement, type Sender } from '../../src/domain/networks/senders.ts';
 import { chosenBy, openAlternative } from './coin.ts';
@@ -19,7 +18,7 @@ import { paymentOf } from './payment.ts';
 import { claimToPay, decideClaim, type ApprovedClaim, type ClaimCommand } from './claims.decider.ts';
 import { decidePayout, type PayoutCommand } from './payouts.decider.ts';
 import { decideTransferOfSession, type TransferCommandOfSession } from './transfers.decider.ts';
-import { planRefund } from './refund-allocation.ts';
+import { planRefund, type RefundTerms } from './refund-allocation.ts';
 import type { SessionValue } from './session.machine.ts';
 import {
   arrived,
@@ -86,17 +85,10 @@ export interface ExpireSession {
   readonly nowSec: number;
   readonly scannedToSec: SessionExpired['data']['scannedToSec'];
 }
-export interface RequestRefund {
+export interface RequestRefund extends Omit<RefundTerms, 'refundId' | 'claim'> {
   readonly type: 'RequestRefund';
   readonly refundId: RefundId;
-  readonly coin: Coin;
-  /** 10^-18 units; null requests all that is left. */
-  readonly units: bigint | null;
   readonly asked: { readonly value: string; readonly currency: string } | null;
-  /** The deposit named by the merchant; null leaves the choice to the service. */
-  readonly namedDeposit: string | null;
-  /** Decimals of the coin's token by network; absent where it cannot be paid out. */
-  readonly decimals: Readonly<Partial<Record<Network, number>>>;
   readonly reason: string | null;
   readonly idempotencyStream: string | null;
   readonly acknowledgedSender: boolean;

@@ -19,6 +19,9 @@ export interface RefundLeg {
   readonly takenFrom: readonly { readonly depositKey: string; readonly amount: string }[];
 }
 
+/** What a person sees of a leg before it exists. */
+export type PlannedPayout = Pick<RefundLeg, 'network' | 'coin' | 'toAddress' | 'amount'>;
+
 export interface RefundRequested {
   readonly type: 'RefundRequested';
   readonly data: {

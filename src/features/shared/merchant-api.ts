@@ -2,6 +2,7 @@ import type { EvidenceKind } from '../../domain/claims.ts';
 import type { KeyObject } from 'node:crypto';
 import type { Scope, SignatureVersion } from '../../domain/api-keys.ts';
 import type { ApiKeyId, MerchantId, Mode, RefundId, SessionId, TransactionId } from '../../domain/values/ids.ts';
+import type { PlannedPayout } from '../../domain/events/refund-events.ts';
 import type { LineItem } from '../../domain/events/session-personal-data.ts';
 import type { Refusal } from '../../domain/values/result.ts';
 import type { CoCommit } from '../../ports/event-log/event-store.ts';
@@ -70,6 +71,8 @@ export interface RefundInput {
   readonly claimId?: string;
   readonly reason?: string;
   readonly acknowledgeSender?: boolean;
+  /** The payouts that a person signed: the refund makes these or is refused. */
+  readonly planned?: readonly PlannedPayout[];
 }
 
 /** The command side for HTTP routes, CLI and tests. A session of another merchant or mode is null or `not_found`. */

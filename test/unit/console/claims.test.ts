@@ -17,6 +17,9 @@ let shop: Awaited<ReturnType<typeof claimWorld>>;
 let world: ConsoleWorld;
 let support: TestPerson;
 let viewer: TestPerson;
+const nothing = async (): Promise<unknown> => undefined;
+/** Happens once, after the terms were signed and planned again, and before the refund is requested. */
+let beforeRequest = nothing;
 const readModel = new MemoryReadModel();
 let projections: ProjectionRunner;
 
@@ -53,7 +56,11 @@ beforeAll(async () => {
   });
   const use = {
     previewRefund: (_: unknown, input: RefundInput) => api.previewRefund(caller, input),
-    requestRefund: (_: unknown, input: RefundInput) => api.requestRefund(inTestMode, input),
+    requestRefund: async (_: unknown, input: RefundInput) => {
+      await beforeRequest();
+      beforeRequest = nothing;
+      return api.requestRefund(inTestMode, input);
+    },
     rejectClaim: (_: unknown, ...rest: [typeof sessionId, string, string]) => api.rejectClaim(inTestMode, ...rest),
   };
   world = await ConsoleWorld.start({ records, commands, api: use } as unknown as Partial<ConsoleDeps>);
@@ -90,6 +97,24 @@ it('a claim waits on the page of claims, is approved by signed terms that name t
   expect((await world.post(`${payment}/refund`, support, { ...form, ...signedForm(terms, support) })).status).toBe(303);
   expect(await claims()).toMatchObject([{ status: 'approved' }]);
   expect((await world.get(`/m/${SHOP.id}/claims`, viewer)).body).toContain('No claims are waiting.');
+});
+
+it('a refund of all that is left pays what was signed, and nothing if more money becomes final in between', async () => {
+  const { api, pay, sessionId } = shop;
+  const refund = `/m/${SHOP.id}/payments/${sessionId}/refund`;
+  const form = { amount: '', reason: 'the shop is closed' };
+  await pay('5.00');
+  const left = async (): Promise<string> => (await api.getSession(caller, sessionId))!.refundable;
+  const before = await left();
+  beforeRequest = () => pay('3.00');
+  const refused = await world.postSigned(refund, support, form);
+  expect([refused.status, refused.body]).toEqual([400, expect.stringContaining('changed since the terms were signed')]);
+  const after = await left();
+  expect(Number(after)).toBe(Number(before) + 3);
+  const terms = termsIn((await world.post(refund, support, form)).body)!;
+  expect(terms.text).toContain(`amount: ${after} USDT`);
+  expect((await world.post(refund, support, { ...form, ...signedForm(terms, support) })).status).toBe(303);
+  expect(await left()).toBe('0.00');
 });
 
 it('a claim is rejected with a reason by who may refund, and by nobody else', async () => {

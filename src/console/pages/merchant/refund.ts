@@ -5,12 +5,12 @@ import { maxDecimals } from '../../../domain/money/currencies.ts';
 import type { RefundPreview } from '../../../features/sessions/refunds/preview.ts';
 import type { RefundInput } from '../../../features/shared/merchant-api.ts';
 import { accepted, callerOf, readerOf, type ConsoleDeps } from '../../deps.ts';
-import { reasonIn, Refused, type ChangeRoute, type Visit, merchantNamed, paramOf } from '../../visit.ts';
+import { reasonIn, Refused, type ChangeRoute, type ToSign, type Visit, merchantNamed, paramOf } from '../../visit.ts';
 import { paymentOf, paymentPath } from './payment-path.ts';
 import { must } from '../../../domain/values/must.ts';
 
 /** The terms are the plan that the request would follow: payees, amounts and the kind of each payee. */
-export const refundChange = ({ api }: ConsoleDeps): ChangeRoute => ({
+export const refundChange = ({ api }: ConsoleDeps): ChangeRoute<Visit, ToSign & Pick<RefundPreview, 'payouts'>> => ({
   path: '/m/:merchant/payments/:payment/refund',
   action: 'payments.refund',
   target: (visit) => paramOf(visit, 'payment'),
@@ -25,6 +25,7 @@ export const refundChange = ({ api }: ConsoleDeps): ChangeRoute => ({
     ]);
     return {
       kind: 'terms',
+      payouts: preview.payouts,
       title: 'refund a payment',
       lines: [
         ...Object.entries(merchantNamed(visit)),
@@ -44,10 +45,11 @@ export const refundChange = ({ api }: ConsoleDeps): ChangeRoute => ({
       </p>`,
     };
   },
-  run: async (visit, [signature]) => {
+  run: async (visit, [signature], signed) => {
     // One signature makes one refund, however often the form is sent.
     const key = `console-${hash('sha256', must(signature).number, 'hex').slice(0, 32)}`;
-    const refund = accepted(await api.requestRefund(callerOf(visit, key), inputOf(visit)));
+    const planned = must(signed).payouts.map(({ sender: _, ...payout }) => payout);
+    const refund = accepted(await api.requestRefund(callerOf(visit, key), { ...inputOf(visit), planned }));
     return { detail: refund.refundId, shown: { to: `${paymentPath(visit, refund.sessionId)}?done=refunded` } };
   },
 });

@@ -1,6 +1,7 @@
+import type { PlannedPayout } from '../../../domain/events/refund-events.ts';
 import type { Mode } from '../../../domain/values/ids.ts';
 import { formatAmount, type Coin } from '../../../domain/money/money.ts';
-import type { Network, NetworkSettings } from '../../../domain/networks/networks.ts';
+import type { NetworkSettings } from '../../../domain/networks/networks.ts';
 import type { Sender } from '../../../domain/networks/senders.ts';
 import { claimToPay } from '../../../../state-machines/checkout-session/claims.decider.ts';
 import { planRefund } from '../../../../state-machines/checkout-session/refund-allocation.ts';
@@ -16,13 +17,10 @@ export interface RefundPreview {
   readonly coin: Coin;
   readonly amount: string;
   readonly type: 'full' | 'partial';
-  readonly payouts: readonly {
-    readonly network: Network;
-    readonly toAddress: string;
-    readonly amount: string;
+  readonly payouts: readonly (PlannedPayout & {
     /** Null while unknown. */
     readonly sender: Sender | null;
-  }[];
+  })[];
 }
 
 interface PreviewDeps extends Pick<ClaimDeps, 'claims' | 'merchants'> {
@@ -52,9 +50,7 @@ export function previewRefund(deps: PreviewDeps, input: RefundInput, state: Sess
   const payouts = plan.legs.map(({ network, toAddress, amount, takenFrom }) => {
     const senders = takenFrom.map(({ depositKey }) => context.deposits[depositKey]?.sender ?? null);
     return {
-      network,
-      toAddress,
-      amount,
+      ...{ network, coin, toAddress, amount },
       sender: senders.find((sender) => sender && sender.kind !== 'wallet') ?? senders[0] ?? null,
     };
   });

@@ -84,6 +84,7 @@ export async function requestRefund(
     reason: reason?.sealed ?? null,
     idempotencyStream: admission.stream,
     acknowledgedSender: acknowledgeSender,
+    ...(input.planned && { planned: input.planned }),
     senders,
     claim:
       input.claimId === undefined
