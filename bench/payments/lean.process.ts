@@ -13,7 +13,7 @@ import { announce } from '../create-session/announce.ts';
 /*
  * The same steps by the least code over the same store: checks signature and body, appends the session, asks the chains
  * for new blocks and their logs, appends the payment once its block is final, posts the signed webhook and appends that
- * it was taken. No look-ups on disk, no second reading, no proofs, no ledger, no retries, random addresses.
+ * it was taken. No look-ups on disk, no second reading, no proofs, no books, no retries, random addresses.
  */
 
 interface Lean {

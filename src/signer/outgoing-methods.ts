@@ -130,14 +130,14 @@ const request: z.ZodType<SigningRequest> = z.strictObject({
   order,
   attempt: z.int().min(1),
   draft,
-  ledger: place.nullable(),
+  logPlace: place.nullable(),
 });
 const transactions = onNetwork(({ txHash }) => ({
   mode,
   txHashes: z.array(txHash).max(10_000),
 }));
 
-const logPlace = z.strictObject({ mode, network: z.enum(NETWORKS), ledger: place.nullable() });
+const signedAfter = z.strictObject({ mode, network: z.enum(NETWORKS), logPlace: place.nullable() });
 
 const nativeTransfer: z.ZodType<AskedNativeTransfer> = onNetwork(({ txHash, address }) => ({
   mode,
@@ -194,8 +194,8 @@ export const OUTGOING_METHODS: readonly (readonly [string, Method<unknown, unkno
   [
     'signedAfter',
     method({
-      params: logPlace,
-      run: (params, context) => outgoingOf(context).signedAfter(params.mode, params.network, params.ledger),
+      params: signedAfter,
+      run: (params, context) => outgoingOf(context).signedAfter(params.mode, params.network, params.logPlace),
     }),
   ],
   [

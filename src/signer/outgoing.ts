@@ -157,7 +157,7 @@ export class Outgoing {
     if (isIdTaken(journal.entries, order)) return refusal('denied', 'id_taken', `${id} belongs to another order`);
     // What the event log has paid is missing here: this journal remembers none of its payments, caps and nonces on any
     // network.
-    if (request.ledger !== null && !holdsPlace(journal.entries, network, request.ledger) && !isStopped(journal))
+    if (request.logPlace !== null && !holdsPlace(journal.entries, network, request.logPlace) && !isStopped(journal))
       journal.append({ kind: 'stopped', by: NO_JOURNAL }, this.#nowMs());
     const places = placesOn(journal.entries, network);
     const ofNetwork = bytesOf(places);
@@ -165,7 +165,7 @@ export class Outgoing {
     // After a crash between the journal and the event log, the latter is one entry behind and requests that entry
     // again.
     const before = repeated && places.at(-1) === repeated ? places.at(-2) : places.at(-1);
-    if (placeOf(before)?.hash !== request.ledger?.hash)
+    if (placeOf(before)?.hash !== request.logPlace?.hash)
       return refusal(
         'stopped',
         'journal_disagrees',

@@ -62,7 +62,7 @@ async function payEverything(sandbox: RunningSandbox): Promise<void> {
   await business.payOut();
 }
 
-/** A chain that was killed comes back a moment older than the ledger, and gets what it lost a little later. */
+/** A chain that was killed comes back a moment older than the event log, and gets what it lost a little later. */
 async function chainsAreMended(dataDir: string): Promise<void> {
   const balances = (): Promise<string> => commandLine(dataDir)('treasury', 'balances', '--json');
   let before = await balances();

@@ -25,14 +25,14 @@ export type Inbox = () => readonly ReceivedWebhook[];
 const QUIET_MS = 600_000;
 
 /**
- * Waits for the end of everything that was begun, and then holds the ledger, the chains, the merchant's inbox and the
+ * Waits for the end of everything that was begun, and then holds the event log, the chains, the merchant's inbox and the
  * look-ups against each other.
  */
 export async function verify(cluster: Cluster, load: Load, inbox: Inbox): Promise<Verdict> {
   const violations: string[] = load.failures.map((failure) => `never answered: ${failure}`);
   const note = (isRight: boolean, what: string): void => void (isRight || violations.push(what));
   await quiet(load, inbox, violations);
-  const events = await ledger(cluster);
+  const events = await eventsOf(cluster);
   const created = countBy(events, 'SessionCreated', (data) => data.orderId as string);
   const accepted = load.orders.filter(({ sessionId }) => sessionId !== null);
   for (const order of accepted) await checkOrder(cluster, load, order, created.get(order.orderId) ?? 0, note);
@@ -97,7 +97,7 @@ async function checkOrder(
 ): Promise<void> {
   note(order.named.size === 1, `${order.orderId} was answered with ${order.named.size} sessions`);
   note(order.refundsNamed.size <= 1, `${order.orderId} was answered with ${order.refundsNamed.size} refunds`);
-  note(created === 1, `${order.orderId} is in the ledger ${created} times`);
+  note(created === 1, `${order.orderId} is in the event log ${created} times`);
   for (const name of ['api-1', 'api-2'] as const) {
     const read = await load.call(
       'GET',
@@ -179,7 +179,7 @@ function checkWebhooks(orders: readonly Order[], inbox: Inbox, note: (isRight: b
   return [...times.values()].reduce((sum, count) => sum + count - 1, 0);
 }
 
-async function ledger(cluster: Cluster): Promise<RecordedEvent[]> {
+async function eventsOf(cluster: Cluster): Promise<RecordedEvent[]> {
   const store = await openEsdbEventStore({ connectionString: cluster.storeUrl, namespace: cluster.namespace });
   try {
     return await store.readAll({
@@ -205,7 +205,7 @@ function countBy(
   return counts;
 }
 
-/** Every node that lives replays the ledger beside its own look-ups and compares them row by row. */
+/** Every node that lives replays the event log beside its own look-ups and compares them row by row. */
 async function differencesFromRebuild(cluster: Cluster): Promise<string[]> {
   const ofNode = async (node: ClusterNode): Promise<string[]> => {
     const { name } = node;

@@ -30,7 +30,7 @@ import { presentProof } from '../../src/http/presenters/audit.presenter.ts';
 import { growAuditedLog } from '../support/audited-log.ts';
 import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
 import { MemoryReadModel } from '../support/memory-read-model.ts';
-import { appendLedger, ledgerOf, sessionIdOf, steps, type LedgerEntry } from '../support/random-ledger.ts';
+import { appendHistory, historyOf, sessionIdOf, steps, type HistoryEntry } from '../support/random-history.ts';
 import { appendOf, FIRST, until } from './event-store-samples.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -63,14 +63,14 @@ async function open(): Promise<EventStore> {
   return store;
 }
 
-const histories: readonly LedgerEntry[] = fc
+const histories: readonly HistoryEntry[] = fc
   .sample(steps, { seed: 11, numRuns: 40 })
-  .map((drawn) => ledgerOf(drawn).entries)
+  .map((drawn) => historyOf(drawn).entries)
   .reduce((longest, history) => (history.length > longest.length ? history : longest));
 
 async function grow(store: EventStore, part: number, parts = 3): Promise<void> {
   const [from, to] = [part, part + 1].map((bound) => Math.floor((bound * histories.length) / parts));
-  await appendLedger(store, histories.slice(from, to));
+  await appendHistory(store, histories.slice(from, to));
 }
 
 interface Node {

@@ -38,7 +38,7 @@ import { checkpointText, noteOf, verifierKeyOf } from '../../src/runtime/merkle/
 import { projectionId } from '../../src/runtime/projections/batch.ts';
 import { parseKeys, type KeyList } from '../../src/runtime/cryptography/sealing.ts';
 import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
-import { appendLedger, sessionIdOf } from '../support/random-ledger.ts';
+import { appendHistory, sessionIdOf } from '../support/random-history.ts';
 import { createdFacts } from '../support/session-facts.ts';
 import { grow } from './event-store-samples.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -111,7 +111,7 @@ async function node(name: string, roles = API): Promise<Node> {
 async function order(count: number): Promise<void> {
   for (const until = sessions + count; sessions < until; sessions += 1) {
     const data = createdFacts({ sessionId: sessionIdOf(sessions), orderId: `order-${sessions}` });
-    await appendLedger(store, [
+    await appendHistory(store, [
       { session: sessions, event: { type: 'SessionCreated', data }, atMs: 1_800_000_000_000 },
     ]);
   }

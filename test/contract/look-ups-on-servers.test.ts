@@ -20,7 +20,7 @@ import { encodeEvent } from '../../src/runtime/commands/codec.ts';
 import { isMarked } from '../../src/runtime/projections/digest-chain.ts';
 import { projectionId } from '../../src/runtime/projections/batch.ts';
 import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
-import { appendLedger, ownerOf, sessionIdOf } from '../support/random-ledger.ts';
+import { appendHistory, ownerOf, sessionIdOf } from '../support/random-history.ts';
 import { createdFacts, EXPIRES_AT } from '../support/session-facts.ts';
 import { grow } from './event-store-samples.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -78,7 +78,7 @@ async function end(thread: ProjectionThread): Promise<void> {
 
 async function order(): Promise<void> {
   const data = createdFacts({ sessionId: sessionIdOf(sessions), orderId: `order-${sessions}` });
-  await appendLedger(store, [{ session: sessions, event: { type: 'SessionCreated', data }, atMs: 1_800_000_000_000 }]);
+  await appendHistory(store, [{ session: sessions, event: { type: 'SessionCreated', data }, atMs: 1_800_000_000_000 }]);
   sessions += 1;
 }
 

@@ -8,7 +8,7 @@ import { openSqliteEventStore } from '../../src/adapters/sqlite/event-log/event-
 import { openProjectionThread } from '../../src/look-ups/thread.ts';
 import { PROJECTIONS } from '../../src/look-ups/projections.ts';
 import { ownedRows, projectionId } from '../../src/runtime/projections/batch.ts';
-import { appendRandomLedger } from '../support/audited-log.ts';
+import { appendRandomHistory } from '../support/audited-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const CHILD = join(import.meta.dirname, 'rebuild-killed.child.ts');
@@ -57,7 +57,7 @@ it(
   'a rebuild that is killed leaves the rows served as they were, and is made good by the next start',
   { timeout: TIMEOUT_MS },
   async () => {
-    const whole = await served((store) => appendRandomLedger(store));
+    const whole = await served((store) => appendRandomHistory(store));
     for (let kill = 0; kill < KILLS; kill += 1) {
       const child = fork(CHILD, [dataDir], { execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
       const ended = once(child, 'exit');

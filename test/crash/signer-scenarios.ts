@@ -81,7 +81,7 @@ export async function withSigner(
       return {
         order: changed,
         attempt: 1,
-        ledger: null,
+        logPlace: null,
         draft: { kind: 'evm', chainId: '31337', nonce, tokenAddress: node.token, tokenUnits, ...fees },
         ...more,
       };
@@ -102,10 +102,10 @@ const RULES: Readonly<Record<string, () => Promise<boolean>>> = {
       const first = await signer.sign(request());
       if (!first.ok) throw new Error(first.message);
       nowMs = START_MS + 60_000;
-      const second = await signer.sign(request({ id: 're_2-1' }, { ledger: first.journal }, 1));
+      const second = await signer.sign(request({ id: 're_2-1' }, { logPlace: first.journal }, 1));
       if (!second.ok) throw new Error(second.message);
       nowMs = START_MS - 2 * HOUR_MS;
-      const third = await signer.sign(request({ id: 're_3-1' }, { ledger: second.journal }, 2));
+      const third = await signer.sign(request({ id: 're_3-1' }, { logPlace: second.journal }, 2));
       return !third.ok;
     }),
   'an hour later the hourly cap is free again': () =>
@@ -116,7 +116,7 @@ const RULES: Readonly<Record<string, () => Promise<boolean>>> = {
       if (!first.ok) throw new Error(first.message);
       // The journal's own time runs on while the scenario runs.
       nowMs = START_MS + HOUR_MS + 60_000;
-      return (await signer.sign(request({ id: 're_2-1' }, { ledger: first.journal }, 1))).ok;
+      return (await signer.sign(request({ id: 're_2-1' }, { logPlace: first.journal }, 1))).ok;
     }),
   'a signer that starts anew remembers what it signed': () =>
     withSigner(async (open, _, request) => {

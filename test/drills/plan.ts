@@ -14,14 +14,14 @@ import {
   checkDies,
   followerHangs,
   historyChanged,
-  ledgerLocked,
-  ledgerSlow,
+  eventLogLocked,
+  eventLogSlow,
   listsLocked,
   rowsChanged,
   shippingStopped,
   signerFrozen,
   unreadableEvents,
-} from './drills-ledger.ts';
+} from './drills-event-log.ts';
 import { addressesRunOut, diskFull, killed, restarting, starved, stopping, walletOfAnother } from './drills-node.ts';
 import {
   clockWrong,
@@ -61,7 +61,7 @@ export const PLAN: readonly Round[] = [
     [treasuryEmpty, tokenPaused, sequenceAhead, payoutProviderDown],
     [diskFull, gasLow],
   ],
-  [[starved, followerHangs, listsLocked, ledgerSlow, ledgerLocked], [signerFrozen]],
+  [[starved, followerHangs, listsLocked, eventLogSlow, eventLogLocked], [signerFrozen]],
   [[rowsChanged, booksChanged]],
   [
     [

@@ -44,7 +44,7 @@ afterAll(async () => {
 describe('two API nodes', () => {
   test("read each other's writes at once, and list them to the caller that wrote", async () => {
     const [one, other] = [cluster.node('api-1').baseUrl, cluster.node('api-2').baseUrl];
-    // The second node hears of a merchant from the ledger.
+    // The second node hears of a merchant from the event log.
     await eventually(
       'the key is known everywhere',
       async () => (await signedCall(other, merchant, 'GET', '/v1/payment/sessions')).status === 200,
@@ -122,7 +122,7 @@ test('after FLUSHALL only what an idempotency key protects is done, and no list 
   const refused = await create('unprotected');
   expect([refused.status, refused.json.error?.code]).toEqual([503, 'service_unavailable']);
   expect((await create('protected', { 'Idempotency-Key': 'protected' })).status).toBe(200);
-  // The key is not signed: the same request under another one may be a replay, which the ledger remembers.
+  // The key is not signed: the same request under another one may be a replay, which the event log remembers.
   expect((await refund('1.00', 'another')).status).toBe(503);
   expect((await refund('1.00', 'another')).status).toBe(503);
   expect((await refund('1.00', 'first')).json['id']).toBe(first.json['id']);
@@ -142,7 +142,7 @@ test('after FLUSHALL only what an idempotency key protects is done, and no list 
   await cluster.node('signer').kill('SIGKILL');
   cluster.node('signer').begin();
   await eventually(
-    'the ledger is signed on',
+    'the event log is signed on',
     async () => (await provenBy('api-2', paid)).checkpoint.size > before.size,
     60_000,
   );

@@ -84,7 +84,7 @@ async function expectReadOnly(dataDir: string): Promise<void> {
     expect([ready.status, (await fetch(`${service.opsUrl}/readyz/reads`)).status]).toEqual([503, 200]);
     const { checks } = (await ready.json()) as Readiness;
     expect(checks).toContainEqual(
-      expect.objectContaining({ name: 'ledger', detail: `read-only: ${service.readOnly()}` }),
+      expect.objectContaining({ name: 'event-log', detail: `read-only: ${service.readOnly()}` }),
     );
     expect(await callAdmin(dataDir, 'audit.status', {})).toMatchObject({ read_only: true, reason: service.readOnly() });
     const refused = await create(service);

@@ -88,7 +88,7 @@ export interface WorldOptions {
 const coveredBy = (range: RangeScanned['data'] | undefined): CoveredBlock | null =>
   range ? { block: range.toBlock, hash: range.toBlockHash, timeSec: range.toBlockTimeSec } : null;
 
-/** A watcher over real anvil, and everything it reports to. `restart` gives a new watcher what the ledger would. */
+/** A watcher over real anvil, and everything it reports to. `restart` gives a new watcher what the event log would. */
 export class WatchWorld {
   readonly anvil: Anvil;
   readonly token: string;
@@ -175,7 +175,7 @@ export class WatchWorld {
     );
   }
 
-  /** A new process: nothing is left but what the ledger has. */
+  /** A new process: nothing is left but what the event log has. */
   async restart(options: Partial<WorldOptions> = {}): Promise<void> {
     await this.watcher.stop();
     await this.#closeChain();

@@ -87,7 +87,7 @@ function request(
   });
   const tokenUnits = String(Number(order.amount) * 1e6);
   const draft = { kind: 'evm', chainId: '31337', nonce, tokenAddress: node.token, tokenUnits, ...FEES } as const;
-  return { order, attempt: 1, draft, ledger: null, ...more };
+  return { order, attempt: 1, draft, logPlace: null, ...more };
 }
 
 /** The hash in other writings that a lenient node understands. */
@@ -116,7 +116,7 @@ describe('a hostile worker at the socket of the signer', () => {
     for (const [index, txHash] of OTHER_NAMES(node.txHash).entries())
       for (const depositKey of [`ethereum:${txHash}:0`, `ethereum:${node.txHash}:0`, `ethereum:${txHash}:00`]) {
         const deposits = [{ ...request().order.deposits[0]!, txHash, depositKey }];
-        await refused(signer.sign(request({ id: `re_2-${index}`, deposits }, { ledger: first.journal }, 1)));
+        await refused(signer.sign(request({ id: `re_2-${index}`, deposits }, { logPlace: first.journal }, 1)));
       }
     expect((await signer.status('test')).entries).toBe(1);
   });
@@ -159,12 +159,12 @@ describe('a hostile worker at the socket of the signer', () => {
     const onBsc = await signer.sign(request({ network: 'bsc', deposits }));
     expect(onBsc).toMatchObject({ ok: false, code: 'id_taken' });
     const sweep = sweepOf({ id: 're_1-1' });
-    expect(await signer.sign({ order: sweep, attempt: 1, draft: draftOf(sweep), ledger: first.journal })).toMatchObject(
-      {
-        ok: false,
-        code: 'id_taken',
-      },
-    );
+    expect(
+      await signer.sign({ order: sweep, attempt: 1, draft: draftOf(sweep), logPlace: first.journal }),
+    ).toMatchObject({
+      ok: false,
+      code: 'id_taken',
+    });
   });
 
   it.each([
@@ -191,13 +191,13 @@ describe('a hostile worker at the socket of the signer', () => {
       fromAddress: evm,
       toAddress: wallet.collectionAddress('evm', 3),
     });
-    expect(await signer.sign({ order, attempt: 1, draft: draft, ledger: null })).toMatchObject({
+    expect(await signer.sign({ order, attempt: 1, draft: draft, logPlace: null })).toMatchObject({
       ok: false,
       code: 'wrong_draft',
     });
     const sweep = sweepOf();
     const onMain = { ...draftOf(sweep), chainId: '1' } as TransactionDraft;
-    expect(await signer.sign({ order: sweep, attempt: 1, draft: onMain, ledger: null })).toMatchObject({
+    expect(await signer.sign({ order: sweep, attempt: 1, draft: onMain, logPlace: null })).toMatchObject({
       ok: false,
       code: 'wrong_draft',
     });
@@ -277,9 +277,9 @@ describe('a hostile worker that sends a refund elsewhere', () => {
     // What is proven is paid once.
     const first = await signer.sign(claimed(signedFor(ELSEWHERE)));
     if (!first.ok) throw new Error(first.message);
-    const again = { ...claimed(signedFor(ELSEWHERE), { id: 're_2-1' }, 1), ledger: first.journal };
+    const again = { ...claimed(signedFor(ELSEWHERE), { id: 're_2-1' }, 1), logPlace: first.journal };
     expect(await refused(signer.sign(again))).toMatchObject({ code: 'evidence_used' });
-    expect(await refused(signer.sign({ ...request({ id: 're_3-1' }, {}, 1), ledger: first.journal }))).toMatchObject({
+    expect(await refused(signer.sign({ ...request({ id: 're_3-1' }, {}, 1), logPlace: first.journal }))).toMatchObject({
       code: 'exceeds_deposit',
     });
   });
@@ -303,7 +303,7 @@ describe('a hostile worker on Solana', () => {
         fromAddress: wallet.treasury.solana,
         ...{ toAddress: of!.payer, deposits: [{ ...of!.proof, amount: '60' }] },
       });
-      let ledger: JournalPlace | null = null;
+      let logPlace: JournalPlace | null = null;
       let attempt = 1;
       let signed = 0;
       for (const round of [0, 1]) {
@@ -311,10 +311,10 @@ describe('a hostile worker on Solana', () => {
         for (let pick = 0; pick < 24; pick += 1) {
           const draft =
             pick % 3 === 0 ? chain.draft(of!.units, pick, pick % 2) : chain.lie(of!.units, 100 * round + pick);
-          const answer = await signer.sign({ order, attempt, draft, ledger });
+          const answer = await signer.sign({ order, attempt, draft, logPlace });
           chain.advance(pick);
           if (!answer.ok) continue;
-          [ledger, attempt, signed] = [answer.journal, attempt + 1, signed + 1];
+          [logPlace, attempt, signed] = [answer.journal, attempt + 1, signed + 1];
           chain.submit(answer.signedBytes);
         }
         await signer.close();

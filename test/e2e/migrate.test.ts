@@ -18,7 +18,7 @@ import { systemClock } from '../../src/ports/clock.ts';
 import type { EventStore, RecordedEvent } from '../../src/ports/event-log/event-store.ts';
 import { encodeEvent } from '../../src/runtime/commands/codec.ts';
 import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
-import { ledgerOf, steps } from '../support/random-ledger.ts';
+import { historyOf, steps } from '../support/random-history.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const repository = resolve(import.meta.dirname, '../..');
@@ -28,11 +28,11 @@ const ERASED = 'session-erased';
 const LEDGERS = 8;
 
 /** Streams of many sessions, each session's events under its own ids, in one order. */
-async function writeLedger(store: EventStore): Promise<void> {
+async function writeHistory(store: EventStore): Promise<void> {
   const drawn = fc.sample(steps, { numRuns: LEDGERS, seed: 7 });
   for (const [index, one] of drawn.entries()) {
     const heads = new Map<string, { revision: number; hash: string }>();
-    for (const { session, event, atMs } of ledgerOf(one).entries) {
+    for (const { session, event, atMs } of historyOf(one).entries) {
       const sessionId =
         `cs_${String.fromCharCode(97 + session).repeat(28)}${String(index).padStart(4, '0')}` as SessionId;
       const stream = sessionStream(sessionId);
@@ -72,10 +72,10 @@ async function writeKeys(store: EventStore, dataDir: string, subjects: readonly 
   await keys.close();
 }
 
-async function sourceLedger(name: string): Promise<{ dataDir: string; events: RecordedEvent[]; sessions: string[] }> {
+async function sourceLog(name: string): Promise<{ dataDir: string; events: RecordedEvent[]; sessions: string[] }> {
   const dataDir = join(folder, name);
   const store = await openSqliteEventStore({ dataDir });
-  await writeLedger(store);
+  await writeHistory(store);
   const sessions = new Set((await store.readAll({ after: null, limit: 1_000_000 })).map(({ stream }) => stream));
   await writeKeys(store, dataDir, [...sessions]);
   const events = await store.readAll({ after: null, limit: 1_000_000 });
@@ -94,7 +94,7 @@ async function contentOf(double: EsdbDouble): Promise<RecordedEvent[]> {
   }
 }
 
-/** Of the ledger: keys lie in streams that no reader of it is shown. */
+/** Of the event log: keys lie in streams that no reader of it is shown. */
 const copiedTo = (double: EsdbDouble) => double.log.events.filter(({ stream }) => !stream.startsWith('erasable-'));
 
 interface Outcome {
@@ -130,7 +130,7 @@ async function expectKeys(double: EsdbDouble): Promise<void> {
 
 const exitOf = (child: ChildProcess): Promise<void> => new Promise((done) => void child.once('exit', () => done()));
 
-let source: Awaited<ReturnType<typeof sourceLedger>>;
+let source: Awaited<ReturnType<typeof sourceLog>>;
 const doubles: EsdbDouble[] = [];
 const startDouble = async (): Promise<EsdbDouble> => {
   const double = await EsdbDouble.start();
@@ -140,7 +140,7 @@ const startDouble = async (): Promise<EsdbDouble> => {
 
 beforeAll(async () => {
   mkdirSync(temporary);
-  source = await sourceLedger('source');
+  source = await sourceLog('source');
 });
 
 afterEach(async () => {

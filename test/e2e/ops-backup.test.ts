@@ -55,11 +55,11 @@ async function payFor(orderId: string, network = 'bsc'): Promise<Payment> {
   return made;
 }
 
-/** Derivation indexes of the session's addresses on EVM networks, as the ledger has them. */
+/** Derivation indexes of the session's addresses on EVM networks, as the event log has them. */
 function indexesOf(sessionId: string): number[] {
-  const ledger = new DatabaseSync(join(dataDir, 'events.db'), { readOnly: true });
+  const events = new DatabaseSync(join(dataDir, 'events.db'), { readOnly: true });
   try {
-    const rows = ledger.prepare('SELECT data FROM events').all() as { data: string }[];
+    const rows = events.prepare('SELECT data FROM events').all() as { data: string }[];
     const created = rows
       .map(({ data }) => data)
       .find((data) => data.startsWith('{"sessionId"') && data.includes(`"${sessionId}"`))!;
@@ -70,7 +70,7 @@ function indexesOf(sessionId: string): number[] {
     expect(evm.length).toBeGreaterThan(0);
     return evm.map(({ derivationIndex }) => derivationIndex);
   } finally {
-    ledger.close();
+    events.close();
   }
 }
 
@@ -297,7 +297,7 @@ it('the backup of a running service restores it: no payment is lost, and none is
         reason: 'restored',
       });
       await paid(again.id);
-      // What was paid before is still ours to give back: the keys follow from the seed, the debt from the ledger.
+      // What was paid before is still ours to give back: the keys follow from the seed, the debt from the event log.
       const refund = await call('POST', '/v1/refunds', { session_id: known[0]!.id });
       expect(refund.status).toBe(200);
       const completed = async (): Promise<boolean> =>

@@ -96,11 +96,11 @@ class Desk {
 
   async request(
     order: OutgoingTransaction,
-    ledger: SigningRequest['ledger'] = null,
+    logPlace: SigningRequest['logPlace'] = null,
     nonce = 0,
   ): Promise<SigningRequest> {
     const draft = await this.payouts.draft(order, nonce, {});
-    return { order, attempt: 1, draft: draft!, ledger };
+    return { order, attempt: 1, draft: draft!, logPlace };
   }
 
   /**
@@ -115,7 +115,7 @@ class Desk {
       ...{ fromAddress: this.treasury, toAddress: address, derivationIndex: index },
     });
     const draft = (await payouts.draft(order, null, {}))!;
-    const signed = await signer.sign({ order, attempt: 1, draft, ledger: null });
+    const signed = await signer.sign({ order, attempt: 1, draft, logPlace: null });
     if (!signed.ok) throw new Error(signed.message);
     const sent = { ...signed, validity: validityOf(draft) };
     expect((await payouts.fate(order, [sent])).kind).toBe('absent');
@@ -316,11 +316,11 @@ describe('the signer, whatever it is asked', () => {
       kind: 'stopped',
       code: 'second_payload',
     });
-    expect(await signer.sign({ ...request, attempt: 2, draft: other, ledger: first.journal })).toMatchObject({
+    expect(await signer.sign({ ...request, attempt: 2, draft: other, logPlace: first.journal })).toMatchObject({
       ok: false,
       code: 'may_still_land',
     });
-    expect(await signer.sign({ ...request, attempt: 2, draft, ledger: first.journal })).toMatchObject({ ok: true });
+    expect(await signer.sign({ ...request, attempt: 2, draft, logPlace: first.journal })).toMatchObject({ ok: true });
   });
 
   it('refuses everything when event log and journal disagree', async () => {
@@ -331,14 +331,14 @@ describe('the signer, whatever it is asked', () => {
     const order = await paidOrder(signer);
     const behind = await executor.request(order, null, 1);
     expect(await signer.sign(behind)).toMatchObject({ ok: false, kind: 'stopped', code: 'journal_disagrees' });
-    expect(await signer.sign({ ...behind, ledger: first.journal })).toMatchObject({ ok: true });
-    expect(await signer.sign({ ...behind, ledger: { seq: 1, hash: 'a'.repeat(64) } })).toMatchObject({
+    expect(await signer.sign({ ...behind, logPlace: first.journal })).toMatchObject({ ok: true });
+    expect(await signer.sign({ ...behind, logPlace: { seq: 1, hash: 'a'.repeat(64) } })).toMatchObject({
       ok: false,
       code: 'journal_disagrees',
     });
     const second = await startSigner([executor.chain]);
     expect(
-      await second.sign({ ...behind, ledger: first.journal }),
+      await second.sign({ ...behind, logPlace: first.journal }),
       'a second signer with a journal of its own',
     ).toMatchObject({
       ok: false,
@@ -381,14 +381,14 @@ describe('the signer, whatever it is asked', () => {
       kind: 'later',
       code: 'per_transaction_cap',
     });
-    let ledger: SigningRequest['ledger'] = null;
+    let logPlace: SigningRequest['logPlace'] = null;
     const results: string[] = [];
     for (let piece = 0; piece < 4; piece += 1) {
       const answer = await signer.sign(
-        await executor.request({ ...order, id: `piece-${piece}`, amount: '4.00' }, ledger, piece),
+        await executor.request({ ...order, id: `piece-${piece}`, amount: '4.00' }, logPlace, piece),
       );
       results.push(answer.ok ? 'signed' : answer.code);
-      if (answer.ok) ledger = answer.journal;
+      if (answer.ok) logPlace = answer.journal;
     }
     expect(results).toEqual(['signed', 'signed', 'signed', 'hourly_cap']);
   });

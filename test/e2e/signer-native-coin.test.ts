@@ -21,13 +21,13 @@ const GWEI = 10n ** 9n;
 let directory: string;
 let node: EvmBalancesNode;
 let signer: SignerProcess;
-let ledger: JournalPlace | null;
+let logPlace: JournalPlace | null;
 let nonce: number;
 
 beforeEach(async () => {
   directory = temporaryFolder('signer-native');
   node = await startEvmBalancesNode();
-  ledger = null;
+  logPlace = null;
   nonce = 0;
 });
 afterEach(async () => {
@@ -86,7 +86,7 @@ async function sign(
     ...fees(20n),
     ...change,
   };
-  return kept(await signer.sign({ order, attempt: 1, draft, ledger }));
+  return kept(await signer.sign({ order, attempt: 1, draft, logPlace }));
 }
 
 async function sweep(index: number) {
@@ -98,14 +98,14 @@ async function sweep(index: number) {
       order,
       attempt: 1,
       draft: { kind: 'evm', chainId: '31337', nonce: 0, ...token, ...fees(20n) },
-      ledger,
+      logPlace,
     }),
   );
 }
 
 function kept<Answer extends Awaited<ReturnType<SignerProcess['sign']>>>(answer: Answer): Answer {
   if (answer.ok) {
-    ledger = answer.journal;
+    logPlace = answer.journal;
     nonce += 1;
   }
   return answer;
@@ -196,9 +196,9 @@ describe('caps on the native coin', () => {
       value: amountOf('0.001').toString(),
       gasLimit: '21000',
     } as const;
-    const first = await signer.sign({ order, attempt: 1, draft: { ...draft, ...fees(20n) }, ledger });
+    const first = await signer.sign({ order, attempt: 1, draft: { ...draft, ...fees(20n) }, logPlace });
     if (!first.ok) throw new Error(first.message);
-    const dearer = { order, attempt: 2, ledger: first.journal };
+    const dearer = { order, attempt: 2, logPlace: first.journal };
     expect(await signer.sign({ ...dearer, draft: { ...draft, ...fees(41n) } })).toMatchObject({
       ok: false,
       code: 'native_hourly_cap',

@@ -46,7 +46,7 @@ describe.skipIf(findSurfpoolAddon() === null)(
       await sandbox.close();
     });
 
-    /** A service that was killed knows what its ledger does. */
+    /** A service that was killed knows what its event log does. */
     async function restart(pending: readonly PendingDeposit[] = []): Promise<void> {
       await stop();
       anomalies.length = 0;

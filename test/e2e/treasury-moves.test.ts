@@ -69,7 +69,7 @@ describe('a sweep', () => {
       await paidSession(network, `sweep-${network}`);
       const sweepable = async (dryRun: boolean) =>
         (await admin<{ sweeps: Sweep[] }>('treasury.sweep', { network, dryRun })).sweeps;
-      const [planned] = await until('the ledger knows what was collected', WAIT_MS, async () => {
+      const [planned] = await until('the event log knows what was collected', WAIT_MS, async () => {
         const sweeps = await sweepable(true);
         return sweeps.length > 0 && sweeps;
       });
@@ -88,7 +88,7 @@ describe('a sweep', () => {
       expect(Number(after.coins['USDT']) - Number(before.coins['USDT'])).toBe(50);
       expect(Number(after.gas)).toBeLessThan(Number(before.gas));
       expect(
-        await until('the ledger knows that it is gone', WAIT_MS, async () => (await sweepable(true)).length === 0),
+        await until('the event log knows that it is gone', WAIT_MS, async () => (await sweepable(true)).length === 0),
       ).toBe(true);
     },
   );

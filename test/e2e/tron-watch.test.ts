@@ -31,14 +31,14 @@ function folder(): string {
   return path;
 }
 
-interface Ledger {
+interface Recorded {
   readonly book: DepositBook;
   readonly ranges: RangeScanned['data'][];
 }
 
-const newLedger = (): Ledger => ({ book: new DepositBook(), ranges: [] });
+const nothingRecorded = (): Recorded => ({ book: new DepositBook(), ranges: [] });
 
-async function watch(sandbox: TronSandbox, { book, ranges }: Ledger, url = sandbox.rpcUrl) {
+async function watch(sandbox: TronSandbox, { book, ranges }: Recorded, url = sandbox.rpcUrl) {
   const chain = createTronChain({ settings: sandbox.settings, pool: createRpcPool({ network: 'tron', urls: [url] }) });
   const addresses = new AddressIndex('tron');
   addresses.add(OURS, sessionId('a'));
@@ -79,18 +79,18 @@ async function watch(sandbox: TronSandbox, { book, ranges }: Ledger, url = sandb
   return { watcher, reorgs, anomalies, stop };
 }
 
-const isFinal = ({ book }: Ledger, count: number): boolean =>
+const isFinal = ({ book }: Recorded, count: number): boolean =>
   [...book.deposits.values()].filter(({ status }) => status === 'final').length === count;
 
 describe('TRON, watched', () => {
   it('a payment is seen in its block, its payer found, and it becomes final when the chain says so', async () => {
     const sandbox = await start(folder());
-    const ledger = newLedger();
-    const { watcher, anomalies } = await watch(sandbox, ledger);
+    const recorded = nothingRecorded();
+    const { watcher, anomalies } = await watch(sandbox, recorded);
     const paid = await sandbox.pay({ coin: 'USDT', to: OURS, amount: '12.345678' });
-    await until('seen', () => ledger.book.deposits.size === 1);
-    await until('final', () => isFinal(ledger, 1));
-    const [deposit] = ledger.book.deposits.values();
+    await until('seen', () => recorded.book.deposits.size === 1);
+    await until('final', () => isFinal(recorded, 1));
+    const [deposit] = recorded.book.deposits.values();
     expect(deposit!.facts).toMatchObject({
       network: 'tron',
       coin: 'USDT',
@@ -107,85 +107,85 @@ describe('TRON, watched', () => {
 
   it('a failed transaction counts for nothing, and one in another coin is recognised as such', async () => {
     const sandbox = await start(folder());
-    const ledger = newLedger();
-    await watch(sandbox, ledger);
+    const recorded = nothingRecorded();
+    await watch(sandbox, recorded);
     await sandbox.faults!.payAndFail({ coin: 'USDT', to: OURS, amount: '5' });
     await sandbox.pay({ coin: 'USDC', to: OURS, amount: '7', payer: 'second' });
-    await until('final', () => isFinal(ledger, 1));
+    await until('final', () => isFinal(recorded, 1));
     expect(
-      [...ledger.book.deposits.values()].map(({ facts }) => [facts.coin, facts.amount, facts.fromAddress]),
+      [...recorded.book.deposits.values()].map(({ facts }) => [facts.coin, facts.amount, facts.fromAddress]),
     ).toEqual([['USDC', '7.00', sandbox.addressOf('second')]]);
   });
 
   it('a payment moved by a reorganisation counts once, one that was lost is reverted', async () => {
     const sandbox = await start(folder());
-    const ledger = newLedger();
-    const { reorgs } = await watch(sandbox, ledger);
+    const recorded = nothingRecorded();
+    const { reorgs } = await watch(sandbox, recorded);
     await sandbox.faults!.payThenReorg({ coin: 'USDT', to: OURS, amount: '3' });
-    await until('final', () => isFinal(ledger, 1));
-    expect(ledger.book.reverts).toEqual([]);
+    await until('final', () => isFinal(recorded, 1));
+    expect(recorded.book.reverts).toEqual([]);
     await sandbox.faults!.payThenLose({ coin: 'USDT', to: OURS, amount: '4' });
-    await until('reverted', () => ledger.book.reverts.length === 1);
-    expect(ledger.book.log.filter((line) => line.startsWith('reverted'))).toEqual(['reverted 4.00']);
+    await until('reverted', () => recorded.book.reverts.length === 1);
+    expect(recorded.book.log.filter((line) => line.startsWith('reverted'))).toEqual(['reverted 4.00']);
     expect(reorgs.length).toBeGreaterThanOrEqual(2);
     expect(reorgs.some(({ beyondFinality }) => beyondFinality)).toBe(false);
   });
 
   it('a provider without receipts, around finality and across a restart, reverts nothing and confirms nothing', async () => {
     const sandbox = await start(folder());
-    const ledger = newLedger();
+    const recorded = nothingRecorded();
     const proxy = await tronProxyBefore(sandbox.rpcUrl);
     running.push(() => proxy.close());
-    const first = await watch(sandbox, ledger, proxy.url);
+    const first = await watch(sandbox, recorded, proxy.url);
     await sandbox.pay({ coin: 'USDT', to: OURS, amount: '1' });
-    await until('final', () => isFinal(ledger, 1));
+    await until('final', () => isFinal(recorded, 1));
     proxy.change = withoutInfos;
     await sandbox.pay({ coin: 'USDT', to: OURS, amount: '2' });
     await until('withheld', () => first.anomalies.some(({ kind }) => kind === 'withheld'));
     await first.stop();
-    const second = await watch(sandbox, ledger, proxy.url);
+    const second = await watch(sandbox, recorded, proxy.url);
     await until('withheld', () => second.anomalies.filter(({ kind }) => kind === 'withheld').length >= 2);
-    expect([...ledger.book.deposits.values()].map(({ status }) => status)).toEqual(['final', 'detected']);
+    expect([...recorded.book.deposits.values()].map(({ status }) => status)).toEqual(['final', 'detected']);
     proxy.change = () => undefined;
-    await until('both final', () => isFinal(ledger, 2));
-    expect(ledger.book.reverts).toEqual([]);
+    await until('both final', () => isFinal(recorded, 2));
+    expect(recorded.book.reverts).toEqual([]);
   });
 
   it('a block whose receipts lack what its transactions moved does not count as read', async () => {
     const sandbox = await start(folder());
-    const ledger = newLedger();
+    const recorded = nothingRecorded();
     const proxy = await tronProxyBefore(sandbox.rpcUrl);
     running.push(() => proxy.close());
-    const { anomalies } = await watch(sandbox, ledger, proxy.url);
+    const { anomalies } = await watch(sandbox, recorded, proxy.url);
     proxy.change = (call, answer) =>
       call.endsWith('/gettransactioninfobyblocknum')
         ? (answer as object[]).map((info) => ({ ...info, log: [] }))
         : undefined;
     await sandbox.pay({ coin: 'USDT', to: OURS, amount: '1' });
     await until('noticed', () => anomalies.some(({ kind }) => kind === 'unproven'));
-    const coveredTo = ledger.ranges.at(-1)!.toBlock;
-    expect(ledger.book.deposits.size).toBe(0);
+    const coveredTo = recorded.ranges.at(-1)!.toBlock;
+    expect(recorded.book.deposits.size).toBe(0);
     proxy.change = () => undefined;
-    await until('found and final', () => isFinal(ledger, 1) && ledger.ranges.at(-1)!.toBlock > coveredTo);
+    await until('found and final', () => isFinal(recorded, 1) && recorded.ranges.at(-1)!.toBlock > coveredTo);
   });
 
   it('what was paid before a restart becomes final after it, and blocks follow without a gap', async () => {
     const directory = folder();
-    const ledger = newLedger();
+    const recorded = nothingRecorded();
     const before = await start(directory);
-    const first = await watch(before, ledger);
+    const first = await watch(before, recorded);
     await before.pay({ coin: 'USDT', to: OURS, amount: '1' });
-    await until('seen', () => ledger.book.deposits.size === 1);
+    await until('seen', () => recorded.book.deposits.size === 1);
     await first.stop();
     await before.pay({ coin: 'USDT', to: OURS, amount: '2' });
     await before.close();
 
     const after = await start(directory);
-    const second = await watch(after, ledger);
-    await until('both final', () => isFinal(ledger, 2));
-    expect(ledger.book.reverts).toEqual([]);
+    const second = await watch(after, recorded);
+    await until('both final', () => isFinal(recorded, 2));
+    expect(recorded.book.reverts).toEqual([]);
     expect(second.reorgs).toEqual([]);
-    for (const [index, range] of ledger.ranges.entries())
-      if (index > 0) expect(range.fromBlock).toBe(ledger.ranges[index - 1]!.toBlock + 1);
+    for (const [index, range] of recorded.ranges.entries())
+      if (index > 0) expect(range.fromBlock).toBe(recorded.ranges[index - 1]!.toBlock + 1);
   });
 });

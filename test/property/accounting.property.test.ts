@@ -8,7 +8,7 @@ import { BOOK_RATES_STREAM, sessionStream } from '../../src/domain/values/stream
 import { DATEV_COLUMNS } from '../../src/features/ledger/accounting/datev.ts';
 import { readCamt053, readDatev, readQuickbooks, readXero, type ReadLine } from '../support/accounting-rules.ts';
 import { inOffice, type BooksOffice } from '../support/books-office.ts';
-import { ledgerOf, sessionIdOf, steps } from '../support/random-ledger.ts';
+import { historyOf, sessionIdOf, steps } from '../support/random-history.ts';
 import { runsOf } from '../support/runs.ts';
 import { rowsOf, type Row } from '../support/exported-rows.ts';
 import { settlementEvent, settlementTerms } from '../support/settlement-log.ts';
@@ -49,11 +49,11 @@ const rateTexts = fc.array(fc.constantFrom('0.913372', '0.87', '1.000001', '2345
 
 async function business(
   office: BooksOffice,
-  drawn: Parameters<typeof ledgerOf>[0],
+  drawn: Parameters<typeof historyOf>[0],
   gaps: readonly number[],
   rates: readonly string[],
 ): Promise<void> {
-  const { entries } = ledgerOf(drawn);
+  const { entries } = historyOf(drawn);
   const startMs = Date.UTC(2027, 0, 20);
   const shift = startMs - (entries[0]?.atMs ?? startMs);
   let days = 0;

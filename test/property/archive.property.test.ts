@@ -12,7 +12,7 @@ import { ProjectionRunner } from '../../src/runtime/projections/runner.ts';
 import { archivedIn, pointersIn } from '../contract/archived-rows.ts';
 import { MemoryEventStore } from '../support/memory-event-store.ts';
 import { MemoryReadModel } from '../support/memory-read-model.ts';
-import { appendLedger, ledgerOf, steps } from '../support/random-ledger.ts';
+import { appendHistory, historyOf, steps } from '../support/random-history.ts';
 import { runsOf } from '../support/runs.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -143,7 +143,7 @@ it(
   async () => {
     let seen = 0;
     await fc.assert(
-      fc.asyncProperty(steps.map(ledgerOf), fc.integer({ min: 1, max: 12 }), async ({ entries }, cut) => {
+      fc.asyncProperty(steps.map(historyOf), fc.integer({ min: 1, max: 12 }), async ({ entries }, cut) => {
         const store = new MemoryEventStore();
         const [plainDir, liveDir] = [newDataDir(), newDataDir()];
         const [plain, live] = [openWithWriter(plainDir), openWithWriter(liveDir)];
@@ -160,7 +160,7 @@ it(
         );
         for (const runner of runners) await runner.start();
         for (let from = 0; from < entries.length; from += cut) {
-          await appendLedger(store, entries.slice(from, from + cut));
+          await appendHistory(store, entries.slice(from, from + cut));
           for (const runner of runners) expect(await runner.caughtUpTo((await store.head())!, TIMEOUT_MS)).toBe(true);
           for (const { archived: times = {} } of PROJECTIONS)
             for (const [table, timeOf] of Object.entries(times)) archive(live, table, timeOf, NEVER_SEC);

@@ -17,7 +17,7 @@ import { presentTrialBalance } from '../../src/http/presenters/ledger-books.pres
 import { EMPTY_MODE, sealOf } from '../../projections/ledger/rows.ts';
 import { SAMPLES } from '../fixtures/events/samples.ts';
 import { MemoryBooks } from '../support/books.ts';
-import { ledgerOf, steps } from '../support/random-ledger.ts';
+import { historyOf, steps } from '../support/random-history.ts';
 import { REPOSITORY } from '../support/repository.ts';
 import { runsOf } from '../support/runs.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -82,12 +82,12 @@ class Month {
 }
 
 async function monthOfBusiness(
-  drawn: Parameters<typeof ledgerOf>[0],
+  drawn: Parameters<typeof historyOf>[0],
   gaps: readonly number[],
   closes: boolean,
 ): Promise<Month> {
   const month = new Month();
-  const { entries } = ledgerOf(drawn);
+  const { entries } = historyOf(drawn);
   let [days, ofTreasury, last] = [0, 0, ''];
   for (const [index, entry] of entries.entries()) {
     days += gaps[index % gaps.length]!;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { canonicalJson } from '../../src/features/shared/canonical-json.ts';
 
-/** The same rule in its plainest form. Hashes of this text are in the ledger for ever. */
+/** The same rule in its plainest form. Hashes of this text are in the event log for ever. */
 function plainly(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => plainly(item ?? null)).join(',')}]`;
   if (value === null || typeof value !== 'object') return JSON.stringify(value);

@@ -6,7 +6,7 @@ import { formatAmount, signedAmountOf } from '../../src/domain/money/money.ts';
 import { sessionStream } from '../../src/domain/values/streams.ts';
 import { inOffice, type BooksOffice } from '../support/books-office.ts';
 import { rowsOf, type Row } from '../support/exported-rows.ts';
-import { ledgerOf, ownerOf, sessionIdOf, steps } from '../support/random-ledger.ts';
+import { historyOf, ownerOf, sessionIdOf, steps } from '../support/random-history.ts';
 import { runsOf } from '../support/runs.ts';
 import { settlementEvent, settlementTerms } from '../support/settlement-log.ts';
 
@@ -21,10 +21,10 @@ const settlements = fc.array(
 
 async function business(
   office: BooksOffice,
-  drawn: Parameters<typeof ledgerOf>[0],
+  drawn: Parameters<typeof historyOf>[0],
   paidOut: typeof settlements extends fc.Arbitrary<infer T> ? T : never,
 ) {
-  const { entries } = ledgerOf(drawn);
+  const { entries } = historyOf(drawn);
   for (const [index, { session, event, atMs }] of entries.entries()) {
     await office.take(sessionStream(sessionIdOf(session)), event, atMs);
     for (const [nth, { cents, owner }] of paidOut.entries()) {

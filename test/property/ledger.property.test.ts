@@ -26,14 +26,14 @@ import { sessionTable } from '../../src/features/shared/handlers/session-handler
 import { arrived, held as heldBy } from '../../state-machines/checkout-session/session.state.ts';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import {
-  appendLedger,
-  ledgerOf,
+  appendHistory,
+  historyOf,
   ownerOf,
   serviceFeeOf,
   sessionIdOf,
   steps,
-  type LedgerEntry,
-} from '../support/random-ledger.ts';
+  type HistoryEntry,
+} from '../support/random-history.ts';
 import {
   createdFacts,
   depositFacts,
@@ -44,7 +44,7 @@ import {
 } from '../support/session-facts.ts';
 import { runsOf } from '../support/runs.ts';
 
-const history = steps.map(ledgerOf);
+const history = steps.map(historyOf);
 const DAY_MS = 86_400_000;
 
 /** What the sessions themselves say that each account must hold. */
@@ -103,7 +103,7 @@ const feeOn = (units: bigint, basisPoints: number): bigint =>
  * The history, and then the chain takes every final transfer of it back and brings each of them again, as the sessions
  * allow.
  */
-function withComeback({ entries, states }: ReturnType<typeof ledgerOf>): LedgerEntry[] {
+function withComeback({ entries, states }: ReturnType<typeof historyOf>): HistoryEntry[] {
   const after = [...entries];
   for (const [session, state] of states) {
     let now = state;
@@ -127,7 +127,7 @@ function withComeback({ entries, states }: ReturnType<typeof ledgerOf>): LedgerE
  * What the operator must have of each session, told by the session's own machine: a fee for as long as it is paid and
  * not reversed.
  */
-function expectedFees(entries: readonly LedgerEntry[]): Map<number, bigint> {
+function expectedFees(entries: readonly HistoryEntry[]): Map<number, bigint> {
   const states = new Map<number, SessionState>();
   const fees = new Map<number, bigint>();
   for (const { session, event } of entries) {
@@ -413,7 +413,7 @@ describe('the books', () => {
           maxBatch,
           cacheRows: 3,
         });
-        await appendLedger(store, entries);
+        await appendHistory(store, entries);
         try {
           await runner.start();
           await runner.ready();

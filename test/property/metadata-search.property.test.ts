@@ -19,7 +19,7 @@ import { recordAct } from '../../src/operator/server/acts.ts';
 import { ProjectionRunner } from '../../src/runtime/projections/runner.ts';
 import { MemoryEventStore } from '../support/memory-event-store.ts';
 import { MemoryReadModel } from '../support/memory-read-model.ts';
-import { appendLedger } from '../support/random-ledger.ts';
+import { appendHistory } from '../support/random-history.ts';
 import { runsOf } from '../support/runs.ts';
 import { CREATED_AT, createdFacts } from '../support/session-facts.ts';
 
@@ -57,7 +57,7 @@ const asked = fc.record({
 });
 
 /**
- * A ledger with its look-ups, followed by an index in parts: what it took in before a restart is not taken in again.
+ * An event log with its look-ups, followed by an index in parts: what it took in before a restart is not taken in again.
  */
 class World {
   readonly store = new MemoryEventStore();
@@ -82,7 +82,7 @@ class World {
       createdAtSec: atSec,
       personal: given && JSON.stringify({ metadata: given }),
     });
-    await appendLedger(
+    await appendHistory(
       this.store,
       [{ session: -1, event: { type: 'SessionCreated', data }, atMs: atSec * 1000 }],
       idOf(index),

@@ -24,14 +24,14 @@ import { refundView, sessionView } from '../../src/features/sessions/view.ts';
 import type { SessionState } from '../../state-machines/checkout-session/session.decider.ts';
 import { MemoryEventStore } from '../support/memory-event-store.ts';
 import { MemoryReadModel } from '../support/memory-read-model.ts';
-import { appendLedger, ledgerOf, ownerOf, sessionIdOf, steps, type LedgerEntry } from '../support/random-ledger.ts';
+import { appendHistory, historyOf, ownerOf, sessionIdOf, steps, type HistoryEntry } from '../support/random-history.ts';
 import { runsOf } from '../support/runs.ts';
 
 const PROJECTIONS = [sessionProjection, addressIndex];
-const ledger = steps.map(ledgerOf);
+const ledger = steps.map(historyOf);
 
 async function project(
-  entries: readonly LedgerEntry[],
+  entries: readonly HistoryEntry[],
   maxBatch: number,
   work: (model: MemoryReadModel, runner: ProjectionRunner) => Promise<void> | void,
 ) {
@@ -45,7 +45,7 @@ async function project(
     maxBatch,
     cacheRows: 3,
   });
-  await appendLedger(store, entries);
+  await appendHistory(store, entries);
   try {
     await runner.start();
     await runner.ready();
@@ -443,7 +443,8 @@ describe('a rebuild', () => {
           let appended = 0;
           try {
             for (const step of turns) {
-              if (step.kind === 'append') await appendLedger(store, entries.slice(appended, (appended += step.events)));
+              if (step.kind === 'append')
+                await appendHistory(store, entries.slice(appended, (appended += step.events)));
               else if (step.kind === 'wait')
                 for (let n = 0; n < step.turns; n += 1) await new Promise((resolve) => setImmediate(resolve));
               else if (step.kind === 'rebuild')
@@ -455,7 +456,7 @@ describe('a rebuild', () => {
                 runner = await started();
               }
             }
-            await appendLedger(store, entries.slice(appended));
+            await appendHistory(store, entries.slice(appended));
             await runner.ready();
             const head = await store.head();
             if (head !== null) expect(await runner.caughtUpTo(head)).toBe(true);

@@ -12,7 +12,7 @@ import { decodeData } from '../../src/runtime/commands/codec.ts';
 import { ownedRows, projectionId } from '../../src/runtime/projections/batch.ts';
 import { ProjectionRunner } from '../../src/runtime/projections/runner.ts';
 import { MemoryEventStore } from '../support/memory-event-store.ts';
-import { appendLedger, ledgerOf, steps } from '../support/random-ledger.ts';
+import { appendHistory, historyOf, steps } from '../support/random-history.ts';
 
 const RUNS = 8;
 /** Each run opens four databases. */
@@ -70,7 +70,7 @@ describe('rows that were rebuilt', () => {
     async () => {
       await fc.assert(
         fc.asyncProperty(
-          steps.map(ledgerOf),
+          steps.map(historyOf),
           fc.array(cut, { minLength: 1, maxLength: 6 }),
           cut,
           async ({ entries }, cuts, maxBatch) => {
@@ -81,7 +81,7 @@ describe('rows that were rebuilt', () => {
               await running.ready();
               for (let [from, turn] = [0, 0]; from < entries.length; turn += 1) {
                 const to = Math.min(entries.length, from + cuts[turn % cuts.length]!);
-                await appendLedger(store, entries.slice(from, to));
+                await appendHistory(store, entries.slice(from, to));
                 await running.caughtUpTo((await store.head())!);
                 from = to;
               }
@@ -91,10 +91,10 @@ describe('rows that were rebuilt', () => {
               expect(digestsOf(live)).toEqual(kept);
               await running.stop();
               await withRows(async (built, startBuilt) => {
-                await appendLedger(other, entries.slice(0, -last.length));
+                await appendHistory(other, entries.slice(0, -last.length));
                 const filled = await startBuilt(other, maxBatch);
                 await filled.ready();
-                await appendLedger(other, last);
+                await appendHistory(other, last);
                 if (entries.length > 0) await filled.caughtUpTo((await other.head())!);
                 expect(await filled.parked()).toEqual([]);
                 expect(digestsOf(built)).toEqual(kept);

@@ -24,7 +24,7 @@ import {
 } from '../support/signer-search.ts';
 
 /*
- * A worker that lies searches for any order of withdrawals, settlements, approvals, ledger entries and restarts after
+ * A worker that lies searches for any order of withdrawals, settlements, approvals, events and restarts after
  * which the chain shows money at an address that two people did not agree to, more of it than they agreed to or than a
  * merchant is owed, or more than the caps of the treasury.
  */
@@ -34,7 +34,7 @@ const OWED_BY_AN_ORDER = 10n * COIN;
 const AMOUNTS = ['25', '10', '20', '30', '5', '9.99'];
 const MERCHANTS = ['mer_a', 'mer_b'] as unknown as readonly [MerchantId, MerchantId];
 const LEGS = 5;
-const LIES = ['terms', 'attempt', 'draft', 'ledger'] as const;
+const LIES = ['terms', 'attempt', 'draft', 'log place'] as const;
 const MISUSES = ['for another place', 'for more', 'under another name', 'twice'] as const;
 
 type Action =
@@ -258,7 +258,7 @@ class Worker {
       order,
       attempt: lie === 'attempt' ? 1 + (pick % (next + 1)) : next,
       draft,
-      ledger: this.#signer.placeOf(lie === 'ledger'),
+      logPlace: this.#signer.placeOf(lie === 'log place'),
     };
     const answer = await this.#signer.ask<Signature>('sign', request);
     if (!answer?.ok) return;

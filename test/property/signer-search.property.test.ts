@@ -31,7 +31,7 @@ const PAYOUTS_PER_HOUR = 5;
 const LEGS = 6;
 const AMOUNTS = ['45', '30', '25', '20', '60', '7.5', '40'];
 
-const LIES = ['attempt', 'terms', 'deposits', 'draft', 'draft', 'ledger'] as const;
+const LIES = ['attempt', 'terms', 'deposits', 'draft', 'draft', 'log place'] as const;
 type Lie = (typeof LIES)[number];
 const MISUSES = ['for another leg', 'for more', 'under another name', 'twice'] as const;
 type Misuse = (typeof MISUSES)[number];
@@ -170,7 +170,7 @@ class Worker {
     const request = {
       ...{ order, attempt: lie === 'attempt' ? 1 + (pick % (next + 1)) : next },
       draft: this.#draft(leg, unitsOf(order), pick, lie === 'draft'),
-      ledger: this.#signer.placeOf(lie === 'ledger'),
+      logPlace: this.#signer.placeOf(lie === 'log place'),
     };
     const answer = await this.#signer.ask<Signature>('sign', request);
     if (!answer?.ok) return;

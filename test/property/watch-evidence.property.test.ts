@@ -175,7 +175,7 @@ class World {
     while (this.#ticks < until) await sleep(0);
   }
 
-  /** Every provider is well again: within a bounded time the ledger says what the chain says. */
+  /** Every provider is well again: within a bounded time the event log says what the chain says. */
   async conclude(): Promise<void> {
     this.#heal();
     for (let block = 0; block < 6; block += 1) this.chain.mine([]);

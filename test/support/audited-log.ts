@@ -10,7 +10,7 @@ import { SignAuditCheckpoints } from '../../src/features/audit/sign-checkpoints.
 import { AuditSigner } from '../../src/signer/audit/signer.ts';
 import { AuditKey } from '../../src/signer/audit/key.ts';
 import { auditLine } from '../../src/features/audit/lines.ts';
-import { appendLedger, ledgerOf, steps, type LedgerEntry } from './random-ledger.ts';
+import { appendHistory, historyOf, steps, type HistoryEntry } from './random-history.ts';
 
 export interface AuditedLog {
   readonly verifierKey: string;
@@ -33,7 +33,7 @@ export async function growAuditedLog(
   const checkpoints: AuditAnchor[] = [];
   for (let part = 0; part < parts; part += 1) {
     const [from, to] = [part, part + 1].map((bound) => Math.floor((bound * entries.length) / parts));
-    await appendLedger(store, entries.slice(from, to));
+    await appendHistory(store, entries.slice(from, to));
     checkpoints.push(await signNow(store, dataDir, executor));
   }
   await whileOpen?.(store);
@@ -43,10 +43,10 @@ export async function growAuditedLog(
 }
 
 /** Appends a long legal history of several sessions. */
-export const appendRandomLedger = (store: SqliteEventStore): Promise<void> => appendLedger(store, longHistory());
+export const appendRandomHistory = (store: SqliteEventStore): Promise<void> => appendHistory(store, longHistory());
 
-function longHistory(): readonly LedgerEntry[] {
-  const histories = fc.sample(steps, { seed: 7, numRuns: 150 }).map((drawn) => ledgerOf(drawn).entries);
+function longHistory(): readonly HistoryEntry[] {
+  const histories = fc.sample(steps, { seed: 7, numRuns: 150 }).map((drawn) => historyOf(drawn).entries);
   return histories.reduce((longest, history) => (history.length > longest.length ? history : longest));
 }
 

@@ -17,7 +17,7 @@ import {
 } from '../../projections/ledger/rows.ts';
 import { ledger } from '../../projections/ledger/ledger.projection.ts';
 import { MemoryReadModel, type StoredRow } from './memory-read-model.ts';
-import { sessionIdOf, type LedgerEntry } from './random-ledger.ts';
+import { sessionIdOf, type HistoryEntry } from './random-history.ts';
 import type { RowReader } from '../../src/ports/read-model/projection.ts';
 
 /** The ledger projection over rows in memory, one event at a time, with every row it did not name refused. */
@@ -56,7 +56,7 @@ export class MemoryBooks {
     return stored;
   }
 
-  takeEntry({ session, event, atMs }: LedgerEntry): StoredEvent<DomainEvent> {
+  takeEntry({ session, event, atMs }: HistoryEntry): StoredEvent<DomainEvent> {
     return this.take(sessionStream(sessionIdOf(session)), event, atMs);
   }
 

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { openSqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
 import { PROJECTIONS } from '../../src/look-ups/projections.ts';
 import { projectionId } from '../../src/runtime/projections/batch.ts';
-import { appendRandomLedger, signNow } from './audited-log.ts';
+import { appendRandomHistory, signNow } from './audited-log.ts';
 import { exchanged, recomputed, rewrite, type Row } from './rewritten-log.ts';
 import { eventually } from './running-sandbox.ts';
 import { auditSignerOf, startServiceInProcess, type ServiceInProcess } from './service-in-process.ts';
@@ -25,7 +25,7 @@ export async function growLogs(folder: string): Promise<GrownLogs> {
   const running = join(folder, 'running');
   const dataDir = join(closed, 'data');
   const store = await openSqliteEventStore({ dataDir });
-  await appendRandomLedger(store);
+  await appendRandomHistory(store);
   await store.close();
   const service = await startServiceInProcess(dataDir);
   const { merchants, people } = service.core;

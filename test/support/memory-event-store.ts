@@ -13,7 +13,7 @@ import {
 const RETRY_MS = 5;
 const BATCH = 256;
 
-/** A ledger in memory, faithful to the port but for durability. */
+/** An event log in memory, faithful to the port but for durability. */
 export class MemoryEventStore implements EventStore {
   readonly events: RecordedEvent[] = [];
   readonly #streams = new Map<string, RecordedEvent[]>();

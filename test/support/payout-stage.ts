@@ -274,7 +274,7 @@ function cancellationOf(draft: TransactionDraft): TransactionDraft {
 export const signedAs =
   (nameOf: (request: SigningRequest) => string) =>
   (request: SigningRequest): Signature => {
-    const seq = (request.ledger?.seq ?? 0) + 1;
+    const seq = (request.logPlace?.seq ?? 0) + 1;
     const txHash = nameOf(request);
     return { ok: true, txHash, signedBytes: `bytes ${txHash}`, journal: { seq, hash: `h${seq}` } };
   };

@@ -3,7 +3,7 @@ import type { MoveRequested } from '../../src/domain/events/treasury-move-events
 import type { Network } from '../../src/domain/networks/networks.ts';
 import { sessionStream, treasuryStream } from '../../src/domain/values/streams.ts';
 import type { RecordedEvent } from '../../src/ports/event-log/event-store.ts';
-import { sessionIdOf } from './random-ledger.ts';
+import { sessionIdOf } from './random-history.ts';
 import {
   addressOfSession,
   createdFacts,

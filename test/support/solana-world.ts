@@ -9,7 +9,7 @@ import { ScriptedAccountChain } from './account-chain.ts';
 
 const POLL_MS = 1_000;
 
-/** Watchers, one after the other, over one chain and one ledger, in a time that passes as fast as they read. */
+/** Watchers, one after the other, over one chain and one event log, in a time that passes as fast as they read. */
 export class SolanaWorld {
   /** The chain begins at its slot 1,000, a second a slot. */
   static readonly START_SEC = 1_800_001_000;
@@ -18,11 +18,11 @@ export class SolanaWorld {
   /** When each owner's balance was looked at, in seconds. */
   readonly looks = new Map<string, number[]>();
   readonly shownAtSec = new Map<string, number>();
-  /** The ledger's deposits. */
+  /** The recorded deposits. */
   readonly deposits = new Map<string, PendingDeposit>();
   /** What was told of each deposit, oldest first. */
   readonly told = new Map<string, string[]>();
-  /** Deposits that were reverted while the chain held them, in the very slot that the ledger names. */
+  /** Deposits that were reverted while the chain held them, in the very slot that the event log names. */
   readonly wronglyReverted: string[] = [];
   readonly #options: Partial<WatchSolanaOptions>;
   covered: CoveredBlock | null = null;

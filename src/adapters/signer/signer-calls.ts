@@ -14,7 +14,7 @@ export const signerCalls = (signer: SignerCaller): Omit<Signer, 'close'> => ({
   release: (order) => signer.call('release', { order }),
   nativeTransfer: (asked) => signer.call('nativeTransfer', asked),
   unknownTransactions: (mode, network, txHashes) => signer.call('unknownTransactions', { mode, network, txHashes }),
-  signedAfter: (mode, network, logPlace) => signer.call('signedAfter', { mode, network, ledger: logPlace }),
+  signedAfter: (mode, network, logPlace) => signer.call('signedAfter', { mode, network, logPlace }),
   approvalTerms: (act) => signer.call('approvalTerms', { act }),
   approve: (act, approval) => signer.call('approve', { act, approval }),
   reportOutflows: (mode, network, outflows) => signer.call('reportOutflows', { mode, network, outflows }),

@@ -133,12 +133,12 @@ const lostEvents = (dataDir: string, size: number, signed: number, file: string)
 /** For `/readyz` and the status page: reads continue, and every request that would change something is refused. */
 export function auditHealth({ state, readOnly }: RunningAudit): HealthFact {
   const reason = readOnly();
-  if (reason !== null) return { name: 'ledger', state: 'refusing', detail: `read-only: ${reason}` };
+  if (reason !== null) return { name: 'event-log', state: 'refusing', detail: `read-only: ${reason}` };
   const known = state();
-  if (!known) return { name: 'ledger', state: 'ok', detail: 'checked by other processes' };
+  if (!known) return { name: 'event-log', state: 'ok', detail: 'checked by other processes' };
   const { integrity, size } = known;
   return {
-    name: 'ledger',
+    name: 'event-log',
     state: 'ok',
     detail: integrity === 'sound' ? `${size} events, intact` : `${size} events checked, payouts wait for the rest`,
   };

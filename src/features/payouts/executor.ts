@@ -287,7 +287,7 @@ export class OutgoingExecutor<Item extends Outgoing> {
     const item = await this.#records.find(ref);
     if (!item) throw new Error(`${ref.id} is reserved but unknown`);
     const { journal } = await this.context();
-    const signature = await this.#deps.signer.sign({ order: item.order, attempt, draft, ledger: journal });
+    const signature = await this.#deps.signer.sign({ order: item.order, attempt, draft, logPlace: journal });
     if (!signature.ok) {
       if (signature.kind !== 'stopped')
         await this.#records.release(ref, { attempt, reason: signature.code, releasedAtSec: this.#nowSec() });

@@ -15,7 +15,7 @@ export interface SigningRequest {
    * The place in the signer's journal of this treasury's last signed transaction in the event log; null before the
    * first.
    */
-  readonly ledger: JournalPlace | null;
+  readonly logPlace: JournalPlace | null;
 }
 
 /**
@@ -137,7 +137,7 @@ export interface OutgoingSigner {
   signedAfter(
     mode: Mode,
     network: Network,
-    ledger: JournalPlace | null,
+    logPlace: JournalPlace | null,
   ): Promise<{ readonly payments: readonly SignedPayment[] } | SignerRefusal>;
   /** The kill switch: nothing is signed until two approvers resume. */
   stop(mode: Mode, by: string): Promise<SignerStatus>;

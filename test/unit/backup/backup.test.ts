@@ -202,7 +202,7 @@ describe('a restored event log', () => {
     expect(isStopped(own)).toBe(true);
     own.close();
     expect(filesIn(journalDir).filter((file) => file.includes('restoring'))).toEqual([]);
-    // What the journal of the backup has and its ledger lacks is listed all the same.
+    // What the journal of the backup has and its event log lacks is listed all the same.
     expect(restored.unknown_payments).toEqual([expect.objectContaining({ id: 're_known-1' })]);
     expect((restored.next as string[]).some((step) => step.includes(`payouts are stopped (${name})`))).toBe(true);
   });
@@ -222,7 +222,7 @@ describe('a restored event log', () => {
     const restored = await run('backup.restore', { from: made, operator: 'olga', moveAside: true }, other);
     expect(restored).toMatchObject({ unknown_payments: null });
     rmSync(other, { recursive: true });
-    // A journal that outlived the ledger is newer than any copy, and can tell.
+    // A journal that outlived the event log is newer than any copy, and can tell.
     expect(await run('backup.restore', { from: made, operator: 'olga' }, other)).toMatchObject({
       unknown_payments: [],
     });

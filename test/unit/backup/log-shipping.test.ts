@@ -17,7 +17,7 @@ import { AuditKey } from '../../../src/signer/audit/key.ts';
 import { AuditSigner } from '../../../src/signer/audit/signer.ts';
 import { Journal } from '../../../src/signer/journal/journal.ts';
 import { appendOf, FIRST } from '../../contract/event-store-samples.ts';
-import { appendRandomLedger, signNow } from '../../support/audited-log.ts';
+import { appendRandomHistory, signNow } from '../../support/audited-log.ts';
 import { S3_KEYS, startS3Server } from '../../support/s3-server.ts';
 import { openedPlace, SHIPPING_KEYS, SHIPPING_MASTER_KEY } from '../../support/shipped-place.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -75,7 +75,7 @@ afterEach(() => store.close());
 
 describe('a shipped log', () => {
   it('is restored event for event, with salts, journal and checkpoints', async () => {
-    await appendRandomLedger(store);
+    await appendRandomHistory(store);
     const keys = openSqlitePersonalKeys({ dataDir, random: nodeRandom });
     const { salt, coCommit } = await keys.create('cs_kept');
     await store.append(appendOf('kept-1', FIRST, 1, [coCommit!]));

@@ -5,7 +5,7 @@ import { SpilledMap } from '../../../src/adapters/sqlite/read-model/spilled-map.
 import { CommandRefused } from '../../../src/operator/server/commands.ts';
 import { verifyFiles } from '../../../src/cli/audit.ts';
 import { sessionStream } from '../../../src/domain/values/streams.ts';
-import { sessionIdOf } from '../../support/random-ledger.ts';
+import { sessionIdOf } from '../../support/random-history.ts';
 import { createdFacts } from '../../support/session-facts.ts';
 import { recordedEvents, signedExport } from '../../support/signed-export.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';

@@ -278,7 +278,7 @@ describe('the doctor', () => {
       /^warning data-dir: other users/,
     ],
     [
-      'a ledger that was moved',
+      'an event log that was moved',
       () => ({ DATA_DIR: join(directory, 'moved') }),
       /^fault data-dir: its event log was moved/,
     ],

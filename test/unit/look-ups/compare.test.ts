@@ -13,7 +13,7 @@ import { openProjectionThread, type ProjectionThread } from '../../../src/look-u
 import type { ReadModel } from '../../../src/ports/read-model/read-model.ts';
 import { BatchRows } from '../../../src/runtime/projections/batch-rows.ts';
 import { RowCache } from '../../../src/runtime/projections/row-cache.ts';
-import { appendRandomLedger } from '../../support/audited-log.ts';
+import { appendRandomHistory } from '../../support/audited-log.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 describe('comparing projections with a replay of the event log', () => {
@@ -26,7 +26,7 @@ describe('comparing projections with a replay of the event log', () => {
     store = await openSqliteEventStore({ dataDir });
     projections = await openProjectionThread(dataDir);
     await projections.start(store);
-    await appendRandomLedger(store);
+    await appendRandomHistory(store);
     await projections.caughtUpTo((await store.head())!, 30_000);
   });
 

@@ -6,11 +6,11 @@ import { openSqliteEventStore, type SqliteEventStore } from '../../../src/adapte
 import { openProjectionThread, type ProjectionThread } from '../../../src/look-ups/thread.ts';
 import { PROJECTIONS } from '../../../src/look-ups/projections.ts';
 import { projectionId, type ParkedEvent } from '../../../src/runtime/projections/batch.ts';
-import { appendLedger, sessionIdOf, type LedgerEntry } from '../../support/random-ledger.ts';
+import { appendHistory, sessionIdOf, type HistoryEntry } from '../../support/random-history.ts';
 import { createdFacts, CREATED_AT } from '../../support/session-facts.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
-const created = (session: number): LedgerEntry => ({
+const created = (session: number): HistoryEntry => ({
   session,
   event: {
     type: 'SessionCreated',
@@ -44,12 +44,12 @@ describe("the projections' thread", () => {
   afterEach(() => close());
 
   it('lets a writer find its own event, and accepts applies by others in the same file', async () => {
-    await appendLedger(store, [created(0)]);
+    await appendHistory(store, [created(0)]);
     expect(await caughtUp()).toBe(true);
     expect(await thread.readModel.get(SESSIONS_TABLE, sessionIdOf(0))).toMatchObject({ orderId: 'order-0' });
     await Promise.all([
       thread.readModel.apply('beside', [{ op: 'put', table: 'beside@1', key: 'a', row: { n: 1 } }], '1'),
-      appendLedger(store, [created(1)]),
+      appendHistory(store, [created(1)]),
     ]);
     expect(await caughtUp()).toBe(true);
     expect(await thread.readModel.get('beside@1', 'a')).toEqual({ n: 1 });
@@ -60,11 +60,11 @@ describe("the projections' thread", () => {
   });
 
   it('continues after a restart from where it stopped', async () => {
-    await appendLedger(store, [created(0)]);
+    await appendHistory(store, [created(0)]);
     await caughtUp();
     await thread.stop();
     await thread.readModel.close();
-    await appendLedger(store, [created(1)]);
+    await appendHistory(store, [created(1)]);
     await store.close();
     await open();
     await thread.ready();
@@ -75,7 +75,7 @@ describe("the projections' thread", () => {
   });
 
   it('rebuilds a projection and reports the events that it parks', async () => {
-    await appendLedger(store, [created(0)]);
+    await appendHistory(store, [created(0)]);
     const confirmed = {
       depositKey: 'ethereum:0x1:0',
       rule: { kind: 'finalized' },
@@ -84,7 +84,7 @@ describe("the projections' thread", () => {
       blockTimeSec: 1,
       headNumber: 1,
     } as const;
-    await appendLedger(store, [
+    await appendHistory(store, [
       { session: 0, event: { type: 'DepositConfirmed', data: confirmed }, atMs: CREATED_AT * 1000 },
     ]);
     await caughtUp();
@@ -97,7 +97,7 @@ describe("the projections' thread", () => {
   });
 
   it('that hangs is waited for a bounded time, and one that has ended not at all', async () => {
-    await appendLedger(store, [created(0)]);
+    await appendHistory(store, [created(0)]);
     const position = (await store.head())!;
     const tell = MessagePort.prototype.postMessage;
     const told = vi.spyOn(MessagePort.prototype, 'postMessage').mockImplementation(function (

@@ -98,13 +98,13 @@ const signature = (by: PayingWallet = payer, change: Partial<ClaimTerms> = {}): 
   signature: by.signMessageSync(claimText(terms(change))),
 });
 
-function request(order: OutgoingTransaction, ledger: JournalPlace | null = null, nonce = 0): SigningRequest {
+function request(order: OutgoingTransaction, logPlace: JournalPlace | null = null, nonce = 0): SigningRequest {
   const fees = { gasLimit: '90000', maxFeePerGas: '1000', maxPriorityFeePerGas: '1000' };
   const tokenUnits = String(Math.round(Number(order.amount) * 1e6));
   return {
     order,
     attempt: 1,
-    ledger,
+    logPlace,
     draft: { kind: 'evm', chainId: '31337', nonce, tokenAddress: node.token, tokenUnits, ...fees },
   };
 }

@@ -28,7 +28,7 @@ describe('a signer without its journal', () => {
   it('stops its whole mode if the event log has payments, and stays stopped', async () => {
     await withSigner(async (open, order, request) => {
       const signer = open(() => START_MS);
-      expect(await signer.sign(request({}, { ledger: LOST }))).toMatchObject(refused);
+      expect(await signer.sign(request({}, { logPlace: LOST }))).toMatchObject(refused);
       expect(await signer.check(order)).toMatchObject({ ok: false, code: 'kill_switch' });
       expect(await signer.sign(request())).toMatchObject({ ok: false, code: 'kill_switch' });
       expect(await open(() => START_MS).status('test')).toMatchObject({ stopped: true, entries: 0 });
@@ -61,7 +61,7 @@ describe('a signer without its journal', () => {
       async (open, order, request) => {
         const signer = open(() => START_MS);
         await happens(signer);
-        expect(await signer.sign(request({}, { ledger: LOST }))).toMatchObject(refused);
+        expect(await signer.sign(request({}, { logPlace: LOST }))).toMatchObject(refused);
         expect(await signer.check(order)).toMatchObject({ ok: false, code: 'kill_switch' });
         return true;
       },
@@ -73,7 +73,7 @@ describe('a signer without its journal', () => {
     await withSigner(async (open, _, request) => {
       const signer = open(() => START_MS);
       expect(await signer.sign(request())).toMatchObject({ ok: true });
-      expect(await signer.sign(request({ id: 're_2-1' }, { ledger: LOST }, 1))).toMatchObject(refused);
+      expect(await signer.sign(request({ id: 're_2-1' }, { logPlace: LOST }, 1))).toMatchObject(refused);
       expect(await signer.status('test')).toMatchObject({ stopped: true });
       return true;
     });
@@ -84,9 +84,9 @@ describe('a signer without its journal', () => {
       const signer = open(() => START_MS);
       const first = await signer.sign(request());
       if (!first.ok) throw new Error(first.message);
-      await signer.sign(request({ id: 're_2-1' }, { ledger: first.journal }, 1));
-      for (const ledger of [null, first.journal])
-        expect(await signer.sign(request({ id: 're_3-1' }, { ledger }, 2))).toMatchObject(refused);
+      await signer.sign(request({ id: 're_2-1' }, { logPlace: first.journal }, 1));
+      for (const logPlace of [null, first.journal])
+        expect(await signer.sign(request({ id: 're_3-1' }, { logPlace }, 2))).toMatchObject(refused);
       expect(await signer.status('test')).toMatchObject({ stopped: false });
       return true;
     });
@@ -109,7 +109,7 @@ describe('resuming without the journal', () => {
     await withSigner(
       async (open, _, request) => {
         const signer = open(() => START_MS);
-        await signer.sign(request({}, { ledger: LOST }));
+        await signer.sign(request({}, { logPlace: LOST }));
         const { text } = await textOf(signer, resume([lost]));
         expect(text).toContain(`begin anew: ethereum, though this journal does not hold entry 7 (${LOST.hash})`);
         await agree(signer, resume([lost]));
@@ -118,7 +118,7 @@ describe('resuming without the journal', () => {
         const began = status.lastPlaces.ethereum!;
         expect(status).toMatchObject({ stopped: false });
         expect(await signer.signedAfter('test', 'ethereum', LOST)).toEqual({ payments: [] });
-        const paid = await signer.sign(request({}, { ledger: began }));
+        const paid = await signer.sign(request({}, { logPlace: began }));
         expect(paid).toMatchObject({ ok: true });
         const after = await signer.signedAfter('test', 'ethereum', began);
         expect('payments' in after && after.payments.map(({ id }) => id)).toEqual(['re_1-1']);
@@ -132,10 +132,10 @@ describe('resuming without the journal', () => {
     await withSigner(
       async (open, _, request) => {
         const signer = open(() => START_MS);
-        await signer.sign(request({}, { ledger: LOST }));
+        await signer.sign(request({}, { logPlace: LOST }));
         await agree(signer, resume([]));
         expect(await signer.status('test')).toMatchObject({ stopped: false });
-        expect(await signer.sign(request({}, { ledger: LOST }))).toMatchObject(refused);
+        expect(await signer.sign(request({}, { logPlace: LOST }))).toMatchObject(refused);
         expect(await signer.status('test')).toMatchObject({ stopped: true });
         return true;
       },
@@ -149,14 +149,14 @@ describe('resuming without the journal', () => {
         const signer = open(() => START_MS);
         const first = await signer.sign(request());
         if (!first.ok) throw new Error(first.message);
-        const second = await signer.sign(request({ id: 're_2-1' }, { ledger: first.journal }, 1));
+        const second = await signer.sign(request({ id: 're_2-1' }, { logPlace: first.journal }, 1));
         if (!second.ok) throw new Error(second.message);
         await signer.stop('test', 'olga');
         const act = resume([{ network: 'ethereum', place: first.journal }]);
         expect((await textOf(signer, act)).text).not.toContain('begin anew');
         await agree(signer, act);
         expect(await signer.status('test')).toMatchObject({ lastPlaces: { ethereum: second.journal } });
-        expect(await signer.sign(request({ id: 're_3-1' }, { ledger: first.journal }, 2))).toMatchObject(refused);
+        expect(await signer.sign(request({ id: 're_3-1' }, { logPlace: first.journal }, 2))).toMatchObject(refused);
         return true;
       },
       { approvers },

@@ -100,7 +100,7 @@ function draftOf({ network, kind }: OutgoingTransaction): TransactionDraft {
 }
 
 const sign = (payouts: Outgoing, order: OutgoingTransaction) =>
-  payouts.sign({ order, attempt: 1, draft: draftOf(order), ledger: null });
+  payouts.sign({ order, attempt: 1, draft: draftOf(order), logPlace: null });
 async function approve(
   { approvals }: Outgoing,
   act: ApprovalAct,
@@ -288,12 +288,12 @@ describe('a nonce account of the treasury on Solana', () => {
     ];
     for (const [change, of] of cases)
       expect(
-        await payouts.sign({ order: order(0, change), attempt: 1, draft: of, ledger: null }),
+        await payouts.sign({ order: order(0, change), attempt: 1, draft: of, logPlace: null }),
         JSON.stringify(change),
       ).toMatchObject({
         ok: false,
       });
-    expect(await payouts.sign({ order: order(0), attempt: 1, draft: draft(0), ledger: null })).toMatchObject({
+    expect(await payouts.sign({ order: order(0), attempt: 1, draft: draft(0), logPlace: null })).toMatchObject({
       ok: true,
     });
   });
@@ -301,7 +301,7 @@ describe('a nonce account of the treasury on Solana', () => {
   it('offers the priority fee of its draft, if it names one that is not above the limit', async () => {
     const sign = (computeUnitPrice?: string): Promise<Signature> => {
       const priced = { ...draft(0), ...(computeUnitPrice !== undefined && { computeUnitPrice }) };
-      return signer().sign({ order: order(0), attempt: 1, draft: priced, ledger: null });
+      return signer().sign({ order: order(0), attempt: 1, draft: priced, logPlace: null });
     };
     expect(await sign('999999999999')).toMatchObject({ ok: false, code: 'network_fee_too_high' });
     expect(unitPricesOf(await sign('60000'))).toEqual([60_000]);
@@ -310,12 +310,12 @@ describe('a nonce account of the treasury on Solana', () => {
 
   it('is signed for as often as a day of bad luck needs, not as often as somebody asks', async () => {
     const payouts = signer();
-    let ledger: JournalPlace | null = null;
+    let logPlace: JournalPlace | null = null;
     let signed = 0;
     for (let attempt = 1; attempt <= 100; attempt += 1) {
-      const answer = await payouts.sign({ order: order(0), attempt, draft: draft(0, attempt), ledger });
+      const answer = await payouts.sign({ order: order(0), attempt, draft: draft(0, attempt), logPlace });
       if (!answer.ok) break;
-      [ledger, signed] = [answer.journal, signed + 1];
+      [logPlace, signed] = [answer.journal, signed + 1];
     }
     expect(signed).toBe(32);
     expect(await payouts.check(order(1))).toMatchObject({ ok: false, code: 'velocity' });

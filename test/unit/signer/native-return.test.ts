@@ -208,8 +208,8 @@ const sign = (
   payouts: Outgoing,
   to: OutgoingTransaction,
   draft: TransactionDraft,
-  ledger: JournalPlace | null = null,
-) => payouts.sign({ order: to, attempt: 1, draft, ledger });
+  logPlace: JournalPlace | null = null,
+) => payouts.sign({ order: to, attempt: 1, draft, logPlace });
 
 describe.each(NETWORKS)('the signer on %s', (network) => {
   beforeEach(() => {

@@ -45,7 +45,7 @@ beforeAll(async () => {
     ...{ kind: 'refund', id: 're_1-1', network, coin: 'USDT', amount: '30', fromAddress: MODEL_WALLET.treasury.evm },
     ...{ toAddress: of!.payer, deposits: [{ ...of!.proof, amount: '30' }] },
   });
-  request = { order, attempt: 1, draft: chain.draft(30_000_000n, 1, 0), ledger: null };
+  request = { order, attempt: 1, draft: chain.draft(30_000_000n, 1, 0), logPlace: null };
 });
 afterAll(async () => {
   server.close();
@@ -114,7 +114,7 @@ describe('an odd request', () => {
       edited('"network":"ethereum"', '"network":["ethereum"]'),
       edited('"network":"ethereum"', '"network":"ETHEREUM"'),
       edited('"mode":"test"', '"mode":"__proto__"'),
-      edited('"ledger":null', '"ledger":{"seq":0,"hash":"0"}'),
+      edited('"logPlace":null', '"logPlace":{"seq":0,"hash":"0"}'),
       'null',
       '[]',
       '"sign"',

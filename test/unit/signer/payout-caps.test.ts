@@ -50,17 +50,17 @@ describe('the caps of the signer', () => {
       async (open, _, request) => {
         let nowMs = START_MS;
         let trueMs = START_MS;
-        let ledger: JournalPlace | null = null;
+        let logPlace: JournalPlace | null = null;
         const signer = open(() => nowMs);
         for (let piece = 0; piece < PIECES; piece += 1) {
           trueMs += 5 * MINUTE_MS;
           // Each tenth time the clock is wrong by some hours, into the past.
           nowMs = piece % 10 === 9 ? trueMs - (piece % 7) * HOUR_MS : trueMs;
           const answer = await signer.sign(
-            request({ id: `re_${piece}-1`, amount: '0.10' }, { ledger }, signedAtMs.length),
+            request({ id: `re_${piece}-1`, amount: '0.10' }, { logPlace }, signedAtMs.length),
           );
           if (answer.ok) {
-            ledger = answer.journal;
+            logPlace = answer.journal;
             signedAtMs.push(trueMs);
           } else refused.add(answer.code);
         }
@@ -83,7 +83,7 @@ describe('the caps of the signer', () => {
       const first = await signer.sign(request({ amount: '20.00' }));
       if (!first.ok) throw new Error(first.message);
       nowMs = START_MS;
-      const next = () => signer.sign(request({ id: 're_2-1' }, { ledger: first.journal }, 1));
+      const next = () => signer.sign(request({ id: 're_2-1' }, { logPlace: first.journal }, 1));
       expect(await next()).toMatchObject({ ok: false, code: 'hourly_cap' });
       const passed = performance.now() + HOUR_MS;
       const monotonic = vi.spyOn(performance, 'now').mockImplementation(() => passed);
@@ -100,13 +100,13 @@ describe('the caps of the signer', () => {
     await withSigner(
       async (open, _, request) => {
         const signer = open(() => START_MS);
-        let ledger: JournalPlace | null = null;
+        let logPlace: JournalPlace | null = null;
         const answers: string[] = [];
         expect(await signer.status('test')).toMatchObject({ caps: [{ usedInHour: '0.00', usedInDay: '0.00' }] });
         for (let piece = 0; piece < 5; piece += 1) {
-          const answer = await signer.sign(request({ id: `re_${piece}-1`, amount: '0.01' }, { ledger }, piece));
+          const answer = await signer.sign(request({ id: `re_${piece}-1`, amount: '0.01' }, { logPlace }, piece));
           answers.push(answer.ok ? 'signed' : answer.code);
-          if (answer.ok) ledger = answer.journal;
+          if (answer.ok) logPlace = answer.journal;
         }
         expect(answers.slice(0, 3)).toEqual(['signed', 'signed', 'signed']);
         expect(new Set(answers.slice(3)).size).toBe(1);

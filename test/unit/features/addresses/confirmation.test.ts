@@ -108,45 +108,48 @@ describe('addresses', () => {
 
 describe('the record in the event log', () => {
   const store = () => new MemoryEventStore();
-  const recordOn = (ledger: MemoryEventStore, node: string) =>
-    new SourceRecord({ store: ledger, clock: new ManualClock(), random: nodeRandom, node });
+  const recordOn = (eventLog: MemoryEventStore, node: string) =>
+    new SourceRecord({ store: eventLog, clock: new ManualClock(), random: nodeRandom, node });
 
   it('carries the request to the signer and its reply back, once', async () => {
-    const ledger = store();
-    const [api, signer] = [recordOn(ledger, '1'), recordOn(ledger, '3')];
+    const eventLog = store();
+    const [api, signer] = [recordOn(eventLog, '1'), recordOn(eventLog, '3')];
     expect(await api.ask(evm)).toBe(null);
     await signer.answer(always(true));
     await signer.answer(always(true));
-    expect([await api.ask(evm), ledger.events.map(({ type }) => type)]).toEqual([
+    expect([await api.ask(evm), eventLog.events.map(({ type }) => type)]).toEqual([
       true,
       ['AddressSourceDeclared', 'AddressSourceJudged'],
     ]);
   });
 
   it('distinguishes nodes with other sources', async () => {
-    const ledger = store();
+    const eventLog = store();
     const stranger = { ...evm, fingerprint: 'bb' };
-    await recordOn(ledger, '1').ask(evm);
-    await recordOn(ledger, '2').ask(stranger);
-    await recordOn(ledger, '3').answer({ owns: async ({ fingerprint }) => fingerprint === 'aa' });
-    expect([await recordOn(ledger, '1').ask(evm), await recordOn(ledger, '2').ask(stranger)]).toEqual([true, false]);
+    await recordOn(eventLog, '1').ask(evm);
+    await recordOn(eventLog, '2').ask(stranger);
+    await recordOn(eventLog, '3').answer({ owns: async ({ fingerprint }) => fingerprint === 'aa' });
+    expect([await recordOn(eventLog, '1').ask(evm), await recordOn(eventLog, '2').ask(stranger)]).toEqual([
+      true,
+      false,
+    ]);
   });
 
   it('gets a new reply when the signer holds another wallet than before', async () => {
-    const ledger = store();
-    await recordOn(ledger, '1').ask(evm);
-    await recordOn(ledger, '3').answer(always(true));
-    await recordOn(ledger, '3').answer(always(false));
-    expect(await recordOn(ledger, '1').ask(evm)).toBe(false);
+    const eventLog = store();
+    await recordOn(eventLog, '1').ask(evm);
+    await recordOn(eventLog, '3').answer(always(true));
+    await recordOn(eventLog, '3').answer(always(false));
+    expect(await recordOn(eventLog, '1').ask(evm)).toBe(false);
   });
 
   it('loses no request to another node that was faster', async () => {
-    const ledger = store();
-    const [one, two] = [recordOn(ledger, '1'), recordOn(ledger, '2')];
+    const eventLog = store();
+    const [one, two] = [recordOn(eventLog, '1'), recordOn(eventLog, '2')];
     const stranger = { ...evm, fingerprint: 'bb' };
     await Promise.all([one.ask(evm), two.ask(stranger)]);
     await Promise.all([one.ask(evm), two.ask(stranger)]);
-    await recordOn(ledger, '3').answer(always(true));
+    await recordOn(eventLog, '3').answer(always(true));
     expect([await one.ask(evm), await two.ask(stranger)]).toEqual([true, true]);
   });
 });

@@ -13,8 +13,8 @@ import {
 } from '../../../../src/features/addresses/pool.ts';
 import { decodeEvent, hashRecorded } from '../../../../src/runtime/commands/codec.ts';
 
-/** The part of the ledger that the pool uses, with the store's own rule: expected revision checked with the append. */
-class Ledger {
+/** The part of the event log that the pool uses, with the store's own rule: expected revision checked with the append. */
+class MemoryLog {
   readonly streams = new Map<string, RecordedEvent[]>();
   appends = 0;
   /** Called before an append is judged: the moment at which another node can be faster, or the store can fail. */
@@ -68,13 +68,13 @@ function deriver(
 }
 
 function start(
-  ledger: Ledger,
+  eventLog: MemoryLog,
   derivers: AddressDeriver[],
   options: Partial<AddressPoolOptions> = {},
 ): RunningAddressPool {
   const random = { bytes: () => new Uint8Array(0), uuid: randomUUID };
   const pool = startAddressPool({
-    store: ledger,
+    store: eventLog,
     derivers,
     node: 'a',
     clock: { nowMs: () => 1_000 },
@@ -100,24 +100,24 @@ function takeAll(pool: RunningAddressPool, family: AddressFamily): number[] {
 
 describe('the address pool', () => {
   it('assigns addresses in the order of their indexes, each with its own', async () => {
-    const pool = start(new Ledger(), [deriver('evm')]);
+    const pool = start(new MemoryLog(), [deriver('evm')]);
     await pool.ready();
     expect(pool.take('test', 'evm')).toEqual({ family: 'evm', address: 'evm:0', derivationIndex: 0 });
     expect(pool.take('test', 'evm')).toEqual({ family: 'evm', address: 'evm:1', derivationIndex: 1 });
   });
 
   it('has none for a mode or family it cannot derive', async () => {
-    const pool = start(new Ledger(), [deriver('evm')]);
+    const pool = start(new MemoryLog(), [deriver('evm')]);
     await pool.ready();
     expect(pool.take('live', 'evm')).toBeNull();
     expect(pool.take('test', 'tron')).toBeNull();
   });
 
   it('keeps families and modes in streams of their own', async () => {
-    const ledger = new Ledger();
-    const pool = start(ledger, [deriver('evm'), deriver('evm', { mode: 'live' }), deriver('tron')]);
+    const eventLog = new MemoryLog();
+    const pool = start(eventLog, [deriver('evm'), deriver('evm', { mode: 'live' }), deriver('tron')]);
     await pool.ready();
-    expect([...ledger.streams.keys()].sort()).toEqual([
+    expect([...eventLog.streams.keys()].sort()).toEqual([
       'addresses-live-evm',
       'addresses-test-evm',
       'addresses-test-tron',
@@ -125,7 +125,7 @@ describe('the address pool', () => {
   });
 
   it('returns null while it is empty, and refills itself', async () => {
-    const pool = start(new Ledger(), [deriver('evm')]);
+    const pool = start(new MemoryLog(), [deriver('evm')]);
     await pool.ready();
     const first = takeAll(pool, 'evm');
     expect(first).toEqual([...Array(16).keys()]);
@@ -134,7 +134,7 @@ describe('the address pool', () => {
   });
 
   it('refills when a quarter is used, long before it is empty', async () => {
-    const pool = start(new Ledger(), [deriver('evm')]);
+    const pool = start(new MemoryLog(), [deriver('evm')]);
     await pool.ready();
     for (let i = 0; i < 5; i += 1) pool.take('test', 'evm');
     await until(() => pool.stocks()[0]!.available >= 16);
@@ -147,13 +147,13 @@ describe('the address pool', () => {
   ])('derives $counts.0 at once for a stock of $stock', async ({ stock, counts }) => {
     const derivation = deriver('evm');
     const derive = vi.spyOn(derivation, 'derive');
-    const pool = start(new Ledger(), [derivation], { stock });
+    const pool = start(new MemoryLog(), [derivation], { stock });
     await pool.ready();
     expect(derive.mock.calls.map(([, count]) => count)).toEqual(counts);
   });
 
   it('keeps more ready when demand exceeds it, up to its bound', async () => {
-    const pool = start(new Ledger(), [deriver('evm')], { maxStock: 64 });
+    const pool = start(new MemoryLog(), [deriver('evm')], { maxStock: 64 });
     await pool.ready();
     for (let round = 0; round < 5; round += 1) {
       takeAll(pool, 'evm');
@@ -164,21 +164,23 @@ describe('the address pool', () => {
   });
 
   it('leases a range in the event log before it derives any of it', async () => {
-    const ledger = new Ledger();
+    const eventLog = new MemoryLog();
     const derivation = deriver('evm');
-    ledger.beforeAppend = () => expect(derivation.derived).toBe(0);
-    const pool = start(ledger, [derivation]);
+    eventLog.beforeAppend = () => expect(derivation.derived).toBe(0);
+    const pool = start(eventLog, [derivation]);
     await pool.ready();
-    expect(ledger.leases('addresses-test-evm')).toEqual([{ mode: 'test', family: 'evm', from: 0, to: 15, node: 'a' }]);
+    expect(eventLog.leases('addresses-test-evm')).toEqual([
+      { mode: 'test', family: 'evm', from: 0, to: 15, node: 'a' },
+    ]);
   });
 
   it('chains its events: each names the hash of the one before', async () => {
-    const ledger = new Ledger();
-    const pool = start(ledger, [deriver('evm')]);
+    const eventLog = new MemoryLog();
+    const pool = start(eventLog, [deriver('evm')]);
     await pool.ready();
     takeAll(pool, 'evm');
-    await until(() => ledger.streams.get('addresses-test-evm')!.length > 1);
-    const [first, second] = ledger.streams.get('addresses-test-evm')!;
+    await until(() => eventLog.streams.get('addresses-test-evm')!.length > 1);
+    const [first, second] = eventLog.streams.get('addresses-test-evm')!;
     expect(JSON.parse(first!.metadata).prev).toBe('');
     expect(JSON.parse(second!.metadata).prev).toBe(first!.hash);
     expect(hashRecorded(second!)).toBe(second!.hash);
@@ -188,12 +190,12 @@ describe('the address pool', () => {
 
 describe('an address is assigned at most once', () => {
   it('after a restart, which leaves out what was leased', async () => {
-    const ledger = new Ledger();
-    const before = start(ledger, [deriver('evm')]);
+    const eventLog = new MemoryLog();
+    const before = start(eventLog, [deriver('evm')]);
     await before.ready();
     const given = [before.take('test', 'evm')!.derivationIndex];
     await before.close();
-    const after = start(ledger, [deriver('evm')]);
+    const after = start(eventLog, [deriver('evm')]);
     await after.ready();
     given.push(...takeAll(after, 'evm'));
     expect(new Set(given).size).toBe(given.length);
@@ -201,8 +203,8 @@ describe('an address is assigned at most once', () => {
   });
 
   it('over nodes that lease at the same moment', async () => {
-    const ledger = new Ledger();
-    const pools = ['a', 'b', 'c', 'd'].map((node) => start(ledger, [deriver('evm')], { node }));
+    const eventLog = new MemoryLog();
+    const pools = ['a', 'b', 'c', 'd'].map((node) => start(eventLog, [deriver('evm')], { node }));
     await Promise.all(pools.map((pool) => pool.ready()));
     const given = pools.flatMap((pool) => takeAll(pool, 'evm'));
     expect(given).toHaveLength(64);
@@ -210,22 +212,22 @@ describe('an address is assigned at most once', () => {
   });
 
   it('when an append fails after it was stored', async () => {
-    const ledger = new Ledger();
-    const append = ledger.append.bind(ledger);
+    const eventLog = new MemoryLog();
+    const append = eventLog.append.bind(eventLog);
     let failures = 1;
-    ledger.append = async (request) => {
+    eventLog.append = async (request) => {
       const result = await append(request);
       if (failures-- > 0) throw new Error('the answer was lost');
       return result;
     };
-    const pool = start(ledger, [deriver('evm')]);
+    const pool = start(eventLog, [deriver('evm')]);
     await pool.ready();
     await until(() => pool.stocks()[0]!.available === 16);
     expect(pool.take('test', 'evm')!.derivationIndex).toBe(16);
   });
 
   it('when it was taken back twice', async () => {
-    const pool = start(new Ledger(), [deriver('evm')]);
+    const pool = start(new MemoryLog(), [deriver('evm')]);
     await pool.ready();
     const address = pool.take('test', 'evm')!;
     pool.giveBack('test', address);
@@ -238,18 +240,18 @@ describe('an address is assigned at most once', () => {
 describe('trouble', () => {
   it('of the deriver is retried without losing the lease', async () => {
     let failures = 2;
-    const ledger = new Ledger();
-    const pool = start(ledger, [deriver('evm', { fail: () => failures-- > 0 })]);
+    const eventLog = new MemoryLog();
+    const pool = start(eventLog, [deriver('evm', { fail: () => failures-- > 0 })]);
     await pool.ready();
     expect(pool.take('test', 'evm')).toBeNull();
     await until(() => pool.stocks()[0]!.available === 16);
     expect(pool.take('test', 'evm')!.derivationIndex).toBe(0);
-    expect(ledger.leases('addresses-test-evm')).toHaveLength(1);
+    expect(eventLog.leases('addresses-test-evm')).toHaveLength(1);
     expect(pool.stocks()[0]!.target).toBe(16);
   });
 
   it('of one family leaves the others alone', async () => {
-    const pool = start(new Ledger(), [deriver('tron', { fail: () => true }), deriver('evm')]);
+    const pool = start(new MemoryLog(), [deriver('tron', { fail: () => true }), deriver('evm')]);
     await pool.ready();
     expect(pool.take('test', 'tron')).toBeNull();
     expect(pool.take('test', 'evm')).not.toBeNull();
@@ -258,7 +260,7 @@ describe('trouble', () => {
   it('of an exhausted exported pool is reported, and its last address is still assigned', async () => {
     const errors: object[] = [];
     const log = { ...silentLog, error: (fields: object) => void errors.push(fields) };
-    const pool = start(new Ledger(), [deriver('solana', { capacity: 5 })], { log });
+    const pool = start(new MemoryLog(), [deriver('solana', { capacity: 5 })], { log });
     await pool.ready();
     expect(takeAll(pool, 'solana')).toEqual([0, 1, 2, 3, 4]);
     expect(pool.stocks()[0]).toMatchObject({ available: 0, exhausted: true });
@@ -266,10 +268,10 @@ describe('trouble', () => {
   });
 
   it('of frequent restarts uses up an exported pool slowly', async () => {
-    const ledger = new Ledger();
+    const eventLog = new MemoryLog();
     const indexes: number[] = [];
     for (let restart = 0; restart < 5; restart += 1) {
-      const pool = start(ledger, [deriver('solana', { capacity: 1000 })]);
+      const pool = start(eventLog, [deriver('solana', { capacity: 1000 })]);
       await pool.ready();
       indexes.push(pool.take('test', 'solana')!.derivationIndex);
       await pool.close();
@@ -278,8 +280,8 @@ describe('trouble', () => {
   });
 
   it('of a hundred restarts leaves more than half of an exported pool, however many addresses are kept ready otherwise', async () => {
-    const ledger = new Ledger();
-    const node = (): RunningAddressPool => start(ledger, [deriver('solana', { capacity: 10_000 })], { stock: 1024 });
+    const eventLog = new MemoryLog();
+    const node = (): RunningAddressPool => start(eventLog, [deriver('solana', { capacity: 10_000 })], { stock: 1024 });
     for (let restart = 0; restart < 100; restart += 1) {
       const pool = node();
       await pool.ready();
@@ -294,7 +296,7 @@ describe('trouble', () => {
   });
 
   it('of an exported pool keeps more ready when demand exceeds it, and assigns all of it', async () => {
-    const pool = start(new Ledger(), [deriver('solana', { capacity: 3_000 })], { stock: 1024 });
+    const pool = start(new MemoryLog(), [deriver('solana', { capacity: 3_000 })], { stock: 1024 });
     await pool.ready();
     const given: number[] = [];
     const atFirst = pool.stocks()[0]!.target;
@@ -313,29 +315,29 @@ describe('trouble', () => {
 
 describe('an event log restored from a backup', () => {
   it('skips the indexes that may have been assigned since, also across restarts', async () => {
-    const ledger = new Ledger();
-    const pool = start(ledger, [deriver('evm')]);
+    const eventLog = new MemoryLog();
+    const pool = start(eventLog, [deriver('evm')]);
     await pool.ready();
     await pool.skipTo('test', 'evm', 100_000);
     expect(pool.take('test', 'evm')!.derivationIndex).toBe(100_000);
     await pool.close();
-    const after = start(ledger, [deriver('evm')]);
+    const after = start(eventLog, [deriver('evm')]);
     await after.ready();
     expect(after.take('test', 'evm')!.derivationIndex).toBe(100_016);
-    expect(ledger.leases('addresses-test-evm')[1]).toMatchObject({ from: 16, to: 99_999, node: 'a: skipped' });
+    expect(eventLog.leases('addresses-test-evm')[1]).toMatchObject({ from: 16, to: 99_999, node: 'a: skipped' });
   });
 
   it('does not skip what it has already passed', async () => {
-    const ledger = new Ledger();
-    const pool = start(ledger, [deriver('evm')]);
+    const eventLog = new MemoryLog();
+    const pool = start(eventLog, [deriver('evm')]);
     await pool.ready();
     await pool.skipTo('test', 'evm', 10);
     expect(takeAll(pool, 'evm').every((index) => index >= 10)).toBe(true);
-    expect(ledger.leases('addresses-test-evm').every(({ node }) => node === 'a')).toBe(true);
+    expect(eventLog.leases('addresses-test-evm').every(({ node }) => node === 'a')).toBe(true);
   });
 });
 
-/** What is remembered apart from the ledger, and chains on which some addresses were used. */
+/** What is remembered apart from the event log, and chains on which some addresses were used. */
 class Outside implements AddressMarks {
   readonly marks = new Map<string, AddressMark>();
   readonly used = new Set<string>();
@@ -368,14 +370,14 @@ class Outside implements AddressMarks {
 }
 
 describe('an event log that lags behind what was leased', () => {
-  /** A service that leased 48 indexes; the ledger that is answered knows of 16 of them. */
-  async function restoredLedger(outside: Outside): Promise<Ledger> {
-    const ledger = new Ledger();
-    const pool = start(ledger, [deriver('evm')], outside.guard());
+  /** A service that leased 48 indexes; the event log that is answered knows of 16 of them. */
+  async function restoredLog(outside: Outside): Promise<MemoryLog> {
+    const eventLog = new MemoryLog();
+    const pool = start(eventLog, [deriver('evm')], outside.guard());
     await pool.ready();
-    const backup = new Ledger();
-    backup.streams.set('addresses-test-evm', [...ledger.streams.get('addresses-test-evm')!]);
-    while (ledger.leases('addresses-test-evm').length < 3) {
+    const backup = new MemoryLog();
+    backup.streams.set('addresses-test-evm', [...eventLog.streams.get('addresses-test-evm')!]);
+    while (eventLog.leases('addresses-test-evm').length < 3) {
       pool.take('test', 'evm');
       await new Promise(setImmediate);
     }
@@ -385,10 +387,10 @@ describe('an event log that lags behind what was leased', () => {
 
   it('is noticed: a large gap is left out for ever, and every address after it was looked up on chain', async () => {
     const outside = new Outside();
-    const ledger = await restoredLedger(outside);
+    const eventLog = await restoredLog(outside);
     const errors: object[] = [];
     const log = { ...silentLog, error: (fields: object) => void errors.push(fields) };
-    const pool = start(ledger, [deriver('evm')], { ...outside.guard(), log });
+    const pool = start(eventLog, [deriver('evm')], { ...outside.guard(), log });
     await pool.ready();
     expect(errors).toEqual([{ mode: 'test', family: 'evm', leased: 16, known: 48 }]);
     expect(pool.isReconciled()).toBe(true);
@@ -398,7 +400,7 @@ describe('an event log that lags behind what was leased', () => {
       true,
     );
     await pool.close();
-    const again = start(ledger, [deriver('evm')], { ...outside.guard(), log });
+    const again = start(eventLog, [deriver('evm')], { ...outside.guard(), log });
     await again.ready();
     expect(again.take('test', 'evm')!.derivationIndex).toBeGreaterThan(100_048);
     expect(errors).toHaveLength(1);
@@ -406,18 +408,18 @@ describe('an event log that lags behind what was leased', () => {
 
   it('leaves another gap if a chain knows an address after the first one', async () => {
     const outside = new Outside();
-    const ledger = await restoredLedger(outside);
+    const eventLog = await restoredLog(outside);
     outside.used.add(addressAt('evm', 100_050));
-    const pool = start(ledger, [deriver('evm')], outside.guard());
+    const pool = start(eventLog, [deriver('evm')], outside.guard());
     await pool.ready();
     expect(takeAll(pool, 'evm')[0]).toBe(200_051);
   });
 
   it('assigns nothing that could not be looked up', async () => {
     const outside = new Outside();
-    const ledger = await restoredLedger(outside);
+    const eventLog = await restoredLog(outside);
     outside.chainFails = true;
-    const pool = start(ledger, [deriver('evm')], outside.guard());
+    const pool = start(eventLog, [deriver('evm')], outside.guard());
     await pool.ready();
     expect(pool.take('test', 'evm')).toBeNull();
     outside.chainFails = false;
@@ -427,12 +429,12 @@ describe('an event log that lags behind what was leased', () => {
 
   it('continues after a restart, and stops after enough consecutive unknown addresses', async () => {
     const outside = new Outside();
-    const ledger = await restoredLedger(outside);
-    const first = start(ledger, [deriver('evm')], outside.guard());
+    const eventLog = await restoredLog(outside);
+    const first = start(eventLog, [deriver('evm')], outside.guard());
     await first.ready();
     await first.close();
     outside.asked.length = 0;
-    const second = start(ledger, [deriver('evm')], outside.guard());
+    const second = start(eventLog, [deriver('evm')], outside.guard());
     await second.ready();
     const given: number[] = [];
     while ((given.at(-1) ?? 0) < 100_048 + 400) {
@@ -448,19 +450,19 @@ describe('an event log that lags behind what was leased', () => {
   });
 
   it('is taken for restored when it says so itself, and there is no mark', async () => {
-    const ledger = await restoredLedger(new Outside());
-    const pool = start(ledger, [deriver('evm')], new Outside().guard(true));
+    const eventLog = await restoredLog(new Outside());
+    const pool = start(eventLog, [deriver('evm')], new Outside().guard(true));
     await pool.ready();
     expect(takeAll(pool, 'evm')[0]).toBe(100_016);
   });
 
   it('costs an exported pool only a part of what is left', async () => {
     const outside = new Outside();
-    const ledger = new Ledger();
-    const before = start(ledger, [deriver('solana', { capacity: 100 })], outside.guard());
+    const eventLog = new MemoryLog();
+    const before = start(eventLog, [deriver('solana', { capacity: 100 })], outside.guard());
     await before.ready();
     await before.close();
-    const after = start(new Ledger(), [deriver('solana', { capacity: 100 })], outside.guard());
+    const after = start(new MemoryLog(), [deriver('solana', { capacity: 100 })], outside.guard());
     await after.ready();
     const index = after.take('test', 'solana')!.derivationIndex;
     expect(index).toBeGreaterThanOrEqual(16);
@@ -469,12 +471,12 @@ describe('an event log that lags behind what was leased', () => {
 
   it('is no alarm with another wallet', async () => {
     const outside = new Outside();
-    await restoredLedger(outside);
+    await restoredLog(outside);
     const other = {
       ...deriver('evm'),
       derive: async (from: number, count: number) => Array.from({ length: count }, (_, i) => `other:${from + i}`),
     };
-    const pool = start(new Ledger(), [other], outside.guard());
+    const pool = start(new MemoryLog(), [other], outside.guard());
     await pool.ready();
     expect(pool.take('test', 'evm')!.derivationIndex).toBe(0);
   });
@@ -482,13 +484,13 @@ describe('an event log that lags behind what was leased', () => {
   it('loses no lease while the mark cannot be written, and assigns nothing before it is', async () => {
     const outside = new Outside();
     outside.marksFail = true;
-    const ledger = new Ledger();
-    const pool = start(ledger, [deriver('evm')], outside.guard());
+    const eventLog = new MemoryLog();
+    const pool = start(eventLog, [deriver('evm')], outside.guard());
     await pool.ready();
     expect(pool.take('test', 'evm')).toBeNull();
     outside.marksFail = false;
     await until(() => pool.stocks()[0]!.available === 16);
-    expect(ledger.leases('addresses-test-evm')).toHaveLength(1);
+    expect(eventLog.leases('addresses-test-evm')).toHaveLength(1);
     expect(pool.take('test', 'evm')!.derivationIndex).toBe(0);
   });
 });

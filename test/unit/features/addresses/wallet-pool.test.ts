@@ -17,7 +17,7 @@ beforeEach(() => {
 
 const FAMILIES = ['evm', 'tron', 'solana'] as const;
 
-/** One life of the watch-only side as the service assembles it: signer, derivation, ledger, pool. */
+/** One life of the watch-only side as the service assembles it: signer, derivation, event log, pool. */
 async function oneLife(taken: number): Promise<{ addresses: string[]; solanaPool: readonly string[] }> {
   const store = await openSqliteEventStore({ dataDir });
   const signer = await startSignerProcess({

@@ -12,7 +12,7 @@ import { writeBooksFile } from '../../../../src/features/audit/books-file.ts';
 import { BOOKS_TABLES } from '../../../../src/features/audit/books-tables.ts';
 import type { RecordedEvent } from '../../../../src/ports/event-log/event-store.ts';
 import { MemoryBooks } from '../../../support/books.ts';
-import { ledgerOf, sessionIdOf, steps } from '../../../support/random-ledger.ts';
+import { historyOf, sessionIdOf, steps } from '../../../support/random-history.ts';
 import { REPOSITORY } from '../../../support/repository.ts';
 import { runsOf } from '../../../support/runs.ts';
 import {
@@ -167,7 +167,7 @@ describe('the books as a file for analysts', () => {
     await fc.assert(
       fc.asyncProperty(steps, async (drawn) => {
         const books = new MemoryBooks();
-        const { entries } = ledgerOf(drawn);
+        const { entries } = historyOf(drawn);
         for (const entry of entries) books.takeEntry(entry);
         const events = recordedEvents(
           entries.map(({ session, event }) => [sessionStream(sessionIdOf(session)), event] as const),

@@ -4,7 +4,7 @@ import { SESSIONS_TABLE } from '../../../../projections/sessions/session-row.ts'
 import { openSqliteEventStore, type SqliteEventStore } from '../../../../src/adapters/sqlite/event-log/event-store.ts';
 import { openProjectionThread, type ProjectionThread } from '../../../../src/look-ups/thread.ts';
 import { CheckProjections } from '../../../../src/features/audit/check-projections.process.ts';
-import { appendLedger, ledgerOf, sessionIdOf, steps } from '../../../support/random-ledger.ts';
+import { appendHistory, historyOf, sessionIdOf, steps } from '../../../support/random-history.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 describe('the comparison of what merchants read with the event log', () => {
@@ -31,8 +31,8 @@ describe('the comparison of what merchants read with the event log', () => {
     thread = await openProjectionThread(dataDir);
     await thread.start(store);
     // Payments, refunds and reversals of several merchants, mixed; the first session is always there.
-    const { entries } = ledgerOf([...fc.sample(steps, { numRuns: 1, seed: 7 })[0]!]);
-    await appendLedger(store, entries);
+    const { entries } = historyOf([...fc.sample(steps, { numRuns: 1, seed: 7 })[0]!]);
+    await appendHistory(store, entries);
     await thread.caughtUpTo((await store.head())!);
   });
   afterEach(async () => {

@@ -16,7 +16,7 @@ import { LedgerBalances } from '../../../../src/features/ledger/balances.ts';
 import { LedgerPeriods } from '../../../../src/features/ledger/periods.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 import { MemoryReadModel } from '../../../support/memory-read-model.ts';
-import { appendLedger, sessionIdOf } from '../../../support/random-ledger.ts';
+import { appendHistory, sessionIdOf } from '../../../support/random-history.ts';
 import {
   createdFacts,
   depositFacts,
@@ -69,7 +69,7 @@ async function pay(store: MemoryEventStore, session: number, atMs: number): Prom
     depositConfirmed(facts),
     sessionPaid({ paidAtSec: atMs / 1000 }),
   ];
-  await appendLedger(
+  await appendHistory(
     store,
     events.map((event) => ({ session, event, atMs })),
   );

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import type { DomainEvent } from '../../../../src/domain/events/domain-event.ts';
 import { sessionStream } from '../../../../src/domain/values/streams.ts';
 import { sessionTable } from '../../../../src/features/shared/handlers/session-handler.ts';
-import { ledgerOf, sessionIdOf, steps } from '../../../support/random-ledger.ts';
+import { historyOf, sessionIdOf, steps } from '../../../support/random-history.ts';
 import { recordedEvents, signedExport, verifiedAsSigned } from '../../../support/signed-export.ts';
 import { REPOSITORY } from '../../../support/repository.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
@@ -104,7 +104,7 @@ describe('a history whose hashes, tree and signature match', () => {
 
   it('of several sessions is detected by any event that comes when it cannot', async () => {
     await fc.assert(
-      fc.asyncProperty(steps.map(ledgerOf), fc.nat(), fc.nat(), async ({ entries }, at, which) => {
+      fc.asyncProperty(steps.map(historyOf), fc.nat(), fc.nat(), async ({ entries }, at, which) => {
         fc.pre(entries.length > 0);
         const place = at % entries.length;
         const { session } = entries[place]!;

@@ -17,7 +17,7 @@ import { MerchantLedger } from '../../../../src/features/ledger/merchant-ledger.
 import { CheckLedger } from '../../../../src/features/ledger/check.process.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 import { MemoryReadModel } from '../../../support/memory-read-model.ts';
-import { appendLedger, sessionIdOf } from '../../../support/random-ledger.ts';
+import { appendHistory, sessionIdOf } from '../../../support/random-history.ts';
 import {
   createdFacts,
   depositFacts,
@@ -75,7 +75,7 @@ class Office {
       depositConfirmed(facts),
       sessionPaid({ paidAtSec: recordedMs / 1000 }),
     ];
-    await appendLedger(
+    await appendHistory(
       this.store,
       events.map((event) => ({ session, event, atMs: recordedMs })),
     );

@@ -28,7 +28,7 @@ const input: PaymentLinkInput = {
 };
 const by = { actor: 'person:Ada', correlationId: 'con_1' };
 
-/** Links of one merchant over a ledger in memory; the rows that list them are left to the tests of the console. */
+/** Links of one merchant over an event log in memory; the rows that list them are left to the tests of the console. */
 function linkWorld() {
   const { deps, store, free } = sessionWorld();
   const { clock } = deps;

@@ -484,8 +484,8 @@ describe('moves that cannot continue', () => {
       if (isStuck(order)) throw new TypeError('nobody foresaw this');
       return { kind: 'ready' };
     };
-    stage.sign = ({ order: { id }, ledger }) => {
-      const seq = (ledger?.seq ?? 0) + 1;
+    stage.sign = ({ order: { id }, logPlace }) => {
+      const seq = (logPlace?.seq ?? 0) + 1;
       return { ok: true, txHash: `0x${id}`, signedBytes: id, journal: { seq, hash: `h${seq}` } };
     };
     for (let index = 0; index < 100; index += 1) await stage.request(requested(`stuck${index}`));

@@ -23,7 +23,7 @@ import { createdFacts, depositFacts, EXPIRES_AT, CREATED_AT, SESSION_ID } from '
 
 const NOTIFICATION = 'evt_1800000000000000001' as NotificationId;
 
-/** A ledger in which commands happened, each at its second; what they decide is what is recorded. */
+/** An event log in which commands happened, each at its second; what they decide is what is recorded. */
 class Night {
   readonly store = new MemoryEventStore();
   #state = sessionTable.initial as SessionState;

@@ -39,7 +39,7 @@ const scanned = (toSec: number, sweeps?: SweepMarks): DomainEvent => ({
   },
 });
 
-async function ledger(isCancelled = false): Promise<MemoryEventStore> {
+async function recordedOrder(isCancelled = false): Promise<MemoryEventStore> {
   const store = new MemoryEventStore();
   await append(store, sessionStream(id), START_SEC, {
     type: 'SessionCreated',
@@ -59,13 +59,13 @@ const mark = (startedSec: number, turns: number) => ({ startedSec, previousSec: 
 
 describe('the time up to which a session was read, as in its timeline', () => {
   it('is not there before anything was read', async () => {
-    const timeline = await sessionTimeline(await ledger(), id, START_SEC);
+    const timeline = await sessionTimeline(await recordedOrder(), id, START_SEC);
     expect(timeline!.readTo).toEqual([{ network: 'solana', timeSec: null }]);
     expect(timeline!.conclusion).toContain('Read up to: solana not yet.');
   });
 
   it('is that of the network while the session is open', async () => {
-    const store = await ledger();
+    const store = await recordedOrder();
     await append(
       store,
       coverageStream(created.mode, 'solana'),
@@ -77,7 +77,7 @@ describe('the time up to which a session was read, as in its timeline', () => {
 
   it('is the last turn of the address once the session has ended', async () => {
     const stream = coverageStream(created.mode, 'solana');
-    const store = await ledger(true);
+    const store = await recordedOrder(true);
     await append(store, stream, START_SEC + 40, scanned(START_SEC + 30, { recent: null, old: null }));
     expect(await readTo(store)).toBe(START_SEC + 30);
     await append(store, stream, START_SEC + 100, scanned(START_SEC + 100, { recent: null, old: null }));
@@ -107,7 +107,7 @@ describe('the time up to which a session was read, as in its timeline', () => {
   });
 
   it('is that of the blocks where a network is read by blocks, ended or not', async () => {
-    const store = await ledger(true);
+    const store = await recordedOrder(true);
     await append(store, coverageStream(created.mode, 'solana'), START_SEC + 900, scanned(START_SEC + 900));
     expect(await readTo(store)).toBe(START_SEC + 900);
   });

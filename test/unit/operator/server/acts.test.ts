@@ -4,7 +4,7 @@ import { proposerOf } from '../../../../src/operator/server/acts.ts';
 import type { AdminCommands } from '../../../../src/operator/server/commands.ts';
 import { sessionStream } from '../../../../src/domain/values/streams.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
-import { appendLedger, sessionIdOf } from '../../../support/random-ledger.ts';
+import { appendHistory, sessionIdOf } from '../../../support/random-history.ts';
 import { createdFacts } from '../../../support/session-facts.ts';
 
 /* What an operator does is in the event log, with the name. */
@@ -16,7 +16,7 @@ async function world(more: AdminCommands = {}) {
   const erased: string[] = [];
   const done: string[] = [];
   const id = sessionIdOf(0);
-  await appendLedger(store, [
+  await appendHistory(store, [
     { session: 0, event: { type: 'SessionCreated', data: createdFacts({ sessionId: id }) }, atMs: NOW_MS },
   ]);
   let uuids = 0;
@@ -56,7 +56,7 @@ describe('an erasure', () => {
 
   it('is not executed if it cannot be recorded', async () => {
     const { commands, erased, store, id } = await world();
-    store.append = () => Promise.reject(new Error('the ledger is read-only'));
+    store.append = () => Promise.reject(new Error('the event log is read-only'));
     await expect(commands['session.forget']!({ session_id: id })).rejects.toThrow('read-only');
     expect(erased).toEqual([]);
   });
@@ -126,7 +126,7 @@ describe('an action without its own event', () => {
     const { commands, acts, store } = await world({ 'treasury.stop': async () => ({ stopped: true }) });
     expect(await commands['treasury.stop']!({ mode: 'test', operator: 'olga' })).toEqual({ stopped: true });
     expect(await acts()).toMatchObject([{ act: 'treasury.stop', subject: 'test', actor: 'olga' }]);
-    store.append = () => Promise.reject(new Error('the ledger is read-only'));
+    store.append = () => Promise.reject(new Error('the event log is read-only'));
     expect(await commands['treasury.stop']!({ mode: 'test' })).toEqual({ stopped: true });
   });
 

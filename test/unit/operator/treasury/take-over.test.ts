@@ -17,7 +17,7 @@ import { decodeEvent } from '../../../../src/runtime/commands/codec.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 import { handlerDeps } from '../../../support/handler-deps.ts';
 
-/* A ledger that is behind the signer's journal; chain, journal and approvers do as they are told. */
+/* An event log that is behind the signer's journal; chain, journal and approvers do as they are told. */
 
 const TREASURY = '0xTreasury';
 const ADDRESS = '0xCollection';
@@ -34,7 +34,7 @@ class World {
   readonly store = new MemoryEventStore();
   readonly executor: MoveExecutor;
   readonly commands: AdminCommands;
-  /** Entries of the journal after those that the ledger has made, oldest first. */
+  /** Entries of the journal after those that the event log has made, oldest first. */
   lost: SignedPayment[] = [];
   /** What is landed on chain, and has no effect. */
   readonly landed = new Set<string>();
@@ -56,14 +56,14 @@ class World {
     } as never;
     const signer = {
       check: () => Promise.resolve({ ok: true }),
-      sign: ({ order, attempt, ledger }: SigningRequest) => {
+      sign: ({ order, attempt, logPlace }: SigningRequest) => {
         const txHash = `0x${order.id}-${attempt}`;
-        return Promise.resolve({ ok: true, txHash, signedBytes: 'bytes', journal: place((ledger?.seq ?? 0) + 1) });
+        return Promise.resolve({ ok: true, txHash, signedBytes: 'bytes', journal: place((logPlace?.seq ?? 0) + 1) });
       },
-      signedAfter: async (_mode: string, _network: string, ledger: JournalPlace | null) =>
-        this.journalLost && ledger?.hash !== this.newest?.hash
+      signedAfter: async (_mode: string, _network: string, logPlace: JournalPlace | null) =>
+        this.journalLost && logPlace?.hash !== this.newest?.hash
           ? { ok: false, kind: 'stopped', code: 'journal_disagrees', message: 'it is another one' }
-          : { payments: this.lost.filter(({ journal }) => journal.seq > (ledger?.seq ?? 0)) },
+          : { payments: this.lost.filter(({ journal }) => journal.seq > (logPlace?.seq ?? 0)) },
       status: async () => ({
         ...{ stopped: false, limitsToApprove: [] },
         lastPlaces: this.newest ? { ethereum: this.newest } : {},

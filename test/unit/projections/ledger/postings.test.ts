@@ -22,7 +22,7 @@ import {
   depositDetected,
   depositConfirmed,
 } from '../../../support/session-facts.ts';
-import { sessionIdOf } from '../../../support/random-ledger.ts';
+import { sessionIdOf } from '../../../support/random-history.ts';
 
 const HOUR_MS = 3_600_000;
 const AT_MS = CREATED_AT * 1000;

@@ -9,14 +9,14 @@ import { differingStreams, digestOf } from '../../../../src/runtime/event-log/lo
 import { projectionDigests } from '../../../../src/runtime/projections/digest.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 import { MemoryReadModel } from '../../../support/memory-read-model.ts';
-import { appendLedger, ledgerOf, steps } from '../../../support/random-ledger.ts';
+import { appendHistory, historyOf, steps } from '../../../support/random-history.ts';
 
 /** Positions are each store's own. */
 const withoutPositions = (events: readonly RecordedEvent[]) => events.map(({ position: _, ...event }) => event);
 
-async function ledger(drawn: Parameters<typeof ledgerOf>[0]): Promise<MemoryEventStore> {
+async function sourceOf(drawn: Parameters<typeof historyOf>[0]): Promise<MemoryEventStore> {
   const store = new MemoryEventStore();
-  await appendLedger(store, ledgerOf(drawn).entries);
+  await appendHistory(store, historyOf(drawn).entries);
   return store;
 }
 
@@ -51,7 +51,7 @@ describe('copying a log', () => {
   it('ends with the same events in the same order wherever and however often it was broken off', async () => {
     await fc.assert(
       fc.asyncProperty(steps, fc.array(fc.integer({ min: 0, max: 40 }), { maxLength: 4 }), async (drawn, ends) => {
-        const source = await ledger(drawn);
+        const source = await sourceOf(drawn);
         const target = new MemoryEventStore();
         for (const appends of ends) {
           const standing = await standingOf(source, target);
@@ -170,7 +170,7 @@ describe('the digest of the look-ups', () => {
   it('is the same for a copy, whatever positions its store gives, and another one when an event is missing', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (drawn) => {
-        const source = await ledger(drawn);
+        const source = await sourceOf(drawn);
         fc.pre(source.events.length > 3);
         const elsewhere = {
           readAll: async (options: Parameters<EventStore['readAll']>[0]) =>

@@ -11,7 +11,7 @@ import type { ProjectionRunnerOptions } from '../../../../src/runtime/projection
 import { RebuildRunning } from '../../../../src/runtime/projections/status.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 import { MemoryReadModel } from '../../../support/memory-read-model.ts';
-import { appendLedger, sessionIdOf, type LedgerEntry } from '../../../support/random-ledger.ts';
+import { appendHistory, sessionIdOf, type HistoryEntry } from '../../../support/random-history.ts';
 import { createdFacts } from '../../../support/session-facts.ts';
 
 /** Counts events of each type: doubling or missing one shows. */
@@ -33,7 +33,7 @@ const counting = (name: string, change: Partial<Projection> = {}): Projection =>
   ...change,
 });
 
-const created = (session: number): LedgerEntry => ({
+const created = (session: number): HistoryEntry => ({
   session,
   event: {
     type: 'SessionCreated',
@@ -151,7 +151,7 @@ describe('the projection runner', () => {
     return runner;
   };
   const append = (from: number, to: number): Promise<void> =>
-    appendLedger(
+    appendHistory(
       store.current,
       Array.from({ length: to - from }, (_, index) => created(from + index)),
     );
@@ -325,7 +325,7 @@ describe('the projection runner', () => {
     const isOld = async (model: MemoryReadModel): Promise<boolean> => (await model.get('one@1', 'left over')) !== null;
     let model: GatedReadModel;
 
-    /** A runner whose projections are served what the ledger holds; what is built from now on waits at the gate. */
+    /** A runner whose projections are served what the event log holds; what is built from now on waits at the gate. */
     const startServing = async (
       names: readonly string[],
       options: Partial<ProjectionRunnerOptions> = {},

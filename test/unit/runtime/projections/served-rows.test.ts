@@ -7,7 +7,7 @@ import type { ProjectionStatus } from '../../../../src/runtime/projections/statu
 import { createServedRows } from '../../../../src/runtime/projections/served-rows.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 import { MemoryReadModel } from '../../../support/memory-read-model.ts';
-import { appendLedger, sessionIdOf } from '../../../support/random-ledger.ts';
+import { appendHistory, sessionIdOf } from '../../../support/random-history.ts';
 import { createdFacts } from '../../../support/session-facts.ts';
 
 const projectionOf = (name: string): Projection => ({
@@ -87,7 +87,7 @@ describe('served rows', () => {
       return runner;
     };
     const data = createdFacts({ sessionId: sessionIdOf(0) });
-    await appendLedger(store, [{ session: 0, event: { type: 'SessionCreated', data }, atMs: 1_800_000_000_000 }]);
+    await appendHistory(store, [{ session: 0, event: { type: 'SessionCreated', data }, atMs: 1_800_000_000_000 }]);
     readModel.isOpen = true;
     const before = await run(projectionOf('old'));
     await before.ready();

@@ -14,7 +14,7 @@ import type { OutgoingTransaction } from '../../../../src/ports/outgoing/transac
 import { LedgerAccounts } from '../../../../src/signer/journal/ledger-accounts.ts';
 import type { JournalEntry } from '../../../../src/signer/journal/journal.ts';
 import { MemoryBooks } from '../../../support/books.ts';
-import { ledgerOf, ownerOf, sessionIdOf, steps } from '../../../support/random-ledger.ts';
+import { historyOf, ownerOf, sessionIdOf, steps } from '../../../support/random-history.ts';
 import { MERCHANT_ID } from '../../../support/session-facts.ts';
 import { rootOf } from '../../../support/signed-export.ts';
 import {
@@ -248,7 +248,7 @@ describe("a merchant's account", () => {
   it('agrees with the books, whatever happens to sessions', () => {
     fc.assert(
       fc.property(steps, (drawn) => {
-        const { entries } = ledgerOf(drawn);
+        const { entries } = historyOf(drawn);
         const books = new MemoryBooks();
         for (const entry of entries) books.takeEntry(entry);
         const accounts = new LedgerAccounts();

@@ -13,7 +13,7 @@ import type { SessionFilters, TransactionFilters } from '../../../../../src/feat
 import type { Outcome } from '../../../../../src/features/shared/merchant-api.ts';
 import { MemoryEventStore } from '../../../../support/memory-event-store.ts';
 import { MemoryReadModel } from '../../../../support/memory-read-model.ts';
-import { appendLedger, type LedgerEntry } from '../../../../support/random-ledger.ts';
+import { appendHistory, type HistoryEntry } from '../../../../support/random-history.ts';
 import { CREATED_AT, createdFacts, depositFacts, MERCHANT_ID } from '../../../../support/session-facts.ts';
 
 const cursorKey = new Uint8Array(32).fill(7);
@@ -31,15 +31,15 @@ describe('lists', () => {
     lists = new Lists({ readModel: model, cursorKey, metadataIndex: null });
   });
 
-  /** Adds events to the ledger and lets the projection take them. */
-  async function happened(...entries: (Omit<LedgerEntry, 'session'> & { stream: SessionId })[]): Promise<void> {
+  /** Adds events to the event log and lets the projection take them. */
+  async function happened(...entries: (Omit<HistoryEntry, 'session'> & { stream: SessionId })[]): Promise<void> {
     const runner = new ProjectionRunner({
       store,
       readModel: model,
       projections: [sessionView],
       clock: { nowMs: () => 0 },
     });
-    for (const { stream, ...entry } of entries) await appendLedger(store, [{ ...entry, session: -1 }], stream);
+    for (const { stream, ...entry } of entries) await appendHistory(store, [{ ...entry, session: -1 }], stream);
     await runner.start();
     await runner.ready();
     await runner.stop();

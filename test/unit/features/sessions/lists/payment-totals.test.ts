@@ -8,7 +8,7 @@ import { paymentTotals } from '../../../../../src/features/sessions/lists/paymen
 import { ProjectionRunner } from '../../../../../src/runtime/projections/runner.ts';
 import { MemoryEventStore } from '../../../../support/memory-event-store.ts';
 import { MemoryReadModel } from '../../../../support/memory-read-model.ts';
-import { appendLedger } from '../../../../support/random-ledger.ts';
+import { appendHistory } from '../../../../support/random-history.ts';
 import { createdFacts, MERCHANT_ID } from '../../../../support/session-facts.ts';
 
 /** 2027-01-16, the first second. */
@@ -28,7 +28,7 @@ describe('totals of payments', () => {
     for (const change of sessions) {
       const sessionId = idOf((made += 1));
       const data = createdFacts({ sessionId, orderId: `order-${made}`, ...change });
-      await appendLedger(store, [{ session: -1, atMs: 0, event: { type: 'SessionCreated', data } }], sessionId);
+      await appendHistory(store, [{ session: -1, atMs: 0, event: { type: 'SessionCreated', data } }], sessionId);
     }
     const runner = new ProjectionRunner({
       ...{ store, readModel: model, projections: [sessionView] },

@@ -28,7 +28,7 @@ async function holdLock(file: string, ms: number): Promise<void> {
   }
 }
 
-const ledger = ({ node }: DrillWorld): string => join(node.dataDir, 'events.db');
+const eventLogFile = ({ node }: DrillWorld): string => join(node.dataDir, 'events.db');
 const readModel = ({ node }: DrillWorld): string => join(node.dataDir, 'read-model.db');
 const orders = (world: DrillWorld, count: number): Promise<unknown> =>
   Promise.allSettled(Array.from({ length: count }, () => world.order()));
@@ -69,12 +69,12 @@ export const shippingStopped: Drill = {
 };
 
 const locking = new Repeated();
-export const ledgerSlow: Drill = {
+export const eventLogSlow: Drill = {
   alerts: ['AppendsSlow', 'HttpSlow'],
   fault: "another program holds the event log's lock for 1.5 s again and again",
   cause: async (world) =>
     locking.begin(async () => {
-      await holdLock(ledger(world), 1_500).catch(() => undefined);
+      await holdLock(eventLogFile(world), 1_500).catch(() => undefined);
       await sleep(RUN_MS);
     }),
   during: (world) => orders(world, 4),
@@ -82,10 +82,10 @@ export const ledgerSlow: Drill = {
   after: (world) => Promise.all([orders(world, 4), sleep(500)]),
 };
 
-export const ledgerLocked: Drill = {
+export const eventLogLocked: Drill = {
   alerts: ['AppendsFailing', 'QuittanceErrorsLogged'],
   fault: "another program holds the event log's lock for longer than an append waits (5 s)",
-  cause: async (world) => locking.begin(() => holdLock(ledger(world), 7_000).catch(() => undefined)),
+  cause: async (world) => locking.begin(() => holdLock(eventLogFile(world), 7_000).catch(() => undefined)),
   during: (world) => orders(world, 12),
   end: () => locking.end(),
 };
@@ -137,7 +137,7 @@ export const signerFrozen: Drill = {
 
 /** Changes the time of an old event by a millisecond; the triggers that forbid it are put back. */
 function shiftEvent(world: DrillWorld, byMs: number): void {
-  const database = new DatabaseSync(ledger(world));
+  const database = new DatabaseSync(eventLogFile(world));
   const trigger = database.prepare("SELECT sql FROM sqlite_master WHERE name = 'events_are_never_updated'").get() as {
     sql: string;
   };
@@ -148,7 +148,7 @@ function shiftEvent(world: DrillWorld, byMs: number): void {
 }
 
 export const historyChanged: Drill = {
-  alerts: ['LedgerReadOnly'],
+  alerts: ['EventLogReadOnly'],
   fault: "somebody changes an old event in the event log's file; afterwards it is restored",
   cause: async (world) => {
     await world.node.end('SIGTERM');
@@ -163,7 +163,7 @@ export const historyChanged: Drill = {
 };
 
 export const checkDies: Drill = {
-  alerts: ['LedgerCheckSlow'],
+  alerts: ['EventLogCheckSlow'],
   fault: 'the thread that checks the event log dies (a command of the drill); a restart brings it back',
   cause: (world) => world.admin('drill.end-audit', {}),
   end: (world) => world.restart(),

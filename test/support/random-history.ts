@@ -98,15 +98,15 @@ const step: fc.Arbitrary<Step> = fc.record({
 /** Long enough for refunds to run their course. */
 export const steps = fc.array(step, { minLength: 50, maxLength: 250, size: 'max' });
 
-export interface LedgerEntry {
+export interface HistoryEntry {
   readonly session: number;
   readonly event: SessionEvent;
   readonly atMs: number;
 }
 
 /** A legal history of several sessions: every event that the steps ask for and the session's machine allows. */
-export function ledgerOf(drawnSteps: readonly Step[]): { entries: LedgerEntry[]; states: Map<number, SessionState> } {
-  const entries: LedgerEntry[] = [];
+export function historyOf(drawnSteps: readonly Step[]): { entries: HistoryEntry[]; states: Map<number, SessionState> } {
+  const entries: HistoryEntry[] = [];
   const states = new Map<number, SessionState>();
   let nowSec = EXPIRES_AT - 100;
   for (const drawn of drawnSteps) {
@@ -123,9 +123,9 @@ export function ledgerOf(drawnSteps: readonly Step[]): { entries: LedgerEntry[];
   return { entries, states };
 }
 
-export async function appendLedger(
+export async function appendHistory(
   store: Pick<EventStore, 'append' | 'lastOfStream'>,
-  entries: readonly LedgerEntry[],
+  entries: readonly HistoryEntry[],
   only?: SessionId,
 ): Promise<void> {
   for (const { session, event, atMs } of entries) {
