@@ -18,8 +18,8 @@ const path = `${localPrograms}${delimiter}${process.env.PATH ?? ''}`;
 const PROGRAMS = [
   { names: ['redis-server'], package: 'redis-server', without: 'the Redis contract tests are skipped' },
   {
-    names: ['chromium', 'chromium-browser', 'google-chrome'],
-    package: 'chromium',
+    names: ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'],
+    package: 'chromium-headless-shell',
     without: 'the tests of the payment page in a browser are skipped',
   },
   { names: ['php'], package: 'php-cli', without: 'the PHP example of the integration guide is not run' },

@@ -2,9 +2,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { chromium, type Browser } from 'playwright-core';
 
-export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
-  existsSync(path),
-);
+/** The first draws no window of its own, and takes half of the processor time of the others. */
+export const CHROMIUM = [
+  '/usr/bin/chromium-headless-shell',
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+].find((path) => existsSync(path));
 
 export const openBrowser = (): Promise<Browser> =>
   chromium.launch({ executablePath: CHROMIUM!, args: ['--no-sandbox'] });
