@@ -11,7 +11,7 @@ import { russian } from './texts/ru.ts';
 import { turkish } from './texts/tr.ts';
 import { vietnamese } from './texts/vi.ts';
 import { chinese } from './texts/zh.ts';
-import { must } from '../domain/values/must.ts';
+import { preferredLanguage } from '../runtime/http/accept-language.ts';
 
 /** One language of the page. `locale` formats numbers and times; always Latin digits, as wallets show them. */
 export interface Language {
@@ -41,31 +41,6 @@ export const LANGUAGES: readonly Language[] = [
   { code: 'he', name: 'עברית', locale: 'he', direction: 'rtl', texts: hebrew },
 ];
 
-/** Longer headers are truncated: a browser sends a dozen languages at most. */
-const MAX_HEADER_LENGTH = 500;
-
 /** The language requested by `?lang=`, else the browser's preferred one of ours, else English. */
-export function chooseLanguage(asked: unknown, acceptLanguage: string | undefined): Language {
-  const wanted = [...(typeof asked === 'string' ? [asked] : []), ...favourites(acceptLanguage ?? '')];
-  for (const tag of wanted) {
-    const primary = must(tag.split('-', 1)[0]).toLowerCase();
-    const found = LANGUAGES.find(({ code }) => code === primary);
-    if (found) return found;
-  }
-  return ENGLISH;
-}
-
-/** Language tags of an Accept-Language header, best first, without those with q=0 (RFC 9110, 12.5.4). */
-function favourites(header: string): string[] {
-  return header
-    .slice(0, MAX_HEADER_LENGTH)
-    .split(',')
-    .map((entry) => {
-      const [tag = '', ...parameters] = entry.split(';').map((part) => part.trim());
-      const quality = parameters.find((parameter) => parameter.startsWith('q='));
-      return { tag, quality: quality === undefined ? 1 : Number(quality.slice(2)) };
-    })
-    .filter(({ tag, quality }) => tag !== '' && quality > 0)
-    .sort((left, right) => right.quality - left.quality)
-    .map(({ tag }) => tag);
-}
+export const chooseLanguage = (asked: unknown, acceptLanguage: string | undefined): Language =>
+  preferredLanguage(LANGUAGES, acceptLanguage, asked) ?? ENGLISH;

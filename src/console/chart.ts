@@ -1,4 +1,5 @@
 import { html, type Html } from '../runtime/http/html.ts';
+import { words, type Words } from './words.ts';
 
 interface Bar {
   readonly label: string;
@@ -14,7 +15,7 @@ const SHORT = new Intl.NumberFormat('en', { notation: 'compact', maximumSignific
 
 /** Charts drawn by the server, with fewer labels where space is short. `table` has the same numbers as text. */
 export function barCharts(
-  charts: readonly { readonly title: string; readonly bars: readonly Bar[] }[],
+  charts: readonly { readonly title: Words; readonly bars: readonly Bar[] }[],
   table: Html,
 ): Html {
   return html`<section class="card">
@@ -28,13 +29,13 @@ export function barCharts(
       )}
     </div>
     <details>
-      <summary>As a table</summary>
+      <summary>${words`As a table`}</summary>
       ${table}
     </details>
   </section>`;
 }
 
-function barChart(title: string, bars: readonly Bar[]): Html {
+function barChart(title: Words, bars: readonly Bar[]): Html {
   const most = Math.max(...bars.map(({ value }) => value));
   const step = WIDTH / bars.length;
   return html`<svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}">

@@ -1,9 +1,9 @@
 import { csvRow, type CsvCell } from '../runtime/util/csv.ts';
-import type { Html } from '../runtime/http/html.ts';
+import { Html } from '../runtime/http/html.ts';
 import type { Action } from './access.ts';
 import { link, withQuery, type Column } from './parts.ts';
 import type { ReadRoute, Visit } from './visit.ts';
-import { must } from '../domain/values/must.ts';
+import { Words, words } from './words.ts';
 
 /** A table with all its rows, page by page. */
 interface WholeTable<Row> {
@@ -32,7 +32,7 @@ export const csvRoute = <Row>(
 });
 
 /** A link to the CSV file of the current page, or of a part of it. */
-export const csvLink = ({ path, query }: Pick<Visit, 'path' | 'query'>, of = path, text = 'Download CSV'): Html =>
+export const csvLink = ({ path, query }: Pick<Visit, 'path' | 'query'>, of = path, text = words`Download CSV`): Html =>
   link(withQuery(`${of}.csv`, query, { cursor: null, done: null }), text);
 
 /** All rows of a list that is paged by cursors. */
@@ -50,7 +50,7 @@ export async function* everyPage<Row>(
 /** The header is sent with the first rows, so that a refusal shows on a page and not in a broken file. */
 async function* csvOf<Row>({ columns, pages }: WholeTable<Row>): AsyncGenerator<string> {
   const shown = columns.filter(({ isForm }) => isForm !== true);
-  let names = csvRow(shown.map(({ name }) => name));
+  let names = csvRow(shown.map(({ name }) => String(name)));
   for await (const rows of pages) {
     yield names + rows.map((row) => csvRow(shown.map((column) => textOf(column, row)))).join('');
     names = '';
@@ -58,18 +58,7 @@ async function* csvOf<Row>({ columns, pages }: WholeTable<Row>): AsyncGenerator<
   yield names;
 }
 
-const UNESCAPED: Readonly<Record<string, string>> = {
-  '&amp;': '&',
-  '&lt;': '<',
-  '&gt;': '>',
-  '&quot;': '"',
-  '&#39;': "'",
+const textOf = <Row>({ text, cell: shown }: Column<Row>, row: Row): CsvCell => {
+  const value = text ? text(row) : shown(row);
+  return value instanceof Html || value instanceof Words ? String(value) : value;
 };
-
-function textOf<Row>({ text, cell: shown }: Column<Row>, row: Row): CsvCell {
-  if (text) return text(row);
-  const value = shown(row);
-  if (value === null || typeof value === 'string' || typeof value === 'number') return value;
-  const words = value.text.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
-  return words.trim().replaceAll(/&(?:amp|lt|gt|quot|#39);/g, (escape) => must(UNESCAPED[escape]));
-}

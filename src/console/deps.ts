@@ -10,6 +10,7 @@ import type { JsonValue } from '../ports/read-model/read-model.ts';
 import type { RequestLog } from '../features/shared/request-log.ts';
 import type { PaymentSessionBody } from '../http/schemas/session.schema.ts';
 import type { RefundBody } from '../http/schemas/refund.schema.ts';
+import type { MerchantOverview } from '../features/merchants/overview.ts';
 import type { Merchants } from '../features/merchants/merchants.ts';
 import type { People } from '../features/people/people.ts';
 import type { Sessions } from '../features/sessions/sessions.ts';
@@ -97,6 +98,13 @@ export const byPerson = ({ person, form }: Visit): { readonly by: string; readon
 export function readerOf(visit: Visit): Reader {
   const { id, mode } = merchantOf(visit);
   return { merchantId: id, mode };
+}
+
+/** The settings of the merchant of the page. Throws `Refused`. */
+export function overviewOf({ settings }: ConsoleDeps, visit: Visit): MerchantOverview {
+  const found = settings.getMerchant(readerOf(visit).merchantId);
+  if (!found) throw NO_SUCH();
+  return found;
 }
 
 /** The person as a caller of the merchant's API; the idempotency key keeps a request from taking effect twice. */

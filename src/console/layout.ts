@@ -1,38 +1,40 @@
 import { html, type Html } from '../runtime/http/html.ts';
 import type { Mode } from '../domain/values/ids.ts';
 import { allowsSomewhere, type Action } from './access.ts';
+import type { Language } from './languages.ts';
 import { inMode, switched } from './modes.ts';
 import type { Page, ShownMerchant, Visit } from './visit.ts';
+import { words, type Words } from './words.ts';
 
 interface Entry {
   readonly to: string;
-  readonly text: string;
+  readonly text: Words;
   readonly action: Action;
 }
 
 const SERVICE: readonly Entry[] = [
-  { to: '/attention', text: 'Needs attention', action: 'attention.read' },
-  { to: '/treasury', text: 'Treasury', action: 'treasury.read' },
-  { to: '/unmatched', text: 'Unmatched transfers', action: 'unmatched.read' },
-  { to: '/chains', text: 'Chains', action: 'chains.read' },
-  { to: '/canaries', text: 'Canary payments', action: 'chains.read' },
-  { to: '/deliveries', text: 'Deliveries', action: 'deliveries.read' },
-  { to: '/books', text: 'Books', action: 'books.read' },
-  { to: '/audit', text: 'Audit', action: 'audit.read' },
-  { to: '/people', text: 'People', action: 'people.read' },
-  { to: '/actions', text: 'Actions', action: 'actions.read' },
+  { to: '/attention', text: words`Needs attention`, action: 'attention.read' },
+  { to: '/treasury', text: words`Treasury`, action: 'treasury.read' },
+  { to: '/unmatched', text: words`Unmatched transfers`, action: 'unmatched.read' },
+  { to: '/chains', text: words`Chains`, action: 'chains.read' },
+  { to: '/canaries', text: words`Canary payments`, action: 'chains.read' },
+  { to: '/deliveries', text: words`Deliveries`, action: 'deliveries.read' },
+  { to: '/books', text: words`Books`, action: 'books.read' },
+  { to: '/audit', text: words`Audit`, action: 'audit.read' },
+  { to: '/people', text: words`People`, action: 'people.read' },
+  { to: '/actions', text: words`Actions`, action: 'actions.read' },
 ];
 
 const OF_MERCHANT: readonly Entry[] = [
-  { to: '', text: 'Home', action: 'payments.read' },
-  { to: '/payments', text: 'Payments', action: 'payments.read' },
-  { to: '/claims', text: 'Claims', action: 'payments.read' },
-  { to: '/links', text: 'Payment links', action: 'payments.read' },
-  { to: '/webhooks', text: 'Webhooks', action: 'webhooks.read' },
-  { to: '/requests', text: 'Requests', action: 'requests.read' },
-  { to: '/keys', text: 'API keys', action: 'keys.read' },
-  { to: '/settings', text: 'Settings', action: 'settings.read' },
-  { to: '/statement', text: 'Statement', action: 'statements.read' },
+  { to: '', text: words`Home`, action: 'payments.read' },
+  { to: '/payments', text: words`Payments`, action: 'payments.read' },
+  { to: '/claims', text: words`Claims`, action: 'payments.read' },
+  { to: '/links', text: words`Payment links`, action: 'payments.read' },
+  { to: '/webhooks', text: words`Webhooks`, action: 'webhooks.read' },
+  { to: '/requests', text: words`Requests`, action: 'requests.read' },
+  { to: '/keys', text: words`API keys`, action: 'keys.read' },
+  { to: '/settings', text: words`Settings`, action: 'settings.read' },
+  { to: '/statement', text: words`Statement`, action: 'statements.read' },
 ];
 
 export const merchantPath = ({ id }: Pick<ShownMerchant, 'id'>): string => `/m/${id}`;
@@ -56,15 +58,16 @@ function menuOf(visit: Visit, known: ReadonlySet<string>): { readonly merchant: 
 export interface Frame {
   readonly version: string;
   readonly known: ReadonlySet<string>;
+  readonly languages: readonly Language[];
   /** A sandbox: no page shows real money. */
   readonly sandbox: boolean;
 }
 
 /** A page for a signed-in person. */
-export function renderPage(frame: Frame, visit: Visit, page: Page, notice: string | null): string {
+export function renderPage(frame: Frame, visit: Visit, page: Page, notice: Words | null): string {
   const { merchant, service } = menuOf(visit, frame.known);
   const mode = page.mode ?? visit.mode;
-  const menu = html`<nav aria-label="Main">
+  const menu = html`<nav aria-label="${words`Main`}">
     ${visit.merchant && html`<p class="where"><a href="${inMode('/merchants', visit.mode)}">${visit.merchant.name}</a></p>`}
     ${
       merchant.length > 0 &&
@@ -76,7 +79,7 @@ export function renderPage(frame: Frame, visit: Visit, page: Page, notice: strin
       visit.merchant === null &&
       allowsSomewhere(visit.person.grants, 'payments.read') &&
       html`<ul>
-        ${menuItem({ to: '/merchants', text: 'Merchants', action: 'payments.read' }, visit)}
+        ${menuItem({ to: '/merchants', text: words`Merchants`, action: 'payments.read' }, visit)}
       </ul>`
     }
     ${
@@ -88,32 +91,33 @@ export function renderPage(frame: Frame, visit: Visit, page: Page, notice: strin
   </nav>`;
   return document(
     frame,
+    visit.language,
     page,
-    html`<a class="skip" href="#main">Skip to the page</a>
+    html`<a class="skip" href="#main">${words`Skip to the page`}</a>
       ${band(frame, mode)}
       <header class="top">
         <a class="brand" href="/">Quittance</a>
         <form class="search" role="search" action="/search" method="get">
-          <label class="unseen" for="q">Search</label>
+          <label class="unseen" for="q">${words`Search`}</label>
           <input
             type="search"
             id="q"
             name="q"
             aria-keyshortcuts="/"
             maxlength="200"
-            placeholder="Order, payment, transaction, address …"
+            placeholder="${words`Order, payment, transaction, address …`}"
             autocomplete="off"
             spellcheck="false"
           />
           <input type="hidden" name="mode" value="${mode}" />
-          <button class="quiet">Search</button>
+          <button class="quiet">${words`Search`}</button>
         </form>
         ${!frame.sandbox && switchPart(visit, mode)}
         <a class="me" href="/me">${visit.person.name}</a>
       </header>
       <div class="columns">
         <details class="menu">
-          <summary>Menu</summary>
+          <summary>${words`Menu`}</summary>
           ${menu}
         </details>
         <div class="menu side">${menu}</div>
@@ -132,8 +136,8 @@ const STALE = html`<p
   id="stale"
   role="status"
   hidden
-  data-stale="This page is not updating right now. Reload it to be sure."
-  data-ended="You are signed out. This page shows the state at that time."
+  data-stale="${words`This page is not updating right now. Reload it to be sure.`}"
+  data-ended="${words`You are signed out. This page shows the state at that time.`}"
 ></p>`;
 
 const menuItem = ({ to, text }: Entry, { path, mode, merchant }: Visit): Html => {
@@ -145,22 +149,23 @@ const menuItem = ({ to, text }: Entry, { path, mode, merchant }: Visit): Html =>
 /** The mode switch of all pages; people with access to single merchants see the mode of each under Merchants. */
 function switchPart(visit: Visit, mode: Mode): Html | null {
   if (visit.person.grants.every(({ merchantId }) => merchantId !== null)) return null;
-  return html`<nav class="modes" aria-label="Mode">
+  return html`<nav class="modes" aria-label="${words`Mode`}">
     ${(['live', 'test'] as const).map(
       (each) =>
         html`<a
           href="${each === mode ? inMode(visit.path, each) : switched(visit, each)}"
           ${each === mode && html`aria-current="true"`}
-          >${each === 'live' ? 'Live' : 'Test'}</a
+          >${each === 'live' ? words`Live` : words`Test`}</a
         >`,
     )}
   </nav>`;
 }
 
 /** A page for people who are not signed in; it redirects to `to` by itself. */
-export function renderOutside(frame: Frame, page: Page & { readonly to?: string }): string {
+export function renderOutside(frame: Frame, language: Language, page: Page & { readonly to?: string }): string {
   return document(
     frame,
+    language,
     page,
     html`${band(frame, null)}
       <main id="main" class="outside">
@@ -172,14 +177,22 @@ export function renderOutside(frame: Frame, page: Page & { readonly to?: string 
 }
 
 function band({ sandbox }: Frame, mode: string | null): Html | null {
-  if (sandbox) return html`<aside class="band" aria-label="Mode">Sandbox: local chains, no real money</aside>`;
-  return mode === 'test' ? html`<aside class="band" aria-label="Mode">Test mode: no real money</aside>` : null;
+  if (sandbox)
+    return html`<aside class="band" aria-label="${words`Mode`}">${words`Sandbox: local chains, no real money`}</aside>`;
+  return mode === 'test'
+    ? html`<aside class="band" aria-label="${words`Mode`}">${words`Test mode: no real money`}</aside>`
+    : null;
 }
 
-function document({ version }: Frame, page: Page & { readonly to?: string }, body: Html): string {
+function document(
+  { version }: Frame,
+  { code, direction, translation }: Language,
+  page: Page & { readonly to?: string },
+  body: Html,
+): string {
   const scripts = ['passkey.js', 'keys.js', ...(page.isLive === true ? ['live.js'] : []), ...(page.scripts ?? [])];
   return html`<!doctype html>
-    <html lang="en">
+    <html lang="${code}" dir="${direction}">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
@@ -193,5 +206,5 @@ function document({ version }: Frame, page: Page & { readonly to?: string }, bod
       <body>
         ${body}
       </body>
-    </html>`.text;
+    </html>`.htmlIn(translation);
 }

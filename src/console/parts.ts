@@ -1,8 +1,10 @@
 import { html, type Html } from '../runtime/http/html.ts';
 import type { Known } from './last-known.ts';
 import type { Visit } from './visit.ts';
+import { Words, words, type Label } from './words.ts';
 
-type Cell = Html | string | number | null;
+/** Strings are data; what the console says is `Words`. */
+export type Cell = Html | Words | string | number | null;
 
 /** A time in UTC, with the person's local time below it. */
 export function time(sec: number | null | undefined, { zone }: Pick<Visit, 'zone'>): Html | string {
@@ -15,10 +17,10 @@ export function time(sec: number | null | undefined, { zone }: Pick<Visit, 'zone
 }
 
 /** A rough duration, to say how old something is. */
-export function inWords(sec: number): string {
-  if (sec < 120) return `${sec} s`;
-  if (sec < 7_200) return `${Math.floor(sec / 60)} min`;
-  return sec < 172_800 ? `${Math.floor(sec / 3_600)} h` : `${Math.floor(sec / 86_400)} days`;
+export function inWords(sec: number): Words {
+  if (sec < 120) return words`${sec} s`;
+  if (sec < 7_200) return words`${Math.floor(sec / 60)} min`;
+  return sec < 172_800 ? words`${Math.floor(sec / 3_600)} h` : words`${Math.floor(sec / 86_400)} days`;
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>();
@@ -61,17 +63,20 @@ const TONES: Readonly<Record<string, string>> = {
   ...{ refused: 'bad', revoked: 'quiet', suspended: 'bad', stopped: 'bad', unresolved: 'warn', resolved: 'good' },
 };
 
+/** A name of the API, such as `refund_reserved`, as words. */
+export const spelled = (name: string): Words => new Words(name.replaceAll('_', ' ').toLowerCase(), []);
+
 /** A state as a word; the colour only emphasises it. */
 export const badge = (state: string): Html =>
-  html`<span class="badge ${TONES[state] ?? 'quiet'}">${state.replaceAll('_', ' ').toLowerCase()}</span>`;
+  html`<span class="badge ${TONES[state] ?? 'quiet'}">${spelled(state)}</span>`;
 
 export interface Column<Row> {
-  readonly name: string;
+  readonly name: Label;
   /** Numbers are aligned to the right. */
   readonly isNumber?: boolean;
   readonly cell: (row: Row) => Cell;
   /** The text in a CSV file; by default that of the cell. */
-  readonly text?: (row: Row) => string | number | null;
+  readonly text?: (row: Row) => Words | string | number | null;
   /** A column of its own in a file, part of another cell on the page. */
   readonly onlyInFiles?: boolean;
   /** A control, which is left out of files. */
@@ -80,7 +85,7 @@ export interface Column<Row> {
 
 /** A time: UTC and local time on the page, ISO 8601 in files. */
 export const timeColumn = <Row>(
-  name: string,
+  name: Label,
   secOf: (row: Row) => number | null | undefined,
   visit: Pick<Visit, 'zone'>,
 ): Column<Row> => ({
@@ -94,13 +99,13 @@ export const timeColumn = <Row>(
 
 /** A page shows a single mode, but a file has to say which. */
 export const MODE_IN_FILES: Column<{ readonly mode: string }> = {
-  name: 'Mode',
+  name: words`Mode`,
   cell: ({ mode }) => mode,
   onlyInFiles: true,
 };
 
 /** A table. On a phone each row becomes a card with labelled cells. */
-export function table<Row>(caption: string, all: readonly Column<Row>[], rows: readonly Row[], empty: string): Html {
+export function table<Row>(caption: Label, all: readonly Column<Row>[], rows: readonly Row[], empty: Label): Html {
   const columns = all.filter(({ onlyInFiles }) => onlyInFiles !== true);
   if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}">
@@ -126,13 +131,13 @@ export function table<Row>(caption: string, all: readonly Column<Row>[], rows: r
 }
 
 /** An absent value takes no line on a card. */
-function tableCell(name: string, value: Cell, isNumber: boolean | undefined): Html {
+function tableCell(name: Label, value: Cell, isNumber: boolean | undefined): Html {
   const classes = [isNumber && 'number', value === null && 'absent'].filter(Boolean).join(' ');
   return html`<td data-name="${name}" ${classes !== '' && html`class="${classes}"`}>${value ?? '–'}</td>`;
 }
 
 /** The names and values of a single record. */
-export function facts(pairs: readonly (readonly [string, Cell])[]): Html {
+export function facts(pairs: readonly (readonly [Label, Cell])[]): Html {
   return html`<dl class="facts">
     ${pairs.map(
       ([name, value]) =>
@@ -153,13 +158,13 @@ export const link = (to: string, text: Cell): Html =>
 
 export interface Field {
   readonly name: string;
-  readonly label: string;
+  readonly label: Label;
   readonly value?: string | undefined;
-  readonly hint?: string;
+  readonly hint?: Label;
   readonly type?: 'text' | 'date' | 'number' | 'url' | 'search';
   readonly required?: boolean;
   /** Turns the field into a choice. */
-  readonly options?: readonly (readonly [value: string, label: string])[];
+  readonly options?: readonly (readonly [value: string, label: Label | string])[];
   readonly max?: number;
 }
 
@@ -184,32 +189,38 @@ export function field({ name, label, value = '', hint, type = 'text', required, 
 }
 
 /** A checkbox with the value `yes`. */
-export const checkbox = (name: string, label: string): Html =>
+export const checkbox = (name: string, label: Label): Html =>
   html`<p class="check">
     <label><input type="checkbox" name="${name}" value="yes" /> ${label}</label>
   </p>`;
 
 /** When somebody slow answered, whether they are being asked again, and why they cannot answer. */
-export function answered(visit: Pick<Visit, 'zone'>, { atSec, isAsking, fault }: Known<unknown>, whom: string): Html {
-  const at = atSec === null ? null : html` As of ${time(atSec, visit)}.`;
+export function answered(visit: Pick<Visit, 'zone'>, { atSec, isAsking, fault }: Known<unknown>, whom: Label): Html {
+  const at = atSec === null ? null : html` ${words`As of ${time(atSec, visit)}.`}`;
   if (isAsking)
     return html`<p class="asking" role="status" data-asking>
-      Asking ${whom} …${at} The answer appears here by itself.<noscript> Without JavaScript, reload the page.</noscript>
+      ${words`Asking ${whom} …${at} The answer appears here by itself.`}<noscript>
+        ${words`Without JavaScript, reload the page.`}</noscript
+      >
     </p>`;
   return fault === null
     ? html`<p role="status">${at}</p>`
-    : html`<p class="problem" role="status">Cannot ask ${whom} now: ${fault}.${at}</p>`;
+    : html`<p class="problem" role="status">${words`Cannot ask ${whom} now: ${fault}.${at}`}</p>`;
 }
 
 export const REASON: Field = {
   name: 'reason',
-  label: 'Reason',
-  hint: 'Kept in the record of actions.',
+  label: words`Reason`,
+  hint: words`Kept in the record of actions.`,
   required: true,
 };
 
+/** Keeps a form in the mode of its page. */
+export const modeField = ({ mode }: Pick<Visit, 'mode'>): Html =>
+  html`<input type="hidden" name="mode" value="${mode}" />`;
+
 /** Collapsed by default, since most visits to the page do not need it. */
-export const folded = (title: string, body: Html): Html =>
+export const folded = (title: Label, body: Html): Html =>
   html`<details class="card">
     <summary>${title}</summary>
     ${body}
@@ -220,7 +231,7 @@ export function changeForm(
   visit: Pick<Visit, 'csrf' | 'path' | 'query'>,
   action: string,
   body: Html | readonly Html[],
-  button: string,
+  button: Label,
   look = 'button',
 ): Html {
   return html`<form method="post" action="${action}" class="form">
@@ -240,7 +251,7 @@ export function filterForm(
   return html`<form method="get" action="${action}" class="filters">
     ${Object.entries(kept).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
     ${fields.map(field)}
-    <p><button class="quiet">Show</button></p>
+    <p><button class="quiet">${words`Show`}</button></p>
   </form>`;
 }
 
@@ -259,8 +270,8 @@ export function withQuery(
   return text === '' ? path : `${path}?${text}`;
 }
 
-export function tabs(entries: readonly (readonly [to: string, text: string, isHere: boolean])[]): Html {
-  return html`<nav class="tabs" aria-label="Views">
+export function tabs(entries: readonly (readonly [to: string, text: Label, isHere: boolean])[]): Html {
+  return html`<nav class="tabs" aria-label="${words`Views`}">
     ${entries.map(([to, text, isHere]) => html`<a href="${to}" ${isHere && html`aria-current="page"`}>${text}</a>`)}
   </nav>`;
 }
@@ -273,6 +284,7 @@ export function more(
 ): Html {
   const to = (place: string | null): string => withQuery(path, query, { [cursor]: place, done: null });
   return html`<p class="pages">
-    ${query.has(cursor) && link(to(null), 'First page')} ${next !== null && link(to(String(next)), 'Next page')}
+    ${query.has(cursor) && link(to(null), words`First page`)}
+    ${next !== null && link(to(String(next)), words`Next page`)}
   </p>`;
 }

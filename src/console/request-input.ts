@@ -1,6 +1,8 @@
 import type { Request } from 'express';
+import { preferredLanguage } from '../runtime/http/accept-language.ts';
 import { plain } from '../runtime/http/html.ts';
 import { cookieIn } from './guard.ts';
+import { ENGLISH, type Language } from './languages.ts';
 import { isZone } from './parts.ts';
 
 /** The person's time zone, as reported by the browser; not a secret. */
@@ -22,6 +24,9 @@ export function zoneOf(request: Request): string {
   const zone = given === null ? null : decoded(given);
   return zone !== null && isZone(zone) ? zone : 'UTC';
 }
+
+export const languageOf = ({ headers }: Request, languages: readonly Language[]): Language =>
+  preferredLanguage(languages, headers['accept-language']) ?? ENGLISH;
 
 /** Null if the text is malformed. */
 function decoded(text: string): string | null {

@@ -22,6 +22,7 @@ import { searchRoutes } from './pages/search.ts';
 import { settingsRoutes } from './pages/merchant/settings.ts';
 import { statementRoutes } from './pages/merchant/statement.ts';
 import { sweepRoutes } from './pages/operations/sweeps.ts';
+import { keyRoutes } from './pages/merchant/keys.ts';
 import { treasuryRoutes } from './pages/operations/treasury.ts';
 import { unmatchedRoutes } from './pages/operations/unmatched.ts';
 import { webhookPages } from './pages/merchant/webhooks.ts';
@@ -36,6 +37,7 @@ export function consoleRoutes(deps: ConsoleDeps): ConsoleRoutes {
     paymentLinkRoutes,
     webhookPages,
     requestPages,
+    keyRoutes,
     settingsRoutes,
     statementRoutes,
   ];

@@ -1,6 +1,5 @@
 import express, { type Express, type Request, type Response } from 'express';
 import { randomUUID } from 'node:crypto';
-import { StoreUnavailable } from '../ports/event-log/event-store.ts';
 import { CommandRefused } from '../operator/server/commands.ts';
 import { parseMerchantId, type MerchantId } from '../domain/values/ids.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
@@ -12,11 +11,12 @@ import { type OnceNumbers, type PasskeyProof, credentialIdIn } from '../features
 import type { People } from '../features/people/people.ts';
 import { allows, type Action } from './access.ts';
 import { csrfOf, headersOf, isCsrf, tokenIn, whyRefused, type ConsoleAddress } from './guard.ts';
+import type { Language } from './languages.ts';
 import { renderPage, type Frame } from './layout.ts';
+import { failureOf, UNKNOWN_OUTCOME } from './failures.ts';
 import type { LiveReaders } from './live.ts';
 import { firstMode, inMode, isModeAsked, modeOfVisit } from './modes.ts';
-import { formOf, zoneOf } from './request-input.ts';
-import { asSentence } from './sentence.ts';
+import { formOf, languageOf, zoneOf } from './request-input.ts';
 import { sendFile } from './send-file.ts';
 import type { ConsoleSso } from './pages/people/sso.ts';
 import { NOTICES } from './notices.ts';
@@ -33,6 +33,7 @@ import {
 } from './visit.ts';
 import type { PersonContext } from '../../state-machines/person/person.state.ts';
 import { must } from '../domain/values/must.ts';
+import { words } from './words.ts';
 
 export interface ConsoleRoutes {
   readonly read: readonly ReadRoute[];
@@ -55,14 +56,14 @@ export interface ConsoleServerDeps {
   readonly readOnly: () => string | null;
   readonly routes: ConsoleRoutes;
   readonly live: LiveReaders;
+  readonly languages: readonly Language[];
 }
 
 const ASSETS = ['console.css', 'keys.js', 'live.js', 'passkey.js', 'picture.js', 'verify.js'] as const;
 /** The header of requests that a page makes by itself. */
 const BY_PAGE = 'quittance-live';
 /** For somebody who signed in with single sign-on. */
-const NO_PASSKEY =
-  'This needs a signature by a passkey, and you have none yet. Ask an operator for a link to register one.';
+const NO_PASSKEY = words`This needs a signature by a passkey, and you have none yet. Ask an operator for a link to register one.`;
 const MAX_FORM_BYTES = 256 * 1024;
 
 /** The console as an express app. Every request passes the same checks before any page sees it. */
@@ -72,7 +73,7 @@ export function createConsoleApp(deps: ConsoleServerDeps): Express {
   app.set('query parser', false);
   const assets = loadAssets(ASSETS, new URL('assets/', import.meta.url));
   const known = new Set(deps.routes.read.map(({ path }) => path));
-  const frame: Frame = { version: assets.version, sandbox: deps.sandbox, known };
+  const frame: Frame = { version: assets.version, sandbox: deps.sandbox, languages: deps.languages, known };
   const headers = headersOf(deps.address);
   app.use((request, response, next) => {
     response.set(headers);
@@ -150,10 +151,10 @@ class Pipeline {
     let signed: SignedTerms | null = null;
     try {
       if (!isCsrf(must(tokenIn(request.headers, this.#deps.address.origin)), visit.form['csrf']))
-        throw new Refused('This form belongs to another sign-in. Reload the page.', 403);
+        throw new Refused(words`This form belongs to another sign-in. Reload the page.`, 403);
       this.#admit(visit, route.action);
       const readOnly = this.#deps.readOnly();
-      if (readOnly !== null) throw new Refused(`Nothing can be changed now: ${readOnly}`, 503);
+      if (readOnly !== null) throw new Refused(words`Nothing can be changed now: ${readOnly}`, 503);
       const toSign = (await route.toSign?.(visit)) ?? null;
       if (toSign) {
         const passkeys = this.#passkeysOf(visit);
@@ -202,6 +203,7 @@ class Pipeline {
       requestId: `con_${randomUUID()}`,
       csrf: csrfOf(token),
       zone: zoneOf(request),
+      language: languageOf(request, this.#frame.languages),
       nowSec: toSec(clock.nowMs()),
       can: (action, of) => allows(person.grants, action, of ?? null),
     };
@@ -209,7 +211,7 @@ class Pipeline {
 
   /** Refuses what does not exist and what is somebody else's in the same way. Throws `Refused`. */
   #admit(visit: Visit, action: Action | null): void {
-    if (!isModeAsked(visit.query.get('mode'))) throw new Refused('mode must be live or test');
+    if (!isModeAsked(visit.query.get('mode'))) throw new Refused(words`mode must be live or test`);
     if (action === null) return;
     const isThere = visit.params['merchant'] === undefined || visit.merchant !== null;
     if (isThere && allows(visit.person.grants, action, visit.merchant?.id ?? null)) return;
@@ -229,7 +231,7 @@ class Pipeline {
       name.startsWith('response-') ? [credentialIdIn(value)] : [],
     );
     if (signed.some((id) => id === null || !ids.includes(id)))
-      throw new Refused('This passkey is not one of yours.', 403);
+      throw new Refused(words`This passkey is not one of yours.`, 403);
     return passkeys;
   }
 
@@ -241,7 +243,7 @@ class Pipeline {
     const { numbers, address } = this.#deps;
     const credentialId = credentialIdIn(visit.form['response-0'] ?? '');
     const passkey = credentialId === null ? undefined : passkeys[credentialId];
-    if (!passkey) throw new Refused('This passkey is not one of yours.', 403);
+    if (!passkey) throw new Refused(words`This passkey is not one of yours.`, 403);
     const { publicKey } = passkey.added;
     const known = { credentialId: passkey.added.credentialId, publicKey, signCount: passkey.signCount };
     return signedTerms(visit, toSign, { numbers, passkey: known, party: address });
@@ -288,31 +290,21 @@ class Pipeline {
 
   async #fail(visit: Visit, request: Request, response: Response, error: unknown): Promise<void> {
     if (response.headersSent) return void response.destroy();
-    const { status, message } = this.#words(error);
+    const known = failureOf(error);
+    if (known === null) this.#report(error);
+    const { status, message } = known ?? UNKNOWN_OUTCOME;
     const isPost = request.method === 'POST';
-    const refused = isPost ? 'Refused' : 'This cannot be shown';
-    const title = status === 404 ? 'Not found' : status >= 500 ? 'That did not work' : refused;
+    const refused = isPost ? words`Refused` : words`This cannot be shown`;
+    const title = status === 404 ? words`Not found` : status >= 500 ? words`That did not work` : refused;
     const back = isPost ? backOf(visit) : '/';
     const body = html`<p class="problem" role="alert">${message}</p>
-      <p><a href="${back}">${isPost ? 'Back' : 'To the first page'}</a></p>`;
+      <p><a href="${back}">${isPost ? words`Back` : words`To the first page`}</a></p>`;
     await this.#send(
       { ...visit, merchant: visit.merchant && visit.can('payments.read', visit.merchant.id) ? visit.merchant : null },
       request,
       response,
       { page: { title, body, status } },
     );
-  }
-
-  #words(error: unknown): { readonly status: number; readonly message: string } {
-    if (error instanceof Refused) return error;
-    if (error instanceof CommandRefused) return { status: 400, message: asSentence(error.message) };
-    if (error instanceof StoreUnavailable)
-      return { status: 503, message: 'The records are unavailable right now. Try again in a moment.' };
-    this.#report(error);
-    return {
-      status: 500,
-      message: 'The service failed, and the outcome of your request is unknown. Check before you try again.',
-    };
   }
 
   #report(error: unknown): void {

@@ -4,6 +4,7 @@ import { html, type Html } from '../runtime/http/html.ts';
 import type { KnownPasskey, OnceNumbers, PasskeyProof, RelyingParty } from '../features/people/passkeys.ts';
 import { provenSignature } from '../features/people/passkeys.ts';
 import { Refused, type Page, type Signature, type ToSign, type Visit } from './visit.ts';
+import { words } from './words.ts';
 
 const TITLE = 'Quittance console';
 /** A bound above the number of texts that are ever signed at once. */
@@ -39,10 +40,13 @@ export function signPage(visit: Visit, toSign: ToSign, numbers: OnceNumbers, { r
   const texts = toSign.kind === 'signer' ? toSign.texts : [ownText(visit, toSign, numbers)];
   const kept = Object.entries(visit.form).filter(([name]) => !/^(csrf|number|response)(-|$)/.test(name));
   return {
-    title: toSign.title.charAt(0).toUpperCase() + toSign.title.slice(1),
+    title: html`<span translate="no">${toSign.title.charAt(0).toUpperCase() + toSign.title.slice(1)}</span>`,
     body: html`<p>
-        Read the terms. Your passkey signs exactly these
-        words${toSign.kind === 'signer' && ', and the signer checks the signature itself'}.
+        ${
+          toSign.kind === 'signer'
+            ? words`Read the terms. Your passkey signs exactly these words, and the signer checks the signature itself.`
+            : words`Read the terms. Your passkey signs exactly these words.`
+        }
       </p>
       <form
         method="post"
@@ -56,10 +60,11 @@ export function signPage(visit: Visit, toSign: ToSign, numbers: OnceNumbers, { r
         ${kept.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
         ${texts.map((one, index) => one !== null && signedPart(one, index))} ${toSign.kind === 'terms' && toSign.note}
         <p class="buttons">
-          <button class="button" type="submit">Sign with your passkey</button> <a href="${backOf(visit)}">Cancel</a>
+          <button class="button" type="submit">${words`Sign with your passkey`}</button>
+          <a href="${backOf(visit)}">${words`Cancel`}</a>
         </p>
         <p class="problem" role="alert" hidden></p>
-        <noscript><p class="problem">Signing with a passkey needs JavaScript.</p></noscript>
+        <noscript><p class="problem">${words`Signing with a passkey needs JavaScript.`}</p></noscript>
       </form>`,
   };
 }
@@ -110,12 +115,12 @@ export async function signedTerms(
   }: { readonly numbers: OnceNumbers; readonly passkey: KnownPasskey; readonly party: RelyingParty },
 ): Promise<SignedTerms> {
   const [given] = signaturesIn(visit, toSign);
-  if (!given) throw new Refused('The signature is missing.');
+  if (!given) throw new Refused(words`The signature is missing.`);
   if (!numbers.isGood(purposeOf(visit, toSign), given.number))
-    throw new Refused('These terms have expired, were already signed, or have changed. Read them again.', 409);
+    throw new Refused(words`These terms have expired, were already signed, or have changed. Read them again.`, 409);
   const text = textOf(visit, toSign, given.number);
   const proven = await provenSignature(party, passkey, text, given.response);
-  if (!proven.ok) throw new Refused(`The signature is not valid: ${proven.why}.`, 403);
-  if (!numbers.use(given.number)) throw new Refused('The signature was used before.', 409);
+  if (!proven.ok) throw new Refused(words`The signature is not valid: ${proven.why}.`, 403);
+  if (!numbers.use(given.number)) throw new Refused(words`The signature was used before.`, 409);
   return { signature: { ...given, text }, proof: proven.value, termsHash: hash('sha256', text, 'hex') };
 }

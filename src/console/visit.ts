@@ -2,6 +2,8 @@ import type { MerchantId, Mode } from '../domain/values/ids.ts';
 import type { SignedInPerson } from '../features/people/people.ts';
 import type { Html } from '../runtime/http/html.ts';
 import type { Action } from './access.ts';
+import type { Language } from './languages.ts';
+import { words, type Label, type Words } from './words.ts';
 
 /** A merchant as pages show it. */
 export interface ShownMerchant {
@@ -28,6 +30,8 @@ export interface Visit {
   readonly csrf: string;
   /** IANA name of the time zone in which times are shown beside UTC. */
   readonly zone: string;
+  /** Of the words on the pages. */
+  readonly language: Language;
   readonly nowSec: number;
   can(action: Action, merchantId?: MerchantId): boolean;
 }
@@ -52,7 +56,7 @@ export function paramOf({ params }: Visit, name: string): string {
 }
 
 export interface Page {
-  readonly title: string;
+  readonly title: Label;
   readonly body: Html;
   /** If it differs from that of the visit. */
   readonly mode?: Mode;
@@ -74,18 +78,20 @@ export type Shown =
   | { readonly file: File }
   | { readonly to: string; readonly cookie?: string };
 
-/** A change that cannot be made; the message names the field. */
+/** A change that cannot be made; the words name the field. The record keeps them in English. */
 export class Refused extends Error {
   override readonly name = 'Refused';
+  readonly words: Words | string;
   readonly status: number;
 
-  constructor(message: string, status = 400) {
-    super(message);
+  constructor(why: Words | string, status = 400) {
+    super(String(why));
+    this.words = why;
     this.status = status;
   }
 }
 
-export const NO_SUCH = (): Refused => new Refused('This page does not exist, or you may not see it.', 404);
+export const NO_SUCH = (): Refused => new Refused(words`This page does not exist, or you may not see it.`, 404);
 
 /** A page that is only read. */
 export interface ReadRoute<Visiting extends Visit = Visit> {
@@ -136,6 +142,6 @@ export interface ChangeRoute<Visiting extends Visit = Visit, Signed extends ToSi
 /** The reason, which goes into the record. Throws `Refused`. */
 export function reasonIn({ form }: Visit): string {
   const reason = form['reason'] ?? '';
-  if (reason === '' || reason.length > 500) throw new Refused('reason must be 1 to 500 characters');
+  if (reason === '' || reason.length > 500) throw new Refused(words`reason must be 1 to 500 characters`);
   return reason;
 }

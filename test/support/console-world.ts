@@ -5,6 +5,7 @@ import type { Grant } from '../../src/domain/events/person-events.ts';
 import type { MerchantId } from '../../src/domain/values/ids.ts';
 import { LiveReaders } from '../../src/console/live.ts';
 import { RequestLog } from '../../src/features/shared/request-log.ts';
+import { LANGUAGES } from '../../src/console/languages.ts';
 import { createConsoleApp } from '../../src/console/server.ts';
 import { consoleRoutes } from '../../src/console/routes.ts';
 import { cookieName } from '../../src/console/guard.ts';
@@ -113,6 +114,7 @@ export class ConsoleWorld {
       merchantOf: (id) => [SHOP, OTHER_SHOP].find((merchant) => merchant.id === id) ?? null,
       readOnly: () => null,
       routes: consoleRoutes(deps as unknown as ConsoleDeps),
+      languages: LANGUAGES,
       live: new LiveReaders({ head: () => this.store.head() }),
     });
     this.addresses = addressesOf(app);

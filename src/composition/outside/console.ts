@@ -5,6 +5,7 @@ import { deepLinks } from '../../checkout/deep-links.ts';
 import type { MerchantWebhooks } from '../../features/webhooks/webhooks.ts';
 import type { EventStore } from '../../ports/event-log/event-store.ts';
 import { consoleRecords, exportedEvents, type ConsoleRecordParts } from './console-records.ts';
+import { LANGUAGES } from '../../console/languages.ts';
 import { createConsoleApp } from '../../console/server.ts';
 import { LiveReaders } from '../../console/live.ts';
 import { consoleRoutes } from '../../console/routes.ts';
@@ -91,6 +92,7 @@ async function startConsole(service: ServiceParts, parts: ConsoleParts): Promise
       return known && { id, name: known.name, mode: known.mode };
     },
     readOnly: parts.readOnly,
+    languages: LANGUAGES,
     live: new LiveReaders({ head: () => store.head() }),
   });
   return { url: address.origin, server };

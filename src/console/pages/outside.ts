@@ -12,10 +12,11 @@ import type { PersonContext } from '../../../state-machines/person/person.state.
 import { cookieFor, pathOf, tokenIn } from '../guard.ts';
 import { renderOutside, type Frame } from '../layout.ts';
 import { isZone } from '../parts.ts';
-import { formOf, ZONE_COOKIE } from '../request-input.ts';
+import { formOf, languageOf, ZONE_COOKIE } from '../request-input.ts';
 import { grantText } from '../../operator/people/people.ts';
 import { ssoRoutes, type ConsoleSso, type SsoDeps } from './people/sso.ts';
 import { must } from '../../domain/values/must.ts';
+import { words, type Words } from '../words.ts';
 
 interface OutsideDeps extends SsoDeps {
   readonly numbers: OnceNumbers;
@@ -35,14 +36,14 @@ export function outsideRoutes(app: Express, deps: OutsideDeps, frame: Frame): vo
   if (deps.sso)
     ssoRoutes(app, deps, deps.sso, (request, response, page, status) => {
       response.status(status).type('html');
-      sendCompressed(request, response, renderOutside(frame, page));
+      sendCompressed(request, response, renderOutside(frame, languageOf(request, frame.languages), page));
     });
 }
 
 const textOf = (title: string, number: string): string => `${title}\nnumber: ${number}`;
 const fieldOf = (request: Request, name: string): string => formOf(request.body)[name] ?? '';
 const NO_SCRIPT = html`<noscript
-  ><p class="problem">Passkeys need JavaScript. Nothing else here does. Allow it for this page.</p></noscript
+  ><p class="problem">${words`Passkeys need JavaScript. Nothing else here does. Allow it for this page.`}</p></noscript
 >`;
 
 function showSignIn(
@@ -50,40 +51,40 @@ function showSignIn(
   frame: Frame,
   request: Request,
   response: Response,
-  problem: string | null,
+  problem: Words | string | null,
 ): void {
   const number = numbers.give(SIGN_IN);
   const to = pathOf(fieldOf(request, 'to') || new URL(request.originalUrl, address.origin).searchParams.get('to'));
-  const body = html`<p>Use your passkey. There are no passwords here.</p>
+  const body = html`<p>${words`Use your passkey. There are no passwords here.`}</p>
     <form method="post" action="/sign-in" data-sign data-rp="${address.rpId}">
       <input type="hidden" name="to" value="${to}" />
       <input type="hidden" name="zone" value="" />
       <pre class="unseen" data-text translate="no" aria-hidden="true">${textOf(SIGN_IN, number)}</pre>
       <input type="hidden" name="number" value="${number}" />
       <input type="hidden" name="response-0" value="" />
-      <p><button class="button">Sign in with a passkey</button></p>
+      <p><button class="button">${words`Sign in with a passkey`}</button></p>
       <p class="problem" role="alert" ${problem === null && html`hidden`}>${problem}</p>
     </form>
     ${NO_SCRIPT}
-    ${sso && html`<p>Or <a href="/sign-in/sso?to=${encodeURIComponent(to)}">sign in with single sign-on</a>. Signing still takes a passkey.</p>`}
+    ${sso && html`<p>${words`Or ${html`<a href="/sign-in/sso?to=${encodeURIComponent(to)}">${words`sign in with single sign-on`}</a>`}. Signing still takes a passkey.`}</p>`}
     <p>
       <small
-        >You need an invitation first. An operator creates one, or whoever runs the service does with
-        <code>quittance people invite</code>.</small
+        >${words`You need an invitation first. An operator creates one, or whoever runs the service does with
+        ${html`<code>quittance people invite</code>`}.`}</small
       >
     </p>`;
-  answer(request, response, frame, 'Sign in', body, problem === null ? 200 : 403);
+  answer(request, response, frame, words`Sign in`, body, problem === null ? 200 : 403);
 }
 
 async function signIn(deps: OutsideDeps, frame: Frame, request: Request, response: Response): Promise<void> {
   const { address, people, numbers, log } = deps;
   const number = fieldOf(request, 'number');
   const json = fieldOf(request, 'response-0');
-  const refuse = (why: string, problem = 'This passkey is not registered here.'): void => {
+  const refuse = (why: string, problem: Words = words`This passkey is not registered here.`): void => {
     log.warn({ why }, 'a sign-in to the console was refused');
     showSignIn(deps, frame, request, response, problem);
   };
-  if (!numbers.isGood(SIGN_IN, number)) return refuse('number', 'That took too long. Try again.');
+  if (!numbers.isGood(SIGN_IN, number)) return refuse('number', words`That took too long. Try again.`);
   const credentialId = credentialIdIn(json);
   await people.directory.catchUp();
   const personId = credentialId === null ? null : people.directory.byCredential(credentialId);
@@ -126,28 +127,28 @@ async function showJoin(
   frame: Frame,
   request: Request,
   response: Response,
-  problem: string | null,
+  problem: Words | string | null,
 ): Promise<void> {
   const { people, numbers, address } = deps;
   const token = String(request.params.token);
   const person = await people.personOfLink(token);
   if (!person?.invited) {
     const gone = html`<p>
-        This link was already used, was replaced or has expired. Ask the person who sent it for a new one.
+        ${words`This link was already used, was replaced or has expired. Ask the person who sent it for a new one.`}
       </p>
-      <p><a href="/sign-in">Sign in</a></p>`;
-    return answer(request, response, frame, 'This link no longer works', gone, 404);
+      <p><a href="/sign-in">${words`Sign in`}</a></p>`;
+    return answer(request, response, frame, words`This link no longer works`, gone, 404);
   }
   const { personId, name } = person.invited;
-  if (!mayUseLink(deps, request, person)) return answer(request, response, frame, 'Sign in first', SSO_FIRST, 403);
+  if (!mayUseLink(deps, request, person)) return answer(request, response, frame, words`Sign in first`, SSO_FIRST, 403);
   const number = numbers.give(purposeOf(personId));
-  const body = html`<p>You are <b>${name}</b>, with these roles:</p>
+  const body = html`<p>${words`You are ${html`<b>${name}</b>`}, with these roles:`}</p>
     <ul>
       ${person.grants.map((grant) => html`<li>${grantText(grant)}</li>`)}
     </ul>
     <p>
-      A passkey stays on your device or key and asks for your fingerprint, face or PIN. Register a second one later, so
-      that losing one does not lock you out.
+      ${words`A passkey stays on your device or key and asks for your fingerprint, face or PIN. Register a second one later, so
+      that losing one does not lock you out.`}
     </p>
     <form
       method="post"
@@ -160,7 +161,7 @@ async function showJoin(
       data-known="${Object.keys(person.passkeys).join(' ')}"
     >
       <p class="field">
-        <label for="label">Name of this passkey</label
+        <label for="label">${words`Name of this passkey`}</label
         ><input
           id="label"
           name="label"
@@ -174,18 +175,18 @@ async function showJoin(
       <pre class="unseen" data-text translate="no" aria-hidden="true">${textOf(REGISTER, number)}</pre>
       <input type="hidden" name="number" value="${number}" />
       <input type="hidden" name="response-0" value="" />
-      <p><button class="button">Register a passkey</button></p>
+      <p><button class="button">${words`Register a passkey`}</button></p>
       <p class="problem" role="alert" ${problem === null && html`hidden`}>${problem}</p>
     </form>
     ${NO_SCRIPT}`;
-  answer(request, response, frame, 'Welcome', body, problem === null ? 200 : 400);
+  answer(request, response, frame, words`Welcome`, body, problem === null ? 200 : 400);
 }
 
 const SSO_FIRST = html`<p>
-    This link is for somebody who signs in with single sign-on. <a href="/sign-in/sso">Sign in there</a>, then paste the
-    link into the address bar of the same browser.
+    ${words`This link is for somebody who signs in with single sign-on. ${html`<a href="/sign-in/sso">${words`Sign in there`}</a>`}, then paste the
+    link into the address bar of the same browser.`}
   </p>
-  <p>This way, neither the link nor the sign-in alone is enough to register a passkey for you.</p>`;
+  <p>${words`This way, neither the link nor the sign-in alone is enough to register a passkey for you.`}</p>`;
 
 /**
  * A person of single sign-on needs both a sign-in there and the link to register a passkey, so that neither an operator
@@ -202,17 +203,17 @@ async function join(deps: OutsideDeps, frame: Frame, request: Request, response:
   const { people, numbers, address } = deps;
   const token = String(request.params.token);
   const person: PersonContext | null = await people.personOfLink(token);
-  const again = (problem: string): Promise<void> => showJoin(deps, frame, request, response, problem);
+  const again = (problem: Words | string): Promise<void> => showJoin(deps, frame, request, response, problem);
   if (!person?.invited) return again('');
   const { personId } = person.invited;
-  if (!mayUseLink(deps, request, person)) return answer(request, response, frame, 'Sign in first', SSO_FIRST, 403);
+  if (!mayUseLink(deps, request, person)) return answer(request, response, frame, words`Sign in first`, SSO_FIRST, 403);
   const number = fieldOf(request, 'number');
   if (!numbers.isGood(purposeOf(personId), number) || !numbers.use(number))
-    return again('That took too long. Try again.');
+    return again(words`That took too long. Try again.`);
   const proven = await provenRegistration(address, textOf(REGISTER, number), fieldOf(request, 'response-0'));
-  if (!proven.ok) return again(`The passkey cannot be registered: ${proven.why}.`);
+  if (!proven.ok) return again(words`The passkey cannot be registered: ${proven.why}.`);
   if (people.directory.byCredential(proven.value.credentialId) !== null)
-    return again('The passkey is registered already.');
+    return again(words`The passkey is registered already.`);
   const label = fieldOf(request, 'label').trim() || 'Passkey';
   const added = await people.addPasskey(personId, token, { ...proven.value, label });
   if (!added.ok) return again(added.refusal.message);
@@ -225,10 +226,10 @@ function answer(
   request: Request,
   response: Response,
   frame: Frame,
-  title: string,
+  title: Words,
   body: ReturnType<typeof html>,
   status: number,
 ): void {
   response.status(status).type('html');
-  sendCompressed(request, response, renderOutside(frame, { title, body }));
+  sendCompressed(request, response, renderOutside(frame, languageOf(request, frame.languages), { title, body }));
 }

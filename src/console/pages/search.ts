@@ -14,9 +14,10 @@ import { link, table } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import type { Visit } from '../visit.ts';
 import { must } from '../../domain/values/must.ts';
+import { words, type Words } from '../words.ts';
 
 interface Found {
-  readonly what: string;
+  readonly what: Words;
   readonly to: string;
   readonly text: string;
   readonly merchant: string;
@@ -36,9 +37,9 @@ export function searchRoutes(deps: ConsoleDeps): ConsoleRoutes {
           if (found.length === 1) return { to: must(found[0]).to };
           return {
             page: {
-              title: 'Search',
-              body: html`<p>For <b>${text}</b></p>
-                ${table('Found', COLUMNS, found, NOTHING)}`,
+              title: words`Search`,
+              body: html`<p>${words`For ${html`<b>${text}</b>`}`}</p>
+                ${table(words`Found`, COLUMNS, found, NOTHING)}`,
             },
           };
         },
@@ -47,19 +48,18 @@ export function searchRoutes(deps: ConsoleDeps): ConsoleRoutes {
   };
 }
 
-const NOTHING =
-  'Nothing found. Try the whole order number, payment (cs_…), refund (re_…), transaction (txn_…), event (evt_…), request (req_…), hash, address or merchant.';
+const NOTHING = words`Nothing found. Try the whole order number, payment (cs_…), refund (re_…), transaction (txn_…), event (evt_…), request (req_…), hash, address or merchant.`;
 const COLUMNS = [
-  { name: 'What', cell: ({ what }: Found) => what },
-  { name: 'Name', cell: ({ to, text }: Found) => link(to, text) },
-  { name: 'Merchant', cell: ({ merchant }: Found) => merchant },
+  { name: words`What`, cell: ({ what }: Found) => what },
+  { name: words`Name`, cell: ({ to, text }: Found) => link(to, text) },
+  { name: words`Merchant`, cell: ({ merchant }: Found) => merchant },
 ];
 
 async function search(deps: ConsoleDeps, visit: Visit, text: string): Promise<Found[]> {
   const { records } = deps;
   const own = deps.merchants().filter(({ id }) => visit.can('payments.read', id));
   const byId = new Map(own.map((merchant) => [merchant.id, merchant]));
-  const payment = async (id: SessionId | null, what = 'Payment'): Promise<Found[]> => {
+  const payment = async (id: SessionId | null, what = words`Payment`): Promise<Found[]> => {
     const merchantId = id === null ? null : await records.merchantOfSession(id);
     const merchant = merchantId === null ? undefined : byId.get(merchantId);
     return merchant
@@ -68,16 +68,17 @@ async function search(deps: ConsoleDeps, visit: Visit, text: string): Promise<Fo
   };
   const sessionId = parseSessionId(text);
   if (sessionId !== null) return payment(sessionId);
-  if (parseRefundId(text) !== null) return payment(await records.sessionOfRefund(text), 'Payment of the refund');
+  if (parseRefundId(text) !== null) return payment(await records.sessionOfRefund(text), words`Payment of the refund`);
   if (parseTransactionId(text) !== null)
-    return payment(await records.sessionOfTransaction(text), 'Payment of the transaction');
+    return payment(await records.sessionOfTransaction(text), words`Payment of the transaction`);
   const deliveryId = parseDeliveryId(text);
   if (deliveryId !== null) return eventOf(deps, visit, deliveryId);
   if (text.startsWith('req_')) return requestOf(deps, visit, text);
   const merchantId = parseMerchantId(text);
   const merchant = merchantId === null ? undefined : byId.get(merchantId);
-  if (merchant) return [{ what: 'Merchant', to: merchantPath(merchant), text: merchant.name, merchant: merchant.name }];
-  const ofAddress = await payment(records.sessionOfAddress(text), 'Payment to the address');
+  if (merchant)
+    return [{ what: words`Merchant`, to: merchantPath(merchant), text: merchant.name, merchant: merchant.name }];
+  const ofAddress = await payment(records.sessionOfAddress(text), words`Payment to the address`);
   return ofAddress.length > 0 ? ofAddress : ordersOf(deps, own, text);
 }
 
@@ -95,7 +96,7 @@ async function ordersOf(
     );
     for (const row of listed.ok ? listed.value.rows : [])
       found.push({
-        what: 'Order',
+        what: words`Order`,
         to: `${merchantPath(merchant)}/payments/${row.id}`,
         text: orderId,
         merchant: merchant.name,
@@ -111,7 +112,7 @@ function requestOf({ requestLog, merchants }: ConsoleDeps, visit: Visit, id: str
         visit.can('requests.read', one.id) && requestLog.find({ merchantId: one.id, mode: one.mode }, id) !== null,
     )
     .map((merchant) => ({
-      what: 'Request',
+      what: words`Request`,
       to: `${merchantPath(merchant)}/requests/${id}`,
       text: id,
       merchant: merchant.name,
@@ -124,7 +125,7 @@ async function eventOf({ webhooks, merchants }: ConsoleDeps, visit: Visit, id: N
     if (view)
       return [
         {
-          what: 'Webhook',
+          what: words`Webhook`,
           to: `${merchantPath(merchant)}/webhooks/${id}`,
           text: view.eventType,
           merchant: merchant.name,

@@ -1,19 +1,39 @@
 import { must } from '../../domain/values/must.ts';
 
-/** Text that is safe inside HTML text and quoted attributes. */
-export class Html {
-  readonly text: string;
+/** The sentences of a language by the English ones. A sentence that is missing is shown in English. */
+export type Translation = ReadonlyMap<string, string>;
 
-  constructor(text: string) {
-    this.text = text;
+/** A part whose words depend on the language of the reader. */
+export interface Translatable {
+  /** Text that is safe inside HTML text and quoted attributes; English without a translation. */
+  htmlIn(translation?: Translation): string;
+}
+
+/** Text that is safe inside HTML text and quoted attributes. */
+export class Html implements Translatable {
+  readonly #pieces: readonly (string | Translatable)[];
+
+  constructor(...pieces: readonly (string | Translatable)[]) {
+    this.#pieces = pieces;
   }
 
+  htmlIn(translation?: Translation): string {
+    return this.#pieces.map((piece) => (typeof piece === 'string' ? piece : piece.htmlIn(translation))).join('');
+  }
+
+  /** In English. */
+  get text(): string {
+    return this.htmlIn();
+  }
+
+  /** What a reader sees of it, on one line. */
   toString(): string {
-    return this.text;
+    const line = this.text.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+    return line.trim().replaceAll(/&(?:amp|lt|gt|quot|#39);/g, (escape) => must(UNESCAPED[escape]));
   }
 }
 
-type Part = string | number | Html | null | undefined | false | readonly Part[];
+export type Part = string | number | Translatable | null | undefined | false | readonly Part[];
 
 const ESCAPES: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -22,6 +42,8 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '"': '&quot;',
   "'": '&#39;',
 };
+
+const UNESCAPED = Object.fromEntries(Object.entries(ESCAPES).map(([character, escape]) => [escape, character]));
 
 /**
  * Characters that reorder or hide text (bidirectional overrides and marks, zero-width, controls), which must never
@@ -40,17 +62,21 @@ export function clip(text: string, length: number): string {
   return characters.length <= length ? characters.join('') : `${characters.slice(0, length - 1).join('')}…`;
 }
 
-function render(part: Part): string {
+/** A part as safe text, or as it is if its words depend on the language. */
+function pieceOf(part: Part): string | Translatable {
   if (part === null || part === undefined || part === false) return '';
-  if (part instanceof Html) return part.text;
-  if (Array.isArray(part)) return (part as readonly Part[]).map(render).join('');
-  return plain(String(part)).replace(/[&<>"']/g, (character) => must(ESCAPES[character]));
+  if (typeof part === 'object') return 'htmlIn' in part ? part : new Html(...part.map(pieceOf));
+  return escaped(String(part));
 }
 
-/** Template tag that escapes everything that is not already `Html`. */
+/** Text for HTML text and quoted attributes. */
+export const escaped = (text: string): string =>
+  plain(text).replace(/[&<>"']/g, (character) => must(ESCAPES[character]));
+
+/** Template tag that escapes everything that is not safe already. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return new Html(
-    strings.reduce((text, string, index) => text + string + (index < parts.length ? render(parts[index]) : ''), ''),
+    ...strings.flatMap((string, index) => (index < parts.length ? [string, pieceOf(parts[index])] : [string])),
   );
 }
 

@@ -7,6 +7,7 @@ import type { ConsoleRoutes } from '../../server.ts';
 import type { Visit } from '../../visit.ts';
 import { booksTabs, clockField, dayField, given, type Line } from './books.ts';
 import { currencyField, currencyOf, valueText, WORTH_NOTE, type Value } from './worth.ts';
+import { words } from '../../words.ts';
 
 interface Sum {
   readonly network: string;
@@ -42,7 +43,7 @@ export function accountRoutes(deps: ConsoleDeps): ConsoleRoutes {
         action: 'books.read',
         show: async (visit) => ({
           page: {
-            title: 'Account',
+            title: words`Account`,
             mode: modeOf(visit.params['mode']),
             body: html`${booksTabs(visit)} ${await account(deps, visit)}`,
           },
@@ -79,32 +80,32 @@ function lineColumns({ params }: Visit, currency: string): Column<StatementLine>
   const toEntry = (entry: number): string =>
     withQuery(`/books/${params['mode']}/journal`, new URLSearchParams(), { entry: String(entry) });
   return [
-    { name: 'Entry', cell: ({ entry }) => link(toEntry(entry), `#${entry}`) },
-    { name: 'Day', cell: ({ recorded_day: day }) => html`<time>${day}</time>` },
-    { name: 'Kind', cell: ({ kind }) => kind },
-    { name: 'Order', cell: (line) => line.order_id },
-    { name: 'Debit', isNumber: true, cell: ({ debit, coin }) => debit && `${debit} ${coin}` },
-    { name: 'Credit', isNumber: true, cell: ({ credit, coin }) => credit && `${credit} ${coin}` },
-    { name: 'Balance', isNumber: true, cell: ({ balance, coin }) => `${balance} ${coin}` },
+    { name: words`Entry`, cell: ({ entry }) => link(toEntry(entry), `#${entry}`) },
+    { name: words`Day`, cell: ({ recorded_day: day }) => html`<time>${day}</time>` },
+    { name: words`Kind`, cell: ({ kind }) => kind },
+    { name: words`Order`, cell: (line) => line.order_id },
+    { name: words`Debit`, isNumber: true, cell: ({ debit, coin }) => debit && `${debit} ${coin}` },
+    { name: words`Credit`, isNumber: true, cell: ({ credit, coin }) => credit && `${credit} ${coin}` },
+    { name: words`Balance`, isNumber: true, cell: ({ balance, coin }) => `${balance} ${coin}` },
     ...(currency === '' ? [] : worthColumns(currency)),
-    { name: 'Transaction', cell: (line) => code(line.tx_hash) },
+    { name: words`Transaction`, cell: (line) => code(line.tx_hash) },
   ];
 }
 
 const worthColumns = (currency: string): Column<StatementLine>[] => [
   {
-    name: `Worth in ${currency}`,
+    name: words`Worth in ${currency}`,
     isNumber: true,
     cell: ({ worth }) => valueText(worth, currency),
     text: ({ worth }) => worth?.amount ?? null,
   },
-  { name: 'Rate', onlyInFiles: true, cell: ({ worth }) => worth?.rate ?? null },
+  { name: words`Rate`, onlyInFiles: true, cell: ({ worth }) => worth?.rate ?? null },
   {
-    name: 'Rate of',
+    name: words`Rate of`,
     onlyInFiles: true,
     cell: ({ worth }) => (worth ? new Date(worth.rate_at * 1000).toISOString() : null),
   },
-  { name: 'Rate by', onlyInFiles: true, cell: ({ worth }) => worth?.source ?? null },
+  { name: words`Rate by`, onlyInFiles: true, cell: ({ worth }) => worth?.source ?? null },
 ];
 
 async function account(deps: ConsoleDeps, visit: Visit): Promise<Html> {
@@ -115,18 +116,18 @@ async function account(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const sums = (of: readonly Sum[]): Html | string =>
     of.length === 0
       ? '0'
-      : html`${of.map(({ balance, coin, network, worth }) => html`<div>${balance} ${coin} on ${network}${worth !== undefined && html`<small>${valueText(worth, currency)}</small>`}</div>`)}`;
+      : html`${of.map(({ balance, coin, network, worth }) => html`<div>${words`${balance} ${coin} on ${network}`}${worth !== undefined && html`<small>${valueText(worth, currency)}</small>`}</div>`)}`;
   return html`${facts([
-      ['Account', code(name)],
-      ['Opening balance', sums(found.opening)],
-      ['Closing balance', sums(found.closing)],
-      ['Merchant', merchantAccountOf(name)?.merchantId ?? null],
+      [words`Account`, code(name)],
+      [words`Opening balance`, sums(found.opening)],
+      [words`Closing balance`, sums(found.closing)],
+      [words`Merchant`, merchantAccountOf(name)?.merchantId ?? null],
     ])}
     ${filterForm(
       path,
       [
-        dayField(query, 'from', 'From'),
-        dayField(query, 'to', 'To the end of'),
+        dayField(query, 'from', words`From`),
+        dayField(query, 'to', words`To the end of`),
         clockField(query),
         currencyField(currency, currencies),
       ],
@@ -134,6 +135,6 @@ async function account(deps: ConsoleDeps, visit: Visit): Promise<Html> {
     )}
     ${currency !== '' && html`<p>${WORTH_NOTE}</p>`}
     <p>${csvLink(visit)}</p>
-    ${table('Lines', lineColumns(visit, currency), found.lines, 'No lines in this range.')}
+    ${table(words`Lines`, lineColumns(visit, currency), found.lines, words`No lines in this range.`)}
     ${more(visit, found.next_cursor)}`;
 }

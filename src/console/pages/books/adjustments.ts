@@ -4,10 +4,11 @@ import { NATIVE_COIN, NETWORKS } from '../../../domain/networks/networks.ts';
 import type { AdminArguments } from '../../../operator/server/commands.ts';
 import { csvLink, csvRoute } from '../../csv.ts';
 import { run, type ConsoleDeps } from '../../deps.ts';
-import { badge, changeForm, code, field, REASON, table, type Column } from '../../parts.ts';
+import { badge, changeForm, code, field, REASON, table, modeField, type Column } from '../../parts.ts';
 import type { ConsoleRoutes } from '../../server.ts';
 import { reasonIn, type ChangeRoute, type Visit } from '../../visit.ts';
 import { approval, rejection } from '../operations/approval.ts';
+import { words } from '../../words.ts';
 
 interface Adjustment {
   readonly id: string;
@@ -34,7 +35,7 @@ export function adjustmentRoutes(deps: ConsoleDeps): ConsoleRoutes {
       {
         path: '/adjustments',
         action: 'treasury.read',
-        show: async (visit) => ({ page: { title: 'Entries by hand', body: await page(deps, visit) } }),
+        show: async (visit) => ({ page: { title: words`Entries by hand`, body: await page(deps, visit) } }),
       },
       csvRoute('/adjustments', 'treasury.read', async (visit) => ({
         columns: columns(visit),
@@ -69,30 +70,30 @@ const listed = async (deps: ConsoleDeps, { mode }: Visit): Promise<readonly Adju
 
 async function page(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   return html`<p>${csvLink(visit)}</p>
-    ${table('Entries by hand', columns(visit), await listed(deps, visit), 'No manual entries yet.')}
+    ${table(words`Entries by hand`, columns(visit), await listed(deps, visit), words`No manual entries yet.`)}
     ${visit.can('books.adjust') && proposalForm(visit)}`;
 }
 
 const columns = (visit: Visit): Column<Adjustment>[] => [
-  { name: 'Entry', cell: ({ id, mode }) => html`${code(id)}<small>${mode}</small>` },
+  { name: words`Entry`, cell: ({ id, mode }) => html`${code(id)}<small>${mode}</small>` },
   {
-    name: 'Status',
+    name: words`Status`,
     cell: ({ status, reversed_by: by }) =>
-      html`${badge(status)}${by !== null && html`<small>reversed by ${by}</small>`}`,
+      html`${badge(status)}${by !== null && html`<small>${words`reversed by ${by}`}</small>`}`,
   },
   {
-    name: 'Lines',
+    name: words`Lines`,
     cell: ({ lines, coin, network }) =>
       html`${lines.map(({ account, debit, credit }) => html`<div>${account}: ${debit === null ? `credit ${credit}` : `debit ${debit}`}</div>`)}
-        <small>${coin} on ${network}</small>`,
+        <small>${words`${coin} on ${network}`}</small>`,
   },
   {
-    name: 'Why',
+    name: words`Why`,
     cell: ({ reason, attachment_sha256: digest }) =>
-      html`${reason}${digest !== null && html`<small>document ${code(digest)}</small>`}`,
+      html`${reason}${digest !== null && html`<small>${words`document ${code(digest)}`}</small>`}`,
   },
-  { name: 'Proposed by', cell: (adjustment) => adjustment.proposed_by },
-  { name: 'Decide', isForm: true, cell: (adjustment) => acts(visit, adjustment) },
+  { name: words`Proposed by`, cell: (adjustment) => adjustment.proposed_by },
+  { name: words`Decide`, isForm: true, cell: (adjustment) => acts(visit, adjustment) },
 ];
 
 function acts(visit: Visit, { id, status, reversed_by: reversedBy }: Adjustment): Html | null {
@@ -102,45 +103,49 @@ function acts(visit: Visit, { id, status, reversed_by: reversedBy }: Adjustment)
       ? changeForm(
           visit,
           '/adjustments/reverse',
-          [hidden('reverses'), field({ ...REASON, hint: 'Why the entry is reversed.' })],
-          'Reverse',
+          [hidden('reverses'), field({ ...REASON, hint: words`Why the entry is reversed.` })],
+          words`Reverse`,
         )
       : null;
-  return html`${visit.can('treasury.approve') && changeForm(visit, '/adjustments/approve', hidden('id'), 'Show the terms')}
-  ${visit.can('books.adjust') && changeForm(visit, '/adjustments/reject', [hidden('id'), field({ ...REASON, hint: 'Why the proposal is cancelled.' })], 'Cancel the proposal', 'danger')}`;
+  return html`${visit.can('treasury.approve') && changeForm(visit, '/adjustments/approve', hidden('id'), words`Show the terms`)}
+  ${visit.can('books.adjust') && changeForm(visit, '/adjustments/reject', [hidden('id'), field({ ...REASON, hint: words`Why the proposal is cancelled.` })], words`Cancel the proposal`, 'danger')}`;
 }
 
 function proposalForm(visit: Visit): Html {
   const coins = [...COINS, ...Object.values(NATIVE_COIN)];
-  const lines = 'account=amount, for example expenses:other=12.50. Separate several with commas.';
-  return html`<h2>Propose an entry</h2>
+  const lines = words`account=amount, for example expenses:other=12.50. Separate several with commas.`;
+  return html`<h2>${words`Propose an entry`}</h2>
     <p>
-      One coin on one network, with equal debits and credits. Two approvers other than you must agree. A posted entry
-      never changes.
+      ${words`One coin on one network, with equal debits and credits. Two approvers other than you must agree. A posted entry
+      never changes.`}
     </p>
     ${changeForm(
       visit,
       '/adjustments/propose',
       [
-        html`<input type="hidden" name="mode" value="${visit.mode}" />`,
-        field({ name: 'network', label: 'Network', options: NETWORKS.map((network) => [network, network] as const) }),
-        field({ name: 'coin', label: 'Coin', options: coins.map((coin) => [coin, coin] as const) }),
-        field({ name: 'debit', label: 'Debits', required: true, hint: lines }),
+        modeField(visit),
+        field({
+          name: 'network',
+          label: words`Network`,
+          options: NETWORKS.map((network) => [network, network] as const),
+        }),
+        field({ name: 'coin', label: words`Coin`, options: coins.map((coin) => [coin, coin] as const) }),
+        field({ name: 'debit', label: words`Debits`, required: true, hint: lines }),
         field({
           name: 'credit',
-          label: 'Credits',
+          label: words`Credits`,
           required: true,
-          hint: 'In the same form, with the same total as the debits.',
+          hint: words`In the same form, with the same total as the debits.`,
         }),
         field({
           name: 'attachment',
-          label: 'SHA-256 of the supporting document',
+          label: words`SHA-256 of the supporting document`,
           max: 64,
-          hint: 'Optional. Keep the document itself.',
+          hint: words`Optional. Keep the document itself.`,
         }),
         field(REASON),
       ],
-      'Preview',
+      words`Preview`,
     )}`;
 }
 

@@ -2,6 +2,7 @@ import { html } from '../../../runtime/http/html.ts';
 import { run, type ConsoleDeps } from '../../deps.ts';
 import { code, facts, field } from '../../parts.ts';
 import type { ConsoleRoutes } from '../../server.ts';
+import { words } from '../../words.ts';
 
 interface AuditStatus {
   readonly read_only: boolean;
@@ -29,7 +30,7 @@ export function auditRoutes(deps: ConsoleDeps): ConsoleRoutes {
               : await run<{ checkpoint: string }>(deps, 'audit.checkpoint').catch(() => null);
           return {
             page: {
-              title: 'Audit',
+              title: words`Audit`,
               scripts: ['verify.js'],
               body: body(status, key?.verifier_key ?? null, checkpoint?.checkpoint ?? null),
             },
@@ -64,37 +65,41 @@ export function auditRoutes(deps: ConsoleDeps): ConsoleRoutes {
 
 const body = (status: AuditStatus, key: string | null, checkpoint: string | null) =>
   html`${facts([
-      ['Event log', status.read_only ? `read-only: ${status.reason}` : 'writable'],
-      ['Events under the newest checkpoint', status.checkpoint_size],
-      ['Public key', code(key)],
+      [words`Event log`, status.read_only ? `read-only: ${status.reason}` : 'writable'],
+      [words`Events under the newest checkpoint`, status.checkpoint_size],
+      [words`Public key`, code(key)],
     ])}
-    <h2>Verify a file</h2>
+    <h2>${words`Verify a file`}</h2>
     <p>
-      Choose a proof or an export. A script that shares no code with the service checks it in this browser, and the file
-      stays on your device. Use the public key that you have on record, not the one shown on this page.
+      ${words`Choose a proof or an export. A script that shares no code with the service checks it in this browser, and the file
+      stays on your device. Use the public key that you have on record, not the one shown on this page.`}
     </p>
     <form class="form" data-verify>
       <p class="field">
-        <label for="file">Proof (.json) or export (.jsonl)</label><input type="file" id="file" name="file" />
+        <label for="file">${words`Proof (.json) or export (.jsonl)`}</label><input type="file" id="file" name="file" />
       </p>
-      ${field({ name: 'key', label: 'Public key', value: key ?? '', max: 300 })}
+      ${field({ name: 'key', label: words`Public key`, value: key ?? '', max: 300 })}
       <p class="field">
-        <label for="checkpoint">Your own checkpoint, for an export (optional)</label>
+        <label for="checkpoint">${words`Your own checkpoint, for an export (optional)`}</label>
         <textarea id="checkpoint" name="checkpoint" rows="5" spellcheck="false"></textarea>
       </p>
-      <p><button class="button">Verify</button></p>
+      <p><button class="button">${words`Verify`}</button></p>
       <p class="notice" role="status" hidden></p>
       <p class="problem" role="alert" hidden></p>
-      <noscript><p class="problem">This check needs JavaScript. Without it, run “quittance audit verify”.</p></noscript>
+      <noscript
+        ><p class="problem">
+          ${words`This check needs JavaScript. Without it, run “quittance audit verify”.`}
+        </p></noscript
+      >
     </form>
-    <h2>Download</h2>
+    <h2>${words`Download`}</h2>
     <form method="get" action="/audit/proof" class="form">
-      ${field({ name: 'session', label: 'Payment', required: true, hint: 'Its ID: cs_…' })}
-      <p><button class="quiet">Download its proof</button></p>
+      ${field({ name: 'session', label: words`Payment`, required: true, hint: words`Its ID: cs_…` })}
+      <p><button class="quiet">${words`Download its proof`}</button></p>
     </form>
-    <p><a href="/audit/export.jsonl">Download the whole event log as JSON Lines</a></p>
+    <p><a href="/audit/export.jsonl">${words`Download the whole event log as JSON Lines`}</a></p>
     ${
       checkpoint !== null &&
-      html`<h3>Newest checkpoint</h3>
+      html`<h3>${words`Newest checkpoint`}</h3>
         <pre class="terms" tabindex="0">${checkpoint}</pre>`
     }`;

@@ -21,6 +21,7 @@ import type { ConsoleRoutes } from '../../server.ts';
 import { currencyField, currencyOf, WORTH_NOTE } from './worth.ts';
 import { Refused, type Shown, type Visit } from '../../visit.ts';
 import { must } from '../../../domain/values/must.ts';
+import { words, type Words } from '../../words.ts';
 
 export interface Balance {
   readonly account: string;
@@ -79,10 +80,10 @@ const JOURNAL_PAGE = '20';
 
 const CLOCK: Field = {
   name: 'clock',
-  label: 'Days by',
+  label: words`Days by`,
   options: [
     ['recorded', 'recording'],
-    ['chain', 'block time'],
+    ['chain', words`block time`],
   ],
 };
 
@@ -91,7 +92,7 @@ const CLOCK: Field = {
  */
 export function bookRoutes(deps: ConsoleDeps): ConsoleRoutes {
   const page =
-    (title: string, render: (visit: Visit) => Promise<Html>) =>
+    (title: Words, render: (visit: Visit) => Promise<Html>) =>
     async (visit: Visit): Promise<Shown> => ({
       page: { title, mode: modeOf(visit.params['mode']), body: html`${booksTabs(visit)} ${await render(visit)}` },
     });
@@ -103,8 +104,16 @@ export function bookRoutes(deps: ConsoleDeps): ConsoleRoutes {
         action: 'books.read',
         show: async ({ mode }) => ({ to: `/books/${mode}` }),
       },
-      { path: '/books/:mode', action: 'books.read', show: page('Trial balance', (visit) => trialBalance(deps, visit)) },
-      { path: '/books/:mode/journal', action: 'books.read', show: page('Journal', (visit) => journal(deps, visit)) },
+      {
+        path: '/books/:mode',
+        action: 'books.read',
+        show: page(words`Trial balance`, (visit) => trialBalance(deps, visit)),
+      },
+      {
+        path: '/books/:mode/journal',
+        action: 'books.read',
+        show: page(words`Journal`, (visit) => journal(deps, visit)),
+      },
       csvRoute('/books/:mode/trial-balance', 'books.read', async (visit) => {
         const { currency } = await currencyOf(deps, visit.query);
         return {
@@ -131,9 +140,9 @@ export function bookRoutes(deps: ConsoleDeps): ConsoleRoutes {
 export function booksTabs({ params, path }: Visit): Html {
   const mode = must(params['mode']);
   return tabs([
-    [`/books/${mode}`, 'Trial balance', path === `/books/${mode}`],
-    [`/books/${mode}/journal`, 'Journal', path.endsWith('/journal')],
-    [`/books/${mode}/months`, 'Months', path.endsWith('/months')],
+    [`/books/${mode}`, words`Trial balance`, path === `/books/${mode}`],
+    [`/books/${mode}/journal`, words`Journal`, path.endsWith('/journal')],
+    [`/books/${mode}/months`, words`Months`, path.endsWith('/months')],
   ]);
 }
 
@@ -142,14 +151,14 @@ export function given(query: URLSearchParams, names: readonly string[]): Record<
   const found = names.flatMap((name) => {
     const value = query.get(name) ?? '';
     if (value !== '' && ['from', 'to', 'asOf'].includes(name) && !isDay(value))
-      throw new Refused(`${name} must be a day such as 2026-10-31`);
+      throw new Refused(words`${name} must be a day such as 2026-10-31`);
     return value === '' ? [] : [[name, value] as const];
   });
   return Object.fromEntries(found);
 }
 
 export const clockField = (query: URLSearchParams): Field => ({ ...CLOCK, value: query.get('clock') ?? 'recorded' });
-export const dayField = (query: URLSearchParams, name: string, label: string): Field => ({
+export const dayField = (query: URLSearchParams, name: string, label: Words): Field => ({
   name,
   label,
   type: 'date',
@@ -172,42 +181,42 @@ function balanceColumns({ params, query }: Visit, currency: string): Column<Bala
       currency: query.get('currency') ?? '',
     });
   return [
-    { name: 'Account', cell: ({ account: name }) => link(to(name), name) },
-    { name: 'Network', cell: ({ network }) => network },
-    { name: 'Coin', cell: ({ coin }) => coin },
-    { name: 'Debit', isNumber: true, cell: ({ debit }) => debit },
-    { name: 'Credit', isNumber: true, cell: ({ credit }) => credit },
-    ...(currency === '' ? [] : [{ name: `Worth in ${currency}`, isNumber: true, cell: worthOf }]),
+    { name: words`Account`, cell: ({ account: name }) => link(to(name), name) },
+    { name: words`Network`, cell: ({ network }) => network },
+    { name: words`Coin`, cell: ({ coin }) => coin },
+    { name: words`Debit`, isNumber: true, cell: ({ debit }) => debit },
+    { name: words`Credit`, isNumber: true, cell: ({ credit }) => credit },
+    ...(currency === '' ? [] : [{ name: words`Worth in ${currency}`, isNumber: true, cell: worthOf }]),
   ];
 }
 
 /** Income, expenses and equity keep the value at which they were booked. */
-const worthOf = ({ account, worth }: Balance): string | null =>
-  worth ?? (/^(assets|liabilities):/.test(account) ? 'unknown' : null);
+const worthOf = ({ account, worth }: Balance): Words | string | null =>
+  worth ?? (/^(assets|liabilities):/.test(account) ? words`unknown` : null);
 
 async function trialBalance(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const { query, path } = visit;
   const { currency, currencies } = await currencyOf(deps, query);
   const books = await balancesOf(deps, visit, currency);
-  return html`${filterForm(path, [dayField(query, 'asOf', 'As of the end of'), clockField(query), currencyField(currency, currencies)])}
+  return html`${filterForm(path, [dayField(query, 'asOf', words`As of the end of`), clockField(query), currencyField(currency, currencies)])}
     <p class="${books.balanced ? 'notice' : 'problem'}">
-      ${books.balanced ? 'Debits and credits are equal' : 'Debits and credits differ'}, ${books.entries} entries.
+      ${books.balanced ? words`Debits and credits are equal, ${books.entries} entries.` : words`Debits and credits differ, ${books.entries} entries.`}
     </p>
     ${currency !== '' && html`<p>${WORTH_NOTE}</p>`}
     <p>${csvLink(visit, `${path}/trial-balance`)}</p>
-    ${table('Trial balance', balanceColumns(visit, currency), books.accounts, 'Nothing is booked yet.')}
-    <h2>Totals</h2>
+    ${table(words`Trial balance`, balanceColumns(visit, currency), books.accounts, words`Nothing is booked yet.`)}
+    <h2>${words`Totals`}</h2>
     ${table(
-      'Totals',
+      words`Totals`,
       [
-        { name: 'Network', cell: ({ network }) => network },
-        { name: 'Coin', cell: ({ coin }) => coin },
-        { name: 'Debit', isNumber: true, cell: ({ debit }) => debit },
-        { name: 'Credit', isNumber: true, cell: ({ credit }) => credit },
-        { name: 'Difference', isNumber: true, cell: ({ difference }) => difference },
+        { name: words`Network`, cell: ({ network }) => network },
+        { name: words`Coin`, cell: ({ coin }) => coin },
+        { name: words`Debit`, isNumber: true, cell: ({ debit }) => debit },
+        { name: words`Credit`, isNumber: true, cell: ({ credit }) => credit },
+        { name: words`Difference`, isNumber: true, cell: ({ difference }) => difference },
       ],
       books.totals,
-      'No entries.',
+      words`No entries.`,
     )}`;
 }
 
@@ -227,12 +236,14 @@ async function journal(deps: ConsoleDeps, visit: Visit): Promise<Html> {
     'ledger.journal',
     args,
   );
-  return html`${filterForm(path, [dayField(query, 'from', 'From'), dayField(query, 'to', 'To'), clockField(query)])}
-    <p>${link(withQuery(`${path}.csv`, query, { cursor: null, entry: null }), 'Download CSV')}</p>
+  return html`${filterForm(path, [dayField(query, 'from', words`From`), dayField(query, 'to', words`To`), clockField(query)])}
+    <p>${link(withQuery(`${path}.csv`, query, { cursor: null, entry: null }), words`Download CSV`)}</p>
     ${
       entries.length === 0
-        ? html`<p class="empty">No entries in this range.</p>`
-        : html`<p>A proof is a file to download. ${link(inMode('/audit', modeOf(params['mode'])), 'Verify it')}.</p>`
+        ? html`<p class="empty">${words`No entries in this range.`}</p>`
+        : html`<p>
+            ${words`A proof is a file to download. ${link(inMode('/audit', modeOf(params['mode'])), words`Verify it`)}.`}
+          </p>`
     }
     ${entries.map((entry) => entryPart(visit, entry))} ${wanted === null && more(visit, next)}`;
 }
@@ -245,39 +256,39 @@ function entryPart(visit: Visit, entry: Entry): Html {
   return html`<section class="card">
     <h2>#${entry.entry} ${badge(entry.kind)}</h2>
     ${table(
-      `Lines of entry ${entry.entry}`,
+      words`Lines of entry ${entry.entry}`,
       [
         {
-          name: 'Account',
+          name: words`Account`,
           cell: ({ account: name }: Line) =>
             link(withQuery(`/books/${visit.params['mode']}/account`, new URLSearchParams(), { account: name }), name),
         },
-        { name: 'Network', cell: ({ network }: Line) => network },
-        { name: 'Debit', isNumber: true, cell: ({ debit, coin }: Line) => debit && `${debit} ${coin}` },
-        { name: 'Credit', isNumber: true, cell: ({ credit, coin }: Line) => credit && `${credit} ${coin}` },
+        { name: words`Network`, cell: ({ network }: Line) => network },
+        { name: words`Debit`, isNumber: true, cell: ({ debit, coin }: Line) => debit && `${debit} ${coin}` },
+        { name: words`Credit`, isNumber: true, cell: ({ credit, coin }: Line) => credit && `${credit} ${coin}` },
       ],
       entry.lines,
-      'A note: it moves no money.',
+      words`A note: it moves no money.`,
     )}
     ${facts([
-      ['Recorded', time(entry.recorded_at, visit)],
-      ['Block', entry.chain_time === null ? '–' : time(entry.chain_time, visit)],
+      [words`Recorded`, time(entry.recorded_at, visit)],
+      [words`Block`, entry.chain_time === null ? '–' : time(entry.chain_time, visit)],
       [
-        'Worth',
+        words`Worth`,
         entry.value &&
           html`${entry.value.atLockedRate} ${entry.value.currency}<small
-              >at the rate of the
-              order${entry.value.atSettlementQuote !== null && `; ${entry.value.atSettlementQuote} when it was recorded`}</small
+              >${words`at the rate of the
+              order${entry.value.atSettlementQuote !== null && words`; ${entry.value.atSettlementQuote} when it was recorded`}`}</small
             >`,
       ],
-      ['Event', code(entry.id)],
-      ['Payment', payment],
-      ['Transaction', code(entry.tx_hash)],
+      [words`Event`, code(entry.id)],
+      [words`Payment`, payment],
+      [words`Transaction`, code(entry.tx_hash)],
       [
-        'Proof',
+        words`Proof`,
         entry.session_id === null
           ? '–'
-          : link(`/audit/proof?session=${entry.session_id}`, 'Proof of the payment’s events'),
+          : link(`/audit/proof?session=${entry.session_id}`, words`Proof of the payment’s events`),
       ],
     ])}
   </section>`;

@@ -9,6 +9,7 @@ import type { ConsoleRoutes } from '../../server.ts';
 import { NO_SUCH, type Shown, type Visit, merchantOf } from '../../visit.ts';
 import { booksTabs } from './books.ts';
 import { must } from '../../../domain/values/must.ts';
+import { words } from '../../words.ts';
 
 interface Moved {
   readonly account: string;
@@ -49,7 +50,7 @@ export function monthStatementRoutes(deps: ConsoleDeps): ConsoleRoutes {
           const statement = await read(visit).catch((error: unknown) => whyNone(deps, visit, mode, error));
           const shown = 'page' in statement ? statement.page : page(visit, statement);
           const body = html`${base.startsWith('/books') && booksTabs(visit)} ${shown}`;
-          return { page: { title: `Statement of ${monthOf(visit)}`, mode: modeOf(mode), body } };
+          return { page: { title: words`Statement of ${monthOf(visit)}`, mode: modeOf(mode), body } };
         },
       },
       {
@@ -98,13 +99,13 @@ async function whyNone(deps: ConsoleDeps, visit: Visit, mode: string, error: unk
   if (!periods.some(({ period }) => period === month)) throw NO_SUCH();
   return {
     page: html`<p class="empty">
-        Nothing was owed to ${visit.merchant?.name ?? 'anybody'} in ${month}, and nothing moved, so there is no
-        statement.
+        ${words`Nothing was owed to ${visit.merchant?.name ?? 'anybody'} in ${month}, and nothing moved, so there is no
+        statement.`}
       </p>
       <p>
         <small
-          >If money did move, the statement was not created when the month was closed:
-          <code>quittance ledger statements ${month}</code> creates it.</small
+          >${words`If money did move, the statement was not created when the month was closed:
+          ${html`<code>quittance ledger statements ${month}</code>`} creates it.`}</small
         >
       </p>`,
   };
@@ -127,60 +128,61 @@ function page(visit: Visit, statement: Statement): Html {
   const owed = (amount: string): string => (isOperators ? amount : owedToMerchant(amount));
   const name = ({ account }: { account: string }): string =>
     isOperators ? account : (merchantAccountOf(account)?.part ?? account);
-  const place = { name: 'Coin', cell: ({ coin, network }: Moved) => `${coin} on ${network}` };
+  const place = { name: words`Coin`, cell: ({ coin, network }: Moved) => `${coin} on ${network}` };
   const turnover: Column<Moved>[] = [
-    { name: isOperators ? 'Debits' : 'Less', isNumber: true, cell: ({ debits }) => debits },
-    { name: isOperators ? 'Credits' : 'More', isNumber: true, cell: ({ credits }) => credits },
+    { name: isOperators ? words`Debits` : words`Less`, isNumber: true, cell: ({ debits }) => debits },
+    { name: isOperators ? words`Credits` : words`More`, isNumber: true, cell: ({ credits }) => credits },
   ];
   return html`${facts([
-      ['Month', `${statement.period} (UTC, by the time of recording)`],
-      ['For', isOperators ? 'the operator' : `${visit.merchant?.name ?? ''} (${statement.merchant_id})`],
-      ['Mode', statement.mode],
-      ['Made', time(statement.issued_at_sec, visit)],
+      [words`Month`, words`${statement.period} (UTC, by the time of recording)`],
+      [words`For`, isOperators ? words`the operator` : words`${visit.merchant?.name ?? ''} (${statement.merchant_id})`],
+      [words`Mode`, statement.mode],
+      [words`Made`, time(statement.issued_at_sec, visit)],
     ])}
     <p class="filters">
-      ${link(`${visit.path}/evidence.json`, 'Evidence (JSON)')} ${link(`${visit.path}/lines.csv`, 'Lines (CSV)')}
+      ${link(`${visit.path}/evidence.json`, words`Evidence (JSON)`)}
+      ${link(`${visit.path}/lines.csv`, words`Lines (CSV)`)}
     </p>
-    <h2>${isOperators ? 'Accounts' : 'What you are owed'}</h2>
+    <h2>${isOperators ? words`Accounts` : words`What you are owed`}</h2>
     ${table(
-      'Accounts',
+      words`Accounts`,
       [
-        { name: 'Account', cell: name },
+        { name: words`Account`, cell: name },
         place,
-        { name: 'Before', isNumber: true, cell: ({ opening }) => owed(opening) },
+        { name: words`Before`, isNumber: true, cell: ({ opening }) => owed(opening) },
         ...turnover,
-        { name: 'After', isNumber: true, cell: ({ closing }) => owed(closing) },
+        { name: words`After`, isNumber: true, cell: ({ closing }) => owed(closing) },
       ],
       statement.accounts,
-      'Nothing was held and nothing moved.',
+      words`Nothing was held and nothing moved.`,
     )}
-    <h2>What happened</h2>
+    <h2>${words`What happened`}</h2>
     ${table(
-      'What happened',
+      words`What happened`,
       [
-        { name: 'What', cell: ({ kind }) => badge(kind) },
-        { name: 'Account', cell: name },
+        { name: words`What`, cell: ({ kind }) => badge(kind) },
+        { name: words`Account`, cell: name },
         place,
-        { name: 'Lines', isNumber: true, cell: ({ lines }) => lines },
+        { name: words`Lines`, isNumber: true, cell: ({ lines }) => lines },
         ...turnover,
       ],
       statement.kinds,
-      'Nothing moved.',
+      words`Nothing moved.`,
     )}
-    <h2>Evidence</h2>
+    <h2>${words`Evidence`}</h2>
     ${facts([
-      ['Event of this statement', code(statement.event)],
-      ['Event that sealed the month', code(statement.closing)],
-      ['Last event in the month', code(statement.through_event || null)],
-      ['Lines', statement.lines],
-      ['SHA-256 of the lines', code(statement.lines_sha256)],
-      ['Checkpoint', `${statement.checkpoint.size} events`],
-      ['Root', code(statement.checkpoint.root_hash)],
-      ['Public key', code(statement.verifier_key)],
+      [words`Event of this statement`, code(statement.event)],
+      [words`Event that sealed the month`, code(statement.closing)],
+      [words`Last event in the month`, code(statement.through_event || null)],
+      [words`Lines`, statement.lines],
+      [words`SHA-256 of the lines`, code(statement.lines_sha256)],
+      [words`Checkpoint`, `${statement.checkpoint.size} events`],
+      [words`Root`, code(statement.checkpoint.root_hash)],
+      [words`Public key`, code(statement.verifier_key)],
     ])}`;
 }
 
 /** Links to the statements of a merchant's closed months. */
 export const monthLinks = (visit: Visit, months: readonly string[]): Html =>
-  html`<h2>Closed months</h2>
-    ${table('Closed months', [{ name: 'Month', cell: (month) => link(`${merchantPath(merchantOf(visit))}/statement/${month}`, month) }], months.toReversed(), 'No month is closed.')}`;
+  html`<h2>${words`Closed months`}</h2>
+    ${table(words`Closed months`, [{ name: words`Month`, cell: (month) => link(`${merchantPath(merchantOf(visit))}/statement/${month}`, month) }], months.toReversed(), words`No month is closed.`)}`;

@@ -13,11 +13,12 @@ import { booksTabs, type Balance } from './books.ts';
 import type { ChainStatus } from '../operations/chains.ts';
 import type { Unmatched } from '../operations/unmatched.ts';
 import { messageOf } from '../../../runtime/util/message-of.ts';
+import { words, type Words } from '../../words.ts';
 
 interface Check {
-  readonly what: string;
+  readonly what: Words;
   readonly isDone: boolean;
-  readonly detail: string;
+  readonly detail: string | number | Words;
   /** Null for somebody who may not open the page. */
   readonly to: string | null;
 }
@@ -50,7 +51,7 @@ export function monthRoutes(deps: ConsoleDeps): ConsoleRoutes {
         action: 'books.read',
         show: async (visit) => ({
           page: {
-            title: 'Months',
+            title: words`Months`,
             mode: modeOf(visit.params['mode']),
             body: html`${booksTabs(visit)} ${await monthsPage(deps, visit)}`,
           },
@@ -64,7 +65,7 @@ export function monthRoutes(deps: ConsoleDeps): ConsoleRoutes {
         target: ({ form, params }) => `${form['month']} ${params['mode']}`,
         toSign: async (visit) => {
           const month = visit.form['month'] ?? '';
-          if (!isMonth(month)) throw new Refused('month must be a month such as 2026-10');
+          if (!isMonth(month)) throw new Refused(words`month must be a month such as 2026-10`);
           await refuseWhatCannotBeClosed(deps, visit, month);
           const open = (await checks(deps, visit)).filter(({ isDone }) => !isDone);
           return {
@@ -73,7 +74,7 @@ export function monthRoutes(deps: ConsoleDeps): ConsoleRoutes {
             lines: [
               ['month', month],
               ['mode', modeOf(visit.params['mode'])],
-              ...open.map(({ what, detail }) => ['not resolved', `${what}: ${detail}`] as const),
+              ...open.map(({ what, detail }) => ['not resolved', `${String(what)}: ${String(detail)}`] as const),
               ['reason', reasonIn(visit)],
             ],
           };
@@ -93,10 +94,10 @@ export function monthRoutes(deps: ConsoleDeps): ConsoleRoutes {
 }
 
 const closedColumns = (visit: Visit): Column<Periods['periods'][number]>[] => [
-  { name: 'Month', cell: ({ period }) => link(`${visit.path}/${period}`, period) },
-  timeColumn('Closed', ({ closed_at: sec }) => sec, visit),
-  { name: 'By', cell: ({ actor }) => actor },
-  { name: 'Event', cell: ({ entry }) => code(entry) },
+  { name: words`Month`, cell: ({ period }) => link(`${visit.path}/${period}`, period) },
+  timeColumn(words`Closed`, ({ closed_at: sec }) => sec, visit),
+  { name: words`By`, cell: ({ actor }) => actor },
+  { name: words`Event`, cell: ({ entry }) => code(entry) },
 ];
 
 async function monthsPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
@@ -104,44 +105,44 @@ async function monthsPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const { periods } = await run<Periods>(deps, 'ledger.periods', { mode });
   const before = monthBefore(visit);
   return html`<p>${csvLink(visit)}</p>
-    ${table('Closed months', closedColumns(visit), periods, 'No months are closed yet.')}
-    <h2>Checklist</h2>
+    ${table(words`Closed months`, closedColumns(visit), periods, words`No months are closed yet.`)}
+    <h2>${words`Checklist`}</h2>
     ${table(
-      'Checklist',
+      words`Checklist`,
       [
-        { name: 'Check', cell: ({ what, to }: Check) => (to === null ? what : link(to, what)) },
-        { name: 'State', cell: ({ isDone }: Check) => badge(isDone ? 'done' : 'unresolved') },
-        { name: 'Result', cell: ({ detail }: Check) => detail },
+        { name: words`Check`, cell: ({ what, to }: Check) => (to === null ? what : link(to, what)) },
+        { name: words`State`, cell: ({ isDone }: Check) => badge(isDone ? 'done' : 'unresolved') },
+        { name: words`Result`, cell: ({ detail }: Check) => detail },
       ],
       await checks(deps, visit),
-      'None.',
+      words`None.`,
     )}
     ${
       visit.can('books.close') &&
-      html`<h2>Close a month</h2>
+      html`<h2>${words`Close a month`}</h2>
         ${changeForm(
           visit,
           visit.path,
           [
             field({
               name: 'month',
-              label: 'Month',
+              label: words`Month`,
               value: periods.some(({ period }) => period === before) ? '' : before,
               required: true,
-              hint: 'The figures of a closed month never change. What is found later is booked in the open month.',
+              hint: words`The figures of a closed month never change. What is found later is booked in the open month.`,
             }),
             field(REASON),
           ],
-          'Preview',
+          words`Preview`,
         )}`
     }`;
 }
 
 /** Before anybody signs it; the command decides. */
 async function refuseWhatCannotBeClosed(deps: ConsoleDeps, { nowSec, params }: Visit, month: string): Promise<void> {
-  if (month >= monthOf(dayOf(nowSec))) throw new Refused(`${month} is not over yet (in UTC).`);
+  if (month >= monthOf(dayOf(nowSec))) throw new Refused(words`${month} is not over yet (in UTC).`);
   const { periods } = await run<Periods>(deps, 'ledger.periods', { mode: modeOf(params['mode']) });
-  if (periods.some(({ period }) => period === month)) throw new Refused(`${month} is closed already.`, 409);
+  if (periods.some(({ period }) => period === month)) throw new Refused(words`${month} is closed already.`, 409);
 }
 
 function monthBefore({ nowSec }: Visit): string {
@@ -150,14 +151,14 @@ function monthBefore({ nowSec }: Visit): string {
   return before.toISOString().slice(0, 7);
 }
 
-const countOf = ({ length }: readonly unknown[]): string => (length === 0 ? 'none' : String(length));
+const countOf = ({ length }: readonly unknown[]): Words | number => (length === 0 ? words`none` : length);
 
 async function checks(deps: ConsoleDeps, visit: Visit): Promise<Check[]> {
   const mode = modeOf(visit.params['mode']);
   const looked = async (
-    what: string,
+    what: Words,
     to: string | null,
-    look: () => Promise<{ isDone: boolean; detail: string }>,
+    look: () => Promise<Pick<Check, 'isDone' | 'detail'>>,
   ): Promise<Check> => {
     try {
       return { what, to, ...(await look()) };
@@ -167,34 +168,34 @@ async function checks(deps: ConsoleDeps, visit: Visit): Promise<Check[]> {
   };
   const trialBalance = run<TrialBalance>(deps, 'ledger.trial-balance', { mode });
   return Promise.all([
-    looked('Debits equal credits', `/books/${mode}`, async () => {
+    looked(words`Debits equal credits`, `/books/${mode}`, async () => {
       const { balanced, entries } = await trialBalance;
-      return { isDone: balanced, detail: `${entries} entries` };
+      return { isDone: balanced, detail: words`${entries} entries` };
     }),
-    looked('Deposits that are not final', `/books/${mode}/months`, async () => {
+    looked(words`Deposits that are not final`, `/books/${mode}/months`, async () => {
       const month = visit.form['month'] ?? monthBefore(visit);
       const { not_final } = await run<{ not_final: unknown[] }>(deps, 'ledger.close', { month, mode, dryRun: true });
       return {
         isDone: not_final.length === 0,
         detail:
           not_final.length === 0
-            ? `none in ${month}`
-            : `${not_final.length} in ${month}; a month closed now would never contain them`,
+            ? words`none in ${month}`
+            : words`${not_final.length} in ${month}; a month closed now would never contain them`,
       };
     }),
-    looked('Transfers that wait for a decision', inMode('/unmatched', mode), async () => {
+    looked(words`Transfers that wait for a decision`, inMode('/unmatched', mode), async () => {
       const { transfers } = await run<{ transfers: Unmatched[] }>(deps, 'inbox.list', { mode, limit: 500 });
       return { isDone: transfers.length === 0, detail: countOf(transfers) };
     }),
-    looked('Networks that cannot be read', visit.can('chains.read') ? inMode('/chains', mode) : null, async () => {
+    looked(words`Networks that cannot be read`, visit.can('chains.read') ? inMode('/chains', mode) : null, async () => {
       const chains = (await run<ChainStatus[]>(deps, 'chain.status')).filter((chain) => chain.mode === mode);
       const failing = chains.filter((chain) => chain.failed_reads_in_a_row > 0 || chain.read_to === null);
       return {
         isDone: failing.length === 0,
-        detail: failing.map(({ network }) => network).join(', ') || `none of ${chains.length}`,
+        detail: failing.map(({ network }) => network).join(', ') || words`none of ${chains.length}`,
       };
     }),
-    looked('Payouts in progress', inMode('/treasury', mode), async () => {
+    looked(words`Payouts in progress`, inMode('/treasury', mode), async () => {
       const [{ moves }, { accounts }] = await Promise.all([
         run<{ moves: { mode: string }[] }>(deps, 'treasury.moves'),
         trialBalance,
@@ -203,7 +204,7 @@ async function checks(deps: ConsoleDeps, visit: Visit): Promise<Check[]> {
       const refunds = accounts
         .filter(({ account, credit }) => account.endsWith(':refunds-reserved') && amountOf(credit ?? '0') > 0n)
         .map(({ coin, credit }) => ({ coin, amount: must(credit) }));
-      const detail = refunds.length === 0 ? countOf(own) : `${own.length}, and refunds of ${sumsOf(refunds)}`;
+      const detail = refunds.length === 0 ? countOf(own) : words`${own.length}, and refunds of ${sumsOf(refunds)}`;
       return { isDone: own.length + refunds.length === 0, detail };
     }),
   ]);

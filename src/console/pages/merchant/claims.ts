@@ -19,6 +19,7 @@ import type { ConsoleRoutes } from '../../server.ts';
 import { reasonIn, type ChangeRoute, type Visit, paramOf, merchantOf } from '../../visit.ts';
 import { paymentOf, paymentPath } from './payment-path.ts';
 import { must } from '../../../domain/values/must.ts';
+import { words, type Words } from '../../words.ts';
 
 const MAX_LISTED = 200;
 
@@ -31,7 +32,7 @@ export function claimRoutes(deps: ConsoleDeps): ConsoleRoutes {
         action: 'payments.read',
         show: async (visit) => ({
           page: {
-            title: 'Claims',
+            title: words`Claims`,
             isLive: true,
             body: waitingPage(visit, await waitingClaims(deps, visit, MAX_LISTED)),
           },
@@ -68,71 +69,72 @@ const rejectChange = ({ api }: ConsoleDeps): ChangeRoute => ({
 
 function waitingPage(visit: Visit, claims: readonly ClaimView[]): Html {
   return html`<p>
-      Payers who want a refund to another address than the one that paid. Open the payment to approve or reject.
+      ${words`Payers who want a refund to another address than the one that paid. Open the payment to approve or reject.`}
       ${csvLink(visit)}
     </p>
-    ${table('Waiting claims', waitingColumns(visit), claims, 'No claims are waiting.')}`;
+    ${table(words`Waiting claims`, waitingColumns(visit), claims, words`No claims are waiting.`)}`;
 }
 
 const waitingColumns = (visit: Visit): readonly Column<ClaimView>[] => [
-  { name: 'Payment', cell: ({ sessionId }) => link(paymentPath(visit, sessionId), sessionId) },
+  { name: words`Payment`, cell: ({ sessionId }) => link(paymentPath(visit, sessionId), sessionId) },
   { ...STATUS, onlyInFiles: true },
   ...COLUMNS,
-  timeColumn('Filed', ({ filedAtSec }) => filedAtSec, visit),
+  timeColumn(words`Filed`, ({ filedAtSec }) => filedAtSec, visit),
 ];
 
 /** The claims of one payment; empty if it has none. */
 export function claimsPart(visit: Visit, claims: readonly ClaimView[]): Html | null {
   if (claims.length === 0) return null;
   const may = visit.can('payments.refund', merchantOf(visit).id);
-  return html`<h2>Claims</h2>
+  return html`<h2>${words`Claims`}</h2>
     ${claims.map(
       (claim) =>
         html`<section class="card">
           ${facts([
             ...[STATUS, ...COLUMNS].map(({ name, cell }) => [name, cell(claim)] as const),
-            ['Filed', time(claim.filedAtSec, visit)],
-            ['Decided', decided(visit, claim)],
-            ['Claim', code(claim.claimId)],
+            [words`Filed`, time(claim.filedAtSec, visit)],
+            [words`Decided`, decided(visit, claim)],
+            [words`Claim`, code(claim.claimId)],
           ])}
           ${may && decideForms(visit, claim)}
         </section>`,
     )}`;
 }
 
-const EVIDENCE: Readonly<Record<ClaimView['evidence'], string>> = {
-  signature: 'signed by the key that paid',
-  test_payment: 'a test payment from the same sender',
-  no_sender: 'none: the network names no sender',
+const EVIDENCE: Readonly<Record<ClaimView['evidence'], Words>> = {
+  signature: words`signed by the key that paid`,
+  test_payment: words`a test payment from the same sender`,
+  no_sender: words`none: the network names no sender`,
 };
 
-const STATUS: Column<ClaimView> = { name: 'Status', cell: ({ status }) => badge(status) };
+const STATUS: Column<ClaimView> = { name: words`Status`, cell: ({ status }) => badge(status) };
 
 const COLUMNS: readonly Column<ClaimView>[] = [
   {
-    name: 'Amount',
+    name: words`Amount`,
     isNumber: true,
-    cell: ({ amount, coin, network }) => html`<span>${amount} ${coin}<small>on ${network}</small></span>`,
+    cell: ({ amount, coin, network }) => html`<span>${amount} ${coin}<small>${words`on ${network}`}</small></span>`,
   },
-  { name: 'From', cell: ({ fromAddress }) => code(fromAddress) },
-  { name: 'To', cell: ({ payee }) => code(payee) },
+  { name: words`From`, cell: ({ fromAddress }) => code(fromAddress) },
+  { name: words`To`, cell: ({ payee }) => code(payee) },
   {
-    name: 'Evidence',
+    name: words`Evidence`,
     cell: ({ evidence, testPayment, coin, isProven, status }) =>
       html`<span
         >${EVIDENCE[evidence]}${testPayment !== null && html`<small>${testPayment} ${coin}</small>`}${
-          status === 'open' && html`<small>${isProven ? 'confirmed' : 'has not arrived, or is not final'}</small>`
+          status === 'open' &&
+          html`<small>${isProven ? words`confirmed` : words`has not arrived, or is not final`}</small>`
         }</span
       >`,
   },
-  { name: 'Reason given', cell: ({ reason }) => reason },
+  { name: words`Reason given`, cell: ({ reason }) => reason },
 ];
 
 function decided(visit: Visit, { refundId, payableFromSec, rejectedAtSec, rejectionReason }: ClaimView): Html | null {
   if (rejectedAtSec !== null) return html`${time(rejectedAtSec, visit)}<small>${rejectionReason}</small>`;
   return refundId === null
     ? null
-    : html`${code(refundId)}<small>not paid before ${time(payableFromSec, visit)}</small>`;
+    : html`${code(refundId)}<small>${words`not paid before ${time(payableFromSec, visit)}`}</small>`;
 }
 
 /** An approved claim can be withdrawn until shortly before it is paid. */
@@ -143,6 +145,6 @@ function decideForms(visit: Visit, { claimId, status, isProven, payableFromSec }
   return html`${
     status === 'open' &&
     isProven &&
-    changeForm(visit, `${here}/refund`, [hidden, field(REASON)], 'Preview the refund to this address')
-  }${canReject && changeForm(visit, `${here}/claims/${claimId}/reject`, field(REASON), 'Reject', 'danger')}`;
+    changeForm(visit, `${here}/refund`, [hidden, field(REASON)], words`Preview the refund to this address`)
+  }${canReject && changeForm(visit, `${here}/claims/${claimId}/reject`, field(REASON), words`Reject`, 'danger')}`;
 }

@@ -9,6 +9,7 @@ import { accepted, callerOf, readerOf, type ConsoleDeps } from '../../deps.ts';
 import { link } from '../../parts.ts';
 import { Refused, type ChangeRoute, type Visit } from '../../visit.ts';
 import { paymentPath } from './payment-path.ts';
+import { words } from '../../words.ts';
 
 /** A payment without programming: a link to send and a QR code to print. */
 export const onePaymentLink = ({ api, records }: ConsoleDeps): ChangeRoute => ({
@@ -19,9 +20,9 @@ export const onePaymentLink = ({ api, records }: ConsoleDeps): ChangeRoute => ({
     const made = accepted(await api.createSession(callerOf(visit), inputOf(visit)));
     const payment = await records.session(readerOf(visit), made.sessionId);
     const body = html`${linkAndCode(payment?.url ?? '')}
-      <p>${made.amount} ${made.currency}, order ${made.orderId}</p>
-      <p>${link(paymentPath(visit, made.sessionId), 'The payment')}</p>`;
-    return { detail: made.sessionId, shown: { page: { title: 'Your payment link', body } } };
+      <p>${words`${made.amount} ${made.currency}, order ${made.orderId}`}</p>
+      <p>${link(paymentPath(visit, made.sessionId), words`The payment`)}</p>`;
+    return { detail: made.sessionId, shown: { page: { title: words`Your payment link`, body } } };
   },
 });
 
@@ -29,7 +30,13 @@ export const onePaymentLink = ({ api, records }: ConsoleDeps): ChangeRoute => ({
 export function linkAndCode(url: string): Html {
   const { path, size } = qrCode(url);
   return html`<p class="secret"><a href="${url}" rel="noreferrer">${url}</a></p>
-    <svg class="qr" viewBox="0 0 ${size} ${size}" shape-rendering="crispEdges" role="img" aria-label="Code of the link">
+    <svg
+      class="qr"
+      viewBox="0 0 ${size} ${size}"
+      shape-rendering="crispEdges"
+      role="img"
+      aria-label="${words`Code of the link`}"
+    >
       <path fill="#fff" d="M0 0h${size}v${size}H0z" />
       <path stroke="#000" d="${path}" />
     </svg>`;
@@ -39,7 +46,8 @@ export function linkAndCode(url: string): Html {
 function inputOf({ form }: Visit) {
   const { amount = '', currency: code = '', order = '', description = '', supersedes = '' } = form;
   const before = parseSessionId(supersedes);
-  if (supersedes !== '' && before === null) throw new Refused('in place of: name a payment by its id, such as cs_...');
+  if (supersedes !== '' && before === null)
+    throw new Refused(words`in place of: name a payment by its id, such as cs_...`);
   const parsed = createSessionBody.safeParse({
     amount,
     currency: code,
@@ -54,7 +62,7 @@ function inputOf({ form }: Visit) {
     );
   const currency = parsed.data.currency.toUpperCase();
   if (decimalsOf(amount) > maxDecimals(currency))
-    throw new Refused(`amount must have at most ${maxDecimals(currency)} decimals in ${currency}`);
+    throw new Refused(words`amount must have at most ${maxDecimals(currency)} decimals in ${currency}`);
   return {
     ...{ amount: paddedAmount(amount, shownDecimals(currency)), currency, orderId: order },
     ...(description !== '' && { description }),

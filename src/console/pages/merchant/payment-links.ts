@@ -21,6 +21,7 @@ import { type Visit, paramOf, merchantOf } from '../../visit.ts';
 import { linkAndCode, onePaymentLink } from './one-payment-link.ts';
 import { paymentPath } from './payment-path.ts';
 import { must } from '../../../domain/values/must.ts';
+import { words } from '../../words.ts';
 
 interface PaymentLink {
   readonly id: string;
@@ -70,12 +71,14 @@ export function paymentLinkRoutes(deps: ConsoleDeps): ConsoleRoutes {
       {
         path: '/m/:merchant/links/new',
         action: 'payments.create',
-        show: async (visit) => ({ page: { title: 'New payment link', body: newPage(visit) } }),
+        show: async (visit) => ({ page: { title: words`New payment link`, body: newPage(visit) } }),
       },
       {
         path: '/m/:merchant/links',
         action: 'payments.read',
-        show: async (visit) => ({ page: { title: 'Payment links', isLive: true, body: await listPage(deps, visit) } }),
+        show: async (visit) => ({
+          page: { title: words`Payment links`, isLive: true, body: await listPage(deps, visit) },
+        }),
       },
       csvRoute('/m/:merchant/links', 'payments.read', (visit) => ({
         columns: columnsOf(visit),
@@ -84,7 +87,9 @@ export function paymentLinkRoutes(deps: ConsoleDeps): ConsoleRoutes {
       {
         path: '/m/:merchant/links/:link',
         action: 'payments.read',
-        show: async (visit) => ({ page: { title: 'Payment link', isLive: true, body: await linkPage(deps, visit) } }),
+        show: async (visit) => ({
+          page: { title: words`Payment link`, isLive: true, body: await linkPage(deps, visit) },
+        }),
       },
     ],
     change: [
@@ -131,77 +136,82 @@ const ofMerchant = ({ merchant }: Visit): { readonly merchant_id: string } => ({
 const linksPath = (visit: Visit): string => `${merchantPath(merchantOf(visit))}/links`;
 
 const ASKED = [
-  field({ name: 'amount', label: 'Amount', required: true, max: 40 }),
+  field({ name: 'amount', label: words`Amount`, required: true, max: 40 }),
   field({
     name: 'currency',
-    label: 'Currency',
+    label: words`Currency`,
     required: true,
     value: 'USD',
     max: 5,
-    hint: 'Such as USD, EUR, USDT',
+    hint: words`Such as USD, EUR, USDT`,
   }),
-  field({ name: 'description', label: 'Description', max: 1000, hint: 'Everybody who has the link can read it.' }),
+  field({
+    name: 'description',
+    label: words`Description`,
+    max: 1000,
+    hint: words`Everybody who has the link can read it.`,
+  }),
 ];
 const FOR_ONE = [
   ...ASKED,
   field({
     name: 'order',
-    label: 'Order',
+    label: words`Order`,
     required: true,
     max: 128,
-    hint: 'Your order number. Each payment needs its own.',
+    hint: words`Your order number. Each payment needs its own.`,
   }),
   field({
     name: 'supersedes',
-    label: 'Replaces',
+    label: words`Replaces`,
     max: 60,
-    hint: 'The ended payment of this order, if there is one: cs_…',
+    hint: words`The ended payment of this order, if there is one: cs_…`,
   }),
 ];
 const FOR_MANY = [
   ...ASKED,
   field({
     name: 'uses',
-    label: 'Maximum payments',
+    label: words`Maximum payments`,
     type: 'number',
     value: '100',
     required: true,
-    hint: 'Paid or in progress, up to 10,000.',
+    hint: words`Paid or in progress, up to 10,000.`,
   }),
   field({
     name: 'open',
-    label: 'Maximum waiting at once',
+    label: words`Maximum waiting at once`,
     type: 'number',
     value: '20',
     required: true,
-    hint: 'Payments waiting for money, up to 100. One visitor can hold half of them.',
+    hint: words`Payments waiting for money, up to 100. One visitor can hold half of them.`,
   }),
   field({
     name: 'unpaid',
-    label: 'Maximum unpaid in 24 hours',
+    label: words`Maximum unpaid in 24 hours`,
     type: 'number',
     value: '100',
     required: true,
-    hint: 'The link pauses at this many, up to 1,000. One visitor can cause a tenth of them.',
+    hint: words`The link pauses at this many, up to 1,000. One visitor can cause a tenth of them.`,
   }),
   field({
     name: 'ends',
-    label: 'Last day (UTC)',
+    label: words`Last day (UTC)`,
     type: 'date',
-    hint: 'Leave empty to keep it on until you switch it off.',
+    hint: words`Leave empty to keep it on until you switch it off.`,
   }),
 ];
 
 function newPage(visit: Visit): Html {
-  return html`<h2>For one payment</h2>
-    <p>Creates one payment right away. Send its link to the payer, or print its QR code.</p>
-    ${changeForm(visit, `${linksPath(visit)}/new`, FOR_ONE, 'Create the link')}
-    <h2>For many payments</h2>
+  return html`<h2>${words`For one payment`}</h2>
+    <p>${words`Creates one payment right away. Send its link to the payer, or print its QR code.`}</p>
+    ${changeForm(visit, `${linksPath(visit)}/new`, FOR_ONE, words`Create the link`)}
+    <h2>${words`For many payments`}</h2>
     <p>
-      Each visitor who presses the button of the link gets a payment of their own. Its order number is the ID of the
-      link with a number after it.
+      ${words`Each visitor who presses the button of the link gets a payment of their own. Its order number is the ID of the
+      link with a number after it.`}
     </p>
-    ${changeForm(visit, linksPath(visit), FOR_MANY, 'Create the link for many payments')}`;
+    ${changeForm(visit, linksPath(visit), FOR_MANY, words`Create the link for many payments`)}`;
 }
 
 const listed = (deps: ConsoleDeps, visit: Visit, cursor: string | null): Promise<Listed> =>
@@ -212,10 +222,10 @@ async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const cursor = visit.query.get('cursor');
   const { payment_links: links, next_cursor: next } = await listed(deps, visit, cursor);
   return html`<p>
-      Links where each visitor makes a payment of their own · ${csvLink(visit)}
-      ${visit.can('payments.create', merchantOf(visit).id) && html`· ${link(`${here}/new`, 'New payment link')}`}
+      ${words`Links where each visitor makes a payment of their own`} · ${csvLink(visit)}
+      ${visit.can('payments.create', merchantOf(visit).id) && html`· ${link(`${here}/new`, words`New payment link`)}`}
     </p>
-    ${table('Payment links', columnsOf(visit), links, 'No links for many payments yet.')} ${more(visit, next)}`;
+    ${table(words`Payment links`, columnsOf(visit), links, words`No links for many payments yet.`)} ${more(visit, next)}`;
 }
 
 const everyLink = (deps: ConsoleDeps, visit: Visit): AsyncGenerator<readonly PaymentLink[]> =>
@@ -225,13 +235,13 @@ const everyLink = (deps: ConsoleDeps, visit: Visit): AsyncGenerator<readonly Pay
   });
 
 const columnsOf = (visit: Visit): Column<PaymentLink>[] => [
-  timeColumn('Created', ({ created_at: sec }) => sec, visit),
-  { name: 'Link', cell: ({ id }) => link(`${linksPath(visit)}/${id}`, id), text: ({ id }) => id },
-  { name: 'Status', cell: ({ status }) => badge(WORDS[status] ?? status), text: ({ status }) => status },
-  { name: 'Amount', isNumber: true, cell: ({ amount, currency }) => `${amount} ${currency}` },
-  { name: 'Description', cell: ({ description }) => description },
-  { name: 'Paid', isNumber: true, cell: ({ paid, max_uses: most }) => `${paid} of ${most}` },
-  { name: 'Waiting', isNumber: true, cell: ({ open }) => open },
+  timeColumn(words`Created`, ({ created_at: sec }) => sec, visit),
+  { name: words`Link`, cell: ({ id }) => link(`${linksPath(visit)}/${id}`, id), text: ({ id }) => id },
+  { name: words`Status`, cell: ({ status }) => badge(WORDS[status] ?? status), text: ({ status }) => status },
+  { name: words`Amount`, isNumber: true, cell: ({ amount, currency }) => `${amount} ${currency}` },
+  { name: words`Description`, cell: ({ description }) => description },
+  { name: words`Paid`, isNumber: true, cell: ({ paid, max_uses: most }) => words`${paid} of ${most}` },
+  { name: words`Waiting`, isNumber: true, cell: ({ open }) => open },
 ];
 
 async function linkPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
@@ -245,38 +255,41 @@ async function linkPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const mayChange = visit.can('payments.create', merchantOf(visit).id) && shown.switched_off === null;
   return html`${linkAndCode(shown.url)}
     ${facts([
-      ['Status', badge(WORDS[shown.status] ?? shown.status)],
-      ['Amount', `${shown.amount} ${shown.currency}`],
-      ['Description', shown.description],
-      ['Paid', `${shown.paid} of ${shown.max_uses}`],
-      ['Waiting for money', `${shown.open}, at most ${shown.max_open} at once`],
-      ['Unpaid in 24 hours', `${shown.unpaid_in_day}, at most ${shown.max_unpaid_per_day}`],
-      ['Created by visitors', shown.made],
-      ['Ends', shown.ends_at === null ? 'when it is switched off' : time(shown.ends_at, visit)],
-      ['Created', time(shown.created_at, visit)],
-      ['Link', code(shown.id)],
+      [words`Status`, badge(WORDS[shown.status] ?? shown.status)],
+      [words`Amount`, `${shown.amount} ${shown.currency}`],
+      [words`Description`, shown.description],
+      [words`Paid`, words`${shown.paid} of ${shown.max_uses}`],
+      [words`Waiting for money`, words`${shown.open}, at most ${shown.max_open} at once`],
+      [words`Unpaid in 24 hours`, words`${shown.unpaid_in_day}, at most ${shown.max_unpaid_per_day}`],
+      [words`Created by visitors`, shown.made],
+      [words`Ends`, shown.ends_at === null ? words`when it is switched off` : time(shown.ends_at, visit)],
+      [words`Created`, time(shown.created_at, visit)],
+      [words`Link`, code(shown.id)],
       ...(shown.switched_off
         ? ([
-            ['Switched off', html`${time(shown.switched_off.at, visit)}<small>${shown.switched_off.reason}</small>`],
+            [
+              words`Switched off`,
+              html`${time(shown.switched_off.at, visit)}<small>${shown.switched_off.reason}</small>`,
+            ],
           ] as const)
         : []),
     ])}
-    <h2>Payments</h2>
-    ${table('Payments of the link', paymentColumns(visit), shown.payments, 'Nobody has pressed the button yet.')}
+    <h2>${words`Payments`}</h2>
+    ${table(words`Payments of the link`, paymentColumns(visit), shown.payments, words`Nobody has pressed the button yet.`)}
     ${more(visit, shown.next_before, 'before')}
     ${
       mayChange &&
-      html`<h2>Switch off</h2>
-        <p>This is permanent. Payments that exist can still be paid until they expire.</p>
-        ${changeForm(visit, `${visit.path}/off`, field(REASON), 'Switch the link off', 'danger')}`
+      html`<h2>${words`Switch off`}</h2>
+        <p>${words`This is permanent. Payments that exist can still be paid until they expire.`}</p>
+        ${changeForm(visit, `${visit.path}/off`, field(REASON), words`Switch the link off`, 'danger')}`
     }`;
 }
 
 const paymentColumns = (visit: Visit): Column<LinkPayment>[] => [
-  { name: 'Number', isNumber: true, cell: ({ number }) => number },
+  { name: words`Number`, isNumber: true, cell: ({ number }) => number },
   {
-    name: 'Order',
+    name: words`Order`,
     cell: ({ order_id: order, session_id: id }) => (id === null ? order : link(paymentPath(visit, id), order)),
   },
-  { name: 'Payment', cell: ({ session_id: id }) => (id === null ? 'not created' : code(id)) },
+  { name: words`Payment`, cell: ({ session_id: id }) => (id === null ? 'not created' : code(id)) },
 ];

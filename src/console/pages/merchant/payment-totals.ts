@@ -7,6 +7,7 @@ import { run, type ConsoleDeps } from '../../deps.ts';
 import { merchantPath } from '../../layout.ts';
 import { link, table, type Column } from '../../parts.ts';
 import { merchantOf, type ReadRoute, type Visit } from '../../visit.ts';
+import { words, type Words } from '../../words.ts';
 
 const CHART_DAYS = 14;
 const DAY_SEC = 86_400;
@@ -27,25 +28,25 @@ export const countOf = (totals: readonly PaymentTotals[]): number =>
   totals.reduce((count, { payments }) => count + payments, 0);
 
 const COLUMNS: readonly Column<PaymentTotals>[] = [
-  { name: 'Coin', cell: ({ coin }) => coin },
-  { name: 'Payments', isNumber: true, cell: ({ payments }) => payments },
-  { name: 'Due', isNumber: true, cell: ({ due }) => due },
-  { name: 'Received', isNumber: true, cell: ({ received }) => received },
-  { name: 'Refunded', isNumber: true, cell: ({ refunded }) => refunded },
+  { name: words`Coin`, cell: ({ coin }) => coin },
+  { name: words`Payments`, isNumber: true, cell: ({ payments }) => payments },
+  { name: words`Due`, isNumber: true, cell: ({ due }) => due },
+  { name: words`Received`, isNumber: true, cell: ({ received }) => received },
+  { name: words`Refunded`, isNumber: true, cell: ({ refunded }) => refunded },
 ];
 
-const DAY: Column<PaymentTotals> = { name: 'Day', cell: ({ day }) => day };
+const DAY: Column<PaymentTotals> = { name: words`Day`, cell: ({ day }) => day };
 
 const pathOf = (visit: Visit): string => `${merchantPath(merchantOf(visit))}/payments/totals`;
 
 /** The totals of all payments that match the filters, whichever page is shown. */
 export const totalsPart = (visit: Visit, totals: readonly PaymentTotals[]): Html =>
-  html`<h2>Totals</h2>
-    ${table('Totals', COLUMNS, totals, '')}
+  html`<h2>${words`Totals`}</h2>
+    ${table(words`Totals`, COLUMNS, totals, words``)}
     <p>
       <small
-        >Received: final money that came in time, less what refunds take.
-        ${csvLink(visit, pathOf(visit), 'Download totals by day')}</small
+        >${words`Received: final money that came in time, less what refunds take.`}
+        ${csvLink(visit, pathOf(visit), words`Download totals by day`)}</small
       >
     </p>`;
 
@@ -77,22 +78,23 @@ export async function paidDays(deps: ConsoleDeps, visit: Visit): Promise<readonl
 /** How many payments were paid, and the amount in each coin. */
 export function paidChart(visit: Visit, days: readonly PaidDay[]): Html {
   const coins = [...new Set(days.flatMap(({ due }) => Object.keys(due)))].sort();
-  if (coins.length === 0) return html`<p class="empty">No payment of the last ${CHART_DAYS} days is paid yet.</p>`;
+  if (coins.length === 0)
+    return html`<p class="empty">${words`No payment of the last ${CHART_DAYS} days is paid yet.`}</p>`;
   const columns: Column<PaidDay>[] = [
-    { name: 'Day', cell: ({ day }) => day },
-    { name: 'Payments', isNumber: true, cell: ({ count }) => count },
-    ...coins.map((coin) => ({ name: coin, isNumber: true, cell: ({ due }: PaidDay) => due[coin] ?? '0.00' })),
+    { name: words`Day`, cell: ({ day }) => day },
+    { name: words`Payments`, isNumber: true, cell: ({ count }) => count },
+    ...coins.map((coin) => ({ name: html`${coin}`, isNumber: true, cell: ({ due }: PaidDay) => due[coin] ?? '0.00' })),
   ];
-  const chartOf = (title: string, valueOf: (day: PaidDay) => number) => ({
+  const chartOf = (title: Words, valueOf: (day: PaidDay) => number) => ({
     title,
     bars: days.map((day) => ({ label: day.day.slice('2026-'.length), value: valueOf(day) })),
   });
   return barCharts(
     [
-      ...coins.map((coin) => chartOf(`Volume in ${coin}`, ({ due }) => Number(due[coin] ?? 0))),
-      chartOf('Number of payments', ({ count }) => count),
+      ...coins.map((coin) => chartOf(words`Volume in ${coin}`, ({ due }) => Number(due[coin] ?? 0))),
+      chartOf(words`Number of payments`, ({ count }) => count),
     ],
-    html`${table('Paid payments by day', columns, days, '')}
-      <p>${link(`${pathOf(visit)}.csv?status=paid&from=${days[0]?.day ?? ''}`, 'Download CSV')}</p>`,
+    html`${table(words`Paid payments by day`, columns, days, words``)}
+      <p>${link(`${pathOf(visit)}.csv?status=paid&from=${days[0]?.day ?? ''}`, words`Download CSV`)}</p>`,
   );
 }

@@ -19,6 +19,7 @@ import {
   time,
   timeColumn,
   type Column,
+  spelled,
 } from '../../parts.ts';
 import type { ConsoleRoutes } from '../../server.ts';
 import { NO_SUCH, type ChangeRoute, type Visit, paramOf, merchantOf } from '../../visit.ts';
@@ -26,6 +27,7 @@ import type { ClaimView } from '../../../features/shared/claim-views.ts';
 import { claimsPart } from './claims.ts';
 import { paymentOf, paymentPath } from './payment-path.ts';
 import { refundChange } from './refund.ts';
+import { words } from '../../words.ts';
 
 const DELIVERIES = 50;
 
@@ -52,7 +54,7 @@ export function paymentRoutes(deps: ConsoleDeps): ConsoleRoutes {
           const rows = deliveries?.ok ? deliveries.value.rows : [];
           return {
             page: {
-              title: `Order ${payment.order_id}`,
+              title: words`Order ${payment.order_id}`,
               isLive: true,
               body: page(visit, payment, { refunds, claims }, timeline, rows),
             },
@@ -87,40 +89,41 @@ function page(
   const linkId = linkOfOrder(payment.order_id);
   return html`${timeline !== null && html`<p class="card">${timeline.conclusion}</p>`}
     ${facts([
-      ['Status', badge(payment.status)],
-      ['Amount', `${payment.amount_total} ${payment.currency.toUpperCase()}`],
-      ['Received, less refunds', `${payment.received} ${coin}`],
-      ['Not final yet', `${payment.pending} ${coin}`],
-      ['Overpaid', `${payment.excess} ${coin}`],
-      ['Refunded', `${payment.refunded} ${coin}`],
-      ['Can be refunded', refundableOf(payment)],
-      ['Created', time(payment.created, visit)],
-      ['Expires', time(payment.expires_at, visit)],
-      ['Paid', time(payment.paid_at ?? null, visit)],
-      ['Payment', code(payment.id)],
-      ['Payment page', html`<a href="${payment.url}" rel="noreferrer">${payment.url}</a>`],
-      ['Description', payment.description ?? '–'],
+      [words`Status`, badge(payment.status)],
+      [words`Amount`, `${payment.amount_total} ${payment.currency.toUpperCase()}`],
+      [words`Received, less refunds`, `${payment.received} ${coin}`],
+      [words`Not final yet`, `${payment.pending} ${coin}`],
+      [words`Overpaid`, `${payment.excess} ${coin}`],
+      [words`Refunded`, `${payment.refunded} ${coin}`],
+      [words`Can be refunded`, refundableOf(payment)],
+      [words`Created`, time(payment.created, visit)],
+      [words`Expires`, time(payment.expires_at, visit)],
+      [words`Paid`, time(payment.paid_at ?? null, visit)],
+      [words`Payment`, code(payment.id)],
+      [words`Payment page`, html`<a href="${payment.url}" rel="noreferrer">${payment.url}</a>`],
+      [words`Description`, payment.description ?? '–'],
       ...(linkId === null
         ? []
-        : [['Payment link', link(`${merchantPath(merchantOf(visit))}/links/${linkId}`, linkId)] as const]),
+        : [[words`Payment link`, link(`${merchantPath(merchantOf(visit))}/links/${linkId}`, linkId)] as const]),
     ])}
-    <h2>Deposits</h2>
-    ${table('Deposits', depositColumns(visit), payment.deposits, 'No deposits yet.')} ${claimsPart(visit, claims)}
-    <h2>Refunds</h2>
-    ${table('Refunds', refundColumns(visit), refunds, 'No refunds yet.')}
+    <h2>${words`Deposits`}</h2>
+    ${table(words`Deposits`, depositColumns(visit), payment.deposits, words`No deposits yet.`)}
+    ${claimsPart(visit, claims)}
+    <h2>${words`Refunds`}</h2>
+    ${table(words`Refunds`, refundColumns(visit), refunds, words`No refunds yet.`)}
     ${visit.can('payments.refund', id) && refundForm(visit, payment)}
     ${
       visit.can('webhooks.read', id) &&
-      html`<h2>Webhooks</h2>
-        ${table('Webhooks', deliveryColumns(visit), deliveries, 'No webhooks yet.')}`
+      html`<h2>${words`Webhooks`}</h2>
+        ${table(words`Webhooks`, deliveryColumns(visit), deliveries, words`No webhooks yet.`)}`
     }
     ${
       payment.status === 'open' &&
       visit.can('payments.create', id) &&
-      html`<h2>Cancel</h2>
-        ${changeForm(visit, `${visit.path}/cancel`, field(REASON), 'Cancel this payment', 'danger')}`
+      html`<h2>${words`Cancel`}</h2>
+        ${changeForm(visit, `${visit.path}/cancel`, field(REASON), words`Cancel this payment`, 'danger')}`
     }
-    <h2>What happened</h2>
+    <h2>${words`What happened`}</h2>
     ${timeline !== null && timelinePart(visit, timeline)}`;
 }
 
@@ -130,30 +133,30 @@ const refundableOf = ({ refundable_amounts: amounts, settlement_currency: coin }
 
 function refundForm(visit: Visit, payment: PaymentSessionBody): Html {
   if (payment.refundable_amounts.every(({ value }) => Number(value) === 0))
-    return html`<p class="empty">Nothing can be refunded now.</p>`;
+    return html`<p class="empty">${words`Nothing can be refunded now.`}</p>`;
   const coins = payment.refundable_amounts.map(({ currency }): string => currency);
   const currencies = [...new Set([...coins, payment.currency.toUpperCase()])];
-  return html`<h3>Refund</h3>
+  return html`<h3>${words`Refund`}</h3>
     ${changeForm(
       visit,
       `${visit.path}/refund`,
       [
         field({
           name: 'amount',
-          label: 'Amount',
-          hint: `Leave empty to refund everything that is left, ${payment.refundable} ${payment.settlement_currency}.`,
+          label: words`Amount`,
+          hint: words`Leave empty to refund everything that is left, ${payment.refundable} ${payment.settlement_currency}.`,
           max: 40,
         }),
         field({
           name: 'currency',
-          label: 'Currency',
+          label: words`Currency`,
           options: currencies.map((one) => [one, one]),
           value: payment.settlement_currency,
         }),
-        checkbox('acknowledge', 'The payer confirmed that they can receive at this contract or exchange address'),
-        field({ ...REASON, hint: 'The merchant sees it. Kept in the record of actions.' }),
+        checkbox('acknowledge', words`The payer confirmed that they can receive at this contract or exchange address`),
+        field({ ...REASON, hint: words`The merchant sees it. Kept in the record of actions.` }),
       ],
-      'Preview the refund',
+      words`Preview the refund`,
     )}`;
 }
 
@@ -167,56 +170,56 @@ const evidence = (txHash: string | null, url: string | null): Html | string =>
       : html`<a href="${url}" rel="noreferrer noopener"><code>${txHash}</code></a>`;
 
 const depositColumns = (visit: Visit): Column<DepositBody>[] => [
-  { name: 'When', cell: ({ block_time: sec }) => time(sec, visit) },
-  { name: 'Status', cell: ({ status }) => badge(status) },
-  { name: 'Amount', isNumber: true, cell: ({ amount, coin }) => `${amount} ${coin}` },
-  { name: 'Kind', cell: ({ kind }) => kind.replaceAll('_', ' ') },
+  { name: words`When`, cell: ({ block_time: sec }) => time(sec, visit) },
+  { name: words`Status`, cell: ({ status }) => badge(status) },
+  { name: words`Amount`, isNumber: true, cell: ({ amount, coin }) => `${amount} ${coin}` },
+  { name: words`Kind`, cell: ({ kind }) => kind.replaceAll('_', ' ') },
   {
-    name: 'From',
+    name: words`From`,
     cell: ({ from_address: from, sender }) =>
       html`${code(from)}${sender && html`<small>${sender.kind} ${sender.name}</small>`}`,
   },
   {
-    name: 'Evidence',
+    name: words`Evidence`,
     cell: (deposit) =>
       html`${evidence(deposit.tx_hash, deposit.explorer_url)}<small
-          >${deposit.network}, block ${deposit.block_number}, entry ${deposit.log_index}</small
+          >${words`${deposit.network}, block ${deposit.block_number}, entry ${deposit.log_index}`}</small
         >`,
   },
 ];
 
 const refundColumns = (visit: Visit): Column<RefundBody>[] => [
-  { name: 'Requested', cell: ({ created }) => time(created, visit) },
+  { name: words`Requested`, cell: ({ created }) => time(created, visit) },
   {
-    name: 'Status',
+    name: words`Status`,
     cell: ({ status, waiting_reason: waits, failure_reason: failed }) =>
-      html`${badge(status)}${waits !== undefined && waits !== null && html`<small>waits: ${waits.replaceAll('_', ' ')}</small>`}${
+      html`${badge(status)}${waits !== undefined && waits !== null && html`<small>${words`waits: ${spelled(waits)}`}</small>`}${
         failed !== null && html`<small>${failed.replaceAll('_', ' ')}</small>`
       }`,
   },
-  { name: 'Amount', isNumber: true, cell: ({ amount }) => `${amount.value} ${amount.currency}` },
+  { name: words`Amount`, isNumber: true, cell: ({ amount }) => `${amount.value} ${amount.currency}` },
   {
-    name: 'To',
+    name: words`To`,
     cell: ({ payouts }) =>
-      html`${payouts.map((payout) => html`${code(payout.to_address)}<small>${payout.amount} ${payout.coin} on ${payout.network}</small>`)}`,
+      html`${payouts.map((payout) => html`${code(payout.to_address)}<small>${words`${payout.amount} ${payout.coin} on ${payout.network}`}</small>`)}`,
   },
   {
-    name: 'Evidence',
+    name: words`Evidence`,
     cell: ({ payouts }) => html`${payouts.map((payout) => evidence(payout.tx_hash, payout.explorer_url))}`,
   },
-  { name: 'Reason', cell: ({ reason }) => reason },
-  { name: 'Refund', cell: ({ id }) => code(id) },
+  { name: words`Reason`, cell: ({ reason }) => reason },
+  { name: words`Refund`, cell: ({ id }) => code(id) },
 ];
 
 export const deliveryColumns = (visit: Visit): Column<DeliverySummary>[] => [
-  timeColumn('Created', ({ createdSec }) => createdSec, visit),
+  timeColumn(words`Created`, ({ createdSec }) => createdSec, visit),
   {
-    name: 'Event',
+    name: words`Event`,
     cell: (row) => link(`${merchantPath(merchantOf(visit))}/webhooks/${row.notificationId}`, row.eventType),
   },
-  { name: 'Status', cell: ({ status }) => badge(status) },
-  { name: 'Attempts', isNumber: true, cell: ({ attempts }) => attempts },
-  { name: 'Last answer', cell: ({ lastStatus, lastFailure }) => lastStatus ?? lastFailure ?? null },
+  { name: words`Status`, cell: ({ status }) => badge(status) },
+  { name: words`Attempts`, isNumber: true, cell: ({ attempts }) => attempts },
+  { name: words`Last answer`, cell: ({ lastStatus, lastFailure }) => lastStatus ?? lastFailure ?? null },
 ];
 
 function timelinePart(visit: Visit, { entries, coverage }: Timeline): Html {
@@ -228,25 +231,26 @@ function timelinePart(visit: Visit, { entries, coverage }: Timeline): Html {
             <p>${message}</p>
             <details>
               <summary>${type}</summary>
-              ${facts(Object.entries(known).map(([name, value]) => [name, String(value ?? '–')]))}
+              ${facts(Object.entries(known).map(([name, value]) => [html`${name}`, String(value ?? '–')]))}
             </details>
           </li>`,
       )}
     </ol>
-    <h3>Blocks read</h3>
+    <h3>${words`Blocks read`}</h3>
     ${table(
-      'What was read',
+      words`What was read`,
       [
-        { name: 'Network', cell: ({ network }) => network },
-        { name: 'Blocks', cell: ({ fromBlock, toBlock }) => `${fromBlock} to ${toBlock}` },
-        { name: 'Up to', cell: ({ toTimeSec }) => time(toTimeSec, visit) },
-        { name: 'Providers', cell: ({ providers }) => providers.join(', ') },
+        { name: words`Network`, cell: ({ network }) => network },
+        { name: words`Blocks`, cell: ({ fromBlock, toBlock }) => words`${fromBlock} to ${toBlock}` },
+        { name: words`Up to`, cell: ({ toTimeSec }) => time(toTimeSec, visit) },
+        { name: words`Providers`, cell: ({ providers }) => providers.join(', ') },
         {
-          name: 'Gaps',
-          cell: ({ gaps }) => gaps.map(({ fromBlock, toBlock }) => `${fromBlock} to ${toBlock}`).join(', ') || 'none',
+          name: words`Gaps`,
+          cell: ({ gaps }) =>
+            gaps.map(({ fromBlock, toBlock }) => words`${fromBlock} to ${toBlock}`).join(', ') || words`none`,
         },
       ],
       coverage,
-      'Nothing is recorded yet.',
+      words`Nothing is recorded yet.`,
     )}`;
 }

@@ -12,6 +12,7 @@ import { failedDeliveries } from '../operations/failed-deliveries.ts';
 import { countOf, paidChart, paidDays, totalsFile, totalsOf, totalsPart } from './payment-totals.ts';
 import { FILTER_STATUSES } from '../../../../projections/sessions/session-list.ts';
 import { must } from '../../../domain/values/must.ts';
+import { words } from '../../words.ts';
 
 const PAGE = 50;
 const CSV_PAGE = 100;
@@ -29,13 +30,13 @@ export function paymentsRoutes(deps: ConsoleDeps): ConsoleRoutes {
         path: '/m/:merchant',
         action: 'payments.read',
         show: async (visit) => ({
-          page: { title: merchantOf(visit).name, isLive: true, body: await homePage(deps, visit) },
+          page: { title: html`${merchantOf(visit).name}`, isLive: true, body: await homePage(deps, visit) },
         }),
       },
       {
         path: '/m/:merchant/payments',
         action: 'payments.read',
-        show: async (visit) => ({ page: { title: 'Payments', isLive: true, body: await listPage(deps, visit) } }),
+        show: async (visit) => ({ page: { title: words`Payments`, isLive: true, body: await listPage(deps, visit) } }),
       },
       csvRoute('/m/:merchant/payments', 'payments.read', (visit) => ({
         columns: columnsOf(visit),
@@ -62,17 +63,17 @@ async function homePage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   ]);
   const payments = `${merchantPath(merchantOf(visit))}/payments`;
   return html`<ul class="tiles" role="list">
-      <li><b>${created}</b> Created today (UTC)</li>
-      <li><b>${days.at(-1)?.count ?? 0}</b> Of those, paid</li>
-      <li><b>${open}</b> ${link(`${payments}?status=open`, 'Waiting for money')}</li>
-      <li><b>${processing}</b> ${link(`${payments}?status=processing`, 'Money not final yet')}</li>
+      <li>${words`${html`<b>${created}</b>`} Created today (UTC)`}</li>
+      <li>${words`${html`<b>${days.at(-1)?.count ?? 0}</b>`} Of those, paid`}</li>
+      <li><b>${open}</b> ${link(`${payments}?status=open`, words`Waiting for money`)}</li>
+      <li><b>${processing}</b> ${link(`${payments}?status=processing`, words`Money not final yet`)}</li>
     </ul>
     ${needsAttention(visit, failed.length, claims.length)}
-    <h2>Paid payments by day of creation (UTC)</h2>
+    <h2>${words`Paid payments by day of creation (UTC)`}</h2>
     ${paidChart(visit, days)}
-    <h2>Newest</h2>
-    ${table('Newest payments', columnsOf(visit), accepted(newest).rows, 'No payments yet. Create one under “Payment links” or with the API.')}
-    <p>${link(payments, 'All payments')}</p>`;
+    <h2>${words`Newest`}</h2>
+    ${table(words`Newest payments`, columnsOf(visit), accepted(newest).rows, words`No payments yet. Create one under “Payment links” or with the API.`)}
+    <p>${link(payments, words`All payments`)}</p>`;
 }
 
 function needsAttention(visit: Visit, webhooks: number, claims: number): Html | null {
@@ -81,16 +82,16 @@ function needsAttention(visit: Visit, webhooks: number, claims: number): Html | 
     webhooks > 0 &&
       visit.can('webhooks.read', merchantOf(visit).id) &&
       html`<li>
-        ${link(`${here}/webhooks`, webhooks === 1 ? 'A webhook did not arrive' : `${webhooks} webhooks did not arrive`)}
+        ${link(`${here}/webhooks`, webhooks === 1 ? words`A webhook did not arrive` : words`${webhooks} webhooks did not arrive`)}
       </li>`,
     claims > 0 &&
       html`<li>
-        ${link(`${here}/claims`, claims === 1 ? 'A payer claims a refund to another address' : `${claims} payers claim refunds to another address`)}
+        ${link(`${here}/claims`, claims === 1 ? words`A payer claims a refund to another address` : words`${claims} payers claim refunds to another address`)}
       </li>`,
   ].filter((matter) => matter !== false);
   if (matters.length === 0) return null;
   return html`<section class="card warn">
-    <h2>Needs attention</h2>
+    <h2>${words`Needs attention`}</h2>
     <ul>
       ${matters}
     </ul>
@@ -108,23 +109,23 @@ async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   ]);
   const page = accepted(listed);
   return html`${filterForm(here, [
-      { name: 'order', label: 'Order', type: 'search', value: query.get('order') ?? '' },
+      { name: 'order', label: words`Order`, type: 'search', value: query.get('order') ?? '' },
       {
         name: 'status',
-        label: 'Status',
+        label: words`Status`,
         value: query.get('status') ?? '',
         options: [
-          ['', 'Any'],
+          ['', words`Any`],
           ...FILTER_STATUSES.map((status) => [status, must(status[0]).toUpperCase() + status.slice(1)] as const),
         ],
       },
-      { name: 'from', label: 'Created from (UTC)', type: 'date', value: query.get('from') ?? '' },
-      { name: 'to', label: 'Created until', type: 'date', value: query.get('to') ?? '' },
+      { name: 'from', label: words`Created from (UTC)`, type: 'date', value: query.get('from') ?? '' },
+      { name: 'to', label: words`Created until`, type: 'date', value: query.get('to') ?? '' },
     ])}
     ${totals.length > 0 && totalsPart(visit, totals)}
-    <h2>Payments</h2>
-    <p>${countOf(totals)} payments · ${csvLink(visit)}</p>
-    ${table('Payments', columnsOf(visit), page.rows, 'No payments match the filters.')}
+    <h2>${words`Payments`}</h2>
+    <p>${words`${countOf(totals)} payments`} · ${csvLink(visit)}</p>
+    ${table(words`Payments`, columnsOf(visit), page.rows, words`No payments match the filters.`)}
     ${more(visit, page.pagination.next_cursor)}`;
 }
 
@@ -140,7 +141,7 @@ function filtersOf(query: URLSearchParams): Partial<ListAsked> {
   const status = query.get('status') ?? '';
   const order = query.get('order')?.trim() ?? '';
   if (status !== '' && !FILTER_STATUSES.some((one) => one === status))
-    throw new Refused(`status must be one of ${FILTER_STATUSES.join(', ')}`);
+    throw new Refused(words`status must be one of ${FILTER_STATUSES.join(', ')}`);
   const from = dayOf(query, 'from');
   const to = dayOf(query, 'to');
   return {
@@ -154,20 +155,20 @@ function filtersOf(query: URLSearchParams): Partial<ListAsked> {
 function dayOf(query: URLSearchParams, name: string): number | null {
   const day = query.get(name) ?? '';
   if (day === '') return null;
-  if (!isDay(day)) throw new Refused(`${name} must be a day such as 2026-10-31`);
+  if (!isDay(day)) throw new Refused(words`${name} must be a day such as 2026-10-31`);
   return Date.parse(`${day}T00:00:00Z`) / 1000;
 }
 
 const columnsOf = (visit: Visit): Column<Row>[] => [
-  timeColumn('Created', ({ created }) => created, visit),
+  timeColumn(words`Created`, ({ created }) => created, visit),
   {
-    name: 'Order',
+    name: words`Order`,
     cell: (row) => link(`${merchantPath(merchantOf(visit))}/payments/${row.id}`, row.order_id),
     text: (row) => row.order_id,
   },
-  { name: 'Status', cell: ({ status }) => badge(status), text: ({ status }) => status },
-  { name: 'Amount', isNumber: true, cell: (row) => `${row.amount_total} ${row.currency.toUpperCase()}` },
-  { name: 'Received', isNumber: true, cell: (row) => `${row.received} ${row.settlement_currency}` },
-  { name: 'Refunded', isNumber: true, cell: (row) => `${row.refunded} ${row.settlement_currency}` },
-  { name: 'Payment', cell: ({ id }) => id, onlyInFiles: true },
+  { name: words`Status`, cell: ({ status }) => badge(status), text: ({ status }) => status },
+  { name: words`Amount`, isNumber: true, cell: (row) => `${row.amount_total} ${row.currency.toUpperCase()}` },
+  { name: words`Received`, isNumber: true, cell: (row) => `${row.received} ${row.settlement_currency}` },
+  { name: words`Refunded`, isNumber: true, cell: (row) => `${row.refunded} ${row.settlement_currency}` },
+  { name: words`Payment`, cell: ({ id }) => id, onlyInFiles: true },
 ];

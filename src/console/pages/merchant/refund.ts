@@ -8,6 +8,7 @@ import { accepted, callerOf, readerOf, type ConsoleDeps } from '../../deps.ts';
 import { reasonIn, Refused, type ChangeRoute, type ToSign, type Visit, merchantNamed, paramOf } from '../../visit.ts';
 import { paymentOf, paymentPath } from './payment-path.ts';
 import { must } from '../../../domain/values/must.ts';
+import { words } from '../../words.ts';
 
 /** The terms are the plan that the request would follow: payees, amounts and the kind of each payee. */
 export const refundChange = ({ api }: ConsoleDeps): ChangeRoute<Visit, ToSign & Pick<RefundPreview, 'payouts'>> => ({
@@ -39,8 +40,8 @@ export const refundChange = ({ api }: ConsoleDeps): ChangeRoute<Visit, ToSign & 
       ],
       note: html`<p>
         <small
-          >${claim === '' ? 'The money goes back to the sender.' : 'The money goes to the address that the payer named.'}
-          The signer's limits apply. Above its threshold, two approvers must agree as well.</small
+          >${claim === '' ? words`The money goes back to the sender.` : words`The money goes to the address that the payer named.`}
+          ${words`The signer's limits apply. Above its threshold, two approvers must agree as well.`}</small
         >
       </p>`,
     };
@@ -60,10 +61,10 @@ function inputOf(visit: Visit): RefundInput {
   const value = form['amount'] ?? '';
   const currency = (form['currency'] ?? '').toUpperCase();
   if (value !== '') {
-    if (!/^[A-Z]{3,5}$/.test(currency)) throw new Refused('currency must be a coin or the currency of the order');
+    if (!/^[A-Z]{3,5}$/.test(currency)) throw new Refused(words`currency must be a coin or the currency of the order`);
     if (parseAmount(value) === null || decimalsOf(value) > maxDecimals(currency))
       throw new Refused(
-        `amount must be a decimal amount such as 10.00, with at most ${maxDecimals(currency)} decimals`,
+        words`amount must be a decimal amount such as 10.00, with at most ${maxDecimals(currency)} decimals`,
       );
   }
   return {

@@ -8,6 +8,7 @@ import { code, facts, filterForm, link, more, table, time, timeColumn, type Colu
 import type { ConsoleRoutes } from '../../server.ts';
 import { NO_SUCH, Refused, type Visit, paramOf, merchantOf } from '../../visit.ts';
 import { must } from '../../../domain/values/must.ts';
+import { words } from '../../words.ts';
 
 const PAGE = 50;
 
@@ -23,7 +24,7 @@ export function requestPages({ requestLog }: ConsoleDeps): ConsoleRoutes {
         path: '/m/:merchant/requests',
         action: 'requests.read',
         show: (visit) =>
-          Promise.resolve({ page: { title: 'Requests', isLive: true, body: listPage(requestLog, visit) } }),
+          Promise.resolve({ page: { title: words`Requests`, isLive: true, body: listPage(requestLog, visit) } }),
       },
       csvRoute('/m/:merchant/requests', 'requests.read', (visit) => ({
         columns: columnsOf(visit),
@@ -35,7 +36,7 @@ export function requestPages({ requestLog }: ConsoleDeps): ConsoleRoutes {
         show: (visit) => {
           const found = requestLog.find(readerOf(visit), paramOf(visit, 'request'));
           if (!found) throw NO_SUCH();
-          return Promise.resolve({ page: { title: 'Request', body: requestPage(visit, found) } });
+          return Promise.resolve({ page: { title: words`Request`, body: requestPage(visit, found) } });
         },
       },
     ],
@@ -47,29 +48,29 @@ function listPage(log: ConsoleDeps['requestLog'], visit: Visit): Html {
   const here = `${merchantPath(merchantOf(visit))}/requests`;
   const cursor = query.get('cursor');
   const found = log.before(readerOf(visit), cursor ?? undefined, isWanted(query));
-  if (found === null) throw new Refused('cursor names a request that is not kept any more: begin with the newest');
+  if (found === null) throw new Refused(words`cursor names a request that is not kept any more: begin with the newest`);
   const rows = found.slice(0, PAGE);
   const next = found.length > PAGE ? must(rows.at(-1)).requestId : null;
   return html`<p>
-      The latest thousand requests that this process answered since it started, without bodies and secrets.
+      ${words`The latest thousand requests that this process answered since it started, without bodies and secrets.`}
       ${csvLink(visit)}
     </p>
     ${filterForm(here, [
       {
         name: 'status',
-        label: 'Status',
+        label: words`Status`,
         value: query.get('status') ?? '',
-        hint: 'Such as 400, or 4 for all from 400 to 499.',
+        hint: words`Such as 400, or 4 for all from 400 to 499.`,
       },
       {
         name: 'find',
-        label: 'Find',
+        label: words`Find`,
         type: 'search',
         value: query.get('find') ?? '',
-        hint: 'Part of a request ID, path or operation.',
+        hint: words`Part of a request ID, path or operation.`,
       },
     ])}
-    ${table('Requests', columnsOf(visit), rows, 'No requests match the filters.')} ${more(visit, next)}`;
+    ${table(words`Requests`, columnsOf(visit), rows, words`No requests match the filters.`)} ${more(visit, next)}`;
 }
 
 /** The filters of the URL. Throws `Refused` with the name of the filter at fault. */
@@ -77,22 +78,25 @@ function isWanted(query: URLSearchParams): (request: LoggedRequest) => boolean {
   const status = query.get('status')?.trim() ?? '';
   const text = query.get('find')?.trim() ?? '';
   if (!/^(?:[1-5](?:\d\d)?)?$/.test(status))
-    throw new Refused('status must be an HTTP status such as 400, or its first digit');
+    throw new Refused(words`status must be an HTTP status such as 400, or its first digit`);
   return (request) =>
     String(request.status).startsWith(status) &&
     [request.requestId, request.target, request.operation].some((part) => part.includes(text));
 }
 
 const columnsOf = (visit: Visit): Column<LoggedRequest>[] => [
-  timeColumn('When', ({ atMs }) => toSec(atMs), visit),
+  timeColumn(words`When`, ({ atMs }) => toSec(atMs), visit),
   {
-    name: 'Request',
+    name: words`Request`,
     cell: ({ requestId }) => link(`${merchantPath(merchantOf(visit))}/requests/${requestId}`, code(requestId)),
   },
-  { name: 'Call', cell: ({ method, target }) => html`${method} ${code(target)}` },
-  { name: 'Status', cell: ({ status }) => statusBadge(status) },
-  { name: 'Error', cell: ({ errorCode, param }) => errorCode && `${errorCode}${param === null ? '' : `: ${param}`}` },
-  { name: 'Took', isNumber: true, cell: ({ durationMs }) => `${durationMs} ms` },
+  { name: words`Call`, cell: ({ method, target }) => html`${method} ${code(target)}` },
+  { name: words`Status`, cell: ({ status }) => statusBadge(status) },
+  {
+    name: words`Error`,
+    cell: ({ errorCode, param }) => errorCode && `${errorCode}${param === null ? '' : `: ${param}`}`,
+  },
+  { name: words`Took`, isNumber: true, cell: ({ durationMs }) => `${durationMs} ms` },
 ];
 
 const statusBadge = (status: number): Html =>
@@ -101,17 +105,20 @@ const statusBadge = (status: number): Html =>
 const requestPage = (visit: Visit, request: LoggedRequest): Html => {
   const key = `${merchantPath(merchantOf(visit))}/keys`;
   const known = [
-    ['Request', code(request.requestId)],
-    ['When', time(toSec(request.atMs), visit)],
-    ['Call', html`${request.method} ${code(request.target)}`],
-    ['Operation', request.operation],
-    ['API key', visit.can('keys.read', merchantOf(visit).id) ? link(key, code(request.keyId)) : code(request.keyId)],
-    ['Status', statusBadge(request.status)],
-    ['Error', request.errorCode],
-    ['Field at fault', request.param],
-    ['Failed signature check', request.authenticationFault],
-    ['Took', `${request.durationMs} ms`],
+    [words`Request`, code(request.requestId)],
+    [words`When`, time(toSec(request.atMs), visit)],
+    [words`Call`, html`${request.method} ${code(request.target)}`],
+    [words`Operation`, request.operation],
+    [
+      words`API key`,
+      visit.can('keys.read', merchantOf(visit).id) ? link(key, code(request.keyId)) : code(request.keyId),
+    ],
+    [words`Status`, statusBadge(request.status)],
+    [words`Error`, request.errorCode],
+    [words`Field at fault`, request.param],
+    [words`Failed signature check`, request.authenticationFault],
+    [words`Took`, `${request.durationMs} ms`],
   ] as const;
   return html`${facts(known.filter(([, value]) => value !== null))}
-    <p>${link(`${merchantPath(merchantOf(visit))}/requests`, 'All requests')}</p>`;
+    <p>${link(`${merchantPath(merchantOf(visit))}/requests`, words`All requests`)}</p>`;
 };

@@ -12,6 +12,7 @@ import {
   merchantNamed,
   merchantOf,
 } from '../../visit.ts';
+import { words } from '../../words.ts';
 
 /*
  * What tells payers whose page they are on: a logo and the hosts of shops. Whoever changes them signs the new values.
@@ -41,7 +42,7 @@ function pictureIn({ form }: Visit): string {
   const image = form['image'] ?? '';
   if (image === '') return 'none: it is taken away';
   const read = readLogo(image);
-  if (!read.ok) throw new Refused(`logo ${read.why}`);
+  if (!read.ok) throw new Refused(words`logo ${read.why}`);
   const file = Buffer.from(image, 'base64');
   return `a PNG file of ${file.length} bytes, SHA-256 ${hash('sha256', file, 'hex')}, shown as ${read.logo.width} by ${read.logo.height} pixels`;
 }

@@ -7,6 +7,7 @@ import type { ConsoleRoutes } from '../../server.ts';
 import { type Visit, merchantOf } from '../../visit.ts';
 import { clockField, dayField, given } from '../books/books.ts';
 import { monthLinks } from '../books/month-statement.ts';
+import { words } from '../../words.ts';
 
 interface Owed {
   readonly network: string;
@@ -40,7 +41,7 @@ export function statementRoutes(deps: ConsoleDeps): ConsoleRoutes {
       {
         path: '/m/:merchant/statement',
         action: 'statements.read',
-        show: async (visit) => ({ page: { title: 'Statement', body: await page(deps, visit) } }),
+        show: async (visit) => ({ page: { title: words`Statement`, body: await page(deps, visit) } }),
       },
       csvRoute('/m/:merchant/statement', 'statements.read', (visit) => ({
         columns: changeColumns(visit),
@@ -67,15 +68,15 @@ async function page(deps: ConsoleDeps, visit: Visit): Promise<Html> {
     mode: readerOf(visit).mode,
   });
   const here = `${merchantPath(merchantOf(visit))}/statement`;
-  return html`${filterForm(here, [dayField(query, 'from', 'From (UTC)'), dayField(query, 'to', 'To the end of'), clockField(query)])}
-    <h2>Opening balance</h2>
-    ${table('Opening balance', OWED, report.opening, 'Nothing was owed.')}
-    <h2>Changes</h2>
+  return html`${filterForm(here, [dayField(query, 'from', words`From (UTC)`), dayField(query, 'to', words`To the end of`), clockField(query)])}
+    <h2>${words`Opening balance`}</h2>
+    ${table(words`Opening balance`, OWED, report.opening, words`Nothing was owed.`)}
+    <h2>${words`Changes`}</h2>
     <p>${csvLink(visit)}</p>
-    ${table('Changes', changeColumns(visit), report.data, 'No changes in this range.')}
+    ${table(words`Changes`, changeColumns(visit), report.data, words`No changes in this range.`)}
     ${more(visit, report.pagination.next_cursor)}
-    <h2>Closing balance</h2>
-    ${table('Closing balance', OWED, report.closing, 'Nothing is owed.')}
+    <h2>${words`Closing balance`}</h2>
+    ${table(words`Closing balance`, OWED, report.closing, words`Nothing is owed.`)}
     ${monthLinks(
       visit,
       closed.periods.map(({ period }) => period),
@@ -83,23 +84,23 @@ async function page(deps: ConsoleDeps, visit: Visit): Promise<Html> {
 }
 
 const AMOUNTS = [
-  { name: 'Payable', isNumber: true, cell: ({ payable }: Owed) => payable },
-  { name: 'Not applied', isNumber: true, cell: ({ unapplied }: Owed) => unapplied },
-  { name: 'Reserved for refunds', isNumber: true, cell: (owed: Owed) => owed.refunds_reserved },
-  { name: 'Total', isNumber: true, cell: ({ total }: Owed) => total },
+  { name: words`Payable`, isNumber: true, cell: ({ payable }: Owed) => payable },
+  { name: words`Not applied`, isNumber: true, cell: ({ unapplied }: Owed) => unapplied },
+  { name: words`Reserved for refunds`, isNumber: true, cell: (owed: Owed) => owed.refunds_reserved },
+  { name: words`Total`, isNumber: true, cell: ({ total }: Owed) => total },
 ] as const;
 
-const OWED: Column<Owed>[] = [{ name: 'Coin', cell: ({ coin, network }) => `${coin} on ${network}` }, ...AMOUNTS];
+const OWED: Column<Owed>[] = [{ name: words`Coin`, cell: ({ coin, network }) => `${coin} on ${network}` }, ...AMOUNTS];
 
 const changeColumns = (visit: Visit): Column<StatementLine>[] => [
-  timeColumn('Recorded', (line) => line.recorded_at, visit),
-  { name: 'What', cell: ({ kind }) => badge(kind) },
+  timeColumn(words`Recorded`, (line) => line.recorded_at, visit),
+  { name: words`What`, cell: ({ kind }) => badge(kind) },
   {
-    name: 'Order',
+    name: words`Order`,
     cell: ({ session_id: id, order_id: order }) =>
       id === null ? order : link(`${merchantPath(merchantOf(visit))}/payments/${id}`, order ?? id),
   },
-  { name: 'Coin', cell: ({ coin, network }) => `${coin} on ${network}` },
+  { name: words`Coin`, cell: ({ coin, network }) => `${coin} on ${network}` },
   ...AMOUNTS,
-  { name: 'Transaction', cell: (line) => line.tx_hash, onlyInFiles: true },
+  { name: words`Transaction`, cell: (line) => line.tx_hash, onlyInFiles: true },
 ];

@@ -4,6 +4,7 @@ import { accepted, changedBy, type ConsoleDeps } from '../../deps.ts';
 import { merchantPath } from '../../layout.ts';
 import { changeForm, field, REASON, table, time } from '../../parts.ts';
 import { reasonIn, type ChangeRoute, type Visit, merchantOf } from '../../visit.ts';
+import { words } from '../../words.ts';
 
 /** The delayed changes of a merchant, with request time and effective time; empty if there are none. */
 export function waitingChanges(
@@ -12,23 +13,23 @@ export function waitingChanges(
 ): Html | null {
   if (waiting.length === 0) return null;
   const may = visit.can('settings.change', merchantOf(visit).id);
-  return html`<h2>Pending changes</h2>
+  return html`<h2>${words`Pending changes`}</h2>
     <p>
-      The old URL was told of each. They take effect by themselves. Withdraw any that you did not request, and revoke
-      the key that requested it.
+      ${words`The old URL was told of each. They take effect by themselves. Withdraw any that you did not request, and revoke
+      the key that requested it.`}
     </p>
     ${table(
-      'Pending changes',
+      words`Pending changes`,
       [
-        { name: 'Of', cell: ({ setting }) => setting.replaceAll('_', ' ') },
-        { name: 'To', cell: ({ change }) => inWords(change) },
-        { name: 'Requested by', cell: ({ requested_by: by }) => by },
-        { name: 'Since', cell: ({ requested_at: sec }) => time(sec, visit) },
-        { name: 'Takes effect', cell: ({ takes_effect_at: sec }) => time(sec, visit) },
-        { name: 'Withdraw', cell: ({ change_id: id }) => (may ? withdrawForm(visit, id) : null) },
+        { name: words`Of`, cell: ({ setting }) => setting.replaceAll('_', ' ') },
+        { name: words`To`, cell: ({ change }) => inWords(change) },
+        { name: words`Requested by`, cell: ({ requested_by: by }) => by },
+        { name: words`Since`, cell: ({ requested_at: sec }) => time(sec, visit) },
+        { name: words`Takes effect`, cell: ({ takes_effect_at: sec }) => time(sec, visit) },
+        { name: words`Withdraw`, cell: ({ change_id: id }) => (may ? withdrawForm(visit, id) : null) },
       ],
       waiting,
-      '',
+      words``,
     )}`;
 }
 
@@ -47,7 +48,7 @@ const withdrawForm = (visit: Visit, id: string): Html =>
     visit,
     `${merchantPath(merchantOf(visit))}/settings/changes/withdraw`,
     [html`<input type="hidden" name="change" value="${id}" />`, field(REASON)],
-    'Withdraw',
+    words`Withdraw`,
     'danger',
   );
 

@@ -36,6 +36,7 @@ import {
 import { deliveryColumns } from './payment.ts';
 import { doneOrWaits, waitingChanges } from './waiting-changes.ts';
 import { must } from '../../../domain/values/must.ts';
+import { words } from '../../words.ts';
 
 const PAGE = 50;
 const DAY_SEC = 86_400;
@@ -50,7 +51,7 @@ export function webhookPages(deps: ConsoleDeps): ConsoleRoutes {
       {
         path: '/m/:merchant/webhooks',
         action: 'webhooks.read',
-        show: async (visit) => ({ page: { title: 'Webhooks', isLive: true, body: await listPage(deps, visit) } }),
+        show: async (visit) => ({ page: { title: words`Webhooks`, isLive: true, body: await listPage(deps, visit) } }),
       },
       csvRoute('/m/:merchant/webhooks', 'webhooks.read', (visit) => ({
         columns: deliveryColumns(visit),
@@ -62,7 +63,9 @@ export function webhookPages(deps: ConsoleDeps): ConsoleRoutes {
       {
         path: '/m/:merchant/webhooks/:event',
         action: 'webhooks.read',
-        show: async (visit) => ({ page: { title: 'Webhook', isLive: true, body: await deliveryPage(deps, visit) } }),
+        show: async (visit) => ({
+          page: { title: words`Webhook`, isLive: true, body: await deliveryPage(deps, visit) },
+        }),
       },
     ],
     change: [...telling(deps), ...endpointChanges(deps)],
@@ -79,7 +82,7 @@ function eventOf({ params }: Visit): NotificationId {
 async function listed({ webhooks }: Pick<ConsoleDeps, 'webhooks'>, visit: Visit, cursor: string) {
   const given = visit.query.get('status') ?? '';
   const status = STATUSES.find((one) => one === given);
-  if (given !== '' && status === undefined) throw new Refused(`status must be one of ${STATUSES.join(', ')}`);
+  if (given !== '' && status === undefined) throw new Refused(words`status must be one of ${STATUSES.join(', ')}`);
   const asked = { page: 1, pageSize: PAGE, cursor, ...(status !== undefined && { status }) };
   return accepted(await webhooks.list(readerOf(visit), asked));
 }
@@ -94,15 +97,18 @@ async function listPage({ webhooks, settings }: ConsoleDeps, visit: Visit): Prom
   const { webhook: endpoint = null, further_webhooks: further = [] } = overview;
   return html`${waitingChanges(visit, overview)}
     ${facts([
-      ['Endpoint', endpoint?.url ?? 'none: events wait in the feed'],
-      ['Events', endpoint?.events.join(', ') ?? ''],
-      ['After the quick retries', endpoint?.durable_redelivery ? 'more retries for up to 72 h' : 'no more retries'],
-      ['State', endpoint ? stateOf(endpoint) : ''],
+      [words`Endpoint`, endpoint?.url ?? words`none: events wait in the feed`],
+      [words`Events`, endpoint?.events.join(', ') ?? ''],
+      [
+        words`After the quick retries`,
+        endpoint?.durable_redelivery ? words`more retries for up to 72 h` : words`no more retries`,
+      ],
+      [words`State`, endpoint ? stateOf(endpoint) : ''],
     ])}
-    ${further.length > 0 && table('Further endpoints', FURTHER_COLUMNS, further, '')}
-    ${filterForm(here, [{ name: 'status', label: 'Status', value: status, options: [['', 'Any'], ...STATUSES.map((one) => [one, one] as const)] }])}
+    ${further.length > 0 && table(words`Further endpoints`, FURTHER_COLUMNS, further, words``)}
+    ${filterForm(here, [{ name: 'status', label: words`Status`, value: status, options: [['', words`Any`], ...STATUSES.map((one) => [one, one] as const)] }])}
     <p>${csvLink(visit)}</p>
-    ${table('Deliveries', deliveryColumns(visit), rows, 'No webhooks match the filter.')}
+    ${table(words`Deliveries`, deliveryColumns(visit), rows, words`No webhooks match the filter.`)}
     ${more(visit, pagination.next_cursor)} ${visit.can('webhooks.redeliver', must(merchant).id) && replayForms(visit)}
     ${visit.can('webhooks.change', must(merchant).id) && endpointForm(visit, endpoint?.url ?? '')}`;
 }
@@ -113,92 +119,95 @@ const stateOf = ({ suspended, disabled }: WebhookOverview): Html => {
 };
 
 const FURTHER_COLUMNS: readonly Column<WebhookOverview>[] = [
-  { name: 'Endpoint', cell: ({ url }) => url ?? '' },
-  { name: 'Events', cell: ({ events }) => events.join(', ') },
-  { name: 'State', cell: stateOf },
+  { name: words`Endpoint`, cell: ({ url }) => url ?? '' },
+  { name: words`Events`, cell: ({ events }) => events.join(', ') },
+  { name: words`State`, cell: stateOf },
 ];
 
 const replayForms = (visit: Visit): Html =>
-  html`<h2>Send again</h2>
+  html`<h2>${words`Send again`}</h2>
     ${changeForm(
       visit,
       `${pathOf(visit)}/replay`,
       [
-        field({ name: 'from', label: 'From the day (UTC)', type: 'date', required: true }),
-        field({ name: 'to', label: 'To the end of', type: 'date', required: true }),
+        field({ name: 'from', label: words`From the day (UTC)`, type: 'date', required: true }),
+        field({ name: 'to', label: words`To the end of`, type: 'date', required: true }),
         field({
           name: 'which',
-          label: 'Which',
+          label: words`Which`,
           options: [
-            ['undelivered', 'Only undelivered ones'],
-            ['all', 'Everything'],
+            ['undelivered', words`Only undelivered ones`],
+            ['all', words`Everything`],
           ],
         }),
         field(REASON),
       ],
-      'Send them again',
+      words`Send them again`,
     )}
-    <h2>Send a test</h2>
-    ${changeForm(visit, `${pathOf(visit)}/sample`, field({ name: 'type', label: 'Event', options: WEBHOOK_TYPES.map((one) => [one, one]) }), 'Send a sample')}`;
+    <h2>${words`Send a test`}</h2>
+    ${changeForm(visit, `${pathOf(visit)}/sample`, field({ name: 'type', label: words`Event`, options: WEBHOOK_TYPES.map((one) => [one, one]) }), words`Send a sample`)}`;
 
 const endpointForm = (visit: Visit, url: string): Html =>
-  html`<h2>Endpoint</h2>
+  html`<h2>${words`Endpoint`}</h2>
     ${changeForm(
       visit,
       `${pathOf(visit)}/endpoint`,
       [
         field({
           name: 'url',
-          label: 'URL',
+          label: words`URL`,
           type: 'url',
           value: url,
           max: 2048,
           required: true,
-          hint: 'Must be https. The secret stays the same, and a suspended endpoint resumes.',
+          hint: words`Must be https. The secret stays the same, and a suspended endpoint resumes.`,
         }),
         field(REASON),
       ],
-      'Set the endpoint',
+      words`Set the endpoint`,
     )}
-    ${changeForm(visit, `${pathOf(visit)}/secret`, field(REASON), 'Issue a new signing secret')}`;
+    ${changeForm(visit, `${pathOf(visit)}/secret`, field(REASON), words`Issue a new signing secret`)}`;
 
 async function deliveryPage({ webhooks }: ConsoleDeps, visit: Visit): Promise<Html> {
   const id = eventOf(visit);
   const view = await webhooks.get(readerOf(visit), id);
   if (!view) throw NO_SUCH();
   return html`${facts([
-      ['Event', view.eventType],
-      ['Status', badge(view.status)],
-      ['ID', code(id)],
-      ['Created', time(view.createdSec, visit)],
-      ['Next attempt', time(view.nextAttemptAtMs === null ? null : Math.floor(view.nextAttemptAtMs / 1000), visit)],
+      [words`Event`, view.eventType],
+      [words`Status`, badge(view.status)],
+      [words`ID`, code(id)],
+      [words`Created`, time(view.createdSec, visit)],
       [
-        'Payment',
+        words`Next attempt`,
+        time(view.nextAttemptAtMs === null ? null : Math.floor(view.nextAttemptAtMs / 1000), visit),
+      ],
+      [
+        words`Payment`,
         isSettingsType(view.eventType)
-          ? 'none: it is about the settings'
+          ? words`none: it is about the settings`
           : view.sample
-            ? 'a sample'
+            ? words`a sample`
             : link(`${merchantPath(merchantOf(visit))}/payments/${view.sessionId}`, view.sessionId),
       ],
     ])}
-    ${visit.can('webhooks.redeliver', merchantOf(visit).id) && changeForm(visit, `${visit.path}/redeliver`, field(REASON), 'Send it again')}
-    <h2>Attempts</h2>
-    ${table('Attempts', attemptColumns(visit), view.log, 'None yet.')}
-    <h2>What was sent</h2>
+    ${visit.can('webhooks.redeliver', merchantOf(visit).id) && changeForm(visit, `${visit.path}/redeliver`, field(REASON), words`Send it again`)}
+    <h2>${words`Attempts`}</h2>
+    ${table(words`Attempts`, attemptColumns(visit), view.log, words`None yet.`)}
+    <h2>${words`What was sent`}</h2>
     <pre class="terms" tabindex="0">${JSON.stringify(JSON.parse(view.body), null, 2)}</pre>`;
 }
 
 const attemptColumns = (visit: Visit): Column<DeliveryAttemptView>[] => [
-  { name: 'When', cell: ({ startedAtMs }) => time(Math.floor(startedAtMs / 1000), visit) },
-  { name: 'Why', cell: ({ trigger }) => trigger },
+  { name: words`When`, cell: ({ startedAtMs }) => time(Math.floor(startedAtMs / 1000), visit) },
+  { name: words`Why`, cell: ({ trigger }) => trigger },
   {
-    name: 'Answer',
+    name: words`Answer`,
     cell: ({ status, failure, detail }) =>
       html`${status ?? failure}${detail !== null && html`<small>${detail}</small>`}`,
   },
-  { name: 'Took', isNumber: true, cell: ({ durationMs }) => `${durationMs} ms` },
+  { name: words`Took`, isNumber: true, cell: ({ durationMs }) => `${durationMs} ms` },
   {
-    name: 'Response body',
+    name: words`Response body`,
     cell: ({ answer }) =>
       answer === null ? null : html`<code>${new TextDecoder().decode(answer).slice(0, 2_000)}</code>`,
   },
@@ -224,7 +233,7 @@ function telling({ webhooks }: ConsoleDeps): ChangeRoute[] {
       run: async (visit) => {
         reasonIn(visit);
         const [fromSec, toSec] = [dayIn(visit, 'from'), dayIn(visit, 'to') + DAY_SEC - 1];
-        if (toSec < fromSec) throw new Refused('to must not be before from');
+        if (toSec < fromSec) throw new Refused(words`to must not be before from`);
         const { requested } = accepted(
           await webhooks.replay(callerOf(visit), { fromSec, toSec, onlyUndelivered: visit.form['which'] !== 'all' }),
         );
@@ -237,7 +246,7 @@ function telling({ webhooks }: ConsoleDeps): ChangeRoute[] {
       target: ({ form }) => form['type'] ?? '',
       run: async (visit) => {
         const type = WEBHOOK_TYPES.find((one) => one === visit.form['type']);
-        if (type === undefined) throw new Refused(`type must be one of ${WEBHOOK_TYPES.join(', ')}`);
+        if (type === undefined) throw new Refused(words`type must be one of ${WEBHOOK_TYPES.join(', ')}`);
         accepted(await webhooks.sendSample(callerOf(visit), type));
         return { detail: type, shown: { to: `${pathOf(visit)}?done=sample` } };
       },
@@ -287,10 +296,10 @@ function endpointChanges({ settings }: ConsoleDeps): ChangeRoute[] {
         const { webhook_secret: secret } = accepted(
           await settings.issueWebhookSecret(merchantOf(visit).id, changedBy(visit)),
         );
-        const body = html`<p>Add it to the shop beside the old one. It takes over in 24 hours.</p>
+        const body = html`<p>${words`Add it to the shop beside the old one. It takes over in 24 hours.`}</p>
           <p class="secret"><code>${secret}</code></p>
-          <p>${link(pathOf(visit), 'Back')}</p>`;
-        return { detail: 'issued', shown: { page: { title: 'New secret: shown once', body } } };
+          <p>${link(pathOf(visit), words`Back`)}</p>`;
+        return { detail: 'issued', shown: { page: { title: words`New secret: shown once`, body } } };
       },
     },
   ];
@@ -298,6 +307,6 @@ function endpointChanges({ settings }: ConsoleDeps): ChangeRoute[] {
 
 function dayIn({ form }: Visit, name: string): number {
   const day = form[name] ?? '';
-  if (!isDay(day)) throw new Refused(`${name} must be a day such as 2026-10-31`);
+  if (!isDay(day)) throw new Refused(words`${name} must be a day such as 2026-10-31`);
   return Date.parse(`${day}T00:00:00Z`) / 1000;
 }

@@ -4,13 +4,14 @@ import { parseJson } from '../../../runtime/util/parse-json.ts';
 import { run, type ConsoleDeps } from '../../deps.ts';
 import { MAX_SIGNED, TOO_MUCH } from '../../step-up.ts';
 import { reasonIn, Refused, type ChangeRoute, type Signature, type ToSign, type Visit } from '../../visit.ts';
+import { words } from '../../words.ts';
 
 /** For terms that are proposed nowhere in the service. */
 export const PROPOSER = {
   name: 'proposer',
-  label: 'Proposed by',
+  label: words`Proposed by`,
   required: true,
-  hint: 'A third person who asked for it. Both approvers enter the same name.',
+  hint: words`A third person who asked for it. Both approvers enter the same name.`,
 } as const;
 
 interface Asked {
@@ -41,8 +42,11 @@ export function approval(
       }
       const { to_sign: texts, approved_by: approvers = [] } = await run<Asked>(deps, command, argsOf(visit));
       if (!texts) {
-        const who = approvers.length > 0 ? `: ${approvers.join(' and ')} approved it` : '';
-        throw new Refused(`Nothing is left to approve${who}.`, 409);
+        const who = approvers.join(', ');
+        throw new Refused(
+          who === '' ? words`Nothing is left to approve.` : words`Nothing is left to approve. Approved by: ${who}.`,
+          409,
+        );
       }
       return { kind: 'signer', title: 'Approve', texts };
     },
@@ -95,6 +99,6 @@ function approvalOf({ person }: Visit, { number, response }: Signature): JsonVal
   try {
     return { approver: person.name, number, proof: { kind: 'webauthn', response: parseJson(response) } };
   } catch {
-    throw new Refused('The signature cannot be read.');
+    throw new Refused(words`The signature cannot be read.`);
   }
 }

@@ -5,7 +5,7 @@ import { keepsFailing } from '../../../features/treasury/comparisons.ts';
 import type { Action } from '../../access.ts';
 import { run, type ConsoleDeps } from '../../deps.ts';
 import { inMode, otherMode } from '../../modes.ts';
-import { facts, link, time } from '../../parts.ts';
+import { facts, link, time, type Cell } from '../../parts.ts';
 import type { ConsoleRoutes } from '../../server.ts';
 import type { Visit } from '../../visit.ts';
 import { gapsOf, type ChainStatus, type Coverage } from './chains.ts';
@@ -15,17 +15,18 @@ import { PAYS_NOTHING_OUT, paysOut } from '../pays-out.ts';
 import { treasuryStatus, type Move } from './treasury.ts';
 import type { Unmatched } from './unmatched.ts';
 import { messageOf } from '../../../runtime/util/message-of.ts';
+import { words, type Words } from '../../words.ts';
 
 interface Matter {
-  readonly what: string;
+  readonly what: Words;
   readonly isGrave: boolean;
   /** Null if it concerns the service itself, in either mode. */
   readonly mode: Mode | null;
-  readonly facts: readonly (readonly [string, Html | string])[];
+  readonly facts: readonly (readonly [Words, Cell])[];
   readonly to: string;
   /** What opening that page takes: not everybody who sees what needs attention may do something about it. */
   readonly needs: Action;
-  readonly act: string;
+  readonly act: Words;
   /** The section of the runbook. */
   readonly runbook: string;
 }
@@ -47,7 +48,7 @@ export function attentionRoutes(deps: ConsoleDeps): ConsoleRoutes {
           const ofMode = matters.filter(({ mode }) => mode === null || mode === visit.mode);
           return {
             page: {
-              title: 'Needs attention',
+              title: words`Needs attention`,
               isLive: true,
               body: html`${ofMode.length === 0 ? ALL_WELL : ofMode.map((matter) => matterPart(visit, matter))}
               ${elsewhere(visit.mode, matters.length - ofMode.length)} ${!paysOut(deps) && PAYS_NOTHING_OUT}`,
@@ -59,14 +60,14 @@ export function attentionRoutes(deps: ConsoleDeps): ConsoleRoutes {
   };
 }
 
-const ALL_WELL = html`<p class="notice">Nothing needs attention.</p>`;
+const ALL_WELL = html`<p class="notice">${words`Nothing needs attention.`}</p>`;
 
 /** Says when something waits in the other mode. */
 function elsewhere(mode: Mode, count: number): Html | null {
   if (count === 0) return null;
   const other = otherMode(mode);
-  const what = count === 1 ? 'One more item needs attention' : `${count} more items need attention`;
-  return html`<p>${what} in ${other} mode: ${link(inMode('/attention', other), 'view')}.</p>`;
+  const what = count === 1 ? words`One more item needs attention` : words`${count} more items need attention`;
+  return html`<p>${words`${what} in ${other} mode: ${link(inMode('/attention', other), 'view')}.`}</p>`;
 }
 
 type Look = (deps: ConsoleDeps, visit: Visit) => Promise<Matter[]>;
@@ -79,8 +80,8 @@ async function lookedAt(look: Look, deps: ConsoleDeps, visit: Visit): Promise<Ma
     const why = messageOf(error);
     return [
       {
-        ...{ what: 'A check failed', isGrave: true, mode: null, facts: [['Why', why]] },
-        ...{ to: '/attention', needs: 'attention.read', act: 'Try again', runbook: 'runbook.md' },
+        ...{ what: words`A check failed`, isGrave: true, mode: null, facts: [[words`Why`, why]] },
+        ...{ to: '/attention', needs: 'attention.read', act: words`Try again`, runbook: 'runbook.md' },
       },
     ];
   }
@@ -92,28 +93,28 @@ const treasuryMatters: Look = async (deps) => {
   const stopped = signers
     .filter((signer) => signer.stopped)
     .map(({ mode }): Matter => ({
-      ...{ what: 'The signer is stopped: nothing is paid out', isGrave: true, mode, facts: [] },
-      ...{ to: '/treasury', needs: 'treasury.read', act: 'Resume with two approvers', runbook: 'treasury.md' },
+      ...{ what: words`The signer is stopped: nothing is paid out`, isGrave: true, mode, facts: [] },
+      ...{ to: '/treasury', needs: 'treasury.read', act: words`Resume with two approvers`, runbook: 'treasury.md' },
     }));
   const waiting = treasuries.flatMap(({ mode, network, waiting: all = [] }): Matter[] => {
     if (all.length === 0) return [];
     const reasons = new Set(all.map(({ reason, detail }) => detail ?? reason ?? 'unknown'));
     return [
       {
-        what: all.length === 1 ? `A refund waits on ${network}` : `${all.length} refunds wait on ${network}`,
-        ...{ isGrave: false, mode, facts: [['Why', [...reasons].join('; ')]] },
-        ...{ to: '/treasury', needs: 'treasury.read', act: 'Open the treasury', runbook: 'refunds.md' },
+        what: all.length === 1 ? words`A refund waits on ${network}` : words`${all.length} refunds wait on ${network}`,
+        ...{ isGrave: false, mode, facts: [[words`Why`, [...reasons].join('; ')]] },
+        ...{ to: '/treasury', needs: 'treasury.read', act: words`Open the treasury`, runbook: 'refunds.md' },
       },
     ];
   });
   const uncompared = comparisons.filter(keepsFailing).map(({ mode, network, failures, why }): Matter => ({
-    what: `The books cannot be compared with ${network}`,
+    what: words`The books cannot be compared with ${network}`,
     ...{ isGrave: true, mode },
     facts: [
-      ['Failures in a row', String(failures)],
-      ['Why', why ?? ''],
+      [words`Failures in a row`, String(failures)],
+      [words`Why`, why ?? ''],
     ],
-    ...{ to: '/treasury', needs: 'treasury.read', act: 'Open the treasury', runbook: 'runbook.md' },
+    ...{ to: '/treasury', needs: 'treasury.read', act: words`Open the treasury`, runbook: 'runbook.md' },
   }));
   return [...stopped, ...waiting, ...uncompared];
 };
@@ -124,33 +125,36 @@ const moveMatters: Look = async (deps, visit) => {
   return moves
     .filter(({ status }) => status === 'waiting_for_approval')
     .map(({ kind, amount, coin, mode, requested_by: by, requested_at: sec }) => ({
-      what: `A ${kind} waits for approval`,
+      what: words`A ${kind} waits for approval`,
       ...{ isGrave: false, mode },
       facts: [
-        ['Amount', `${amount} ${coin}`],
-        ['Since', time(sec, visit)],
-        ['Proposed by', by],
+        [words`Amount`, `${amount} ${coin}`],
+        [words`Since`, time(sec, visit)],
+        [words`Proposed by`, by],
       ],
-      ...{ to: '/treasury', needs: 'treasury.read', act: 'Read the terms', runbook: 'treasury.md' },
+      ...{ to: '/treasury', needs: 'treasury.read', act: words`Read the terms`, runbook: 'treasury.md' },
     }));
 };
 
 const unmatchedMatters: Look = async (deps, visit) => {
-  const act = visit.can('unmatched.decide') ? 'Attach or return them' : 'View them';
+  const act = visit.can('unmatched.decide') ? words`Attach or return them` : words`View them`;
   const of = async (mode: Mode): Promise<Matter[]> => {
     const { transfers } = await run<{ transfers: Unmatched[] }>(deps, 'inbox.list', { mode, limit: MAX_LISTED });
     if (transfers.length === 0) return [];
-    const andMore = transfers.length === MAX_LISTED ? ' or more' : '';
+    const isCut = transfers.length === MAX_LISTED;
+    const sums = sumsOf(transfers);
     return [
       {
         what:
           transfers.length === 1
-            ? 'A transfer waits for a decision'
-            : `${transfers.length}${andMore} transfers wait for a decision`,
+            ? words`A transfer waits for a decision`
+            : isCut
+              ? words`${transfers.length} or more transfers wait for a decision`
+              : words`${transfers.length} transfers wait for a decision`,
         ...{ isGrave: false, mode },
         facts: [
-          ['Amount', sumsOf(transfers) + andMore],
-          ['Since', time(Math.min(...transfers.map(({ block_time: sec }) => sec)), visit)],
+          [words`Amount`, isCut ? words`${sums} or more` : sums],
+          [words`Since`, time(Math.min(...transfers.map(({ block_time: sec }) => sec)), visit)],
         ],
         ...{ to: '/unmatched', needs: 'unmatched.read', act, runbook: 'inbox.md' },
       },
@@ -172,25 +176,25 @@ const chainMatters: Look = async (deps, visit) => {
     if (readTo !== null && visit.nowSec - readTo < LATE_SEC && failures < 3) return [];
     return [
       {
-        ...{ what: `${network} is not being read`, isGrave: true, mode },
+        ...{ what: words`${network} is not being read`, isGrave: true, mode },
         facts: [
-          ['Read up to', readTo === null ? 'nothing yet' : time(readTo, visit)],
-          ['Failed reads in a row', String(failures)],
+          [words`Read up to`, readTo === null ? words`nothing yet` : time(readTo, visit)],
+          [words`Failed reads in a row`, String(failures)],
         ],
-        ...{ to: '/chains', needs: 'chains.read', act: 'Open the chains', runbook: 'runbook.md' },
+        ...{ to: '/chains', needs: 'chains.read', act: words`Open the chains`, runbook: 'runbook.md' },
       },
     ];
   });
 };
 
 const gapMatters: Look = async (deps, visit) => {
-  const act = visit.can('chains.rescan') ? 'Read them again' : 'View them';
+  const act = visit.can('chains.rescan') ? words`Read them again` : words`View them`;
   const all = await run<Coverage[]>(deps, 'chain.coverage');
   return all
     .filter(({ gaps }) => gaps.length > 0)
     .map((covered) => ({
-      what: `Blocks of ${covered.network} are not recorded as read`,
-      ...{ isGrave: false, mode: covered.mode, facts: [['Blocks', gapsOf(covered)]] },
+      what: words`Blocks of ${covered.network} are not recorded as read`,
+      ...{ isGrave: false, mode: covered.mode, facts: [[words`Blocks`, gapsOf(covered)]] },
       ...{ to: '/chains', needs: 'chains.read', act, runbook: 'runbook.md' },
     }));
 };
@@ -202,13 +206,13 @@ const deliveryMatters: Look = async (deps, visit) => {
     const merchants = new Set(failed.map(({ merchant }) => merchant.name));
     return [
       {
-        what: failed.length === 1 ? 'A webhook did not arrive' : `${failed.length} webhooks did not arrive`,
+        what: failed.length === 1 ? words`A webhook did not arrive` : words`${failed.length} webhooks did not arrive`,
         ...{ isGrave: false, mode },
         facts: [
-          ['Merchants', [...merchants].join(', ')],
-          ['Since', time(Math.min(...failed.map(({ createdSec }) => createdSec)), visit)],
+          [words`Merchants`, [...merchants].join(', ')],
+          [words`Since`, time(Math.min(...failed.map(({ createdSec }) => createdSec)), visit)],
         ],
-        ...{ to: '/deliveries', needs: 'deliveries.read', act: 'Open the deliveries', runbook: 'webhooks.md' },
+        ...{ to: '/deliveries', needs: 'deliveries.read', act: words`Open the deliveries`, runbook: 'webhooks.md' },
       },
     ];
   };
@@ -225,14 +229,14 @@ const canaryMatters: Look = async (deps, visit) => {
   return [...newest.values()]
     .filter(({ result }) => result === 'failed')
     .map(({ network, mode, started, failed_step: step, reason }) => ({
-      what: `The canary payment on ${network} failed`,
+      what: words`The canary payment on ${network} failed`,
       ...{ isGrave: true, mode },
       facts: [
-        ['Since', time(started, visit)],
-        ['Step', step ?? 'unknown'],
-        ['Why', reason ?? 'unknown'],
+        [words`Since`, time(started, visit)],
+        [words`Step`, step ?? 'unknown'],
+        [words`Why`, reason ?? 'unknown'],
       ],
-      ...{ to: '/canaries', needs: 'chains.read', act: 'Open the canary payments', runbook: 'runbook.md' },
+      ...{ to: '/canaries', needs: 'chains.read', act: words`Open the canary payments`, runbook: 'runbook.md' },
     }));
 };
 
@@ -247,10 +251,10 @@ const LOOKS: readonly Look[] = [
 ];
 
 function matterPart(visit: Visit, { what, isGrave, mode, facts: known, to, needs, act, runbook }: Matter): Html {
-  const action = visit.can(needs) ? link(mode === null ? to : inMode(to, mode), act) : 'An operator handles this';
+  const action = visit.can(needs) ? link(mode === null ? to : inMode(to, mode), act) : words`An operator handles this`;
   return html`<section class="card ${isGrave ? 'bad' : 'warn'}">
     <h2>${what}</h2>
     ${known.length > 0 && facts(known)}
-    <p>${action} · Guide: <code>docs/${runbook}</code></p>
+    <p>${words`${action} · Guide: ${html`<code>docs/${runbook}</code>`}`}</p>
   </section>`;
 }

@@ -12,6 +12,7 @@ import type { Visit } from '../../visit.ts';
 import { treasuryStatus } from './treasury.ts';
 import type { Balance } from '../books/books.ts';
 import { currencyOf } from '../books/worth.ts';
+import { words, type Words } from '../../words.ts';
 
 interface OnChain {
   readonly mode: string;
@@ -45,7 +46,7 @@ export function balanceRoutes(deps: ConsoleDeps): ConsoleRoutes {
         show: async (visit) => {
           const { currency } = await currencyOf(deps, visit.query);
           const rows = await rowsOf(deps, visit, { known, currency });
-          return { page: { title: 'Balances of the treasury', isLive: true, body: body(visit, rows, currency) } };
+          return { page: { title: words`Balances of the treasury`, isLive: true, body: body(visit, rows, currency) } };
         },
       },
       csvRoute('/treasury/balances', 'treasury.read', async (visit) => {
@@ -59,34 +60,39 @@ export function balanceRoutes(deps: ConsoleDeps): ConsoleRoutes {
 
 const body = (visit: Visit, rows: readonly Row[], currency: string): Html =>
   html`<p>
-      What the chains reported last. The books contain what is final and recorded, so money in transit differs for a
+      ${words`What the chains reported last. The books contain what is final and recorded, so money in transit differs for a
       moment. The service compares both by itself and stops payouts when it cannot explain a difference.
-      ${link(inMode('/treasury', visit.mode), 'Treasury')} · ${csvLink(visit)}
+      ${link(inMode('/treasury', visit.mode), words`Treasury`)}`}
+      · ${csvLink(visit)}
     </p>
-    ${table('Balances', columns(visit, currency), rows, 'This process has no treasury.')}`;
+    ${table(words`Balances`, columns(visit, currency), rows, words`This process has no treasury.`)}`;
 
 const columns = ({ nowSec }: Visit, currency: string): Column<Row>[] => [
-  { name: 'Network', cell: ({ network }) => network },
-  { name: 'Coin', cell: ({ coin, network }) => (isGas({ coin, network }) ? html`${coin}<small>gas</small>` : coin) },
+  { name: words`Network`, cell: ({ network }) => network },
   {
-    name: 'On the chain',
+    name: words`Coin`,
+    cell: ({ coin, network }) => (isGas({ coin, network }) ? html`${coin}<small>${words`gas`}</small>` : coin),
+  },
+  {
+    name: words`On the chain`,
     isNumber: true,
     cell: ({ onChain, chain }) =>
       html`${onChain}<small ${chain.isAsking && html`data-asking`}>${stateOf(chain, nowSec)}</small>`,
-    text: ({ onChain }) => onChain ?? 'cannot be read now',
+    text: ({ onChain }) => onChain ?? words`cannot be read now`,
   },
-  { name: 'In the books', isNumber: true, cell: ({ booked }) => booked },
-  { name: 'Difference', isNumber: true, cell: differenceOf },
+  { name: words`In the books`, isNumber: true, cell: ({ booked }) => booked },
+  { name: words`Difference`, isNumber: true, cell: differenceOf },
   ...(currency === ''
     ? []
-    : [{ name: `Books in ${currency}`, isNumber: true, cell: ({ worth }: Row) => worth ?? 'unknown' }]),
-  { name: 'Address', cell: ({ address }) => code(address) },
+    : [{ name: words`Books in ${currency}`, isNumber: true, cell: ({ worth }: Row) => worth ?? words`unknown` }]),
+  { name: words`Address`, cell: ({ address }) => code(address) },
 ];
 
-function stateOf({ atSec, isAsking, fault }: Chain, nowSec: number): string {
-  const age = atSec === null ? '' : `${inWords(nowSec - atSec)} ago`;
-  if (isAsking) return atSec === null ? 'being read' : `${age}, being read again`;
-  return fault === null ? age : `cannot be read now${age && `; ${age}`}`;
+function stateOf({ atSec, isAsking, fault }: Chain, nowSec: number): Words | null {
+  const age = atSec === null ? null : words`${inWords(nowSec - atSec)} ago`;
+  if (isAsking) return age === null ? words`being read` : words`${age}, being read again`;
+  if (fault === null) return age;
+  return age === null ? words`cannot be read now` : words`cannot be read now; ${age}`;
 }
 
 const isGas = ({ coin, network }: Pick<Row, 'coin' | 'network'>): boolean => coin === NATIVE_COIN[network];

@@ -7,6 +7,7 @@ import { run, type ConsoleDeps } from '../../deps.ts';
 import { badge, link, MODE_IN_FILES, table, timeColumn, type Column } from '../../parts.ts';
 import type { ConsoleRoutes } from '../../server.ts';
 import type { Visit } from '../../visit.ts';
+import { words } from '../../words.ts';
 
 export interface CanaryRun {
   readonly started: number;
@@ -31,13 +32,14 @@ export function canaryRoutes(deps: ConsoleDeps): ConsoleRoutes {
         action: 'chains.read',
         show: async (visit) => ({
           page: {
-            title: 'Canary payments',
+            title: words`Canary payments`,
             isLive: true,
             body: html`<p>
-                The service pays itself on each network, from a wallet of its own, and gives the money back. A step that
-                took longer than promised is marked. ${csvLink(visit)}
+                ${words`The service pays itself on each network, from a wallet of its own, and gives the money back. A step that
+                took longer than promised is marked.`}
+                ${csvLink(visit)}
               </p>
-              ${table('Canary payments', columns(visit), await runsOf(deps, visit), 'No canary payments yet. CANARY_MERCHANT_FILE and CANARY_KEYSTORE turn them on.')}`,
+              ${table(words`Canary payments`, columns(visit), await runsOf(deps, visit), words`No canary payments yet. CANARY_MERCHANT_FILE and CANARY_KEYSTORE turn them on.`)}`,
           },
         }),
       },
@@ -64,29 +66,29 @@ const paymentOf = (one: CanaryRun): Html | string | null =>
   one.session_id === null ? amountOf(one) : link(`/search?q=${one.session_id}`, amountOf(one) ?? 'payment');
 
 const columns = (visit: Visit): Column<CanaryRun>[] => [
-  timeColumn('Started', ({ started }) => started, visit),
+  timeColumn(words`Started`, ({ started }) => started, visit),
   {
-    name: 'Network',
+    name: words`Network`,
     cell: (one) => html`${one.network}<small>${paymentOf(one)}</small>`,
     text: ({ network }) => network,
   },
   MODE_IN_FILES,
-  { name: 'Amount', cell: amountOf, onlyInFiles: true },
+  { name: words`Amount`, cell: amountOf, onlyInFiles: true },
   {
-    name: 'Result',
+    name: words`Result`,
     cell: ({ result, failed_step: step, reason }) =>
       html`${badge(STATES[result])}${step !== null && html`<small>${step}: ${reason}</small>`}`,
   },
   ...CANARY_STEPS.map((step): Column<CanaryRun> => ({
-    name: `${step.charAt(0).toUpperCase()}${step.slice(1)}`,
+    name: words`${step.charAt(0).toUpperCase()}${step.slice(1)}`,
     isNumber: true,
     cell: ({ steps }) => {
       const taken = steps.find((each) => each.step === step);
       if (!taken) return null;
       return taken.seconds > taken.promise
-        ? html`<strong>${taken.seconds.toFixed(1)} s</strong><small>promised: ${taken.promise} s</small>`
+        ? html`<strong>${taken.seconds.toFixed(1)} s</strong><small>${words`promised: ${taken.promise} s`}</small>`
         : `${taken.seconds.toFixed(1)} s`;
     },
   })),
-  { name: 'Payment', cell: ({ session_id: id }) => id, onlyInFiles: true },
+  { name: words`Payment`, cell: ({ session_id: id }) => id, onlyInFiles: true },
 ];

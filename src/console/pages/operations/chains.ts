@@ -18,6 +18,7 @@ import {
 import type { ConsoleRoutes } from '../../server.ts';
 import { reasonIn, type Visit } from '../../visit.ts';
 import { failedDeliveries, type FailedDelivery } from './failed-deliveries.ts';
+import { words, type Words } from '../../words.ts';
 
 export interface ChainStatus {
   readonly mode: Mode;
@@ -67,7 +68,7 @@ export function chainRoutes(deps: ConsoleDeps): ConsoleRoutes {
       {
         path: '/chains',
         action: 'chains.read',
-        show: async (visit) => ({ page: { title: 'Chains', isLive: true, body: await chainsPage(deps, visit) } }),
+        show: async (visit) => ({ page: { title: words`Chains`, isLive: true, body: await chainsPage(deps, visit) } }),
       },
       csvRoute('/chains', 'chains.read', async (visit) => ({
         columns: chainColumns(visit),
@@ -90,10 +91,10 @@ export function chainRoutes(deps: ConsoleDeps): ConsoleRoutes {
         action: 'deliveries.read',
         show: async (visit) => ({
           page: {
-            title: 'Deliveries',
+            title: words`Deliveries`,
             isLive: true,
-            body: html`<p>Webhooks that did not arrive, of every merchant, newest first. ${csvLink(visit)}</p>
-              ${table('Failed deliveries', deliveryColumns(visit), await failedDeliveries(deps, visit.mode), 'Every webhook arrived, or is on its way.')}`,
+            body: html`<p>${words`Webhooks that did not arrive, of every merchant, newest first.`} ${csvLink(visit)}</p>
+              ${table(words`Failed deliveries`, deliveryColumns(visit), await failedDeliveries(deps, visit.mode), words`Every webhook arrived, or is on its way.`)}`,
           },
         }),
       },
@@ -126,16 +127,17 @@ export function chainRoutes(deps: ConsoleDeps): ConsoleRoutes {
 async function chainsPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const [chains, coverage] = await Promise.all([chainsOf(deps, visit), coverageOf(deps, visit)]);
   return html`<p>${csvLink(visit)}</p>
-    ${table('Chains', chainColumns(visit), chains, NOT_WATCHED)}
-    <h2>Providers</h2>
+    ${table(words`Chains`, chainColumns(visit), chains, NOT_WATCHED)}
+    <h2>${words`Providers`}</h2>
     <p>
-      The last answer of each provider and its age. Providers are asked in the order of the settings, so one that was
-      not asked is on standby. ${csvLink(visit, '/chains/providers')}
+      ${words`The last answer of each provider and its age. Providers are asked in the order of the settings, so one that was
+      not asked is on standby.`}
+      ${csvLink(visit, '/chains/providers')}
     </p>
-    ${table('Providers', PROVIDER_COLUMNS, providerRows(chains), NOT_WATCHED)}
-    <h2>Recorded as read</h2>
+    ${table(words`Providers`, PROVIDER_COLUMNS, providerRows(chains), NOT_WATCHED)}
+    <h2>${words`Recorded as read`}</h2>
     <p>${csvLink(visit, '/chains/coverage')}</p>
-    ${table('Recorded as read', coverageColumns(visit), coverage, NOT_WATCHED)}
+    ${table(words`Recorded as read`, coverageColumns(visit), coverage, NOT_WATCHED)}
     ${coverage.flatMap((covered) => covered.gaps.map((gap) => gapPart(visit, covered, gap)))}
     ${visit.can('chains.rescan') && rescanForm(visit, chains)}`;
 }
@@ -150,73 +152,75 @@ const SHORT_ID = 8;
 
 const chainColumns = (visit: Visit): Column<ChainStatus>[] => [
   {
-    name: 'Network',
+    name: words`Network`,
     cell: ({ network, chain_id: id }) =>
-      html`${network}<small>chain ${id.length > SHORT_ID ? `${id.slice(0, SHORT_ID)}…` : id}</small>`,
+      html`${network}<small>${words`chain ${id.length > SHORT_ID ? `${id.slice(0, SHORT_ID)}…` : id}`}</small>`,
     text: ({ network, chain_id: id }) => `${network} chain ${id}`,
   },
   MODE_IN_FILES,
-  { name: 'Head', isNumber: true, cell: ({ head_block: block }) => block },
-  { name: 'Read', isNumber: true, cell: ({ read_block: block }) => block },
-  { name: 'Final', isNumber: true, cell: ({ final_block: block }) => block },
-  { name: 'Recorded as read', isNumber: true, cell: ({ durable_block: block }) => block },
-  timeColumn('Read up to', ({ read_to: sec }) => sec, visit),
-  { name: 'Deposits not final', isNumber: true, cell: (chain) => chain.deposits_not_settled },
-  { name: 'Failed reads', isNumber: true, cell: (chain) => chain.failed_reads_in_a_row },
+  { name: words`Head`, isNumber: true, cell: ({ head_block: block }) => block },
+  { name: words`Read`, isNumber: true, cell: ({ read_block: block }) => block },
+  { name: words`Final`, isNumber: true, cell: ({ final_block: block }) => block },
+  { name: words`Recorded as read`, isNumber: true, cell: ({ durable_block: block }) => block },
+  timeColumn(words`Read up to`, ({ read_to: sec }) => sec, visit),
+  { name: words`Deposits not final`, isNumber: true, cell: (chain) => chain.deposits_not_settled },
+  { name: words`Failed reads`, isNumber: true, cell: (chain) => chain.failed_reads_in_a_row },
 ];
 
 const providerRows = (chains: readonly ChainStatus[]): ProviderRow[] =>
   chains.flatMap(({ mode, network, providers }) => providers.map((provider) => ({ mode, network, ...provider })));
 
-const blockColumn = (name: string, what: 'head' | 'read' | 'final'): Column<ProviderRow> => ({
+const blockColumn = (name: Words, what: 'head' | 'read' | 'final'): Column<ProviderRow> => ({
   name,
   isNumber: true,
   cell: (row) => {
     const block = row[`${what}_block`];
-    return block === null ? 'not asked' : html`${block}<small>${inWords(row[`${what}_age`] ?? 0)} ago</small>`;
+    return block === null
+      ? words`not asked`
+      : html`${block}<small>${words`${inWords(row[`${what}_age`] ?? 0)} ago`}</small>`;
   },
   text: (row) => row[`${what}_block`],
 });
 
-const ageColumn = (name: string, what: 'head' | 'read' | 'final'): Column<ProviderRow> => ({
+const ageColumn = (name: Words, what: 'head' | 'read' | 'final'): Column<ProviderRow> => ({
   name,
   onlyInFiles: true,
   cell: (row) => row[`${what}_age`],
 });
 
 const PROVIDER_COLUMNS: readonly Column<ProviderRow>[] = [
-  { name: 'Provider', cell: ({ provider }) => provider },
-  { name: 'Network', cell: ({ network }) => network },
+  { name: words`Provider`, cell: ({ provider }) => provider },
+  { name: words`Network`, cell: ({ network }) => network },
   MODE_IN_FILES,
-  { name: 'State', cell: ({ state, why }) => html`${badge(state)}${why !== null && html`<small>${why}</small>`}` },
-  blockColumn('Head', 'head'),
-  ageColumn('Head, seconds ago', 'head'),
-  blockColumn('Read', 'read'),
-  ageColumn('Read, seconds ago', 'read'),
-  blockColumn('Final', 'final'),
-  ageColumn('Final, seconds ago', 'final'),
+  { name: words`State`, cell: ({ state, why }) => html`${badge(state)}${why !== null && html`<small>${why}</small>`}` },
+  blockColumn(words`Head`, 'head'),
+  ageColumn(words`Head, seconds ago`, 'head'),
+  blockColumn(words`Read`, 'read'),
+  ageColumn(words`Read, seconds ago`, 'read'),
+  blockColumn(words`Final`, 'final'),
+  ageColumn(words`Final, seconds ago`, 'final'),
 ];
 
 const coverageColumns = (visit: Visit): Column<Coverage>[] => [
-  { name: 'Network', cell: ({ network }) => network },
+  { name: words`Network`, cell: ({ network }) => network },
   MODE_IN_FILES,
   {
-    name: 'Blocks',
+    name: words`Blocks`,
     cell: ({ from_block: from, to_block: to, since_the_beginning: isWhole }) =>
       from === null
-        ? 'none yet'
-        : html`${from} to ${to}${!isWhole && html`<small>the newest ranges; older ones are in the event log</small>`}`,
+        ? words`none yet`
+        : html`${words`${from} to ${to}`}${!isWhole && html`<small>${words`the newest ranges; older ones are in the event log`}</small>`}`,
   },
-  timeColumn('Up to', ({ to_time: sec }) => sec, visit),
-  { name: 'Providers', cell: ({ providers }) => providers.join(', ') },
+  timeColumn(words`Up to`, ({ to_time: sec }) => sec, visit),
+  { name: words`Providers`, cell: ({ providers }) => providers.join(', ') },
   {
-    name: 'Gaps',
+    name: words`Gaps`,
     cell: (covered) => gapsOf(covered) || 'none',
   },
 ];
 
 export const gapsOf = ({ gaps }: Coverage): string =>
-  gaps.map(({ from_block: from, to_block: to }) => `${from} to ${to}`).join(', ');
+  gaps.map(({ from_block: from, to_block: to }) => words`${from} to ${to}`).join(', ');
 
 /** Reads the range again, which records it as read and finds payments in it. */
 function gapPart(
@@ -225,7 +229,7 @@ function gapPart(
   { from_block: from, to_block: to }: Coverage['gaps'][number],
 ): Html {
   return html`<section class="card warn">
-    <h3>${network}: blocks ${from} to ${to} are not recorded as read</h3>
+    <h3>${words`${network}: blocks ${from} to ${to} are not recorded as read`}</h3>
     ${
       visit.can('chains.rescan') &&
       changeForm(
@@ -237,32 +241,32 @@ function gapPart(
           ),
           field(REASON),
         ],
-        'Read them again',
+        words`Read them again`,
       )
     }
   </section>`;
 }
 
 const deliveryColumns = (visit: Visit): Column<FailedDelivery>[] => [
-  timeColumn('Created', ({ createdSec }) => createdSec, visit),
-  { name: 'Merchant', cell: ({ merchant }) => merchant.name },
+  timeColumn(words`Created`, ({ createdSec }) => createdSec, visit),
+  { name: words`Merchant`, cell: ({ merchant }) => merchant.name },
   {
-    name: 'Event',
+    name: words`Event`,
     cell: ({ merchant, notificationId, eventType }) =>
       link(`${merchantPath(merchant)}/webhooks/${notificationId}`, eventType),
   },
-  { name: 'Status', cell: ({ status }) => badge(status) },
-  { name: 'Attempts', isNumber: true, cell: ({ attempts }) => attempts },
-  { name: 'Last answer', cell: ({ lastStatus, lastFailure }) => lastStatus ?? lastFailure },
+  { name: words`Status`, cell: ({ status }) => badge(status) },
+  { name: words`Attempts`, isNumber: true, cell: ({ attempts }) => attempts },
+  { name: words`Last answer`, cell: ({ lastStatus, lastFailure }) => lastStatus ?? lastFailure },
 ];
 
-const NOT_WATCHED = 'No network is watched in this process.';
+const NOT_WATCHED = words`No network is watched in this process.`;
 
 const rescanForm = (visit: Visit, chains: readonly ChainStatus[]) =>
-  html`<h2>Read again</h2>
+  html`<h2>${words`Read again`}</h2>
     <p>
-      Transfers that are already known stay as they are. Final blocks are read twice and recorded as read when both
-      readings agree.
+      ${words`Transfers that are already known stay as they are. Final blocks are read twice and recorded as read when both
+      readings agree.`}
     </p>
     ${changeForm(
       visit,
@@ -270,13 +274,13 @@ const rescanForm = (visit: Visit, chains: readonly ChainStatus[]) =>
       [
         field({
           name: 'chain',
-          label: 'Network',
+          label: words`Network`,
           options: chains.map(({ mode, network }) => [`${mode}/${network}`, network] as const),
         }),
-        field({ name: 'from', label: 'From block' }),
-        field({ name: 'to', label: 'To block' }),
-        field({ name: 'address', label: 'Address', hint: 'On Solana, instead of blocks.' }),
+        field({ name: 'from', label: words`From block` }),
+        field({ name: 'to', label: words`To block` }),
+        field({ name: 'address', label: words`Address`, hint: words`On Solana, instead of blocks.` }),
         field(REASON),
       ],
-      'Read again',
+      words`Read again`,
     )}`;

@@ -2,36 +2,37 @@ import { html, type Html } from '../../../runtime/http/html.ts';
 import { run, type ConsoleDeps } from '../../deps.ts';
 import { changeForm, field, REASON } from '../../parts.ts';
 import { reasonIn, type ChangeRoute, type Visit } from '../../visit.ts';
+import { words } from '../../words.ts';
 
 /* The proposal to send native coin back to whoever sent it to a collection address. */
 
 export const nativeReturnForm = (visit: Visit, first: readonly Html[]): Html =>
   html`<p>
-      Sends what arrived at a collection address back to its sender, from the treasury and less the network fee. The
-      signer reads the transfer itself and pays nobody else.
+      ${words`Sends what arrived at a collection address back to its sender, from the treasury and less the network fee. The
+      signer reads the transfer itself and pays nobody else.`}
     </p>
     ${changeForm(
       visit,
       '/treasury/return',
       [
         ...first,
-        field({ name: 'tx', label: 'Transaction', required: true, max: 128 }),
-        field({ name: 'address', label: 'Collection address', required: true, max: 128 }),
+        field({ name: 'tx', label: words`Transaction`, required: true, max: 128 }),
+        field({ name: 'address', label: words`Collection address`, required: true, max: 128 }),
         field({
           name: 'amount',
-          label: 'Amount',
+          label: words`Amount`,
           max: 40,
-          hint: 'Leave empty to return everything, less the network fee.',
+          hint: words`Leave empty to return everything, less the network fee.`,
         }),
-        field({ name: 'sender', label: 'Sender', options: SENDERS }),
+        field({ name: 'sender', label: words`Sender`, options: SENDERS }),
         field(REASON),
       ],
-      'Preview',
+      words`Preview`,
     )}`;
 
 const SENDERS = [
-  ['known', 'A private wallet'],
-  ['acknowledged', 'An exchange or a contract, whose owner can receive it there'],
+  ['known', words`A private wallet`],
+  ['acknowledged', words`An exchange or a contract, whose owner can receive it there`],
 ] as const;
 
 export function nativeReturn(deps: ConsoleDeps): ChangeRoute {

@@ -4,6 +4,7 @@ import type { ConsoleDeps } from '../../deps.ts';
 import { changeForm, field, folded } from '../../parts.ts';
 import type { ChangeRoute, Visit } from '../../visit.ts';
 import { approval, PROPOSER } from './approval.ts';
+import { words } from '../../words.ts';
 
 /** Where a merchant's settlements go. It is nowhere proposed: both approvers state the same terms. */
 export const settlementAddress = (deps: ConsoleDeps): ChangeRoute => ({
@@ -21,7 +22,7 @@ export const merchantField = ({ mode }: Visit, deps: ConsoleDeps): Html => {
   const merchants = deps.merchants().filter((merchant) => merchant.mode === mode);
   return field({
     name: 'merchant_id',
-    label: 'Merchant',
+    label: words`Merchant`,
     options: merchants.map(({ id, name }) => [id, name] as const),
   });
 };
@@ -29,13 +30,13 @@ export const merchantField = ({ mode }: Visit, deps: ConsoleDeps): Html => {
 export function settlementAddressForm(visit: Visit, deps: ConsoleDeps): Html {
   const fields = [
     merchantField(visit, deps),
-    field({ name: 'network', label: 'Network', options: NETWORKS.map((network) => [network, network] as const) }),
-    field({ name: 'address', label: 'Address', required: true, max: 128 }),
+    field({ name: 'network', label: words`Network`, options: NETWORKS.map((network) => [network, network] as const) }),
+    field({ name: 'address', label: words`Address`, required: true, max: 128 }),
     field(PROPOSER),
   ];
   return folded(
-    "A merchant's settlement address",
-    html`<p>Ask the merchant for it by a second way. It counts once two approvers signed the same terms.</p>
-      ${changeForm(visit, '/treasury/settlement-address', fields, 'Show the terms')}`,
+    words`A merchant's settlement address`,
+    html`<p>${words`Ask the merchant for it by a second way. It counts once two approvers signed the same terms.`}</p>
+      ${changeForm(visit, '/treasury/settlement-address', fields, words`Show the terms`)}`,
   );
 }

@@ -11,6 +11,7 @@ import type { ConsoleRoutes } from '../../server.ts';
 import { reasonIn, Refused, type Visit } from '../../visit.ts';
 import { currencyOf } from '../books/worth.ts';
 import { must } from '../../../domain/values/must.ts';
+import { words, type Words } from '../../words.ts';
 
 interface Sweep {
   readonly id: string | null;
@@ -43,7 +44,7 @@ export function sweepRoutes(deps: ConsoleDeps): ConsoleRoutes {
         path: '/treasury/sweeps',
         action: 'treasury.read',
         show: async (visit) => ({
-          page: { title: 'Sweeps', isLive: true, body: await sweepsPage(deps, visit, known) },
+          page: { title: words`Sweeps`, isLive: true, body: await sweepsPage(deps, visit, known) },
         }),
       },
       csvRoute('/treasury/sweeps', 'treasury.read', async (visit) => {
@@ -78,7 +79,7 @@ export function sweepRoutes(deps: ConsoleDeps): ConsoleRoutes {
           const { sweeps } = await run<{ sweeps: Sweep[] }>(deps, 'treasury.sweep', answer);
           const ordered = sweeps.filter(({ id }) => id !== null);
           if (ordered.length === 0)
-            throw new Refused(`Nothing was ordered: ${sweeps[0]?.note ?? 'no address holds as much'}.`);
+            throw new Refused(words`Nothing was ordered: ${sweeps[0]?.note ?? 'no address holds as much'}.`);
           return { detail: ordered.map(({ id }) => id).join(' '), shown: { to: '/treasury?done=swept' } };
         },
       },
@@ -91,9 +92,10 @@ type Wanted = Readonly<Record<'mode' | 'network' | 'min' | 'most', string>> & { 
 /** The filters of the URL. Throws `Refused` with the name of the filter at fault. */
 function wantedIn(given: (name: string) => string, { mode }: Visit): Wanted {
   const [network, coin, min] = [given('network'), given('coin'), given('min') || '0'];
-  if (!NETWORKS.some((one) => one === network)) throw new Refused(`network must be one of ${NETWORKS.join(', ')}`);
-  if (coin !== '' && !COINS.some((one) => one === coin)) throw new Refused(`coin must be one of ${COINS.join(', ')}`);
-  if (parseAmount(min) === null) throw new Refused('min must be a decimal amount such as 10.00');
+  if (!NETWORKS.some((one) => one === network)) throw new Refused(words`network must be one of ${NETWORKS.join(', ')}`);
+  if (coin !== '' && !COINS.some((one) => one === coin))
+    throw new Refused(words`coin must be one of ${COINS.join(', ')}`);
+  if (parseAmount(min) === null) throw new Refused(words`min must be a decimal amount such as 10.00`);
   return { mode, network, min, most: String(MOST), ...(coin !== '' && { coin }) };
 }
 
@@ -142,41 +144,41 @@ function product(fee: string, rate: string): string {
 }
 
 const columns = (currency: string, isAsking: boolean): Column<Priced>[] => [
-  { name: 'Address', cell: ({ from_address: address }) => code(address) },
-  { name: 'Amount', isNumber: true, cell: ({ amount, coin }) => `${amount} ${coin}` },
+  { name: words`Address`, cell: ({ from_address: address }) => code(address) },
+  { name: words`Amount`, isNumber: true, cell: ({ amount, coin }) => `${amount} ${coin}` },
   {
-    name: 'Estimated fee',
+    name: words`Estimated fee`,
     isNumber: true,
     cell: ({ fee, fee_coin: coin, worth }) =>
       fee === null || fee === undefined
         ? unknown(isAsking && fee === undefined)
         : html`${fee}
-          ${coin}${currency !== '' && html`<small>${worth === null ? `unknown in ${currency}` : `about ${worth} ${currency}`}</small>`}`,
+          ${coin}${currency !== '' && html`<small>${worth === null ? words`unknown in ${currency}` : words`about ${worth} ${currency}`}</small>`}`,
     text: ({ fee, fee_coin: coin }) => (fee === null || fee === undefined ? null : `${fee} ${coin}`),
   },
-  { name: `Fee in ${currency}`, onlyInFiles: true, cell: ({ worth }) => worth },
-  { name: 'State', cell: ({ note }) => note || unknown(isAsking) },
+  { name: words`Fee in ${currency}`, onlyInFiles: true, cell: ({ worth }) => worth },
+  { name: words`State`, cell: ({ note }) => note || unknown(isAsking) },
 ];
 
-const unknown = (isAsking: boolean): string => (isAsking ? 'being looked up' : 'unknown');
+const unknown = (isAsking: boolean): Words => (isAsking ? words`being looked up` : words`unknown`);
 
 async function sweepsPage(deps: ConsoleDeps, visit: Visit, known: LastKnown<readonly Sweep[]>): Promise<Html> {
   const { query } = visit;
   const network = query.get('network') ?? '';
   const [coin, min] = [query.get('coin') ?? '', query.get('min') ?? ''];
   return html`<p>
-      Moves money from collection addresses to the treasury. Choose a network to look up what each address holds.
-      ${link(inMode('/treasury', visit.mode), 'Treasury')}
+      ${words`Moves money from collection addresses to the treasury. Choose a network to look up what each address holds.
+      ${link(inMode('/treasury', visit.mode), words`Treasury`)}`}
     </p>
     ${filterForm(
       '/treasury/sweeps',
       [
-        { name: 'network', label: 'Network', value: network, options: NETWORKS.map((one) => [one, one] as const) },
+        { name: 'network', label: words`Network`, value: network, options: NETWORKS.map((one) => [one, one] as const) },
         {
-          ...{ name: 'coin', label: 'Coin', value: coin },
-          options: [['', 'Every coin'], ...COINS.map((one) => [one, one] as const)],
+          ...{ name: 'coin', label: words`Coin`, value: coin },
+          options: [['', words`Every coin`], ...COINS.map((one) => [one, one] as const)],
         },
-        { name: 'min', label: 'At least', value: min, max: 40 },
+        { name: 'min', label: words`At least`, value: min, max: 40 },
       ],
       { mode: visit.mode },
     )}
@@ -191,17 +193,17 @@ async function found(
 ): Promise<Html> {
   const { currency } = await currencyOf(deps, visit.query);
   const { sweeps, listed, estimated } = await pricedSweeps(deps, visit, { known, currency });
-  if (listed.answer === null) return answered(visit, listed, 'the books');
+  if (listed.answer === null) return answered(visit, listed, words`the books`);
   const kept = Object.entries(filters).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
   );
   return html`<p>
-      ${sweeps.length === MOST ? `The first ${MOST} addresses` : `${sweeps.length} in all`}. ${csvLink(visit)}
+      ${sweeps.length === MOST ? words`The first ${MOST} addresses` : words`${sweeps.length} in all`}. ${csvLink(visit)}
     </p>
-    ${sweeps.length > 0 && answered(visit, estimated, filters.network)}
-    ${table('Sweeps', columns(currency, estimated.isAsking), sweeps, 'No collection address holds that much.')}
+    ${sweeps.length > 0 && answered(visit, estimated, html`${filters.network}`)}
+    ${table(words`Sweeps`, columns(currency, estimated.isAsking), sweeps, words`No collection address holds that much.`)}
     ${totalOf(sweeps, estimated.isAsking)}
-    ${sweeps.length > 0 && visit.can('treasury.propose') && changeForm(visit, '/treasury/sweeps', [...kept, field(REASON)], 'Preview the sweeps')}`;
+    ${sweeps.length > 0 && visit.can('treasury.propose') && changeForm(visit, '/treasury/sweeps', [...kept, field(REASON)], words`Preview the sweeps`)}`;
 }
 
 /** Null if one of them is unknown, since an incomplete sum would be too low. */
@@ -209,7 +211,7 @@ function totalOf(sweeps: readonly Priced[], isAsking: boolean): Html | null {
   const coin = sweeps[0]?.fee_coin;
   if (coin === undefined || (isAsking && sweeps.some(({ fee }) => fee === undefined))) return null;
   if (sweeps.some(({ fee }) => fee === null || fee === undefined))
-    return html`<p>Total: unknown, as the network does not say the fee of each.</p>`;
+    return html`<p>${words`Total: unknown, as the network does not say the fee of each.`}</p>`;
   const sum = sweeps.reduce((units, { fee }) => units + amountOf(must(fee)), 0n);
-  return html`<p>Total: about ${formatAmount(sum)} ${coin}.</p>`;
+  return html`<p>${words`Total: about ${formatAmount(sum)} ${coin}.`}</p>`;
 }

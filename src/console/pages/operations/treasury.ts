@@ -1,8 +1,7 @@
 import { html, type Html } from '../../../runtime/http/html.ts';
 import type { Mode } from '../../../domain/values/ids.ts';
-import { NETWORKS, type Network } from '../../../domain/networks/networks.ts';
+import { type Network } from '../../../domain/networks/networks.ts';
 import type { Comparison } from '../../../features/treasury/comparisons.ts';
-import { COINS } from '../../../domain/money/money.ts';
 import { csvLink, csvRoute } from '../../csv.ts';
 import { run, type ConsoleDeps } from '../../deps.ts';
 import { inMode } from '../../modes.ts';
@@ -12,23 +11,24 @@ import {
   code,
   facts,
   field,
-  folded,
   link,
   MODE_IN_FILES,
   REASON,
+  modeField,
   table,
   type Column,
 } from '../../parts.ts';
 import type { ConsoleRoutes } from '../../server.ts';
 import { reasonIn, Refused, type ChangeRoute, type Visit } from '../../visit.ts';
 import { approval, PROPOSER, rejection } from './approval.ts';
+import { proposal, proposalForms } from './proposals.ts';
 import { PAYS_NOTHING_OUT, paysOut } from '../pays-out.ts';
-import { nativeReturn, nativeReturnForm } from './native-return.ts';
-import { must } from '../../../domain/values/must.ts';
+import { nativeReturn } from './native-return.ts';
 import type { UsedCap } from '../../../ports/outgoing/signer.ts';
 import { messageOf } from '../../../runtime/util/message-of.ts';
-import { merchantField, settlementAddress, settlementAddressForm } from './settlement-address.ts';
+import { settlementAddress, settlementAddressForm } from './settlement-address.ts';
 import { within } from '../../../runtime/util/within.ts';
+import { words, type Words } from '../../words.ts';
 
 /** The signer answers in milliseconds unless something is wrong. */
 const SIGNER_PATIENCE_MS = 2_000;
@@ -74,7 +74,9 @@ export function treasuryRoutes(deps: ConsoleDeps): ConsoleRoutes {
       {
         path: '/treasury',
         action: 'treasury.read',
-        show: async (visit) => ({ page: { title: 'Treasury', isLive: true, body: await treasuryPage(deps, visit) } }),
+        show: async (visit) => ({
+          page: { title: words`Treasury`, isLive: true, body: await treasuryPage(deps, visit) },
+        }),
       },
       csvRoute('/treasury', 'treasury.read', async (visit) => ({
         columns: moveColumns(visit),
@@ -110,7 +112,7 @@ export function treasuryRoutes(deps: ConsoleDeps): ConsoleRoutes {
 /** Throws `Refused` if the signer does not answer, so that a page never waits for it. */
 export const treasuryStatus = (deps: ConsoleDeps): Promise<TreasuryStatus> =>
   within(SIGNER_PATIENCE_MS, run<TreasuryStatus>(deps, 'treasury.status'), () => {
-    throw new Refused('the signer did not answer in time', 503);
+    throw new Refused(words`the signer did not answer in time`, 503);
   });
 
 async function treasuryPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
@@ -118,24 +120,26 @@ async function treasuryPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const [signers, moves] = await Promise.all([signersOf(deps, visit), movesOf(deps, visit)]);
   const [waiting, others] = [moves.filter(isWaiting), moves.filter((move) => !isWaiting(move))];
   return html`<p>
-      ${link(inMode('/treasury/balances', visit.mode), 'Balances against the books')} ·
-      ${link(inMode('/treasury/sweeps', visit.mode), 'Sweeps')} ·
-      ${link(inMode('/adjustments', visit.mode), 'Entries by hand')}
+      ${link(inMode('/treasury/balances', visit.mode), words`Balances against the books`)} ·
+      ${link(inMode('/treasury/sweeps', visit.mode), words`Sweeps`)} ·
+      ${link(inMode('/adjustments', visit.mode), words`Entries by hand`)}
     </p>
-    <h2>Waiting for approval</h2>
-    ${table('Proposals', moveColumns(visit), waiting, 'No proposals are waiting.')}
+    <h2>${words`Waiting for approval`}</h2>
+    ${table(words`Proposals`, moveColumns(visit), waiting, words`No proposals are waiting.`)}
     ${
       visit.can('treasury.approve') &&
-      html`<p>The signer counts your approval only if its settings list ${link('/me', 'your entry')}.</p>`
+      html`<p>
+        ${words`The signer counts your approval only if its settings list ${link('/me', words`your entry`)}.`}
+      </p>`
     }
     ${signers}
-    <h2>In progress</h2>
+    <h2>${words`In progress`}</h2>
     <p>${csvLink(visit)}</p>
-    ${table('Moves', moveColumns(visit), others, 'No payouts are in progress.')}
+    ${table(words`Moves`, moveColumns(visit), others, words`No payouts are in progress.`)}
     ${
       visit.can('treasury.approve') &&
-      html`<h2>Approve a refund</h2>
-        ${changeForm(visit, '/treasury/approve', field({ name: 'id', label: 'Refund', required: true, hint: 'A refund above the threshold, by its ID: re_…' }), 'Show the terms')}
+      html`<h2>${words`Approve a refund`}</h2>
+        ${changeForm(visit, '/treasury/approve', field({ name: 'id', label: words`Refund`, required: true, hint: words`A refund above the threshold, by its ID: re_…` }), words`Show the terms`)}
         ${settlementAddressForm(visit, deps)}`
     }
     ${visit.can('treasury.propose') && proposalForms(visit, deps)}`;
@@ -145,13 +149,14 @@ async function treasuryPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
 async function signersOf(deps: ConsoleDeps, visit: Visit): Promise<Html | Html[]> {
   try {
     const signers = (await treasuryStatus(deps)).signers.filter(({ mode }) => mode === visit.mode);
-    if (signers.length === 0) return html`<p class="empty">Nothing is paid out in ${visit.mode} mode here.</p>`;
+    if (signers.length === 0)
+      return html`<p class="empty">${words`Nothing is paid out in ${visit.mode} mode here.`}</p>`;
     return signers.map((signer) => signerPart(visit, signer));
   } catch (error) {
-    return html`<h2>Signer</h2>
+    return html`<h2>${words`Signer`}</h2>
       <p class="problem">
-        The state of the signer is unknown: ${messageOf(error)}. Until it answers, nothing is paid out and nothing can
-        be approved.
+        ${words`The state of the signer is unknown: ${messageOf(error)}. Until it answers, nothing is paid out and nothing can
+        be approved.`}
       </p>
       ${stopForm(visit)}`;
   }
@@ -159,68 +164,70 @@ async function signersOf(deps: ConsoleDeps, visit: Visit): Promise<Html | Html[]
 
 const stopForm = (visit: Visit): Html | false =>
   visit.can('treasury.stop') &&
-  html`<h3>Stop all payouts</h3>
-    ${changeForm(visit, '/treasury/stop', [modeField(visit), field(REASON)], `Stop everything in ${visit.mode} mode`, 'danger')}`;
-
-const modeField = ({ mode }: Visit): Html => html`<input type="hidden" name="mode" value="${mode}" />`;
+  html`<h3>${words`Stop all payouts`}</h3>
+    ${changeForm(visit, '/treasury/stop', [modeField(visit), field(REASON)], words`Stop everything in ${visit.mode} mode`, 'danger')}`;
 
 const movesOf = async (deps: ConsoleDeps, { mode }: Visit): Promise<Move[]> =>
   (await run<{ moves: Move[] }>(deps, 'treasury.moves')).moves.filter((move) => move.mode === mode);
 
 const CAP_COLUMNS: readonly Column<UsedCap>[] = [
-  { name: 'Coin', cell: ({ coin }) => coin },
-  { name: 'Per payout', isNumber: true, cell: (cap) => cap.perTransaction },
-  { name: 'Used within an hour', isNumber: true, cell: ({ usedInHour, perHour }) => `${usedInHour} of ${perHour}` },
-  { name: 'Used within a day', isNumber: true, cell: ({ usedInDay, perDay }) => `${usedInDay} of ${perDay}` },
-  { name: 'Two approvers from', isNumber: true, cell: (cap) => cap.approvalFrom },
+  { name: words`Coin`, cell: ({ coin }) => coin },
+  { name: words`Per payout`, isNumber: true, cell: (cap) => cap.perTransaction },
+  {
+    name: words`Used within an hour`,
+    isNumber: true,
+    cell: ({ usedInHour, perHour }) => words`${usedInHour} of ${perHour}`,
+  },
+  { name: words`Used within a day`, isNumber: true, cell: ({ usedInDay, perDay }) => words`${usedInDay} of ${perDay}` },
+  { name: words`Two approvers from`, isNumber: true, cell: (cap) => cap.approvalFrom },
 ];
 
 function signerPart(visit: Visit, { stopped, caps = [], limitsToApprove = [] }: SignerStatus): Html {
   const forMode = modeField(visit);
   const proposer = field(PROPOSER);
-  return html`<h2>Signer</h2>
+  return html`<h2>${words`Signer`}</h2>
     ${facts([
-      ['State', badge(stopped ? 'stopped' : 'active')],
-      ['Limits awaiting approval', limitsToApprove.join('; ') || 'none'],
+      [words`State`, badge(stopped ? 'stopped' : 'active')],
+      [words`Limits awaiting approval`, limitsToApprove.join('; ') || words`none`],
     ])}
-    ${table('Caps of refunds and returns', CAP_COLUMNS, caps, 'No limits are set, so no refunds are paid out.')}
+    ${table(words`Caps of refunds and returns`, CAP_COLUMNS, caps, words`No limits are set, so no refunds are paid out.`)}
     ${!stopped && stopForm(visit)}
-    ${stopped && !visit.can('treasury.approve') && html`<p>Nothing is paid out until two approvers resume it on this page.</p>`}
-    ${stopped && visit.can('treasury.approve') && changeForm(visit, '/treasury/resume', [forMode, proposer], 'Resume: show the terms')}
-    ${limitsToApprove.length > 0 && visit.can('treasury.approve') && changeForm(visit, '/treasury/limits', [forMode, proposer], 'Apply the new limits: show the terms')}`;
+    ${stopped && !visit.can('treasury.approve') && html`<p>${words`Nothing is paid out until two approvers resume it on this page.`}</p>`}
+    ${stopped && visit.can('treasury.approve') && changeForm(visit, '/treasury/resume', [forMode, proposer], words`Resume: show the terms`)}
+    ${limitsToApprove.length > 0 && visit.can('treasury.approve') && changeForm(visit, '/treasury/limits', [forMode, proposer], words`Apply the new limits: show the terms`)}`;
 }
 
 const isWaiting = ({ status }: Move): boolean => status === 'waiting_for_approval';
 
 /** Null for what needs no approval. */
-const approversOf = (move: Move): string | null =>
-  move.approved_by.join(', ') || (isWaiting(move) ? 'nobody yet' : null);
+const approversOf = (move: Move): Words | string | null =>
+  move.approved_by.join(', ') || (isWaiting(move) ? words`nobody yet` : null);
 
 const moveColumns = (visit: Visit): Column<Move>[] => [
-  { name: 'Move', cell: ({ kind, id }) => html`${kind}<small>${id}</small>` },
+  { name: words`Move`, cell: ({ kind, id }) => html`${kind}<small>${id}</small>` },
   {
-    name: 'Status',
+    name: words`Status`,
     cell: ({ status, waiting }) => html`${badge(status)}${waiting !== null && html`<small>${waiting}</small>`}`,
   },
-  { name: 'Amount', isNumber: true, cell: ({ amount, coin }) => `${amount} ${coin}` },
-  { name: 'Network', cell: ({ network }) => network, onlyInFiles: true },
+  { name: words`Amount`, isNumber: true, cell: ({ amount, coin }) => `${amount} ${coin}` },
+  { name: words`Network`, cell: ({ network }) => network, onlyInFiles: true },
   MODE_IN_FILES,
   {
-    name: 'To',
-    cell: ({ to_address: to, network }) => html`${code(to)}<small>on ${network}</small>`,
+    name: words`To`,
+    cell: ({ to_address: to, network }) => html`${code(to)}<small>${words`on ${network}`}</small>`,
     text: ({ to_address: to }) => to,
   },
   {
-    name: 'Proposed by',
+    name: words`Proposed by`,
     cell: (move) => {
       const approvers = approversOf(move);
-      return html`${move.requested_by}${approvers !== null && html`<small>approved by ${approvers}</small>`}`;
+      return html`${move.requested_by}${approvers !== null && html`<small>${words`approved by ${approvers}`}</small>`}`;
     },
     text: (move) => move.requested_by,
   },
-  { name: 'Approved by', cell: approversOf, onlyInFiles: true },
+  { name: words`Approved by`, cell: approversOf, onlyInFiles: true },
   {
-    name: 'Decide',
+    name: words`Decide`,
     isForm: true,
     cell: (move) => {
       if (!isWaiting(move)) return null;
@@ -229,8 +236,8 @@ const moveColumns = (visit: Visit): Column<Move>[] => [
       ${
         visit.can('treasury.propose') &&
         html`<details>
-          <summary>Cancel</summary>
-          ${changeForm(visit, '/treasury/reject', [id, field(REASON)], 'Cancel the proposal', 'danger')}
+          <summary>${words`Cancel`}</summary>
+          ${changeForm(visit, '/treasury/reject', [id, field(REASON)], words`Cancel the proposal`, 'danger')}
         </details>`
       }`;
     },
@@ -240,77 +247,11 @@ const moveColumns = (visit: Visit): Column<Move>[] => [
 /** The signer counts each person once, and not the proposer. */
 function approvePart(visit: Visit, { approved_by: approvers, requested_by: proposer }: Move, id: Html): Html {
   const { name } = visit.person;
-  if (approvers.includes(name)) return html`<p>You approved it.</p>`;
-  if (proposer === name) return html`<p>You proposed it: others approve.</p>`;
-  return changeForm(visit, '/treasury/approve', id, 'Show the terms');
+  if (approvers.includes(name)) return html`<p>${words`You approved it.`}</p>`;
+  if (proposer === name) return html`<p>${words`You proposed it: others approve.`}</p>`;
+  return changeForm(visit, '/treasury/approve', id, words`Show the terms`);
 }
 
-function proposalForms(visit: Visit, deps: ConsoleDeps): Html {
-  const money = [
-    field({ name: 'network', label: 'Network', options: NETWORKS.map((network) => [network, network] as const) }),
-    field({ name: 'coin', label: 'Coin', options: COINS.map((coin) => [coin, coin] as const) }),
-    field({ name: 'amount', label: 'Amount', required: true, max: 40 }),
-  ];
-  const mode = modeField(visit);
-  const withdrawal = changeForm(
-    visit,
-    '/treasury/withdraw',
-    [mode, ...money, field({ name: 'to', label: 'To', required: true, max: 128 }), field(REASON)],
-    'Preview',
-  );
-  const settlement = changeForm(
-    visit,
-    '/treasury/settle',
-    [merchantField(visit, deps), ...money, field(REASON)],
-    'Preview',
-  );
-  return html`<h2>Propose</h2>
-    <p>Two approvers must agree to each proposal. You cannot be one of them.</p>
-    ${folded(
-      'A withdrawal',
-      html`<p>To one of the cold addresses in the signer's settings.</p>
-        ${withdrawal}`,
-    )}
-    ${folded(
-      'A settlement',
-      html`<p>To the merchant's settlement address, for at most what the books owe.</p>
-        ${settlement}`,
-    )}
-    ${folded('A return of native coin', nativeReturnForm(visit, [mode, must(money[0])]))}`;
-}
-
-function merchantInWords({ merchants }: ConsoleDeps, id: string): string {
-  const merchant = merchants().find((one) => one.id === id);
-  if (!merchant) throw new Refused('merchant_id: there is no such merchant');
-  return `${merchant.name} (${merchant.mode} mode, ${merchant.id})`;
-}
-
-function proposal(deps: ConsoleDeps, verb: 'withdraw' | 'settle', names: readonly string[]): ChangeRoute {
-  const given = ({ form }: Visit): Record<string, string> =>
-    Object.fromEntries(names.map((name) => [name, form[name] ?? '']));
-  const inWords = ([name, value]: readonly [string, string]): readonly [string, string] =>
-    name === 'merchant_id' ? ['merchant', merchantInWords(deps, value)] : [name, value];
-  return {
-    path: `/treasury/${verb}`,
-    action: 'treasury.propose',
-    target: ({ form }) => `${form['amount']} ${form['coin']} to ${form['to'] ?? form['merchant_id']}`,
-    toSign: async (visit) => ({
-      kind: 'terms',
-      title: verb === 'withdraw' ? 'propose a withdrawal' : 'propose a settlement',
-      lines: [...Object.entries(given(visit)).map(inWords), ['reason', reasonIn(visit)]],
-    }),
-    run: async (visit) => {
-      const made = await run<{ id: string }>(deps, `treasury.${verb}`, {
-        ...given(visit),
-        operator: visit.person.name,
-        reason: reasonIn(visit),
-      });
-      return { detail: made.id, shown: { to: '/treasury?done=proposed' } };
-    },
-  };
-}
-
-/** Stopping is safe, so it takes no signature: whoever sees a theft can end it at once. */
 const stop = (deps: ConsoleDeps): ChangeRoute => ({
   path: '/treasury/stop',
   action: 'treasury.stop',

@@ -21,6 +21,7 @@ import {
 import type { ConsoleRoutes } from '../../server.ts';
 import { reasonIn, type ChangeRoute, type Visit, paramOf } from '../../visit.ts';
 import { must } from '../../../domain/values/must.ts';
+import { words } from '../../words.ts';
 
 export interface Unmatched {
   readonly id: string;
@@ -54,7 +55,7 @@ export function unmatchedRoutes(deps: ConsoleDeps): ConsoleRoutes {
         path: '/unmatched',
         action: 'unmatched.read',
         show: async (visit) => ({
-          page: { title: 'Unmatched transfers', isLive: true, body: await listPage(deps, visit) },
+          page: { title: words`Unmatched transfers`, isLive: true, body: await listPage(deps, visit) },
         }),
       },
       csvRoute('/unmatched', 'unmatched.read', (visit) => ({
@@ -74,7 +75,7 @@ export function unmatchedRoutes(deps: ConsoleDeps): ConsoleRoutes {
           const transfer = await run<Unmatched>(deps, 'inbox.show', { transfer: paramOf(visit, 'transfer') });
           return {
             page: {
-              title: `${transfer.amount} ${transfer.coin}`,
+              title: words`${transfer.amount} ${transfer.coin}`,
               mode: transfer.mode,
               body: transferPage(visit, transfer),
             },
@@ -108,71 +109,71 @@ async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
       [
         {
           name: 'state',
-          label: 'State',
+          label: words`State`,
           value: query.get('state') ?? '',
           options: [
-            ['', 'Open'],
-            ['resolved', 'Decided'],
+            ['', words`Open`],
+            ['resolved', words`Decided`],
           ],
         },
       ],
       { mode: visit.mode },
     )}
     <p>${csvLink(visit)}</p>
-    ${table('Unmatched transfers', columns(visit), transfers, 'No unmatched transfers.')} ${more(visit, next)}`;
+    ${table(words`Unmatched transfers`, columns(visit), transfers, words`No unmatched transfers.`)} ${more(visit, next)}`;
 }
 
 const columns = (visit: Visit): Column<Unmatched>[] => [
-  timeColumn('Received', ({ block_time: sec }) => sec, visit),
+  timeColumn(words`Received`, ({ block_time: sec }) => sec, visit),
   {
-    name: 'Amount',
+    name: words`Amount`,
     isNumber: true,
     cell: ({ id, amount, coin }) => link(`/unmatched/${encodeURIComponent(id)}`, `${amount} ${coin}`),
   },
-  { name: 'Network', cell: ({ network }) => network },
+  { name: words`Network`, cell: ({ network }) => network },
   MODE_IN_FILES,
-  { name: 'Why it waits', cell: ({ kind }) => kind.replaceAll('_', ' ') },
-  { name: 'State', cell: ({ state }) => badge(state) },
-  { name: 'Age in days', isNumber: true, cell: (transfer) => transfer.age_days },
-  { name: 'From', cell: (transfer) => code(transfer.from_address) },
+  { name: words`Why it waits`, cell: ({ kind }) => kind.replaceAll('_', ' ') },
+  { name: words`State`, cell: ({ state }) => badge(state) },
+  { name: words`Age in days`, isNumber: true, cell: (transfer) => transfer.age_days },
+  { name: words`From`, cell: (transfer) => code(transfer.from_address) },
 ];
 
 function transferPage(visit: Visit, transfer: Unmatched): Html {
   const here = `/unmatched/${encodeURIComponent(transfer.id)}`;
   return html`${facts([
-    ['State', badge(transfer.state)],
-    ['Network', `${transfer.network} (${transfer.mode})`],
-    ['Amount', `${transfer.amount} ${transfer.coin}`],
-    ['From', code(transfer.from_address)],
+    [words`State`, badge(transfer.state)],
+    [words`Network`, `${transfer.network} (${transfer.mode})`],
+    [words`Amount`, `${transfer.amount} ${transfer.coin}`],
+    [words`From`, code(transfer.from_address)],
     [
-      'Kind of sender',
-      transfer.sender ? [transfer.sender.kind, transfer.sender.name].filter(Boolean).join(' ') : 'unknown',
+      words`Kind of sender`,
+      transfer.sender ? [transfer.sender.kind, transfer.sender.name].filter(Boolean).join(' ') : words`unknown`,
     ],
-    ['To', code(transfer.to_address)],
-    ['Transaction', code(transfer.tx_hash)],
-    ['Order of the address', transfer.order_id],
-    ['Decided', transfer.decision ? `${transfer.decision.actor}: ${transfer.decision.reason}` : 'not yet'],
+    [words`To`, code(transfer.to_address)],
+    [words`Transaction`, code(transfer.tx_hash)],
+    [words`Order of the address`, transfer.order_id],
+    [words`Decided`, transfer.decision ? `${transfer.decision.actor}: ${transfer.decision.reason}` : words`not yet`],
   ])}
   ${
     visit.can('unmatched.decide') &&
     (transfer.decision === null || transfer.state === 'open'
-      ? html`<h2>Attach it to a payment</h2>
-          ${changeForm(visit, `${here}/attach`, [field({ name: 'session', label: 'Payment', required: true, hint: 'cs_…' }), field(REASON)], 'Preview')}
-          <h2>Return it to the sender</h2>
+      ? html`<h2>${words`Attach it to a payment`}</h2>
+          ${changeForm(visit, `${here}/attach`, [field({ name: 'session', label: words`Payment`, required: true, hint: words`cs_…` }), field(REASON)], words`Preview`)}
+          <h2>${words`Return it to the sender`}</h2>
           ${changeForm(
             visit,
             `${here}/return`,
             [
               checkbox(
                 'acknowledge',
-                'The sender confirmed that they can receive at this contract or exchange address',
+                words`The sender confirmed that they can receive at this contract or exchange address`,
               ),
               field(REASON),
             ],
-            'Preview',
+            words`Preview`,
           )}`
-      : html`<h2>Undo the decision</h2>
-          ${changeForm(visit, `${here}/undo`, field(REASON), 'Preview')}`)
+      : html`<h2>${words`Undo the decision`}</h2>
+          ${changeForm(visit, `${here}/undo`, field(REASON), words`Preview`)}`)
   }`;
 }
 

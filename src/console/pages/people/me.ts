@@ -7,6 +7,7 @@ import type { ConsoleRoutes } from '../../server.ts';
 import { Refused, type Visit } from '../../visit.ts';
 import { zoneCookie } from '../outside.ts';
 import { must } from '../../../domain/values/must.ts';
+import { words } from '../../words.ts';
 
 /** The person's own passkeys and sign-ins. */
 export function meRoutes({ people, address }: ConsoleDeps): ConsoleRoutes {
@@ -19,7 +20,7 @@ export function meRoutes({ people, address }: ConsoleDeps): ConsoleRoutes {
         action: null,
         show: async (visit) => {
           const body = mePage(visit, own(visit), (signIn) => people.isOpen(signIn), address);
-          return { page: { title: visit.person.name, body } };
+          return { page: { title: html`${visit.person.name}`, body } };
         },
       },
       // A preference of the browser, not a fact about the person, so it is not an event.
@@ -90,22 +91,24 @@ function mePage(
 ): Html {
   const passkeys = Object.values(me.passkeys);
   return html`${facts([
-      ['Roles', me.grants.map(grantText).join(', ')],
-      ...(me.identity ? ([['Single sign-on', `${me.identity.subject} at ${me.identity.issuer}`]] as const) : []),
-      ['Signed in', time(visit.person.signedInAtSec, visit)],
-      ['Ends by', time(visit.person.endsAtSec, visit)],
-      ['Time zone', visit.zone],
+      [words`Roles`, me.grants.map(grantText).join(', ')],
+      ...(me.identity
+        ? ([[words`Single sign-on`, words`${me.identity.subject} at ${me.identity.issuer}`]] as const)
+        : []),
+      [words`Signed in`, time(visit.person.signedInAtSec, visit)],
+      [words`Ends by`, time(visit.person.endsAtSec, visit)],
+      [words`Time zone`, visit.zone],
     ])}
-    ${changeForm(visit, '/me/sign-out', html``, 'Sign out')}
-    <h2>Passkeys</h2>
+    ${changeForm(visit, '/me/sign-out', html``, words`Sign out`)}
+    <h2>${words`Passkeys`}</h2>
     ${passkeys.length === 0 ? NO_PASSKEYS : passkeysPart(visit, passkeys)}
-    <h2>Sign-ins</h2>
+    <h2>${words`Sign-ins`}</h2>
     ${signInsPart(visit, Object.values(me.signIns).filter(isOpen))}
     ${visit.can('treasury.approve') && approverPart(visit, passkeys, address)}
-    <h2>Time zone</h2>
+    <h2>${words`Time zone`}</h2>
     <form method="get" action="/me/zone" class="form">
-      ${field({ name: 'zone', label: 'Time zone', value: visit.zone, hint: 'For example Europe/Lisbon. Times are shown in this zone beside UTC.' })}
-      <p><button class="quiet">Use this time zone</button></p>
+      ${field({ name: 'zone', label: words`Time zone`, value: visit.zone, hint: words`For example Europe/Lisbon. Times are shown in this zone beside UTC.` })}
+      <p><button class="quiet">${words`Use this time zone`}</button></p>
     </form>`;
 }
 
@@ -118,21 +121,21 @@ function approverPart(
     ...{ name, kind: 'webauthn', credentialId, publicKey },
     ...{ rpId, origin },
   }));
-  return html`<h2>As an approver</h2>
+  return html`<h2>${words`As an approver`}</h2>
     <p>
-      Your approvals count only if the signer's own settings list your passkey. Whoever runs the signer adds
-      ${entries.length === 0 ? 'it' : 'this entry'} to <code>PAYOUT_APPROVERS</code>; the console cannot.
+      ${words`Your approvals count only if the signer's own settings list your passkey. Whoever runs the signer adds your
+      entry to ${html`<code>PAYOUT_APPROVERS</code>`}; the console cannot.`}
     </p>
     ${
       entries.length === 0
-        ? html`<p class="empty">The entry appears here once you have a passkey.</p>`
+        ? html`<p class="empty">${words`The entry appears here once you have a passkey.`}</p>`
         : html`<pre class="terms" tabindex="0">${JSON.stringify(entries, null, 2)}</pre>`
     }`;
 }
 
 const NO_PASSKEYS = html`<p>
-  You have none, since you sign in with single sign-on. Moving money or changing keys, settings or people takes a
-  passkey's signature. Ask an operator for a link to register one, and open it in this browser.
+  ${words`You have none, since you sign in with single sign-on. Moving money or changing keys, settings or people takes a
+  passkey's signature. Ask an operator for a link to register one, and open it in this browser.`}
 </p>`;
 
 function passkeysPart(visit: Visit, passkeys: readonly PasskeyState[]): Html {
@@ -141,26 +144,26 @@ function passkeysPart(visit: Visit, passkeys: readonly PasskeyState[]): Html {
       visit,
       '/me/passkeys/remove',
       html`<input type="hidden" name="credential" value="${added.credentialId}" />`,
-      'Remove',
+      words`Remove`,
       'danger',
     );
   const columns: Column<PasskeyState>[] = [
-    { name: 'Name', cell: ({ added }) => added.label },
-    { name: 'Added', cell: ({ added }) => time(added.addedAtSec, visit) },
-    { name: 'ID', cell: ({ added }) => code(added.credentialId) },
-    { name: 'Remove', cell: (passkey) => (passkeys.length > 1 ? remove(passkey) : 'your last passkey') },
+    { name: words`Name`, cell: ({ added }) => added.label },
+    { name: words`Added`, cell: ({ added }) => time(added.addedAtSec, visit) },
+    { name: words`ID`, cell: ({ added }) => code(added.credentialId) },
+    { name: words`Remove`, cell: (passkey) => (passkeys.length > 1 ? remove(passkey) : words`your last passkey`) },
   ];
   return html`${
     passkeys.length < 2 &&
     html`<div class="card warn">
       <p>
-        You have one passkey. Register a second on another device or key: if you lose your only one, it takes two
-        operators to let you in again.
+        ${words`You have one passkey. Register a second on another device or key: if you lose your only one, it takes two
+        operators to let you in again.`}
       </p>
     </div>`
   }
-  ${table('Passkeys', columns, passkeys, 'None')}
-  ${changeForm(visit, '/me/passkeys', html``, 'Add a passkey on this device')}`;
+  ${table(words`Passkeys`, columns, passkeys, words`None`)}
+  ${changeForm(visit, '/me/passkeys', html``, words`Add a passkey on this device`)}`;
 }
 
 function signInsPart(visit: Visit, signIns: readonly SignIn[]): Html {
@@ -169,19 +172,22 @@ function signInsPart(visit: Visit, signIns: readonly SignIn[]): Html {
       visit,
       '/me/sign-out',
       html`<input type="hidden" name="sign_in" value="${signInId}" />`,
-      'End',
+      words`End`,
       'danger',
     );
   const columns: Column<SignIn>[] = [
-    { name: 'Since', cell: ({ signedInAtSec }) => time(signedInAtSec, visit) },
-    { name: 'Browser', cell: ({ browser }) => browser },
-    { name: 'End', cell: ({ signInId }) => (signInId === visit.person.signInId ? 'this sign-in' : end(signInId)) },
+    { name: words`Since`, cell: ({ signedInAtSec }) => time(signedInAtSec, visit) },
+    { name: words`Browser`, cell: ({ browser }) => browser },
+    {
+      name: words`End`,
+      cell: ({ signInId }) => (signInId === visit.person.signInId ? words`this sign-in` : end(signInId)),
+    },
   ];
-  return table('Sign-ins', columns, signIns, 'None');
+  return table(words`Sign-ins`, columns, signIns, words`None`);
 }
 
 function zoneIn(query: URLSearchParams): string {
   const zone = query.get('zone') ?? '';
-  if (zone === '' || !isZone(zone)) throw new Refused(`zone: ${zone} is no time zone such as Europe/Lisbon`);
+  if (zone === '' || !isZone(zone)) throw new Refused(words`zone: ${zone} is no time zone such as Europe/Lisbon`);
   return zone;
 }

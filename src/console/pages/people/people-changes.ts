@@ -8,6 +8,7 @@ import { accepted, byPerson, type ConsoleDeps } from '../../deps.ts';
 import { link } from '../../parts.ts';
 import { NO_SUCH, reasonIn, type ChangeRoute, type Shown, type Visit } from '../../visit.ts';
 import { must } from '../../../domain/values/must.ts';
+import { words } from '../../words.ts';
 
 /** The person named in the path. Throws `Refused`. */
 export function personOf({ people }: ConsoleDeps, { params }: Visit): PersonContext {
@@ -96,9 +97,11 @@ const ofPerson = (deps: ConsoleDeps, path: string, title: string): Omit<ChangeRo
 
 const shownOnce = ({ address }: ConsoleDeps, name: string, { token }: NewLink): Shown => ({
   page: {
-    title: 'New link: shown once',
-    body: html`<p>Send it to <b>${name}</b> by a way that only they read. It is good for one passkey, for a day.</p>
+    title: words`New link: shown once`,
+    body: html`<p>
+        ${words`Send it to ${html`<b>${name}</b>`} by a way that only they read. It is good for one passkey, for a day.`}
+      </p>
       <p class="secret"><code>${address.origin}/join/${token}</code></p>
-      <p>${link('/people', 'Back to the people')}</p>`,
+      <p>${link('/people', words`Back to the people`)}</p>`,
   },
 });

@@ -23,8 +23,9 @@ import type { ConsoleRoutes } from '../../server.ts';
 import type { Visit } from '../../visit.ts';
 import { peopleChanges, personOf } from './people-changes.ts';
 import { must } from '../../../domain/values/must.ts';
+import { words } from '../../words.ts';
 
-const ROLES_HINT = `Separated by commas: ${PERSON_ROLES.join(', ')}. Add :mer_… for one merchant, or @2027-03-31 for a last day.`;
+const ROLES_HINT = words`Separated by commas: ${PERSON_ROLES.join(', ')}. Add :mer_… for one merchant, or @2027-03-31 for a last day.`;
 const SHOWN = 100;
 
 /** Who may use the console, and everything that they did. */
@@ -35,20 +36,20 @@ export function peopleRoutes(deps: ConsoleDeps): ConsoleRoutes {
       {
         path: '/people',
         action: 'people.read',
-        show: async (visit) => ({ page: { title: 'People', body: peoplePage(visit, people.directory.all()) } }),
+        show: async (visit) => ({ page: { title: words`People`, body: peoplePage(visit, people.directory.all()) } }),
       },
       {
         path: '/people/:person',
         action: 'people.read',
         show: async (visit) => {
           const person = personOf(deps, visit);
-          return { page: { title: must(person.invited).name, body: personPage(deps, visit, person) } };
+          return { page: { title: html`${must(person.invited).name}`, body: personPage(deps, visit, person) } };
         },
       },
       {
         path: '/actions',
         action: 'actions.read',
-        show: async (visit) => ({ page: { title: 'Actions', isLive: true, body: actionsPage(deps, visit) } }),
+        show: async (visit) => ({ page: { title: words`Actions`, isLive: true, body: actionsPage(deps, visit) } }),
       },
       csvRoute('/people', 'people.read', () => ({ columns: PEOPLE_COLUMNS, pages: [people.directory.all()] })),
       csvRoute('/actions', 'actions.read', (visit) => ({
@@ -61,33 +62,33 @@ export function peopleRoutes(deps: ConsoleDeps): ConsoleRoutes {
 }
 
 const PEOPLE_COLUMNS: readonly Column<PersonContext>[] = [
-  { name: 'Name', cell: ({ invited }) => link(`/people/${must(invited).personId}`, must(invited).name) },
-  { name: 'Roles', cell: ({ grants }) => grants.map(grantText).join(', ') },
-  { name: 'Passkeys', isNumber: true, cell: ({ passkeys }) => Object.keys(passkeys).length },
-  { name: 'State', cell: (person) => badge(stateOf(person)) },
+  { name: words`Name`, cell: ({ invited }) => link(`/people/${must(invited).personId}`, must(invited).name) },
+  { name: words`Roles`, cell: ({ grants }) => grants.map(grantText).join(', ') },
+  { name: words`Passkeys`, isNumber: true, cell: ({ passkeys }) => Object.keys(passkeys).length },
+  { name: words`State`, cell: (person) => badge(stateOf(person)) },
 ];
 
 function peoplePage(visit: Visit, everybody: readonly PersonContext[]): Html {
   return html`<p>${csvLink(visit)}</p>
-    ${table('People', PEOPLE_COLUMNS, everybody, 'No people yet.')}
+    ${table(words`People`, PEOPLE_COLUMNS, everybody, words`No people yet.`)}
     ${
       visit.can('people.change') &&
-      html`<h2>Invite somebody</h2>
+      html`<h2>${words`Invite somebody`}</h2>
         ${changeForm(
           visit,
           '/people',
           [
             field({
               name: 'name',
-              label: 'Name',
+              label: words`Name`,
               required: true,
               max: 64,
-              hint: 'As colleagues know them. It is part of every record and cannot be changed.',
+              hint: words`As colleagues know them. It is part of every record and cannot be changed.`,
             }),
-            field({ name: 'roles', label: 'Roles', required: true, hint: ROLES_HINT }),
+            field({ name: 'roles', label: words`Roles`, required: true, hint: ROLES_HINT }),
             field(REASON),
           ],
-          'Create the invitation',
+          words`Create the invitation`,
         )}`
     }`;
 }
@@ -101,48 +102,48 @@ function personPage(deps: ConsoleDeps, visit: Visit, person: PersonContext): Htm
   const here = `/people/${must(invited).personId}`;
   const own = deps.people.directory.entries().filter(({ event }) => event.data.personId === must(invited).personId);
   return html`${facts([
-      ['State', badge(stateOf(person))],
-      ['Roles', grants.map(grantText).join(', ')],
+      [words`State`, badge(stateOf(person))],
+      [words`Roles`, grants.map(grantText).join(', ')],
       person.identity === null
-        ? ['Invited by', must(invited).by]
-        : ['Single sign-on', `${person.identity.subject} at ${person.identity.issuer}`],
+        ? [words`Invited by`, must(invited).by]
+        : [words`Single sign-on`, words`${person.identity.subject} at ${person.identity.issuer}`],
       [
-        'Passkeys',
+        words`Passkeys`,
         Object.values(passkeys)
           .map(({ added }) => added.label)
-          .join(', ') || 'none',
+          .join(', ') || words`none`,
       ],
-      ['Open sign-ins', Object.values(signIns).filter((signIn) => deps.people.isOpen(signIn)).length],
-      ['Recovery', recovery ? `requested by ${recovery.by}; another operator creates the link` : 'none'],
+      [words`Open sign-ins`, Object.values(signIns).filter((signIn) => deps.people.isOpen(signIn)).length],
+      [words`Recovery`, recovery ? words`requested by ${recovery.by}; another operator creates the link` : words`none`],
     ])}
     ${
       visit.can('people.change') &&
       !isSelf &&
-      html`<h2>Roles and access</h2>
-        ${person.identity === null && changeForm(visit, `${here}/roles`, [field({ name: 'roles', label: 'Roles', value: grants.map(grantText).join(', '), hint: ROLES_HINT }), field(REASON)], 'Change the roles')}
-        ${changeForm(visit, `${here}/${suspended ? 'reinstate' : 'suspend'}`, field({ ...REASON, name: 'reason' }), suspended ? 'Reinstate' : 'Suspend and sign out everywhere', 'danger')}
+      html`<h2>${words`Roles and access`}</h2>
+        ${person.identity === null && changeForm(visit, `${here}/roles`, [field({ name: 'roles', label: words`Roles`, value: grants.map(grantText).join(', '), hint: ROLES_HINT }), field(REASON)], words`Change the roles`)}
+        ${changeForm(visit, `${here}/${suspended ? 'reinstate' : 'suspend'}`, field({ ...REASON, name: 'reason' }), suspended ? words`Reinstate` : words`Suspend and sign out everywhere`, 'danger')}
         ${
           !suspended &&
-          html`<h2>Lost passkeys</h2>
-            <p>Recovery takes two operators: one requests it and another creates the link.</p>
+          html`<h2>${words`Lost passkeys`}</h2>
+            <p>${words`Recovery takes two operators: one requests it and another creates the link.`}</p>
             ${
               recovery !== null && recovery.by.toLowerCase() !== visit.person.name.toLowerCase()
-                ? changeForm(visit, `${here}/link`, field(REASON), 'Create a recovery link', 'danger')
+                ? changeForm(visit, `${here}/link`, field(REASON), words`Create a recovery link`, 'danger')
                 : recovery === null && Object.keys(passkeys).length > 0
-                  ? changeForm(visit, `${here}/recover`, field(REASON), 'Request recovery', 'danger')
+                  ? changeForm(visit, `${here}/recover`, field(REASON), words`Request recovery`, 'danger')
                   : changeForm(
                       visit,
                       `${here}/link`,
                       field(REASON),
                       person.identity === null
-                        ? 'Create a new invitation link'
-                        : 'Create a link for their first passkey',
+                        ? words`Create a new invitation link`
+                        : words`Create a link for their first passkey`,
                     )
             }`
         }`
     }
-    <h2>What they did</h2>
-    ${table('What they did', columnsOf(deps, visit), own.slice(0, SHOWN), 'Nothing yet.')}`;
+    <h2>${words`What they did`}</h2>
+    ${table(words`What they did`, columnsOf(deps, visit), own.slice(0, SHOWN), words`Nothing yet.`)}`;
 }
 
 /** A row with everything that the record says about an entry. */
@@ -154,34 +155,34 @@ function columnsOf(deps: ConsoleDeps, visit: Visit): Column<PersonEntry>[] {
   const toWhat = (entry: PersonEntry): string => of(entry, 'target') || of(entry, 'name') || of(entry, 'browser');
   return [
     {
-      name: 'When',
+      name: words`When`,
       cell: ({ atMs }) => time(Math.floor(atMs / 1000), visit),
       text: ({ atMs }) => new Date(atMs).toISOString(),
     },
-    { name: 'Who', cell: (entry) => whoOf(deps, entry) },
+    { name: words`Who`, cell: (entry) => whoOf(deps, entry) },
     {
-      name: 'What',
+      name: words`What`,
       cell: (entry) => (entry.event.type === 'ActionTaken' ? entry.event.data.action : wordsOf(entry.event.type)),
     },
     {
-      name: 'To',
+      name: words`To`,
       cell: (entry) => (toWhat(entry) === '' ? null : html`<span class="long">${toWhat(entry)}</span>`),
       text: toWhat,
     },
     {
-      name: 'Outcome',
+      name: words`Outcome`,
       cell: (entry) => (entry.event.type === 'ActionTaken' ? badge(entry.event.data.outcome) : null),
       text: (entry) => of(entry, 'outcome'),
     },
     {
-      name: 'Detail',
+      name: words`Detail`,
       cell: (entry) =>
         html`<span class="long">${of(entry, 'detail') || of(entry, 'label') || '–'}</span
-          >${of(entry, 'reason') && html`<small>Reason: ${of(entry, 'reason')}</small>`}`,
+          >${of(entry, 'reason') && html`<small>${words`Reason: ${of(entry, 'reason')}`}</small>`}`,
       text: (entry) => of(entry, 'detail') || of(entry, 'label') || null,
     },
-    { name: 'Reason', cell: (entry) => of(entry, 'reason') || null, onlyInFiles: true },
-    { name: 'Request', cell: ({ correlationId }) => correlationId, onlyInFiles: true },
+    { name: words`Reason`, cell: (entry) => of(entry, 'reason') || null, onlyInFiles: true },
+    { name: words`Request`, cell: ({ correlationId }) => correlationId, onlyInFiles: true },
   ];
 }
 
@@ -214,20 +215,22 @@ function actionsPage(deps: ConsoleDeps, visit: Visit): Html {
   const found = entriesFor(deps, visit);
   const from = Math.max(0, Number(query.get('from') ?? '0') || 0);
   return html`${filterForm('/actions', [
-      { name: 'search', label: 'Text', type: 'search', value: query.get('search') ?? '' },
-      { name: 'person', label: 'Person', value: query.get('person') ?? '' },
+      { name: 'search', label: words`Text`, type: 'search', value: query.get('search') ?? '' },
+      { name: 'person', label: words`Person`, value: query.get('person') ?? '' },
       {
         name: 'outcome',
-        label: 'Outcome',
+        label: words`Outcome`,
         value: query.get('outcome') ?? '',
         options: [
-          ['', 'Any'],
-          ['done', 'Done'],
-          ['refused', 'Refused'],
+          ['', words`Any`],
+          ['done', words`Done`],
+          ['refused', words`Refused`],
         ],
       },
     ])}
-    <p>${found.length} entries · ${link(withQuery('/actions.csv', query, { from: null }), 'Download CSV')}</p>
-    ${table('Actions', columnsOf(deps, visit), found.slice(from, from + SHOWN), 'No actions match the filters.')}
-    ${found.length > from + SHOWN && html`<p>${link(withQuery('/actions', query, { from: String(from + SHOWN) }), 'Older')}</p>`}`;
+    <p>
+      ${words`${found.length} entries · ${link(withQuery('/actions.csv', query, { from: null }), words`Download CSV`)}`}
+    </p>
+    ${table(words`Actions`, columnsOf(deps, visit), found.slice(from, from + SHOWN), words`No actions match the filters.`)}
+    ${found.length > from + SHOWN && html`<p>${link(withQuery('/actions', query, { from: String(from + SHOWN) }), words`Older`)}</p>`}`;
 }

@@ -7,6 +7,7 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { Log } from '../../../ports/log.ts';
 import type { Random } from '../../../ports/random.ts';
 import type { SignInRequest, SingleSignOn } from '../../../ports/people/single-sign-on.ts';
+import { words, type Words } from '../../words.ts';
 import { cookie, cookieFor, cookieIn, cookieName, pathOf, type ConsoleAddress } from '../../guard.ts';
 
 /** The provider and the role rules of single sign-on. */
@@ -26,16 +27,16 @@ export interface SsoDeps {
 export const SSO_CALLBACK = '/sign-in/sso/callback';
 const VALID_SEC = 600;
 
-const backTo = (path: string, text: string): Html => html`<p><a href="${path}">${text}</a></p>`;
+const backTo = (path: string, text: Words): Html => html`<p><a href="${path}">${text}</a></p>`;
 
 type Answer = (
   request: Request,
   response: Response,
-  page: { readonly title: string; readonly body: Html; readonly to?: string },
+  page: { readonly title: Words; readonly body: Html; readonly to?: string },
   status: number,
 ) => void;
 
-const NO_ANSWER = 'Single sign-on is not responding. Try again in a moment, or sign in with a passkey.';
+const NO_ANSWER = words`Single sign-on is not responding. Try again in a moment, or sign in with a passkey.`;
 /** Longest path to continue to after the sign-in, in characters: the cookie that holds it may have 4,096 bytes. */
 const LONGEST_PATH = 1_500;
 
@@ -53,15 +54,15 @@ export function ssoRoutes(app: Express, deps: SsoDeps, { provider, rules }: Cons
     nonce: derived(seed, 'nonce'),
     codeVerifier: derived(seed, 'verifier'),
   });
-  const refuse = (request: Request, response: Response, why: unknown, problem: string, status = 403): void => {
+  const refuse = (request: Request, response: Response, why: unknown, problem: Words, status = 403): void => {
     log.warn({ why: why instanceof Error ? why.message : why }, 'a single sign-on to the console was refused');
     answer(
       request,
       response,
       {
-        title: 'Not signed in',
+        title: words`Not signed in`,
         body: html`<p class="problem" role="alert">${problem}</p>
-          ${backTo('/sign-in', 'Sign in')}`,
+          ${backTo('/sign-in', words`Sign in`)}`,
       },
       status,
     );
@@ -85,7 +86,7 @@ export function ssoRoutes(app: Express, deps: SsoDeps, { provider, rules }: Cons
     const [seed = '', to = ''] =
       cookieIn(request.headers, ssoCookieName(address), /^\d+-[\w-]{22}\.[\w-]{0,2000}$/)?.split('.') ?? [];
     if (Number(seed.split('-')[0]) <= clock.nowMs())
-      return refuse(request, response, 'no request of this browser', 'That took too long. Try again.');
+      return refuse(request, response, 'no request of this browser', words`That took too long. Try again.`);
     try {
       const query = new URL(request.originalUrl, address.origin).searchParams;
       const named = namedBy(await provider.redeem(query, requestOf(seed)), rules);
@@ -94,7 +95,7 @@ export function ssoRoutes(app: Express, deps: SsoDeps, { provider, rules }: Cons
           request,
           response,
           named.why,
-          `Single sign-on accepted you, but the console did not: ${named.why}.`,
+          words`Single sign-on accepted you, but the console did not: ${named.why}.`,
         );
       const done = await people.signInBySso(named.value, request.headers['user-agent'] ?? '');
       if (!done.ok)
@@ -102,15 +103,15 @@ export function ssoRoutes(app: Express, deps: SsoDeps, { provider, rules }: Cons
           request,
           response,
           done.refusal.message,
-          `Single sign-on accepted you, but the console did not: ${done.refusal.message}.`,
+          words`Single sign-on accepted you, but the console did not: ${done.refusal.message}.`,
         );
       response.append('Set-Cookie', cookieFor(address.origin, done.value.token, ABSOLUTE_SEC));
       const path = pathOf(Buffer.from(to, 'base64url').toString());
       // Not a redirect: the cookie is `SameSite=Strict`, and browsers do not send it in a navigation that another site
       // began.
-      answer(request, response, { title: 'Signed in', body: backTo(path, 'Continue'), to: path }, 200);
+      answer(request, response, { title: words`Signed in`, body: backTo(path, words`Continue`), to: path }, 200);
     } catch (error) {
-      refuse(request, response, error, 'The answer from single sign-on is not valid. Try again.');
+      refuse(request, response, error, words`The answer from single sign-on is not valid. Try again.`);
     }
   });
 }
