@@ -95,8 +95,10 @@ export const ROUTES: Readonly<Record<string, readonly string[]>> = {
     'POST /treasury/resume',
     'POST /treasury/limits',
     'POST /treasury/settlement-address',
+    'POST /treasury/acknowledge',
     'POST /adjustments/approve',
   ],
+  'treasury.compare': ['POST /treasury/compare'],
   'treasury.propose': [
     'POST /treasury/withdraw',
     'POST /treasury/settle',

@@ -25,10 +25,12 @@ export function addTreasury(program: Command, host: CliHost): Command {
     'treasury.reconcile',
     'compare the books with the chain; an outflow that nobody ordered stops payouts',
     [
+      ['--mode <mode>', 'test or live'],
       ['--network <network>', 'only this one'],
       ['--after <address>', 'continue the address check there (`next` of the previous answer)'],
     ],
   );
+  admin(treasury, host, 'outflows', 'treasury.outflows', 'money that left without an order and is not explained yet');
   admin(
     treasury,
     host,

@@ -127,7 +127,9 @@ async function propose({ payouts }: CommandParts, executor: MoveExecutor, data: 
   }
   const verdict = await payouts.signer.check(order);
   if (!verdict.ok && verdict.code === 'exceeds_account')
-    return refused(`${verdict.message}; \`quittance treasury reconcile\` records what arrived since`);
+    return refused(
+      `${verdict.message}; comparing the books with the chain (\`quittance treasury reconcile\`) records what arrived since`,
+    );
   if (!verdict.ok && verdict.code !== 'approval') return refused(verdict.message);
   const fault = await executor.tell({ type: 'RequestMove', kind: 'native_return', data }, data.requestedBy);
   if (fault !== null) return refused(fault);

@@ -36,8 +36,11 @@ export function treasuryCommands(parts: CommandParts): AdminCommands {
 function sweepCommands(parts: CommandParts): AdminCommands {
   const { treasury } = parts;
   const executorsOf = (args: AdminArguments): readonly MoveExecutor[] => {
-    const network = optionalNetwork(args);
-    return treasury().moves.executors.filter(({ chain }) => network === undefined || chain.network === network);
+    const [mode, network] = [optionalMode(args), optionalNetwork(args)];
+    return treasury().moves.executors.filter(
+      ({ chain }) =>
+        (mode === undefined || chain.mode === mode) && (network === undefined || chain.network === network),
+    );
   };
   const unbookedOf = async (executor: MoveExecutor, after: string | null): Promise<JsonValue> => {
     const { found, native, addressesRead, next } = await treasury().unbooked(executor, after);
@@ -56,7 +59,7 @@ function sweepCommands(parts: CommandParts): AdminCommands {
       const executors = executorsOf(args);
       const after = optionalText(args, 'after') ?? null;
       if (after !== null && executors.length !== 1)
-        refused('after needs --network: it is the end of the address check of one network');
+        refused('after needs one network (--network, and --mode if it is used in both modes)');
       const treasuries: JsonValue[] = [];
       for (const executor of executors)
         treasuries.push(
@@ -64,6 +67,9 @@ function sweepCommands(parts: CommandParts): AdminCommands {
         );
       return { treasuries };
     },
+    'treasury.outflows': async () => ({
+      outflows: (await Promise.all(treasury().moves.executors.map(outflowsOf))).flat(),
+    }),
     'treasury.acknowledge': (args) => acknowledge(parts, args),
     'treasury.balances': async (args) => {
       const executors = executorsOf(args);
@@ -166,6 +172,17 @@ async function movesOf(executor: MoveExecutor): Promise<JsonValue[]> {
       waiting: waiting?.detail ?? null,
     };
   });
+}
+
+/** What left without an order and is not explained yet. */
+async function outflowsOf(executor: MoveExecutor): Promise<JsonValue[]> {
+  const { unknownOutflows } = await executor.context();
+  return Object.values(unknownOutflows).map(
+    ({ mode, network, outflowKey, txHash, coin, amount, address, toAddress, blockNumber }) => ({
+      ...{ mode, network, outflow: outflowKey, tx_hash: txHash, coin, amount },
+      ...{ from_address: address, to_address: toAddress, block_number: blockNumber },
+    }),
+  );
 }
 
 async function balancesOf({ chain, treasury }: MoveExecutor): Promise<JsonValue> {

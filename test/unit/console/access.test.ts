@@ -31,6 +31,7 @@ const MAY: Readonly<Record<Action, readonly PersonRole[]>> = {
   'treasury.propose': ['finance', 'operator'],
   'treasury.approve': ['approver'],
   'treasury.stop': ['operator', 'approver'],
+  'treasury.compare': ['operator'],
   'books.read': ['finance', 'auditor'],
   'books.close': ['finance'],
   'books.adjust': ['finance'],

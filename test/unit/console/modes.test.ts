@@ -31,6 +31,7 @@ describe('the modes', () => {
         'chain.status': async () => [chain('live', 'ethereum'), chain('test', 'tron')],
         'chain.coverage': async () => [],
         'treasury.moves': async () => ({ moves: [move('live', 'wd_live'), move('test', 'wd_test')] }),
+        'treasury.outflows': async () => ({ outflows: [] }),
         'treasury.status': async () => ({
           signers: [
             { mode: 'live', stopped: false },

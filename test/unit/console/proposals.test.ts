@@ -46,9 +46,35 @@ const answers: Readonly<Record<string, JsonValue>> = {
   'treasury.settle': { id: 'stl_new' },
   'treasury.status': {
     signers: [{ mode: 'live', stopped: true, caps: [], limitsToApprove: [] }],
-    treasuries: [],
+    treasuries: [{ mode: 'live', network: 'bsc', address: '0xt', alarm: '0xab moved our money', waiting: [] }],
     comparisons: [],
   },
+  'treasury.balances': { treasuries: [{ mode: 'live', network: 'bsc', coins: { USDT: '5' }, gas: '1' }] },
+  'treasury.outflows': {
+    outflows: [
+      {
+        ...{ mode: 'live', network: 'bsc', outflow: '0xab:1', tx_hash: '0xab', coin: 'USDT', amount: '7.00' },
+        ...{ from_address: '0xt', to_address: null, block_number: 9 },
+      },
+    ],
+  },
+  'treasury.reconcile': {
+    treasuries: [
+      {
+        ...{ mode: 'live', network: 'bsc', throughBlock: 9, unknown: [{ outflowKey: '0xab:1' }] },
+        accounts: [{ account: 'treasury', coin: 'USDT', onChain: '5.00', booked: '12.00', difference: '-7.00' }],
+        unbooked: {
+          ...{ addresses_read: 10_000, next: '0xnext' },
+          found: [{ session_id: 'cs_1', address: '0xc', coin: 'USDT', booked: '0.00', on_chain: '3.00' }],
+          native_coin: [
+            { kind: 'found', session_id: 'cs_2', address: '0xd', coin: 'BNB', booked_before: '0.00', on_chain: '0.50' },
+          ],
+        },
+      },
+    ],
+  },
+  'ledger.trial-balance': { accounts: [] },
+  'ledger.rates': { currencies: [], coins: [] },
   'inbox.list': { transfers: [LATE], next_cursor: null },
   'inbox.show': LATE,
   'inbox.return': { state: 'open', target: null, notes: ['ready to be paid'] },
@@ -62,12 +88,13 @@ const answers: Readonly<Record<string, JsonValue>> = {
   'chain.coverage': [],
   'treasury.moves': { moves: [] },
 };
+const APPROVED = ['ledger.approve-adjustment', 'treasury.acknowledge'];
 const commands = Object.fromEntries(
-  [...Object.keys(answers), 'ledger.approve-adjustment'].map((name) => [
+  [...Object.keys(answers), ...APPROVED].map((name) => [
     name,
     async (args: AdminArguments) => {
       asked.push([name, args]);
-      if (name !== 'ledger.approve-adjustment') return answers[name]!;
+      if (!APPROVED.includes(name)) return answers[name]!;
       return args['approvals'] === undefined
         ? { to_sign: [{ text: 'the terms of the signer', number: 'n-1' }] }
         : verdict;
@@ -261,4 +288,45 @@ it('a network whose newest finished canary payment failed needs attention; one t
   expect(page).toContain('The canary payment on bsc failed');
   expect(page).toMatch(/refund.*took too long.*href="\/canaries/s);
   expect(page).not.toContain('The canary payment on ethereum failed');
+});
+
+it('books and chain are compared at once, and the answer says what was found and where to go on', async () => {
+  const page = (await world.get('/treasury/balances?mode=live', operator!)).body;
+  expect(page).toMatch(/action="\/treasury\/compare".*<option value="bsc"/s);
+  expect((await world.get('/treasury/balances?mode=live', finance!)).body).not.toContain('/treasury/compare');
+  const form = { network: 'bsc', reason: 'BNB was sent', back: '/treasury/balances?mode=live' };
+  const { status, body } = await world.post('/treasury/compare', operator!, form);
+  expect(told('treasury.reconcile')).toEqual([{ mode: 'live', network: 'bsc' }]);
+  expect(status).toBe(200);
+  expect(body).toContain('bsc, through block 9');
+  expect(body).toContain('Nothing is paid out on this network until two approvers explain it');
+  expect(body).toMatch(/-7\.00.*href="\/search\?q=cs_1".*3\.00.*found, and booked as owed to its sender.*0\.50/s);
+  expect(world.actions().at(-1)).toMatchObject({
+    ...{ action: 'treasury.compare', outcome: 'done' },
+    detail: 'bsc through block 9: 1 unknown outflows, 1 amounts that the books lack',
+  });
+  const next = Object.fromEntries(
+    [...body.matchAll(/<input type="hidden" name="(network|after|back)" value="([^"]*)"/g)].map(([, name, value]) => [
+      name!,
+      value!,
+    ]),
+  );
+  await world.post('/treasury/compare', operator!, { ...next, reason: 'BNB was sent' });
+  expect(told('treasury.reconcile').at(-1)).toEqual({ mode: 'live', network: 'bsc', after: '0xnext' });
+});
+
+it('money that left without an order needs attention, and two approvers explain it with their passkeys', async () => {
+  expect((await world.get('/attention', finance!)).body).toMatch(/Nothing is paid out on bsc.*0xab moved our money/s);
+  expect((await world.get('/treasury', operator!)).body).toMatch(/7\.00 USDT.*Two approvers explain it/s);
+  expect((await world.get('/treasury?mode=test', approver!)).body).not.toContain('Left without an order');
+  const page = (await world.get('/treasury', approver!)).body;
+  expect(page).toMatch(/action="\/treasury\/acknowledge".*name="id" value="0xab"/s);
+  const form = { id: '0xab', reason: 'a drill', proposer: 'Olga' };
+  const terms = termsIn((await world.post('/treasury/acknowledge', approver!, form)).body)!;
+  const signed = await world.post('/treasury/acknowledge', approver!, { ...form, ...signedForm(terms, approver!) });
+  expect(signed.headers['location']).toBe('/treasury?done=approved');
+  expect(told('treasury.acknowledge').at(-1)).toMatchObject({
+    ...{ outflow: '0xab', operator: 'Olga', reason: 'a drill' },
+    approvals: [{ approver: 'Ada', number: 'n-1' }],
+  });
 });

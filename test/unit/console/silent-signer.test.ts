@@ -8,6 +8,7 @@ beforeAll(async () => {
     commands: {
       'treasury.status': () => new Promise(() => undefined),
       'treasury.moves': async () => ({ moves: [] }),
+      'treasury.outflows': async () => ({ outflows: [] }),
     },
   });
   operator = await world.person('Olga', { role: 'operator' });

@@ -96,8 +96,18 @@ const treasuryMatters: Look = async (deps) => {
       ...{ what: words`The signer is stopped: nothing is paid out`, isGrave: true, mode, facts: [] },
       ...{ to: '/treasury', needs: 'treasury.read', act: words`Resume with two approvers`, runbook: 'treasury.md' },
     }));
-  const waiting = treasuries.flatMap(({ mode, network, waiting: all = [] }): Matter[] => {
-    if (all.length === 0) return [];
+  const halted = treasuries.flatMap(({ mode, network, alarm }): Matter[] =>
+    typeof alarm !== 'string'
+      ? []
+      : [
+          {
+            ...{ what: words`Nothing is paid out on ${network}`, isGrave: true, mode, facts: [[words`Why`, alarm]] },
+            ...{ to: '/treasury', needs: 'treasury.read', act: words`Open the treasury`, runbook: 'runbook.md' },
+          },
+        ],
+  );
+  const waiting = treasuries.flatMap(({ mode, network, waiting: all = [], alarm }): Matter[] => {
+    if (all.length === 0 || typeof alarm === 'string') return [];
     const reasons = new Set(all.map(({ reason, detail }) => detail ?? reason ?? 'unknown'));
     return [
       {
@@ -114,9 +124,9 @@ const treasuryMatters: Look = async (deps) => {
       [words`Failures in a row`, String(failures)],
       [words`Why`, why ?? ''],
     ],
-    ...{ to: '/treasury', needs: 'treasury.read', act: words`Open the treasury`, runbook: 'runbook.md' },
+    ...{ to: '/treasury/balances', needs: 'treasury.read', act: words`Open the balances`, runbook: 'runbook.md' },
   }));
-  return [...stopped, ...waiting, ...uncompared];
+  return [...stopped, ...halted, ...waiting, ...uncompared];
 };
 
 const moveMatters: Look = async (deps, visit) => {

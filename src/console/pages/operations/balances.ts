@@ -9,6 +9,7 @@ import { FILE_PATIENCE_MS, LastKnown, type Known } from '../../last-known.ts';
 import { code, inWords, link, table, type Column } from '../../parts.ts';
 import type { ConsoleRoutes } from '../../server.ts';
 import type { Visit } from '../../visit.ts';
+import { comparison, comparisonForm } from './comparison.ts';
 import { treasuryStatus } from './treasury.ts';
 import type { Balance } from '../books/books.ts';
 import { currencyOf } from '../books/worth.ts';
@@ -38,7 +39,7 @@ interface Row {
 export function balanceRoutes(deps: ConsoleDeps): ConsoleRoutes {
   const known: LastKnown<OnChain | null> = new LastKnown();
   return {
-    change: [],
+    change: [comparison(deps)],
     read: [
       {
         path: '/treasury/balances',
@@ -65,7 +66,8 @@ const body = (visit: Visit, rows: readonly Row[], currency: string): Html =>
       ${link(inMode('/treasury', visit.mode), words`Treasury`)}`}
       · ${csvLink(visit)}
     </p>
-    ${table(words`Balances`, columns(visit, currency), rows, words`This process has no treasury.`)}`;
+    ${table(words`Balances`, columns(visit, currency), rows, words`This process has no treasury.`)}
+    ${rows.length > 0 && visit.can('treasury.compare') && comparisonForm(visit, [...new Set(rows.map(({ network }) => network))])}`;
 
 const columns = ({ nowSec }: Visit, currency: string): Column<Row>[] => [
   { name: words`Network`, cell: ({ network }) => network },

@@ -23,6 +23,7 @@ import { reasonIn, Refused, type ChangeRoute, type Visit } from '../../visit.ts'
 import { approval, PROPOSER, rejection } from './approval.ts';
 import { proposal, proposalForms } from './proposals.ts';
 import { PAYS_NOTHING_OUT, paysOut } from '../pays-out.ts';
+import { acknowledgement, outflowsOf, outflowsPart } from './outflows.ts';
 import { nativeReturn } from './native-return.ts';
 import type { UsedCap } from '../../../ports/outgoing/signer.ts';
 import { messageOf } from '../../../runtime/util/message-of.ts';
@@ -48,6 +49,8 @@ export interface TreasuryStatus {
     readonly mode: Mode;
     readonly network: Network;
     readonly address: string;
+    /** Why nothing is paid out; null while all is well. */
+    readonly alarm?: string | null;
     readonly waiting?: readonly { readonly refundId?: string; readonly reason?: string; readonly detail?: string }[];
   }[];
 }
@@ -104,6 +107,7 @@ export function treasuryRoutes(deps: ConsoleDeps): ConsoleRoutes {
         argumentsOf: (visit) => ({ reason: reasonIn(visit) }),
       }),
       settlementAddress(deps),
+      acknowledgement(deps),
       stop(deps),
     ],
   };
@@ -117,13 +121,18 @@ export const treasuryStatus = (deps: ConsoleDeps): Promise<TreasuryStatus> =>
 
 async function treasuryPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   if (!paysOut(deps)) return PAYS_NOTHING_OUT;
-  const [signers, moves] = await Promise.all([signersOf(deps, visit), movesOf(deps, visit)]);
+  const [signers, moves, outflows] = await Promise.all([
+    signersOf(deps, visit),
+    movesOf(deps, visit),
+    outflowsOf(deps),
+  ]);
   const [waiting, others] = [moves.filter(isWaiting), moves.filter((move) => !isWaiting(move))];
   return html`<p>
       ${link(inMode('/treasury/balances', visit.mode), words`Balances against the books`)} ·
       ${link(inMode('/treasury/sweeps', visit.mode), words`Sweeps`)} ·
       ${link(inMode('/adjustments', visit.mode), words`Entries by hand`)}
     </p>
+    ${outflowsPart(visit, outflows)}
     <h2>${words`Waiting for approval`}</h2>
     ${table(words`Proposals`, moveColumns(visit), waiting, words`No proposals are waiting.`)}
     ${
