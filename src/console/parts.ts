@@ -6,13 +6,16 @@ import { Words, words, type Label } from './words.ts';
 /** Strings are data; what the console says is `Words`. */
 export type Cell = Html | Words | string | number | null;
 
+/** In whose zone and language times are shown. */
+type TimeReader = Pick<Visit, 'zone' | 'language'>;
+
 /** A time in UTC, with the person's local time below it. */
-export function time(sec: number | null | undefined, { zone }: Pick<Visit, 'zone'>): Html | string {
+export function time(sec: number | null | undefined, { zone, language }: TimeReader): Html | string {
   if (sec === null || sec === undefined) return '–';
   const date = new Date(sec * 1000);
   const iso = date.toISOString();
   const utc = `${iso.slice(0, 10)} ${iso.slice(11, 19)}`;
-  const local = zone === 'UTC' ? null : localTime(date, zone);
+  const local = zone === 'UTC' ? null : localTime(date, zone, language.locale);
   return html`<time datetime="${iso}">${utc}&nbsp;UTC</time>${local !== null && html`<small>${local}</small>`}`;
 }
 
@@ -25,11 +28,11 @@ export function inWords(sec: number): Words {
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-function localTime(date: Date, zone: string): string {
-  let format = formats.get(zone);
+function localTime(date: Date, zone: string, locale: string): string {
+  let format = formats.get(`${locale} ${zone}`);
   if (!format) {
-    format = new Intl.DateTimeFormat('en-GB', { timeZone: zone, dateStyle: 'medium', timeStyle: 'medium' });
-    formats.set(zone, format);
+    format = new Intl.DateTimeFormat(locale, { timeZone: zone, dateStyle: 'medium', timeStyle: 'medium' });
+    formats.set(`${locale} ${zone}`, format);
   }
   return `${format.format(date)} ${zone}`;
 }
@@ -87,7 +90,7 @@ export interface Column<Row> {
 export const timeColumn = <Row>(
   name: Label,
   secOf: (row: Row) => number | null | undefined,
-  visit: Pick<Visit, 'zone'>,
+  visit: TimeReader,
 ): Column<Row> => ({
   name,
   cell: (row) => time(secOf(row), visit),
@@ -195,17 +198,17 @@ export const checkbox = (name: string, label: Label): Html =>
   </p>`;
 
 /** When somebody slow answered, whether they are being asked again, and why they cannot answer. */
-export function answered(visit: Pick<Visit, 'zone'>, { atSec, isAsking, fault }: Known<unknown>, whom: Label): Html {
-  const at = atSec === null ? null : html` ${words`As of ${time(atSec, visit)}.`}`;
+export function answered(visit: TimeReader, { atSec, isAsking, fault }: Known<unknown>, whom: Label): Html {
+  const at = atSec === null ? null : words`As of ${time(atSec, visit)}.`;
   if (isAsking)
     return html`<p class="asking" role="status" data-asking>
-      ${words`Asking ${whom} …${at} The answer appears here by itself.`}<noscript>
+      ${words`Asking ${whom} …`} ${at} ${words`The answer appears here by itself.`}<noscript>
         ${words`Without JavaScript, reload the page.`}</noscript
       >
     </p>`;
   return fault === null
     ? html`<p role="status">${at}</p>`
-    : html`<p class="problem" role="status">${words`Cannot ask ${whom} now: ${fault}.${at}`}</p>`;
+    : html`<p class="problem" role="status">${words`Cannot ask ${whom} now: ${fault}.`} ${at}</p>`;
 }
 
 export const REASON: Field = {

@@ -4,7 +4,7 @@ import { html, type Html } from '../runtime/http/html.ts';
 import type { KnownPasskey, OnceNumbers, PasskeyProof, RelyingParty } from '../features/people/passkeys.ts';
 import { provenSignature } from '../features/people/passkeys.ts';
 import { Refused, type Page, type Signature, type ToSign, type Visit } from './visit.ts';
-import { words } from './words.ts';
+import { forScript, words } from './words.ts';
 
 const TITLE = 'Quittance console';
 /** A bound above the number of texts that are ever signed at once. */
@@ -35,12 +35,19 @@ export interface Ceremony {
   readonly allowed: readonly string[];
 }
 
+/** What the script says by the name of the browser's error (Web Authentication, section 5.1). */
+export const PASSKEY_PROBLEMS = forScript({
+  NotAllowedError: words`The passkey was not used: it was cancelled, took too long, or there is none of yours here.`,
+  InvalidStateError: words`This device holds a passkey of yours already.`,
+  other: words`The passkey could not be used: {0}`,
+});
+
 /** The page that asks for a signature. The script signs each text as it reads it from the page. */
 export function signPage(visit: Visit, toSign: ToSign, numbers: OnceNumbers, { rpId, allowed }: Ceremony): Page {
   const texts = toSign.kind === 'signer' ? toSign.texts : [ownText(visit, toSign, numbers)];
   const kept = Object.entries(visit.form).filter(([name]) => !/^(csrf|number|response)(-|$)/.test(name));
   return {
-    title: html`<span translate="no">${toSign.title.charAt(0).toUpperCase() + toSign.title.slice(1)}</span>`,
+    title: html`<span lang="en" translate="no">${toSign.title.charAt(0).toUpperCase() + toSign.title.slice(1)}</span>`,
     body: html`<p>
         ${
           toSign.kind === 'signer'
@@ -53,6 +60,7 @@ export function signPage(visit: Visit, toSign: ToSign, numbers: OnceNumbers, { r
         action="${visit.path}"
         class="form"
         data-sign
+        data-words="${PASSKEY_PROBLEMS}"
         data-rp="${rpId}"
         data-allow="${allowed.join(' ')}"
       >
@@ -75,7 +83,7 @@ function ownText(visit: Visit, toSign: Extract<ToSign, { kind: 'terms' }>, numbe
 }
 
 const signedPart = ({ text, number }: SignedText, index: number): Html =>
-  html`<pre class="terms" data-text translate="no" tabindex="0">${text}</pre>
+  html`<pre class="terms" data-text translate="no" lang="en" tabindex="0">${text}</pre>
     <input type="hidden" name="number-${index}" value="${number}" />
     <input type="hidden" name="response-${index}" value="" />`;
 

@@ -40,3 +40,11 @@ const keyOf = (strings: readonly string[]): string =>
     .map((string, place) => (place === 0 ? '' : `{${place - 1}}`) + string)
     .join('')
     .replaceAll(/\s+/g, ' ');
+
+/** Sentences for a script, as JSON for an attribute. The script fills their places. */
+export const forScript = (sentences: Readonly<Record<string, Words>>): Translatable => ({
+  htmlIn: (translation) => {
+    const own = Object.entries(sentences).map(([name, { key }]) => [name, translation?.get(key) ?? key]);
+    return escaped(JSON.stringify(Object.fromEntries(own)));
+  },
+});

@@ -7,8 +7,27 @@ import { CHROMIUM } from '../support/browser.ts';
 import { axe } from '../support/console-browser.ts';
 import { actionOf, reachOf, type Ask, type Reach } from '../support/console-reach.ts';
 import { ConsoleSandbox } from '../support/console-sandbox.ts';
+import { PSEUDO, untranslatedIn } from '../support/untranslated.ts';
 
 const A_DAY_MS = 86_400_000;
+const PSEUDO_LANGUAGE = new URL('../support/pseudo-language.ts', import.meta.url).href;
+/** Names, amounts, addresses and the words of the API, which are the same in every language. */
+const IS_DATA = new RegExp(
+  [
+    '[\\d.,%-]+( (USDT|USDC|ETH|BNB|TRX|SOL))?',
+    '(USDT|USDC|ETH|BNB|TRX|SOL)',
+    '(ethereum|bsc|tron|solana|late|live|test|UTC|Quittance)( \\((live|test)\\))?',
+    '\\S*[_:.@/]\\S*',
+    '[\\w:@.-]+(, [\\w:@.-]+)+',
+    'Mozilla/.*',
+    '(GET|POST|PUT|DELETE)',
+    '[a-z]+([A-Z][a-z]+)+',
+    'Owner|Demo shop|A ticket|Passkey 1|Reach \\d|order-[\\w-]+|finance|viewer|support|operator|approver|auditor',
+    'command line|at the command line|the sandbox|the first person of a sandbox',
+  ]
+    .map((form) => `^(${form})$`)
+    .join('|'),
+);
 const mayTake = (role: PersonRole, action: string | null): boolean =>
   action === null || ROLE_ACTIONS[role].some((allowed) => allowed === action);
 /** Pages for everybody are led to where they are of use. */
@@ -18,7 +37,7 @@ const isOwnPage = (role: PersonRole, route: string): boolean =>
 describe.skipIf(CHROMIUM === undefined)('the pages of the console in a browser', () => {
   let at: ConsoleSandbox;
   beforeAll(async () => {
-    at = await ConsoleSandbox.start();
+    at = await ConsoleSandbox.start({ NODE_OPTIONS: `--import ${PSEUDO_LANGUAGE}` });
   }, 180_000);
   afterAll(() => at?.close(), 60_000);
 
@@ -131,6 +150,20 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the console in a browser',
       const missing = [...routes].filter((route) => !pages.has(route) && isOwnPage(role, route));
       expect({ role: role + scope, deadEnds, missing }).toEqual({ role: role + scope, deadEnds: [], missing: [] });
     }
+  }, 120_000);
+
+  it('every word of every page can be translated', async () => {
+    const ask: Ask = async (path) => {
+      const answer = await at.owner.context.request.get(at.origin + path, { headers: { 'accept-language': PSEUDO } });
+      const text = await answer.text();
+      if (answer.headers()['content-type']?.startsWith('text/html') === true)
+        for (const piece of untranslatedIn(text)) left.set(piece, path);
+      return { status: answer.status(), url: answer.url(), text };
+    };
+    const left = new Map<string, string>();
+    const { pages } = await reachOf(ask, () => true);
+    expect(pages.size).toBeGreaterThan(20);
+    expect(Object.fromEntries([...left].filter(([piece]) => !IS_DATA.test(piece)))).toEqual({});
   }, 120_000);
 
   it('a page refreshes itself, and keeps what is being written, opened and read', async () => {

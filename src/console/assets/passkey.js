@@ -90,12 +90,8 @@ for (const form of document.querySelectorAll('form[data-sign], form[data-registe
         zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
       form.submit();
     } catch (error) {
-      problem.textContent =
-        error.name === 'NotAllowedError'
-          ? 'The passkey was not used: it was cancelled, took too long, or there is none of yours here.'
-          : error.name === 'InvalidStateError'
-            ? 'This device holds a passkey of yours already.'
-            : `The passkey could not be used: ${error.message}`;
+      const words = JSON.parse(form.dataset.words);
+      problem.textContent = (words[error.name] ?? words.other).replace('{0}', () => error.message);
       problem.hidden = false;
       button.disabled = false;
     }

@@ -58,19 +58,26 @@ class Tree {
   }
 }
 
+/** Why a file does not hold; the page has the words. */
+class Fault extends Error {
+  constructor(name, ...values) {
+    super(name);
+    this.name = name;
+    this.values = values;
+  }
+}
+
 /** The checkpoint, if its signature by the key verifies. Throws otherwise. */
 async function checkpointOf(note, keyText) {
   const [, name, id, encoded] = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]{44})$/.exec(keyText.trim()) ?? [];
-  if (!name) throw new Error('the public key is none: it looks like name+12345678+base64');
+  if (!name) throw new Fault('no_key');
   const keyBytes = fromBase64(encoded);
   const expectedId = hex(await sha256(joined(utf8(`${name}\n`), keyBytes))).slice(0, 8);
-  if (keyBytes[0] !== 1 || keyBytes.length !== 33 || expectedId !== id)
-    throw new Error('the public key does not hold together');
+  if (keyBytes[0] !== 1 || keyBytes.length !== 33 || expectedId !== id) throw new Fault('broken_key');
   const end = note.indexOf('\n\n');
   const text = note.slice(0, end + 1);
   const [origin, size, root] = text.split('\n');
-  if (end < 0 || origin !== name || !/^(0|[1-9]\d{0,15})$/.test(size ?? ''))
-    throw new Error('the checkpoint is not one of this key');
+  if (end < 0 || origin !== name || !/^(0|[1-9]\d{0,15})$/.test(size ?? '')) throw new Fault('other_checkpoint');
   const key = await crypto.subtle.importKey('raw', keyBytes.slice(1), 'Ed25519', false, ['verify']);
   for (const line of note.slice(end + 2).split('\n')) {
     const [, signer, signature] = /^\u2014 (\S+) ([A-Za-z0-9+/=]+)$/.exec(line) ?? [];
@@ -79,40 +86,41 @@ async function checkpointOf(note, keyText) {
     if (hex(bytes.slice(0, 4)) === id && (await crypto.subtle.verify('Ed25519', key, bytes.slice(4), utf8(text))))
       return { size: Number(size), root: fromBase64(root) };
   }
-  throw new Error('the checkpoint is not signed by this key');
+  throw new Fault('unsigned_checkpoint');
 }
 
 async function verifyProof(proof, key) {
-  if (!proof.checkpoint) throw new Error('no checkpoint covers the payment yet');
+  if (!proof.checkpoint) throw new Fault('not_covered');
   const checkpoint = await checkpointOf(proof.checkpoint.checkpoint, key);
   let before = null;
   for (const event of proof.events) {
     const [stream, revision, , type, , , , metadata] = JSON.parse(event.text);
     const entry = await sha256(utf8(event.text));
-    const name = `event ${event.leaf_index + 1} of the event log`;
-    if (stream !== `session-${proof.session_id}`) throw new Error(`${name} is of another payment`);
+    const place = event.leaf_index + 1;
+    if (stream !== `session-${proof.session_id}`) throw new Fault('other_payment', place);
     if (type !== event.type || revision !== event.revision || hex(entry) !== event.hash)
-      throw new Error(`${name} is not what is said of it`);
+      throw new Fault('other_event', place);
     if (before && (revision <= before.revision || event.leaf_index <= before.leaf_index))
-      throw new Error(`${name} is out of its order`);
+      throw new Fault('out_of_order', place);
     const whole = proof.proves?.kind === 'stream';
     if (whole && (revision !== (before?.revision ?? -1) + 1 || metadata.prev !== (before?.hash ?? '')))
-      throw new Error(`events before ${name} are missing`);
+      throw new Fault('missing_before', place);
     const root = await rootFrom(
       await leafOf(entry),
       event.leaf_index,
       checkpoint.size,
       event.inclusion_proof.map(fromBase64),
     );
-    if (!root || !same(root, checkpoint.root))
-      throw new Error(`${name} is not in the event log that the checkpoint signs`);
+    if (!root || !same(root, checkpoint.root)) throw new Fault('not_in_log', place);
     before = event;
   }
-  if (!before || proof.proves?.events !== proof.events.length)
-    throw new Error('it does not hold the events that it says it proves');
-  return `The proof holds: ${proof.events.length} events of ${proof.session_id} are in the event log of ${checkpoint.size} events that the key signed${
-    proof.proves.kind === 'stream' ? ', and none of them is left out' : ''
-  }.`;
+  if (!before || proof.proves?.events !== proof.events.length) throw new Fault('not_proven');
+  return [
+    proof.proves.kind === 'stream' ? 'whole_stream_holds' : 'proof_holds',
+    proof.events.length,
+    proof.session_id,
+    checkpoint.size,
+  ];
 }
 
 async function verifyExport(lines, key, kept, progress) {
@@ -128,56 +136,56 @@ async function verifyExport(lines, key, kept, progress) {
   const last = new Map();
   let compared = 0;
   for (const event of events) {
-    const name = `event ${tree.size + 1}`;
+    const place = tree.size + 1;
     const head = JSON.stringify([event.stream, event.revision, event.id, event.type, event.version, event.at_ms]).slice(
       0,
       -1,
     );
     const entry = await sha256(utf8(`${head},${event.data},${event.metadata}]`));
-    if (event.position !== tree.size + 1) throw new Error(`${name} is missing`);
-    if (hex(entry) !== event.hash) throw new Error(`${name} was changed: its hash is another`);
+    if (event.position !== tree.size + 1) throw new Fault('missing', place);
+    if (hex(entry) !== event.hash) throw new Fault('changed', place);
     const before = last.get(event.stream);
     if (event.revision !== (before?.revision ?? -1) + 1 || JSON.parse(event.metadata).prev !== (before?.hash ?? ''))
-      throw new Error(`${name} does not follow the event before it in ${event.stream}`);
+      throw new Fault('does_not_follow', place, event.stream);
     last.set(event.stream, event);
     await tree.add(await leafOf(entry));
     const root = expected.get(tree.size);
-    if (root && !same(root, await tree.root())) throw new Error(`history up to ${name} is not what was signed`);
+    if (root && !same(root, await tree.root())) throw new Fault('other_history', place);
     if (root) compared += 1;
-    if (tree.size % 5000 === 0) progress(`${tree.size} of ${events.length} events …`);
+    if (tree.size % 5000 === 0) progress(tree.size, events.length);
   }
   const missing = [...expected.keys()].filter((size) => size > tree.size);
-  if (missing.length > 0)
-    throw new Error(`a checkpoint signs ${Math.max(...missing)} events, and only ${tree.size} are here`);
-  if (compared === 0) throw new Error('no checkpoint signs any of it: paste the one that you keep');
-  return `The export holds: ${tree.size} events, each unchanged and in its place, as ${compared} signed checkpoints say.`;
+  if (missing.length > 0) throw new Fault('too_few', Math.max(...missing), tree.size);
+  if (compared === 0) throw new Fault('no_checkpoint');
+  return ['export_holds', tree.size, compared];
 }
 
 for (const form of document.querySelectorAll('form[data-verify]')) {
   const notice = form.querySelector('.notice');
   const problem = form.querySelector('.problem');
-  const say = (element, text) => {
+  const words = JSON.parse(form.dataset.words);
+  const sentence = (name, values) => words[name].replaceAll(/\{(\d+)\}/g, (_, place) => values[place]);
+  const say = (element, name, ...values) => {
     notice.hidden = problem.hidden = true;
-    element.textContent = text;
+    element.textContent = sentence(name, values);
     element.hidden = false;
   };
   form.addEventListener('submit', async (event) => {
     event.preventDefault();
     const { file, key, checkpoint } = form.elements;
-    if (!file.files[0]) return say(problem, 'Choose a file first.');
-    say(notice, 'Reading …');
+    if (!file.files[0]) return say(problem, 'no_file');
+    say(notice, 'reading');
     try {
       const text = await file.files[0].text();
       const lines = text.split('\n').filter((line) => line.trim() !== '');
       const isExport = lines.length > 0 && /^\{"position":/.test(lines[0]);
-      say(
-        notice,
-        isExport
-          ? await verifyExport(lines, key.value, checkpoint.value, (words) => say(notice, words))
-          : await verifyProof(JSON.parse(text), key.value),
-      );
+      const progress = (done, all) => say(notice, 'progress', done, all);
+      const outcome = isExport
+        ? verifyExport(lines, key.value, checkpoint.value, progress)
+        : verifyProof(JSON.parse(text), key.value);
+      say(notice, ...(await outcome));
     } catch (error) {
-      say(problem, `It does not hold: ${error.message}.`);
+      say(problem, 'fault', error instanceof Fault ? sentence(error.name, error.values) : error.message);
     }
   });
 }

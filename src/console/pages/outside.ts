@@ -12,6 +12,7 @@ import type { PersonContext } from '../../../state-machines/person/person.state.
 import { cookieFor, pathOf, tokenIn } from '../guard.ts';
 import { renderOutside, type Frame } from '../layout.ts';
 import { isZone } from '../parts.ts';
+import { PASSKEY_PROBLEMS } from '../step-up.ts';
 import { formOf, languageOf, ZONE_COOKIE } from '../request-input.ts';
 import { grantText } from '../../operator/people/people.ts';
 import { ssoRoutes, type ConsoleSso, type SsoDeps } from './people/sso.ts';
@@ -56,7 +57,7 @@ function showSignIn(
   const number = numbers.give(SIGN_IN);
   const to = pathOf(fieldOf(request, 'to') || new URL(request.originalUrl, address.origin).searchParams.get('to'));
   const body = html`<p>${words`Use your passkey. There are no passwords here.`}</p>
-    <form method="post" action="/sign-in" data-sign data-rp="${address.rpId}">
+    <form method="post" action="/sign-in" data-sign data-words="${PASSKEY_PROBLEMS}" data-rp="${address.rpId}">
       <input type="hidden" name="to" value="${to}" />
       <input type="hidden" name="zone" value="" />
       <pre class="unseen" data-text translate="no" aria-hidden="true">${textOf(SIGN_IN, number)}</pre>
@@ -155,6 +156,7 @@ async function showJoin(
       action="/join/${token}"
       class="form"
       data-register
+      data-words="${PASSKEY_PROBLEMS}"
       data-rp="${address.rpId}"
       data-user="${personId}"
       data-name="${name}"

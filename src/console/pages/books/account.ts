@@ -2,7 +2,7 @@ import { html, type Html } from '../../../runtime/http/html.ts';
 import { merchantAccountOf } from '../../../domain/money/ledger.ts';
 import { csvLink, csvRoute, everyPage } from '../../csv.ts';
 import { modeOf, run, type ConsoleDeps } from '../../deps.ts';
-import { code, facts, filterForm, link, more, table, withQuery, type Column } from '../../parts.ts';
+import { code, facts, filterForm, link, more, table, withQuery, type Column, spelled } from '../../parts.ts';
 import type { ConsoleRoutes } from '../../server.ts';
 import type { Visit } from '../../visit.ts';
 import { booksTabs, clockField, dayField, given, type Line } from './books.ts';
@@ -82,7 +82,7 @@ function lineColumns({ params }: Visit, currency: string): Column<StatementLine>
   return [
     { name: words`Entry`, cell: ({ entry }) => link(toEntry(entry), `#${entry}`) },
     { name: words`Day`, cell: ({ recorded_day: day }) => html`<time>${day}</time>` },
-    { name: words`Kind`, cell: ({ kind }) => kind },
+    { name: words`Kind`, cell: ({ kind }) => spelled(kind), text: ({ kind }) => kind },
     { name: words`Order`, cell: (line) => line.order_id },
     { name: words`Debit`, isNumber: true, cell: ({ debit, coin }) => debit && `${debit} ${coin}` },
     { name: words`Credit`, isNumber: true, cell: ({ credit, coin }) => credit && `${credit} ${coin}` },

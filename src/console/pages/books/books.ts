@@ -82,7 +82,7 @@ const CLOCK: Field = {
   name: 'clock',
   label: words`Days by`,
   options: [
-    ['recorded', 'recording'],
+    ['recorded', words`recording`],
     ['chain', words`block time`],
   ],
 };
@@ -277,8 +277,10 @@ function entryPart(visit: Visit, entry: Entry): Html {
         words`Worth`,
         entry.value &&
           html`${entry.value.atLockedRate} ${entry.value.currency}<small
-              >${words`at the rate of the
-              order${entry.value.atSettlementQuote !== null && words`; ${entry.value.atSettlementQuote} when it was recorded`}`}</small
+              >${words`at the rate of the order`}${
+                entry.value.atSettlementQuote !== null &&
+                html`; ${words`${entry.value.atSettlementQuote} when it was recorded`}`
+              }</small
             >`,
       ],
       [words`Event`, code(entry.id)],

@@ -128,7 +128,7 @@ function page(visit: Visit, statement: Statement): Html {
   const owed = (amount: string): string => (isOperators ? amount : owedToMerchant(amount));
   const name = ({ account }: { account: string }): string =>
     isOperators ? account : (merchantAccountOf(account)?.part ?? account);
-  const place = { name: words`Coin`, cell: ({ coin, network }: Moved) => `${coin} on ${network}` };
+  const place = { name: words`Coin`, cell: ({ coin, network }: Moved) => words`${coin} on ${network}` };
   const turnover: Column<Moved>[] = [
     { name: isOperators ? words`Debits` : words`Less`, isNumber: true, cell: ({ debits }) => debits },
     { name: isOperators ? words`Credits` : words`More`, isNumber: true, cell: ({ credits }) => credits },

@@ -87,7 +87,7 @@ function page(
   const { id } = merchantOf(visit);
   const coin = payment.settlement_currency;
   const linkId = linkOfOrder(payment.order_id);
-  return html`${timeline !== null && html`<p class="card">${timeline.conclusion}</p>`}
+  return html`${timeline !== null && html`<p class="card" lang="en">${timeline.conclusion}</p>`}
     ${facts([
       [words`Status`, badge(payment.status)],
       [words`Amount`, `${payment.amount_total} ${payment.currency.toUpperCase()}`],
@@ -173,11 +173,11 @@ const depositColumns = (visit: Visit): Column<DepositBody>[] => [
   { name: words`When`, cell: ({ block_time: sec }) => time(sec, visit) },
   { name: words`Status`, cell: ({ status }) => badge(status) },
   { name: words`Amount`, isNumber: true, cell: ({ amount, coin }) => `${amount} ${coin}` },
-  { name: words`Kind`, cell: ({ kind }) => kind.replaceAll('_', ' ') },
+  { name: words`Kind`, cell: ({ kind }) => spelled(kind) },
   {
     name: words`From`,
     cell: ({ from_address: from, sender }) =>
-      html`${code(from)}${sender && html`<small>${sender.kind} ${sender.name}</small>`}`,
+      html`${code(from)}${sender && html`<small>${spelled(sender.kind)} ${sender.name}</small>`}`,
   },
   {
     name: words`Evidence`,
@@ -194,7 +194,7 @@ const refundColumns = (visit: Visit): Column<RefundBody>[] => [
     name: words`Status`,
     cell: ({ status, waiting_reason: waits, failure_reason: failed }) =>
       html`${badge(status)}${waits !== undefined && waits !== null && html`<small>${words`waits: ${spelled(waits)}`}</small>`}${
-        failed !== null && html`<small>${failed.replaceAll('_', ' ')}</small>`
+        failed !== null && html`<small>${spelled(failed)}</small>`
       }`,
   },
   { name: words`Amount`, isNumber: true, cell: ({ amount }) => `${amount.value} ${amount.currency}` },
@@ -223,7 +223,7 @@ export const deliveryColumns = (visit: Visit): Column<DeliverySummary>[] => [
 ];
 
 function timelinePart(visit: Visit, { entries, coverage }: Timeline): Html {
-  return html`<ol class="timeline">
+  return html`<ol class="timeline" lang="en">
       ${entries.map(
         ({ atMs, message, type, facts: known }) =>
           html`<li>

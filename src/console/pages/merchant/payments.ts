@@ -4,14 +4,13 @@ import type { PaymentSessionBody } from '../../../http/schemas/session.schema.ts
 import { accepted, readerOf, type ConsoleDeps, type ListAsked } from '../../deps.ts';
 import { csvLink, csvRoute, everyPage } from '../../csv.ts';
 import { merchantPath } from '../../layout.ts';
-import { badge, filterForm, link, more, table, timeColumn, type Column } from '../../parts.ts';
+import { badge, filterForm, link, more, table, timeColumn, type Column, spelled } from '../../parts.ts';
 import type { ConsoleRoutes } from '../../server.ts';
 import { Refused, type Visit, merchantOf } from '../../visit.ts';
 import { waitingClaims } from './claims.ts';
 import { failedDeliveries } from '../operations/failed-deliveries.ts';
 import { countOf, paidChart, paidDays, totalsFile, totalsOf, totalsPart } from './payment-totals.ts';
 import { FILTER_STATUSES } from '../../../../projections/sessions/session-list.ts';
-import { must } from '../../../domain/values/must.ts';
 import { words } from '../../words.ts';
 
 const PAGE = 50;
@@ -114,10 +113,7 @@ async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
         name: 'status',
         label: words`Status`,
         value: query.get('status') ?? '',
-        options: [
-          ['', words`Any`],
-          ...FILTER_STATUSES.map((status) => [status, must(status[0]).toUpperCase() + status.slice(1)] as const),
-        ],
+        options: [['', words`Any`], ...FILTER_STATUSES.map((status) => [status, spelled(status)] as const)],
       },
       { name: 'from', label: words`Created from (UTC)`, type: 'date', value: query.get('from') ?? '' },
       { name: 'to', label: words`Created until`, type: 'date', value: query.get('to') ?? '' },

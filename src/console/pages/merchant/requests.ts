@@ -96,7 +96,7 @@ const columnsOf = (visit: Visit): Column<LoggedRequest>[] => [
     name: words`Error`,
     cell: ({ errorCode, param }) => errorCode && `${errorCode}${param === null ? '' : `: ${param}`}`,
   },
-  { name: words`Took`, isNumber: true, cell: ({ durationMs }) => `${durationMs} ms` },
+  { name: words`Took`, isNumber: true, cell: ({ durationMs }) => words`${durationMs} ms` },
 ];
 
 const statusBadge = (status: number): Html =>
@@ -117,7 +117,7 @@ const requestPage = (visit: Visit, request: LoggedRequest): Html => {
     [words`Error`, request.errorCode],
     [words`Field at fault`, request.param],
     [words`Failed signature check`, request.authenticationFault],
-    [words`Took`, `${request.durationMs} ms`],
+    [words`Took`, words`${request.durationMs} ms`],
   ] as const;
   return html`${facts(known.filter(([, value]) => value !== null))}
     <p>${link(`${merchantPath(merchantOf(visit))}/requests`, words`All requests`)}</p>`;

@@ -91,7 +91,7 @@ const policyFields = (): Html[] => [
   field({
     name: 'offerBothCoins',
     label: words`Payers choose the coin`,
-    options: Object.entries({ '': 'unchanged', true: 'yes', false: 'no' }),
+    options: Object.entries({ '': words`unchanged`, true: words`yes`, false: words`no` }),
   }),
   field({ name: 'contact', label: words`Contact for payers`, hint: words`An email address, an https URL or “none”.` }),
   field({

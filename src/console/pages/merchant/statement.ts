@@ -90,7 +90,10 @@ const AMOUNTS = [
   { name: words`Total`, isNumber: true, cell: ({ total }: Owed) => total },
 ] as const;
 
-const OWED: Column<Owed>[] = [{ name: words`Coin`, cell: ({ coin, network }) => `${coin} on ${network}` }, ...AMOUNTS];
+const OWED: Column<Owed>[] = [
+  { name: words`Coin`, cell: ({ coin, network }) => words`${coin} on ${network}` },
+  ...AMOUNTS,
+];
 
 const changeColumns = (visit: Visit): Column<StatementLine>[] => [
   timeColumn(words`Recorded`, (line) => line.recorded_at, visit),
@@ -100,7 +103,7 @@ const changeColumns = (visit: Visit): Column<StatementLine>[] => [
     cell: ({ session_id: id, order_id: order }) =>
       id === null ? order : link(`${merchantPath(merchantOf(visit))}/payments/${id}`, order ?? id),
   },
-  { name: words`Coin`, cell: ({ coin, network }) => `${coin} on ${network}` },
+  { name: words`Coin`, cell: ({ coin, network }) => words`${coin} on ${network}` },
   ...AMOUNTS,
   { name: words`Transaction`, cell: (line) => line.tx_hash, onlyInFiles: true },
 ];

@@ -2,7 +2,7 @@ import { html, type Html } from '../../../runtime/http/html.ts';
 import type { MerchantOverview, PendingChangeOverview } from '../../../features/merchants/overview.ts';
 import { accepted, changedBy, type ConsoleDeps } from '../../deps.ts';
 import { merchantPath } from '../../layout.ts';
-import { changeForm, field, REASON, table, time } from '../../parts.ts';
+import { changeForm, field, REASON, table, time, spelled } from '../../parts.ts';
 import { reasonIn, type ChangeRoute, type Visit, merchantOf } from '../../visit.ts';
 import { words } from '../../words.ts';
 
@@ -21,7 +21,7 @@ export function waitingChanges(
     ${table(
       words`Pending changes`,
       [
-        { name: words`Of`, cell: ({ setting }) => setting.replaceAll('_', ' ') },
+        { name: words`Of`, cell: ({ setting }) => spelled(setting) },
         { name: words`To`, cell: ({ change }) => inWords(change) },
         { name: words`Requested by`, cell: ({ requested_by: by }) => by },
         { name: words`Since`, cell: ({ requested_at: sec }) => time(sec, visit) },

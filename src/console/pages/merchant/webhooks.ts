@@ -21,6 +21,7 @@ import {
   table,
   time,
   type Column,
+  spelled,
 } from '../../parts.ts';
 import type { ConsoleRoutes } from '../../server.ts';
 import {
@@ -106,7 +107,7 @@ async function listPage({ webhooks, settings }: ConsoleDeps, visit: Visit): Prom
       [words`State`, endpoint ? stateOf(endpoint) : ''],
     ])}
     ${further.length > 0 && table(words`Further endpoints`, FURTHER_COLUMNS, further, words``)}
-    ${filterForm(here, [{ name: 'status', label: words`Status`, value: status, options: [['', words`Any`], ...STATUSES.map((one) => [one, one] as const)] }])}
+    ${filterForm(here, [{ name: 'status', label: words`Status`, value: status, options: [['', words`Any`], ...STATUSES.map((one) => [one, spelled(one)] as const)] }])}
     <p>${csvLink(visit)}</p>
     ${table(words`Deliveries`, deliveryColumns(visit), rows, words`No webhooks match the filter.`)}
     ${more(visit, pagination.next_cursor)} ${visit.can('webhooks.redeliver', must(merchant).id) && replayForms(visit)}
@@ -115,7 +116,7 @@ async function listPage({ webhooks, settings }: ConsoleDeps, visit: Visit): Prom
 
 const stateOf = ({ suspended, disabled }: WebhookOverview): Html => {
   if (disabled) return badge('disabled');
-  return suspended ? html`${badge('suspended')} ${suspended.replaceAll('_', ' ')}` : badge('active');
+  return suspended ? html`${badge('suspended')} ${spelled(suspended)}` : badge('active');
 };
 
 const FURTHER_COLUMNS: readonly Column<WebhookOverview>[] = [
@@ -199,13 +200,13 @@ async function deliveryPage({ webhooks }: ConsoleDeps, visit: Visit): Promise<Ht
 
 const attemptColumns = (visit: Visit): Column<DeliveryAttemptView>[] => [
   { name: words`When`, cell: ({ startedAtMs }) => time(Math.floor(startedAtMs / 1000), visit) },
-  { name: words`Why`, cell: ({ trigger }) => trigger },
+  { name: words`Why`, cell: ({ trigger }) => spelled(trigger) },
   {
     name: words`Answer`,
     cell: ({ status, failure, detail }) =>
       html`${status ?? failure}${detail !== null && html`<small>${detail}</small>`}`,
   },
-  { name: words`Took`, isNumber: true, cell: ({ durationMs }) => `${durationMs} ms` },
+  { name: words`Took`, isNumber: true, cell: ({ durationMs }) => words`${durationMs} ms` },
   {
     name: words`Response body`,
     cell: ({ answer }) =>

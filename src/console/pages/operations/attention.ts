@@ -5,7 +5,7 @@ import { keepsFailing } from '../../../features/treasury/comparisons.ts';
 import type { Action } from '../../access.ts';
 import { run, type ConsoleDeps } from '../../deps.ts';
 import { inMode, otherMode } from '../../modes.ts';
-import { facts, link, time, type Cell } from '../../parts.ts';
+import { facts, link, spelled, time, type Cell } from '../../parts.ts';
 import type { ConsoleRoutes } from '../../server.ts';
 import type { Visit } from '../../visit.ts';
 import { gapsOf, type ChainStatus, type Coverage } from './chains.ts';
@@ -66,8 +66,10 @@ const ALL_WELL = html`<p class="notice">${words`Nothing needs attention.`}</p>`;
 function elsewhere(mode: Mode, count: number): Html | null {
   if (count === 0) return null;
   const other = otherMode(mode);
-  const what = count === 1 ? words`One more item needs attention` : words`${count} more items need attention`;
-  return html`<p>${words`${what} in ${other} mode: ${link(inMode('/attention', other), 'view')}.`}</p>`;
+  const view = link(inMode('/attention', other), words`view`);
+  return html`<p>
+    ${count === 1 ? words`One more item needs attention in ${spelled(other)} mode: ${view}.` : words`${count} more items need attention in ${spelled(other)} mode: ${view}.`}
+  </p>`;
 }
 
 type Look = (deps: ConsoleDeps, visit: Visit) => Promise<Matter[]>;
@@ -265,6 +267,6 @@ function matterPart(visit: Visit, { what, isGrave, mode, facts: known, to, needs
   return html`<section class="card ${isGrave ? 'bad' : 'warn'}">
     <h2>${what}</h2>
     ${known.length > 0 && facts(known)}
-    <p>${words`${action} · Guide: ${html`<code>docs/${runbook}</code>`}`}</p>
+    <p>${action} · ${words`Guide: ${html`<code>docs/${runbook}</code>`}`}</p>
   </section>`;
 }

@@ -4,7 +4,7 @@ import { CANARY_STEPS } from '../../../domain/canary.ts';
 import type { CanaryResult } from '../../../operator/chains/canary.ts';
 import { csvLink, csvRoute } from '../../csv.ts';
 import { run, type ConsoleDeps } from '../../deps.ts';
-import { badge, link, MODE_IN_FILES, table, timeColumn, type Column } from '../../parts.ts';
+import { badge, link, MODE_IN_FILES, table, timeColumn, type Column, spelled } from '../../parts.ts';
 import type { ConsoleRoutes } from '../../server.ts';
 import type { Visit } from '../../visit.ts';
 import { words } from '../../words.ts';
@@ -77,10 +77,10 @@ const columns = (visit: Visit): Column<CanaryRun>[] => [
   {
     name: words`Result`,
     cell: ({ result, failed_step: step, reason }) =>
-      html`${badge(STATES[result])}${step !== null && html`<small>${step}: ${reason}</small>`}`,
+      html`${badge(STATES[result])}${step !== null && html`<small>${spelled(step)}: ${reason}</small>`}`,
   },
   ...CANARY_STEPS.map((step): Column<CanaryRun> => ({
-    name: words`${step.charAt(0).toUpperCase()}${step.slice(1)}`,
+    name: spelled(step),
     isNumber: true,
     cell: ({ steps }) => {
       const taken = steps.find((each) => each.step === step);

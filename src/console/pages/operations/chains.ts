@@ -215,7 +215,7 @@ const coverageColumns = (visit: Visit): Column<Coverage>[] => [
   { name: words`Providers`, cell: ({ providers }) => providers.join(', ') },
   {
     name: words`Gaps`,
-    cell: (covered) => gapsOf(covered) || 'none',
+    cell: (covered) => gapsOf(covered) || words`none`,
   },
 ];
 

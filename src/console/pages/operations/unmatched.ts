@@ -17,6 +17,7 @@ import {
   table,
   timeColumn,
   type Column,
+  spelled,
 } from '../../parts.ts';
 import type { ConsoleRoutes } from '../../server.ts';
 import { reasonIn, type ChangeRoute, type Visit, paramOf } from '../../visit.ts';
@@ -132,7 +133,7 @@ const columns = (visit: Visit): Column<Unmatched>[] => [
   },
   { name: words`Network`, cell: ({ network }) => network },
   MODE_IN_FILES,
-  { name: words`Why it waits`, cell: ({ kind }) => kind.replaceAll('_', ' ') },
+  { name: words`Why it waits`, cell: ({ kind }) => spelled(kind) },
   { name: words`State`, cell: ({ state }) => badge(state) },
   { name: words`Age in days`, isNumber: true, cell: (transfer) => transfer.age_days },
   { name: words`From`, cell: (transfer) => code(transfer.from_address) },
@@ -147,7 +148,7 @@ function transferPage(visit: Visit, transfer: Unmatched): Html {
     [words`From`, code(transfer.from_address)],
     [
       words`Kind of sender`,
-      transfer.sender ? [transfer.sender.kind, transfer.sender.name].filter(Boolean).join(' ') : words`unknown`,
+      transfer.sender ? html`${spelled(transfer.sender.kind)} ${transfer.sender.name}` : words`unknown`,
     ],
     [words`To`, code(transfer.to_address)],
     [words`Transaction`, code(transfer.tx_hash)],

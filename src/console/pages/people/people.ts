@@ -18,12 +18,13 @@ import {
   time,
   withQuery,
   type Column,
+  spelled,
 } from '../../parts.ts';
 import type { ConsoleRoutes } from '../../server.ts';
 import type { Visit } from '../../visit.ts';
 import { peopleChanges, personOf } from './people-changes.ts';
 import { must } from '../../../domain/values/must.ts';
-import { words } from '../../words.ts';
+import { words, type Words } from '../../words.ts';
 
 const ROLES_HINT = words`Separated by commas: ${PERSON_ROLES.join(', ')}. Add :mer_… for one merchant, or @2027-03-31 for a last day.`;
 const SHOWN = 100;
@@ -193,7 +194,7 @@ function whoOf({ people }: ConsoleDeps, { event }: PersonEntry): string {
     : (people.directory.find(event.data.personId)?.invited?.name ?? event.data.personId);
 }
 
-const wordsOf = (type: string): string => type.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
+const wordsOf = (type: string): Words => spelled(type.replaceAll(/([a-z])([A-Z])/g, '$1_$2'));
 
 function entriesFor(deps: ConsoleDeps, { query }: Visit): PersonEntry[] {
   const text = (query.get('search') ?? '').toLowerCase();
@@ -229,7 +230,7 @@ function actionsPage(deps: ConsoleDeps, visit: Visit): Html {
       },
     ])}
     <p>
-      ${words`${found.length} entries · ${link(withQuery('/actions.csv', query, { from: null }), words`Download CSV`)}`}
+      ${words`${found.length} entries`} · ${link(withQuery('/actions.csv', query, { from: null }), words`Download CSV`)}
     </p>
     ${table(words`Actions`, columnsOf(deps, visit), found.slice(from, from + SHOWN), words`No actions match the filters.`)}
     ${found.length > from + SHOWN && html`<p>${link(withQuery('/actions', query, { from: String(from + SHOWN) }), words`Older`)}</p>`}`;
