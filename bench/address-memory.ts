@@ -90,7 +90,7 @@ const fill = (dataDir: string, addresses: number): Promise<void> =>
     await next.promote();
   });
 
-const processorSec = (before?: NodeJS.CpuUsage): number => {
+const processorSec = (before: NodeJS.CpuUsage): number => {
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1e6;
 };

@@ -61,7 +61,7 @@ const HTTP_LAYER: CreateSessionCandidate = {
 /** Requests per second and p99 of create-session, candidates alternating round by round; the median of each counts. */
 export async function measureCreateSession(
   candidates: readonly CreateSessionCandidate[],
-  settings: CreateSessionSettings = DEFAULT_SETTINGS,
+  settings: CreateSessionSettings,
 ): Promise<CreateSessionRow[]> {
   const key: BenchKey = {
     apiKey: `sk_test_${randomBytes(24).toString('hex')}`,

@@ -16,6 +16,7 @@ import { createMetrics } from '../../src/composition/outside/observability.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { createSealer, parseMasterKeys } from '../../src/runtime/cryptography/sealing.ts';
 import { apiSecretContext, hashOfKey } from '../../src/features/merchants/credentials.ts';
+import { BY } from '../../test/support/by-operator.ts';
 
 /*
  * The whole service as `quittance serve` runs it (store, nonces, rate limit, projections, webhooks, metrics), without
@@ -65,7 +66,7 @@ const known = service.core.merchants.listMerchants().find(({ name }) => name ===
 const merchantId = known?.id ?? (await register());
 
 async function register(): Promise<MerchantId> {
-  const merchant = await service.core.merchants.registerMerchant({ name: 'Bench', mode: 'test' });
+  const merchant = await service.core.merchants.registerMerchant({ name: 'Bench', mode: 'test' }, BY);
   if (!merchant.ok) throw new Error(merchant.refusal.message);
   const merchantId = merchant.value.id;
   const keyId = 'key_benchbenchbenchbench' as ApiKeyId;

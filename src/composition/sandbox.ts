@@ -69,7 +69,7 @@ export function checkSandboxConfig(config: Config, env: Readonly<Record<string, 
 }
 
 /** Everything on this machine: embedded store, local chains, a demo merchant. Resolves once it accepts requests. */
-export async function startSandbox(config: Config, log: Logger, crashAt = ''): Promise<{ close(): Promise<void> }> {
+export async function startSandbox(config: Config, log: Logger, crashAt: string): Promise<{ close(): Promise<void> }> {
   const dataDir = config.DATA_DIR;
   const sandboxFile = join(dataDir, 'sandbox.json');
   rmSync(sandboxFile, { force: true });

@@ -20,12 +20,7 @@ import { addToLogContext } from '../runtime/util/log-context.ts';
 import { must } from '../domain/values/must.ts';
 
 interface Commands<Command extends { readonly type: string }, Result> {
-  execute(
-    stream: string,
-    command: Command,
-    context: CommandContext,
-    options?: { expectNew?: boolean },
-  ): Promise<Result>;
+  execute(stream: string, command: Command, context: CommandContext, options: { expectNew?: boolean }): Promise<Result>;
 }
 
 interface DepositCalls<Facts, Confirmed, Reverted> {

@@ -25,7 +25,7 @@ export interface Span {
 
 /** Receives spans. */
 export interface Tracer {
-  start(name: string, options?: SpanOptions): Span;
+  start(name: string, options: SpanOptions): Span;
   /** Flushes the remaining spans. */
   close(): Promise<void>;
 }

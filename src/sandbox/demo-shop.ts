@@ -52,7 +52,7 @@ export async function startDemoShop(
   { DATA_DIR: dataDir, HEADER_PREFIX: headerPrefix }: Pick<Config, 'DATA_DIR' | 'HEADER_PREFIX'>,
   clock: Clock,
   log: Log,
-  readOnly = false,
+  readOnly: boolean,
 ): Promise<DemoShop> {
   const file = join(dataDir, 'demo-merchant.json');
   let merchant = await demoMerchant(core, file, readOnly);
@@ -64,7 +64,7 @@ export async function startDemoShop(
   inbox.trust(merchant.webhook_secret);
   const url = core.merchants.getMerchant(merchant.id)?.webhook?.url;
   if (!readOnly && (before === undefined || (url === before && url !== inbox.webhookUrl))) {
-    const set = await core.merchants.setWebhook(merchant.id, { url: inbox.webhookUrl });
+    const set = await core.merchants.setWebhook(merchant.id, { url: inbox.webhookUrl }, BY_SANDBOX);
     if (!set.ok) log.warn({ reason: set.refusal.message }, 'the demo shop has no webhook inbox');
   }
   const listeners: ((merchant: DemoMerchant) => void)[] = [];
@@ -117,6 +117,7 @@ export function demoOrder(
   );
 }
 
+const BY_SANDBOX = { actor: 'operator', correlationId: 'demo-shop' };
 /** Shown if a damaged log has lost the shop. */
 const NOBODY: DemoMerchant = { id: '' as MerchantId, api_key: '', api_secret: '', webhook_secret: '' };
 
@@ -130,7 +131,7 @@ async function demoMerchant(
   const known = existsSync(file) ? demoMerchantFile.parse(JSON.parse(readFileSync(file, 'utf8'))) : null;
   if (known && (readOnly || directory.settings(known.id))) return known;
   if (readOnly) return NOBODY;
-  const created = await merchants.registerMerchant({ name: 'Demo shop', mode: 'test' });
+  const created = await merchants.registerMerchant({ name: 'Demo shop', mode: 'test' }, BY_SANDBOX);
   if (!created.ok) throw new Error(created.refusal.message);
   const { id, api_key, api_secret, webhook_secret } = created.value;
   return { id, api_key, api_secret, webhook_secret };

@@ -88,8 +88,8 @@ export async function readWholeLog(store: Pick<EventStore, 'readAll'>, pageSize 
 }
 
 /** Waits, for a bounded time, until something holds. */
-export async function until(what: string, holds: () => boolean | Promise<boolean>, timeoutMs = 10_000): Promise<void> {
-  const deadlineMs = performance.now() + timeoutMs;
+export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const deadlineMs = performance.now() + 10_000;
   while (!(await holds())) {
     if (performance.now() > deadlineMs) throw new Error(`waited in vain until ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));

@@ -158,8 +158,14 @@ const made = async ({ follows: followed }: Node): Promise<string> =>
   ).snapshot;
 
 const line = (facts: object, message: string): void => void told.push(`${message}: ${JSON.stringify(facts)}`);
-const take = (name: string, roles = API, keys = KEYS): Promise<string | null> =>
-  takeSnapshot({ folder, keys, follows: follows(name, roles), store, log: { info: line, warn: line, error: line } });
+const take = (name: string, roles = API): Promise<string | null> =>
+  takeSnapshot({
+    folder,
+    keys: KEYS,
+    follows: follows(name, roles),
+    store,
+    log: { info: line, warn: line, error: line },
+  });
 
 const drifted = async ({ follows: followed }: Node): Promise<number> =>
   (await new ProjectionComparison(followed).compare()).reduce((sum, { differing }) => sum + differing, 0);

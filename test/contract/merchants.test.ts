@@ -25,6 +25,7 @@ import { ManualClock } from '../support/price-feed.ts';
 import { caller, order, sessionWorld } from '../support/session-world.ts';
 import { handlerDeps } from '../support/handler-deps.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { BY } from '../support/by-operator.ts';
 
 const FLOOR = { ethereumConfirmations: 12, ethereumFinalizedFrom: '10000' };
 
@@ -93,7 +94,7 @@ describe('a merchant just registered', () => {
   it('can sign requests at once, on the node that registered it', async () => {
     const { merchants, directory } = await started();
     const merchant = valueOf(
-      await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/q' }),
+      await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/q' }, BY),
     );
     const key = directory.find(sha256(merchant.api_key));
     expect(key).toMatchObject({ merchantId: merchant.id, keyId: merchant.key_id, mode: 'test' });
@@ -106,7 +107,7 @@ describe('a merchant just registered', () => {
   it('has an endpoint whose secret is its own, not the API secret', async () => {
     const { merchants, endpoints } = await started();
     const merchant = valueOf(
-      await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/q' }),
+      await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/q' }, BY),
     );
     const endpoint = endpoints.endpointOf(merchant.id);
     expect(endpoint).toMatchObject({
@@ -123,7 +124,9 @@ describe('a merchant just registered', () => {
     const { merchants } = await started();
     const all: NewMerchant[] = [];
     for (let index = 0; index < 20; index++)
-      all.push(valueOf(await merchants.registerMerchant({ name: 'Shop', mode: index % 2 === 0 ? 'test' : 'live' })));
+      all.push(
+        valueOf(await merchants.registerMerchant({ name: 'Shop', mode: index % 2 === 0 ? 'test' : 'live' }, BY)),
+      );
     for (const [index, merchant] of all.entries()) {
       const mode = index % 2 === 0 ? 'test' : 'live';
       expect(merchant.api_key).toMatch(new RegExp(`^sk_${mode}_[0-9A-Za-z]{43}$`));
@@ -145,8 +148,8 @@ describe('a merchant just registered', () => {
 
   it('leaves neither its key nor its secrets in the log or in any error', async () => {
     const { merchants } = await started();
-    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'live' }));
-    const rotated = valueOf(await merchants.issueWebhookSecret(merchant.id));
+    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'live' }, BY));
+    const rotated = valueOf(await merchants.issueWebhookSecret(merchant.id, BY));
     const text = await everyText();
     for (const secret of [merchant.api_key, merchant.api_secret, merchant.webhook_secret, rotated.webhook_secret]) {
       for (const form of [
@@ -162,7 +165,7 @@ describe('a merchant just registered', () => {
 
   it('starts from the defaults', async () => {
     const { merchants, directory } = await started();
-    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'live' }));
+    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'live' }, BY));
     expect(directory.settings(merchant.id)).toEqual({
       merchantId: merchant.id,
       name: 'Shop',
@@ -190,12 +193,15 @@ describe('a merchant just registered', () => {
       'https://a@shop.com/',
       '',
     ]) {
-      expect(await merchants.registerMerchant({ name: 'Shop', mode: 'live', webhookUrl }), webhookUrl).toMatchObject({
+      expect(
+        await merchants.registerMerchant({ name: 'Shop', mode: 'live', webhookUrl }, BY),
+        webhookUrl,
+      ).toMatchObject({
         ok: false,
         refusal: { code: 'invalid_request', param: 'webhook_url' },
       });
     }
-    expect(await merchants.registerMerchant({ name: '', mode: 'live' })).toMatchObject({
+    expect(await merchants.registerMerchant({ name: '', mode: 'live' }, BY)).toMatchObject({
       ok: false,
       refusal: { param: 'name' },
     });
@@ -206,10 +212,10 @@ describe('a merchant just registered', () => {
 describe('keys', () => {
   it('stop working as soon as they are revoked, while others continue', async () => {
     const { merchants, directory } = await started();
-    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
-    const second = valueOf(await merchants.issueKey(merchant.id));
+    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test' }, BY));
+    const second = valueOf(await merchants.issueKey(merchant.id, {}, BY));
     expect(directory.find(sha256(second.api_key))).toMatchObject({ keyId: second.key_id });
-    valueOf(await merchants.revokeKey(merchant.id, merchant.key_id));
+    valueOf(await merchants.revokeKey(merchant.id, merchant.key_id, BY));
     expect(directory.find(sha256(merchant.api_key))).toBeNull();
     expect(directory.find(sha256(second.api_key))).not.toBeNull();
     expect(merchants.getMerchant(merchant.id)?.keys).toEqual([
@@ -220,12 +226,17 @@ describe('keys', () => {
 
   it('are held back from the next request on, change by change, and again after a restart', async () => {
     const { merchants, directory } = await started();
-    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
+    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test' }, BY));
     const hash = sha256(merchant.api_key);
     expect(directory.find(hash)?.restrictions).toBeUndefined();
-    valueOf(await merchants.restrictKey(merchant.id, merchant.key_id, { scopes: ['payments:create'] }));
+    valueOf(await merchants.restrictKey(merchant.id, merchant.key_id, { scopes: ['payments:create'] }, BY));
     valueOf(
-      await merchants.restrictKey(merchant.id, merchant.key_id, { addresses: ['203.0.113.0/24'], signatureVersion: 2 }),
+      await merchants.restrictKey(
+        merchant.id,
+        merchant.key_id,
+        { addresses: ['203.0.113.0/24'], signatureVersion: 2 },
+        BY,
+      ),
     );
     const again = await started();
     for (const { restrictions } of [directory.find(hash)!, again.directory.find(hash)!]) {
@@ -237,34 +248,40 @@ describe('keys', () => {
       expect(restrictions!.signatureVersion).toBe(2);
     }
     valueOf(
-      await merchants.restrictKey(merchant.id, merchant.key_id, { scopes: null, addresses: [], signatureVersion: 1 }),
+      await merchants.restrictKey(
+        merchant.id,
+        merchant.key_id,
+        { scopes: null, addresses: [], signatureVersion: 1 },
+        BY,
+      ),
     );
     expect(directory.find(hash)?.restrictions).toBeUndefined();
-    const narrow = valueOf(await merchants.issueKey(merchant.id, { scopes: ['books:read'] }));
+    const narrow = valueOf(await merchants.issueKey(merchant.id, { scopes: ['books:read'] }, BY));
     expect(directory.find(sha256(narrow.api_key))?.restrictions?.scopes).toEqual(new Set(['books:read']));
   });
 
   it('are not held back by what does not exist, and the refusal names the field', async () => {
     const { merchants } = await started();
-    const { id, key_id: keyId } = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
-    const refused = async (restrictions: object) => (await merchants.restrictKey(id, keyId, restrictions)) as unknown;
+    const { id, key_id: keyId } = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test' }, BY));
+    const refused = async (restrictions: object) =>
+      (await merchants.restrictKey(id, keyId, restrictions, BY)) as unknown;
     const param = (name: string) => ({ ok: false, refusal: { code: 'invalid_request', param: name } });
     expect(await refused({ scopes: ['payments'] })).toMatchObject(param('scopes'));
     expect(await refused({ scopes: [] })).toMatchObject(param('scopes'));
     expect(await refused({ addresses: ['shop.example'] })).toMatchObject(param('addresses'));
     expect(await refused({ signatureVersion: 3 })).toMatchObject(param('signature_version'));
-    expect(await merchants.restrictKey(id, 'key_none' as ApiKeyId, {})).toMatchObject({
+    expect(await merchants.restrictKey(id, 'key_none' as ApiKeyId, {}, BY)).toMatchObject({
       ok: false,
       refusal: { code: 'not_found' },
     });
-    valueOf(await merchants.revokeKey(id, keyId));
+    valueOf(await merchants.revokeKey(id, keyId, BY));
     expect(await refused({ signatureVersion: 2 })).toMatchObject({ ok: false, refusal: { code: 'conflict' } });
-    expect(await merchants.issueKey(id, { scopes: ['nothing' as 'books:read'] })).toMatchObject(param('scopes'));
+    expect(await merchants.issueKey(id, { scopes: ['nothing' as 'books:read'] }, BY)).toMatchObject(param('scopes'));
   });
 
   it('show their last use: to the second in the process that saw it, to the day after a restart, stored once a day', async () => {
     const { merchants, directory, handler } = await started();
-    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
+    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test' }, BY));
     const key = directory.find(sha256(merchant.api_key))!;
     const notes = new NoteKeyUse(directory, handler, () => undefined);
     const day = 1_790_000_000;
@@ -291,24 +308,24 @@ describe('keys', () => {
 
   it('cannot be issued for a merchant that does not exist, nor revoked across merchants', async () => {
     const { merchants } = await started();
-    const one = valueOf(await merchants.registerMerchant({ name: 'One', mode: 'test' }));
-    const other = valueOf(await merchants.registerMerchant({ name: 'Other', mode: 'test' }));
-    expect(await merchants.issueKey('mer_zzzzzzzzzzzzzzzzzzzz' as MerchantId)).toMatchObject({
+    const one = valueOf(await merchants.registerMerchant({ name: 'One', mode: 'test' }, BY));
+    const other = valueOf(await merchants.registerMerchant({ name: 'Other', mode: 'test' }, BY));
+    expect(await merchants.issueKey('mer_zzzzzzzzzzzzzzzzzzzz' as MerchantId, {}, BY)).toMatchObject({
       ok: false,
       refusal: { code: 'not_found' },
     });
-    expect(await merchants.revokeKey(one.id, other.key_id)).toMatchObject({
+    expect(await merchants.revokeKey(one.id, other.key_id, BY)).toMatchObject({
       ok: false,
       refusal: { code: 'not_found' },
     });
-    expect(await merchants.revokeKey(one.id, 'key_none' as ApiKeyId)).toMatchObject({ ok: false });
+    expect(await merchants.revokeKey(one.id, 'key_none' as ApiKeyId, BY)).toMatchObject({ ok: false });
   });
 });
 
 describe('a tolerance in percent', () => {
   it("is set over the merchant's API, survives a restart, applies to the next order, and can be removed", async () => {
     const first = await started();
-    const merchant = valueOf(await first.merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
+    const merchant = valueOf(await first.merchants.registerMerchant({ name: 'Shop', mode: 'test' }, BY));
     const by: Caller = { ...caller, merchantId: merchant.id };
     const change = (body: object) =>
       merchantRoutes(first.merchants)
@@ -339,12 +356,12 @@ describe('after a restart', () => {
   it('everything is there again, opened from the log', async () => {
     const first = await started();
     const merchant = valueOf(
-      await first.merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }),
+      await first.merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }, BY),
     );
-    const second = valueOf(await first.merchants.issueKey(merchant.id));
-    valueOf(await first.merchants.revokeKey(merchant.id, second.key_id));
-    valueOf(await first.merchants.addDomain(merchant.id, { host: 'Shop.COM', name: 'My shop' }));
-    valueOf(await first.merchants.setPolicy(merchant.id, { tolerance: '0.05', networks: ['tron', 'bsc'] }));
+    const second = valueOf(await first.merchants.issueKey(merchant.id, {}, BY));
+    valueOf(await first.merchants.revokeKey(merchant.id, second.key_id, BY));
+    valueOf(await first.merchants.addDomain(merchant.id, { host: 'Shop.COM', name: 'My shop' }, BY));
+    valueOf(await first.merchants.setPolicy(merchant.id, { tolerance: '0.05', networks: ['tron', 'bsc'] }, BY));
     await first.directory.close();
     await store.close();
     store = await openSqliteEventStore({ dataDir: folder });
@@ -359,7 +376,7 @@ describe('after a restart', () => {
   });
 
   it('a wrong master key stops the start instead of answering 401 to everybody', async () => {
-    valueOf(await (await started(KEY_A)).merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
+    valueOf(await (await started(KEY_A)).merchants.registerMerchant({ name: 'Shop', mode: 'test' }, BY));
     await expect((await node(KEY_B)).start()).rejects.toMatchObject({
       name: 'InvalidMasterKey',
       message: expect.stringMatching(
@@ -369,16 +386,18 @@ describe('after a restart', () => {
   });
 
   it('a new master key in front of the old one opens what the old one sealed', async () => {
-    const merchant = valueOf(await (await started(KEY_A)).merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
+    const merchant = valueOf(
+      await (await started(KEY_A)).merchants.registerMerchant({ name: 'Shop', mode: 'test' }, BY),
+    );
     const { directory, merchants } = await started(`${KEY_B},${KEY_A}`);
     expect(sameKey(directory.find(sha256(merchant.api_key))!.secret, merchant.api_secret)).toBe(true);
-    const fresh = valueOf(await merchants.issueKey(merchant.id));
+    const fresh = valueOf(await merchants.issueKey(merchant.id, {}, BY));
     expect(sameKey(directory.find(sha256(fresh.api_key))!.secret, fresh.api_secret)).toBe(true);
   });
 
   it('a secret moved to another merchant does not open', async () => {
     const first = await started();
-    const merchant = valueOf(await first.merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
+    const merchant = valueOf(await first.merchants.registerMerchant({ name: 'Shop', mode: 'test' }, BY));
     const stolen = (
       JSON.parse((await store.readStream(`merchant-${merchant.id}`))[1]!.data) as { sealedSecret: string }
     ).sealedSecret;
@@ -392,19 +411,19 @@ describe('several nodes', () => {
   it("see each other's changes", async () => {
     const one = await started();
     const other = await started();
-    const merchant = valueOf(await one.merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
+    const merchant = valueOf(await one.merchants.registerMerchant({ name: 'Shop', mode: 'test' }, BY));
     await other.directory.catchUp();
     expect(other.directory.find(sha256(merchant.api_key))).not.toBeNull();
-    valueOf(await other.merchants.revokeKey(merchant.id, merchant.key_id));
+    valueOf(await other.merchants.revokeKey(merchant.id, merchant.key_id, BY));
     await one.directory.catchUp();
     expect(one.directory.find(sha256(merchant.api_key))).toBeNull();
   });
 
   it('believe no revoked key, although an event after it in the same batch cannot be read', async () => {
     const one = await started();
-    const merchant = valueOf(await one.merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
+    const merchant = valueOf(await one.merchants.registerMerchant({ name: 'Shop', mode: 'test' }, BY));
     const known = await store.readStream(`merchant-${merchant.id}`);
-    valueOf(await one.merchants.revokeKey(merchant.id, merchant.key_id));
+    valueOf(await one.merchants.revokeKey(merchant.id, merchant.key_id, BY));
     const [revoked] = await store.readStream(`merchant-${merchant.id}`, { from: known.length });
     let take: SubscribeOptions['onEvents'] = () => undefined;
     const subscribe = (options: SubscribeOptions): Subscription => {
@@ -427,12 +446,12 @@ describe('several nodes', () => {
 
   it('that change one merchant at the same time both succeed', async () => {
     const [one, other] = [await started(), await started()];
-    const merchant = valueOf(await one.merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
+    const merchant = valueOf(await one.merchants.registerMerchant({ name: 'Shop', mode: 'test' }, BY));
     const results = await Promise.all([
-      one.merchants.issueKey(merchant.id),
-      other.merchants.issueKey(merchant.id),
-      one.merchants.setPolicy(merchant.id, { tolerance: '1' }),
-      other.merchants.addDomain(merchant.id, { host: 'shop.com', name: 'Shop' }),
+      one.merchants.issueKey(merchant.id, {}, BY),
+      other.merchants.issueKey(merchant.id, {}, BY),
+      one.merchants.setPolicy(merchant.id, { tolerance: '1' }, BY),
+      other.merchants.addDomain(merchant.id, { host: 'shop.com', name: 'Shop' }, BY),
     ]);
     expect(results.every((result) => result.ok)).toBe(true);
     const hashes = (await store.readStream(`merchant-${merchant.id}`)).map((event) => event.hash);
@@ -448,9 +467,9 @@ describe('the webhook secret', () => {
   it('is rotated in two steps, the old one in force until the second', async () => {
     const { merchants, endpoints } = await started();
     const merchant = valueOf(
-      await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }),
+      await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }, BY),
     );
-    const issued = valueOf(await merchants.issueWebhookSecret(merchant.id));
+    const issued = valueOf(await merchants.issueWebhookSecret(merchant.id, BY));
     const nowSec = Math.floor(clock.nowMs() / 1000);
     expect(issued.activates_at).toBe(nowSec + 86_400);
     const between = endpoints.endpointOf(merchant.id)!;
@@ -458,7 +477,7 @@ describe('the webhook secret', () => {
     expect(sameKey(between.nextSecret!.key, issued.webhook_secret)).toBe(true);
     expect(between.nextSecret!.activatesAtSec).toBe(nowSec + 86_400);
     expect(merchants.getMerchant(merchant.id)?.webhook?.next_secret_activates_at).toBe(nowSec + 86_400);
-    valueOf(await merchants.activateWebhookSecret(merchant.id));
+    valueOf(await merchants.activateWebhookSecret(merchant.id, BY));
     const after = endpoints.endpointOf(merchant.id)!;
     expect(sameKey(after.secret, issued.webhook_secret)).toBe(true);
     expect(after.nextSecret).toBeNull();
@@ -467,12 +486,12 @@ describe('the webhook secret', () => {
   it('can be rotated again and again, also after a day without an activation', async () => {
     const { merchants, endpoints } = await started();
     const merchant = valueOf(
-      await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }),
+      await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }, BY),
     );
-    const second = valueOf(await merchants.issueWebhookSecret(merchant.id));
+    const second = valueOf(await merchants.issueWebhookSecret(merchant.id, BY));
     clock.advance(86_400_000);
     expect(merchants.getMerchant(merchant.id)?.webhook?.next_secret_activates_at).toBeNull();
-    const third = valueOf(await merchants.issueWebhookSecret(merchant.id));
+    const third = valueOf(await merchants.issueWebhookSecret(merchant.id, BY));
     const endpoint = endpoints.endpointOf(merchant.id)!;
     expect(sameKey(endpoint.secret, second.webhook_secret)).toBe(true);
     expect(sameKey(endpoint.nextSecret!.key, third.webhook_secret)).toBe(true);
@@ -484,7 +503,7 @@ describe('what a merchant does with its own endpoint', () => {
     const { merchants, endpoints } = await started();
     const own = new OwnEndpoints({ merchants, idempotency: new Idempotency({ store, clock, random: nodeRandom }) });
     const merchant = valueOf(
-      await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }),
+      await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }, BY),
     );
     const { endpointId } = endpoints.endpointOf(merchant.id)!;
     const caller = (idempotencyKey: string): Caller => ({
@@ -521,13 +540,13 @@ describe('what a merchant does with its own endpoint', () => {
     const { merchants, endpoints } = await started();
     const own = new OwnEndpoints({ merchants, idempotency: new Idempotency({ store, clock, random: nodeRandom }) });
     const merchant = valueOf(
-      await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }),
+      await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }, BY),
     );
     const { endpointId } = endpoints.endpointOf(merchant.id)!;
     const caller: Caller = { merchantId: merchant.id, mode: 'test', requestId: 'req_1' };
     for (const resume of [
       () => own.resume(caller, endpointId),
-      () => merchants.setWebhook(merchant.id, { url: 'https://hooks.shop.com/' }),
+      () => merchants.setWebhook(merchant.id, { url: 'https://hooks.shop.com/' }, BY),
     ]) {
       await endpoints.suspend(merchant.id, endpointId, 'gone');
       expect(own.get(caller, endpointId)?.suspended).toBe('gone');
@@ -540,13 +559,13 @@ describe('what a merchant does with its own endpoint', () => {
 describe('the endpoint', () => {
   it('is announced when it changes, and only then', async () => {
     const { merchants, endpoints } = await started();
-    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
+    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test' }, BY));
     expect(endpoints.endpointOf(merchant.id)).toBeNull();
     const told: QueueId[] = [];
     const stop = endpoints.onChange((id) => told.push(id));
-    valueOf(await merchants.setPolicy(merchant.id, { tolerance: '1' }));
+    valueOf(await merchants.setPolicy(merchant.id, { tolerance: '1' }, BY));
     expect(told).toEqual([]);
-    valueOf(await merchants.setWebhook(merchant.id, { url: 'https://hooks.shop.com/', durableRedelivery: true }));
+    valueOf(await merchants.setWebhook(merchant.id, { url: 'https://hooks.shop.com/', durableRedelivery: true }, BY));
     expect(told).toEqual([merchant.id]);
     const endpoint = endpoints.endpointOf(merchant.id)!;
     expect(endpoint).toMatchObject({ durableRedelivery: true });
@@ -556,10 +575,10 @@ describe('the endpoint', () => {
     await endpoints.suspend(merchant.id, 'we_other', 'gone');
     expect(endpoints.endpointOf(merchant.id)?.suspended).toBe(true);
     expect(told).toHaveLength(2);
-    valueOf(await merchants.resumeWebhook(merchant.id));
+    valueOf(await merchants.resumeWebhook(merchant.id, BY));
     expect(endpoints.endpointOf(merchant.id)?.suspended).toBe(false);
     stop();
-    valueOf(await merchants.setWebhook(merchant.id, { url: null }));
+    valueOf(await merchants.setWebhook(merchant.id, { url: null }, BY));
     expect(told).toHaveLength(3);
     expect(endpoints.endpointOf(merchant.id)).toBeNull();
   });
@@ -570,7 +589,7 @@ describe('further endpoints', () => {
     const { merchants, endpoints } = await started();
     const own = new OwnEndpoints({ merchants, idempotency: new Idempotency({ store, clock, random: nodeRandom }) });
     const merchant = valueOf(
-      await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }),
+      await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }, BY),
     );
     const caller = (idempotencyKey?: string): Caller => ({
       ...{ merchantId: merchant.id, mode: 'test', requestId: 'req_1' },
@@ -660,21 +679,21 @@ describe('further endpoints', () => {
 describe('domains', () => {
   it('are kept in the form in which URLs give their host back', async () => {
     const { merchants, directory } = await started();
-    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
-    const added = valueOf(await merchants.addDomain(merchant.id, { host: 'Café.Example', name: 'Café' }));
+    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test' }, BY));
+    const added = valueOf(await merchants.addDomain(merchant.id, { host: 'Café.Example', name: 'Café' }, BY));
     expect(added).toMatchObject({
       domain_id: expect.stringMatching(/^dom_[a-z2-7]{20}$/) as string,
       host: 'xn--caf-dma.example',
     });
-    expect(valueOf(await merchants.addDomain(merchant.id, { host: 'café.example', name: 'Café' }))).toEqual(added);
+    expect(valueOf(await merchants.addDomain(merchant.id, { host: 'café.example', name: 'Café' }, BY))).toEqual(added);
     expect(directory.settings(merchant.id)?.domains).toHaveLength(1);
-    valueOf(await merchants.removeDomain(merchant.id, added.domain_id));
+    valueOf(await merchants.removeDomain(merchant.id, added.domain_id, BY));
     expect(directory.settings(merchant.id)?.domains).toEqual([]);
   });
 
   it('are nothing but hosts', async () => {
     const { merchants } = await started();
-    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'live' }));
+    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'live' }, BY));
     for (const host of [
       '',
       'https://shop.com',
@@ -687,7 +706,7 @@ describe('domains', () => {
       '%61.com',
       'x'.repeat(300),
     ]) {
-      expect(await merchants.addDomain(merchant.id, { host, name: 'Shop' }), host).toMatchObject({
+      expect(await merchants.addDomain(merchant.id, { host, name: 'Shop' }, BY), host).toMatchObject({
         ok: false,
         refusal: { code: 'invalid_request', param: 'host' },
       });

@@ -30,6 +30,7 @@ import type { SubscribeOptions } from '../../src/ports/event-log/event-store.ts'
 import { newMnemonic, Wallet } from '../../src/signer/keys/wallet.ts';
 import { ClockCheck } from '../../src/runtime/util/clock-check.ts';
 import { parseMasterKeys } from '../../src/runtime/cryptography/sealing.ts';
+import { BY } from '../support/by-operator.ts';
 
 /*
  * The whole service in a process of its own, as `startSandbox` composes it, but on providers that the drill has in its
@@ -141,7 +142,7 @@ const CANARY_FILE = 'canary-merchant.json';
 async function madeMerchant({ core }: RunningService, file: string, name: string): Promise<DrillMerchant> {
   const known = readJson<DrillMerchant>(file);
   if (known && core.directory.settings(known.id as MerchantId)) return known;
-  const created = await core.merchants.registerMerchant({ name, mode: 'test' });
+  const created = await core.merchants.registerMerchant({ name, mode: 'test' }, BY);
   if (!created.ok) throw new Error(created.refusal.message);
   writePrivate(file, JSON.stringify(created.value));
   return created.value;
@@ -231,7 +232,7 @@ async function startNode(): Promise<RunningService & { readonly closeAll: () => 
   });
   const merchant = await madeMerchant(service, join(config.DATA_DIR, 'drill-merchant.json'), 'Drill');
   const { id } = await madeMerchant(service, join(config.DATA_DIR, CANARY_FILE), 'Canary');
-  await service.core.merchants.setWebhook(id as MerchantId, { url: `${service.baseUrl}${CANARY_WEBHOOK_PATH}` });
+  await service.core.merchants.setWebhook(id as MerchantId, { url: `${service.baseUrl}${CANARY_WEBHOOK_PATH}` }, BY);
   const accounts = { treasury: treasury.evm, canary: canaryWallet.treasury.evm };
   const facts: DrillFacts = {
     base_url: service.baseUrl,

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-const get = (options: CallOptions = {}) => service.call('GET', LIST, undefined, { timestamp: NOW_SEC, ...options });
+const get = (options: CallOptions) => service.call('GET', LIST, undefined, { timestamp: NOW_SEC, ...options });
 const post = (body: string | Buffer | object, options: CallOptions = {}) =>
   service.call('POST', CREATE, body, { timestamp: NOW_SEC, ...options });
 

@@ -21,7 +21,7 @@ const FULL = {
 };
 let service: TestServer;
 let orders = 0;
-const body = (patch: object = {}) => ({
+const body = (patch: object) => ({
   amount: '10.00',
   currency: 'USD',
   order_id: `order-${(orders += 1)}-x`,

@@ -14,6 +14,7 @@ import { eventually, signedCall } from '../support/running-sandbox.ts';
 import { startServiceInProcess, type ServiceInProcess } from '../support/service-in-process.ts';
 import { createdFacts } from '../support/session-facts.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { BY } from '../support/by-operator.ts';
 
 const DAY_SEC = 86_400;
 const OLD_DAYS = 100;
@@ -102,7 +103,7 @@ async function readAll(service: ServiceInProcess): Promise<unknown> {
 
 beforeAll(async () => {
   await withService({}, async ({ core }) => {
-    const registered = await core.merchants.registerMerchant({ name: 'Shop', mode: 'test' });
+    const registered = await core.merchants.registerMerchant({ name: 'Shop', mode: 'test' }, BY);
     if (!registered.ok) throw new Error(registered.refusal.message);
     merchant = registered.value;
   });

@@ -233,7 +233,7 @@ describe.each(['P-256', 'Ed25519'] as const)('a passkey on %s', (algorithm) => {
   it('approves with the user verified, from its own origin, for its own relying party', async () => {
     const { key, assertion } = passkey('ada', algorithm);
     const signer = await startSigner({ approvers: [key, approverKey('ben')] });
-    const given = async (change: Parameters<typeof assertion>[1] = {}, from: Partial<{ text: string }> = {}) => {
+    const given = async (change: Parameters<typeof assertion>[1], from: Partial<{ text: string }> = {}) => {
       const { text, number } = await termsFor(signer, moving());
       return signer.approve(moving(), { approver: 'ada', number, proof: assertion(from.text ?? text, change) });
     };

@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.kill());
 
-const admin = async <Answer>(command: string, args: Readonly<Record<string, JsonValue>> = {}): Promise<Answer> =>
+const admin = async <Answer>(command: string, args: Readonly<Record<string, JsonValue>>): Promise<Answer> =>
   (await callAdmin(join(directory, 'data'), command, args)) as unknown as Answer;
 const treasury = (network: string): string => service.facts.networks[network]!.treasury;
 const fundings = async (network: string): Promise<Funding[]> =>

@@ -24,7 +24,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-async function open(options: WorldOptions = {}): Promise<WebhookWorld> {
+async function open(options: WorldOptions): Promise<WebhookWorld> {
   const world = await WebhookWorld.open(options);
   cleanups.push(() => world.dispose());
   return world;
@@ -48,12 +48,12 @@ async function delivering(
   return { world, hook };
 }
 
-async function settled(world: WebhookWorld, id: NotificationId, timeoutMs = 60_000): Promise<string> {
+async function settled(world: WebhookWorld, id: NotificationId): Promise<string> {
   const ends = ['DeliverySucceeded', 'DeliveryExhausted', 'DeliveryRejected', 'DeliveryBlocked'];
   return until(
     'the outcome',
     async () => (await world.history(id)).map((event) => event.type).findLast((type) => ends.includes(type)),
-    timeoutMs,
+    60_000,
   );
 }
 

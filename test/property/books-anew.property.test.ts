@@ -71,7 +71,7 @@ class Month {
       for await (const chunk of textOf(journalTable(new LedgerJournal(readModel), scope), 'jsonl')) text += chunk;
       writeFileSync(file(`journal-${mode}.jsonl`), text);
       const balance = await new LedgerBalances(readModel).trialBalance(mode, { day: null, clock: 'recorded' });
-      writeFileSync(file(`balance-${mode}.json`), JSON.stringify(presentTrialBalance(balance)));
+      writeFileSync(file(`balance-${mode}.json`), JSON.stringify(presentTrialBalance(balance, null)));
       journals.push(file(`journal-${mode}.jsonl`));
       balances.push(file(`balance-${mode}.json`));
     }

@@ -294,10 +294,7 @@ describe('sessions searched for by their metadata', () => {
 
   /** Answers each look with its whole number of sessions, all of the same time and none with all of the metadata. */
   const rarely =
-    (
-      atSec: (round: number) => number,
-      onLook: (owner: MetadataOwner) => void = () => undefined,
-    ): MetadataIndex['before'] =>
+    (atSec: (round: number) => number, onLook: (owner: MetadataOwner) => void): MetadataIndex['before'] =>
     async (asker, _, { before: below, limit }) => {
       onLook(asker);
       const order = (below ?? 1_000_000) - limit;

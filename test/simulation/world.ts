@@ -24,6 +24,7 @@ import { Prng } from './time/prng.ts';
 import { Scheduler, within } from './time/scheduler.ts';
 import { Timeline } from './timeline.ts';
 import { takeOver } from './time/virtual-runtime.ts';
+import { BY } from '../support/by-operator.ts';
 
 /** Who agrees to what operators propose. */
 export const APPROVERS = ['ada', 'bob'] as const;
@@ -216,7 +217,10 @@ export class World {
     for (const [number, merchant] of this.merchants.entries()) {
       const node = this.#nodes[0]!;
       const done = await within(node.process, () =>
-        node.core!.merchants.registerMerchant({ name: `Merchant ${number}`, mode: 'test', webhookUrl: merchant.url }),
+        node.core!.merchants.registerMerchant(
+          { name: `Merchant ${number}`, mode: 'test', webhookUrl: merchant.url },
+          BY,
+        ),
       );
       if (!done.ok) throw new Error(done.refusal.message);
       merchant.account = { id: done.value.id, webhookSecret: done.value.webhook_secret };

@@ -128,7 +128,7 @@ export class Anvil {
   }
 
   /** The sandbox's USDT (its `transfer` returns nothing), all of it on the first account. */
-  deployToken(decimals = 6): Promise<string> {
+  deployToken(decimals: number): Promise<string> {
     return this.deploy(readArtifact('sandbox-usdt').bytecode + TOKEN.encodeDeploy([10n ** 30n, decimals]).slice(2));
   }
 

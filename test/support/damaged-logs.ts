@@ -8,6 +8,7 @@ import { appendRandomHistory, signNow } from './audited-log.ts';
 import { exchanged, recomputed, rewrite, type Row } from './rewritten-log.ts';
 import { eventually } from './running-sandbox.ts';
 import { auditSignerOf, startServiceInProcess, type ServiceInProcess } from './service-in-process.ts';
+import { BY } from './by-operator.ts';
 
 type Change = (rows: Row[]) => Row[];
 export type Mutation = readonly [what: string, change: (dataDir: string) => void];
@@ -29,17 +30,20 @@ export async function growLogs(folder: string): Promise<GrownLogs> {
   await store.close();
   const service = await startServiceInProcess(dataDir);
   const { merchants, people } = service.core;
-  const registered = await merchants.registerMerchant({
-    name: 'Shop',
-    mode: 'test',
-    webhookUrl: 'http://127.0.0.1:8799/hook',
-  });
+  const registered = await merchants.registerMerchant(
+    {
+      name: 'Shop',
+      mode: 'test',
+      webhookUrl: 'http://127.0.0.1:8799/hook',
+    },
+    BY,
+  );
   if (!registered.ok) throw new Error(registered.refusal.message);
   const { id } = registered.value;
   const done = [
-    await merchants.setPolicy(id, { tolerance: '0.5' }),
-    await merchants.issueKey(id),
-    await merchants.addDomain(id, { host: 'shop.example', name: 'Shop' }),
+    await merchants.setPolicy(id, { tolerance: '0.5' }, BY),
+    await merchants.issueKey(id, {}, BY),
+    await merchants.addDomain(id, { host: 'shop.example', name: 'Shop' }, BY),
     await people.invite('Owner', [{ role: 'operator', merchantId: null, untilSec: null }], {
       by: 'test',
       reason: 'test',
@@ -66,7 +70,7 @@ export async function growLogs(folder: string): Promise<GrownLogs> {
   // Not under the checkpoint, as the newest events of every log, and the last of all: nobody is told of it, and nothing
   // signs after it.
   const last = await startServiceInProcess(dataDir, { signs: false });
-  await last.core.merchants.addDomain(id, { host: 'last.example', name: 'Shop' });
+  await last.core.merchants.addDomain(id, { host: 'last.example', name: 'Shop' }, BY);
   await eventually('the look-ups of all events', () => followedAll(last));
   await last.close();
   return { closed, running, merchant: registered.value };

@@ -58,8 +58,8 @@ export class FakeMerchantApi implements MerchantApi {
   failNext: Error | null = null;
   readonly #nowSec: () => number;
 
-  constructor(nowSec: () => number = () => Math.floor(Date.now() / 1000)) {
-    this.#nowSec = nowSec;
+  constructor() {
+    this.#nowSec = () => Math.floor(Date.now() / 1000);
   }
 
   async createSession(caller: Caller, input: CreateSessionInput): Promise<Outcome<SessionView>> {

@@ -146,12 +146,12 @@ export const write =
 export const silent: Behaviour = () => undefined;
 
 /** The receiver's own check of a signature, written from the specification alone. */
-export function isSigned(request: Received, secret: string, header = 'x-service-signature'): boolean {
+export function isSigned(request: Received, secret: string): boolean {
   const text = Buffer.concat([
     Buffer.from(`${request.headers['x-service-timestamp']}.${request.headers['x-service-nonce']}.`),
     request.raw,
   ]);
-  return createHmac('sha256', secret).update(text).digest('hex') === request.headers[header];
+  return createHmac('sha256', secret).update(text).digest('hex') === request.headers['x-service-signature'];
 }
 
 export const bodyOf = (

@@ -48,7 +48,7 @@ export class SolanaModelChain {
     return found ? { slot: found.slot, units: unitsIn(found) } : null;
   }
 
-  advance(slots = 1): void {
+  advance(slots: number): void {
     this.state.slot += slots;
     this.state.finalizedSlot = this.state.slot - FINALITY;
   }

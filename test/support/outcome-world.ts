@@ -158,12 +158,12 @@ export class OutcomeWorld {
   }
 
   /** The webhooks of a type that told of the session, at least `count`. */
-  told(session: OutcomeSession, type: string, count = 1): Promise<readonly ReceivedWebhook[]> {
+  told(session: OutcomeSession, type: string): Promise<readonly ReceivedWebhook[]> {
     return eventually(
       `${type} of ${session.id}`,
       async () => {
         const found = this.toldSoFar(session, type);
-        return found.length >= count ? found : null;
+        return found.length >= 1 ? found : null;
       },
       SETTLED_MS,
     );

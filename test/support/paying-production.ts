@@ -42,7 +42,7 @@ export class RunningProduction {
   static async start(
     directory: string,
     chain: TokenChain,
-    env: Readonly<Record<string, string>> = {},
+    env: Readonly<Record<string, string>>,
   ): Promise<RunningProduction> {
     const [port, opsPort] = [await freePort(), await freePort()];
     const dataDir = join(directory, 'data');

@@ -70,7 +70,7 @@ export async function startRunningSandbox(
   const output = (): string => readFileSync(logFile, 'utf8');
   const ended = new Promise<void>((done) => child.once('exit', () => done()));
   let hasStopped = false;
-  const stop = async (signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> => {
+  const stop = async (signal: 'SIGTERM' | 'SIGKILL'): Promise<void> => {
     // The system may have given the group's number to another process.
     if (hasStopped) return;
     signalGroup(child.pid!, signal);

@@ -117,7 +117,7 @@ export function refundCommand(change: Partial<RequestRefund> = {}): RequestRefun
 }
 
 /** Ten USDT before the deadline; any field can be replaced. */
-export const sessionPaid = (change: Partial<SessionPaid['data']> = {}): SessionPaid => ({
+export const sessionPaid = (change: Partial<SessionPaid['data']>): SessionPaid => ({
   type: 'SessionPaid',
   data: {
     coin: 'USDT',

@@ -31,7 +31,7 @@ export class SolanaWorld {
   #untilMs = 0;
   #current: SolanaWatcher | null = null;
 
-  constructor(options: Partial<WatchSolanaOptions> = {}) {
+  constructor(options: Partial<WatchSolanaOptions>) {
     this.#options = options;
     const balances = this.chain.balances.bind(this.chain);
     this.chain.balances = async (accounts: readonly TokenAccount[]) => {

@@ -12,8 +12,8 @@ export class VirtualTimers implements Timers {
   #alarms: Alarm[] = [];
   #count = 0;
 
-  constructor(startMs = Date.parse('2026-11-20T00:00:00Z')) {
-    this.#nowMs = startMs;
+  constructor() {
+    this.#nowMs = Date.parse('2026-11-20T00:00:00Z');
   }
 
   nowMs(): number {

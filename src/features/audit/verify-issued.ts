@@ -111,7 +111,7 @@ function csvRows(text: string): Row[] {
  * Verifies the statement of a closed month from its evidence and the public key alone. `lines` is the CSV of the lines
  * that it sums up.
  */
-export function verifyMonthStatement(evidence: unknown, key: VerifierKey, lines: string | null = null): IssuedReport {
+export function verifyMonthStatement(evidence: unknown, key: VerifierKey, lines: string | null): IssuedReport {
   const proven = provenEvent(evidence, key, (type, { mode, period }: StatementIssued['data']) =>
     type === 'StatementIssued' ? statementsStream(mode, period) : null,
   );

@@ -20,7 +20,7 @@ export interface MerchantsDeps {
   readonly changeDelayMinutes: number;
 }
 
-/** Who changes a merchant, as recorded in the events' metadata. Default: the operator. */
+/** Who changes a merchant, as recorded in the events' metadata. */
 export interface ChangedBy {
   readonly actor: string;
   readonly correlationId: string;

@@ -38,7 +38,7 @@ export class Merchants {
 
   async registerMerchant(
     input: { readonly name: string; readonly mode: Mode; readonly webhookUrl?: string },
-    by?: ChangedBy,
+    by: ChangedBy,
   ): Promise<Outcome<NewMerchant>> {
     const { random, sealer } = this.#deps;
     const { name, mode } = input;
@@ -61,8 +61,8 @@ export class Merchants {
   /** An additional key, for rotation. Existing keys work until they are revoked. */
   async issueKey(
     merchantId: MerchantId,
-    restrictions: Partial<KeyRestrictions> = {},
-    by?: ChangedBy,
+    restrictions: Partial<KeyRestrictions>,
+    by: ChangedBy,
   ): Promise<Outcome<NewKey>> {
     const mode = await this.#modeOf(merchantId);
     if (mode === null) return noSuchMerchant;
@@ -82,12 +82,12 @@ export class Merchants {
     merchantId: MerchantId,
     keyId: ApiKeyId,
     restrictions: Partial<KeyRestrictions>,
-    by?: ChangedBy,
+    by: ChangedBy,
   ): Promise<Outcome<MerchantOverview>> {
     return addressFault(restrictions) ?? this.#change(merchantId, { type: 'RestrictKey', keyId, restrictions }, by);
   }
 
-  revokeKey(merchantId: MerchantId, keyId: ApiKeyId, by?: ChangedBy): Promise<Outcome<MerchantOverview>> {
+  revokeKey(merchantId: MerchantId, keyId: ApiKeyId, by: ChangedBy): Promise<Outcome<MerchantOverview>> {
     return this.#change(merchantId, { type: 'RevokeKey', keyId }, by);
   }
 
@@ -98,7 +98,7 @@ export class Merchants {
   async setWebhook(
     merchantId: MerchantId,
     input: Omit<Extract<MerchantCommand, { type: 'SetWebhook' }>, 'type'>,
-    by?: ChangedBy,
+    by: ChangedBy,
   ): Promise<Outcome<MerchantOverview>> {
     if (input.url === undefined) return this.#change(merchantId, { type: 'SetWebhook', ...input }, by);
     const url = this.#vet(input.url, 'url');
@@ -112,7 +112,7 @@ export class Merchants {
    */
   async issueWebhookSecret(
     merchantId: MerchantId,
-    by?: ChangedBy,
+    by: ChangedBy,
     keep: Keep = keepNothing,
     named?: string,
   ): Promise<Outcome<NewWebhookSecret>> {
@@ -146,7 +146,7 @@ export class Merchants {
   /** Activates an issued secret at once. */
   activateWebhookSecret(
     merchantId: MerchantId,
-    by?: ChangedBy,
+    by: ChangedBy,
     endpointId?: string,
   ): Promise<Outcome<MerchantOverview>> {
     return this.#change(
@@ -156,7 +156,7 @@ export class Merchants {
     );
   }
 
-  resumeWebhook(merchantId: MerchantId, by?: ChangedBy, endpointId?: string): Promise<Outcome<MerchantOverview>> {
+  resumeWebhook(merchantId: MerchantId, by: ChangedBy, endpointId?: string): Promise<Outcome<MerchantOverview>> {
     return this.#change(merchantId, { type: 'ResumeEndpoint', ...(endpointId !== undefined && { endpointId }) }, by);
   }
 
@@ -164,7 +164,7 @@ export class Merchants {
   async addWebhook(
     merchantId: MerchantId,
     input: Omit<Extract<MerchantCommand, { type: 'AddEndpoint' }>, 'type' | 'endpointId' | 'sealedSecret'>,
-    by?: ChangedBy,
+    by: ChangedBy,
     keep: Keep = keepNothing,
   ): Promise<Outcome<{ readonly endpoint: WebhookOverview; readonly webhook_secret: string }>> {
     const { random, sealer } = this.#deps;
@@ -193,7 +193,7 @@ export class Merchants {
   async addDomain(
     merchantId: MerchantId,
     input: { readonly host: string; readonly name: string },
-    by?: ChangedBy,
+    by: ChangedBy,
   ): Promise<Outcome<{ readonly domain_id: string; readonly host: string }>> {
     const host = normalHost(input.host);
     if (host === null) return invalidHost;
@@ -207,7 +207,7 @@ export class Merchants {
     return { ok: true, value: { domain_id: must(added).domainId, host } };
   }
 
-  removeDomain(merchantId: MerchantId, domainId: string, by?: ChangedBy): Promise<Outcome<MerchantOverview>> {
+  removeDomain(merchantId: MerchantId, domainId: string, by: ChangedBy): Promise<Outcome<MerchantOverview>> {
     return this.#change(merchantId, { type: 'RemoveDomain', domainId }, by);
   }
 
@@ -215,13 +215,13 @@ export class Merchants {
   setPolicy(
     merchantId: MerchantId,
     policy: Partial<MerchantPolicy>,
-    by?: ChangedBy,
+    by: ChangedBy,
   ): Promise<Outcome<MerchantOverview>> {
     return this.#change(merchantId, { type: 'SetPolicy', policy, ...this.#policyBounds() }, by);
   }
 
   /** A PNG image in base64; null removes the logo. */
-  async setLogo(merchantId: MerchantId, image: string | null, by?: ChangedBy): Promise<Outcome<MerchantOverview>> {
+  async setLogo(merchantId: MerchantId, image: string | null, by: ChangedBy): Promise<Outcome<MerchantOverview>> {
     if (image === null) return this.#change(merchantId, { type: 'SetLogo', logo: null }, by);
     const read = readLogo(image);
     if (!read.ok) return refuse('invalid_request', `logo ${read.why}`, 'logo');
@@ -241,17 +241,17 @@ export class Merchants {
   setSettlementAddress(
     merchantId: MerchantId,
     destination: { readonly network: Network; readonly address: string; readonly approvers: readonly string[] },
-    by?: ChangedBy,
+    by: ChangedBy,
   ): Promise<Outcome<MerchantOverview>> {
     return this.#change(merchantId, { type: 'SetSettlementAddress', ...destination }, by);
   }
 
   /** Null: the default of the installation. A shorter delay takes effect only after the current one. */
-  setChangeDelay(merchantId: MerchantId, minutes: number | null, by?: ChangedBy): Promise<Outcome<MerchantOverview>> {
+  setChangeDelay(merchantId: MerchantId, minutes: number | null, by: ChangedBy): Promise<Outcome<MerchantOverview>> {
     return this.#change(merchantId, { type: 'SetChangeDelay', minutes }, by);
   }
 
-  withdrawChange(merchantId: MerchantId, changeId: string, by?: ChangedBy): Promise<Outcome<MerchantOverview>> {
+  withdrawChange(merchantId: MerchantId, changeId: string, by: ChangedBy): Promise<Outcome<MerchantOverview>> {
     return this.#change(merchantId, { type: 'WithdrawChange', changeId }, by);
   }
 
@@ -272,11 +272,7 @@ export class Merchants {
     return { floor, toleranceMaxPercent };
   }
 
-  async #change(
-    merchantId: MerchantId,
-    command: MerchantCommand,
-    by: ChangedBy | undefined,
-  ): Promise<Outcome<MerchantOverview>> {
+  async #change(merchantId: MerchantId, command: MerchantCommand, by: ChangedBy): Promise<Outcome<MerchantOverview>> {
     const done = await this.#execute(merchantId, command, by);
     return done.ok ? { ok: true, value: this.#overviewOf(done.value) } : done;
   }
@@ -292,15 +288,10 @@ export class Merchants {
     });
   }
 
-  async #execute(
-    merchantId: MerchantId,
-    command: MerchantCommand,
-    by: ChangedBy | undefined,
-  ): Promise<Outcome<MerchantState>> {
-    const { handler, directory, random } = this.#deps;
-    const context = by ?? { actor: 'operator', correlationId: random.uuid() };
-    const guarded = GUARDED.has(command.type) ? { ...command, wait: this.#waiting(context) } : command;
-    const done = await handler.execute(merchantStream(merchantId), guarded, context, {
+  async #execute(merchantId: MerchantId, command: MerchantCommand, by: ChangedBy): Promise<Outcome<MerchantState>> {
+    const { handler, directory } = this.#deps;
+    const guarded = GUARDED.has(command.type) ? { ...command, wait: this.#waiting(by) } : command;
+    const done = await handler.execute(merchantStream(merchantId), guarded, by, {
       expectNew: command.type === 'RegisterMerchant',
     });
     if (!done.ok) return { ok: false, refusal: done.refusal };

@@ -73,7 +73,7 @@ export const isSameDifference = (one: Look, other: Look): boolean =>
   isDeepStrictEqual(differencesOf(one), differencesOf(other));
 
 /** Reads the chain, then the books. `asked`: the providers asked before, of which this look prefers the first. */
-export async function lookAt(executor: MoveExecutor, deps: LookDeps, asked: readonly string[] = []): Promise<Look> {
+export async function lookAt(executor: MoveExecutor, deps: LookDeps, asked: readonly string[]): Promise<Look> {
   const { chain, treasury } = executor;
   const native = NATIVE_COIN[chain.network];
   const context = await executor.context();

@@ -9,7 +9,7 @@ import type { Worth } from '../../features/ledger/valuation/worth.ts';
 
 export function presentTrialBalance(
   { mode, asOf, entries, balances, sums, sealed }: TrialBalance,
-  worth: Worth | null = null,
+  worth: Worth | null,
 ) {
   return {
     mode,

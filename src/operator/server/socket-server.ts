@@ -28,11 +28,7 @@ export const ENTRIES_HEADER = 'x-entries';
  * Serves the operator's commands on `DATA_DIR/admin.sock` (mode 0600): whoever can write there controls the service
  * anyway.
  */
-export async function serveAdmin(
-  dataDir: string,
-  commands: AdminCommands,
-  streams: AdminStreams = {},
-): Promise<Server> {
+export async function serveAdmin(dataDir: string, commands: AdminCommands, streams: AdminStreams): Promise<Server> {
   const path = adminSocketPath(dataDir);
   // With external stores nothing else creates the directory.
   makeFolder(dataDir);

@@ -59,7 +59,7 @@ export type Focus = Kind | (typeof MANNERS)[number] | ProviderFaultName;
 export const FOCUSES: readonly Focus[] = [...KINDS, ...MANNERS, ...PROVIDER_FAULTS];
 
 /** The plan of a seed: its own subset of people and faults, at its own rates. */
-export function generate(seed: string, options: GenerateOptions = {}): Plan {
+export function generate(seed: string, options: GenerateOptions): Plan {
   const prng = new Prng(seed).fork('plan');
   const networks = options.networks ?? prng.pick<readonly ModelledNetwork[]>(WORLDS);
   const providers = prng.between(1, 3);

@@ -8,7 +8,7 @@ export async function shrink(
   plan: Plan,
   fails: (smaller: Plan) => Promise<boolean>,
   most: number,
-  onProgress: (steps: number) => void = () => undefined,
+  onProgress: (steps: number) => void,
 ): Promise<Plan> {
   let best = plan;
   let asked = 0;

@@ -66,7 +66,7 @@ export class Scheduler {
   }
 
   /** Lets time pass until `endMs`, or until `isOver` says so. */
-  async run(endMs: number, isOver: () => boolean = () => false): Promise<void> {
+  async run(endMs: number, isOver: () => boolean): Promise<void> {
     // What was begun before the first task must have got as far as it can.
     await this.#settle();
     while (!isOver()) {

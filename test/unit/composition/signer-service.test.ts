@@ -43,10 +43,10 @@ beforeEach(() => {
 });
 
 const settingsFile = (): string => join(directory, 'signer.env');
-function write(mode = 0o600): string {
+function write(): string {
   const text = Object.entries(settings).map(([name, value]) => `${name}='${value}'\n`);
   writeFileSync(settingsFile(), text.join(''));
-  chmodSync(settingsFile(), mode);
+  chmodSync(settingsFile(), 0o600);
   return settingsFile();
 }
 async function start() {

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const listed = async (
-  query = '',
+  query: string,
   key = service.key,
 ): Promise<{ data: Record<string, unknown>[]; pagination: Record<string, unknown> }> =>
   (await service.call('GET', `/v1/requests${query}`, undefined, { key })).json;

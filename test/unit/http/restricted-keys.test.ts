@@ -92,9 +92,8 @@ async function send(
   method: string,
   target: string,
   headers: Record<string, string>,
-  body = '',
 ): Promise<{ status: number; code: string | undefined }> {
-  const response = await fetch(server.base + target, { method, headers, ...(body === '' ? {} : { body }) });
+  const response = await fetch(server.base + target, { method, headers, ...('' === '' ? {} : { body: '' }) });
   const json = (await response.json()) as { error?: { code: string } };
   return { status: response.status, code: json.error?.code };
 }

@@ -6,12 +6,12 @@ const KEY = `sk_test_${'a'.repeat(40)}`;
 const SECRET = `sks_live_${'b'.repeat(40)}`;
 const WEBHOOK_SECRET = `whs_test_${'c'.repeat(40)}`;
 
-function logged(
-  write: (log: ReturnType<typeof createLogger>) => void,
-  level = 'debug',
-): { text: string; lines: Record<string, unknown>[] } {
+function logged(write: (log: ReturnType<typeof createLogger>) => void): {
+  text: string;
+  lines: Record<string, unknown>[];
+} {
   const printed: string[] = [];
-  const log = createLogger(level, { write: (line) => void printed.push(line) });
+  const log = createLogger('debug', { write: (line) => void printed.push(line) });
   write(log);
   return { text: printed.join(''), lines: printed.map((line) => JSON.parse(line) as Record<string, unknown>) };
 }

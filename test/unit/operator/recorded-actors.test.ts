@@ -9,6 +9,7 @@ import type { AdminArguments } from '../../../src/operator/server/commands.ts';
 import { decodeEvent } from '../../../src/runtime/commands/codec.ts';
 import { MemoryEventStore } from '../../support/memory-event-store.ts';
 import { merchantsOf } from '../../support/merchants.ts';
+import { BY } from '../../support/by-operator.ts';
 
 const clock = { nowMs: () => 1_800_000_000_000 };
 
@@ -31,11 +32,14 @@ async function operatorSide() {
     projections: {},
     more,
   } as unknown as AdminParts);
-  const made = await merchants.registerMerchant({
-    name: 'Shop',
-    mode: 'test',
-    webhookUrl: 'https://shop.example/hook',
-  });
+  const made = await merchants.registerMerchant(
+    {
+      name: 'Shop',
+      mode: 'test',
+      webhookUrl: 'https://shop.example/hook',
+    },
+    BY,
+  );
   if (!made.ok) throw new Error(made.refusal.message);
   const run = (name: string, args: AdminArguments) =>
     commands[name]!({ merchant_id: made.value.id, operator: 'ada', ...args });

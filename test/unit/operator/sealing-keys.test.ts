@@ -17,6 +17,7 @@ import {
 } from '../../../src/runtime/cryptography/sealing.ts';
 import { MemoryEventStore } from '../../support/memory-event-store.ts';
 import { merchantsOf } from '../../support/merchants.ts';
+import { BY } from '../../support/by-operator.ts';
 
 const OLD = '0123456789abcdef'.repeat(4);
 const NEWER = 'fedcba9876543210'.repeat(4);
@@ -45,11 +46,14 @@ async function withMerchant(
   text: string,
 ): Promise<{ readonly id: string; readonly api_key: string }> {
   const { merchants } = await started(store, text);
-  const made = await merchants.registerMerchant({
-    name: 'Shop',
-    mode: 'test',
-    webhookUrl: 'https://shop.example/hooks',
-  });
+  const made = await merchants.registerMerchant(
+    {
+      name: 'Shop',
+      mode: 'test',
+      webhookUrl: 'https://shop.example/hooks',
+    },
+    BY,
+  );
   if (!made.ok) throw new Error(made.refusal.message);
   return made.value;
 }

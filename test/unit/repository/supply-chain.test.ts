@@ -48,7 +48,7 @@ afterEach(async () => {
 });
 
 const file = (name: string): string => join(directory, name);
-function write(pinned = ''): void {
+function write(pinned: string): void {
   writeFileSync(
     file('Dockerfile'),
     `FROM ${host}/team/app:1.2.3${pinned} AS packages\nFROM ${host}/team/app:1.2.3${pinned} AS service\n`,

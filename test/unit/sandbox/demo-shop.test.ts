@@ -6,6 +6,7 @@ import { MemoryEventStore } from '../../support/memory-event-store.ts';
 import { ManualClock } from '../../support/price-feed.ts';
 import { merchantsOf } from '../../support/merchants.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { BY } from '../../support/by-operator.ts';
 
 /** A sandbox's merchants over starts: `start` is one more of them. */
 async function sandbox() {
@@ -22,6 +23,7 @@ async function sandbox() {
       { DATA_DIR: dataDir, HEADER_PREFIX: 'X-Service-' },
       clock,
       silentLog,
+      false,
     );
     const seen: DemoMerchant[] = [];
     shop.onMerchant((merchant) => seen.push(merchant));
@@ -57,7 +59,7 @@ describe('the demo shop of a sandbox', () => {
     async (url) => {
       const { merchants, start } = await sandbox();
       const first = await start();
-      await merchants.setWebhook(first.merchant().id, { url });
+      await merchants.setWebhook(first.merchant().id, { url }, BY);
       await first.stop();
       expect((await start()).url()).toBe(url);
     },
@@ -67,15 +69,15 @@ describe('the demo shop of a sandbox', () => {
     const { merchants, clock, start } = await sandbox();
     const first = await start();
     const { id, webhook_secret: old } = first.merchant();
-    const issued = await merchants.issueWebhookSecret(id);
+    const issued = await merchants.issueWebhookSecret(id, BY);
     expect(first.merchant().webhook_secret).toBe(old);
-    await merchants.activateWebhookSecret(id);
+    await merchants.activateWebhookSecret(id, BY);
     const secret = issued.ok && issued.value.webhook_secret;
     expect(first.merchant().webhook_secret).toBe(secret);
     await first.stop();
     expect((await start()).merchant().webhook_secret).toBe(secret);
 
-    const next = await merchants.issueWebhookSecret(id);
+    const next = await merchants.issueWebhookSecret(id, BY);
     clock.advance(25 * 3_600_000);
     expect((await start()).merchant().webhook_secret).toBe(next.ok && next.value.webhook_secret);
   });

@@ -49,7 +49,7 @@ function wallet(change: Partial<SessionView> = {}) {
     },
     clock,
   );
-  const pay = (request: Partial<SandboxPayRequest> = {}, idempotencyKey?: string) =>
+  const pay = (request: Partial<SandboxPayRequest>, idempotencyKey?: string) =>
     wallet.api.pay(
       { ...caller, ...(idempotencyKey !== undefined && { idempotencyKey }) },
       { sessionId: SESSION_ID, network: 'ethereum', case: 'exact', ...request },

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { JournalPlace, TransactionDraft } from '../../../src/domain/events/transaction-draft.ts';
+import type { TransactionDraft } from '../../../src/domain/events/transaction-draft.ts';
 import { addressFamilyOf, NATIVE_COIN, type Network } from '../../../src/domain/networks/networks.ts';
 import { treasuryStream } from '../../../src/domain/values/streams.ts';
 import type { OutgoingTransaction } from '../../../src/ports/outgoing/transaction.ts';
@@ -204,12 +204,8 @@ async function agree(payouts: Outgoing, to: OutgoingTransaction): Promise<void> 
     });
   }
 }
-const sign = (
-  payouts: Outgoing,
-  to: OutgoingTransaction,
-  draft: TransactionDraft,
-  logPlace: JournalPlace | null = null,
-) => payouts.sign({ order: to, attempt: 1, draft, logPlace });
+const sign = (payouts: Outgoing, to: OutgoingTransaction, draft: TransactionDraft) =>
+  payouts.sign({ order: to, attempt: 1, draft, logPlace: null });
 
 describe.each(NETWORKS)('the signer on %s', (network) => {
   beforeEach(() => {

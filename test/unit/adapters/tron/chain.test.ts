@@ -34,12 +34,8 @@ const RECORDED = [
 ];
 const everyone = (): boolean => true;
 
-async function play(
-  receipts = RECORDED,
-  headNumber = HEIGHT + 30,
-  solidNumber = headNumber - 19,
-): Promise<PlayedTronNode> {
-  const node = await playTronNode({ receipts, headNumber, solidNumber });
+async function play(receipts = RECORDED, headNumber = HEIGHT + 30): Promise<PlayedTronNode> {
+  const node = await playTronNode({ receipts, headNumber, solidNumber: headNumber - 19 });
   onTestFinished(() => node.close());
   return node;
 }

@@ -128,7 +128,7 @@ describe('a history whose hashes, tree and signature match', () => {
 });
 
 describe('an address', () => {
-  const created = (sessionId: string, change: object = {}) =>
+  const created = (sessionId: string, change: object) =>
     [`session-${sessionId}`, golden('SessionCreated', { sessionId, ...change })] as const;
   const options = (network: string, address: string) => ({ paymentOptions: [{ network, address }] });
 

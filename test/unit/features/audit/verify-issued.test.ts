@@ -189,9 +189,9 @@ describe('the statement of a closed month', () => {
         });
         if (hasPython) expect(anotherVerdict(keyText, { '--statement': statement, '--lines': wrong }).status).toBe(1);
         const forged = { ...statement, accounts: statement.accounts.map((each) => ({ ...each, closing: '0.00' })) };
-        expect(verifyMonthStatement(forged, key)).toMatchObject({ fault: 'accounts is not what its event says' });
+        expect(verifyMonthStatement(forged, key, null)).toMatchObject({ fault: 'accounts is not what its event says' });
       }
-      expect(verifyMonthStatement({}, key)).toMatchObject({ ok: false });
+      expect(verifyMonthStatement({}, key, null)).toMatchObject({ ok: false });
     }));
 
   it('and the event that sealed the month are verified in another language, too', async () =>

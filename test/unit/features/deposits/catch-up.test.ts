@@ -68,7 +68,7 @@ class StraightChain implements Chain {
     return number <= this.headNumber ? blockOf(number) : null;
   }
 
-  async scan(from: number, to: number, _isOurs?: unknown, { readBefore = [] }: ScanOptions = {}) {
+  async scan(from: number, to: number, _isOurs: unknown, { readBefore = [] }: ScanOptions) {
     const end = Math.min(to, from + this.#maxRange - 1);
     this.scans.push([from, end]);
     this.readBefore.push(readBefore);

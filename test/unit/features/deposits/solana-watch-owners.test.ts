@@ -17,8 +17,8 @@ const watched = (name: string, changes: object = {}) => ({
   endedAtSec: null,
   ...changes,
 });
-const stored = (name: string, event: object, atMs = NOW * 1000) =>
-  ({ stream: `session-cs_${name}`, atMs, event }) as unknown as StoredEvent<DomainEvent>;
+const stored = (name: string, event: object) =>
+  ({ stream: `session-cs_${name}`, atMs: NOW * 1000, event }) as unknown as StoredEvent<DomainEvent>;
 const created = (name: string, mode: 'test' | 'live', networks: string[]) =>
   stored(name, {
     type: 'SessionCreated',

@@ -211,7 +211,7 @@ describe('a link for many payments', () => {
     const { links, made, end, paid, free, clock } = linkWorld();
     free.push(3, 4, 5, 6, 7, 8);
     const id = await made({ maxUses: 100, maxOpen: 8, maxUnpaidPerDay: 40 });
-    const pay = async (press: string, visitor?: string) => idOf(await links.pay(id, pressOf(press, visitor), 'r'));
+    const pay = async (press: string, visitor: string) => idOf(await links.pay(id, pressOf(press, visitor), 'r'));
     const first = await pay('page-1', 'greedy');
     for (const page of ['page-2', 'page-3', 'page-4']) {
       clock.advance(60_000);

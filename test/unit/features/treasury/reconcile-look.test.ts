@@ -68,10 +68,8 @@ async function treasuryOf({
     scan: async () => [],
   };
   const sent = async () => ({ coins: {}, payouts: 0 });
-  const { accounts } = await lookAt(executor as never, {
-    ...{ readModel: readModel as never, sent },
-    newestBooked: async () => bookedBlock ?? 0,
-  });
+  const deps = { readModel: readModel as never, sent, newestBooked: async () => bookedBlock ?? 0 };
+  const { accounts } = await lookAt(executor as never, deps, []);
   return accounts.find((one) => one.account === 'treasury' && one.coin === coin)!;
 }
 

@@ -22,6 +22,7 @@ import { handlerDeps } from '../../../support/handler-deps.ts';
 import { merchantsOf } from '../../../support/merchants.ts';
 import { VirtualTimers } from '../../../support/virtual-timers.ts';
 import { WebhookWorld } from '../../../support/webhook-world.ts';
+import { BY } from '../../../support/by-operator.ts';
 
 /*
  * Changes of settings as the merchant hears of them, and as they wait: the real merchants, directory and deliveries
@@ -98,7 +99,7 @@ async function installation(minutes = 0) {
     cursorKey: createSecretKey(Buffer.from('key')),
     servedRows: async () => void (await runner.caughtUpTo((await store.head())!)),
   });
-  const made = valueOf(await side.merchants.registerMerchant({ name: 'Shop', mode: 'live', webhookUrl: OLD }));
+  const made = valueOf(await side.merchants.registerMerchant({ name: 'Shop', mode: 'live', webhookUrl: OLD }, BY));
   const by = { actor: `merchant:${made.id}`, correlationId: 'req-1' };
   const caller: Caller = { merchantId: made.id, mode: 'live', requestId: 'req-1' };
   const pass = (ms = 2_000): Promise<void> =>
@@ -194,7 +195,7 @@ describe('a changed policy or settlement address', () => {
     valueOf(await side().merchants.setPolicy(made.id, { tolerance: '0.5' }, { actor: 'ada', correlationId: 'c' }));
     const address = '0x6Fac4D18c912343BF86fa7049364Dd4E424Ab9C0';
     valueOf(
-      await side().merchants.setSettlementAddress(made.id, { network: 'bsc', address, approvers: ['ben', 'eve'] }),
+      await side().merchants.setSettlementAddress(made.id, { network: 'bsc', address, approvers: ['ben', 'eve'] }, BY),
     );
     await pass();
     expect(told()).toEqual([

@@ -129,7 +129,7 @@ describe('the totals of a trial balance', () => {
       sums,
       sealed: null,
     } as const;
-    expect(presentTrialBalance(trial).totals.map(({ network, coin }) => `${network}/${coin}`)).toEqual([
+    expect(presentTrialBalance(trial, null).totals.map(({ network, coin }) => `${network}/${coin}`)).toEqual([
       'ethereum/ETH',
       'ethereum/USDT',
       'tron/USDT',

@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../../support/temporary-folder.ts';
 async function served(test: (dataDir: string) => Promise<void>): Promise<void> {
   const folder = temporaryFolder('admin');
   const dataDir = join(folder, 'node', 'data');
-  const server = await serveAdmin(dataDir, { 'say.hello': () => Promise.resolve('hello') });
+  const server = await serveAdmin(dataDir, { 'say.hello': () => Promise.resolve('hello') }, {});
   try {
     await test(dataDir);
   } finally {

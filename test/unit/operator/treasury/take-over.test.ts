@@ -134,7 +134,7 @@ const terms = {
   ...{ moveId: 'swp_1', mode: 'test', network: 'ethereum', coin: 'USDT', amount: '5.00', derivationIndex: 4 },
   ...{ fromAddress: ADDRESS, toAddress: TREASURY, merchantId: null, forMoveId: null },
 } as const;
-const payment = (seq: number, change: Partial<SignedPayment> = {}): SignedPayment => ({
+const payment = (seq: number, change: Partial<SignedPayment>): SignedPayment => ({
   ...{ kind: 'sweep', network: 'ethereum', id: 'swp_1', attempt: 1, coin: 'USDT', amount: '5.00' },
   ...{ fromAddress: ADDRESS, toAddress: TREASURY, draft: draft(0), depositKeys: [], merchantId: null },
   ...{ txHash: `0x${change.id ?? 'swp_1'}-${change.attempt ?? 1}`, signedBytes: 'bytes', journal: place(seq) },

@@ -13,6 +13,7 @@ import { createSealer, parseMasterKeys } from '../../../../src/runtime/cryptogra
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 import { handlerDeps } from '../../../support/handler-deps.ts';
 import { merchantsOf } from '../../../support/merchants.ts';
+import { BY } from '../../../support/by-operator.ts';
 
 const clock = { nowMs: () => 1_800_000_000_000 };
 const sealer = createSealer(parseMasterKeys('0123456789abcdef'.repeat(4)));
@@ -30,7 +31,7 @@ const depsOf = (store: EventStore) => handlerDeps(store, clock);
 async function aMerchant() {
   const store = new MemoryEventStore();
   const { directory, merchants } = await merchantsOf(store, clock, sealer);
-  const made = await merchants.registerMerchant({ name: 'Shop', mode: 'test' });
+  const made = await merchants.registerMerchant({ name: 'Shop', mode: 'test' }, BY);
   if (!made.ok) throw new Error(made.refusal.message);
   return { store, directory, merchants, merchant: made.value };
 }
@@ -42,8 +43,8 @@ describe('a damaged log that is only read', () => {
     ['an event of a type that is not known', 'PolicySet', { type: 'PolicySat' }, false],
   ] as const)('accepts a key while %s cannot be read: %s %j %s', async (_, type, change, isIn) => {
     const { store, merchants, merchant } = await aMerchant();
-    await merchants.setPolicy(merchant.id, { tolerance: '0.5' });
-    await merchants.restrictKey(merchant.id, merchant.key_id, { scopes: ['payments:read'] });
+    await merchants.setPolicy(merchant.id, { tolerance: '0.5' }, BY);
+    await merchants.restrictKey(merchant.id, merchant.key_id, { scopes: ['payments:read'] }, BY);
     const directory = new MerchantDirectory({ store: damaged(store, type, change), sealer });
     await directory.start();
     expect(directory.find(hashOf(merchant.api_key)) !== null).toBe(isIn);

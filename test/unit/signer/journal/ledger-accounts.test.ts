@@ -69,8 +69,8 @@ describe('the debt to unknown senders of native coin', () => {
   const moveTerms = (moveId: string, change: Partial<MoveRequested>): MoveRequested =>
     settlementTerms(moveId, '0.5', { coin: 'ETH', merchantId: null, ...change });
   const transfer = { txHash: '0xcame', toAddress: '0xA', derivationIndex: 1 };
-  const back = (amount: string, id = 'nrt_1'): OutgoingTransaction =>
-    orderOf({ kind: 'native_return', terms: moveTerms(id, { amount, transfer }) });
+  const back = (amount: string): OutgoingTransaction =>
+    orderOf({ kind: 'native_return', terms: moveTerms('nrt_1', { amount, transfer }) });
   const block = { txHash: '0xs', blockNumber: 2, blockHash: '0xb', blockTimeSec: 2, completedAtSec: 2, feeCoin: 'ETH' };
 
   it('is what was found, less what was returned or is being returned, with its fee', () => {

@@ -51,10 +51,10 @@ const file = (
   ...{ type: 'FileClaim', data: claim(change), accepted },
 });
 const filed = (change: Partial<ClaimFiled['data']> = {}): SessionEvent => ({ type: 'ClaimFiled', data: claim(change) });
-const approve = (change: Parameters<typeof refundCommand>[0] = {}, waitSec = 24 * HOUR): SessionCommand =>
+const approve = (change: Parameters<typeof refundCommand>[0] = {}): SessionCommand =>
   refundCommand({
     namedDeposit: KEY,
-    claim: { claimId: 'clm_1', accepted: EVIDENCE_KINDS, waitSec },
+    claim: { claimId: 'clm_1', accepted: EVIDENCE_KINDS, waitSec: 24 * HOUR },
     nowSec: LATER,
     ...change,
   });

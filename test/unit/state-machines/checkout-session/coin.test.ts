@@ -33,8 +33,8 @@ const confirm = (facts: DepositFacts): ConfirmDeposit => ({
 const revert = ({ depositKey }: DepositFacts): RevertDeposit => ({
   ...{ type: 'RevertDeposit', depositKey, reason: 'reorg', headNumber: 130, revertedAtSec: CREATED_AT + 90 },
 });
-const reverted = (facts: DepositFacts, afterFinal = false): SessionEvent =>
-  depositReverted(facts.depositKey, { afterFinal, headNumber: 130, revertedAtSec: CREATED_AT + 90 });
+const reverted = (facts: DepositFacts): SessionEvent =>
+  depositReverted(facts.depositKey, { afterFinal: false, headNumber: 130, revertedAtSec: CREATED_AT + 90 });
 
 const usdt = depositFacts({ txHash: '0x01' });
 const usdc = depositFacts({ txHash: '0x02', coin: 'USDC', tokenAddress: '0xOther', amount: '10.02' });

@@ -37,7 +37,7 @@ const confirm = (facts: DepositFacts): ConfirmDeposit => ({
   nowSec: EXPIRES_AT - 100,
   valuation: null,
 });
-const paid = (received = '10.00', afterExpiry = false): SessionEvent => sessionPaid({ received, afterExpiry });
+const paid = (received = '10.00'): SessionEvent => sessionPaid({ received, afterExpiry: false });
 const expire = { type: 'ExpireSession' as const, nowSec: EXPIRES_AT + 1, scannedToSec: { ethereum: EXPIRES_AT + 1 } };
 const refund = (amount: string | null, id = 're_a'): RequestRefund =>
   refundCommand({
@@ -707,7 +707,7 @@ describe('the amounts in notifications', () => {
 
 describe('what completes a payment', () => {
   const nearly = depositFacts({ amount: '9.995', txHash: '0x99' });
-  const little = (amount: string, index = 1) => depositFacts({ amount, txHash: `0xlittle${index}`, network: 'bsc' });
+  const little = (amount: string) => depositFacts({ amount, txHash: `0xlittle${1}`, network: 'bsc' });
 
   it('counts, however little it is', () => {
     const rest = little('0.005');

@@ -41,7 +41,7 @@ describe('totals of payments', () => {
   }
 
   const lists = () => new Lists({ readModel: model, cursorKey: new Uint8Array(32), metadataIndex: null });
-  const asked = (args: Record<string, string | boolean> = {}) =>
+  const asked = (args: Record<string, string | boolean>) =>
     paymentTotalsCommands({
       totals: (owner, filters) => paymentTotals({ readModel: model, lists: lists() }, owner, filters),
       modeOfMerchant: (id) => (id === MERCHANT_ID ? 'test' : null),
