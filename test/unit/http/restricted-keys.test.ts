@@ -93,7 +93,7 @@ async function send(
   target: string,
   headers: Record<string, string>,
 ): Promise<{ status: number; code: string | undefined }> {
-  const response = await fetch(server.base + target, { method, headers, ...('' === '' ? {} : { body: '' }) });
+  const response = await fetch(server.base + target, { method, headers });
   const json = (await response.json()) as { error?: { code: string } };
   return { status: response.status, code: json.error?.code };
 }
