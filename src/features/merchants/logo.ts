@@ -62,9 +62,11 @@ interface Pixels {
 /** Null if the file does not contain what its header states. */
 function decoded(file: Buffer, width: number, height: number): Buffer | null {
   try {
-    // The library takes what a file lacks from memory that it has not cleared.
+    // The library goes by the last head of a file, and takes what rows lack from memory that it has not cleared.
+    const chunks = chunksOf(file);
     const rowBytes = bytesOfRows(file, width, height);
-    if (rowsIn(file, rowBytes).length !== rowBytes) return null;
+    if (ofType(chunks, 'IHDR').length !== 1 || inflated(ofType(chunks, 'IDAT'), rowBytes).length !== rowBytes)
+      return null;
     const image = PNG.sync.read(file);
     const isWhole = image.width === width && image.height === height && image.data.length === width * height * 4;
     return isWhole ? image.data : null;
@@ -73,17 +75,28 @@ function decoded(file: Buffer, width: number, height: number): Buffer | null {
   }
 }
 
-/** The rows of the image, inflated. Throws, also if they have more bytes than they may. */
-function rowsIn(file: Buffer, maxBytes: number): Buffer {
-  const parts: Buffer[] = [];
+interface Chunk {
+  readonly type: string;
+  readonly data: Buffer;
+}
+
+function chunksOf(file: Buffer): Chunk[] {
+  const chunks: Chunk[] = [];
   let at = SIGNATURE_BYTES;
   while (at + CHUNK_FRAME_BYTES <= file.length) {
     const end = at + CHUNK_FRAME_BYTES + file.readUInt32BE(at);
-    if (file.toString('latin1', at + 4, at + 8) === 'IDAT') parts.push(file.subarray(at + 8, end - 4));
+    chunks.push({ type: file.toString('latin1', at + 4, at + 8), data: file.subarray(at + 8, end - 4) });
     at = end;
   }
-  return inflateSync(Buffer.concat(parts), { maxOutputLength: maxBytes });
+  return chunks;
 }
+
+const ofType = (chunks: readonly Chunk[], wanted: string): Buffer[] =>
+  chunks.flatMap(({ type, data }) => (type === wanted ? [data] : []));
+
+/** Throws, also if there is more than there may be. */
+const inflated = (parts: readonly Buffer[], maxBytes: number): Buffer =>
+  inflateSync(Buffer.concat(parts), { maxOutputLength: maxBytes });
 
 /** Each row has a byte for its filter (PNG, 7.3). NaN for a colour type that there is not. */
 function bytesOfRows(file: Buffer, width: number, height: number): number {

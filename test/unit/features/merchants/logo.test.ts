@@ -37,6 +37,9 @@ function file({
   ]).toString('base64');
 }
 
+/** Four bytes for each of the pixels. */
+const secondHead = Buffer.from(file({ width: 300, height: 1 }), 'base64').subarray(8, 33);
+
 function picture(
   width: number,
   height: number,
@@ -103,6 +106,10 @@ describe('a logo', () => {
     ['fewer rows than promised', file({ width: 100, height: 100 })],
     // The library would show what was in this process's memory.
     ['a row without its pixels', file({ width: 320, height: 1, rows: Buffer.alloc(1) })],
+    [
+      'a second head that promises more',
+      file({ width: 300, height: 1, colour: 0, rows: Buffer.alloc(301), more: [secondHead] }),
+    ],
     ['more rows than promised', file({ rows: Buffer.alloc(19) })],
     ['a colour type that there is not', file({ colour: 5 })],
     [
