@@ -88,10 +88,18 @@ export class RunningProduction {
     return found.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
   }
 
-  async kill(): Promise<void> {
+  kill(): Promise<void> {
+    return this.#end('SIGKILL');
+  }
+
+  stop(): Promise<void> {
+    return this.#end('SIGTERM');
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const gone = new Promise((resolve) => this.#child.once('exit', resolve));
-    this.#child.kill('SIGKILL');
+    this.#child.kill(signal);
     await gone;
   }
 }
