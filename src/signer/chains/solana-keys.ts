@@ -1,5 +1,4 @@
 import { createHmac, createPrivateKey, createPublicKey, sign, type KeyObject } from 'node:crypto';
-import { HDKey } from 'micro-key-producer/slip10.js';
 
 const HARDENED = 0x8000_0000;
 /** PKCS #8 of an Ed25519 key (RFC 8410) up to its 32 secret bytes. */
@@ -19,8 +18,7 @@ export class SolanaKeys {
   readonly #branch: Node;
 
   constructor(seed: Uint8Array) {
-    const { privateKey, chainCode } = HDKey.fromMasterSeed(seed).derive("m/44'/501'");
-    this.#branch = { key: privateKey, chainCode };
+    this.#branch = child(child(nodeOf('ed25519 seed', seed), 44), 501);
   }
 
   /** 32 bytes each, for `count` indexes from `fromIndex` on. */
@@ -45,13 +43,17 @@ export class SolanaKeys {
   }
 }
 
+function nodeOf(chainCode: string | Uint8Array, data: Uint8Array): Node {
+  const digest = createHmac('sha512', chainCode).update(data).digest();
+  return { key: digest.subarray(0, 32), chainCode: digest.subarray(32) };
+}
+
 /** SLIP-10's child derivation without the parent's fingerprint, whose elliptic-curve computation is not needed here. */
 function child({ key, chainCode }: Node, index: number): Node {
   const data = Buffer.alloc(37);
   data.set(key, 1);
   data.writeUInt32BE(index + HARDENED, 33);
-  const digest = createHmac('sha512', chainCode).update(data).digest();
-  return { key: digest.subarray(0, 32), chainCode: digest.subarray(32) };
+  return nodeOf(chainCode, data);
 }
 
 const privateKeyOf = ({ key }: Node): KeyObject =>
