@@ -82,8 +82,11 @@ function ownText(visit: Visit, toSign: Extract<ToSign, { kind: 'terms' }>, numbe
   return { number, text: textOf(visit, toSign, number) };
 }
 
+/** Each line is an element, so that the rest of a long one is indented and does not look like the next line. */
+const linesOf = (text: string): Html[] => text.split(/(?<=\n)/).map((line) => html`<span>${line}</span>`);
+
 const signedPart = ({ text, number }: SignedText, index: number): Html =>
-  html`<pre class="terms" data-text translate="no" lang="en" tabindex="0">${text}</pre>
+  html`<pre class="terms" data-text translate="no" lang="en" tabindex="0">${linesOf(text)}</pre>
     <input type="hidden" name="number-${index}" value="${number}" />
     <input type="hidden" name="response-${index}" value="" />`;
 

@@ -260,7 +260,7 @@ const UNESCAPED: Readonly<Record<string, string>> = {
 
 /** The text that a page asks to be signed, with its number. */
 export function termsIn(body: string): { readonly text: string; readonly number: string } | null {
-  const text = /<pre class="terms" data-text[^>]*>([^<]*)<\/pre>/.exec(body)?.[1];
+  const text = /<pre class="terms" data-text[^>]*>(.*?)<\/pre>/s.exec(body)?.[1]?.replaceAll(/<\/?span>/g, '');
   const number = /name="number-0" value="([^"]+)"/.exec(body)?.[1];
   return text === undefined || number === undefined
     ? null

@@ -46,7 +46,16 @@ const answers: Readonly<Record<string, JsonValue>> = {
   'treasury.settle': { id: 'stl_new' },
   'treasury.status': {
     signers: [{ mode: 'live', stopped: true, caps: [], limitsToApprove: [] }],
-    treasuries: [{ mode: 'live', network: 'bsc', address: '0xt', alarm: '0xab moved our money', waiting: [] }],
+    treasuries: [
+      { mode: 'live', network: 'bsc', address: '0xt', alarm: '0xab moved our money', waiting: [] },
+      {
+        ...{ mode: 'live', network: 'ethereum', address: '0xt', alarm: null },
+        waiting: [
+          { refundId: 're_big', reason: 'waiting_for_approval', detail: '0 of 2 approvals for 40.00 USDT', sinceMs: 1 },
+          { refundId: 're_poor', reason: 'insufficient_funds', detail: '9.00 USDT are missing', sinceMs: 1 },
+        ],
+      },
+    ],
     comparisons: [],
   },
   'treasury.balances': { treasuries: [{ mode: 'live', network: 'bsc', coins: { USDT: '5' }, gas: '1' }] },
@@ -329,4 +338,15 @@ it('money that left without an order needs attention, and two approvers explain 
     ...{ outflow: '0xab', operator: 'Olga', reason: 'a drill' },
     approvals: [{ approver: 'Ada', number: 'n-1' }],
   });
+});
+
+it('a refund that waits is listed with its reason, and approved there without anybody typing its id', async () => {
+  const page = (await world.get('/treasury?mode=live', approver!)).body;
+  expect(page).toMatch(/re_big.*0 of 2 approvals for 40\.00 USDT.*action="\/treasury\/approve".*value="re_big"/s);
+  expect(page).toMatch(/re_poor.*9\.00 USDT are missing/s);
+  expect(page).not.toContain('value="re_poor"');
+  expect((await world.get('/treasury?mode=live', finance!)).body).toMatch(
+    /action="\/treasury\/reject".*value="re_poor"/s,
+  );
+  expect((await world.get('/treasury?mode=test', approver!)).body).not.toContain('re_big');
 });

@@ -23,6 +23,7 @@ import { reasonIn, Refused, type ChangeRoute, type Visit } from '../../visit.ts'
 import { approval, PROPOSER, rejection } from './approval.ts';
 import { proposal, proposalForms } from './proposals.ts';
 import { PAYS_NOTHING_OUT, paysOut } from '../pays-out.ts';
+import { approveForm, cancelPart, waitingRefundsPart, type WaitingRefund } from './waiting-refunds.ts';
 import { acknowledgement, outflowsOf, outflowsPart } from './outflows.ts';
 import { nativeReturn } from './native-return.ts';
 import type { UsedCap } from '../../../ports/outgoing/signer.ts';
@@ -51,7 +52,7 @@ export interface TreasuryStatus {
     readonly address: string;
     /** Why nothing is paid out; null while all is well. */
     readonly alarm?: string | null;
-    readonly waiting?: readonly { readonly refundId?: string; readonly reason?: string; readonly detail?: string }[];
+    readonly waiting?: readonly WaitingRefund[];
   }[];
 }
 
@@ -121,8 +122,8 @@ export const treasuryStatus = (deps: ConsoleDeps): Promise<TreasuryStatus> =>
 
 async function treasuryPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   if (!paysOut(deps)) return PAYS_NOTHING_OUT;
-  const [signers, moves, outflows] = await Promise.all([
-    signersOf(deps, visit),
+  const [status, moves, outflows] = await Promise.all([
+    treasuryStatus(deps).catch(messageOf),
     movesOf(deps, visit),
     outflowsOf(deps),
   ]);
@@ -135,40 +136,33 @@ async function treasuryPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
     ${outflowsPart(visit, outflows)}
     <h2>${words`Waiting for approval`}</h2>
     ${table(words`Proposals`, moveColumns(visit), waiting, words`No proposals are waiting.`)}
+    ${typeof status !== 'string' && waitingRefundsPart(visit, status.treasuries)}
     ${
       visit.can('treasury.approve') &&
       html`<p>
         ${words`The signer counts your approval only if its settings list ${link('/me', words`your entry`)}.`}
       </p>`
     }
-    ${signers}
+    ${signersPart(visit, status)}
     <h2>${words`In progress`}</h2>
     <p>${csvLink(visit)}</p>
     ${table(words`Moves`, moveColumns(visit), others, words`No payouts are in progress.`)}
-    ${
-      visit.can('treasury.approve') &&
-      html`<h2>${words`Approve a refund`}</h2>
-        ${changeForm(visit, '/treasury/approve', field({ name: 'id', label: words`Refund`, required: true, hint: words`A refund above the threshold, by its ID: re_…` }), words`Show the terms`)}
-        ${settlementAddressForm(visit, deps)}`
-    }
+    ${visit.can('treasury.approve') && settlementAddressForm(visit, deps)}
     ${visit.can('treasury.propose') && proposalForms(visit, deps)}`;
 }
 
 /** A signer that cannot be asked hides nothing else, and can still be told to stop. */
-async function signersOf(deps: ConsoleDeps, visit: Visit): Promise<Html | Html[]> {
-  try {
-    const signers = (await treasuryStatus(deps)).signers.filter(({ mode }) => mode === visit.mode);
-    if (signers.length === 0)
-      return html`<p class="empty">${words`Nothing is paid out in ${visit.mode} mode here.`}</p>`;
-    return signers.map((signer) => signerPart(visit, signer));
-  } catch (error) {
+function signersPart(visit: Visit, status: TreasuryStatus | string): Html | Html[] {
+  if (typeof status === 'string')
     return html`<h2>${words`Signer`}</h2>
       <p class="problem">
-        ${words`The state of the signer is unknown: ${messageOf(error)}. Until it answers, nothing is paid out and nothing can
+        ${words`The state of the signer is unknown: ${status}. Until it answers, nothing is paid out and nothing can
         be approved.`}
       </p>
       ${stopForm(visit)}`;
-  }
+  const signers = status.signers.filter(({ mode }) => mode === visit.mode);
+  if (signers.length === 0) return html`<p class="empty">${words`Nothing is paid out in ${visit.mode} mode here.`}</p>`;
+  return signers.map((signer) => signerPart(visit, signer));
 }
 
 const stopForm = (visit: Visit): Html | false =>
@@ -240,25 +234,17 @@ const moveColumns = (visit: Visit): Column<Move>[] => [
     isForm: true,
     cell: (move) => {
       if (!isWaiting(move)) return null;
-      const id = html`<input type="hidden" name="id" value="${move.id}" />`;
-      return html`${visit.can('treasury.approve') && approvePart(visit, move, id)}
-      ${
-        visit.can('treasury.propose') &&
-        html`<details>
-          <summary>${words`Cancel`}</summary>
-          ${changeForm(visit, '/treasury/reject', [id, field(REASON)], words`Cancel the proposal`, 'danger')}
-        </details>`
-      }`;
+      return html`${visit.can('treasury.approve') && approvePart(visit, move)} ${cancelPart(visit, move.id)}`;
     },
   },
 ];
 
 /** The signer counts each person once, and not the proposer. */
-function approvePart(visit: Visit, { approved_by: approvers, requested_by: proposer }: Move, id: Html): Html {
+function approvePart(visit: Visit, { id, approved_by: approvers, requested_by: proposer }: Move): Html {
   const { name } = visit.person;
   if (approvers.includes(name)) return html`<p>${words`You approved it.`}</p>`;
   if (proposer === name) return html`<p>${words`You proposed it: others approve.`}</p>`;
-  return changeForm(visit, '/treasury/approve', id, words`Show the terms`);
+  return approveForm(visit, id);
 }
 
 const stop = (deps: ConsoleDeps): ChangeRoute => ({
