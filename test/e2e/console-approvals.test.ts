@@ -80,7 +80,7 @@ describe.skipIf(CHROMIUM === undefined)('approvals in a browser', () => {
     await stopForm.getByLabel('Reason').fill('an odd withdrawal');
     await stopForm.getByRole('button').click();
     await olga.page.goto(`${at.origin}/treasury`);
-    expect(await olga.page.getByText('until two approvers resume it').count()).toBe(1);
+    expect(await olga.page.getByText('Two approvers decide it on this page').count()).toBe(1);
     const isStopped = async () =>
       (await at.command<{ signers: { stopped: boolean }[] }>('treasury.status')).signers[0]!.stopped;
     const resume = async ({ page }: AtConsole): Promise<string> => {

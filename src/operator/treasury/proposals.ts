@@ -87,10 +87,7 @@ export function outwardCommands(parts: CommandParts): AdminCommands {
         nowSec,
       } as const;
       const move = must((await executor.context()).moves[id]);
-      if (move.kind === 'return')
-        refused(
-          'a return is cancelled where the transfer was returned: under unmatched transfers, or with `quittance inbox undo`',
-        );
+      if (move.kind === 'return') refused('a return is undone with its transfer (`quittance inbox undo`)');
       const lost = await executor.interventions.lostSignature(id);
       if (lost !== null) refused(lost);
       const fault = await executor.tell({ type: 'FailMove', moveId: id, ...facts }, actorOf(args));

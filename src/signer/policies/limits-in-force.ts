@@ -78,11 +78,17 @@ export function changesOf(inForce: Limits, wanted: Limits): string[] {
   const claims = wanted.claims.filter((kind) => !inForce.claims.includes(kind));
   const added = wanted.addresses.filter((address) => !inForce.addresses.includes(address));
   return [
-    ...raised.map(([name, value]) => `${name}: ${shown(value)} instead of ${shown(inForce.amounts[name] ?? '0')}`),
+    ...raised.map(
+      ([name, value]) => `${inWords(name)}: ${shown(value)} instead of ${shown(inForce.amounts[name] ?? '0')}`,
+    ),
     ...added.map((address) => `withdrawals may go to ${address}`),
     ...claims.map((kind) => `refunds may go to another than who paid, with ${kind} as evidence`),
   ];
 }
+
+/** `USDT of refunds perHour` as `USDT of refunds per hour`. */
+const inWords = (name: string): string =>
+  name.replace(/\S+$/, (field) => field.replaceAll(/[A-Z]/g, ' $&').toLowerCase());
 
 const shown = (value: string): string => formatAmount(amountOf(value), 0);
 

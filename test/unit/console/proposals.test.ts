@@ -45,14 +45,16 @@ const answers: Readonly<Record<string, JsonValue>> = {
   'treasury.return': { id: 'nrt_new' },
   'treasury.settle': { id: 'stl_new' },
   'treasury.status': {
-    signers: [{ mode: 'live', stopped: true, caps: [], limitsToApprove: [] }],
+    signers: [
+      { mode: 'live', stopped: true, caps: [], limitsToApprove: ['USDT of refunds per day: 20 instead of 10'] },
+    ],
     treasuries: [
       { mode: 'live', network: 'bsc', address: '0xt', alarm: '0xab moved our money', waiting: [] },
       {
         ...{ mode: 'live', network: 'ethereum', address: '0xt', alarm: null },
         waiting: [
-          { refundId: 're_big', reason: 'waiting_for_approval', detail: '0 of 2 approvals for 40.00 USDT', sinceMs: 1 },
-          { refundId: 're_poor', reason: 'insufficient_funds', detail: '9.00 USDT are missing', sinceMs: 1 },
+          { refundId: 're_big', reason: 'waiting_for_approval', detail: '0 of 2 approvals for 40.00 USDT' },
+          { refundId: 're_poor', reason: 'insufficient_funds', detail: '9.00 USDT are missing' },
         ],
       },
     ],
@@ -288,8 +290,16 @@ it('what needs attention is linked for those who may open it, and said to be the
 });
 
 it('a stopped signer is told to all who see it, with who can let it sign again', async () => {
-  expect((await world.get('/treasury', operator!)).body).toContain('until two approvers resume it on this page');
+  expect((await world.get('/treasury', operator!)).body).toMatch(
+    /The signer is stopped: nothing is paid out.*Two approvers decide it on this page/s,
+  );
   expect((await world.get('/treasury', approver!)).body).toContain('Resume: show the terms');
+});
+
+it('wider limits need attention, and come before everything that needs no decision', async () => {
+  expect((await world.get('/attention', finance!)).body).toMatch(/Wider limits wait.*per day: 20 instead of 10/s);
+  const page = (await world.get('/treasury', approver!)).body;
+  expect(page).toMatch(/per day: 20 instead of 10.*action="\/treasury\/limits".*<h2>Signer<\/h2>/s);
 });
 
 it('a network whose newest finished canary payment failed needs attention; one that recovered does not', async () => {

@@ -98,6 +98,17 @@ const treasuryMatters: Look = async (deps) => {
       ...{ what: words`The signer is stopped: nothing is paid out`, isGrave: true, mode, facts: [] },
       ...{ to: '/treasury', needs: 'treasury.read', act: words`Resume with two approvers`, runbook: 'treasury.md' },
     }));
+  const limits = signers.flatMap(({ mode, limitsToApprove = [] }): Matter[] =>
+    limitsToApprove.length === 0
+      ? []
+      : [
+          {
+            ...{ what: words`Wider limits wait for approval`, isGrave: false, mode },
+            facts: [[words`Limits`, limitsToApprove.join('; ')]],
+            ...{ to: '/treasury', needs: 'treasury.read', act: words`Read the terms`, runbook: 'treasury.md' },
+          },
+        ],
+  );
   const halted = treasuries.flatMap(({ mode, network, alarm }): Matter[] =>
     typeof alarm !== 'string'
       ? []
@@ -128,7 +139,7 @@ const treasuryMatters: Look = async (deps) => {
     ],
     ...{ to: '/treasury/balances', needs: 'treasury.read', act: words`Open the balances`, runbook: 'runbook.md' },
   }));
-  return [...stopped, ...halted, ...waiting, ...uncompared];
+  return [...stopped, ...limits, ...halted, ...waiting, ...uncompared];
 };
 
 const moveMatters: Look = async (deps, visit) => {

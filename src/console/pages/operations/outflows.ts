@@ -32,7 +32,7 @@ export const acknowledgement = (deps: ConsoleDeps): ChangeRoute =>
 export function outflowsPart(visit: Visit, all: readonly Outflow[]): Html | null {
   const outflows = all.filter(({ mode }) => mode === visit.mode);
   if (outflows.length === 0) return null;
-  return html`<h2>${words`Left without an order`}</h2>
+  return html`<h3>${words`Left without an order`}</h3>
     <p class="problem">
       ${words`The service ordered none of this. Nothing is paid out on these networks until two approvers explain it. If
       nobody can, assume that the keys are stolen: stop all payouts, and move what is left.`}

@@ -74,5 +74,3 @@ export function proposal(deps: ConsoleDeps, verb: 'withdraw' | 'settle', names: 
     },
   };
 }
-
-/** Stopping is safe, so it takes no signature: whoever sees a theft can end it at once. */

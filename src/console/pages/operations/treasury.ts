@@ -5,28 +5,16 @@ import type { Comparison } from '../../../features/treasury/comparisons.ts';
 import { csvLink, csvRoute } from '../../csv.ts';
 import { run, type ConsoleDeps } from '../../deps.ts';
 import { inMode } from '../../modes.ts';
-import {
-  badge,
-  changeForm,
-  code,
-  facts,
-  field,
-  link,
-  MODE_IN_FILES,
-  REASON,
-  modeField,
-  table,
-  type Column,
-} from '../../parts.ts';
+import { badge, code, link, MODE_IN_FILES, table, type Column } from '../../parts.ts';
 import type { ConsoleRoutes } from '../../server.ts';
-import { reasonIn, Refused, type ChangeRoute, type Visit } from '../../visit.ts';
-import { approval, PROPOSER, rejection } from './approval.ts';
+import { reasonIn, Refused, type Visit } from '../../visit.ts';
+import { approval, rejection } from './approval.ts';
 import { proposal, proposalForms } from './proposals.ts';
 import { PAYS_NOTHING_OUT, paysOut } from '../pays-out.ts';
 import { approveForm, cancelPart, waitingRefundsPart, type WaitingRefund } from './waiting-refunds.ts';
 import { acknowledgement, outflowsOf, outflowsPart } from './outflows.ts';
 import { nativeReturn } from './native-return.ts';
-import type { UsedCap } from '../../../ports/outgoing/signer.ts';
+import { signerDecisions, signerPart, silentSigner, stop, type SignerStatus } from './signer-state.ts';
 import { messageOf } from '../../../runtime/util/message-of.ts';
 import { settlementAddress, settlementAddressForm } from './settlement-address.ts';
 import { within } from '../../../runtime/util/within.ts';
@@ -34,14 +22,6 @@ import { words, type Words } from '../../words.ts';
 
 /** The signer answers in milliseconds unless something is wrong. */
 const SIGNER_PATIENCE_MS = 2_000;
-
-interface SignerStatus {
-  readonly mode: Mode;
-  readonly stopped: boolean;
-  /** The limits of refunds and returns, and how much of them is used. */
-  readonly caps?: readonly UsedCap[];
-  readonly limitsToApprove?: readonly string[];
-}
 
 export interface TreasuryStatus {
   readonly comparisons: readonly Comparison[];
@@ -127,78 +107,47 @@ async function treasuryPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
     movesOf(deps, visit),
     outflowsOf(deps),
   ]);
+  const signers = typeof status === 'string' ? [] : status.signers.filter(({ mode }) => mode === visit.mode);
   const [waiting, others] = [moves.filter(isWaiting), moves.filter((move) => !isWaiting(move))];
+  const decisions = [
+    outflowsPart(visit, outflows),
+    ...signers.map((signer) => signerDecisions(visit, signer)),
+    waiting.length === 0 ? null : table(words`Proposals`, moveColumns(visit), waiting, words`None.`),
+    typeof status === 'string' ? null : waitingRefundsPart(visit, status.treasuries),
+  ].filter((part) => part !== null);
   return html`<p>
       ${link(inMode('/treasury/balances', visit.mode), words`Balances against the books`)} ·
       ${link(inMode('/treasury/sweeps', visit.mode), words`Sweeps`)} ·
       ${link(inMode('/adjustments', visit.mode), words`Entries by hand`)}
     </p>
-    ${outflowsPart(visit, outflows)}
-    <h2>${words`Waiting for approval`}</h2>
-    ${table(words`Proposals`, moveColumns(visit), waiting, words`No proposals are waiting.`)}
-    ${typeof status !== 'string' && waitingRefundsPart(visit, status.treasuries)}
+    <h2>${words`Waiting for a decision`}</h2>
+    ${decisions.length === 0 ? html`<p class="empty">${words`Nothing waits.`}</p>` : decisions}
     ${
       visit.can('treasury.approve') &&
       html`<p>
         ${words`The signer counts your approval only if its settings list ${link('/me', words`your entry`)}.`}
       </p>`
     }
-    ${signersPart(visit, status)}
+    ${typeof status === 'string' ? silentSigner(visit, status) : signersPart(visit, signers)}
     <h2>${words`In progress`}</h2>
     <p>${csvLink(visit)}</p>
-    ${table(words`Moves`, moveColumns(visit), others, words`No payouts are in progress.`)}
+    ${table(
+      words`Moves`,
+      moveColumns(visit).filter(({ isForm }) => isForm !== true),
+      others,
+      words`No payouts are in progress.`,
+    )}
     ${visit.can('treasury.approve') && settlementAddressForm(visit, deps)}
     ${visit.can('treasury.propose') && proposalForms(visit, deps)}`;
 }
 
-/** A signer that cannot be asked hides nothing else, and can still be told to stop. */
-function signersPart(visit: Visit, status: TreasuryStatus | string): Html | Html[] {
-  if (typeof status === 'string')
-    return html`<h2>${words`Signer`}</h2>
-      <p class="problem">
-        ${words`The state of the signer is unknown: ${status}. Until it answers, nothing is paid out and nothing can
-        be approved.`}
-      </p>
-      ${stopForm(visit)}`;
-  const signers = status.signers.filter(({ mode }) => mode === visit.mode);
-  if (signers.length === 0) return html`<p class="empty">${words`Nothing is paid out in ${visit.mode} mode here.`}</p>`;
-  return signers.map((signer) => signerPart(visit, signer));
-}
-
-const stopForm = (visit: Visit): Html | false =>
-  visit.can('treasury.stop') &&
-  html`<h3>${words`Stop all payouts`}</h3>
-    ${changeForm(visit, '/treasury/stop', [modeField(visit), field(REASON)], words`Stop everything in ${visit.mode} mode`, 'danger')}`;
+const signersPart = (visit: Visit, signers: readonly SignerStatus[]): Html | Html[] =>
+  signers.length === 0
+    ? html`<p class="empty">${words`Nothing is paid out in ${visit.mode} mode here.`}</p>`
+    : signers.map((signer) => signerPart(visit, signer));
 
 const movesOf = async (deps: ConsoleDeps, { mode }: Visit): Promise<Move[]> =>
   (await run<{ moves: Move[] }>(deps, 'treasury.moves')).moves.filter((move) => move.mode === mode);
-
-const CAP_COLUMNS: readonly Column<UsedCap>[] = [
-  { name: words`Coin`, cell: ({ coin }) => coin },
-  { name: words`Per payout`, isNumber: true, cell: (cap) => cap.perTransaction },
-  {
-    name: words`Used within an hour`,
-    isNumber: true,
-    cell: ({ usedInHour, perHour }) => words`${usedInHour} of ${perHour}`,
-  },
-  { name: words`Used within a day`, isNumber: true, cell: ({ usedInDay, perDay }) => words`${usedInDay} of ${perDay}` },
-  { name: words`Two approvers from`, isNumber: true, cell: (cap) => cap.approvalFrom },
-];
-
-function signerPart(visit: Visit, { stopped, caps = [], limitsToApprove = [] }: SignerStatus): Html {
-  const forMode = modeField(visit);
-  const proposer = field(PROPOSER);
-  return html`<h2>${words`Signer`}</h2>
-    ${facts([
-      [words`State`, badge(stopped ? 'stopped' : 'active')],
-      [words`Limits awaiting approval`, limitsToApprove.join('; ') || words`none`],
-    ])}
-    ${table(words`Caps of refunds and returns`, CAP_COLUMNS, caps, words`No limits are set, so no refunds are paid out.`)}
-    ${!stopped && stopForm(visit)}
-    ${stopped && !visit.can('treasury.approve') && html`<p>${words`Nothing is paid out until two approvers resume it on this page.`}</p>`}
-    ${stopped && visit.can('treasury.approve') && changeForm(visit, '/treasury/resume', [forMode, proposer], words`Resume: show the terms`)}
-    ${limitsToApprove.length > 0 && visit.can('treasury.approve') && changeForm(visit, '/treasury/limits', [forMode, proposer], words`Apply the new limits: show the terms`)}`;
-}
 
 const isWaiting = ({ status }: Move): boolean => status === 'waiting_for_approval';
 
@@ -246,17 +195,3 @@ function approvePart(visit: Visit, { id, approved_by: approvers, requested_by: p
   if (proposer === name) return html`<p>${words`You proposed it: others approve.`}</p>`;
   return approveForm(visit, id);
 }
-
-const stop = (deps: ConsoleDeps): ChangeRoute => ({
-  path: '/treasury/stop',
-  action: 'treasury.stop',
-  target: ({ form }) => form['mode'] ?? '',
-  run: async (visit) => {
-    await run(deps, 'treasury.stop', {
-      mode: visit.form['mode'] ?? '',
-      operator: visit.person.name,
-      reason: reasonIn(visit),
-    });
-    return { detail: 'stopped', shown: { to: '/treasury?done=stopped' } };
-  },
-});

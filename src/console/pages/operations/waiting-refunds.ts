@@ -1,6 +1,6 @@
 import { html, type Html } from '../../../runtime/http/html.ts';
 import type { Mode } from '../../../domain/values/ids.ts';
-import { badge, changeForm, field, link, REASON, table, timeColumn, type Column } from '../../parts.ts';
+import { badge, changeForm, field, link, REASON, table, type Column } from '../../parts.ts';
 import type { Visit } from '../../visit.ts';
 import { words } from '../../words.ts';
 
@@ -9,7 +9,6 @@ export interface WaitingRefund {
   readonly refundId?: string;
   readonly reason?: string;
   readonly detail?: string;
-  readonly sinceMs?: number;
 }
 
 interface Row extends WaitingRefund {
@@ -44,7 +43,6 @@ const columns = (visit: Visit): Column<Row>[] => [
     cell: ({ reason = 'unknown', detail }) =>
       html`${badge(reason)}${detail !== undefined && html`<small>${detail}</small>`}`,
   },
-  timeColumn(words`Since`, ({ sinceMs }) => sinceMs && Math.floor(sinceMs / 1000), visit),
   {
     name: words`Decide`,
     isForm: true,
