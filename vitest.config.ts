@@ -7,7 +7,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  * chains.
  */
 const FAST = { timeoutMs: 20_000, workers: 3 };
-const SLOW = { timeoutMs: 240_000, workers: 4 };
+const SLOW = { timeoutMs: 240_000, workers: 5 };
 /** Nodes, servers, browsers and clocks of a busy machine: what fails twice in a row is a fault. */
 const PROCESSES = { retry: 1 };
 
@@ -102,16 +102,14 @@ const nodesConditions: Plugin = {
   },
 };
 
-/** Tests whose modules Node loads. */
+/** Tests whose modules Node loads: one process for many files, as loading the code anew takes longer than most tests. */
 const native = (name: string, test: object) => ({
   plugins: [nodesConditions],
-  test: { name, experimental: NATIVE, include: [`test/${name}/**/*.test.ts`], ...test },
+  test: { name, experimental: NATIVE, isolate: false, include: [`test/${name}/**/*.test.ts`], ...test },
 });
 
-/** One process for many files, since loading the code anew takes longer than most of the tests. */
 const fast = {
   setupFiles: SETUP,
-  isolate: false,
   testTimeout: FAST.timeoutMs,
   hookTimeout: FAST.timeoutMs,
   maxWorkers: FAST.workers,
@@ -135,7 +133,7 @@ export default defineConfig({
             { find: /^@quittance\/client\/(\w+)$/, replacement: CLIENT + '$1.ts' },
           ],
         },
-        test: { ...fast, name: 'modules', include: REPLACES_MODULES, isolate: true },
+        test: { ...fast, name: 'modules', include: REPLACES_MODULES },
       },
       native('contract', {
         setupFiles: SETUP,
