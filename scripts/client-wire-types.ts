@@ -91,7 +91,7 @@ export function wireTypes(): string {
   const types = new Map([...definitionsOf(REQUESTS, 'input'), ...definitionsOf(ANSWERS, 'output')]);
   const texts = [...types]
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
-    .map(([name, schema]) => declaration(name, schema));
+    .map(([name, schema]) => declaration(name, schema, types));
   return `/* What goes over the wire, made from the schemas of the service by scripts/client-wire-types.ts. */\n\n${texts.join('\n\n')}\n`;
 }
 
@@ -103,11 +103,37 @@ function definitionsOf(schemas: readonly z.ZodType[], io: 'input' | 'output'): [
   });
 }
 
-function declaration(name: string, schema: Schema): string {
-  const isPlainObject = schema.properties !== undefined && schema.anyOf === undefined && schema.$ref === undefined;
-  const head = isPlainObject ? `export interface ${name} ` : `export type ${name} = `;
-  return `${comment(description(schema), '')}${head}${typeOf(schema, '')}${isPlainObject ? '' : ';'}`;
+function declaration(name: string, schema: Schema, types: ReadonlyMap<string, Schema>): string {
+  const words = comment(description(schema), '');
+  if (!isPlainObject(schema)) return `${words}export type ${name} = ${typeOf(schema, '')};`;
+  const base = largestPartOf(schema, types);
+  if (base === undefined) return `${words}export interface ${name} ${typeOf(schema, '')}`;
+  const [baseName, part] = base;
+  const own = Object.entries(schema.properties).filter(([property]) => !Object.hasOwn(part.properties, property));
+  return `${words}export interface ${name} extends ${baseName} ${typeOf({ ...schema, properties: Object.fromEntries(own) }, '')}`;
 }
+
+type PlainObject = Schema & Required<Pick<Schema, 'properties'>>;
+
+const isPlainObject = (schema: Schema): schema is PlainObject =>
+  schema.properties !== undefined && schema.anyOf === undefined && schema.$ref === undefined;
+
+/** The named object with the most fields of which this one has every field and more. */
+function largestPartOf(schema: PlainObject, types: ReadonlyMap<string, Schema>): [string, PlainObject] | undefined {
+  const has = fieldsOf(schema);
+  const parts = [...types]
+    .filter((entry): entry is [string, PlainObject] => isPlainObject(entry[1]))
+    .filter(([, part]) => {
+      const fields = fieldsOf(part);
+      return fields.size >= LEAST_SHARED && fields.size < has.size && [...fields].every((field) => has.has(field));
+    });
+  return parts.toSorted(([, one], [, other]) => fieldsOf(other).size - fieldsOf(one).size)[0];
+}
+
+const LEAST_SHARED = 3;
+
+const fieldsOf = ({ properties, required = [] }: PlainObject): ReadonlySet<string> =>
+  new Set(Object.entries(properties).map((field) => JSON.stringify([...field, required.includes(field[0])])));
 
 const comment = (text: string | undefined, indent: string): string =>
   text === undefined ? '' : `${indent}/** ${text.replaceAll('*/', '*\\/')} */\n`;

@@ -736,25 +736,7 @@ export interface MonthStatement {
   };
 }
 
-export interface NewWebhookEndpoint {
-  /** Id of the endpoint, used in paths. */
-  readonly id: string;
-  /** Null: nothing is sent, and notifications wait. */
-  readonly url: string | null;
-  /** Whether failed deliveries are retried for 72 hours. */
-  readonly durable_redelivery: boolean;
-  /** Event types it receives. */
-  readonly events: readonly ('payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'claim.created' | 'claim.rejected')[];
-  /** Additional fields it receives. */
-  readonly fields: readonly ('received' | 'due' | 'excess' | 'network' | 'tx_hash' | 'failure_reason')[];
-  /** Whether each request also carries Standard Webhooks headers (`webhook-id`, `webhook-timestamp`, `webhook-signature`). */
-  readonly standard_webhooks: boolean;
-  /** Whether it is switched off, so that nothing is sent. The default endpoint later receives what happened meanwhile, an additional one does not. */
-  readonly disabled: boolean;
-  /** Why it is suspended; null if it is not. `only_failures`: five days of failures; `gone`: three answers of 410 in a row. */
-  readonly suspended: 'only_failures' | 'gone' | null;
-  /** When an issued secret takes over, in Unix seconds; null if none is pending. */
-  readonly next_secret_activates_at: number | null;
+export interface NewWebhookEndpoint extends WebhookEndpoint {
   /** Shown only here. */
   readonly webhook_secret: string;
   /** The same secret in the form that Standard Webhooks libraries accept. */
@@ -905,69 +887,7 @@ export interface PaymentOption {
   readonly simulated: boolean;
 }
 
-export interface PaymentSession {
-  /** Id of the payment session. */
-  readonly id: string;
-  /** Total of the order, decimal string in its currency. */
-  readonly amount_total: string;
-  /** Merchant currency, lower case. */
-  readonly currency: string;
-  /** Whether to fulfil the order. `unpaid`: not enough is final on chain; `paid`: enough is final on chain. */
-  readonly payment_status: 'unpaid' | 'paid';
-  /** When it was created, Unix seconds. */
-  readonly created: number;
-  /** Until when it can be paid, Unix seconds; the cancellation time once it is cancelled. */
-  readonly expires_at: number;
-  /** Payment page. */
-  readonly url: string;
-  /** Tax within `amount_total`, as given at the create. */
-  readonly tax_amount?: string;
-  /** Shipping within `amount_total`, as given at the create. */
-  readonly shipping_amount?: string;
-  /** With conversion only: one unit of the merchant currency is this many units of the coin. */
-  readonly exchange_rate?: string;
-  /** With conversion only: the coin the payer pays in, `USDT` or `USDC`. */
-  readonly target_currency?: 'USDT' | 'USDC';
-  /** With conversion only: units of the coin the payer pays. */
-  readonly target_amount_total?: string;
-  /** With conversion only: when the rate was locked. */
-  readonly rate_locked_at?: number;
-  /** Only while the payer can choose the coin (`offer_both_coins`): the session in the other coin. Once the first money counts this is gone, and the fields of the session are those of the coin that was paid. */
-  readonly alternative?: AlternativeCoin;
-  /** Your order id, as you gave it at the create. */
-  readonly order_id: string;
-  /** Status of the session. `open`: it waits for money; `processing`: on-time money was seen and is not final yet; `paid`: enough is final; `expired`: the deadline passed without enough money; `failed`: a payment that would have sufficed was seen and is permanently lost; `cancelled`: you cancelled it. */
-  readonly status: 'open' | 'processing' | 'paid' | 'expired' | 'failed' | 'cancelled';
-  /** The coin that the session is paid in: `USDT` or `USDC`. */
-  readonly settlement_currency: 'USDT' | 'USDC';
-  /** Final on-time money of the settlement coin that you hold: neither refunded nor reserved for a refund. */
-  readonly received: string;
-  /** Seen on time but not final yet. */
-  readonly pending: string;
-  /** The part of `received` above what was due; zero until the session is paid. */
-  readonly excess: string;
-  /** Units of the settlement coin that refunds have paid out. */
-  readonly refunded: string;
-  /** In the settlement coin: the most that a refund naming no deposit can take, including late and surplus money. Excludes dust and money without a single payer. */
-  readonly refundable: string;
-  /** The same for each coin; money in another coin is refunded by naming it. */
-  readonly refundable_amounts: readonly RefundableAmount[];
-  /** True when final money left the chain again. */
-  readonly reversed: boolean;
-  /** True when an on-time payment was found after the session had expired. */
-  readonly after_expiry: boolean;
-  /** When enough was final, Unix seconds. */
-  readonly paid_at?: number;
-  /** The previous attempt for this order. */
-  readonly supersedes?: string;
-  /** The next attempt for this order, to which the payment page redirects. */
-  readonly superseded_by?: string;
-  /** The registered domain given at the create. */
-  readonly merchant_domain_id?: string;
-  /** Payment options, one per network, in the order shown to the payer. */
-  readonly payment_options: readonly PaymentOption[];
-  /** Every transfer to the session. */
-  readonly deposits: readonly Deposit[];
+export interface PaymentSession extends CancelledPaymentSession {
   /** What is sold, as given at the create. */
   readonly line_items?: readonly LineItem[];
   /** Description of the order, as given at the create. */
@@ -1307,31 +1227,7 @@ export interface WebhookDelivery {
   readonly created: number;
 }
 
-export interface WebhookDeliveryDetail {
-  /** Id of the delivery. At your default endpoint it is the event id; at an additional one, the event id followed by the endpoint id. */
-  readonly id: string;
-  /** Event id; deduplicate by it. */
-  readonly event_id: string;
-  /** The receiving endpoint; null if you had none. */
-  readonly endpoint_id: string | null;
-  /** What happened. `payment.completed`: the payment is final on chain; `payment.failed`: a payment that would have sufficed was seen and is permanently lost; `payment.expired`: the session timed out; `payment.cancelled`: you cancelled the session; `refund.succeeded`: the refund reached the payer; `refund.failed`: the refund could not be paid out; `payment.processing`: an on-time transfer was seen, and none was under way before; `payment.partially_paid`: on-time money is final, and more is missing; `payment.overpaid`: on-time money came to a session that is already paid; `payment.late`: money became final that can no longer pay; `payment.wrong_coin`: money became final that can never pay this session; `payment.reversed`: final money left the chain again; `payment.restored`: the money is back, and the paid session has enough again; `refund.created`: a refund was accepted; `claim.created`: a payer claimed a payment and named another address for its refund; `claim.rejected`: a claim was turned down, or its approval withdrawn; `settings.changed`: a webhook URL, your policy or a settlement address was changed; `settings.change_scheduled`: such a change was requested and is delayed; `settings.change_withdrawn`: a delayed change will not take effect. */
-  readonly event_type: 'payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'claim.created' | 'claim.rejected' | 'settings.changed' | 'settings.change_scheduled' | 'settings.change_withdrawn';
-  /** The session concerned; null for an event about your settings. */
-  readonly session_id: string | null;
-  /** Status of the delivery. `pending`: an attempt is due or under way; `delivered`: your endpoint answered 2xx; `exhausted`: all retries failed; `rejected`: your endpoint refused it, or there was none for too long; `blocked`: your URL resolves to a forbidden address. */
-  readonly status: 'pending' | 'delivered' | 'exhausted' | 'rejected' | 'blocked';
-  /** True for a sample. */
-  readonly sample: boolean;
-  /** Number of attempts made. */
-  readonly attempts: number;
-  /** HTTP status of your endpoint's last answer, or null. */
-  readonly last_status: number | null;
-  /** Why the last attempt failed, or null. */
-  readonly last_failure: string | null;
-  /** When the next attempt is due, Unix seconds; null when none is. */
-  readonly next_attempt_at: number | null;
-  /** When the event was decided, Unix seconds. */
-  readonly created: number;
+export interface WebhookDeliveryDetail extends WebhookDelivery {
   /** What was sent. */
   readonly event: WebhookEvent;
   /** Every attempt, oldest first. */

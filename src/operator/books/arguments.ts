@@ -2,6 +2,7 @@ import { dayAfter, isDay, isMonth, isStamp, isTimeZone, momentInZone, momentOf }
 import { type MerchantId, type Mode, MODES } from '../../domain/values/ids.ts';
 import { LEDGER_CLOCKS, type LedgerClock } from '../../domain/money/ledger.ts';
 import { type AdminArguments, optionalMode, optionalText, refused, requiredText } from '../server/commands.ts';
+import { optionalWhole } from '../server/whole-number.ts';
 import { asOfMoment, type AsOf, type LedgerBalances } from '../../features/ledger/balances.ts';
 import type { JournalScope } from '../../features/ledger/journal.ts';
 import { must } from '../../domain/values/must.ts';
@@ -12,8 +13,6 @@ export interface BooksNamed {
   readonly balances: Pick<LedgerBalances, 'modeRow'>;
   readonly modeOfMerchant: (merchantId: MerchantId) => Mode | null;
 }
-
-const MAX_LIMIT = 500;
 
 /** The named mode, or the only one that has entries. */
 export async function modeOf({ balances }: BooksNamed, args: AdminArguments): Promise<Mode> {
@@ -79,16 +78,5 @@ function clockOf(args: AdminArguments): LedgerClock {
   return LEDGER_CLOCKS.find((clock) => clock === given) ?? refused('clock must be recorded or chain');
 }
 
-export function limitOf(args: AdminArguments): number {
-  const limit = wholeNumber(args, 'limit') ?? 50;
-  return limit >= 1 && limit <= MAX_LIMIT ? limit : refused(`limit must be from 1 to ${MAX_LIMIT}`);
-}
-
-export const cursorOf = (args: AdminArguments): number | null => wholeNumber(args, 'cursor') ?? null;
+export const cursorOf = (args: AdminArguments): number | null => optionalWhole(args, 'cursor') ?? null;
 export const cursorText = (next: number | null): string | null => (next === null ? null : String(next));
-
-function wholeNumber(args: AdminArguments, name: string): number | undefined {
-  const text = optionalText(args, name);
-  if (text === undefined || text === '') return undefined;
-  return /^\d{1,12}$/.test(text) ? Number(text) : refused(`${name} must be a whole number`);
-}

@@ -1,17 +1,11 @@
-import {
-  CommandRefused,
-  json,
-  optionalText,
-  requiredText,
-  type AdminArguments,
-  type AdminCommands,
-} from '../server/commands.ts';
+import { CommandRefused, json, optionalText, type AdminCommands } from '../server/commands.ts';
 import { parseSessionId } from '../../domain/values/ids.ts';
 import { presentProof } from '../../http/presenters/audit.presenter.ts';
 import type { EventStore } from '../../ports/event-log/event-store.ts';
 import { AuditRecords } from '../../features/audit/records.ts';
 import type { RunningAudit } from '../../features/audit/running-audit.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
+import { requiredWhole } from '../server/whole-number.ts';
 
 const NOBODY_SIGNS =
   "this process has no signer: ask the signer's process, which needs a wallet and SIGNER_JOURNAL_DIR";
@@ -50,7 +44,7 @@ export function auditCommands(
     'audit.prove': async (args) => {
       const session = optionalText(args, 'session');
       if (session === undefined) {
-        const [from, to] = [sizeOf(args, 'from'), sizeOf(args, 'to')];
+        const [from, to] = [requiredWhole(args, 'from', SIZE), requiredWhole(args, 'to', SIZE)];
         return { from, to, proof: await refusingly(() => records.consistency(from, to)) };
       }
       const id = parseSessionId(session);
@@ -60,11 +54,8 @@ export function auditCommands(
   };
 }
 
-function sizeOf(args: AdminArguments, name: string): number {
-  const text = requiredText(args, name);
-  if (!/^[1-9]\d{0,14}$/.test(text)) throw new CommandRefused(`${name} must be a number of events`);
-  return Number(text);
-}
+/** A number of events. */
+const SIZE = { min: 1 };
 
 /** What cannot be done now is an answer, not a fault. */
 async function refusingly<Value>(task: () => Promise<Value>): Promise<Value> {

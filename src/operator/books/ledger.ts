@@ -14,7 +14,8 @@ import {
   requiredText,
 } from '../server/commands.ts';
 import { listFundings } from '../treasury/fundings.ts';
-import { asOfOf, cursorOf, cursorText, limitOf, modeOf, monthIn, rangeOf, scopeOf } from './arguments.ts';
+import { asOfOf, cursorOf, cursorText, modeOf, monthIn, rangeOf, scopeOf } from './arguments.ts';
+import { limitOf } from '../server/whole-number.ts';
 import { presentEntryOfBooks, presentTrialBalance } from '../../http/presenters/ledger-books.presenter.ts';
 import { presentSettlement } from '../../http/presenters/ledger.presenter.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';

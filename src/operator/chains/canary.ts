@@ -3,19 +3,15 @@ import { MODES } from '../../domain/values/ids.ts';
 import { isNetwork, NETWORKS } from '../../domain/networks/networks.ts';
 import { canaryHistory, type CanaryReader, type CanaryRun } from '../../features/canary/history.ts';
 import { CommandRefused, json, optionalMode, optionalText, type AdminCommands } from '../server/commands.ts';
+import { limitOf } from '../server/whole-number.ts';
 
-const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 1_000;
 
 /** `quittance canary history`. */
 export function canaryCommands(store: CanaryReader): AdminCommands {
   return {
     'canary.history': async (args) => {
-      const [mode, network, limit] = [
-        optionalMode(args),
-        optionalText(args, 'network'),
-        limitOf(optionalText(args, 'limit')),
-      ];
+      const [mode, network, limit] = [optionalMode(args), optionalText(args, 'network'), limitOf(args, MAX_LIMIT)];
       if (network !== undefined && !isNetwork(network))
         throw new CommandRefused(`network must be one of ${NETWORKS.join(', ')}`);
       const asked = MODES.filter((each) => mode === undefined || each === mode).flatMap((each) =>
@@ -27,13 +23,6 @@ export function canaryCommands(store: CanaryReader): AdminCommands {
       return json(runs.slice(0, limit));
     },
   };
-}
-
-function limitOf(text: string | undefined): number {
-  if (text === undefined) return DEFAULT_LIMIT;
-  const limit = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-  if (limit < 1 || limit > MAX_LIMIT) throw new CommandRefused(`limit must be a number from 1 to ${MAX_LIMIT}`);
-  return limit;
 }
 
 export type CanaryResult = 'failed' | 'payment and refund' | 'under way' | 'interrupted';

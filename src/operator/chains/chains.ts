@@ -12,6 +12,7 @@ import type { JsonValue } from '../../ports/read-model/read-model.ts';
 import type { WatchedNetwork } from '../../features/deposits/network-watcher.ts';
 import type { RpcPool } from '../../ports/chain/rpc-pool.ts';
 import { must } from '../../domain/values/must.ts';
+import { requiredWhole } from '../server/whole-number.ts';
 
 /** Largest rescan: an hour of the fastest chain. More takes several requests. */
 const MAX_RESCAN_BLOCKS = 10_000;
@@ -66,7 +67,7 @@ export function chainCommands(
       }
       if (optionalText(args, 'address'))
         throw new CommandRefused(`${settings.network} is read by blocks: specify --from and --to instead of --address`);
-      const [from, to] = [blockOf(args, 'from'), blockOf(args, 'to')];
+      const [from, to] = [requiredWhole(args, 'from'), requiredWhole(args, 'to')];
       if (!watcher.rescan) throw new CommandRefused(`${settings.network} cannot be rescanned`);
       if (to < from || to - from >= MAX_RESCAN_BLOCKS)
         throw new CommandRefused(`to must be at most ${MAX_RESCAN_BLOCKS - 1} blocks above from`);
@@ -114,10 +115,4 @@ function watchedOf(watched: readonly WatchedNetwork[], args: AdminArguments): Wa
       ? `${network} is not watched here`
       : 'the network is watched in both modes: specify --mode test or live',
   );
-}
-
-function blockOf(args: AdminArguments, name: string): number {
-  const text = requiredText(args, name);
-  if (!/^\d{1,15}$/.test(text)) throw new CommandRefused(`${name} must be a block number`);
-  return Number(text);
 }

@@ -7,6 +7,7 @@ import {
   refused,
   requiredText,
 } from '../server/commands.ts';
+import { limitOf, MAX_INDEX, optionalWhole } from '../server/whole-number.ts';
 import type { AdminRoute } from '../server/http-server.ts';
 import type { UnmatchedTransfer } from '../../domain/events/transfer-events.ts';
 import { MODES, parseSessionId } from '../../domain/values/ids.ts';
@@ -27,7 +28,6 @@ export interface InboxCommandParts {
 }
 
 const DAY_SEC = 86_400;
-const MAX_LIMIT = 500;
 const MAX_WORDS = 500;
 
 /** The operator's inbox over HTTP; each path runs the command of the same name. */
@@ -117,7 +117,7 @@ function filterOf(args: AdminArguments, clock: Clock): InboxFilter {
   const mode = optionalMode(args);
   const network = optionalNetwork(args);
   const coin = optionalCoin(args);
-  const days = wholeOf(args, 'olderThan', 'older-than');
+  const days = optionalWhole(args, 'olderThan', { shown: 'older-than' });
   if (state !== 'unresolved' && state !== 'resolved') return refused('state must be unresolved or resolved');
   const untilSec = days === undefined ? undefined : toSec(clock.nowMs()) - days * DAY_SEC;
   return {
@@ -133,27 +133,15 @@ function namedOf(args: AdminArguments): NamedTransfer {
   const mode = optionalMode(args);
   const network = networkOf(requiredText(args, 'network'));
   const txHash = requiredText(args, 'tx');
-  const logIndex = wholeOf(args, 'logIndex', 'log-index') ?? wholeOf(args, 'log_index');
+  const logIndex = optionalWhole(args, 'logIndex', { shown: 'log-index' }) ?? optionalWhole(args, 'log_index');
   if (logIndex === undefined) return refused('log-index is missing');
   return {
     mode,
     network,
     txHash: txHash.startsWith('0x') ? txHash.toLowerCase() : txHash,
     logIndex,
-    derivationIndex: wholeOf(args, 'index'),
+    derivationIndex: optionalWhole(args, 'index', { max: MAX_INDEX }),
   };
-}
-
-function wholeOf(args: AdminArguments, name: string, shown = name): number | undefined {
-  const value = args[name];
-  if (value === undefined || value === null || value === '') return undefined;
-  const isWhole = (typeof value === 'string' || typeof value === 'number') && /^\d{1,9}$/.test(String(value));
-  return isWhole ? Number(value) : refused(`${shown} must be a whole number`);
-}
-
-function limitOf(args: AdminArguments): number {
-  const limit = wholeOf(args, 'limit') ?? 50;
-  return limit >= 1 && limit <= MAX_LIMIT ? limit : refused(`limit must be from 1 to ${MAX_LIMIT}`);
 }
 
 const encoded = (key: string): string => Buffer.from(key).toString('base64url');

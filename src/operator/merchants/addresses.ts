@@ -8,9 +8,9 @@ import {
 } from '../server/commands.ts';
 import { ADDRESS_FAMILIES, type AddressFamily } from '../../domain/networks/networks.ts';
 import type { RunningAddressPool } from '../../features/addresses/pool.ts';
+import { MAX_INDEX, requiredWhole } from '../server/whole-number.ts';
 
 /** BIP-32 indexes end below 2^31. */
-const MAX_INDEX = 2 ** 31 - 1;
 
 /**
  * `quittance addresses stock | skip`: after a restore, addresses that may have been assigned since the backup must not
@@ -22,9 +22,7 @@ export function addressCommands(addresses: Pick<RunningAddressPool, 'stocks' | '
     'addresses.skip': async (args) => {
       const mode = requiredMode(args);
       const family = familyOf(args);
-      const index = Number(requiredText(args, 'to'));
-      if (!Number.isInteger(index) || index < 0 || index > MAX_INDEX)
-        throw new CommandRefused('to must be a whole number below 2147483648');
+      const index = requiredWhole(args, 'to', { max: MAX_INDEX });
       if (!addresses.stocks().some((stock) => stock.mode === mode && stock.family === family))
         throw new CommandRefused(`this service assigns no ${family} addresses in ${mode} mode`);
       await addresses.skipTo(mode, family, index);

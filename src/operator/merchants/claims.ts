@@ -11,7 +11,7 @@ import {
   type AdminArguments,
   type AdminCommands,
 } from '../server/commands.ts';
-import { limitOf } from '../books/arguments.ts';
+import { limitOf } from '../server/whole-number.ts';
 
 interface Claims extends Pick<PayerClaims, 'claimsOf'> {
   rejectClaimAs(actor: string, id: SessionId, claimId: string, reason: string): Promise<Outcome<ClaimView>>;

@@ -33,6 +33,7 @@ import {
 } from '../server/commands.ts';
 import { forgetSession, sessionIdOf } from './forget.ts';
 import { networkOf, optionalCoin } from '../treasury/arguments.ts';
+import { optionalWhole, requiredWhole } from '../server/whole-number.ts';
 
 /** Pays a session from the sandbox's own wallet. */
 interface TestWallet {
@@ -97,8 +98,7 @@ function merchantCommands(merchants: Merchants, random: Random): AdminCommands {
       return json(accepted(await merchants.setLogo(merchantIn(args), image === 'none' ? null : image, by(args))).logo);
     },
     'merchant.set-change-delay': async (args) => {
-      const text = requiredText(args, 'minutes');
-      const minutes = text === 'default' ? null : wholeNumber(text, 'minutes');
+      const minutes = requiredText(args, 'minutes') === 'default' ? null : requiredWhole(args, 'minutes');
       return json(accepted(await merchants.setChangeDelay(merchantIn(args), minutes, by(args))));
     },
     'merchant.changes': async (args) => json(shownIn(merchants, args).pending_changes),
@@ -289,10 +289,10 @@ export function policyOf(args: AdminArguments): Partial<MerchantPolicy> {
   if (contact !== undefined) policy.contact = contact === 'none' ? null : contact;
   const claims = optionalText(args, 'refundClaims');
   if (claims !== undefined) policy.refundClaims = evidenceKinds(claims);
-  const lifetime = optionalText(args, 'sessionTtl');
-  if (lifetime !== undefined) policy.sessionTtlSec = wholeNumber(lifetime, 'session-ttl');
-  const confirmations = optionalText(args, 'ethereumConfirmations');
-  if (confirmations !== undefined) policy.ethereumConfirmations = wholeNumber(confirmations, 'ethereum-confirmations');
+  const lifetime = optionalWhole(args, 'sessionTtl', { shown: 'session-ttl' });
+  if (lifetime !== undefined) policy.sessionTtlSec = lifetime;
+  const confirmations = optionalWhole(args, 'ethereumConfirmations', { shown: 'ethereum-confirmations' });
+  if (confirmations !== undefined) policy.ethereumConfirmations = confirmations;
   const from = optionalText(args, 'ethereumFinalizedFrom');
   if (from !== undefined) policy.ethereumFinalizedFrom = from;
   const tronUsdc = optionalText(args, 'offerTronUsdc');
@@ -323,6 +323,3 @@ function basisPoints(percent: string, name: string): number {
     );
   return points;
 }
-
-const wholeNumber = (text: string, name: string): number =>
-  /^\d{1,9}$/.test(text) ? Number(text) : refused(`${name} must be a whole number`);

@@ -23,6 +23,7 @@ import {
   type AdminArguments,
   type AdminCommands,
 } from '../server/commands.ts';
+import { optionalWhole } from '../server/whole-number.ts';
 
 interface Parts {
   readonly links: Pick<PaymentLinks, 'create' | 'get' | 'list' | 'payments' | 'switchOff'>;
@@ -58,13 +59,9 @@ export function paymentLinkCommands(parts: Parts): AdminCommands {
     },
     'payment-link.show': async (args) => {
       const [reader, id] = [readerOf(args), linkIdOf(args)];
-      const before = optionalText(args, 'before');
       const [link, made] = await Promise.all([
         links.get(reader, id),
-        links.payments(reader, id, {
-          before: before === undefined ? undefined : wholeNumber(args, 'before', 0),
-          limit: PAYMENTS_PAGE,
-        }),
+        links.payments(reader, id, { before: optionalWhole(args, 'before'), limit: PAYMENTS_PAGE }),
       ]);
       if (!link || !made) return refused('no such payment link');
       return json({ ...present(publicUrl, link), payments: made.payments.map(presentPayment), next_before: made.next });
@@ -101,15 +98,11 @@ function inputOf(args: AdminArguments): PaymentLinkInput {
     amount: paddedAmount(amount, shownDecimals(currency)),
     currency,
     description: description === '' ? null : description,
-    ...{ maxUses: wholeNumber(args, 'uses', USUAL_USES), maxOpen: wholeNumber(args, 'open', USUAL_OPEN) },
-    ...{ maxUnpaidPerDay: wholeNumber(args, 'unpaid', USUAL_UNPAID_PER_DAY), endsAtSec: endOf(args) },
+    maxUses: optionalWhole(args, 'uses') ?? USUAL_USES,
+    maxOpen: optionalWhole(args, 'open') ?? USUAL_OPEN,
+    maxUnpaidPerDay: optionalWhole(args, 'unpaid') ?? USUAL_UNPAID_PER_DAY,
+    endsAtSec: endOf(args),
   };
-}
-
-function wholeNumber(args: AdminArguments, name: string, usual: number): number {
-  const text = optionalText(args, name) ?? '';
-  if (text === '') return usual;
-  return /^\d{1,9}$/.test(text) ? Number(text) : refused(`${name} must be a whole number`);
 }
 
 /** The end of that day, UTC. */

@@ -15,10 +15,10 @@ import type { PersonEntry } from '../../features/people/directory.ts';
 import { personIdOf, type NewLink, type People } from '../../features/people/people.ts';
 import type { PersonContext } from '../../../state-machines/person/person.state.ts';
 import { must } from '../../domain/values/must.ts';
+import { limitOf } from '../server/whole-number.ts';
 
 const HOST = 'command line';
 const DAY_SEC = 86_400;
-const MAX_LIMIT = 500;
 
 interface PeopleParts {
   readonly people: People;
@@ -60,12 +60,9 @@ export function peopleCommands(parts: PeopleParts): AdminCommands {
       presentPerson(people, accepted(await people.reinstate(known(args), wanted(args)))),
     'people.list': async () => people.directory.all().map((person) => presentPerson(people, person)),
     'people.actions': async (args) => {
-      const limit = Number(optionalText(args, 'limit') ?? '50');
-      if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
-        return refused(`limit must be from 1 to ${MAX_LIMIT}`);
       const text = optionalText(args, 'search')?.toLowerCase() ?? '';
       const found = people.directory.entries().filter((entry) => text === '' || searched(entry).includes(text));
-      return found.slice(0, limit).map(presentEntry);
+      return found.slice(0, limitOf(args)).map(presentEntry);
     },
   };
 }

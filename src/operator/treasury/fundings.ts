@@ -1,6 +1,7 @@
 import { OPERATOR_FUNDING } from '../../domain/money/ledger.ts';
 import { type AdminArguments, json } from '../server/commands.ts';
-import { type BooksNamed, cursorOf, cursorText, limitOf, modeOf, rangeOf } from '../books/arguments.ts';
+import { type BooksNamed, cursorOf, cursorText, modeOf, rangeOf } from '../books/arguments.ts';
+import { limitOf } from '../server/whole-number.ts';
 import type { LedgerJournal } from '../../features/ledger/journal.ts';
 import type { EventStore } from '../../ports/event-log/event-store.ts';
 import type { JsonValue } from '../../ports/read-model/read-model.ts';

@@ -23,6 +23,7 @@ import {
 import { unmatchedTransferOf, type RecordParts } from '../chains/record-transfer.ts';
 import { must } from '../../domain/values/must.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
+import { MAX_INDEX, optionalWhole, requiredWhole } from '../server/whole-number.ts';
 
 export interface SearchParts extends Pick<RecordParts, 'core' | 'senders' | 'treasuries'> {
   readonly store: Pick<EventStore, 'readStream'>;
@@ -38,7 +39,6 @@ interface Wanted {
 }
 
 /** BIP-32 indexes end below 2^31. */
-const MAX_INDEX = 2 ** 31 - 1;
 
 /** `quittance inbox search`: money at addresses that were assigned in a lost part of the event log. */
 export function searchCommands(parts: SearchParts): AdminCommands {
@@ -114,8 +114,8 @@ async function namedIn(args: AdminArguments): Promise<Wanted | null> {
   const mode = requiredMode(args);
   const family = ADDRESS_FAMILIES.find((name) => name === requiredText(args, 'family'));
   if (!family) throw new CommandRefused('family must be evm, tron or solana');
-  const [unusedFrom, sinceSec] = [wholeOf(args, 'from'), wholeOf(args, 'since')];
-  const to = optionalText(args, 'to') === undefined ? null : wholeOf(args, 'to');
+  const [unusedFrom, sinceSec] = [requiredWhole(args, 'from', INDEX), requiredWhole(args, 'since', INDEX)];
+  const to = optionalWhole(args, 'to', INDEX) ?? null;
   if (to !== null && to < unusedFrom) throw new CommandRefused('to must not be less than from');
   const lost: LostAddresses = {
     mode,
@@ -127,12 +127,7 @@ async function namedIn(args: AdminArguments): Promise<Wanted | null> {
   return { lost: [lost], sinceSec, restoredAtSec: null };
 }
 
-function wholeOf(args: AdminArguments, name: string): number {
-  const text = requiredText(args, name);
-  if (!/^\d{1,10}$/.test(text) || Number(text) > MAX_INDEX)
-    throw new CommandRefused(`${name} must be a whole number below 2147483648`);
-  return Number(text);
-}
+const INDEX = { max: MAX_INDEX };
 
 async function ofLastRestore(store: SearchParts['store']): Promise<Wanted> {
   const events = (await store.readStream(OPERATOR_ACTS_STREAM)).filter(({ type }) => type === 'EventLogRestored');

@@ -21,6 +21,7 @@ import { nativeReturnCommands } from './native-return.ts';
 import { agree, approvedBy } from './approvals.ts';
 import { resumeCommands } from './resume.ts';
 import { destinationCommands, outwardCommands } from './proposals.ts';
+import { optionalWhole } from '../server/whole-number.ts';
 
 /** The operator's commands for sweeps, withdrawals and settlements. */
 export function treasuryCommands(parts: CommandParts): AdminCommands {
@@ -86,11 +87,11 @@ async function sweep({ treasury }: CommandParts, args: AdminArguments): Promise<
   const minUnits = min === '0' ? 1n : (parseAmount(min) ?? refused('min must be a decimal amount such as 10.00'));
   const filter = { ...(mode && { mode }), ...(network && { network }), ...(coin && { coin }), minUnits };
   const dryRun = args['dryRun'] === true;
-  const most = wholeOf(args, 'most');
+  const most = optionalWhole(args, 'most', { min: 1, max: 999 });
   const estimate = args['estimate'] !== false;
   const sweeps = await treasury().sweeper.sweep(filter, {
     ...{ requestedBy: actorOf(args), dryRun, estimate },
-    ...(most !== null && { most }),
+    ...(most !== undefined && { most }),
   });
   const shown = sweeps.map(({ moveId, mode: of, network: on, coin: what, units, address, toAddress, note, fee }) => ({
     id: moveId,
@@ -139,12 +140,6 @@ async function acknowledge({ treasury, payouts, clock }: CommandParts, args: Adm
     return { acknowledged: outflow, ...approvedBy(agreed) };
   }
   return refused('no such outflow is reported');
-}
-
-function wholeOf(args: AdminArguments, name: string): number | null {
-  const text = optionalText(args, name);
-  if (text === undefined) return null;
-  return /^[1-9]\d{0,2}$/.test(text) ? Number(text) : refused(`${name} must be a whole number from 1 to 999`);
 }
 
 async function movesOf(executor: MoveExecutor): Promise<JsonValue[]> {

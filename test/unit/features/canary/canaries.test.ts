@@ -192,5 +192,5 @@ it('distinguishes a payment under way from one during which the service ended', 
   const history = canaryCommands(service.store)['canary.history']!;
   expect(await history({ network: 'bsc' })).toMatchObject([{ result: 'under way' }, { result: 'interrupted' }]);
   await expect(history({ network: 'doge' })).rejects.toThrow('network must be one of');
-  await expect(history({ limit: '0' })).rejects.toThrow('limit must be a number');
+  await expect(history({ limit: '0' })).rejects.toThrow('limit must be a whole number');
 });
