@@ -14,10 +14,10 @@ const sourceOf = (text: string): string => `'sha256-${hash('sha256', text, 'base
 const style = inside('checkout.css');
 const firstView = inside('first-view.js');
 
-export const styleHtml = new Html(`<style>${style}</style>`);
+export const styleHtml = new Html([`<style>${style}</style>`]);
 
 /** For pages that show times or a choice of networks; precedes them. */
-export const firstViewHtml = new Html(`<script>${firstView}</script>`);
+export const firstViewHtml = new Html([`<script>${firstView}</script>`]);
 
 /** The only inline style and the only inline script that the content security policy allows. */
 export const styleSource = sourceOf(style);

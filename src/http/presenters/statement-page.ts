@@ -3,14 +3,16 @@ import { Html, html } from '../../runtime/http/html.ts';
 import type { MonthStatementBody } from '../schemas/statement.schema.ts';
 import { must } from '../../domain/values/must.ts';
 
-const STYLE = new Html(`
+const STYLE = new Html([
+  `
   body { font: 14px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color: #111; background: #fff; }
   table { border-collapse: collapse; width: 100%; margin: 0.5rem 0 1.5rem; }
   th, td { border-bottom: 1px solid #ccc; padding: 0.25rem 0.5rem; text-align: left; vertical-align: top; }
   .number { text-align: right; font-variant-numeric: tabular-nums; }
   code { font-size: 0.85em; overflow-wrap: anywhere; }
   @page { margin: 15mm; }
-`);
+`,
+]);
 
 type Cell = string | number | Html;
 interface Column {

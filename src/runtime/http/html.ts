@@ -11,14 +11,17 @@ export interface Translatable {
 
 /** Text that is safe inside HTML text and quoted attributes. */
 export class Html implements Translatable {
-  readonly #pieces: readonly (string | Translatable)[];
+  /** Neighbouring text is one piece. */
+  readonly pieces: readonly (string | Translatable)[];
 
-  constructor(...pieces: readonly (string | Translatable)[]) {
-    this.#pieces = pieces;
+  constructor(pieces: readonly (string | Translatable)[]) {
+    this.pieces = pieces;
   }
 
   htmlIn(translation?: Translation): string {
-    return this.#pieces.map((piece) => (typeof piece === 'string' ? piece : piece.htmlIn(translation))).join('');
+    let text = '';
+    for (const piece of this.pieces) text += typeof piece === 'string' ? piece : piece.htmlIn(translation);
+    return text;
   }
 
   /** In English. */
@@ -62,27 +65,39 @@ export function clip(text: string, length: number): string {
   return characters.length <= length ? characters.join('') : `${characters.slice(0, length - 1).join('')}…`;
 }
 
-/** A part as safe text, or as it is if its words depend on the language. */
-function pieceOf(part: Part): string | Translatable {
-  if (part === null || part === undefined || part === false) return '';
-  if (typeof part === 'object') return 'htmlIn' in part ? part : new Html(...part.map(pieceOf));
-  return escaped(String(part));
-}
-
 /** Text for HTML text and quoted attributes. */
 export const escaped = (text: string): string =>
   plain(text).replace(/[&<>"']/g, (character) => must(ESCAPES[character]));
 
 /** Template tag that escapes everything that is not safe already. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
-  return new Html(
-    ...strings.flatMap((string, index) => (index < parts.length ? [string, pieceOf(parts[index])] : [string])),
-  );
+  const pieces: (string | Translatable)[] = [];
+  let text = '';
+  const keep = (piece: string | Translatable): void => {
+    if (typeof piece === 'string') {
+      text += piece;
+      return;
+    }
+    pieces.push(text, piece);
+    text = '';
+  };
+  const add = (part: Part): void => {
+    if (part === null || part === undefined || part === false) return;
+    if (typeof part !== 'object') text += escaped(String(part));
+    else if (part instanceof Html) part.pieces.forEach(keep);
+    else if ('htmlIn' in part) keep(part);
+    else part.forEach(add);
+  };
+  for (const [index, string] of strings.entries()) {
+    text += string;
+    add(parts[index]);
+  }
+  return new Html([...pieces, text]);
 }
 
 /** A boolean attribute. */
 export const when = (condition: boolean, attribute: 'checked' | 'open'): Html =>
-  new Html(condition ? ` ${attribute}` : '');
+  html`${condition && html` ${attribute}`}`;
 
 /** An address or a hash: not to be translated, and left to right in every language. */
 export const code = (text: string): Html => html`<code dir="ltr" translate="no">${text}</code>`;
