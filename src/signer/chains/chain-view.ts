@@ -1,4 +1,3 @@
-import { Agent, request } from 'undici';
 import { z } from 'zod';
 import type { PayoutNetwork } from '../../ports/signer/protocol.ts';
 import type { DepositProof, NativeTransfer } from '../../domain/networks/deposit-proof.ts';
@@ -83,12 +82,6 @@ export class ViewUnavailable extends Error {
   override readonly name = 'ViewUnavailable';
 }
 
-/** Limit for the whole response, so that a slow one does not block the signer. */
-const TIMEOUT_MS = 8_000;
-/** The largest legitimate response is the receipt of a transaction with some thousand logs. */
-const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
-const providers = new Agent({ maxResponseSize: MAX_ANSWER_BYTES, connectTimeout: TIMEOUT_MS });
-
 /** Asks providers until two agree, or the only one there is. */
 export async function agreed<Value>(network: PayoutNetwork, read: (url: string) => Promise<Value>): Promise<Value> {
   const needed = Math.min(2, network.urls.length);
@@ -153,14 +146,8 @@ export async function postJson<Value>(
   form: z.ZodType<Value>,
 ): Promise<Value> {
   const headers = { ...network.headers, 'content-type': 'application/json' };
-  const signal = AbortSignal.timeout(TIMEOUT_MS);
-  const answer = await request(url, {
-    method: 'POST',
-    headers,
-    body: JSON.stringify(body),
-    dispatcher: providers,
-    signal,
-  });
+  const { post } = await import('./provider-request.ts');
+  const answer = await post(url, headers, JSON.stringify(body));
   if (answer.statusCode !== 200) {
     await answer.body.dump();
     throw new ViewUnavailable(`a provider answered with status ${answer.statusCode}`);
