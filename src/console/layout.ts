@@ -3,6 +3,7 @@ import type { Mode } from '../domain/values/ids.ts';
 import { allowsSomewhere, type Action } from './access.ts';
 import type { Language } from './languages.ts';
 import { inMode, switched } from './modes.ts';
+import { backOf } from './step-up.ts';
 import type { Page, ShownMerchant, Visit } from './visit.ts';
 import { words, type Words } from './words.ts';
 
@@ -149,11 +150,13 @@ const menuItem = ({ to, text }: Entry, { path, mode, merchant }: Visit): Html =>
 /** The mode switch of all pages; people with access to single merchants see the mode of each under Merchants. */
 function switchPart(visit: Visit, mode: Mode): Html | null {
   if (visit.person.grants.every(({ merchantId }) => merchantId !== null)) return null;
+  // The answer to a form has no address of its own.
+  const [path = ''] = Object.keys(visit.form).length === 0 ? [visit.path] : backOf(visit).split('?');
   return html`<nav class="modes" aria-label="${words`Mode`}">
     ${(['live', 'test'] as const).map(
       (each) =>
         html`<a
-          href="${each === mode ? inMode(visit.path, each) : switched(visit, each)}"
+          href="${each === mode ? inMode(path, each) : switched({ ...visit, path }, each)}"
           ${each === mode && html`aria-current="true"`}
           >${each === 'live' ? words`Live` : words`Test`}</a
         >`,

@@ -101,6 +101,14 @@ describe('the modes', () => {
     });
     expect(stopped.headers['location']).toBe('/treasury?done=stopped&mode=test');
     expect((await world.get('/chains?mode=neither', operator)).status).toBe(400);
+    // The answer to a form leads to the page of the form, as it has no address of its own.
+    const form = { network: 'bsc', reason: 'odd', back: '/treasury/balances?mode=test' };
+    const answer = (await world.post('/treasury/compare', operator, form)).body;
+    const modes = /<nav class="modes".*?<\/nav>/s.exec(answer)![0];
+    expect([...modes.matchAll(ANY_LINK)].map(([, to]) => to)).toEqual([
+      'treasury/balances?mode=live',
+      'treasury/balances?mode=test',
+    ]);
   });
 
   it('need no switch for people of a single merchant', async () => {

@@ -93,6 +93,9 @@ function resultPart(visit: Visit, { network, throughBlock, accounts, unknown, un
   const { found, native_coin: native, addresses_read: count, next } = unbooked;
   return html`<h2>${words`${network}, through block ${throughBlock}`}</h2>
     ${unknown.length > 0 && outflowsFound(visit.mode)}
+    <p>
+      ${words`What the treasury holds beyond the books counts as brought in by the operator, and is booked as such.`}
+    </p>
     ${table(words`Balances`, ACCOUNT_COLUMNS, accounts, words`There is nothing to compare.`)}
     <h3>${words`Money that the books lack`}</h3>
     ${found.length > 0 && html`<p>${words`Find the blocks of its transfers in an explorer, and read them again: ${link(inMode('/chains', visit.mode), words`Chains`)}.`}</p>`}
