@@ -44,7 +44,7 @@ async function tokenInflows(
   return logs.flatMap((log) => {
     const seen = transferOf(settings, log);
     const fromAddress = getAddress(`0x${must(log.topics[1]).slice(26)}`);
-    if (seen === null || seen.units === 0n || fromAddress.toLowerCase() === address.toLowerCase()) return [];
+    if (seen === null || fromAddress.toLowerCase() === address.toLowerCase()) return [];
     const { coin, units, txHash, blockNumber } = seen;
     return [{ coin, units, fromAddress, txHash, logIndex: Number(log.logIndex), blockNumber }];
   });

@@ -64,9 +64,10 @@ async function transferLogs(
   return found;
 }
 
+/** Null for what moves none of our tokens: anybody can log a transfer of nothing in anyone's name (address poisoning). */
 export function transferOf({ tokens }: NetworkSettings, log: RawLog) {
   const token = tokens.find((candidate) => candidate.address.toLowerCase() === log.address.toLowerCase());
-  if (!token || log.topics.length !== 3) return null;
+  if (!token || log.topics.length !== 3 || BigInt(log.data) === 0n) return null;
   return {
     coin: token.coin,
     units: fromTokenUnits(BigInt(log.data), token.decimals),
