@@ -329,6 +329,15 @@ describe('an outflow that nobody ordered', () => {
     },
   );
 
+  it('that was not reported to the signer is not done because nothing is left to approve', async () => {
+    const signer = await startSigner();
+    expect(await signer.approvalTerms(explain())).toMatchObject({ ok: false, code: 'unknown_outflow' });
+    await signer.reportOutflows('test', 'ethereum', [outflow]);
+    const both = { ...explain(), outflowKeys: [outflow.outflowKey, '0xabc:2'] } as ApprovalAct;
+    expect(await signer.approvalTerms(both)).toMatchObject({ ok: false, code: 'unknown_outflow' });
+    expect(await signer.approvalTerms(explain())).toMatchObject({ ok: true, done: false });
+  });
+
   it('stops its network at the signer until two approvers acknowledged it, also after a restart, and is not reported again', async () => {
     const journalDirectory = mkdtempSync(join(directory, 'journal-'));
     const signer = await startSigner({ journalDirectory });

@@ -93,7 +93,7 @@ export const reasonInTerms = (args: AdminArguments): string =>
 function inTerms(text: string, field: string): string {
   if (LINE_OF_TERMS.test(text)) return text;
   throw new CommandRefused(
-    `${field} must be 1 to 500 letters, digits and signs on one line with single blanks, and must not begin with a blank or an accent`,
+    `${field} must be 1 to 500 letters, digits and signs on one line with single blanks and at most four accents on a letter, and must not begin with a blank or an accent`,
   );
 }
 

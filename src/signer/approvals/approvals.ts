@@ -139,6 +139,8 @@ export class Approvals {
 
   /** The action as the signer itself knows it. */
   #find(act: ApprovalAct, { journal, limits, wanted }: SignerAccount) {
+    if (act.kind === 'acknowledge' && !isReported(act, journal.entries))
+      return refusal('later', 'unknown_outflow', 'not all of these outflows are reported here yet: explain the others');
     const proposedBy = proposerOf(act);
     const terms = termsOf(act, { entries: journal.entries, limits: { inForce: limits, wanted } });
     const agreed = alreadyDone(act, terms === null, journal.entries);
@@ -250,6 +252,16 @@ function alreadyDone(
       : [],
   );
 }
+
+const isReported = (
+  { network, outflowKeys }: Extract<ApprovalAct, { kind: 'acknowledge' }>,
+  entries: readonly JournalEntry[],
+): boolean => {
+  const reported = new Set(
+    entries.flatMap((entry) => (entry.kind === 'outflow' && entry.network === network ? [entry.outflowKey] : [])),
+  );
+  return outflowKeys.every((key) => reported.has(key));
+};
 
 const lastSignCount = (entries: readonly JournalEntry[], credentialId: string): number =>
   Math.max(
