@@ -201,7 +201,7 @@ function document(
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         ${page.to !== undefined && html`<meta http-equiv="refresh" content="0;url=${page.to}" />`}
-        <title>${page.title} · Quittance</title>
+        <title>${html`${page.title}`.lineIn(translation)} · Quittance</title>
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href="/assets/console.css?${version}" />
         ${scripts.map((name) => html`<script src="/assets/${name}?${version}" defer></script>`)}

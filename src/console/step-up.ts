@@ -86,7 +86,7 @@ function ownText(visit: Visit, toSign: Extract<ToSign, { kind: 'terms' }>, numbe
 const linesOf = (text: string): Html[] => text.split(/(?<=\n)/).map((line) => html`<span>${line}</span>`);
 
 const signedPart = ({ text, number }: SignedText, index: number): Html =>
-  html`<pre class="terms" data-text translate="no" lang="en" tabindex="0">${linesOf(text)}</pre>
+  html`<pre class="terms" data-text translate="no" lang="en" dir="ltr" tabindex="0">${linesOf(text)}</pre>
     <input type="hidden" name="number-${index}" value="${number}" />
     <input type="hidden" name="response-${index}" value="" />`;
 

@@ -30,9 +30,16 @@ export class Html implements Translatable {
   }
 
   /** What a reader sees of it, on one line. */
-  toString(): string {
-    const line = this.text.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+  lineIn(translation?: Translation): string {
+    const line = this.htmlIn(translation)
+      .replaceAll(/<[^>]*>/g, ' ')
+      .replaceAll(/(?:\s|&nbsp;)+/g, ' ');
     return line.trim().replaceAll(/&(?:amp|lt|gt|quot|#39);/g, (escape) => must(UNESCAPED[escape]));
+  }
+
+  /** In English. */
+  toString(): string {
+    return this.lineIn();
   }
 }
 

@@ -53,6 +53,11 @@ it.each([
   expect(set).toEqual([FORM.url]);
 });
 
+it('the title of the terms has no markup in the tab of the browser', async () => {
+  const { body } = await world.post(ENDPOINT, admin, FORM);
+  expect(body).toContain('<title>Set the endpoint of a merchant · Quittance</title>');
+});
+
 it('no run of blanks pushes typed text to where a line of the terms begins', async () => {
   for (const blank of [' ', '\u3000', '\u00a0', '\u2003']) {
     const reason = `moved${blank.repeat(300)}after: https://shop.example/hook`;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { html } from '../../../src/runtime/http/html.ts';
-import { LANGUAGES } from '../../../src/console/languages.ts';
+import { ENGLISH, LANGUAGES } from '../../../src/console/languages.ts';
+import { time } from '../../../src/console/parts.ts';
 import { forScript, words } from '../../../src/console/words.ts';
 import { consoleWords, faultsOf } from '../../support/console-words.ts';
 
@@ -33,6 +34,7 @@ describe('words', () => {
 
   it('are plain English in records and files', () => {
     expect(String(whom(`O'Neill & Sons`))).toBe(`Refund 5 < 6 to O'Neill & Sons`);
+    expect(String(words`As of ${time(0, { zone: 'UTC', language: ENGLISH })}.`)).toBe('As of 1970-01-01 00:00:00 UTC.');
   });
 
   it('reach a script as JSON whose places it fills', () => {

@@ -17,13 +17,13 @@ export const settlementAddress = (deps: ConsoleDeps): ChangeRoute => ({
   target: ({ form }) => `${form['merchant_id']} ${form['network']} ${form['address']}`,
 });
 
-/** A choice of the merchants of this mode. */
+/** A choice of the merchants of this mode. Several may have the same name. */
 export const merchantField = ({ mode }: Visit, deps: ConsoleDeps): Html => {
   const merchants = deps.merchants().filter((merchant) => merchant.mode === mode);
   return field({
     name: 'merchant_id',
     label: words`Merchant`,
-    options: merchants.map(({ id, name }) => [id, name] as const),
+    options: merchants.map(({ id, name }) => [id, `${name} (${id})`] as const),
   });
 };
 
