@@ -16,7 +16,8 @@ export function time(sec: number | null | undefined, { zone, language }: TimeRea
   const iso = date.toISOString();
   const utc = `${iso.slice(0, 10)} ${iso.slice(11, 19)}`;
   const local = zone === 'UTC' ? null : localTime(date, zone, language.locale);
-  return html`<time datetime="${iso}">${utc}&nbsp;UTC</time>${local !== null && html`<small>${local}</small>`}`;
+  return html`<time dir="ltr" datetime="${iso}">${utc}&nbsp;UTC</time
+    >${local !== null && html`<small>${local}</small>`}`;
 }
 
 /** A rough duration, to say how old something is. */
@@ -154,7 +155,7 @@ export function facts(pairs: readonly (readonly [Label, Cell])[]): Html {
 
 const LONG = 24;
 export const code = (text: string | null): Html | string =>
-  text === null ? '–' : html`<code ${text.length > LONG && html`class="long"`}>${text}</code>`;
+  text === null ? '–' : html`<code dir="ltr" ${text.length > LONG && html`class="long"`}>${text}</code>`;
 
 export const link = (to: string, text: Cell): Html =>
   html`<a href="${to}" ${typeof text === 'string' && text.length > LONG && html`class="long"`}>${text}</a>`;

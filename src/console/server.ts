@@ -297,7 +297,9 @@ class Pipeline {
     const refused = isPost ? words`Refused` : words`This cannot be shown`;
     const title = status === 404 ? words`Not found` : status >= 500 ? words`That did not work` : refused;
     const back = isPost ? backOf(visit) : '/';
-    const body = html`<p class="problem" role="alert" ${typeof message === 'string' && html`lang="en"`}>${message}</p>
+    const body = html`<p class="problem" role="alert" ${typeof message === 'string' && html`lang="en" dir="ltr"`}>
+        ${message}
+      </p>
       <p><a href="${back}">${isPost ? words`Back` : words`To the first page`}</a></p>`;
     await this.#send(
       { ...visit, merchant: visit.merchant && visit.can('payments.read', visit.merchant.id) ? visit.merchant : null },

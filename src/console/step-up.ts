@@ -47,7 +47,9 @@ export function signPage(visit: Visit, toSign: ToSign, numbers: OnceNumbers, { r
   const texts = toSign.kind === 'signer' ? toSign.texts : [ownText(visit, toSign, numbers)];
   const kept = Object.entries(visit.form).filter(([name]) => !/^(csrf|number|response)(-|$)/.test(name));
   return {
-    title: html`<span lang="en" translate="no">${toSign.title.charAt(0).toUpperCase() + toSign.title.slice(1)}</span>`,
+    title: html`<span lang="en" dir="ltr" translate="no"
+      >${toSign.title.charAt(0).toUpperCase() + toSign.title.slice(1)}</span
+    >`,
     body: html`<p>
         ${
           toSign.kind === 'signer'
@@ -86,7 +88,7 @@ function ownText(visit: Visit, toSign: Extract<ToSign, { kind: 'terms' }>, numbe
 const linesOf = (text: string): Html[] => text.split(/(?<=\n)/).map((line) => html`<span>${line}</span>`);
 
 const signedPart = ({ text, number }: SignedText, index: number): Html =>
-  html`<pre class="terms" data-text translate="no" lang="en" dir="ltr" tabindex="0">${linesOf(text)}</pre>
+  html`<pre class="terms" data-text translate="no" lang="en" dir="ltr" dir="ltr" tabindex="0">${linesOf(text)}</pre>
     <input type="hidden" name="number-${index}" value="${number}" />
     <input type="hidden" name="response-${index}" value="" />`;
 

@@ -87,7 +87,7 @@ function page(
   const { id } = merchantOf(visit);
   const coin = payment.settlement_currency;
   const linkId = linkOfOrder(payment.order_id);
-  return html`${timeline !== null && html`<p class="card" lang="en">${timeline.conclusion}</p>`}
+  return html`${timeline !== null && html`<p class="card" lang="en" dir="ltr">${timeline.conclusion}</p>`}
     ${facts([
       [words`Status`, badge(payment.status)],
       [words`Amount`, `${payment.amount_total} ${payment.currency.toUpperCase()}`],
@@ -223,7 +223,7 @@ export const deliveryColumns = (visit: Visit): Column<DeliverySummary>[] => [
 ];
 
 function timelinePart(visit: Visit, { entries, coverage }: Timeline): Html {
-  return html`<ol class="timeline" lang="en">
+  return html`<ol class="timeline" lang="en" dir="ltr">
       ${entries.map(
         ({ atMs, message, type, facts: known }) =>
           html`<li>
