@@ -50,8 +50,8 @@ const SAID = /\s(?:aria-label|placeholder|title|alt|data-stale|data-ended)="([^"
 /** Words between tags and in attributes that are read out, other than the product's name and code. */
 function bareTextIn(template: ts.TemplateLiteral): string[] {
   const markup = textsOf(template).join('{}');
-  // A template of a single attribute, such as `aria-current="page"`.
-  if (/^\s*[\w-]+(="[^"]*")?\s*$/.test(markup)) return [];
+  // A template of attributes, such as `aria-current="page"`.
+  if (/^(\s*[\w-]+="[^"]*")+\s*$|^\s*[\w-]+\s*$/.test(markup)) return [];
   return markup
     .replaceAll(/<(code|style|script)\b[^>]*>[^<]*<\/\1>/g, '')
     .replaceAll(SAID, '>$1<')
