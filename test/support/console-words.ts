@@ -51,7 +51,7 @@ const SAID = /\s(?:aria-label|placeholder|title|alt|data-stale|data-ended)="([^"
 function bareTextIn(template: ts.TemplateLiteral): string[] {
   const markup = textsOf(template).join('{}');
   // A template of attributes, such as `aria-current="page"`.
-  if (/^(\s*[\w-]+="[^"]*")+\s*$|^\s*[\w-]+\s*$/.test(markup)) return [];
+  if (/^(\s*[\w-]+="[^"]*")+\s*$|^\s*(hidden|selected|required|checked|open|data-[\w-]+)\s*$/.test(markup)) return [];
   return markup
     .replaceAll(/<(code|style|script)\b[^>]*>[^<]*<\/\1>/g, '')
     .replaceAll(SAID, '>$1<')
