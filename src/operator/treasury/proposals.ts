@@ -6,11 +6,14 @@ import {
   merchantIn,
   requiredText,
 } from '../server/commands.ts';
-import { destinationOf, executorFor, moneyOf, networkOf, type CommandParts } from './arguments.ts';
+import { destinationOf, executorFor, moneyOf, type CommandParts } from './arguments.ts';
 import { isOwed, type MoveRequested } from '../../domain/events/treasury-move-events.ts';
+import { addressFamilyOf } from '../../domain/networks/networks.ts';
+import { isNobodys } from '../../domain/networks/nobodys-address.ts';
 import { merchantStream } from '../../domain/values/streams.ts';
 import { toSec } from '../../ports/clock.ts';
 import type { JsonValue } from '../../ports/read-model/read-model.ts';
+import { indexKey } from '../../features/addresses/address-index.ts';
 import { orderOf } from '../../features/payouts/moves/order.ts';
 import type { MoveExecutor } from '../../features/payouts/moves/records.ts';
 import { isMoveId, isOutwardMoveId, newMoveId } from '../../features/payouts/moves/ids.ts';
@@ -136,16 +139,34 @@ async function propose(
 const concernsAccounts = (code: string): boolean =>
   code === 'exceeds_account' || code === 'ledger_behind' || code === 'ledger_disagrees';
 
-export function destinationCommands({ payouts, core, givenAddress }: CommandParts): AdminCommands {
+/** Whoever copies an address may copy a wrong one; two approvers would compare it with the same copy. */
+async function merchantsAddress(
+  { core, givenAddress }: CommandParts,
+  { chain: { mode, network, settings }, treasury }: MoveExecutor,
+  args: AdminArguments,
+): Promise<string> {
+  const address =
+    givenAddress(network, requiredText(args, 'address')) ?? refused(`address is not an address on ${network}`);
+  if (isNobodys(network, address)) refused('address is an address without a key');
+  if (settings.tokens.some((token) => token.address === address)) refused('address is the contract of a coin');
+  await core.addressesComplete();
+  const collection = core.addressIndexes.get(indexKey(mode, addressFamilyOf(network)));
+  return address === treasury || collection?.isOurs(address)
+    ? refused('address is an address of this service')
+    : address;
+}
+
+export function destinationCommands(parts: CommandParts): AdminCommands {
+  const { payouts, core } = parts;
   return {
     'merchant.settlement-address': async (args) => {
       const merchantId = merchantIn(args);
       const mode =
         (await core.merchantHandler.read(merchantStream(merchantId)))?.context.registered?.mode ??
         refused('no such merchant');
-      const network = networkOf(requiredText(args, 'network'));
-      const address =
-        givenAddress(network, requiredText(args, 'address')) ?? refused(`address is not an address on ${network}`);
+      const executor = executorFor(parts, { ...args, mode });
+      const { network } = executor.chain;
+      const address = await merchantsAddress(parts, executor, args);
       const operator = operatorIn(args, 'operator');
       const destination = { mode, network, merchantId, address };
       const agreed = await agree(

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { givenAddress } from '../../../src/composition/networks/given-address.ts';
 import { withEventLog } from '../../../src/features/payouts/event-log-feed.ts';
 import type { MoveRequested } from '../../../src/domain/events/treasury-move-events.ts';
 import type { OutgoingTransaction } from '../../../src/ports/outgoing/transaction.ts';
@@ -14,6 +15,11 @@ import { paidOrder, recorded, settlementEvent, type StreamEvent } from '../../su
  * log that grows.
  */
 
+const TOKEN = '0xdAC17F958D2ee523a2206206994597C13D831ec7';
+const TREASURY = '0x0d836c629A35654fcF10c8959Bca31368c6Dcdf6';
+const COLLECTION = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed';
+const OWN = '0x28C6c06298d514Db089934071355E5743bf21d60';
+
 type Parts = Parameters<typeof treasuryCommands>[0];
 
 function commandsOf(log: StreamEvent[]) {
@@ -22,9 +28,9 @@ function commandsOf(log: StreamEvent[]) {
     chain: {
       mode: 'test',
       network: 'ethereum',
-      settings: { network: 'ethereum', tokens: [{ coin: 'USDT', address: '0xToken', decimals: 6 }] },
+      settings: { network: 'ethereum', tokens: [{ coin: 'USDT', address: TOKEN, decimals: 6 }] },
     },
-    treasury: '0xTreasury',
+    treasury: TREASURY,
     waiting: [],
     context: async () => ({ moves: { ...moves } }),
     tell: async (command: {
@@ -59,7 +65,10 @@ function commandsOf(log: StreamEvent[]) {
           context: { registered: { mode: 'test' }, settlementAddresses: { ethereum: '0xMerchant' } },
         }),
       },
+      addressesComplete: async () => undefined,
+      addressIndexes: new Map([['test/evm', { isOurs: (address: string) => address === COLLECTION }]]),
     },
+    givenAddress,
     clock: { nowMs: () => 0 },
     random: { bytes: (length: number) => crypto.getRandomValues(new Uint8Array(length)) },
     ofRefunds: {},
@@ -110,5 +119,24 @@ describe('settlements', () => {
     expect(await commands['treasury.approve']!({ id })).toEqual({
       to_sign: [{ text: 'the terms', number: 'the number' }],
     });
+  });
+});
+
+describe('the settlement address of a merchant', () => {
+  const set = (address: string) =>
+    commandsOf([])['merchant.settlement-address']!({ merchant_id: MERCHANT_ID, network: 'ethereum', address });
+
+  it.each([
+    ['the contract of the coin', TOKEN, 'is the contract of a coin'],
+    ['the treasury', TREASURY, 'is an address of this service'],
+    ['a collection address', COLLECTION, 'is an address of this service'],
+    ['that of nobody', `0x${'0'.repeat(40)}`, 'is an address without a key'],
+    ['one with a mistake', OWN.replace('d60', 'd61'), 'is not an address on ethereum'],
+  ])('is not %s', async (_, address, why) => {
+    await expect(set(address)).rejects.toThrow(`address ${why}`);
+  });
+
+  it('is one of their own, in whatever notation', async () => {
+    expect(await set(OWN.toLowerCase())).toEqual({ to_sign: [{ text: 'the terms', number: 'the number' }] });
   });
 });

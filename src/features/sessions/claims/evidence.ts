@@ -2,6 +2,7 @@ import { MAX_TEST_COINS, type ClaimEvidence } from '../../../domain/claims.ts';
 import type { Mode } from '../../../domain/values/ids.ts';
 import { formatAmount } from '../../../domain/money/money.ts';
 import { addressFamilyOf, type Network } from '../../../domain/networks/networks.ts';
+import { isNobodys } from '../../../domain/networks/nobodys-address.ts';
 import { refuse, type Refusal } from '../../../domain/values/result.ts';
 import type { Random } from '../../../ports/random.ts';
 import type { Senders } from '../../../ports/chain/senders.ts';
@@ -83,18 +84,6 @@ export async function payeeDoubt(
   const what =
     looked.kind === 'contract' ? 'a contract' : `a wallet of ${looked.name ?? 'an exchange'} that many customers share`;
   return invalid('payee', `payee is ${what}: use a wallet of your own`);
-}
-
-/** All zeros but for the last bytes: burn addresses, and addresses that networks reserve. */
-function isNobodys(network: Network, payee: string): boolean {
-  switch (addressFamilyOf(network)) {
-    case 'evm':
-      return /^0x0{36}/.test(payee);
-    case 'tron':
-      return payee === 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb';
-    case 'solana':
-      return payee === '1'.repeat(32);
-  }
 }
 
 export const invalid = (param: string, message: string): { readonly ok: false; readonly refusal: Refusal } =>
