@@ -80,8 +80,19 @@ export async function canaryRound(order: CanaryOrder, deps: CanaryRoundDeps): Pr
     deps.onStepDone(time);
     return value;
   };
-  const until = (name: CanaryStep, isDone: () => Promise<boolean>): Promise<void> =>
-    step(name, (signal) => watched(deps, isDone, signal));
+  const until = async (name: CanaryStep, isDone: () => Promise<boolean>): Promise<void> => {
+    let fault: unknown = null;
+    const look = (): Promise<boolean> =>
+      isDone().then(
+        (done) => ((fault = null), done),
+        (error: unknown) => ((fault = error), false),
+      );
+    try {
+      await step(name, (signal) => watched(deps, look, signal));
+    } catch (error) {
+      throw fault === null ? error : new Error(messageOf(error), { cause: fault });
+    }
+  };
   try {
     const session = await step('create', () => shop.create(order));
     const id = session.sessionId;
@@ -99,9 +110,13 @@ export async function canaryRound(order: CanaryOrder, deps: CanaryRoundDeps): Pr
     });
     return { sessionId, steps, failure: null };
   } catch (error) {
-    return { sessionId, steps, failure: { step: current, reason: messageOf(error).slice(0, MAX_REASON_LENGTH) } };
+    return { sessionId, steps, failure: { step: current, reason: reasonOf(error).slice(0, MAX_REASON_LENGTH) } };
   }
 }
+
+/** With its causes, since a request that failed names its address and fault only there. */
+const reasonOf = (error: unknown): string =>
+  error instanceof Error && error.cause !== undefined ? `${error.message}: ${reasonOf(error.cause)}` : messageOf(error);
 
 export const isBack = ({ amount }: Pick<CanaryOrder, 'amount'>, { refunded }: CanarySession): boolean =>
   amountOf(refunded) >= amountOf(amount);
@@ -133,7 +148,7 @@ const MOST_PAUSE_MS = 30_000;
 /** The pause between polls as a fraction of the time waited so far, which bounds the measurement error. */
 const PAUSE_SHARE = 20;
 
-/** Polls until the condition holds and retries failed polls. The step fails with the last error once its time is up. */
+/** Polls until the condition holds. */
 async function watched(
   { pause, clock }: CanaryRoundDeps,
   isDone: () => Promise<boolean>,
@@ -141,7 +156,7 @@ async function watched(
 ): Promise<void> {
   const startedMs = clock.nowMs();
   while (!signal.aborted) {
-    if (await isDone().catch(() => false)) return;
+    if (await isDone()) return;
     await pause(Math.min(MOST_PAUSE_MS, Math.max(LEAST_PAUSE_MS, (clock.nowMs() - startedMs) / PAUSE_SHARE)));
   }
 }

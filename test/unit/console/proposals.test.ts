@@ -92,6 +92,7 @@ const answers: Readonly<Record<string, JsonValue>> = {
   'canary.history': [
     canaryRun('bsc', 'under way'),
     canaryRun('bsc', 'failed'),
+    { ...canaryRun('bsc', 'failed'), started: 1_799_998_200 },
     canaryRun('ethereum', 'payment and refund'),
     canaryRun('ethereum', 'failed'),
   ],
@@ -307,6 +308,8 @@ it('a network whose newest finished canary payment failed needs attention; one t
   expect(page).toContain('The canary payment on bsc failed');
   expect(page).toMatch(/refund.*took too long.*href="\/canaries/s);
   expect(page).not.toContain('The canary payment on ethereum failed');
+  // Since the first of the failures that no payment has ended.
+  expect(page).toMatch(/2027-01-15 07:30:00.*Failures in a row<\/dt>\s*<dd>2<\/dd>/s);
 });
 
 it('books and chain are compared at once, and the answer says what was found and where to go on', async () => {

@@ -242,25 +242,30 @@ const deliveryMatters: Look = async (deps, visit) => {
   return (await Promise.all([of('live'), of('test')])).flat();
 };
 
-/** The newest finished payment of each network says how it is now. */
+/** The newest finished payment of each network says how it is now; those before it, since when. */
 const canaryMatters: Look = async (deps, visit) => {
-  const newest = new Map<string, CanaryRun>();
-  for (const one of await run<CanaryRun[]>(deps, 'canary.history')) {
-    const place = `${one.mode} ${one.network}`;
-    if (one.result !== 'under way' && !newest.has(place)) newest.set(place, one);
-  }
-  return [...newest.values()]
-    .filter(({ result }) => result === 'failed')
-    .map(({ network, mode, started, failed_step: step, reason }) => ({
-      what: words`The canary payment on ${network} failed`,
-      ...{ isGrave: true, mode },
-      facts: [
-        [words`Since`, time(started, visit)],
-        [words`Step`, step ?? 'unknown'],
-        [words`Why`, reason ?? 'unknown'],
-      ],
-      ...{ to: '/canaries', needs: 'chains.read', act: words`Open the canary payments`, runbook: 'runbook.md' },
-    }));
+  const finished = (await run<CanaryRun[]>(deps, 'canary.history')).filter(({ result }) => result !== 'under way');
+  const places = Map.groupBy(finished, ({ mode, network }) => `${mode} ${network}`);
+  return [...places.values()].flatMap((runs): Matter[] => {
+    const recovered = runs.findIndex(({ result }) => result === 'payment and refund');
+    const failed = (recovered === -1 ? runs : runs.slice(0, recovered)).filter(({ result }) => result === 'failed');
+    const [newest, oldest] = [failed[0], failed.at(-1)];
+    if (!newest || !oldest) return [];
+    const { network, mode, failed_step: step, reason } = newest;
+    return [
+      {
+        what: words`The canary payment on ${network} failed`,
+        ...{ isGrave: true, mode },
+        facts: [
+          [words`Since`, time(oldest.started, visit)],
+          [words`Failures in a row`, String(failed.length)],
+          [words`Step`, step ?? 'unknown'],
+          [words`Why`, reason ?? 'unknown'],
+        ],
+        ...{ to: '/canaries', needs: 'chains.read', act: words`Open the canary payments`, runbook: 'runbook.md' },
+      },
+    ];
+  });
 };
 
 const LOOKS: readonly Look[] = [

@@ -41,11 +41,17 @@ export function outflowsPart(visit: Visit, all: readonly Outflow[]): Html | null
 }
 
 const columns = (visit: Visit): Column<Outflow>[] => [
-  { name: words`Network`, cell: ({ network }) => network },
-  { name: words`Amount`, isNumber: true, cell: amountOf },
+  {
+    name: words`Amount`,
+    isNumber: true,
+    cell: (outflow) => html`${amountOf(outflow)}<small>${words`on ${outflow.network}`}</small>`,
+  },
   { name: words`From`, cell: ({ from_address: from }) => code(from) },
-  { name: words`To`, cell: ({ to_address: to }) => (to === null ? words`several, or nobody known` : code(to)) },
-  { name: words`Transaction`, cell: ({ tx_hash: txHash }) => (txHash === null ? words`unknown` : code(txHash)) },
+  {
+    name: words`To`,
+    cell: ({ to_address: to, tx_hash: txHash }) =>
+      html`${to === null ? words`several, or nobody known` : code(to)}${txHash !== null && html`<small>${words`transaction ${txHash}`}</small>`}`,
+  },
   {
     name: words`Decide`,
     isForm: true,

@@ -18,6 +18,7 @@ class Service {
   readonly sessions = new Map<SessionId, { paid: boolean; refunded: boolean }>();
   broken: CanaryStep | null = null;
   heldUp: string | null = null;
+  lookFault: Error | null = null;
   refunds = 0;
   paidFromWallet = 0;
   /** How long the chain takes to a block. */
@@ -31,7 +32,7 @@ class Service {
       this.sessions.set(sessionId, { paid: false, refunded: false });
       return Promise.resolve({ sessionId, address: '0x1' });
     },
-    look: (id) => Promise.resolve(this.#look(id)),
+    look: (id) => (this.lookFault ? Promise.reject(this.lookFault) : Promise.resolve(this.#look(id))),
     isNotified: () => Promise.resolve(this.broken !== 'webhook'),
     refund: (id) => {
       this.refunds += 1;
@@ -142,6 +143,15 @@ describe('a canary payment', () => {
       expect(running.status()[0]).toMatchObject({ isOk: false });
     },
   );
+});
+
+it('a canary payment that fails says why its last attempt did, down to the address that nobody answered at', async () => {
+  const cause = new Error('connect ECONNREFUSED 203.0.113.7:443');
+  service.lookFault = new TypeError('fetch failed', { cause });
+  start();
+  await vi.advanceTimersByTimeAsync(60_000);
+  const reason = 'not within 45 s: fetch failed: connect ECONNREFUSED 203.0.113.7:443';
+  expect((await service.history())[0]).toMatchObject({ failure: { step: 'seen', reason } });
 });
 
 describe('the money of canary payments', () => {
