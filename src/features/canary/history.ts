@@ -31,10 +31,10 @@ export async function canaryHistory(
   limit: number,
 ): Promise<CanaryRun[]> {
   const stream = canaryStream(mode, network);
-  const last = await store.lastOfStream(stream);
-  if (last === null) return [];
+  const newest = await store.lastOfStream(stream);
+  if (newest === null) return [];
   // Each payment has at most two events.
-  const events = await store.readStream(stream, { from: Math.max(0, last.revision + 1 - 2 * limit) });
+  const events = await store.readStream(stream, { from: Math.max(0, newest.revision + 1 - 2 * limit) });
   const runs: CanaryRun[] = [];
   for (const { event } of events.map(decodeEvent)) {
     if (event.type === 'CanaryPaymentStarted') {
@@ -42,7 +42,8 @@ export async function canaryHistory(
       runs.push({ mode, network, sessionId, amount, coin, startedAtSec, steps: [], failure: null, endedAtSec: null });
     }
     if (event.type === 'CanaryPaymentEnded') {
-      const begun = runs.at(-1)?.sessionId === event.data.sessionId ? runs.pop() : undefined;
+      const last = runs.at(-1);
+      const begun = last?.endedAtSec === null && last.sessionId === event.data.sessionId ? runs.pop() : undefined;
       const { amount, coin } = begun ?? { amount: null, coin: null };
       runs.push({ ...event.data, amount, coin });
     }

@@ -145,6 +145,13 @@ describe('a canary payment', () => {
   );
 });
 
+it('every payment that failed before it had a session is in the history', async () => {
+  service.broken = 'create';
+  start();
+  await vi.advanceTimersByTimeAsync(2 * HOUR_MS + 60_000);
+  expect((await service.history()).map(({ failure }) => failure?.step)).toEqual(['create', 'create', 'create']);
+});
+
 it('a canary payment that fails says why its last attempt did, down to the address that nobody answered at', async () => {
   const cause = new Error('connect ECONNREFUSED 203.0.113.7:443');
   service.lookFault = new TypeError('fetch failed', { cause });
