@@ -36,55 +36,19 @@ const REPLACES_MODULES = [
 /**
  * The slowest first, or the last of them runs alone for minutes: in a fresh clone vitest goes by the size of a file.
  */
-const SLOWEST = [
-  ...[
-    'simulation',
-    'signer-search.property',
-    'checkout',
-    'first-payment',
-    'treasury-outflows',
-    'refund-production',
-    'refund-crash',
-  ],
-  ...[
-    'webhook-schedule',
-    'webhook-crash',
-    'refund-signer',
-    'signer-approvals',
-    'damaged-start',
-    'cluster',
-    'refund-life',
-  ],
-  ...[
-    'treasury-moves',
-    'ops-drill',
-    'page-states',
-    'payment-outcomes',
-    'console',
-    'checkout-reach',
-    'inbox',
-    'ops-backup',
-  ],
-  ...[
-    'serve-roles',
-    'hostile-worker',
-    'evm-watch-providers',
-    'edited-look-ups',
-    'audit-sandbox',
-    'checkout-wallets',
-    'claims',
-  ],
-  ...[
-    'evm-watch-evidence',
-    'webhook-egress',
-    'provider-swap',
-    'console-pages',
-    'console-approvals',
-    'evm-watch',
-    'migrate',
-  ],
-  ...['sandbox-chains', 'treasury-fundings', 'ledger', 'webhook-delivery'],
-].map((name) => `${name}.test.ts`);
+const SLOWEST = `
+  simulation signer-search.property signer-moves-search.property projections.property ledger.property
+  look-up-snapshots look-ups-on-servers event-store-sqlite chain-evm-faults audit-esdb redis-cluster
+  refund-production checkout treasury-outflows treasury-moves refund-signer ops-backup ops-drill refund-life console-pages
+  payment-outcomes edited-look-ups cluster first-payment refund-crash console-approvals evm-watch-evidence page-states
+  checkout-wallets webhook-egress inbox webhook-crash audit-sandbox webhook-schedule checkout-reach console
+  evm-watch-providers treasury-fundings sandbox-chains claims hostile-worker migrate serve-roles signer-approvals
+  damaged-start solana-withheld evm-watch solana-surfpool ops webhook-delivery ledger provider-swap tron-watch
+  http-client-package http-connections ops-traces claim-page look-up-archives
+`
+  .trim()
+  .split(/\s+/)
+  .map((name) => `${name}.test.ts`);
 class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const placeOf = ({ moduleId }: TestSpecification): number =>
