@@ -283,7 +283,7 @@ class Pipeline {
       return response.redirect(303, this.#staysIn(visit, shown.to));
     }
     if ('file' in shown) return sendFile(response, shown.file);
-    const notice = NOTICES[visit.query.get('done') ?? ''] ?? null;
+    const notice = NOTICES.get(visit.query.get('done') ?? '') ?? null;
     response.status(shown.page.status ?? 200).type('html');
     sendCompressed(request, response, renderPage(this.#frame, visit, shown.page, notice));
   }

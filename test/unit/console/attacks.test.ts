@@ -259,3 +259,12 @@ describe('people among themselves', () => {
 
   const unusedName = (): string => `Person ${world.store.events.length}`;
 });
+
+describe('a name that every object has', () => {
+  it.each(['constructor', 'toString', '__proto__'])('is no notice and no passkey: %s', async (name) => {
+    const page = await world.get(`/me?done=${name}`, ada);
+    expect([page.status, page.body.includes('class="notice"')]).toEqual([200, false]);
+    const asked = await world.post('/me/passkeys/remove', ada, { credential: name });
+    expect([asked.status, termsIn(asked.body)?.text]).toEqual([200, expect.stringContaining('passkey: unknown')]);
+  });
+});

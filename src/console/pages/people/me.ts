@@ -54,7 +54,7 @@ export function meRoutes({ people, address }: ConsoleDeps): ConsoleRoutes {
         toSign: async (visit) => ({
           kind: 'terms',
           title: 'remove a passkey',
-          lines: [['passkey', own(visit).passkeys[visit.form['credential'] ?? '']?.added.label ?? 'unknown']],
+          lines: [['passkey', labelOf(own(visit).passkeys, visit.form['credential'] ?? '')]],
         }),
         run: async ({ person, form }) => {
           const removed = await people.removePasskey(person.personId, form['credential'] ?? '', {
@@ -80,6 +80,9 @@ export function meRoutes({ people, address }: ConsoleDeps): ConsoleRoutes {
     ],
   };
 }
+
+const labelOf = (passkeys: PersonContext['passkeys'], id: string): string =>
+  (Object.hasOwn(passkeys, id) && passkeys[id]?.added.label) || 'unknown';
 
 type SignIn = PersonContext['signIns'][string];
 
