@@ -38,6 +38,7 @@ const REPLACES_MODULES = [
  */
 const SLOWEST = `
   simulation signer-search.property signer-moves-search.property projections.property ledger.property
+  signer compare approver-commands log-shipping-tampered log-shipping-faults verify-proof doctor
   look-up-snapshots look-ups-on-servers event-store-sqlite chain-evm-faults audit-esdb redis-cluster
   refund-production checkout treasury-outflows treasury-moves refund-signer ops-backup ops-drill refund-life console-pages
   payment-outcomes edited-look-ups cluster first-payment refund-crash console-approvals evm-watch-evidence page-states
@@ -49,12 +50,16 @@ const SLOWEST = `
   .trim()
   .split(/\s+/)
   .map((name) => `${name}.test.ts`);
+
+/** A process that has run files of one project ends before a file of another. */
+const ONE_AFTER_ANOTHER = ['modules', 'property', 'unit', 'contract', 'e2e'];
+
 class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const placeOf = ({ moduleId }: TestSpecification): number =>
       [...SLOWEST, basename(moduleId)].indexOf(basename(moduleId));
-    const groupOf = ({ project }: TestSpecification): number => project.config.sequence.groupOrder;
-    return (await super.sort(files)).sort((a, b) => groupOf(a) - groupOf(b) || placeOf(a) - placeOf(b));
+    const projectOf = ({ project }: TestSpecification): number => ONE_AFTER_ANOTHER.indexOf(project.name);
+    return (await super.sort(files)).sort((a, b) => projectOf(a) - projectOf(b) || placeOf(a) - placeOf(b));
   }
 }
 
