@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CHROMIUM } from '../support/browser.ts';
 import { axe, signTerms, type AtConsole } from '../support/console-browser.ts';
 import { ConsoleSandbox } from '../support/console-sandbox.ts';
+import { createRpc } from '../../src/sandbox/json-rpc.ts';
 import { eventually } from '../support/running-sandbox.ts';
 
 const COLD = Wallet.createRandom().address;
@@ -41,7 +42,7 @@ describe.skipIf(CHROMIUM === undefined)('approvals in a browser', () => {
     expect(await signTerms(olga.page)).toContain(`to: ${COLD}`);
     expect(olga.page.url()).toContain('done=proposed');
 
-    const approve = async ({ page }: AtConsole): Promise<string> => {
+    const approve = async ({ page }: AtConsole, amount = '12.50', to = COLD): Promise<string> => {
       await page.goto(`${at.origin}/treasury`);
       await page
         .locator('form[action="/treasury/approve"]')
@@ -50,8 +51,8 @@ describe.skipIf(CHROMIUM === undefined)('approvals in a browser', () => {
         .click();
       expect(await axe(page)).toEqual([]);
       const terms = await signTerms(page);
-      expect(terms).toContain('12.50');
-      expect(terms.toLowerCase()).toContain(COLD.toLowerCase());
+      expect(terms).toContain(`amount: ${amount}`);
+      expect(terms.toLowerCase()).toContain(to.toLowerCase());
       return page.url().includes('done=approved')
         ? 'counted'
         : ((await page.locator('.problem:not([hidden])').first().textContent()) ?? '');
@@ -60,11 +61,13 @@ describe.skipIf(CHROMIUM === undefined)('approvals in a browser', () => {
     expect(await approve(ada)).toBe('counted');
     const sent = new URLSearchParams((await signedByAda).postData()!);
     const proof = { kind: 'webauthn', response: JSON.parse(sent.get('response-0')!) as object };
-    const id = sent.get('id')!;
+    const withdrawal = sent.get('id')!;
     /** Past the console: the signer itself has to refuse. */
     const replayed = (approver: string, number: string) =>
-      at.command('treasury.approve', { id, approvals: [{ approver, number, proof }] as never });
-    const { to_sign: terms } = await at.command<{ to_sign: { number: string }[] }>('treasury.approve', { id });
+      at.command('treasury.approve', { id: withdrawal, approvals: [{ approver, number, proof }] as never });
+    const { to_sign: terms } = await at.command<{ to_sign: { number: string }[] }>('treasury.approve', {
+      id: withdrawal,
+    });
     await expect(replayed('Ada', sent.get('number-0')!)).rejects.toThrow('the one-time number was already used');
     await expect(replayed('Ben', terms[0]!.number)).rejects.toThrow('the passkey does not belong to the approver');
     await expect(replayed('Ada', terms[0]!.number)).rejects.toThrow('the passkey did not sign these terms');
@@ -73,6 +76,40 @@ describe.skipIf(CHROMIUM === undefined)('approvals in a browser', () => {
     expect(await moves()).toMatchObject([{ approved_by: ['Ada'] }]);
     expect(await approve(ben)).toBe('counted');
     await eventually('the withdrawal in the chain', async () => (await moves()).length === 0);
+
+    // Native coin goes back to its sender once a comparison has put it into the books.
+    const id = await at.created('sends-ether');
+    const { payment_options: options } = await at.asked('GET', `/api/v1/checkout/sessions/${id}`);
+    const { address } = (options as { network: string; address: string }[]).find(
+      ({ network }) => network === 'ethereum',
+    )!;
+    const giver = Wallet.createRandom().address;
+    const rpc = createRpc(at.sandbox.facts.networks['ethereum']!.rpc_url);
+    await rpc('anvil_setBalance', [giver, '0xde0b6b3a7640000']);
+    await rpc('anvil_impersonateAccount', [giver]);
+    const tx = await rpc<string>('eth_sendTransaction', [{ from: giver, to: address, value: '0x2386f26fc10000' }]);
+    await eventually('the ether in the books', async () => {
+      await olga.page.goto(`${at.origin}/treasury/balances`);
+      const comparison = olga.page.locator('form[action="/treasury/compare"]');
+      await comparison.getByLabel('Network').selectOption('ethereum');
+      await comparison.getByLabel('Reason').fill('somebody sent ether');
+      await comparison.getByRole('button').click();
+      return (await olga.page.getByText('found, and booked as owed to its sender').count()) > 0;
+    });
+    expect(await axe(olga.page)).toEqual([]);
+    await olga.page.goto(`${at.origin}/treasury`);
+    await olga.page.getByText('A return of native coin', { exact: true }).click();
+    const giveBack = olga.page.locator('form[action="/treasury/return"]');
+    await giveBack.locator('select[name="network"]').selectOption('ethereum');
+    await giveBack.getByLabel('Transaction').fill(tx);
+    await giveBack.getByLabel('Collection address').fill(address);
+    await giveBack.getByLabel('Reason').fill('sent by mistake');
+    await giveBack.getByRole('button').click();
+    await signTerms(olga.page);
+    for (const person of [ada, ben]) expect(await approve(person, '0.00', giver)).toBe('counted');
+    await eventually('the ether at its sender', async () => (await moves()).length === 0);
+    const held = BigInt(await rpc<string>('eth_getBalance', [giver, 'latest']));
+    expect(held).toBeGreaterThan(99n * 10n ** 16n);
 
     // Whoever sees a theft stops everything at once; the signer counts two others before it signs again.
     const stopForm = ada.page.locator('form[action="/treasury/stop"]');
