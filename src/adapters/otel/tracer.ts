@@ -49,7 +49,7 @@ export function createOtelTracer(options: OtelTracerOptions): Tracer {
   });
   const tracer = provider.getTracer('quittance', options.version);
   return {
-    start: (name, given = {}) => {
+    start: (name, given) => {
       const { kind = 'internal', facts, startMs } = given;
       const settings = {
         kind: KINDS[kind],
