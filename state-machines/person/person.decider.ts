@@ -57,8 +57,8 @@ const MAX_SIGN_INS = 20;
 const MAX_REASON = 500;
 const MAX_AUDIT_SEC = 366 * 86_400;
 const RECOVERY_SEC = 86_400;
-/** The signer's format of approver names. */
-const NAME = /^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/;
+/** An approver's name at the signer. Pages show several blanks as one, so that two people would look the same. */
+const NAME = /^(?=.{1,64}$)[A-Za-z0-9](?: ?[A-Za-z0-9._-])*$/;
 /** Names that records use for actors other than people; a person with such a name could pass for them. */
 const RESERVED = [
   'command line',
@@ -262,11 +262,12 @@ function signInBySso(
 
 function nameFault(name: string): Refusal | null {
   const fault = (message: string): Refusal => ({ code: 'invalid_request', message, param: 'name' });
-  if (!NAME.test(name)) return fault('name must be 1 to 64 letters, digits, blanks, dots, hyphens or underscores');
   const shown = name.trim().replaceAll(/ +/g, ' ');
-  return RESERVED.some((reserved) => sameName(reserved, shown))
-    ? fault(`name must not be ${shown}, which is reserved in records`)
-    : null;
+  if (RESERVED.some((reserved) => sameName(reserved, shown)))
+    return fault(`name must not be ${shown}, which is reserved in records`);
+  return NAME.test(name)
+    ? null
+    : fault('name must be 1 to 64 letters, digits, single blanks, dots, hyphens or underscores');
 }
 
 /** What is wrong with a grant at any time; null if nothing. */

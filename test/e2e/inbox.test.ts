@@ -50,6 +50,8 @@ describe('the inbox', () => {
     await refusals('inbox.list', { cursor: 'AAAA' }, 'cursor is not from a previous page');
     const { id: transfer } = await strayTransfer(world, amountNear(13));
     await refusals('inbox.return', { transfer, reason: 'x' }, 'actor is missing');
+    // Approvers read who proposed the return, and the signer takes no such name.
+    await refusals('inbox.return', { transfer, reason: 'x', actor: 'ada  byron' }, 'actor must be');
     await refusals('inbox.attach', { transfer, session: 'cs_x', ...BY }, 'session is not a session id');
     await refusals(
       'inbox.record',

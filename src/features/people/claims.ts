@@ -26,7 +26,10 @@ export function namedBy({ issuer, subject, claims }: IdentityClaims, rules: Clai
   if (typeof given !== 'string' || given.trim() === '')
     return { ok: false, why: `the ID token has no name in the claim ${nameClaim}` };
   // These names are also approver names, which allow no other characters.
-  const name = given.trim().replaceAll(/[^A-Za-z0-9 ._-]+/g, '-');
+  const name = given
+    .trim()
+    .replaceAll(/ +/g, ' ')
+    .replaceAll(/[^A-Za-z0-9 ._-]+/g, '-');
   const values = valuesOf(claims[rolesClaim]);
   const grants = values.flatMap((value) => {
     const text = roles === null ? value : Object.hasOwn(roles, value) ? must(roles[value]) : null;

@@ -166,6 +166,9 @@ describe('single sign-on', () => {
     const ada = await world.person('Ada', { role: 'operator' });
     provider.claims = { sub: '00u-ada', preferred_username: 'ADA', groups: ['Ops'] };
     expect((await signIn()).body).toContain('Ada is another person here, who signs in differently');
+    await world.person('Ada Byron', { role: 'operator' });
+    provider.claims['preferred_username'] = 'Ada   Byron ';
+    expect((await signIn()).body).toContain('Ada Byron is another person here, who signs in differently');
     expect((await world.get('/people', ada)).status).toBe(200);
   });
 

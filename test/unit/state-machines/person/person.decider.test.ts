@@ -66,6 +66,8 @@ const active = (): PersonState => given(invited, passkey('one', 'first'));
 describe('an invitation', () => {
   it.each([
     ['a name that a line could hide in', { name: 'Ada\nby: Ben' }, 'name must be'],
+    ['a name that pages show like that of somebody else', { name: 'Ada  Byron' }, 'single blanks'],
+    ['a name with a blank that nobody sees', { name: 'Ada ' }, 'single blanks'],
     ['no role', { grants: [] }, 'roles must be'],
     ['no reason', { reason: ' ' }, 'reason must be'],
     [
