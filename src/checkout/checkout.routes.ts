@@ -19,7 +19,7 @@ import { claimRoutes, type ClaimPages } from './claim.routes.ts';
 import { loadAssets, sendCompressed, sendEncoded } from './assets.ts';
 import { deepLinks } from './deep-links.ts';
 import { chooseLanguage, type Language } from './languages.ts';
-import { readForm } from './form.ts';
+import { formField, readForm } from './form.ts';
 import { renderHelp } from './help.ts';
 import { linkRoutes, type LinkPages } from './link.routes.ts';
 import { LivePages, type LiveUpdate } from './live-pages.ts';
@@ -266,7 +266,7 @@ function testPayment(found: Finder, pay: NonNullable<CheckoutDeps['sandboxPay']>
   return async (request: Request, response: Response): Promise<void> => {
     const session = await found(request, response);
     if (!session) return;
-    const asked = (request.body as { network?: unknown } | undefined)?.network;
+    const asked = formField(request, 'network');
     const network = session.paymentOptions.find((option) => option.network === asked)?.network;
     if (network) await pay(session.sessionId, network, session.dueCoin);
     if (request.get('Accept') === 'application/json') response.status(network ? 204 : 400).end();

@@ -1,6 +1,6 @@
 import type { Request, Response, Router } from 'express';
 import { MAX_TEST_COINS, isEvidenceKind } from '../domain/claims.ts';
-import type { TransactionId } from '../domain/values/ids.ts';
+import { parseTransactionId } from '../domain/values/ids.ts';
 import type { Refusal } from '../domain/values/result.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { LocalRateLimiter } from '../ports/rate-limiter.ts';
@@ -9,7 +9,7 @@ import type { Outcome } from '../features/shared/merchant-api.ts';
 import type { SessionView } from '../features/shared/views.ts';
 import { sendCompressed } from './assets.ts';
 import { renderClaimPage, renderClaimToSend, type ClaimForm, type ClaimProblem } from './claim.ts';
-import { readForm } from './form.ts';
+import { formField, readForm } from './form.ts';
 import { pageHeaders } from './page/headers.ts';
 import type { PageInput } from './page/input.ts';
 
@@ -75,7 +75,7 @@ export function claimRoutes(
     const page = await opened(request, response);
     if (!page) return;
     const { input, claims } = page;
-    const form = formOf(request.body as Readonly<Record<string, unknown>> | undefined);
+    const form = formOf(request);
     const refused = (problem: ClaimProblem): void =>
       send(request, response, input, renderClaimPage(input, claims, { form, problem }), problem);
     const { allowed, retryAfterSec } = limiter.take(input.session.sessionId, deps.clock.nowMs());
@@ -120,10 +120,10 @@ const wholeCoins = (text: string): number =>
   Math.min(MAX_TEST_COINS, Math.max(1, Math.ceil(Number(text.replace(',', '.'))) || 1));
 
 /** The payer's input, provided that it is text of a reasonable length. */
-function formOf(body: Readonly<Record<string, unknown>> | undefined): ClaimForm {
+function formOf(request: Request): ClaimForm {
   const text = (name: string, max = MAX_FIELD): string => {
-    const value = body?.[name];
-    return typeof value === 'string' && value.length <= max ? value.trim() : '';
+    const value = formField(request, name) ?? '';
+    return value.length <= max ? value.trim() : '';
   };
   const fields = {
     transactionId: text('transaction_id'),
@@ -140,14 +140,15 @@ function formOf(body: Readonly<Record<string, unknown>> | undefined): ClaimForm 
   };
 }
 
-function claimOf({ transactionId, evidence, payee, number, signature, reason, atLeast }: ClaimForm): ClaimInput | null {
-  if (!isEvidenceKind(evidence)) return null;
+function claimOf({ evidence, payee, number, signature, reason, atLeast, ...form }: ClaimForm): ClaimInput | null {
+  const transactionId = parseTransactionId(form.transactionId);
+  if (transactionId === null || !isEvidenceKind(evidence)) return null;
   const proof = {
     ...(evidence === 'signature' && { signature }),
     ...(evidence === 'test_payment' && { testAtLeast: wholeCoins(atLeast) }),
   };
   return {
-    transactionId: transactionId as TransactionId,
+    transactionId,
     evidence,
     payee,
     ...(number !== '' && { number }),

@@ -1,4 +1,4 @@
-import express, { type RequestHandler } from 'express';
+import express, { type Request, type RequestHandler } from 'express';
 
 const MAX_FIELDS = 20;
 
@@ -17,4 +17,12 @@ export function readForm(maxBytes: number): RequestHandler {
       }
       next();
     });
+}
+
+/** A field that `readForm` has read; undefined if it is absent or repeated. */
+export function formField({ body }: Pick<Request, 'body'>, name: string): string | undefined {
+  const fields: unknown = body;
+  if (typeof fields !== 'object' || fields === null) return undefined;
+  const value: unknown = Reflect.get(fields, name);
+  return typeof value === 'string' ? value : undefined;
 }

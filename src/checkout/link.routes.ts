@@ -9,7 +9,7 @@ import type { PayerLinks } from '../features/payment-links/payment-links.ts';
 import { ConcurrencyExhausted } from '../runtime/commands/handler.ts';
 import { addressGroup, type ClientAddress } from '../runtime/http/client-address.ts';
 import { sendCompressed } from './assets.ts';
-import { readForm } from './form.ts';
+import { formField, readForm } from './form.ts';
 import type { Language } from './languages.ts';
 import { renderLinkPage, type LinkProblem } from './link-page.ts';
 import { pageHeaders } from './page/headers.ts';
@@ -110,8 +110,8 @@ export function linkRoutes(router: Router, deps: LinkPages, { languageOf, notFou
   router.post('/l/:link', readForm(MAX_BODY_BYTES), async (request, response) => {
     const id = linkIdOf(request);
     if (!id) return notFound(request, response);
-    const given = (request.body as { press?: unknown } | undefined)?.press;
-    const press = typeof given === 'string' && PRESS.test(given) ? given : deps.random.uuid();
+    const given = formField(request, 'press');
+    const press = given !== undefined && PRESS.test(given) ? given : deps.random.uuid();
     // A page of another site must not create payments on behalf of its visitors.
     const site = request.get('Sec-Fetch-Site');
     if (site !== undefined && site !== 'same-origin' && site !== 'none') return show(request, response, press, null);

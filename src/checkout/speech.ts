@@ -93,7 +93,7 @@ export class Speech {
     const decimals = amount.includes('.') ? amount.length - amount.indexOf('.') - 1 : 0;
     const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
     return new Intl.NumberFormat(this.language.locale, { style: 'currency', currency, ...digits }).format(
-      amount as Intl.StringNumericLiteral,
+      exact(amount),
     );
   }
 
@@ -106,10 +106,16 @@ export class Speech {
 
   /** Formats a plain decimal string for the language. */
   number(decimal: string): string {
-    return new Intl.NumberFormat(this.language.locale, { maximumFractionDigits: 20 }).format(
-      decimal as Intl.StringNumericLiteral,
-    );
+    return new Intl.NumberFormat(this.language.locale, { maximumFractionDigits: 20 }).format(exact(decimal));
   }
+}
+
+const isDecimal = (text: string): text is `${number}` => /^-?\d+(\.\d+)?$/.test(text);
+
+/** Formatted without a loss: as a number, a long amount would be rounded. */
+function exact(amount: string): `${number}` {
+  if (isDecimal(amount)) return amount;
+  throw new Error(`${amount} is not a decimal number`);
 }
 
 /** Each piece is isolated, so that an amount or a foreign name never reorders a right-to-left sentence. */

@@ -1,4 +1,5 @@
 import { must } from '../domain/values/must.ts';
+import { keysOf } from '../domain/values/keys-of.ts';
 
 /** Headers of a signed request, after the configurable prefix (specification, "Authentication"). */
 const SIGNED_NAMES = {
@@ -31,8 +32,8 @@ export type RequestHeaders = { [Name in Field]: string | null | undefined };
  */
 export function createHeaderReader(prefix: string): (rawHeaders: readonly string[]) => RequestHeaders {
   const fields = new Map<string, Field>();
-  for (const [field, name] of Object.entries(PLAIN_NAMES)) fields.set(name, field as Field);
-  for (const [field, name] of Object.entries(SIGNED_NAMES)) fields.set((prefix + name).toLowerCase(), field as Field);
+  for (const field of keysOf(PLAIN_NAMES)) fields.set(PLAIN_NAMES[field], field);
+  for (const field of keysOf(SIGNED_NAMES)) fields.set((prefix + SIGNED_NAMES[field]).toLowerCase(), field);
 
   return function readHeaders(rawHeaders) {
     const found: RequestHeaders = {

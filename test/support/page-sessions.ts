@@ -62,7 +62,7 @@ export const CHOICE: SessionView = {
   },
 };
 export const DEPOSIT: DepositView = {
-  transactionId: 'txn_a' as TransactionId,
+  transactionId: `txn_${'a'.repeat(26)}` as TransactionId,
   depositKey: 'ethereum:0x1:0',
   network: 'ethereum',
   coin: 'USDT',

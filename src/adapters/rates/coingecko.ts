@@ -3,6 +3,7 @@ import type { Coin } from '../../domain/money/money.ts';
 import { endpoint, getJson } from './bounded-json.ts';
 import { ONE, ProviderFailed, isRecord, readPrice, withCoinCrosses } from './provider.ts';
 import type { Quote, RateProvider } from './provider.ts';
+import { keysOf } from '../../domain/values/keys-of.ts';
 
 export const COINGECKO_URL = 'https://api.coingecko.com';
 
@@ -36,9 +37,7 @@ export function coingeckoProvider(baseUrl: string = COINGECKO_URL): RateProvider
 
 export function parseCoingecko(json: unknown): Quote[] {
   if (!isRecord(json)) throw new ProviderFailed('answered no prices');
-  const quotes = (Object.entries(COINGECKO_IDS) as [Coin, string][]).flatMap(([coin, id]) =>
-    quotesOfCoin(coin, json[id]),
-  );
+  const quotes = keysOf(COINGECKO_IDS).flatMap((coin) => quotesOfCoin(coin, json[COINGECKO_IDS[coin]]));
   if (quotes.length === 0) throw new ProviderFailed('answered no prices');
   return withCoinCrosses(quotes);
 }

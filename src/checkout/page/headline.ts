@@ -84,8 +84,8 @@ interface Found {
 function stillDue(session: SessionView): Found {
   if (isSome(session.received) || isSome(session.pending)) return { kind: 'underpaid' };
   const there = session.deposits.filter(isThere);
-  const wrong = astray(there);
-  if (wrong) return { kind: wrong.kind as 'wrong_coin' | 'wrong_network', amount: withCoin(wrong) };
+  const wrong = wronglySent(there);
+  if (wrong) return { kind: wrong.kind, amount: withCoin(wrong) };
   if (session.deposits.some((deposit) => !isThere(deposit) && deposit.kind === 'on_time')) return { kind: 'lost' };
   return { kind: 'awaiting' };
 }
@@ -129,10 +129,8 @@ function afterTheEnd(session: SessionView): Found {
   const there = session.deposits.filter(isThere);
   if (there.some(({ kind }) => kind === 'late')) return { kind: 'late' };
   if (isSome(session.received)) return { kind: 'short' };
-  const wrong = astray(there);
-  return wrong
-    ? { kind: `${wrong.kind as 'wrong_coin' | 'wrong_network'}_end`, amount: withCoin(wrong) }
-    : { kind: 'expired' };
+  const wrong = wronglySent(there);
+  return wrong ? { kind: `${wrong.kind}_end`, amount: withCoin(wrong) } : { kind: 'expired' };
 }
 
 export const isThere = ({ status }: Pick<DepositView, 'status'>): boolean =>
@@ -140,9 +138,12 @@ export const isThere = ({ status }: Pick<DepositView, 'status'>): boolean =>
 export const nothingCame = (deposits: readonly DepositView[]): boolean => !deposits.some(isThere);
 export const isSome = (amount: string): boolean => amountOf(amount) > 0n;
 
+type WronglySent = DepositView & { readonly kind: 'wrong_coin' | 'wrong_network' };
+const isWronglySent = (deposit: DepositView): deposit is WronglySent =>
+  deposit.kind === 'wrong_coin' || deposit.kind === 'wrong_network';
+
 /** The newest transfer in another coin or on another network. */
-const astray = (deposits: readonly DepositView[]): DepositView | undefined =>
-  deposits.findLast(({ kind }) => kind === 'wrong_coin' || kind === 'wrong_network');
+const wronglySent = (deposits: readonly DepositView[]): WronglySent | undefined => deposits.findLast(isWronglySent);
 
 const withCoin = ({ amount, coin }: Pick<DepositView, 'amount' | 'coin'>): string => `${amount} ${coin}`;
 

@@ -2,6 +2,7 @@ import {
   ADJUSTMENTS_PREFIX,
   DELIVERY_PREFIX,
   MERCHANT_PREFIX,
+  PERSON_PREFIX,
   SESSION_PREFIX,
   TRANSFER_PREFIX,
   TREASURY_PREFIX,
@@ -10,6 +11,7 @@ import type { AdjustmentEvent } from './adjustment-events.ts';
 import type { DeliveryEvent } from './delivery-events.ts';
 import type { DomainEvent } from './domain-event.ts';
 import type { MerchantEvent } from './merchant-events.ts';
+import type { PersonEvent } from './person-events.ts';
 import type { SessionEvent } from './session-events.ts';
 import type { TransferEvent } from './transfer-events.ts';
 import type { TreasuryEvent } from './treasury-events.ts';
@@ -35,3 +37,4 @@ export const isOfDelivery = within<DeliveryEvent>(DELIVERY_PREFIX);
 export const isOfTreasury = within<TreasuryEvent>(TREASURY_PREFIX);
 export const isOfTransfer = within<TransferEvent>(TRANSFER_PREFIX);
 export const isOfAdjustments = within<AdjustmentEvent>(ADJUSTMENTS_PREFIX);
+export const isOfPerson = within<PersonEvent>(PERSON_PREFIX);

@@ -1,4 +1,5 @@
 import type { Identity, PersonEvent } from '../../domain/events/person-events.ts';
+import { isOfPerson } from '../../domain/events/of-streams.ts';
 import { PERSON_PREFIX } from '../../domain/values/streams.ts';
 import type { EventStore, RecordedEvent, Subscription } from '../../ports/event-log/event-store.ts';
 import { decodeEvent } from '../../runtime/commands/codec.ts';
@@ -123,7 +124,8 @@ export class PeopleDirectory {
   #next(recorded: RecordedEvent, personId: string, known: PersonState | undefined) {
     try {
       const stored = decodeEvent(recorded);
-      const event = stored.event as PersonEvent;
+      if (!isOfPerson(stored)) throw new Error(`${stored.stream} is no stream of a person`);
+      const { event } = stored;
       const state = personTable.replay([event], known);
       if (this.#doubtful.get(personId) === recorded.revision) this.#doubtful.delete(personId);
       return { stored, event, state };

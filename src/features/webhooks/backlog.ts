@@ -16,7 +16,7 @@ const LATER: Table<EntryRow> = 'webhook-later';
 /** Recent results of endpoints (see `EndpointHealth`). */
 const HEALTH: Table<EndpointFailuresRow> = 'webhook-health';
 /** The last entry that a queue sends slowly after its endpoint came back. */
-const PACE: Table<{ readonly throughSeq: number }> = 'webhook-pace';
+const PACE: Table<{ readonly queue: QueueId; readonly throughSeq: number }> = 'webhook-pace';
 /** Events that could not be turned into notifications. */
 const PARKED: Table<ParkedRow> = 'webhook-parked';
 
@@ -142,17 +142,17 @@ export class Backlog {
   }
 
   async health(): Promise<{ queue: QueueId; row: EndpointFailuresRow }[]> {
-    return (await this.#all(HEALTH)).map(({ key, row }) => ({ queue: key as QueueId, row }));
+    return (await this.#all(HEALTH)).map(({ row }) => ({ queue: row.queue, row }));
   }
 
   /** By queue: the last entry to send slowly. */
   async paces(): Promise<Map<QueueId, number>> {
-    return new Map((await this.#all(PACE)).map(({ key, row }) => [key as QueueId, row.throughSeq]));
+    return new Map((await this.#all(PACE)).map(({ row }) => [row.queue, row.throughSeq]));
   }
 
   /** Null once the last such entry is gone. */
   putPace(queue: QueueId, throughSeq: number | null): void {
-    this.#replace({ table: PACE, key: queue }, throughSeq === null ? null : { throughSeq });
+    this.#replace({ table: PACE, key: queue }, throughSeq === null ? null : { queue, throughSeq });
   }
 
   async parked(): Promise<{ position: Position; stream: string; revision: number }[]> {

@@ -2,7 +2,7 @@ import type { DeliveryAttempted, DeliveryScheduled } from '../../domain/events/d
 import { merchantOf, queueOf } from '../../domain/notifications/delivery-ids.ts';
 import type { MerchantId, NotificationId } from '../../domain/values/ids.ts';
 import type { DeliveryAnswers } from '../../ports/webhooks/delivery-answers.ts';
-import { deliveryStream } from '../../domain/values/streams.ts';
+import { deliveryOfStream, deliveryStream } from '../../domain/values/streams.ts';
 import type { EndpointDirectory } from '../../ports/webhooks/endpoint-directory.ts';
 import type { EventStore, Position, RecordedEvent, Subscription } from '../../ports/event-log/event-store.ts';
 import type { Log } from '../../ports/log.ts';
@@ -259,8 +259,8 @@ export class DeliverWebhooks {
   }
 
   #takeIn(recorded: RecordedEvent): void {
-    if (!recorded.stream.startsWith('delivery-')) return;
-    const id = recorded.stream.slice('delivery-'.length) as NotificationId;
+    const id = deliveryOfStream(recorded.stream);
+    if (id === null) return;
     if (recorded.type === 'DeliveryScheduled' && this.#admitted.delete(id)) return;
     if (recorded.type !== 'DeliveryScheduled' && recorded.type !== 'RedeliveryRequested') this.#dispatcher.touch(id);
     if (

@@ -51,15 +51,20 @@ export class DeliveryProgress {
     await this.#keeping.ended();
   }
 
+  #published(): Position | null {
+    const position = this.#deps.sharedStatus.read(ABOUT);
+    return typeof position === 'string' ? position : null;
+  }
+
   async #handled(): Promise<Position | null> {
     const { sharedStatus, readModel, store } = this.#deps;
     await sharedStatus.refresh();
     const head = await store.head();
-    const known = [sharedStatus.read(ABOUT) as Position | null, await readModel.checkpoint(HEARD)];
+    const known = [this.#published(), await readModel.checkpoint(HEARD)];
     // A position beyond the end belongs to a log that was replaced by an older copy.
-    const possible = known.filter(
-      (position) => position !== null && head !== null && !this.#deps.isAfter(position, head),
-    ) as Position[];
+    const possible = known
+      .filter((position) => position !== null)
+      .filter((position) => head !== null && !this.#deps.isAfter(position, head));
     return possible.length === 0
       ? null
       : possible.reduce((one, other) => (this.#deps.isAfter(one, other) ? one : other));
@@ -70,7 +75,7 @@ export class DeliveryProgress {
     const { sharedStatus, readModel } = this.#deps;
     const reported = this.#reported?.grant.isHeld() === true ? this.#reported : null;
     if (reported) sharedStatus.publish(ABOUT, reported.grant.token, reported.handled);
-    const handled = reported?.handled ?? (sharedStatus.read(ABOUT) as Position | null);
+    const handled = reported?.handled ?? this.#published();
     if (handled === null) return;
     // The shared status may be lost at the very moment when the deliveries change hands.
     const keep = async (): Promise<void> => {

@@ -95,7 +95,7 @@ async function wantedOf(
   const ids = listed.map(({ id }) => id);
   const rows = await readModel.getMany(DELIVERIES_TABLE, ids);
   const isOfType = ({ eventType }: DeliveryRow): boolean =>
-    types === undefined || types.includes(eventType as WebhookType);
+    types === undefined || types.some((type) => type === eventType);
   const isInTime = (id: NotificationId): boolean => {
     const createdSec = toSec(decidedAtMs(id));
     return createdSec >= createdFromSec && createdSec <= createdToSec;

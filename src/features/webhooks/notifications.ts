@@ -14,7 +14,7 @@ import {
   type NotifyingEvent,
   type SessionFacts,
 } from '../../domain/notifications/notifications.ts';
-import { isOptionalType, type NotificationType } from '../../domain/notifications/types.ts';
+import { isOptionalType } from '../../domain/notifications/types.ts';
 import { sessionTable } from '../shared/handlers/session-handler.ts';
 import { detailsOf, noticeOf } from '../../../state-machines/checkout-session/notices.ts';
 import type { EndpointDirectory, Subscription } from '../../ports/webhooks/endpoint-directory.ts';
@@ -36,6 +36,8 @@ const KEPT_FACTS = 25_000;
 export const isNotifying = (recorded: RecordedEvent): boolean =>
   isOfSettings(recorded) ||
   (recorded.stream.startsWith('session-') && (isNotifyingType(recorded.type) || isNoticedType(recorded.type)));
+
+const isNotifyingEvent = (event: DomainEvent): event is NotifyingEvent => isNotifyingType(event.type);
 
 /** The session at the time of an event's commit, and what that means apart from outcomes. */
 interface Moment {
@@ -103,12 +105,14 @@ export class NotificationReader {
     if (needsSession && moment === undefined) return 'unreadable';
     const notice = moment?.notice;
     if (isNotice && !notice) return [];
+    const { atMs, event } = stored;
     const notification = notice
-      ? noticeNotification(notificationId, stored.atMs, notice, facts)
-      : notificationOf(notificationId, stored.atMs, stored.event as NotifyingEvent, facts);
+      ? noticeNotification(notificationId, atMs, notice, facts)
+      : isNotifyingEvent(event) && notificationOf(notificationId, atMs, event, facts);
+    if (!notification) return 'unreadable';
     return this.#directory
       .subscriptionsOf(facts.merchantId)
-      .filter(({ types }) => types.has(notification.type as NotificationType))
+      .filter(({ types }) => types.has(notification.type))
       .map((subscription) => this.#pending(notification, subscription, moment?.details ?? {}, stored));
   }
 

@@ -1,4 +1,5 @@
-import type { NotificationId } from '../../domain/values/ids.ts';
+import { parseDeliveryId } from '../../domain/notifications/delivery-ids.ts';
+import { must } from '../../domain/values/must.ts';
 import { type Position, StoreUnavailable } from '../../ports/event-log/event-store.ts';
 import { rowPages } from '../../ports/read-model/row-pages.ts';
 import type { ReadModel } from '../../ports/read-model/read-model.ts';
@@ -35,7 +36,7 @@ export async function takeOver(
   for await (const page of rowPages(readModel, WEBHOOK_WORK_TABLE))
     for (const { key, row } of page) {
       const { queue, sessionId, dueAtMs, redeliveryOwed } = row;
-      const id = key as NotificationId;
+      const id = must(parseDeliveryId(key));
       if (redeliveryOwed || dueAtMs === null || dueAtMs <= nowMs) backlog.enqueue(id, queue, sessionId);
       else backlog.postpone({ id, queue, sessionId, seq: backlog.lastSeq }, null, dueAtMs);
       if (backlog.isCrowded) await backlog.flush(handled);

@@ -1,8 +1,9 @@
-import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
+import { ERRORS } from '../../domain/errors.ts';
+import { keysOf } from '../../domain/values/keys-of.ts';
 
 /** The error catalogue as Markdown: `node src/http/openapi/errors-page.ts > docs/errors.md`. */
 export function errorsPage(): string {
-  const codes = Object.keys(ERRORS) as ErrorCode[];
+  const codes = keysOf(ERRORS);
   const rows = codes.map(
     (code) =>
       `| <a id="${code}"></a>\`${code}\` | ${ERRORS[code].status} | ${ERRORS[code].meaning} | ${ERRORS[code].action} |`,

@@ -1,6 +1,7 @@
-import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
+import { ERRORS } from '../../domain/errors.ts';
 import type { CodeSample } from './code-samples.ts';
 import { must } from '../../domain/values/must.ts';
+import { keysOf } from '../../domain/values/keys-of.ts';
 
 /* The OpenAPI document as Markdown, for people and for programs that read text. */
 
@@ -136,7 +137,7 @@ function webhookText(type: string, operation: OperationObject): string {
 }
 
 function errorsText(): string {
-  const rows = (Object.keys(ERRORS) as ErrorCode[]).map(
+  const rows = keysOf(ERRORS).map(
     (code) =>
       `| [\`${code}\`](/docs/errors#${code}) | ${ERRORS[code].status} | ${ERRORS[code].meaning} | ${ERRORS[code].action} |`,
   );
@@ -214,7 +215,7 @@ const marked = (text: string): string => escaped(text).replaceAll(/`([^`]+)`/g, 
 
 /** Every error code under its own anchor: `/docs/errors#code`. */
 export function errorsHtml(): string {
-  const entries = (Object.keys(ERRORS) as ErrorCode[]).map((code) => {
+  const entries = keysOf(ERRORS).map((code) => {
     const { status, meaning, action } = ERRORS[code];
     return `<section id="${code}" aria-labelledby="${code}-heading"><h2 id="${code}-heading"><a href="#${code}"><code>${code}</code></a></h2><p class="quiet">HTTP status ${status}</p><p>${marked(meaning)}</p><p>What to do: ${marked(action)}</p></section>`;
   });

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
 import { explanation } from './words.schema.ts';
+import { keysOf } from '../../domain/values/keys-of.ts';
 
 const MEANINGS = Object.fromEntries(
   Object.entries(ERRORS).map(([code, { meaning }]) => [code, meaning.replace(/\.$/, '')]),
 ) as Record<ErrorCode, string>;
-const CODES = Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]];
+const CODES = keysOf(ERRORS);
 
 export const errorBody = z
   .object({

@@ -10,6 +10,7 @@ import {
   transactionHash,
   unixSeconds,
 } from './words.schema.ts';
+import { keysOf } from '../../domain/values/keys-of.ts';
 
 /** What the sandbox's test wallet can do to a session. */
 const CASES = {
@@ -27,7 +28,7 @@ const CASES = {
     "what is due, from a payer whom the coin's issuer then freezes: every refund to it fails with `recipient_frozen`",
 } as const;
 export type SandboxCase = keyof typeof CASES;
-export const SANDBOX_CASES = Object.keys(CASES) as SandboxCase[];
+export const SANDBOX_CASES = keysOf(CASES);
 const sandboxCase = enumeration('What happens.', CASES);
 
 export const sandboxPayBody = z

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isCurrency } from '../../domain/money/currencies.ts';
 import type { Coin } from '../../domain/money/money.ts';
 import { NETWORKS, type Network } from '../../domain/networks/networks.ts';
+import { keysOf } from '../../domain/values/keys-of.ts';
 
 /* Building blocks shared by requests and responses. */
 
@@ -16,7 +17,7 @@ export function enumeration<const Meanings extends Readonly<Record<string, strin
   meanings: Meanings,
   rule?: string,
 ) {
-  const values = Object.keys(meanings) as (keyof Meanings & string)[];
+  const values = keysOf<keyof Meanings & string>(meanings);
   return z
     .enum(values, rule ?? `must be one of ${values.join(', ')}`)
     .meta({ description: explanation(lead, meanings, values) });

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { MerchantId } from '../../domain/values/ids.ts';
 import type { QueueId } from '../../domain/notifications/delivery-ids.ts';
-import type { NotificationField, NotificationType } from '../../domain/notifications/types.ts';
+import type { NotificationField, WebhookType } from '../../domain/notifications/types.ts';
 
 /** The current state of a merchant's webhook endpoint. */
 export interface WebhookEndpoint {
@@ -22,7 +22,7 @@ export interface WebhookEndpoint {
 export interface Subscription {
   /** Null for the default endpoint, which is included with or without a URL. */
   readonly furtherEndpointId: string | null;
-  readonly types: ReadonlySet<NotificationType>;
+  readonly types: ReadonlySet<WebhookType>;
   readonly fields: readonly NotificationField[];
 }
 

@@ -1,4 +1,5 @@
 import type { DomainEventType } from '../../domain/events/domain-event.ts';
+import { keysOf } from '../../domain/values/keys-of.ts';
 
 /** The current version of each event type. The compiler keeps the table complete. */
 export const CURRENT_VERSION = {
@@ -143,6 +144,6 @@ export const CURRENT_VERSION = {
 } as const satisfies Record<DomainEventType, number>;
 
 /** Every event type that the event log may contain. */
-export const EVENT_TYPES = Object.keys(CURRENT_VERSION) as readonly DomainEventType[];
+export const EVENT_TYPES: readonly DomainEventType[] = keysOf(CURRENT_VERSION);
 
 export const isEventType = (type: string): type is DomainEventType => Object.hasOwn(CURRENT_VERSION, type);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { artifactPath, CONTRACT_SOURCES, type ContractArtifact, type ContractSource } from '../contract-artifact.ts';
 import { must } from '../../domain/values/must.ts';
+import { keysOf } from '../../domain/values/keys-of.ts';
 
 interface CompilerOutput {
   readonly errors?: readonly { readonly severity: string; readonly formattedMessage: string }[];
@@ -46,6 +47,6 @@ export function compileContract(source: ContractSource): ContractArtifact {
 export const artifactText = (artifact: ContractArtifact): string => `${JSON.stringify(artifact, null, 2)}\n`;
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  for (const source of Object.keys(CONTRACT_SOURCES) as ContractSource[])
+  for (const source of keysOf(CONTRACT_SOURCES))
     writeFileSync(artifactPath(source), artifactText(compileContract(source)));
 }
