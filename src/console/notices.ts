@@ -35,6 +35,7 @@ export const NOTICES: ReadonlyMap<string, Words> = new Map(
     rejected: words`The proposal was cancelled.`,
     stopped: words`The signer is stopped.`,
     closed: words`The month was closed.`,
+    statements: words`The statements of the month were created.`,
     cancelled: words`The payment was cancelled.`,
   }),
 );

@@ -4,7 +4,7 @@ export const ROUTES: Readonly<Record<string, readonly string[]>> = {
   'attention.read': ['GET /attention'],
   'audit.read': ['GET /audit', 'GET /audit/proof', 'GET /audit/export.jsonl'],
   'books.adjust': ['POST /adjustments/propose', 'POST /adjustments/reverse', 'POST /adjustments/reject'],
-  'books.close': ['POST /books/:mode/months'],
+  'books.close': ['POST /books/:mode/months', 'POST /books/:mode/months/:month/statements'],
   'books.read': [
     'GET /books',
     'GET /books/:mode',

@@ -7,6 +7,7 @@ import { ConsoleWorld, OTHER_SHOP, SHOP, type TestPerson } from '../../support/c
 
 let world: ConsoleWorld;
 let admin: TestPerson;
+const created: AdminArguments[] = [];
 beforeAll(async () => {
   const data = { ...SAMPLES.StatementIssued, merchantId: SHOP.id };
   const evidence = {
@@ -17,6 +18,10 @@ beforeAll(async () => {
     'ledger.month-statement': async ({ month }: AdminArguments) => {
       if (month !== '2027-01') throw new NoStatement('month: there is no statement');
       return { ...evidence, checkpoint: { size: 7, root_hash: 'root' } };
+    },
+    'ledger.statements': async (args: AdminArguments) => {
+      created.push(args);
+      return { statements: [{}] };
     },
     'ledger.periods': async () => ({ periods: [{ period: '2027-01' }, { period: '2026-12' }] }),
   };
@@ -51,4 +56,16 @@ it('a closed month without a statement says that nothing moved; an open month is
   expect(closed.body).toContain('Nothing was owed to Shop in 2026-12');
   expect((await world.get(`/m/${SHOP.id}/statement/2026-12/evidence.json`, admin)).status).toBe(400);
   expect((await world.get(`/m/${SHOP.id}/statement/2027-02`, admin)).status).toBe(404);
+});
+
+it('finance creates the statements of a closed month that lacks them; others are told to ask', async () => {
+  const finance = await world.person('Fin', { role: 'finance' });
+  const page = (await world.get('/books/live/months/2026-12', finance)).body;
+  const path = '/books/live/months/2026-12/statements';
+  expect(page).toContain(`action="${path}"`);
+  expect((await world.get(`/m/${SHOP.id}/statement/2026-12`, admin)).body).toContain('Somebody of finance can create');
+  expect((await world.post(path, admin, { reason: 'missing' })).status).toBe(404);
+  const done = await world.post(path, finance, { reason: 'missing' });
+  expect(done.headers['location']).toBe('/books/live/months/2026-12?done=statements');
+  expect(created).toEqual([{ mode: 'live', month: '2026-12', actor: 'Fin' }]);
 });

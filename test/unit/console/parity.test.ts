@@ -77,6 +77,7 @@ const BESIDE: Readonly<Record<string, readonly string[]>> = {
   'POST /adjustments/reject': ['ledger reject-adjustment'],
   'POST /adjustments/reverse': ['ledger adjust'],
   'POST /books/:mode/months': ['ledger close'],
+  'POST /books/:mode/months/:month/statements': ['ledger statements'],
   'POST /chains/rescan': ['chain rescan'],
   'POST /m/:merchant/keys': ['key issue'],
   'POST /m/:merchant/keys/revoke': ['key revoke'],

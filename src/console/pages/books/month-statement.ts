@@ -4,9 +4,9 @@ import { merchantAccountOf, owedToMerchant } from '../../../domain/money/ledger.
 import { NoStatement } from '../../../operator/books/documents.ts';
 import { modeOf, readerOf, run, type ConsoleDeps } from '../../deps.ts';
 import { merchantPath } from '../../layout.ts';
-import { badge, code, facts, link, table, time, type Column } from '../../parts.ts';
+import { badge, changeForm, code, facts, field, link, REASON, table, time, type Column } from '../../parts.ts';
 import type { ConsoleRoutes } from '../../server.ts';
-import { NO_SUCH, type Shown, type Visit, merchantOf } from '../../visit.ts';
+import { NO_SUCH, reasonIn, type ChangeRoute, type Shown, type Visit, merchantOf } from '../../visit.ts';
 import { booksTabs } from './books.ts';
 import { must } from '../../../domain/values/must.ts';
 import { words } from '../../words.ts';
@@ -80,7 +80,7 @@ export function monthStatementRoutes(deps: ConsoleDeps): ConsoleRoutes {
     ];
   };
   return {
-    change: [],
+    change: [creation(deps)],
     read: [
       ...routesOf('/books/:mode/months', 'books.read', ({ params }) => ({ mode: modeOf(params['mode']) })),
       ...routesOf('/m/:merchant/statement', 'statements.read', (visit) => ({
@@ -90,6 +90,20 @@ export function monthStatementRoutes(deps: ConsoleDeps): ConsoleRoutes {
     ],
   };
 }
+
+/** For a month that was closed before its statements were made with it. */
+const creation = (deps: ConsoleDeps): ChangeRoute => ({
+  path: '/books/:mode/months/:month/statements',
+  action: 'books.close',
+  target: ({ params }) => `${params['month']} ${params['mode']}`,
+  run: async (visit) => {
+    reasonIn(visit);
+    const [mode, month] = [modeOf(visit.params['mode']), monthOf(visit)];
+    const asked = { mode, month, actor: visit.person.name };
+    const { statements } = await run<{ statements: readonly unknown[] }>(deps, 'ledger.statements', asked);
+    return { detail: `${statements.length}`, shown: { to: `/books/${mode}/months/${month}?done=statements` } };
+  },
+});
 
 /** Nothing was owed and nothing moved in a closed month. Throws what else went wrong. */
 async function whyNone(deps: ConsoleDeps, visit: Visit, mode: string, error: unknown): Promise<{ page: Html }> {
@@ -103,11 +117,13 @@ async function whyNone(deps: ConsoleDeps, visit: Visit, mode: string, error: unk
         statement.`}
       </p>
       <p>
-        <small
-          >${words`If money did move, the statement was not created when the month was closed:
-          ${html`<code>quittance ledger statements ${month}</code>`} creates it.`}</small
-        >
-      </p>`,
+        ${words`If money did move, the statements of the month were not created when it was closed.`}
+        ${!visit.can('books.close') && words`Somebody of finance can create them.`}
+      </p>
+      ${
+        visit.can('books.close') &&
+        changeForm(visit, `/books/${mode}/months/${month}/statements`, field(REASON), words`Create the statements`)
+      }`,
   };
 }
 
