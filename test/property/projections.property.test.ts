@@ -28,7 +28,7 @@ import { appendHistory, historyOf, ownerOf, sessionIdOf, steps, type HistoryEntr
 import { runsOf } from '../support/runs.ts';
 
 const PROJECTIONS = [sessionProjection, addressIndex];
-const ledger = steps.map(historyOf);
+const history = steps.map(historyOf);
 
 async function project(
   entries: readonly HistoryEntry[],
@@ -37,14 +37,7 @@ async function project(
 ) {
   const store = new MemoryEventStore();
   const model = new MemoryReadModel();
-  const runner = new ProjectionRunner({
-    store,
-    readModel: model,
-    projections: PROJECTIONS,
-    clock: { nowMs: () => 0 },
-    maxBatch,
-    cacheRows: 3,
-  });
+  const runner = runnerOf(store, model, maxBatch);
   await appendHistory(store, entries);
   try {
     await runner.start();
@@ -56,6 +49,12 @@ async function project(
     await store.close();
   }
 }
+
+const runnerOf = (store: MemoryEventStore, readModel: MemoryReadModel, maxBatch: number): ProjectionRunner =>
+  new ProjectionRunner({
+    ...{ store, readModel, maxBatch, projections: PROJECTIONS, cacheRows: 3 },
+    clock: { nowMs: () => 0 },
+  });
 
 const rowsOf = <Type extends Row>(model: MemoryReadModel, table: string): Type[] =>
   Array.from<Row, Type>(model.tables.get(table)?.values() ?? [], (row) => row as Type);
@@ -140,7 +139,7 @@ const newestFirst = <Type extends { order: number }>(rows: readonly Type[]): Typ
 describe('the session projection', () => {
   it('shows every session and refund as the session itself does', async () => {
     await fc.assert(
-      fc.asyncProperty(ledger, fc.integer({ min: 1, max: 50 }), async ({ entries, states }, maxBatch) => {
+      fc.asyncProperty(history, fc.integer({ min: 1, max: 50 }), async ({ entries, states }, maxBatch) => {
         await project(entries, maxBatch, (model) => {
           const rows = rowsOf<SessionRow>(model, SESSIONS_TABLE);
           expect(rows.length).toBe(states.size);
@@ -159,7 +158,7 @@ describe('the session projection', () => {
 
   it('shows in lists, from rows alone, the same as the session and its refunds', async () => {
     await fc.assert(
-      fc.asyncProperty(ledger, async ({ entries, states }) => {
+      fc.asyncProperty(history, async ({ entries, states }) => {
         await project(entries, 16, async (model) => {
           const lists = new Lists({ readModel: model, cursorKey: new Uint8Array(32), metadataIndex: null });
           for (const row of rowsOf<SessionRow>(model, SESSIONS_TABLE)) {
@@ -181,7 +180,7 @@ describe('the session projection', () => {
 
   it('has one transaction for each deposit, signed payout and fee, in the standing the session gives it', async () => {
     await fc.assert(
-      fc.asyncProperty(ledger, async ({ entries, states }) => {
+      fc.asyncProperty(history, async ({ entries, states }) => {
         await project(entries, 16, (model) => {
           const rows = rowsOf<TransactionRow>(model, TRANSACTIONS_TABLE);
           const expected = [...states.values()].flatMap((state) => [
@@ -219,7 +218,7 @@ describe('the session projection', () => {
 
   it('lists exactly the records that meet the filters, newest first, under any combination', async () => {
     await fc.assert(
-      fc.asyncProperty(ledger, async ({ entries }) => {
+      fc.asyncProperty(history, async ({ entries }) => {
         await project(entries, 32, async (model) => {
           const sessions = newestFirst(rowsOf<SessionRow>(model, SESSIONS_TABLE));
           const owners = [
@@ -290,7 +289,7 @@ describe('the session projection', () => {
 
   it('adds up, by status and coin, exactly the amounts of the sessions that a list shows', async () => {
     await fc.assert(
-      fc.asyncProperty(ledger, async ({ entries }) => {
+      fc.asyncProperty(history, async ({ entries }) => {
         await project(entries, 16, async (model) => {
           const lists = new Lists({ readModel: model, cursorKey: new Uint8Array(32), metadataIndex: null });
           for (const owner of [0, 1, 2].map(ownerOf)) {
@@ -323,7 +322,7 @@ describe('the session projection', () => {
 
   it("shows a session's transactions and refunds in its own lists, by page and by cursor, in any range of time", async () => {
     await fc.assert(
-      fc.asyncProperty(ledger, fc.nat(), fc.nat(), async ({ entries }, one, other) => {
+      fc.asyncProperty(history, fc.nat(), fc.nat(), async ({ entries }, one, other) => {
         await project(entries, 16, async (model) => {
           const lists = new Lists({ readModel: model, cursorKey: new Uint8Array(32), metadataIndex: null });
           const [transactions, refunds] = [
@@ -363,7 +362,7 @@ describe('the session projection', () => {
 
   it('keeps a deadline for exactly the sessions that can still expire, in order of time', async () => {
     await fc.assert(
-      fc.asyncProperty(ledger, async ({ entries, states }) => {
+      fc.asyncProperty(history, async ({ entries, states }) => {
         await project(entries, 8, async (model) => {
           const open = [...states].filter(([, state]) => state.value === 'open' || state.value === 'processing');
           const keys = open
@@ -378,7 +377,7 @@ describe('the session projection', () => {
 
   it('lists under times that never decrease, whatever the clocks of the nodes say', async () => {
     await fc.assert(
-      fc.asyncProperty(ledger, async ({ entries }) => {
+      fc.asyncProperty(history, async ({ entries }) => {
         await project(entries, 8, (model) => {
           for (const members of model.lists.values()) {
             const times = members.map((member) => member.atSec);
@@ -395,7 +394,7 @@ describe('a rebuild', () => {
   it('ends with the same rows, lists and checkpoints, however the events were cut into batches', async () => {
     await fc.assert(
       fc.asyncProperty(
-        ledger,
+        history,
         fc.integer({ min: 1, max: 40 }),
         fc.integer({ min: 1, max: 40 }),
         async ({ entries }, first, second) => {
@@ -421,21 +420,14 @@ describe('a rebuild', () => {
     );
     await fc.assert(
       fc.asyncProperty(
-        ledger,
+        history,
         fc.array(turn, { minLength: 3, maxLength: 14 }),
         fc.integer({ min: 1, max: 9 }),
         async ({ entries }, turns, maxBatch) => {
           const store = new MemoryEventStore();
           const model = new MemoryReadModel();
           const started = async (): Promise<ProjectionRunner> => {
-            const runner = new ProjectionRunner({
-              store,
-              readModel: model,
-              projections: PROJECTIONS,
-              clock: { nowMs: () => 0 },
-              maxBatch,
-              cacheRows: 3,
-            });
+            const runner = runnerOf(store, model, maxBatch);
             await runner.start();
             return runner;
           };

@@ -1,11 +1,12 @@
 import { Wallet } from 'ethers';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
 import { EVIDENCE_KINDS, type EvidenceKind } from '../../src/domain/claims.ts';
-import type { TransactionId } from '../../src/domain/values/ids.ts';
+import type { SessionId, TransactionId } from '../../src/domain/values/ids.ts';
 import type { Sender } from '../../src/domain/networks/senders.ts';
 import { sessionStream } from '../../src/domain/values/streams.ts';
 import { toSec } from '../../src/ports/clock.ts';
 import { Sessions } from '../../src/features/sessions/sessions.ts';
+import type { SessionHandler } from '../../src/features/shared/handlers/session-handler.ts';
 import type { ClaimInput } from '../../src/features/shared/claim-views.ts';
 import type { RefundInput } from '../../src/features/shared/merchant-api.ts';
 import type { SessionCommand } from '../../state-machines/checkout-session/session.decider.ts';
@@ -41,14 +42,7 @@ export async function claimWorld(
   const made = await api.createSession(caller, order);
   if (!made.ok) throw new Error(made.refusal.message);
   const { sessionId, paymentOptions } = made.value;
-  const tell = async (command: SessionCommand): Promise<void> => {
-    const result = await deps.sessions.execute(sessionStream(sessionId), command, {
-      correlationId: 'test',
-      actor: 'test',
-      coCommits: [],
-    });
-    if (!result.ok) throw new Error(result.refusal.message);
-  };
+  const tell = tellerOf(deps.sessions, sessionId);
   let paid = 0;
   const pay = async (amount: string, fromAddress: string | null = from, sender?: Sender): Promise<TransactionId> => {
     const blockTimeSec = toSec(deps.clock.nowMs()) + (paid += 1);
@@ -85,3 +79,12 @@ export async function claimWorld(
   const claims = async () => (await api.listClaims(caller, sessionId))!;
   return { api, store, sessionId, pay, file, sign, refund, kinds, claims };
 }
+
+/** Has a session take commands, each of which must be accepted. */
+export const tellerOf =
+  (sessions: Pick<SessionHandler, 'execute'>, sessionId: SessionId) =>
+  async (command: SessionCommand): Promise<void> => {
+    const context = { correlationId: 'test', actor: 'test', coCommits: [] };
+    const result = await sessions.execute(sessionStream(sessionId), command, context);
+    if (!result.ok) throw new Error(result.refusal.message);
+  };

@@ -128,16 +128,7 @@ class TreasuryReturns implements Returns {
   /** Signs what waits; refused when it is signed. */
   async sign(moveId: string): Promise<void> {
     const nonce = (await this.context())?.nextNonce ?? 0;
-    const draft: TransactionDraft = {
-      kind: 'evm',
-      chainId: '1',
-      nonce,
-      tokenAddress: '0xToken',
-      tokenUnits: '5',
-      gasLimit: '1',
-      maxFeePerGas: '1',
-      maxPriorityFeePerGas: '1',
-    };
+    const draft = evmDraft(nonce);
     await this.tell({
       type: 'ReserveMove',
       data: { moveId, attempt: 1, fromAddress: TREASURY, draft, replaces: null, reservedAtSec: EXPIRES_AT },
@@ -349,3 +340,12 @@ function strayOf(transfer: number): UnmatchedTransfer {
     ...{ origin: { kind: isTreasury ? 'treasury' : 'address' }, derivationIndex: isTreasury ? null : 70 },
   };
 }
+
+export const evmDraft = (nonce: number): TransactionDraft => ({
+  kind: 'evm',
+  chainId: '1',
+  nonce,
+  tokenAddress: '0xToken',
+  tokenUnits: '5',
+  ...{ gasLimit: '1', maxFeePerGas: '1', maxPriorityFeePerGas: '1' },
+});

@@ -1,3 +1,5 @@
+import { runBackupCommand } from '../../src/backup/commands.ts';
+import { readConfig } from '../../src/config.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { folderObjects } from '../../src/adapters/node/folder-objects.ts';
@@ -12,3 +14,10 @@ export const SHIPPING_KEYS = shippingKeys(parseMasterKeys(SHIPPING_MASTER_KEY));
 /** The content of a shipped log in a folder. */
 export const openedPlace = (place: string): ObjectStore =>
   objectsBeside(readFileSync(join(place, SHIPPED_MARK)), folderObjects(place), SHIPPING_KEYS);
+
+/** `quittance backup ...` over shipped data, by an operator who has the master key. */
+export const runOnPlace = async (command: string, args: object, env: object): Promise<Record<string, unknown>> =>
+  (await runBackupCommand(readConfig({ MASTER_KEY: SHIPPING_MASTER_KEY, ...env }), command, { ...args })) as Record<
+    string,
+    unknown
+  >;

@@ -6,14 +6,12 @@ import { nodeRandom } from '../../../src/adapters/node/random.ts';
 import { s3Objects } from '../../../src/adapters/s3/s3-objects.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../../../src/adapters/sqlite/event-log/event-store.ts';
 import { openSqlitePersonalKeys } from '../../../src/adapters/sqlite/event-log/personal-keys.ts';
-import { runBackupCommand } from '../../../src/backup/commands.ts';
 import { LogShipping } from '../../../src/backup/ship-log.ts';
-import { readConfig } from '../../../src/config.ts';
 import { systemClock } from '../../../src/ports/clock.ts';
 import type { ObjectStore } from '../../../src/ports/event-log/object-store.ts';
 import { appendOf, FIRST } from '../../contract/event-store-samples.ts';
 import { S3_KEYS, startS3Server, type S3Server } from '../../support/s3-server.ts';
-import { SHIPPING_KEYS, SHIPPING_MASTER_KEY } from '../../support/shipped-place.ts';
+import { runOnPlace, SHIPPING_KEYS } from '../../support/shipped-place.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let folder: string;
@@ -43,15 +41,8 @@ async function stop(shipping: LogShipping): Promise<void> {
   await shipping.close();
 }
 
-const run = async (
-  command: string,
-  args: object,
-  env: object = {},
-  dir = join(folder, 'restored'),
-): Promise<Record<string, unknown>> =>
-  (await runBackupCommand(readConfig({ DATA_DIR: dir, MASTER_KEY: SHIPPING_MASTER_KEY, ...env }), command, {
-    ...args,
-  })) as Record<string, unknown>;
+const run = (command: string, args: object, env: object = {}, dir = join(folder, 'restored')) =>
+  runOnPlace(command, args, { DATA_DIR: dir, ...env });
 
 const settled = async (shipping: LogShipping, detail: string | RegExp): Promise<void> =>
   expect.poll(() => shipping.health()[0]!.detail, { timeout: 5_000 }).toMatch(detail);

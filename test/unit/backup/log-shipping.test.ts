@@ -5,7 +5,6 @@ import { folderObjects } from '../../../src/adapters/node/folder-objects.ts';
 import { nodeRandom } from '../../../src/adapters/node/random.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../../../src/adapters/sqlite/event-log/event-store.ts';
 import { openSqlitePersonalKeys } from '../../../src/adapters/sqlite/event-log/personal-keys.ts';
-import { runBackupCommand } from '../../../src/backup/commands.ts';
 import { LogShipping } from '../../../src/backup/ship-log.ts';
 import { shippedLines } from '../../../src/backup/shipped-lines.ts';
 import { shippingFaults, shippingPlace } from '../../../src/backup/shipping-place.ts';
@@ -19,7 +18,7 @@ import { Journal } from '../../../src/signer/journal/journal.ts';
 import { appendOf, FIRST } from '../../contract/event-store-samples.ts';
 import { appendRandomHistory, signNow } from '../../support/audited-log.ts';
 import { S3_KEYS, startS3Server } from '../../support/s3-server.ts';
-import { openedPlace, SHIPPING_KEYS, SHIPPING_MASTER_KEY } from '../../support/shipped-place.ts';
+import { openedPlace, runOnPlace, SHIPPING_KEYS } from '../../support/shipped-place.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let folder: string;
@@ -51,15 +50,8 @@ async function shipAll(objects: ObjectStore = folderObjects(place)): Promise<Log
   return shipping;
 }
 
-const run = async (
-  command: string,
-  args: object,
-  env: object = {},
-  dir = join(folder, 'restored'),
-): Promise<Record<string, unknown>> =>
-  (await runBackupCommand(readConfig({ DATA_DIR: dir, MASTER_KEY: SHIPPING_MASTER_KEY, ...env }), command, {
-    ...args,
-  })) as Record<string, unknown>;
+const run = (command: string, args: object, env: object = {}, dir = join(folder, 'restored')) =>
+  runOnPlace(command, args, { DATA_DIR: dir, ...env });
 
 const eventsOf = async (of: SqliteEventStore): Promise<unknown[]> => of.readAll({ after: null, limit: 100_000 });
 

@@ -1,7 +1,7 @@
 import type { RefundId, SessionId } from '../../../../src/domain/values/ids.ts';
 import { describe, expect, it } from 'vitest';
 import type { TreasuryEvent } from '../../../../src/domain/events/treasury-events.ts';
-import type { TransactionDraft } from '../../../../src/domain/events/transaction-draft.ts';
+import { evmDraft as draft } from '../../../support/random-inbox.ts';
 import type { MoveKind, MoveRequested } from '../../../../src/domain/events/treasury-move-events.ts';
 import { treasuryTable } from '../../../../src/features/shared/handlers/treasury-handler.ts';
 import { IllegalHistory } from '../../../../src/runtime/commands/machine-table.ts';
@@ -23,16 +23,6 @@ const terms = (moveId: string, change: Partial<MoveRequested> = {}): MoveRequest
 const sweep = (moveId: string, from = '0xCollection'): TreasuryCommand =>
   request('sweep', terms(moveId, { fromAddress: from, toAddress: TREASURY, derivationIndex: 4 }));
 const request = (kind: MoveKind, data: MoveRequested): TreasuryCommand => ({ type: 'RequestMove', kind, data });
-const draft = (nonce: number): TransactionDraft => ({
-  kind: 'evm',
-  chainId: '1',
-  nonce,
-  tokenAddress: '0xToken',
-  tokenUnits: '5',
-  gasLimit: '1',
-  maxFeePerGas: '1',
-  maxPriorityFeePerGas: '1',
-});
 const reserve = (
   moveId: string,
   nonce: number,

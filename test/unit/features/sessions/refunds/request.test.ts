@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { nodeRandom } from '../../../../../src/adapters/node/random.ts';
 import type { Sender } from '../../../../../src/domain/networks/senders.ts';
-import { sessionStream } from '../../../../../src/domain/values/streams.ts';
 import type { CreateSessionInput, RefundInput } from '../../../../../src/features/shared/merchant-api.ts';
 import { Sessions } from '../../../../../src/features/sessions/sessions.ts';
 import type { DepositView } from '../../../../../src/features/shared/views.ts';
-import type { SessionCommand } from '../../../../../state-machines/checkout-session/session.decider.ts';
+import { tellerOf } from '../../../../support/claim-world.ts';
 import { depositFacts, depositConfirmed } from '../../../../support/session-facts.ts';
 import { caller, order, sessionWorld } from '../../../../support/session-world.ts';
 
@@ -35,14 +34,7 @@ async function world(input: Partial<CreateSessionInput> = {}, change: Change = {
   const made = await api.createSession(caller, { ...order, ...input });
   if (!made.ok) throw new Error(made.refusal.message);
   const { sessionId, createdAtSec } = made.value;
-  const tell = async (command: SessionCommand): Promise<void> => {
-    const result = await deps.sessions.execute(sessionStream(sessionId), command, {
-      correlationId: 'test',
-      actor: 'test',
-      coCommits: [],
-    });
-    if (!result.ok) throw new Error(result.refusal.message);
-  };
+  const tell = tellerOf(deps.sessions, sessionId);
   let paid = 0;
   const pay = async (
     fromAddress: string | null,
