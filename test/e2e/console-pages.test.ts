@@ -22,7 +22,7 @@ const IS_DATA = new RegExp(
     'Mozilla/.*',
     '(GET|POST|PUT|DELETE)',
     '[a-z]+([A-Z][a-z]+)+',
-    'Owner|Demo shop|A ticket|Passkey 1|Reach \\d|order-[\\w-]+|finance|viewer|support|operator|approver|auditor',
+    'Owner|Demo shop( \\(mer_\\w+\\))?|A ticket|Passkey 1|Reach \\d|order-[\\w-]+|finance|viewer|support|operator|approver|auditor',
     'command line|at the command line|the sandbox|the first person of a sandbox',
   ]
     .map((form) => `^(${form})$`)

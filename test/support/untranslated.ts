@@ -8,7 +8,7 @@ export const bracketed = (english: string): string => `⟦${english.replaceAll(/
 const SAID = /\s(?:aria-label|placeholder|title|data-name|data-stale|data-ended)="([^"]*)"/g;
 /** What is the same in every language says so, or is a time. */
 const SAME =
-  /<(\w+)\b[^>]*(?:lang="en"|translate="no")[^>]*>[\s\S]*?<\/\1>|<(pre|code|script|time)\b[^>]*>[\s\S]*?<\/\2>/g;
+  /<(\w+)\b[^>]*(?:lang="en"|translate="no")[^>]*>[\s\S]*?<\/\1\s*>|<(pre|code|script|time)\b[^>]*>[\s\S]*?<\/\2\s*>/g;
 
 /** The pieces of a page in the pseudo-language that are outside brackets and have letters. */
 export function untranslatedIn(page: string): string[] {

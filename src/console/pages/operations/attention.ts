@@ -197,9 +197,14 @@ const chainMatters: Look = async (deps, visit) => {
   const chains = await run<ChainStatus[]>(deps, 'chain.status');
   return chains.flatMap(({ mode, network, read_to: readTo, failed_reads_in_a_row: failures }): Matter[] => {
     if (readTo !== null && visit.nowSec - readTo < LATE_SEC && failures < 3) return [];
+    const isSilent = readTo !== null && failures === 0;
     return [
       {
-        ...{ what: words`${network} is not being read`, isGrave: true, mode },
+        ...{
+          what: isSilent ? words`${network} shows no new blocks` : words`${network} is not being read`,
+          isGrave: true,
+          mode,
+        },
         facts: [
           [words`Read up to`, readTo === null ? words`nothing yet` : time(readTo, visit)],
           [words`Failed reads in a row`, String(failures)],
