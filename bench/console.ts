@@ -180,6 +180,7 @@ function pagesOf({ merchant: { id }, payment, order, event, nowSec }: Filled): [
     ['needs attention', '/attention?mode=test'],
     ['unmatched transfers', '/unmatched?mode=test'],
     ['failed deliveries', '/deliveries?mode=test'],
+    ['service', '/service'],
     ['merchants', '/merchants?mode=test'],
     ['people', '/people'],
     ['actions', '/actions'],

@@ -35,6 +35,13 @@ export function createProgram(host: CliHost): Command {
       'hold the keys for a service that another user runs; settings come from a file that only this user may read (see docs/wallet.md)',
     )
     .action((settings: string) => host.runSigner(settings));
+  admin(
+    program,
+    host,
+    'status',
+    'service.status',
+    'whether the service is ready, what waits, and how far its look-ups are behind',
+  );
   addDoctor(program, host);
   program
     .command('migrate')

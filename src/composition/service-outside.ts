@@ -28,6 +28,7 @@ import { closeServer, listen, urlOf } from './outside/listening.ts';
 import { startObservability, watchProjections } from './outside/observability.ts';
 import { linkCommands, linkPages, openPaymentLinks } from './outside/payment-links.ts';
 import { startPeopleSide } from './outside/console.ts';
+import { statusCommands } from '../operator/server/status.ts';
 import { operatorCommands } from './outside/operator-commands.ts';
 import { startPublicStatus } from './outside/public-status.ts';
 import type { Foundation } from './service-foundation.ts';
@@ -89,8 +90,12 @@ export async function startOutside(
   const ops = await startOpsServer({ ...opsParts, ...(foreign && { foreign }) });
   const inbox = startInbox(parts, foundation, money);
   const publicUrl = web?.publicUrl ?? config.PUBLIC_URL ?? '';
-  const ofLinks = linkCommands(apiParts.paymentLinks, parts, foundation, publicUrl);
-  const ofService = { ...operatorCommands(parts, foundation, money, apiParts), ...ofLinks, ...inbox.commands };
+  const ofService = {
+    ...operatorCommands(parts, foundation, money, apiParts),
+    ...linkCommands(apiParts.paymentLinks, parts, foundation, publicUrl),
+    ...inbox.commands,
+    ...statusCommands(observability.status, projections),
+  };
   const forPeople = { ...apiParts, publicUrl, commands: ofService };
   const { console, commands } = await peopleSide(parts, foundation, money, forPeople);
   const admin = await serveAdmin(config.DATA_DIR, commands, ledger.streams);

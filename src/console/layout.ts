@@ -20,6 +20,7 @@ const SERVICE: readonly Entry[] = [
   { to: '/chains', text: words`Chains`, action: 'chains.read' },
   { to: '/canaries', text: words`Canary payments`, action: 'chains.read' },
   { to: '/deliveries', text: words`Deliveries`, action: 'deliveries.read' },
+  { to: '/service', text: words`Service`, action: 'service.read' },
   { to: '/books', text: words`Books`, action: 'books.read' },
   { to: '/audit', text: words`Audit`, action: 'audit.read' },
   { to: '/people', text: words`People`, action: 'people.read' },

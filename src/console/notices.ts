@@ -24,6 +24,7 @@ export const NOTICES: ReadonlyMap<string, Words> = new Map(
     passkey: words`The passkeys were changed.`,
     'signed-out': words`That sign-in was ended.`,
     zone: words`Times are also shown in your time zone.`,
+    rebuilt: words`The look-ups were built again.`,
     rescanned: words`The blocks were read again.`,
     'rescanned-partly': words`The blocks were read again, but not all are recorded as read: some are not final yet, or a second reading did not agree. Read those again later.`,
     decided: words`The decision was recorded.`,

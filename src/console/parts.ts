@@ -64,6 +64,8 @@ const TONES: Readonly<Record<string, string>> = {
   FAILED: 'bad',
   reverted: 'bad',
   ...{ 'in use': 'good', failing: 'bad', 'left out': 'bad' },
+  ...{ ok: 'good', ready: 'good', current: 'good', catching_up: 'warn', degraded: 'warn' },
+  ...{ not_ready: 'bad', down: 'bad', refusing: 'bad', read_only: 'bad' },
   ...{ refused: 'bad', revoked: 'quiet', suspended: 'bad', stopped: 'bad', unresolved: 'warn', resolved: 'good' },
 };
 

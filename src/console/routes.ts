@@ -23,6 +23,8 @@ import { settingsRoutes } from './pages/merchant/settings.ts';
 import { statementRoutes } from './pages/merchant/statement.ts';
 import { sweepRoutes } from './pages/operations/sweeps.ts';
 import { keyRoutes } from './pages/merchant/keys.ts';
+import { deliveryRoutes } from './pages/operations/deliveries.ts';
+import { serviceRoutes } from './pages/operations/service.ts';
 import { treasuryRoutes } from './pages/operations/treasury.ts';
 import { unmatchedRoutes } from './pages/operations/unmatched.ts';
 import { webhookPages } from './pages/merchant/webhooks.ts';
@@ -44,6 +46,8 @@ export function consoleRoutes(deps: ConsoleDeps): ConsoleRoutes {
   const ofService = [
     attentionRoutes,
     chainRoutes,
+    deliveryRoutes,
+    serviceRoutes,
     canaryRoutes,
     unmatchedRoutes,
     treasuryRoutes,

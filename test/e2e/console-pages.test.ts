@@ -69,6 +69,7 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the console in a browser',
       '/merchants',
       '/people',
       '/search?q=x',
+      '/service',
     ];
     const urls = [
       ...['/', '/docs/errors', `/pay/${id}`, `/pay/${id}/receipt`, `/pay/${id}/help`, `/pay/cs_${'a'.repeat(32)}`].map(

@@ -29,6 +29,8 @@ export const ROUTES: Readonly<Record<string, readonly string[]>> = {
   ],
   'chains.rescan': ['POST /chains/rescan'],
   'deliveries.read': ['GET /deliveries.csv', 'GET /deliveries'],
+  'service.read': ['GET /service', 'GET /service.csv'],
+  'service.rebuild': ['POST /service/rebuild'],
   'keys.change': ['POST /m/:merchant/keys', 'POST /m/:merchant/keys/revoke'],
   'keys.read': ['GET /m/:merchant/keys'],
   'merchants.create': ['POST /merchants'],

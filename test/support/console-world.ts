@@ -68,7 +68,13 @@ const addressesOf = (app: Express): readonly string[] =>
     route ? route.stack.map(({ method }) => `${method.toUpperCase()} ${route.path}`) : [],
   );
 
-/** The console over a ledger in memory, with people whose passkeys the test holds. */
+/** Of a process with nothing to do. */
+const SERVICE_STATUS = {
+  ...{ ready: true, read_only: false, version: '1.2.3', up_seconds: 90, checks: [], look_ups: [] },
+  webhooks: { waiting: 0, oldest_age_seconds: 0, in_flight: 0, retrying: 0, suspended_endpoints: 0 },
+};
+
+/** The console over an event log in memory, with people whose passkeys the test holds. */
 export class ConsoleWorld {
   readonly store: MemoryEventStore;
   readonly warnings: object[] = [];
@@ -99,6 +105,7 @@ export class ConsoleWorld {
       commands: {
         'session.totals': async () => ({ totals: [] }),
         'claim.waiting': async () => ({ claims: [] }),
+        'service.status': async () => SERVICE_STATUS,
         ...more.commands,
       },
     };

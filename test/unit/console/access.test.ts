@@ -25,6 +25,8 @@ const MAY: Readonly<Record<Action, readonly PersonRole[]>> = {
   'chains.read': ['operator', 'auditor'],
   'chains.rescan': ['operator'],
   'deliveries.read': ['operator', 'auditor'],
+  'service.read': ['operator', 'auditor'],
+  'service.rebuild': ['operator'],
   'unmatched.read': ['finance', 'operator', 'auditor'],
   'unmatched.decide': ['operator'],
   'treasury.read': ['finance', 'operator', 'approver', 'auditor'],

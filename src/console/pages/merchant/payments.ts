@@ -8,7 +8,7 @@ import { badge, filterForm, link, more, table, timeColumn, type Column, spelled 
 import type { ConsoleRoutes } from '../../server.ts';
 import { Refused, type Visit, merchantOf } from '../../visit.ts';
 import { waitingClaims } from './claims.ts';
-import { failedDeliveries } from '../operations/failed-deliveries.ts';
+import { failedDeliveries } from '../operations/deliveries.ts';
 import { countOf, paidChart, paidDays, totalsFile, totalsOf, totalsPart } from './payment-totals.ts';
 import { FILTER_STATUSES } from '../../../../projections/sessions/session-list.ts';
 import { words } from '../../words.ts';

@@ -5,13 +5,14 @@ import { keepsFailing } from '../../../features/treasury/comparisons.ts';
 import type { Action } from '../../access.ts';
 import { run, type ConsoleDeps } from '../../deps.ts';
 import { inMode, otherMode } from '../../modes.ts';
-import { facts, link, spelled, time, type Cell } from '../../parts.ts';
+import { code, facts, link, spelled, time, type Cell } from '../../parts.ts';
 import type { ConsoleRoutes } from '../../server.ts';
 import type { Visit } from '../../visit.ts';
 import { gapsOf, type ChainStatus, type Coverage } from './chains.ts';
 import type { CanaryRun } from './canaries.ts';
-import { failedDeliveries } from './failed-deliveries.ts';
+import { failedDeliveries } from './deliveries.ts';
 import { PAYS_NOTHING_OUT, paysOut } from '../pays-out.ts';
+import { detailPart, serviceStatus } from './service.ts';
 import { treasuryStatus, type Move } from './treasury.ts';
 import type { Unmatched } from './unmatched.ts';
 import { messageOf } from '../../../runtime/util/message-of.ts';
@@ -273,7 +274,25 @@ const canaryMatters: Look = async (deps, visit) => {
   });
 };
 
+/** Chains and treasuries have entries of their own. */
+const REPORTED_ELSEWHERE = /^(chain|treasury):/;
+
+const serviceMatters: Look = async (deps) => {
+  const { checks } = await serviceStatus(deps);
+  return checks
+    .filter(({ name, state }) => state !== 'ok' && !REPORTED_ELSEWHERE.test(name))
+    .map(({ name, state, detail }) => ({
+      ...{ what: words`A check of the service: ${spelled(state)}`, isGrave: state !== 'degraded', mode: null },
+      facts: [
+        [words`Check`, code(name)],
+        [words`Why`, detailPart(detail)],
+      ],
+      ...{ to: '/service', needs: 'service.read', act: words`Open the service`, runbook: 'runbook.md' },
+    }));
+};
+
 const LOOKS: readonly Look[] = [
+  serviceMatters,
   treasuryMatters,
   moveMatters,
   unmatchedMatters,

@@ -2,13 +2,11 @@ import { html, type Html } from '../../../runtime/http/html.ts';
 import type { Mode } from '../../../domain/values/ids.ts';
 import { csvLink, csvRoute } from '../../csv.ts';
 import { run, type ConsoleDeps } from '../../deps.ts';
-import { merchantPath } from '../../layout.ts';
 import {
   badge,
   changeForm,
   field,
   inWords,
-  link,
   MODE_IN_FILES,
   REASON,
   table,
@@ -17,7 +15,6 @@ import {
 } from '../../parts.ts';
 import type { ConsoleRoutes } from '../../server.ts';
 import { reasonIn, type Visit } from '../../visit.ts';
-import { failedDeliveries, type FailedDelivery } from './failed-deliveries.ts';
 import { words, type Words } from '../../words.ts';
 
 export interface ChainStatus {
@@ -61,7 +58,7 @@ export interface Coverage {
   readonly gaps: readonly { readonly from_block: number; readonly to_block: number }[];
 }
 
-/** How far the chains were read, and which webhooks were not delivered. */
+/** How far the chains were read. */
 export function chainRoutes(deps: ConsoleDeps): ConsoleRoutes {
   return {
     read: [
@@ -82,22 +79,6 @@ export function chainRoutes(deps: ConsoleDeps): ConsoleRoutes {
         columns: coverageColumns(visit),
         pages: [await coverageOf(deps, visit)],
       })),
-      csvRoute('/deliveries', 'deliveries.read', async (visit) => ({
-        columns: deliveryColumns(visit),
-        pages: [await failedDeliveries(deps, visit.mode)],
-      })),
-      {
-        path: '/deliveries',
-        action: 'deliveries.read',
-        show: async (visit) => ({
-          page: {
-            title: words`Deliveries`,
-            isLive: true,
-            body: html`<p>${words`Webhooks that did not arrive, of every merchant, newest first.`} ${csvLink(visit)}</p>
-              ${table(words`Failed deliveries`, deliveryColumns(visit), await failedDeliveries(deps, visit.mode), words`Every webhook arrived, or is on its way.`)}`,
-          },
-        }),
-      },
     ],
     change: [
       {
@@ -246,19 +227,6 @@ function gapPart(
     }
   </section>`;
 }
-
-const deliveryColumns = (visit: Visit): Column<FailedDelivery>[] => [
-  timeColumn(words`Created`, ({ createdSec }) => createdSec, visit),
-  { name: words`Merchant`, cell: ({ merchant }) => merchant.name },
-  {
-    name: words`Event`,
-    cell: ({ merchant, notificationId, eventType }) =>
-      link(`${merchantPath(merchant)}/webhooks/${notificationId}`, eventType),
-  },
-  { name: words`Status`, cell: ({ status }) => badge(status) },
-  { name: words`Attempts`, isNumber: true, cell: ({ attempts }) => attempts },
-  { name: words`Last answer`, cell: ({ lastStatus, lastFailure }) => lastStatus ?? lastFailure },
-];
 
 const NOT_WATCHED = words`No network is watched in this process.`;
 
