@@ -85,9 +85,8 @@ export async function startOutside(
   if (roles.api && parts.derivers.length > 0) health.add(() => addressHealth(addresses.stocks()));
   if (storage.ownLog) reportBackup(metrics.registry, config.DATA_DIR, clock);
   const heartbeat = watchSurroundings(parts, foundation, health);
-  const { HOST: host, OPS_PORT: port } = config;
-  const opsParts = { host, port, registry: metrics.registry, health, status: observability.status };
-  const ops = await startOpsServer({ ...opsParts, ...(foreign && { foreign }) });
+  const listening = { host: config.HOST, port: config.OPS_PORT, ...(foreign && { foreign }) };
+  const ops = await startOpsServer({ ...listening, registry: metrics.registry, health, status: observability.status });
   const inbox = startInbox(parts, foundation, money);
   const publicUrl = web?.publicUrl ?? config.PUBLIC_URL ?? '';
   const ofService = {
