@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PROMETHEUS, startPrometheus, type RunningPrometheus } from '../support/running-prometheus.ts';
+import { freePort } from '../support/free-port.ts';
 import { eventually, signedCall, startRunningSandbox, type RunningSandbox } from '../support/running-sandbox.ts';
 
 /**
@@ -18,6 +19,7 @@ const rules = readFileSync(resolve(import.meta.dirname, '../../ops/prometheus/al
   .replace('quittance_webhook_oldest_pending_age_seconds > 300', 'quittance_webhook_oldest_pending_age_seconds > 3');
 
 let sandbox: RunningSandbox;
+let ports: { readonly PORT: string; readonly OPS_PORT: string };
 let prometheus: RunningPrometheus;
 let receiver: Server;
 let answer = 200;
@@ -83,7 +85,9 @@ describe.skipIf(PROMETHEUS === undefined || process.platform !== 'linux')(
         request.resume().on('end', () => response.writeHead(answer).end());
       });
       await new Promise<void>((done) => receiver.listen(0, '127.0.0.1', done));
-      sandbox = await startRunningSandbox({ env: { SANDBOX_NETWORKS: 'ethereum' } });
+      // The node comes back under the same ones, which no outgoing connection may take meanwhile.
+      ports = { PORT: String(await freePort()), OPS_PORT: String(await freePort()) };
+      sandbox = await startRunningSandbox({ env: { ...ports, SANDBOX_NETWORKS: 'ethereum' } });
       prometheus = await startPrometheus(sandbox.facts.ops_url, rules);
       const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
       expect((await call('PATCH', '/v1/merchant', { webhook: { url } })).status).toBe(200);
@@ -143,7 +147,6 @@ describe.skipIf(PROMETHEUS === undefined || process.platform !== 'linux')(
     });
 
     it('the node ends', async () => {
-      const ports = { PORT: new URL(sandbox.facts.base_url).port, OPS_PORT: new URL(sandbox.facts.ops_url).port };
       const { dataDir } = sandbox;
       await sandbox.stop('SIGKILL');
       await fires('QuittanceDown');
