@@ -35,7 +35,8 @@ const filled = (sentence: string, valueAt: (place: number) => string): string =>
 export const words = (strings: TemplateStringsArray, ...values: readonly Part[]): Words =>
   new Words(keyOf(strings), values);
 
-const keyOf = (strings: readonly string[]): string =>
+/** The English sentence of a template, with a place for each value. */
+export const keyOf = (strings: readonly string[]): string =>
   strings
     .map((string, place) => (place === 0 ? '' : `{${place - 1}}`) + string)
     .join('')

@@ -2,6 +2,7 @@ import type { HealthChecks, HealthFact } from './health.ts';
 import type { WatchedChain } from './metrics/chains.ts';
 import type { WebhookQueue, WebhookStats } from './metrics/webhooks.ts';
 import type { LastPayment, MoneyFollower } from './money-follower.ts';
+import type { DeliveriesUnderWay } from '../features/webhooks/under-way.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ProjectionStatus } from '../runtime/projections/status.ts';
 
@@ -46,13 +47,7 @@ export interface Status {
   readonly networks: readonly NetworkLine[];
   readonly sessions: { readonly open: number; readonly processing: number };
   readonly refunds: { readonly pending: number; readonly processing: number; readonly oldestAgeSec: number };
-  readonly webhooks: {
-    readonly waiting: number;
-    readonly oldestAgeSec: number;
-    readonly inFlight: number;
-    readonly retrying: number;
-    readonly suspended: number;
-  };
+  readonly webhooks: DeliveriesUnderWay;
   readonly projections: { readonly lagEvents: number; readonly lagSec: number };
   readonly lastPayment: LastPayment | null;
   readonly lastError: LogLine | null;

@@ -1,7 +1,9 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import ts from 'typescript';
+import { keyOf } from '../../src/console/words.ts';
 import { REPOSITORY } from './repository.ts';
+import { SAID } from './untranslated.ts';
 
 const CONSOLE = join(REPOSITORY, 'src/console');
 
@@ -38,14 +40,7 @@ const textsOf = (template: ts.TemplateLiteral): readonly string[] =>
     ? [template.text]
     : [template.head.text, ...template.templateSpans.map(({ literal }) => literal.text)];
 
-const sentenceOf = (template: ts.TemplateLiteral): string =>
-  textsOf(template)
-    .map((text, place) => (place === 0 ? '' : `{${place - 1}}`) + text)
-    .join('')
-    .replaceAll(/\s+/g, ' ');
-
-/** The attributes that are shown or read out. */
-const SAID = /\s(?:aria-label|placeholder|title|alt|data-stale|data-ended)="([^"]*)"/g;
+const sentenceOf = (template: ts.TemplateLiteral): string => keyOf(textsOf(template));
 
 /** Words between tags and in attributes that are read out, other than the product's name and code. */
 function bareTextIn(template: ts.TemplateLiteral): string[] {

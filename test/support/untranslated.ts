@@ -5,7 +5,7 @@ export const PSEUDO = 'qps';
 export const bracketed = (english: string): string => `⟦${english.replaceAll(/\{\d+\}/g, '⟧$&⟦')}⟧`;
 
 /** The attributes that are shown or read out. */
-const SAID = /\s(?:aria-label|placeholder|title|data-name|data-stale|data-ended)="([^"]*)"/g;
+export const SAID = /\s(?:aria-label|placeholder|title|alt|data-name|data-stale|data-ended)="([^"]*)"/g;
 /** What is the same in every language says so, or is a time. */
 const SAME =
   /<(\w+)\b[^>]*(?:lang="en"|translate="no")[^>]*>[\s\S]*?<\/\1\s*>|<(pre|code|script|time)\b[^>]*>[\s\S]*?<\/\2\s*>/g;

@@ -1,3 +1,4 @@
+import type { DeliveriesUnderWay } from '../../features/webhooks/under-way.ts';
 import type { ProjectionStatus } from '../../runtime/projections/status.ts';
 import { json, type AdminCommands } from './commands.ts';
 
@@ -8,13 +9,7 @@ interface ServiceFacts {
   readonly version: string;
   readonly upSec: number;
   readonly facts: readonly { readonly name: string; readonly state: string; readonly detail?: string }[];
-  readonly webhooks: {
-    readonly waiting: number;
-    readonly oldestAgeSec: number;
-    readonly inFlight: number;
-    readonly retrying: number;
-    readonly suspended: number;
-  };
+  readonly webhooks: DeliveriesUnderWay;
 }
 
 /** `quittance status`: whether the process is ready, what it checks, what waits, and how far its look-ups are behind. */
