@@ -1,6 +1,7 @@
 import type { PlannedPayout, RefundLeg, RefundRequested } from '../../src/domain/events/refund-events.ts';
 import { formatAmount, fromTokenUnits, least, amountOf, type Coin } from '../../src/domain/money/money.ts';
 import type { Network } from '../../src/domain/networks/networks.ts';
+import { unknownPayerWords } from '../../src/domain/networks/unknown-payer.ts';
 import { refundableOf } from '../../src/domain/money/refundable.ts';
 import type { Refusal } from '../../src/domain/values/result.ts';
 import { person } from './claims.ts';
@@ -245,10 +246,16 @@ function faultOf(context: SessionContext, coin: Coin, depositKey: string, isClai
   if (!deposit || deposit.aside !== undefined) return invalid('transaction_id is not a deposit of this session');
   if (deposit.status !== 'final') return invalid(`the deposit is ${deposit.status}, not final`);
   if (deposit.facts.coin !== coin) return invalid(`the deposit is in ${deposit.facts.coin}`);
-  return deposit.facts.fromAddress === null && !isClaimed ? { ...NOBODY, param: 'transaction_id' } : null;
+  return deposit.facts.fromAddress === null && !isClaimed ? { ...nobodyOf([deposit]), param: 'transaction_id' } : null;
 }
 
-const NOBODY: Refusal = { code: 'payer_ambiguous', message: 'the money has no single payer to refund' };
+function nobodyOf(deposits: readonly DepositState[]): Refusal {
+  const reasons = new Set(deposits.map(({ facts }) => unknownPayerWords(facts.unknownPayer)));
+  return {
+    code: 'payer_ambiguous',
+    message: `the money has no single payer to refund: ${[...reasons].join('; ')}`,
+  };
+}
 
 function tooMuch(context: SessionContext, { coin, namedDeposit }: RefundTerms, most: bigint): Refusal {
   const taken = takenByDeposit(context);
@@ -258,7 +265,8 @@ function tooMuch(context: SessionContext, { coin, namedDeposit }: RefundTerms, m
       0n,
     );
   const nobodys = leftWhere(({ facts }) => facts.fromAddress === null);
-  if (namedDeposit === null && most === 0n && nobodys > 0n) return NOBODY;
+  if (namedDeposit === null && most === 0n && nobodys > 0n)
+    return nobodyOf(depositsOf(context).filter(({ facts }) => facts.coin === coin && facts.fromAddress === null));
   const dust = leftWhere(({ kind, facts }) => kind === 'dust' && facts.fromAddress !== null);
   const message = [
     `at most ${formatAmount(most)} ${coin} can be refunded${namedDeposit === null ? '' : ' of this deposit'}`,

@@ -2,6 +2,7 @@ import type { UnmatchedTransfer, TransferEvent, TransferReopened } from '../../s
 import type { SessionId } from '../../src/domain/values/ids.ts';
 import { accept, refuse, type Decision } from '../../src/domain/values/result.ts';
 import { needsAcknowledgement } from '../../src/domain/networks/senders.ts';
+import { unknownPayerWords } from '../../src/domain/networks/unknown-payer.ts';
 import type { TransferContext, TransferValue } from './transfer.machine.ts';
 import { must } from '../../src/domain/values/must.ts';
 
@@ -140,8 +141,8 @@ function giveBack(
 }
 
 /** Why it cannot be returned, in words; null if it can. */
-const whyNotReturnable = ({ fromAddress }: UnmatchedTransfer): string | null =>
-  fromAddress === null ? 'the chain does not name exactly one paying address' : null;
+const whyNotReturnable = ({ fromAddress, unknownPayer }: UnmatchedTransfer): string | null =>
+  fromAddress === null ? unknownPayerWords(unknownPayer) : null;
 
 function senderWords({ sender, fromAddress }: UnmatchedTransfer): string {
   if (sender === null) return `the kind of ${fromAddress} could not be determined`;

@@ -26,7 +26,7 @@ export const MUTANT_SETS: Readonly<Record<string, MutantSet>> = {
     include: [
       'test/e2e/hostile-worker*.test.ts',
       'test/e2e/signer-*.test.ts',
-      'test/property/signer-search.property.test.ts',
+      'test/property/{signer-search,solana-payers}.property.test.ts',
     ],
     exclude: ['test/e2e/hostile-worker-planted.test.ts'],
     always: [

@@ -12,7 +12,19 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
   {
     without: 'replacements on Solana that exclude each other',
     changes: [change('chains/solana-view.ts', 'earlier.every(({ draft }) => excludeEachOther(draft, next))', 'true')],
-    foundBy: ['whatever blockhash, nonce, price', 'on solana no order of requests'],
+    foundBy: ['whatever blockhash, nonce, price', 'on solana no sequence of requests'],
+  },
+  {
+    without: 'the owner before the transaction as who paid on Solana',
+    changes: [
+      change('chains/solana-balances.ts', "if (units < 0n && isClosed) return unknown('account_closed');", ''),
+      change(
+        'chains/solana-balances.ts',
+        "if (units < 0n && before !== after) return unknown('account_handed_over');",
+        '',
+      ),
+    ],
+    foundBy: ['on solana no sequence of requests', 'gave the money and agreed to it'],
   },
   {
     without: 'one writing of the name of a deposit',
@@ -86,22 +98,22 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
     changes: [
       change('chains/tron-view.ts', "return 'expirationMs' in next && this.#areDead(earlier, false);", 'return true;'),
     ],
-    foundBy: ['on tron no order of requests'],
+    foundBy: ['on tron no sequence of requests'],
   },
   {
     without: 'the nonce that excludes on Ethereum',
     changes: [change('chains/evm-view.ts', 'earlier.every(({ draft }) => excludeEachOther(draft, next))', 'true')],
-    foundBy: ['on ethereum no order of requests'],
+    foundBy: ['on ethereum no sequence of requests'],
   },
   {
     without: 'four eyes from the threshold on',
     changes: [change('policies/limits.ts', '(units < amountOf(limits.approvalFrom) ?', '(units >= 0n ?')],
-    foundBy: ['on ethereum no order of requests', 'on tron no order of requests', 'on solana no order of requests'],
+    foundBy: ['on ethereum no sequence of requests', 'on tron no order of requests', 'on solana no order of requests'],
   },
   {
     without: 'caps by the hour and the day',
     changes: [change('policies/limits.ts', 'return used + units <= amountOf(cap) ? null', 'return true ? null')],
-    foundBy: ['on ethereum no order of requests', 'on solana no order of requests'],
+    foundBy: ['on ethereum no sequence of requests', 'on solana no order of requests'],
   },
   {
     without: 'the evidence of a claim',

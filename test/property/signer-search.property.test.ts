@@ -187,11 +187,11 @@ class Worker {
 
   #order(leg: number, what: number, lie: Lie | null): OutgoingTransaction {
     const { network, paid } = this.#chain;
-    const { payer } = paid[what % paid.length]!;
+    const { payer, handedTo } = paid[what % paid.length]!;
     const named = paid.filter((one) => lie === 'deposits' || one.payer === payer);
     return outgoing({
       ...{ kind: 'refund', id: `re_a-${leg}`, network, coin: 'USDT', amount: AMOUNTS[what % AMOUNTS.length]! },
-      ...{ fromAddress: MODEL_WALLET.treasury[addressFamilyOf(network)], toAddress: payer },
+      ...{ fromAddress: MODEL_WALLET.treasury[addressFamilyOf(network)], toAddress: handedTo ?? payer },
       // As much of each as could be asked for: what is left of a deposit is the signer's to know.
       deposits: (what % 2 === 0 ? named : named.toReversed()).map(({ proof }) => ({ ...proof, amount: '999999' })),
     });

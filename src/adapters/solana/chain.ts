@@ -226,7 +226,7 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
     return {
       tokenAddress: own.token.address,
       tokenUnits: own.units,
-      fromAddress: payerOf(deltas, own.token.address),
+      ...payerOf(deltas, own.token.address),
       toAddress: must(own.owner),
       txHash,
       logIndex: own.accountIndex,

@@ -90,7 +90,7 @@ function broughtBy(
         ...shared,
         coin: token.coin,
         units: fromTokenUnits(units, token.decimals),
-        fromAddress: payerOf(deltas, token.address),
+        fromAddress: payerOf(deltas, token.address).fromAddress,
         logIndex: accountIndex,
       },
     ];

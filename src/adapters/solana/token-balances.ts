@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import type { Token } from '../../domain/networks/networks.ts';
+import type { UnknownPayer } from '../../domain/networks/unknown-payer.ts';
+import { must } from '../../domain/values/must.ts';
 import { ProviderFault } from '../../ports/chain/rpc-pool.ts';
+import type { Transfer } from '../../ports/chain/chain.ts';
 import { TOKEN_PROGRAM } from '../../chain-formats/spl-token.ts';
 
 export const tokenAmount = z.object({ amount: z.string().regex(/^\d+$/) });
@@ -47,10 +50,19 @@ export interface TransactionWithMeta extends SolanaTransaction {
 export interface TokenDelta {
   readonly accountIndex: number;
   readonly account: string;
-  /** Null if the node does not say. */
+  /** Who got the money: the owner after the transaction; or who gave it: the one before. Null if the node does not say. */
   readonly owner: string | null;
+  /** What became of an account that lost money; null if it stayed with its owner. */
+  readonly left: 'account_closed' | 'account_handed_over' | null;
   readonly token: Token;
   readonly units: bigint;
+}
+
+interface AccountBalances {
+  readonly accountIndex: number;
+  readonly token: Token;
+  readonly before?: TokenBalance;
+  readonly after?: TokenBalance;
 }
 
 /**
@@ -61,43 +73,60 @@ export interface TokenDelta {
 export function tokenDeltas(transaction: SolanaTransaction, tokens: readonly Token[]): TokenDelta[] {
   const { meta } = transaction;
   if (meta === null || meta.err !== null) return [];
+  // A missing list would turn a whole balance into money that came.
+  if (!meta.preTokenBalances || !meta.postTokenBalances)
+    throw new ProviderFault('incapable', 'keeps no token balances of a transaction');
   const keys = accountKeysOf(transaction);
-  const deltas = new Map<number, TokenDelta>();
-  const add = (balance: TokenBalance, sign: bigint): void => {
+  // By mint, too: an account can be closed and opened again for another one.
+  const accounts = new Map<string, AccountBalances>();
+  const add = (when: 'before' | 'after', balance: TokenBalance): void => {
     const token = tokens.find((candidate) => candidate.address === balance.mint);
     if (token === undefined || balance.programId !== TOKEN_PROGRAM) return;
-    const known = deltas.get(balance.accountIndex);
-    const units = (known?.units ?? 0n) + sign * BigInt(balance.uiTokenAmount.amount);
-    const account = keys[balance.accountIndex];
-    if (account === undefined)
+    if (keys[balance.accountIndex] === undefined)
       throw new ProviderFault(
         'inconsistent',
         `answered a token balance of account ${balance.accountIndex}, of which there are ${keys.length}`,
       );
-    deltas.set(balance.accountIndex, {
-      accountIndex: balance.accountIndex,
-      account,
-      owner: balance.owner ?? known?.owner ?? null,
-      token,
-      units,
-    });
+    const { accountIndex, mint } = balance;
+    const name = `${accountIndex} ${mint}`;
+    accounts.set(name, { ...accounts.get(name), accountIndex, token, [when]: balance });
   };
-  for (const balance of meta.preTokenBalances ?? []) add(balance, -1n);
-  for (const balance of meta.postTokenBalances ?? []) add(balance, 1n);
-  return [...deltas.values()].filter(({ units }) => units !== 0n).sort((a, b) => a.accountIndex - b.accountIndex);
+  for (const balance of meta.preTokenBalances) add('before', balance);
+  for (const balance of meta.postTokenBalances) add('after', balance);
+  return [...accounts.values()]
+    .map((balances) => deltaOf(must(keys[balances.accountIndex]), balances))
+    .filter(({ units }) => units !== 0n)
+    .sort((a, b) => a.accountIndex - b.accountIndex);
 }
 
+function deltaOf(account: string, { accountIndex, token, before, after }: AccountBalances): TokenDelta {
+  const units = unitsIn(after) - unitsIn(before);
+  const isLoss = units < 0n;
+  const owner = (isLoss ? before : after)?.owner ?? null;
+  const keptBy = after?.owner ?? null;
+  const left = !isLoss || keptBy === owner ? null : after === undefined ? 'account_closed' : 'account_handed_over';
+  return { accountIndex, account, owner, left, token, units };
+}
+
+const unitsIn = (balance: TokenBalance | undefined): bigint => BigInt(balance?.uiTokenAmount.amount ?? 0);
+
 /**
- * The owner whose balance of the mint fell; null unless there is exactly one and the node names it. The signer and the
- * fee payer are irrelevant.
+ * The owner before the transaction of the accounts of the mint that lost money. Unknown unless that is exactly one who
+ * kept them: whoever is given an account in the same transaction has signed nothing. The signer and the fee payer are
+ * irrelevant.
  */
-export function payerOf(deltas: readonly TokenDelta[], mint: string): string | null {
+export function payerOf(deltas: readonly TokenDelta[], mint: string): Pick<Transfer, 'fromAddress' | 'unknownPayer'> {
+  const unknown = (unknownPayer: UnknownPayer) => ({ fromAddress: null, unknownPayer });
   const byOwner = new Map<string | null, bigint>();
-  for (const { owner, token, units } of deltas) {
-    if (token.address === mint) byOwner.set(owner, (byOwner.get(owner) ?? 0n) + units);
+  for (const { owner, token, units, left } of deltas) {
+    if (token.address !== mint) continue;
+    if (left !== null) return unknown(left);
+    if (units < 0n && owner === null) return unknown('owner_not_named');
+    byOwner.set(owner, (byOwner.get(owner) ?? 0n) + units);
   }
-  const fallen = [...byOwner].filter(([, units]) => units < 0n).map(([owner]) => owner);
-  return fallen.length === 1 ? (fallen[0] ?? null) : null;
+  const [payer, ...others] = [...byOwner].filter(([, units]) => units < 0n).map(([owner]) => owner);
+  if (!payer) return unknown('nobody_paid');
+  return others.length > 0 ? unknown('several_payers') : { fromAddress: payer };
 }
 
 /**

@@ -2,6 +2,7 @@ import type { MerchantId, Mode, SessionId } from '../values/ids.ts';
 import type { Coin } from '../money/money.ts';
 import type { Network } from '../networks/networks.ts';
 import type { Sender } from '../networks/senders.ts';
+import type { UnknownPayer } from '../networks/unknown-payer.ts';
 import type { ClaimEvent } from './claim-events.ts';
 import type { CoinChosen, CoinTerms, RateLock, Valuation } from './coin-events.ts';
 import type { RefundEvent } from './refund-events.ts';
@@ -98,6 +99,8 @@ export interface DepositFacts {
   readonly amount: string;
   /** Null when the chain does not name exactly one payer ("payer ambiguous"). */
   readonly fromAddress: string | null;
+  /** Why that is null; absent where the network knows one reason only. */
+  readonly unknownPayer?: UnknownPayer;
   readonly toAddress: string;
   readonly txHash: string;
   readonly logIndex: number;

@@ -1,6 +1,7 @@
 import type { DepositFacts, DepositReverted, FinalityRule } from '../../domain/events/session-events.ts';
 import type { Mode } from '../../domain/values/ids.ts';
 import type { Network, NetworkSettings } from '../../domain/networks/networks.ts';
+import type { UnknownPayer } from '../../domain/networks/unknown-payer.ts';
 
 export interface Block {
   readonly number: number;
@@ -16,6 +17,8 @@ export interface Transfer {
   readonly tokenUnits: bigint;
   /** The owner whose balance fell; null unless there is exactly one. */
   readonly fromAddress: string | null;
+  /** Why that is null; absent where the network knows one reason only. */
+  readonly unknownPayer?: UnknownPayer;
   readonly toAddress: string;
   readonly txHash: string;
   /** Log or instruction index, which distinguishes several transfers of one transaction. */

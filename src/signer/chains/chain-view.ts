@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { PayoutNetwork } from '../../ports/signer/protocol.ts';
 import type { DepositProof, NativeTransfer } from '../../domain/networks/deposit-proof.ts';
+import type { UnknownPayer } from '../../domain/networks/unknown-payer.ts';
 import type { TransactionDraft } from '../../domain/events/transaction-draft.ts';
 import type { OutgoingTransaction } from '../../ports/outgoing/transaction.ts';
 import { amountOf, fromTokenUnits, least, most, type Coin } from '../../domain/money/money.ts';
@@ -13,6 +14,8 @@ export interface FoundDeposit {
   readonly units: bigint;
   /** Null unless the chain names exactly one. */
   readonly payer: string | null;
+  /** Why that is null; absent where the network knows one reason only. */
+  readonly unknownPayer?: UnknownPayer;
   readonly final: boolean;
 }
 

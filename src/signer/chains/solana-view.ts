@@ -15,16 +15,10 @@ import {
   type FoundNativeTransfer,
   type JournaledBytes,
 } from './chain-view.ts';
+import { deltasOf, payerOf, tokenBalance } from './solana-balances.ts';
 import { excludeEachOther } from '../exclusive.ts';
 import { must } from '../../domain/values/must.ts';
 
-const tokenBalance = z.object({
-  accountIndex: z.number(),
-  mint: z.string(),
-  owner: z.string().nullish(),
-  programId: z.string().nullish(),
-  uiTokenAmount: z.object({ amount: z.string() }),
-});
 const message = z.object({
   accountKeys: z.array(z.string()),
   header: z.object({ numRequiredSignatures: z.number() }),
@@ -35,8 +29,9 @@ const meta = z.object({
   preBalances: z.array(z.number()),
   postBalances: z.array(z.number()),
   loadedAddresses: z.object({ writable: z.array(z.string()), readonly: z.array(z.string()) }).nullish(),
-  preTokenBalances: z.array(tokenBalance).nullish(),
-  postTokenBalances: z.array(tokenBalance).nullish(),
+  // Without both lists a whole balance would look like money that came.
+  preTokenBalances: z.array(tokenBalance),
+  postTokenBalances: z.array(tokenBalance),
 });
 type Meta = z.infer<typeof meta>;
 const transaction = z
@@ -48,8 +43,6 @@ const account = z.object({
 const statuses = z.object({
   value: z.array(z.object({ err: z.unknown(), confirmationStatus: z.string().nullish() }).nullable()),
 });
-
-const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 
 /** The signer's view of Solana; only what is finalised counts. */
 export class SolanaView implements ChainView {
@@ -64,15 +57,15 @@ export class SolanaView implements ChainView {
       const finalized = await this.#transaction(url, proof.txHash, 'finalized');
       const found = finalized ?? (await this.#transaction(url, proof.txHash, 'confirmed'));
       if (!found?.meta || found.meta.err !== null) return null;
-      const deltas = deltasOf(found.meta);
+      const deltas = deltasOf(found.meta.preTokenBalances, found.meta.postTokenBalances);
       const own = deltas.find(({ accountIndex }) => accountIndex === proof.logIndex);
       const token = this.#network.tokens.find(({ address }) => address === own?.mint);
-      if (!own || !token || own.owner !== proof.toAddress || own.units <= 0n) return null;
+      if (!own || !token || own.owners[1] !== proof.toAddress || own.units <= 0n) return null;
       return {
         depositKey: `solana:${found.transaction.signatures[0]}:${own.accountIndex}`,
         coin: token.coin,
         units: fromTokenUnits(own.units, token.decimals),
-        payer: payerOf(deltas, own.mint),
+        ...payerOf(deltas, own.mint),
         final: finalized !== null,
       };
     });
@@ -168,31 +161,6 @@ export class SolanaView implements ChainView {
   }
 }
 
-interface Delta {
-  readonly accountIndex: number;
-  readonly mint: string;
-  readonly owner: string | null;
-  readonly units: bigint;
-}
-
-function deltasOf({ preTokenBalances, postTokenBalances }: Meta): Delta[] {
-  const deltas = new Map<number, Delta>();
-  const add = (balance: z.infer<typeof tokenBalance>, sign: bigint): void => {
-    if (balance.programId !== TOKEN_PROGRAM) return;
-    const known = deltas.get(balance.accountIndex);
-    const units = (known?.units ?? 0n) + sign * BigInt(balance.uiTokenAmount.amount);
-    deltas.set(balance.accountIndex, {
-      accountIndex: balance.accountIndex,
-      mint: balance.mint,
-      owner: balance.owner ?? known?.owner ?? null,
-      units,
-    });
-  };
-  for (const balance of preTokenBalances ?? []) add(balance, -1n);
-  for (const balance of postTokenBalances ?? []) add(balance, 1n);
-  return [...deltas.values()];
-}
-
 /**
  * The address's gain, and the signer among those that lost lamports other than the fee; null if one of them did not
  * sign.
@@ -213,13 +181,4 @@ function lamportsMoved(
     ? losers.map((index) => must(keys[index]))
     : [];
   return { lamports: place < 0 ? 0n : must(changes[place]), senders };
-}
-
-/** The one owner whose balance fell; null unless there is exactly one. */
-function payerOf(deltas: readonly Delta[], mint: string): string | null {
-  const byOwner = new Map<string | null, bigint>();
-  for (const { owner, units, mint: of } of deltas)
-    if (of === mint) byOwner.set(owner, (byOwner.get(owner) ?? 0n) + units);
-  const fallen = [...byOwner].filter(([, units]) => units < 0n);
-  return fallen.length === 1 ? must(fallen[0])[0] : null;
 }

@@ -1,6 +1,7 @@
 import type { DepositProof } from '../../domain/networks/deposit-proof.ts';
 import { amountOf, isCoin, least } from '../../domain/money/money.ts';
 import { addressFamilyOf, type Network } from '../../domain/networks/networks.ts';
+import { unknownPayerWords } from '../../domain/networks/unknown-payer.ts';
 import type { OutgoingTransaction } from '../../ports/outgoing/transaction.ts';
 import type { SignerRefusal } from '../../ports/outgoing/signer.ts';
 import { hashOf, transactionTerms } from '../approvals/text.ts';
@@ -100,7 +101,9 @@ function depositFault(
 ): SignerRefusal | null {
   if (!found) return refusal('later', 'deposit_not_found', 'the deposit is not in the chain');
   if (found.coin !== coin) return refusal('denied', 'other_coin', `the payer paid ${found.coin}`);
-  if (!refund?.claim && (found.payer === null || found.payer !== toAddress))
-    return refusal('denied', 'not_the_payer', 'the payee is not the payer');
+  if (!refund?.claim && (found.payer === null || found.payer !== toAddress)) {
+    const why = found.payer === null ? `nobody is known to have paid: ${unknownPayerWords(found.unknownPayer)}` : null;
+    return refusal('denied', 'not_the_payer', why ?? 'the payee is not the payer');
+  }
   return found.final ? null : refusal('later', 'deposit_not_final', 'the deposit is not final');
 }

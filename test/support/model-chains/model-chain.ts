@@ -21,6 +21,8 @@ export interface Landed {
 /** A transfer of a payer to one of our addresses. */
 export interface Paid {
   readonly payer: string;
+  /** Who was given the paying account in the same transaction, and signed nothing. */
+  readonly handedTo?: string;
   readonly units: bigint;
   readonly proof: DepositProof;
 }
@@ -52,7 +54,7 @@ export interface ModelChain {
 }
 
 export const MODEL_WALLET = new Wallet('test test test test test test test test test test test junk');
-const STRANGERS = new Wallet('legal winner thank year wave sausage worth useful legal winner thank yellow');
+export const STRANGERS = new Wallet('legal winner thank year wave sausage worth useful legal winner thank yellow');
 
 /** Three deposits of two payers. */
 export function deposits(network: Network, family: AddressFamily, nameOf: (index: number) => string): Paid[] {

@@ -5,7 +5,16 @@ import { base58 } from '../../../src/chain-formats/base58.ts';
 import { NONCE_ACCOUNTS, nonceAccountOf } from '../../../src/chain-formats/solana-nonce.ts';
 import { associatedTokenAccount, TOKEN_PROGRAM } from '../../../src/chain-formats/spl-token.ts';
 import { nonceAccount } from '../solana-node.ts';
-import { deposits, MODEL_WALLET, receiverIn, serveTwo, type Landed, type ModelChain } from './model-chain.ts';
+import {
+  deposits,
+  MODEL_WALLET,
+  receiverIn,
+  serveTwo,
+  STRANGERS,
+  type Landed,
+  type ModelChain,
+  type Paid,
+} from './model-chain.ts';
 
 const TOKEN = MODEL_WALLET.collectionAddress('solana', 99);
 const TREASURY = MODEL_WALLET.treasury.solana;
@@ -20,7 +29,14 @@ const RECENT = 3;
  * it uses up even when it fails.
  */
 export async function modelSolana(): Promise<ModelChain> {
-  const paid = deposits('solana', 'solana', (index) => base58(Buffer.alloc(64, index + 1)));
+  const plain = deposits('solana', 'solana', (index) => base58(Buffer.alloc(64, index + 1)));
+  const txHash = base58(Buffer.alloc(64, 9));
+  const handedOver: Paid = {
+    ...plain[0]!,
+    ...{ payer: STRANGERS.collectionAddress('solana', 2), handedTo: STRANGERS.collectionAddress('solana', 3) },
+    proof: { ...plain[0]!.proof, txHash, depositKey: `solana:${txHash}:0` },
+  };
+  const paid = [...plain, handedOver];
   const landed: Landed[] = [];
   const statuses = new Map<string, { err: unknown }>();
   const blockhashes: string[] = [];
@@ -38,7 +54,7 @@ export async function modelSolana(): Promise<ModelChain> {
   };
   for (let index = 0; index < ACCOUNTS; index += 1) store(nonceAccountOf(TREASURY, index));
   mine();
-  const transactionOf = ({ proof, payer, units }: (typeof paid)[number]): object => {
+  const transactionOf = ({ proof, payer, handedTo, units }: Paid): object => {
     const of = (owner: string, accountIndex: number, amount: bigint): object => {
       return { accountIndex, mint: TOKEN, owner, programId: TOKEN_PROGRAM, uiTokenAmount: { amount: String(amount) } };
     };
@@ -53,7 +69,7 @@ export async function modelSolana(): Promise<ModelChain> {
       meta: {
         ...{ err: null, fee: 5_000, preBalances: [0, 0], postBalances: [0, 0] },
         preTokenBalances: [of(payer, 1, units)],
-        postTokenBalances: [of(payer, 1, 0n), of(proof.toAddress, 0, units)],
+        postTokenBalances: [of(handedTo ?? payer, 1, 0n), of(proof.toAddress, 0, units)],
       },
     };
   };
@@ -94,7 +110,7 @@ export async function modelSolana(): Promise<ModelChain> {
     chainId: 'model',
     token: TOKEN,
     paid,
-    others: [],
+    others: [handedOver.handedTo!],
     landed,
     failsNext: false,
     second: 'sound',

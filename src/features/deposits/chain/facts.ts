@@ -19,6 +19,7 @@ export function depositFactsOf(transfer: Transfer, settings: NetworkSettings): D
     tokenAddress: transfer.tokenAddress,
     amount: formatAmount(fromTokenUnits(transfer.tokenUnits, token.decimals)),
     fromAddress: transfer.fromAddress,
+    ...(transfer.unknownPayer && { unknownPayer: transfer.unknownPayer }),
     toAddress: transfer.toAddress,
     txHash: transfer.txHash,
     logIndex: transfer.logIndex,

@@ -50,8 +50,8 @@ export const SOLANA_FAULTS: readonly Unfixed[] = [
     'a deposit on Solana is paid back to whoever paid its fee',
     SOLANA,
     `${ADAPTER}/token-balances.ts`,
-    'return fallen.length === 1 ? (fallen[0] ?? null) : null;',
-    'return fallen.length === 1 ? (deltas.find(({ units }) => units > 0n)?.owner ?? null) : null;',
+    "return others.length > 0 ? unknown('several_payers') : { fromAddress: payer };",
+    'return { fromAddress: deltas.find(({ units }) => units > 0n)?.owner ?? payer };',
   ),
   unfixed(
     'a balance that no history explains is taken as it is at once',

@@ -54,12 +54,12 @@ describe('recorded Solana transactions', () => {
 
   it('name the owner whose balance fell as payer, not who paid the fee', () => {
     const deltas = tokenDeltas(recorded('solana/usdc_feepayer_184930610.json'), tokens);
-    expect(payerOf(deltas, USDC)).toBe('8fusVwhgo4oS1fGpZKeRaXrJXQk9auKnAgcj9A97wR3t');
+    expect(payerOf(deltas, USDC).fromAddress).toBe('8fusVwhgo4oS1fGpZKeRaXrJXQk9auKnAgcj9A97wR3t');
   });
 
   it('name the payer of an account that was created in the same transaction', () => {
     const deltas = tokenDeltas(recorded('solana/usdc_ata_create_339540943.json'), tokens);
-    expect(payerOf(deltas, USDC)).toBe(PAYER);
+    expect(payerOf(deltas, USDC)).toEqual({ fromAddress: PAYER });
     expect(deltas.find(({ units }) => units > 0n)).toMatchObject({
       account: 'FrbudWWrsiv5deKG483U91njmeFPV45s3DQUfjhDD2BZ',
       units: 1_000_000n,
@@ -68,8 +68,8 @@ describe('recorded Solana transactions', () => {
 
   it('leave the payer open where several balances fell', () => {
     const deltas = tokenDeltas(recorded('solana/block_parent_154808472.json'), tokens);
-    expect(payerOf(deltas, USDC)).toBeNull();
-    expect(payerOf(deltas, USDT)).toBe('5C1k9yV7y4CjMnKv8eGYDgWND8P89Pdfj79Trk2qmfGo');
+    expect(payerOf(deltas, USDC)).toEqual({ fromAddress: null, unknownPayer: 'several_payers' });
+    expect(payerOf(deltas, USDT).fromAddress).toBe('5C1k9yV7y4CjMnKv8eGYDgWND8P89Pdfj79Trk2qmfGo');
   });
 
   it('are nothing when they failed, whatever their balances say', () => {
@@ -83,7 +83,8 @@ describe('recorded Solana transactions', () => {
 
 describe('synthetic Solana transactions', () => {
   const receivedIn = (name: string) => read(synthetic[name]!).filter(({ accountIndex }) => accountIndex === 1);
-  const payerIn = (name: string, mint = USDC) => payerOf(tokenDeltas(synthetic[name]!, tokens), mint);
+  const payerIn = (name: string, mint = USDC) => payerOf(tokenDeltas(synthetic[name]!, tokens), mint).fromAddress;
+  const unknownIn = (name: string) => payerOf(tokenDeltas(synthetic[name]!, tokens), USDC).unknownPayer;
 
   it('say that they are synthetic', () => {
     for (const transaction of Object.values(synthetic))
@@ -111,13 +112,44 @@ describe('synthetic Solana transactions', () => {
   });
 
   it('with two payers, with none, or without named owners have no payer', () => {
-    expect(payerIn('two_payers')).toBeNull();
-    expect(payerIn('self_transfer')).toBeNull();
-    expect(payerIn('no_owner_named')).toBeNull();
+    for (const [name, why] of [
+      ['two_payers', 'several_payers'],
+      ['self_transfer', 'nobody_paid'],
+      ['no_owner_named', 'owner_not_named'],
+    ] as const) {
+      expect(payerIn(name)).toBeNull();
+      expect(unknownIn(name)).toBe(why);
+    }
   });
 
-  it('that closed the source account still name its owner', () => {
-    expect(payerIn('closed_source')).toBe(PAYER);
+  it('that closed the account that paid have no payer, and the money counts', () => {
+    expect(payerIn('closed_source')).toBeNull();
+    expect(unknownIn('closed_source')).toBe('account_closed');
     expect(receivedIn('closed_source')).toMatchObject([{ delta: '5000000' }]);
+  });
+
+  it('that handed the account to somebody who signed nothing have no payer', () => {
+    const paid = synthetic['usdt_plain']!;
+    const handedOver: SolanaTransaction = {
+      ...paid,
+      meta: {
+        ...paid.meta!,
+        postTokenBalances: paid.meta!.postTokenBalances!.map((balance) =>
+          balance.owner === PAYER ? { ...balance, owner: 'somebody else' } : balance,
+        ),
+      },
+    };
+    expect(payerOf(tokenDeltas(handedOver, tokens), USDT)).toEqual({
+      fromAddress: null,
+      unknownPayer: 'account_handed_over',
+    });
+  });
+
+  it('without a list of balances are not read: a whole balance would look like money that came', () => {
+    const paid = synthetic['usdt_plain']!;
+    for (const missing of ['preTokenBalances', 'postTokenBalances'] as const)
+      expect(() => tokenDeltas({ ...paid, meta: { ...paid.meta!, [missing]: null } }, tokens)).toThrow(
+        'keeps no token balances',
+      );
   });
 });
