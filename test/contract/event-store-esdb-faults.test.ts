@@ -148,7 +148,7 @@ describe('a read from EventStoreDB (double)', () => {
   });
 
   test('finds the next event of a few streams behind hundreds of others in a few calls', async () => {
-    const store = await open();
+    const store = await open({ attemptMs: 2_000 });
     await store.append(appendOf('x-1', FIRST, 600));
     const [first] = await grow(store, 's-1', 2);
     const calls = vi.spyOn(double.faults, 'take');
@@ -277,7 +277,7 @@ describe('a subscription to EventStoreDB (double)', () => {
   );
 
   test('that misses an event behind hundreds of others that it does not want is started again', async () => {
-    const store = await open();
+    const store = await open({ attemptMs: 2_000 });
     const { seen, subscription } = collect(store, { streamPrefixes: ['s-'] });
     await until('it has caught up', () => subscription.lag === 0);
     double.subscriptions[0]!.stall({ isTold: false });

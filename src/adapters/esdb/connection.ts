@@ -14,6 +14,8 @@ import {
 
 /** How long a closed channel stays open. */
 const CLOSED_AFTER_MS = 1_000;
+/** Longest pause between two looks for what a server has and does not show yet. */
+const LONGEST_LOOK_MS = 200;
 /** Lets the gRPC deadline fire first, so that the call itself ends too. */
 const OWN_TIMER_MARGIN_MS = 250;
 const DENIED =
@@ -77,6 +79,21 @@ export class EsdbConnection {
           throw new StoreUnavailable(`${what}: ${reasonOf(error)}`, { cause: error });
         await sleep(pause);
       }
+    }
+  }
+
+  /**
+   * Reads until it finds something: a server refuses an append because of events that are written and cannot be read
+   * until its cluster has replicated them. Rejects with `StoreUnavailable` when the time is up.
+   */
+  async found<Value>(unreadable: string, read: () => Promise<Value | null>): Promise<Value> {
+    const deadlineMs = performance.now() + this.#times.totalMs;
+    for (let attempt = 0; ; attempt += 1) {
+      const found = await read();
+      if (found !== null) return found;
+      const pause = pauseMs(attempt, LONGEST_LOOK_MS);
+      if (performance.now() + pause >= deadlineMs) throw new StoreUnavailable(`${unreadable} is not readable yet`);
+      await sleep(pause);
     }
   }
 

@@ -152,14 +152,18 @@ class EsdbEventStore implements EventStore {
       return { ok: true, revision, position: await this.#positionAt(stream, revision) };
     } catch (error) {
       if (!(error instanceof WrongExpectedVersionError)) throw error;
-      return { ok: false, actual: typeof error.actualVersion === 'bigint' ? Number(error.actualVersion) : -1 };
+      if (typeof error.actualVersion !== 'bigint') return { ok: false, actual: -1 };
+      const actual = Number(error.actualVersion);
+      await this.#positionAt(stream, actual);
+      return { ok: false, actual };
     }
   }
 
-  async #positionAt(stream: string, revision: number): Promise<Position> {
-    const [event] = await this.#reader.stream(stream, revision, 1);
-    if (!event) throw new DamagedEvent(`event ${revision} of stream ${stream} was accepted and is not there`);
-    return event.position;
+  /** Waits until the event can be read. */
+  #positionAt(stream: string, revision: number): Promise<Position> {
+    return this.#connection.found(`revision ${revision} of stream ${stream}`, () =>
+      this.#reader.positionAt(stream, revision),
+    );
   }
 }
 

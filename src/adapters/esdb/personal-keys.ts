@@ -72,39 +72,19 @@ class EsdbPersonalKeys implements SharedPersonalKeys {
 
   /** Durable when it resolves. Concurrent calls for one subject return the same salt. */
   async create(subject: string): Promise<MadeSalt | null> {
-    const salt = new Uint8Array(this.#random.bytes(SALT_BYTES));
-    if (await this.#write(subject, salt)) return { salt };
-    const known = await this.get(subject);
-    return known && { salt: known };
+    const salt = await this.#written(subject, new Uint8Array(this.#random.bytes(SALT_BYTES)));
+    return salt && { salt };
   }
 
   async adopt(subject: string, salt: Uint8Array): Promise<void> {
-    if (await this.#write(subject, new Uint8Array(salt))) return;
-    const known = await this.get(subject);
+    const known = await this.#written(subject, new Uint8Array(salt));
     if (!known) throw new OtherSalt(`the personal data of ${subject} was erased there`);
     if (!Buffer.from(known).equals(salt)) throw new OtherSalt(`the personal data of ${subject} has another key there`);
   }
 
   async get(subject: string): Promise<Uint8Array | null> {
-    return this.#connection.run('reading a personal key', async (client) => {
-      try {
-        const read = client.readStream(this.#stream(subject), {
-          direction: BACKWARDS,
-          fromRevision: END,
-          maxCount: 1,
-          requiresLeader: true,
-        });
-        for await (const { event } of read)
-          return event?.data instanceof Uint8Array ? new Uint8Array(event.data) : null;
-        // The driver hides cancelled calls. An end while closing may be a truncation and must not look like an erased
-        // key.
-        if (this.#connection.closed) throw new StoreUnavailable('the event store is closed');
-        return null;
-      } catch (error) {
-        if (isFault(error, ErrorType.STREAM_NOT_FOUND, ErrorType.STREAM_DELETED)) return null;
-        throw error;
-      }
-    });
+    const read = await this.#read(subject);
+    return read instanceof Uint8Array ? read : null;
   }
 
   async erase(subject: string): Promise<void> {
@@ -124,8 +104,11 @@ class EsdbPersonalKeys implements SharedPersonalKeys {
     await Promise.all([this.#connection.close(), this.#eraser.close()]);
   }
 
-  /** False if the subject already has a salt, or was forgotten. */
-  async #write(subject: string, salt: Uint8Array): Promise<boolean> {
+  /**
+   * The subject's salt: this one, or the one that it had. Null if it was forgotten, which only the deleted stream says:
+   * a salt that was refused because of one that nobody finds is not readable yet.
+   */
+  async #written(subject: string, salt: Uint8Array): Promise<Uint8Array | null> {
     const event = binaryEvent({ id: randomUUID(), type: 'PersonalKeyMade', data: salt, metadata: new Uint8Array(0) });
     try {
       await this.#connection.run('writing a personal key', (client) =>
@@ -135,11 +118,33 @@ class EsdbPersonalKeys implements SharedPersonalKeys {
           deadline: this.#connection.attemptMs,
         }),
       );
-      return true;
+      return salt;
     } catch (error) {
-      if (error instanceof WrongExpectedVersionError || error instanceof StreamDeletedError) return false;
-      throw error;
+      if (error instanceof StreamDeletedError) return null;
+      if (!(error instanceof WrongExpectedVersionError)) throw error;
     }
+    const known = await this.#connection.found('the personal key of the other node', () => this.#read(subject));
+    return known === 'deleted' ? null : known;
+  }
+
+  #read(subject: string): Promise<Uint8Array | 'deleted' | null> {
+    return this.#connection.run('reading a personal key', async (client) => {
+      try {
+        const read = client.readStream(this.#stream(subject), {
+          ...{ direction: BACKWARDS, fromRevision: END, maxCount: 1, requiresLeader: true },
+        });
+        for await (const { event } of read)
+          return event?.data instanceof Uint8Array ? new Uint8Array(event.data) : null;
+        // The driver hides cancelled calls. An end while closing may be a truncation and must not look like an erased
+        // key.
+        if (this.#connection.closed) throw new StoreUnavailable('the event store is closed');
+        return null;
+      } catch (error) {
+        if (isFault(error, ErrorType.STREAM_NOT_FOUND)) return null;
+        if (isFault(error, ErrorType.STREAM_DELETED)) return 'deleted';
+        throw error;
+      }
+    });
   }
 
   #stream(subject: string): string {

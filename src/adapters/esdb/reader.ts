@@ -71,6 +71,19 @@ export class EsdbReader {
     return events;
   }
 
+  /** Null if the event cannot be read (yet), or never: a deleted stream hides its old revisions. */
+  async positionAt(stream: string, revision: number): Promise<Position | null> {
+    const fromRevision = BigInt(revision);
+    const [found] = await this.#run(`reading stream ${stream}`, async (client) =>
+      this.#ofStream(
+        client.readStream(this.#names.onServer(stream), {
+          ...{ direction: FORWARDS, fromRevision, maxCount: 1, requiresLeader: true },
+        }),
+      ),
+    );
+    return found?.event && isSet(found.event.position) ? positionText(found.event.position) : null;
+  }
+
   async last(stream: string): Promise<RecordedEvent | null> {
     const [last] = await this.#run(`reading the end of stream ${stream}`, async (client) =>
       this.#ofStream(

@@ -42,7 +42,7 @@ export interface AppendRequest {
 
 export type AppendResult =
   | { readonly ok: true; readonly revision: number; readonly position: Position }
-  /** `actual` is the stream's last revision, -1 if it does not exist. */
+  /** `actual` is the stream's last revision, -1 if it does not exist. A read that begins now finds it. */
   | { readonly ok: false; readonly actual: number };
 
 export interface ReadAllOptions {

@@ -128,7 +128,10 @@ export function fellBehind(): ReadResp {
   return response;
 }
 
-export function batchAnswer(correlationId: UUID, stream: string, verdict: AppendVerdict): BatchAppendResp {
+/** Everything but a replay of what cannot be read yet. */
+export type Answerable = Exclude<AppendVerdict, { readonly why: 'not-ready' }>;
+
+export function batchAnswer(correlationId: UUID, stream: string, verdict: Answerable): BatchAppendResp {
   const response = new streams.BatchAppendResp();
   response.setCorrelationId(correlationId);
   response.setStreamIdentifier(identifierOf(stream));
@@ -188,7 +191,7 @@ export function unaryAnswer(verdict: Answered): InstanceType<typeof streams.Appe
 export type Answered = Extract<AppendVerdict, { readonly ok: true } | { readonly why: 'revision' }>;
 
 function batchError(
-  verdict: Extract<AppendVerdict, { readonly ok: false }>,
+  verdict: Extract<Answerable, { readonly ok: false }>,
   stream: string,
 ): InstanceType<typeof status.Status> {
   if (verdict.why === 'revision') return wrongExpectedVersion(verdict.current, verdict.expected);

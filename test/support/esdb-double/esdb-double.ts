@@ -58,6 +58,7 @@ import {
   proposedFrom,
   streamNotFound,
   tombstoned,
+  type Answerable,
   unaryAnswer,
 } from './double-messages.ts';
 import { DoubleSubscription } from './double-subscription.ts';
@@ -69,6 +70,8 @@ export interface EsdbDoubleOptions {
   readonly rules?: ServerRules;
   /** Nodes of one cluster share it. */
   readonly log?: DoubleLog;
+  /** Between a write and the moment that it can be read. */
+  readonly readableAfterMs?: number;
   /** Whether the server features name batch append (they do since 21.10). */
   readonly batchAppend?: boolean;
   /** Users, access control lists and TLS; absent: as a server that runs with `--insecure`. */
@@ -109,7 +112,13 @@ export class EsdbDouble {
   subscribeCalls = 0;
   readCalls = 0;
 
-  private constructor({ rules = '23.10', log = new DoubleLog(rules), batchAppend = true, secured }: EsdbDoubleOptions) {
+  private constructor({
+    rules = '23.10',
+    readableAfterMs,
+    log = new DoubleLog(rules, readableAfterMs),
+    batchAppend = true,
+    secured,
+  }: EsdbDoubleOptions) {
     this.log = log;
     this.#rules = rules;
     this.#access = secured ? new DoubleAccess(log, secured.adminPassword) : null;
@@ -199,10 +208,11 @@ export class EsdbDouble {
       if (refusal) return void call.emit('error', refusal);
       const fault = this.#faultOf('append', call.metadata.get('requires-leader').length > 0);
       if (fault && !storesFirst(fault)) return void (fault.kind === 'silent' || call.emit('error', errorOf(fault)));
-      const verdict = this.log.append(batch.stream, batch.expected, batch.events);
-      if (!fault) call.write(batchAnswer(correlationId, batch.stream, verdict));
-      else if (fault.kind === 'timeout-after-commit') call.write(batchTimeout(correlationId, batch.stream));
-      else if (fault.kind === 'unavailable-after-commit') call.emit('error', unavailable());
+      void this.#appended(batch.stream, batch.expected, batch.events).then((verdict) => {
+        if (!fault && verdict) call.write(batchAnswer(correlationId, batch.stream, verdict));
+        else if (fault?.kind === 'timeout-after-commit') call.write(batchTimeout(correlationId, batch.stream));
+        else if (fault?.kind === 'unavailable-after-commit') call.emit('error', unavailable());
+      });
     });
     call.on('end', () => call.end());
   }
@@ -226,11 +236,19 @@ export class EsdbDouble {
       if (refusal) return void answer(refusal);
       const fault = this.#faultOf('append', call.metadata.get('requires-leader').length > 0);
       if (fault && !storesFirst(fault)) return void (fault.kind === 'silent' || answer(errorOf(fault)));
-      const verdict = this.log.append(stream, expected, events);
-      if (!fault) answerAppend(answer, stream, verdict);
-      else if (fault.kind === 'timeout-after-commit') answer(operationTimedOut());
-      else if (fault.kind !== 'silent-after-commit') answer(unavailable());
+      void this.#appended(stream, expected, events).then((verdict) => {
+        if (!fault && verdict) answerAppend(answer, stream, verdict);
+        else if (fault?.kind === 'timeout-after-commit') answer(operationTimedOut());
+        else if (fault?.kind === 'unavailable-after-commit') answer(unavailable());
+      });
     });
+  }
+
+  /** A refusal is answered at once, an append once it can be read. Null: it is not answered. */
+  async #appended(stream: string, expected: Expected, events: readonly ProposedEvent[]): Promise<Answerable | null> {
+    const verdict = this.log.append(stream, expected, events);
+    if (verdict.ok) await this.log.readable();
+    return !verdict.ok && verdict.why === 'not-ready' ? null : verdict;
   }
 
   #delete<Answer>(
@@ -245,7 +263,7 @@ export class EsdbDouble {
     const refusal = this.#access?.refusal(metadata, 'delete', name);
     if (refusal) return void answer(refusal);
     const verdict = run(name, expected);
-    if (verdict.ok) answer(null, done(verdict.position!));
+    if (verdict.ok) void this.log.readable().then(() => answer(null, done(verdict.position!)));
     else if (verdict.why !== 'revision') answer(streamDeleted(name));
     else answer(wrongVersionForDelete(name, typeof expected === 'number' ? expected : ANY_REVISION, verdict.current));
   }
@@ -377,7 +395,7 @@ async function writeEvents(
   call.end();
 }
 
-function answerAppend(answer: sendUnaryData<AppendResp>, stream: string, verdict: AppendVerdict): void {
+function answerAppend(answer: sendUnaryData<AppendResp>, stream: string, verdict: Answerable): void {
   if (verdict.ok || verdict.why === 'revision') answer(null, unaryAnswer(verdict));
   else answer(verdict.why === 'size' ? appendTooLarge(verdict.mostBytes) : streamDeleted(stream));
 }
