@@ -8,7 +8,9 @@
 defined( 'WP_UNINSTALL_PLUGIN' ) || exit;
 
 $quittance_clean = static function () {
-	delete_option( 'woocommerce_quittance_settings' );
+	foreach ( array( 'woocommerce_quittance_settings', 'quittance_attention', 'quittance_deleted_orders', 'quittance_compared_at' ) as $quittance_option ) {
+		delete_option( $quittance_option );
+	}
 	if ( function_exists( 'as_unschedule_all_actions' ) ) {
 		as_unschedule_all_actions( '', array(), 'quittance' );
 	}

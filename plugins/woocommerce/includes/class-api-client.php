@@ -11,16 +11,22 @@ defined( 'ABSPATH' ) || exit;
 
 final class Api_Client {
 
-	const TIMEOUT_SECONDS   = 15;
+	const TIMEOUT_SECONDS   = 8;
 	const ATTEMPTS          = 3;
+	/** All that a client asks together: a customer or a webhook waits for it. */
+	const BUDGET_SECONDS    = 12;
 	const WAIT_MICROSECONDS = 300000;
 
 	/** @var array{base_url:string,api_key:string,api_secret:string,header_prefix:string} */
 	private $credentials;
 
+	/** @var float Unix seconds after which nothing is asked any more. */
+	private $until;
+
 	/** @param array{base_url:string,api_key:string,api_secret:string,header_prefix:string} $credentials Of one mode. */
 	public function __construct( array $credentials ) {
 		$this->credentials = $credentials;
+		$this->until       = microtime( true ) + self::BUDGET_SECONDS;
 	}
 
 	public function create_session( array $session ): array {
@@ -34,6 +40,20 @@ final class Api_Client {
 	/** @return array[] Newest first. */
 	public function sessions_of_order( string $order_id ): array {
 		return $this->send( 'GET', '/v1/payment/sessions?order_id=' . rawurlencode( $order_id ) )['data'];
+	}
+
+	/**
+	 * Of the shop with this order prefix, created since then; newest first, as many as fit the time.
+	 *
+	 * @param int $since Unix seconds.
+	 */
+	public function sessions_of_shop( string $order_prefix, int $since ): \Generator {
+		$cursor = '';
+		do {
+			$page = $this->send( 'GET', '/v1/payment/sessions?' . http_build_query( array( 'page_size' => 100, 'created_from' => $since, 'metadata' => array( 'shop' => $order_prefix ), 'cursor' => $cursor ), '', '&', PHP_QUERY_RFC3986 ) );
+			yield from $page['data'];
+			$cursor = (string) ( $page['pagination']['next_cursor'] ?? '' );
+		} while ( '' !== $cursor && ! empty( $page['pagination']['has_more'] ) );
 	}
 
 	public function cancel_session( string $id ): array {
@@ -67,7 +87,7 @@ final class Api_Client {
 			try {
 				return $this->attempt( $method, $target, $text, $idempotency_key );
 			} catch ( Api_Exception $error ) {
-				if ( $attempt >= self::ATTEMPTS || ! $error->leaves_doubt() ) {
+				if ( $attempt >= self::ATTEMPTS || ! $error->leaves_doubt() || $this->seconds_left() < 1 ) {
 					throw $error;
 				}
 				usleep( self::WAIT_MICROSECONDS * $attempt );
@@ -77,12 +97,15 @@ final class Api_Client {
 
 	/** @throws Api_Exception When the service refused, or did not answer. */
 	private function attempt( string $method, string $target, string $body, string $idempotency_key ): array {
+		if ( $this->seconds_left() < 0.5 ) {
+			throw new Api_Exception( 'the service did not answer in time' );
+		}
 		$url    = rtrim( $this->credentials['base_url'], '/' ) . $target;
 		$answer = wp_remote_request(
 			$url,
 			array(
 				'method'      => $method,
-				'timeout'     => self::TIMEOUT_SECONDS,
+				'timeout'     => min( self::TIMEOUT_SECONDS, $this->seconds_left() ),
 				'redirection' => 0,
 				'headers'     => $this->headers( $method, $url, $body, $idempotency_key ),
 				'body'        => '' === $body ? null : $body,
@@ -97,6 +120,10 @@ final class Api_Client {
 			return $parsed;
 		}
 		throw self::failure( $status, is_array( $parsed ) && isset( $parsed['error'] ) && is_array( $parsed['error'] ) ? $parsed['error'] : array(), $answer );
+	}
+
+	private function seconds_left(): float {
+		return $this->until - microtime( true );
 	}
 
 	/** @param array $answer Of the HTTP API of WordPress. */

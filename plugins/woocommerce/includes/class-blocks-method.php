@@ -30,7 +30,7 @@ final class Blocks_Method extends AbstractPaymentMethodType {
 	}
 
 	public function is_active() {
-		return 'yes' === $this->get_setting( 'enabled', 'no' ) && Settings::is_complete( Settings::mode() );
+		return 'yes' === $this->get_setting( 'enabled', 'no' ) && Settings::is_complete( Settings::mode() ) && null === Currencies::fault( '0', get_woocommerce_currency() );
 	}
 
 	public function get_payment_method_script_handles() {

@@ -30,7 +30,17 @@ final class Gateway extends \WC_Payment_Gateway {
 	}
 
 	public function is_available() {
-		return parent::is_available() && Settings::is_complete( Settings::mode() );
+		return parent::is_available() && Settings::is_complete( Settings::mode() ) && null === Currencies::fault( $this->amount_to_pay(), get_woocommerce_currency() );
+	}
+
+	/** Of the order that is being paid, or of the cart. */
+	private function amount_to_pay(): string {
+		$order_id = is_wc_endpoint_url( 'order-pay' ) ? absint( get_query_var( 'order-pay' ) ) : 0;
+		$order    = $order_id > 0 ? wc_get_order( $order_id ) : false;
+		if ( $order instanceof \WC_Order ) {
+			return Sessions::total( $order );
+		}
+		return isset( WC()->cart ) ? (string) wc_format_decimal( WC()->cart->get_total( 'edit' ) ) : '0';
 	}
 
 	public function needs_setup() {
@@ -95,6 +105,11 @@ final class Gateway extends \WC_Payment_Gateway {
 		}
 		try {
 			Settings::client( $mode )->check_credentials();
+			Currencies::forget( get_woocommerce_currency() );
+			if ( wc_get_price_decimals() > Currencies::decimals( get_woocommerce_currency() ) ) {
+				/* translators: 1: currency, 2: number, 3: number. */
+				\WC_Admin_Settings::add_error( sprintf( __( 'The shop shows prices in %1$s with %2$d decimals, but the currency has %3$d: orders whose total has more cannot be paid, and are not offered this method. Set the number of decimals under WooCommerce > Settings > General.', 'quittance' ), get_woocommerce_currency(), wc_get_price_decimals(), Currencies::decimals( get_woocommerce_currency() ) ) );
+			}
 			/* translators: %s: mode (test or live). */
 			\WC_Admin_Settings::add_message( sprintf( __( 'The service knows this key (%s).', 'quittance' ), $mode ) );
 		} catch ( Api_Exception $error ) {

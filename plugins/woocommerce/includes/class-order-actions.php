@@ -32,34 +32,36 @@ final class Order_Actions {
 		return $actions;
 	}
 
-	private static function run( string $action, \WC_Order $shown ): void {
+	public static function run( string $action, \WC_Order $shown ): void {
 		try {
-			Order_Lock::with(
-				$shown->get_id(),
-				static function ( \WC_Order $order ) use ( $action ): void {
-					self::$action( $order );
-				}
-			);
+			self::$action( $shown->get_id() );
 		} catch ( \Exception $error ) {
 			/* translators: %s: what went wrong. */
 			$shown->add_order_note( sprintf( __( 'Quittance: %s', 'quittance' ), $error->getMessage() ) );
 		}
 	}
 
-	private static function check( \WC_Order $order ): void {
-		Checks::look( $order );
-		$order->add_order_note( __( 'The payment was looked up at the service.', 'quittance' ) );
+	private static function check( int $order_id ): void {
+		Checks::look( $order_id );
+		Order_Lock::fresh( $order_id )->add_order_note( __( 'The payment was looked up at the service.', 'quittance' ) );
 	}
 
-	private static function return_surplus( \WC_Order $order ): void {
-		if ( 0 === Refunds::return_surplus( $order ) ) {
-			$order->add_order_note( __( 'There is no money that paid nothing, or the payment is not over yet.', 'quittance' ) );
+	private static function return_surplus( int $order_id ): void {
+		if ( 0 === Refunds::return_surplus( $order_id ) ) {
+			Order_Lock::fresh( $order_id )->add_order_note( __( 'There is no money that paid nothing, or the payment is not over yet.', 'quittance' ) );
+		} else {
+			Attention::settle_order( $order_id );
 		}
 	}
 
-	private static function acknowledge_sender( \WC_Order $order ): void {
-		( new Order_Record( $order ) )->set( Order_Record::ACKNOWLEDGED, 'yes' );
-		$order->save();
-		$order->add_order_note( __( 'Refunds of this order may go to the address that paid, though it is a contract or an exchange.', 'quittance' ) );
+	private static function acknowledge_sender( int $order_id ): void {
+		Order_Lock::with(
+			$order_id,
+			static function ( \WC_Order $order ): void {
+				( new Order_Record( $order ) )->set( Order_Record::ACKNOWLEDGED, 'yes' );
+				$order->save();
+				$order->add_order_note( __( 'Refunds of this order may go to the address that paid, though it is a contract or an exchange.', 'quittance' ) );
+			}
+		);
 	}
 }

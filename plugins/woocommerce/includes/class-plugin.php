@@ -11,7 +11,7 @@ defined( 'ABSPATH' ) || exit;
 
 final class Plugin {
 
-	const PARTS = array( 'signature', 'api-exception', 'customer-exception', 'api-client', 'order-lock', 'order-record', 'settings', 'reconciler', 'refunds', 'sessions', 'webhook', 'checks', 'order-actions' );
+	const PARTS = array( 'signature', 'api-exception', 'customer-exception', 'order-id-taken', 'api-client', 'order-lock', 'order-record', 'settings', 'currencies', 'attention', 'deleted-orders', 'reconciler', 'refunds', 'sessions', 'webhook', 'checks', 'order-actions', 'order-box' );
 
 	/** @var string */
 	private static $file = '';
@@ -27,6 +27,7 @@ final class Plugin {
 		add_action( 'woocommerce_blocks_payment_method_type_registration', array( self::class, 'register_block' ) );
 		add_action( 'rest_api_init', array( Webhook::class, 'register' ) );
 		add_filter( 'plugin_action_links_' . plugin_basename( $file ), array( self::class, 'action_links' ) );
+		register_activation_hook( $file, array( Checks::class, 'ensure' ) );
 		register_deactivation_hook( $file, array( Checks::class, 'unschedule_all' ) );
 	}
 
@@ -55,10 +56,13 @@ final class Plugin {
 				return $gateways;
 			}
 		);
+		Order_Lock::hook();
 		Sessions::hook();
 		Refunds::hook();
 		Checks::hook();
 		Order_Actions::hook();
+		Attention::hook();
+		Order_Box::hook();
 	}
 
 	/** @param object $registry Of WooCommerce Blocks. */

@@ -12,8 +12,11 @@ defined( 'ABSPATH' ) || exit;
 
 final class Reconciler {
 
+	/** Coins have six decimals; sums of them as floats differ by less. */
+	const LESS_THAN_A_UNIT = 0.0000005;
+
 	/**
-	 * Call it with the order locked.
+	 * Call it with the order locked and freshly read.
 	 *
 	 * @param array $session Read from the service with the shop's own key.
 	 * @throws \RuntimeException When the session belongs to another order, or the order could not be changed.
@@ -23,7 +26,7 @@ final class Reconciler {
 		if ( ! $record->owns( $session ) ) {
 			throw new \RuntimeException( 'session ' . $session['id'] . ' was not made for order ' . $order->get_id() );
 		}
-		self::tell_of_deposits( $record, $session );
+		self::tell_of_deposits( $order, $record, $session );
 		if ( 'paid' === $session['payment_status'] ) {
 			self::paid( $order, $record, $session );
 		} elseif ( $session['id'] === $record->get( Order_Record::SESSION ) ) {
@@ -40,106 +43,193 @@ final class Reconciler {
 		return '' !== trim( $amount, '0.' );
 	}
 
-	private static function tell_of_deposits( Order_Record $record, array $session ): void {
+	private static function tell_of_deposits( \WC_Order $order, Order_Record $record, array $session ): void {
+		$closed = $order->has_status( array( 'cancelled', 'trash' ) );
 		foreach ( $session['deposits'] as $deposit ) {
 			$key  = 'deposit:' . $deposit['transaction_id'];
-			$what = $deposit['amount'] . ' ' . $deposit['coin'] . ' (' . $deposit['network'] . ', ' . $deposit['tx_hash'] . ')';
-			if ( 'final' === $deposit['status'] && 'dust' !== $deposit['kind'] ) {
-				$record->tell( $key, self::note_of_deposit( $deposit['kind'], $what ) );
-			} elseif ( 'reverted' === $deposit['status'] && $record->has_told( $key ) ) {
+			$what = self::described( $deposit );
+			if ( 'dust' === $deposit['kind'] ) {
+				continue;
+			}
+			if ( 'reverted' === $deposit['status'] ) {
+				if ( self::has_told_of( $record, $deposit ) ) {
+					/* translators: %s: amount, network and transaction. */
+					$record->tell( $key . ':reverted', sprintf( __( '%s left the blockchain again: the shop does not hold this money any more.', 'quittance' ), $what ) );
+				}
+			} elseif ( 'final' !== $deposit['status'] ) {
+				if ( $closed ) {
+					/* translators: 1: amount, network and transaction, 2: status of the order. */
+					$record->tell( $key . ':coming', sprintf( __( '%1$s is on its way to this order, which is %2$s. It pays nothing. Once it is final, "Return money that paid nothing" under the order actions sends it back.', 'quittance' ), $what, $order->get_status() ) );
+				}
+			} elseif ( 'on_time' === $deposit['kind'] && ! $closed ) {
 				/* translators: %s: amount, network and transaction. */
-				$record->tell( $key . ':reverted', sprintf( __( '%s left the blockchain again: the shop does not hold this money any more.', 'quittance' ), $what ) );
+				$record->tell( $key, sprintf( __( 'Received %s.', 'quittance' ), $what ) );
+			} else {
+				// An order may be given up after the transfer was told of as received.
+				$record->ask_for_help( 'stray:' . $deposit['transaction_id'], self::note_of_stray( $deposit['kind'], $what, $closed ) );
 			}
 		}
 	}
 
-	private static function note_of_deposit( string $kind, string $what ): string {
-		switch ( $kind ) {
-			case 'on_time':
-				/* translators: %s: amount, network and transaction. */
-				return sprintf( __( 'Received %s.', 'quittance' ), $what );
-			case 'late':
-				/* translators: %s: amount, network and transaction. */
-				return sprintf( __( 'Received too late: %s. It does not pay the order. "Return money that paid nothing" under the order actions sends it back.', 'quittance' ), $what );
-			default:
-				/* translators: %s: amount, network and transaction. */
-				return sprintf( __( 'Received in a coin or on a network that was not asked for: %s. It does not pay the order. "Return money that paid nothing" under the order actions sends it back.', 'quittance' ), $what );
+	/** Whether the order knows of all that came to a session of it. */
+	public static function has_told_all( Order_Record $record, array $session ): bool {
+		foreach ( $session['deposits'] as $deposit ) {
+			if ( 'final' === $deposit['status'] && 'dust' !== $deposit['kind'] && ! self::has_told_of( $record, $deposit ) ) {
+				return false;
+			}
 		}
+		return 'paid' !== $session['payment_status'] || $record->get( Order_Record::PAID_SESSION ) === $session['id'] || $record->has_told( 'twice:' . $session['id'] ) || $record->has_told( 'returned:' . $session['id'] );
 	}
 
+	private static function has_told_of( Order_Record $record, array $deposit ): bool {
+		return $record->has_told( 'deposit:' . $deposit['transaction_id'] ) || $record->has_told( 'stray:' . $deposit['transaction_id'] );
+	}
+
+	public static function described( array $deposit ): string {
+		return $deposit['amount'] . ' ' . $deposit['coin'] . ' (' . $deposit['network'] . ', ' . $deposit['tx_hash'] . ')';
+	}
+
+	private static function note_of_stray( string $kind, string $what, bool $closed ): string {
+		$back = __( 'It does not pay the order. "Return money that paid nothing" under the order actions sends it back.', 'quittance' );
+		if ( $closed && 'wrong_coin' !== $kind && 'wrong_network' !== $kind ) {
+			/* translators: %s: amount, network and transaction. */
+			return sprintf( __( 'Received for an order that is cancelled or in the trash: %s.', 'quittance' ), $what ) . ' ' . $back;
+		}
+		if ( 'late' === $kind ) {
+			/* translators: %s: amount, network and transaction. */
+			return sprintf( __( 'Received too late: %s.', 'quittance' ), $what ) . ' ' . $back;
+		}
+		/* translators: %s: amount, network and transaction. */
+		return sprintf( __( 'Received in a coin or on a network that was not asked for: %s.', 'quittance' ), $what ) . ' ' . $back;
+	}
+
+	/** @throws \RuntimeException When WooCommerce could not complete the payment. */
 	private static function paid( \WC_Order $order, Order_Record $record, array $session ): void {
-		if ( $session['id'] === $record->get( Order_Record::PAID_SESSION ) ) {
+		$paid_by = $record->get( Order_Record::PAID_SESSION );
+		if ( $session['id'] === $paid_by && ( null !== $order->get_date_paid() || self::is_doubted( $record ) ) ) {
 			self::reversal( $order, $record, $session );
-		} elseif ( '' !== $record->get( Order_Record::PAID_SESSION ) || null !== $order->get_date_paid() ) {
+		} elseif ( ( '' !== $paid_by && $session['id'] !== $paid_by ) || null !== $order->get_date_paid() ) {
 			self::paid_again( $order, $record, $session );
+		} elseif ( ! $session['reversed'] && ! self::is_held( $session ) ) {
+			/* translators: %s: id of the payment session. */
+			$record->tell( 'returned:' . $session['id'], sprintf( __( 'Payment session %s was paid and its money went back, so it pays nothing. Deliver nothing for it.', 'quittance' ), $session['id'] ) );
 		} elseif ( ! $session['reversed'] ) {
 			self::settle( $order, $record, $session );
 		} elseif ( $order->has_status( array( 'pending', 'failed' ) ) ) {
-			$order->set_status( 'on-hold', __( 'The payment left the blockchain again. Do not deliver.', 'quittance' ) );
+			$record->tell( 'reversed:' . $session['id'], __( 'The payment left the blockchain again. Do not deliver.', 'quittance' ) );
+			$order->set_status( 'on-hold' );
 		}
 		if ( self::is_something( $session['excess'] ) ) {
 			$excess = $session['excess'] . ' ' . $session['settlement_currency'];
 			/* translators: %s: amount. */
-			$record->tell( 'excess:' . $session['id'] . ':' . $excess, sprintf( __( 'Paid more than was due: %s. "Return money that paid nothing" under the order actions sends the surplus back.', 'quittance' ), $excess ) );
+			$record->ask_for_help( 'excess:' . $session['id'] . ':' . $excess, sprintf( __( 'Paid more than was due: %s. "Return money that paid nothing" under the order actions sends the surplus back.', 'quittance' ), $excess ) );
 		}
+	}
+
+	/** Whether the money that paid is still there (contract for shops, S1). */
+	private static function is_held( array $session ): bool {
+		$came = 0.0;
+		foreach ( $session['deposits'] as $deposit ) {
+			if ( 'final' === $deposit['status'] && 'on_time' === $deposit['kind'] && $deposit['coin'] === $session['settlement_currency'] ) {
+				$came += (float) $deposit['amount'];
+			}
+		}
+		$received = (float) $session['received'];
+		return $received >= (float) ( $session['target_amount_total'] ?? $session['amount_total'] ) - self::LESS_THAN_A_UNIT || $received >= $came - self::LESS_THAN_A_UNIT;
 	}
 
 	private static function paid_again( \WC_Order $order, Order_Record $record, array $session ): void {
 		if ( '' === $record->get( Order_Record::PAID_SESSION ) && $order->get_payment_method() === Settings::GATEWAY_ID ) {
-			$record->set( Order_Record::PAID_SESSION, $session['id'] );
+			self::keep_what_paid( $record, $session );
 			/* translators: %s: id of the payment session. */
 			$record->tell( 'paid:' . $session['id'], sprintf( __( 'Payment session %s is paid. The order had been marked as paid before.', 'quittance' ), $session['id'] ) );
+			self::compare( $order );
 			return;
 		}
 		/* translators: %s: id of the payment session. */
-		$record->tell( 'twice:' . $session['id'], sprintf( __( 'Paid a second time, by payment session %s. "Return money that paid nothing" under the order actions sends this payment back.', 'quittance' ), $session['id'] ) );
+		$record->ask_for_help( 'twice:' . $session['id'], sprintf( __( 'Paid a second time, by payment session %s. "Return money that paid nothing" under the order actions sends this payment back.', 'quittance' ), $session['id'] ) );
 	}
 
-	/** @throws \RuntimeException When WooCommerce could not complete the payment. */
+	private static function keep_what_paid( Order_Record $record, array $session ): void {
+		$record->set( Order_Record::PAID_SESSION, $session['id'] );
+		$record->set( Order_Record::PAID_FOR, Sessions::plain( $session['amount_total'] ) . ' ' . strtoupper( $session['currency'] ) );
+	}
+
+	/**
+	 * The order is the one that the database has at this moment, and the lock is held: what is compared here is what will be delivered.
+	 *
+	 * @throws \RuntimeException When WooCommerce could not complete the payment.
+	 */
 	private static function settle( \WC_Order $order, Order_Record $record, array $session ): void {
 		$deposit = self::newest_deposit( $session );
 		$current = $record->get( Order_Record::SESSION );
-		$record->set( Order_Record::PAID_SESSION, $session['id'] );
+		self::keep_what_paid( $record, $session );
 		$record->set( Order_Record::SESSION, $session['id'] );
 		$record->set( Order_Record::MONEY_SEEN, '' );
 		$record->set( Order_Record::TRANSACTION_URL, (string) ( $deposit['explorer_url'] ?? '' ) );
 		$order->set_payment_method( Settings::GATEWAY_ID );
 		$order->set_payment_method_title( Settings::get( 'title', 'Quittance' ) );
-		$doubt = self::doubt( $order, $session );
-		if ( null !== $doubt ) {
-			$order->set_transaction_id( $deposit['tx_hash'] ?? $session['id'] );
-			$order->set_date_paid( $session['paid_at'] ?? time() );
-			$order->set_status( 'on-hold', $doubt );
-		} elseif ( ! $order->payment_complete( $deposit['tx_hash'] ?? $session['id'] ) ) {
+		$hash = $deposit['tx_hash'] ?? $session['id'];
+		if ( self::stops_delivery( $order, $record ) ) {
+			$order->set_transaction_id( $hash );
+		} elseif ( ! $order->payment_complete( $hash ) || ! self::is_saved_as_paid( $order->get_id() ) ) {
 			throw new \RuntimeException( 'WooCommerce could not complete the payment of order ' . $order->get_id() );
 		}
 		if ( '' !== $current && $current !== $session['id'] ) {
-			self::close( $order, $record, $current );
+			// An older session was paid after all; nobody should pay the newer one, too.
+			Sessions::close_soon( $order->get_id(), $record->get( Order_Record::MODE ), $current );
 		}
 	}
 
-	/** Why somebody should look at the payment before anything is delivered. */
-	private static function doubt( \WC_Order $order, array $session ): ?string {
-		if ( ! Sessions::asks_for_total( $order, $session ) ) {
-			/* translators: 1: amount paid, 2: total of the order. */
-			return sprintf( __( 'Paid %1$s, but the order costs %2$s by now. Check before you deliver.', 'quittance' ), $session['amount_total'] . ' ' . strtoupper( $session['currency'] ), Sessions::total( $order ) . ' ' . $order->get_currency() );
-		}
-		if ( ! $order->has_status( array( 'pending', 'on-hold', 'failed' ) ) ) {
-			/* translators: %s: status of the order. */
-			return sprintf( __( 'Paid, although the order was %s. Deliver it or refund it.', 'quittance' ), $order->get_status() );
-		}
-		return null;
+	/** WooCommerce swallows what goes wrong while an order is saved. */
+	private static function is_saved_as_paid( int $order_id ): bool {
+		return null !== Order_Lock::fresh( $order_id )->get_date_paid();
 	}
 
-	/** An older session of the order was paid after all; nobody should pay the newer one, too. */
-	private static function close( \WC_Order $order, Order_Record $record, string $session_id ): void {
-		try {
-			$record->client()->cancel_session( $session_id );
-		} catch ( Api_Exception $error ) {
-			/* translators: 1: id of the payment session, 2: what the service answered. */
-			$record->tell( 'open:' . $session_id, sprintf( __( 'Payment session %1$s of this order could not be cancelled: %2$s', 'quittance' ), $session_id, $error->getMessage() ) );
-			Plugin::log( 'warning', 'order ' . $order->get_id() . ': ' . $error->getMessage() );
+	/** Says why nothing may be delivered for the payment, and holds an order that could be. */
+	private static function stops_delivery( \WC_Order $order, Order_Record $record ): bool {
+		$paid_for = $record->get( Order_Record::PAID_FOR );
+		$costs    = Sessions::total( $order ) . ' ' . strtoupper( $order->get_currency() );
+		$payable  = $order->has_status( array( 'pending', 'on-hold', 'failed', 'checkout-draft' ) );
+		if ( $payable && $paid_for === $costs ) {
+			return false;
 		}
+		if ( $payable ) {
+			$record->ask_for_help( 'doubt:' . $record->get( Order_Record::PAID_SESSION ), self::note_of_difference( $paid_for, $costs ) );
+			$order->set_status( 'on-hold' );
+		} else {
+			/* translators: 1: amount, 2: status of the order. */
+			$record->ask_for_help( 'doubt:' . $record->get( Order_Record::PAID_SESSION ), sprintf( __( 'Paid %1$s, although the order is %2$s. Deliver nothing: "Return money that paid nothing" under the order actions sends it back. To deliver after all, set the order to Processing.', 'quittance' ), $paid_for, $order->get_status() ) );
+		}
+		return true;
+	}
+
+	private static function is_doubted( Order_Record $record ): bool {
+		return $record->has_told( 'doubt:' . $record->get( Order_Record::PAID_SESSION ) );
+	}
+
+	private static function note_of_difference( string $paid_for, string $costs ): string {
+		/* translators: 1: amount paid, 2: total of the order. */
+		return sprintf( __( 'Paid %1$s, but the order costs %2$s by now. Check before you deliver. If it costs less, "Return money that paid nothing" under the order actions sends the difference back; to return everything, refund or cancel the order.', 'quittance' ), $paid_for, $costs );
+	}
+
+	/**
+	 * Somebody changed the order after it was paid: goods must not leave for a price that nobody paid.
+	 *
+	 * @return bool Whether there was something to say; the caller saves the order.
+	 */
+	public static function compare( \WC_Order $order ): bool {
+		$record   = new Order_Record( $order );
+		$paid_for = $record->get( Order_Record::PAID_FOR );
+		$costs    = Sessions::total( $order ) . ' ' . strtoupper( $order->get_currency() );
+		if ( '' === $paid_for || $paid_for === $costs || ! $order->is_paid() || self::is_doubted( $record ) || $record->has_told( 'changed:' . $costs ) ) {
+			return false;
+		}
+		$record->ask_for_help( 'changed:' . $costs, self::note_of_difference( $paid_for, $costs ) );
+		if ( explode( ' ', $paid_for )[1] !== strtoupper( $order->get_currency() ) || (float) $paid_for < (float) Sessions::total( $order ) ) {
+			$order->set_status( 'on-hold' );
+		}
+		return true;
 	}
 
 	private static function newest_deposit( array $session ): array {
@@ -154,14 +244,19 @@ final class Reconciler {
 
 	private static function reversal( \WC_Order $order, Order_Record $record, array $session ): void {
 		$before = $record->get( Order_Record::REVERSED_FROM );
-		if ( $session['reversed'] && '' === $before && $order->is_paid() ) {
+		if ( $session['reversed'] && '' === $before ) {
 			$record->set( Order_Record::REVERSED_FROM, $order->get_status() );
-			$order->set_status( 'on-hold', __( 'The payment left the blockchain again. Do not deliver.', 'quittance' ) );
+			$order->add_order_note( __( 'The payment left the blockchain again. Do not deliver.', 'quittance' ) );
+			if ( $order->is_paid() ) {
+				$order->set_status( 'on-hold' );
+			}
 		} elseif ( ! $session['reversed'] && '' !== $before ) {
 			$record->set( Order_Record::REVERSED_FROM, '' );
+			$order->add_order_note( __( 'The payment is back on the blockchain.', 'quittance' ) );
 			if ( $order->has_status( 'on-hold' ) ) {
-				$order->set_status( $before, __( 'The payment is back on the blockchain.', 'quittance' ) );
+				$order->set_status( $before );
 			}
+			self::compare( $order );
 		}
 	}
 
@@ -174,10 +269,12 @@ final class Reconciler {
 		} elseif ( self::has_money( $session ) && 'yes' !== $record->get( Order_Record::MONEY_SEEN ) && ! $order->has_status( 'on-hold' ) ) {
 			$record->set( Order_Record::MONEY_SEEN, 'yes' );
 			/* translators: 1: amount received, 2: amount on its way, 3: amount due. */
-			$order->set_status( 'on-hold', sprintf( __( 'Money was seen (final: %1$s, on its way: %2$s, due: %3$s). The order waits for it to be enough and final.', 'quittance' ), $session['received'], $session['pending'], self::due( $session ) ) );
+			$order->add_order_note( sprintf( __( 'Money was seen (final: %1$s, on its way: %2$s, due: %3$s). The order waits for it to be enough and final.', 'quittance' ), $session['received'], $session['pending'], self::due( $session ) ) );
+			$order->set_status( 'on-hold' );
 		} elseif ( ! self::has_money( $session ) && $order->has_status( 'on-hold' ) && 'yes' === $record->get( Order_Record::MONEY_SEEN ) ) {
 			$record->set( Order_Record::MONEY_SEEN, '' );
-			$order->set_status( 'pending', __( 'The money that was seen is gone from the blockchain.', 'quittance' ) );
+			$order->add_order_note( __( 'The money that was seen is gone from the blockchain.', 'quittance' ) );
+			$order->set_status( 'pending' );
 		}
 	}
 
@@ -189,7 +286,12 @@ final class Reconciler {
 		}
 		$record->set( Order_Record::MONEY_SEEN, '' );
 		/* translators: 1: how the session ended, 2: amount received, 3: amount due. */
-		$record->tell( $key, sprintf( __( 'The payment session is over (%1$s): received %2$s of %3$s. The customer can pay the order again.', 'quittance' ), $session['status'], $session['received'], self::due( $session ) ) );
+		$note = sprintf( __( 'The payment session is over (%1$s): received %2$s of %3$s. The customer can pay the order again.', 'quittance' ), $session['status'], $session['received'], self::due( $session ) );
+		if ( self::is_something( $session['received'] ) ) {
+			$record->ask_for_help( $key, $note . ' ' . __( '"Return money that paid nothing" under the order actions sends back what came.', 'quittance' ) );
+		} else {
+			$record->tell( $key, $note );
+		}
 		$order->set_status( 'failed' );
 		$order->save();
 		wc_maybe_increase_stock_levels( $order->get_id() );

@@ -67,29 +67,39 @@ final class Webhook {
 	/** @throws \Exception When the event must be sent again. */
 	private static function handle( string $mode, array $event ): void {
 		$object   = $event['data']['object'];
-		$order_id = self::order_id_of( (string) ( $object['order_id'] ?? '' ), $mode );
-		if ( null === $order_id || ! is_string( $object['session_id'] ?? null ) ) {
-			Plugin::log( 'info', 'webhook ' . $event['id'] . ' (' . $event['type'] . ') is about no order of this shop' );
+		$external = (string) ( $object['order_id'] ?? '' );
+		$order_id = self::order_id_of( $external, $mode );
+		if ( ! is_string( $object['session_id'] ?? null ) ) {
 			return;
 		}
-		Order_Lock::with(
+		if ( null === $order_id ) {
+			Plugin::log( 'info', 'webhook ' . $event['id'] . ' (' . $event['type'] . ') is about no order of this shop' );
+			if ( 0 === strpos( $external, Settings::order_prefix() ) ) {
+				Deleted_Orders::remember( $object['session_id'], $mode );
+				Checks::ensure();
+			}
+			return;
+		}
+		if ( ( new Order_Record( Order_Lock::fresh( $order_id ) ) )->has_handled( $event['id'] ) ) {
+			return;
+		}
+		$client = Settings::client( $mode );
+		Order_Lock::act_on_answer(
 			$order_id,
-			static function ( \WC_Order $order ) use ( $mode, $event, $object ): void {
-				$record = new Order_Record( $order );
-				if ( $record->has_handled( $event['id'] ) ) {
-					return;
-				}
-				$client  = Settings::client( $mode );
-				$session = $client->session( $object['session_id'] );
+			static function () use ( $client, $object ): array {
+				return array( $client->session( $object['session_id'] ), is_string( $object['refund_id'] ?? null ) ? $client->refund( $object['refund_id'] ) : null );
+			},
+			static function ( \WC_Order $order, array $answer ) use ( $event ): void {
+				list( $session, $refund ) = $answer;
 				// Another node of the service may not be as far as the one that told.
 				if ( 'payment.completed' === $event['type'] && 'paid' !== $session['payment_status'] ) {
 					throw new \RuntimeException( 'session ' . $session['id'] . ' does not show as paid yet' );
 				}
 				Reconciler::apply( $order, $session );
-				if ( is_string( $object['refund_id'] ?? null ) ) {
-					self::refund( $order, $event, $client->refund( $object['refund_id'] ) );
+				if ( null !== $refund ) {
+					self::refund( $order, $event, $refund );
 				}
-				$record->handled( $event['id'] );
+				( new Order_Record( $order ) )->handled( $event['id'] );
 				$order->save();
 			}
 		);
@@ -107,8 +117,8 @@ final class Webhook {
 	}
 
 	/** The order of this shop that an id at the service stands for. */
-	private static function order_id_of( string $external_id, string $mode ): ?int {
-		if ( 1 !== preg_match( '/(?<!\d)(\d{1,18})\z/', $external_id, $parts ) ) {
+	public static function order_id_of( string $external_id, string $mode ): ?int {
+		if ( 1 !== preg_match( '/(?<!\d)(\d{1,18})(?:\.[0-9a-f]{8})?\z/', $external_id, $parts ) ) {
 			return null;
 		}
 		$order = wc_get_order( (int) $parts[1] );

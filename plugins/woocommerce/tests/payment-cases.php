@@ -8,13 +8,13 @@ use Quittance\WooCommerce\Gateway;
 use Quittance\WooCommerce\Sessions;
 use Quittance\WooCommerce\Webhook;
 
-function begun( int $id = 41 ): WC_Order {
-	$order = World::$orders[ $id ] ?? new WC_Order( $id );
+function begun( int $id = 41 ): Stored_Order {
+	$order = World::$orders[ $id ] ?? new Stored_Order( $id );
 	same( 'success', ( new Gateway() )->process_payment( $id )['result'] );
 	return $order;
 }
-function session_of( WC_Order $order ): string {
-	return $order->get_meta( '_quittance_session' );
+function session_of( Stored_Order $order ): string {
+	return $order->meta['_quittance_session'];
 }
 function deposit( string $id, string $kind, string $status = 'final' ): array {
 	return array( 'transaction_id' => $id, 'kind' => $kind, 'status' => $status, 'amount' => '10.01', 'coin' => 'USDT', 'network' => 'tron', 'tx_hash' => 'hash-' . $id, 'block_time' => 1, 'explorer_url' => 'https://explorer.example/' . $id, 'refundable' => 'final' === $status ? '10.01' : '0.00' );
@@ -33,22 +33,32 @@ function is_told_paid( string $session_id, array $changes = array() ): void {
 	is_paid( $session_id, $changes );
 	same( 200, told( Service::event( 'evt_paid', 'payment.completed', $session_id ) ) );
 }
-function paid_order(): WC_Order {
+/** The scheduled check, at a time when this order is due. */
+function looked( int $id ): void {
+	World::$orders[ $id ]->meta['_quittance_look_at'] = (string) time();
+	Checks::run();
+}
+/** Somebody does something in the shop while the service is being asked for this path. */
+function meanwhile( string $path, callable $what ): void {
+	Service::$meanwhile[ $path ] = $what;
+}
+function paid_order(): Stored_Order {
 	$order = begun();
 	is_told_paid( session_of( $order ) );
 	return $order;
 }
 
 it( 'sends the customer to the payment page of a session of the order', function () {
-	$order    = new WC_Order( 41 );
+	$order    = new Stored_Order( 41 );
 	$redirect = ( new Gateway() )->process_payment( 41 )['redirect'];
 	$body     = Service::asked( 'POST', '/api/v1/checkout/sessions/create' )[0]['body'];
 	same( 'https://pay.example/pay/cs_1', $redirect );
 	same( array( '10', 'USD', 'Order 41 at Mugs & more' ), array( $body['amount'], $body['currency'], $body['description'] ) );
-	same( array( $order->get_checkout_order_received_url(), $order->get_checkout_payment_url() ), array( $body['success_url'], $body['cancel_url'] ) );
+	same( array( $order->read()->get_checkout_order_received_url(), $order->read()->get_checkout_payment_url() ), array( $body['success_url'], $body['cancel_url'] ) );
 	same( 1, preg_match( '/^wc-[0-9a-f]{8}-41$/', $body['order_id'] ) );
 	same( 'pending', $order->status );
-	same( array( array( 41 ) ), array_column( World::$scheduled, 2 ) );
+	same( array( 'quittance_check_orders' ), World::$scheduled );
+	same( true, (int) $order->meta['_quittance_look_at'] > time() );
 } );
 
 it( 'asks with the time to pay and the domain that are set', function () {
@@ -65,7 +75,7 @@ it( 'uses the open session again when the customer comes back', function () {
 } );
 
 it( 'finds the session again whose answer was lost', function () {
-	new WC_Order( 41 );
+	new Stored_Order( 41 );
 	Service::$loses_answers = true;
 	same( 'failure', ( new Gateway() )->process_payment( 41 )['result'] );
 	has( 'could not be started', World::$notices );
@@ -77,11 +87,11 @@ it( 'finds the session again whose answer was lost', function () {
 
 it( 'makes another session when those whose answers were lost are over', function () {
 	$order = begun();
-	$order->update_meta_data( '_quittance_session', '' );
+	$order->meta['_quittance_session'] = '';
 	becomes( 'cs_1', array( 'status' => 'expired' ) );
 	begun();
 	same( array( 'cs_2', 'cs_1' ), array( session_of( $order ), Service::$sessions['cs_2']['asked']['supersedes'] ) );
-	$order->update_meta_data( '_quittance_session', 'cs_1' );
+	$order->meta['_quittance_session'] = 'cs_1';
 	becomes( 'cs_2', array( 'status' => 'cancelled' ) );
 	begun();
 	same( array( 'cs_3', 'cs_2' ), array( session_of( $order ), Service::$sessions['cs_3']['asked']['supersedes'] ) );
@@ -114,14 +124,14 @@ it( 'asks nobody to pay again while money for another total is on its way', func
 it( 'sends a customer who has paid to the order', function () {
 	$order = begun();
 	is_paid( 'cs_1' );
-	same( $order->get_checkout_order_received_url(), ( new Gateway() )->process_payment( 41 )['redirect'] );
+	same( $order->read()->get_checkout_order_received_url(), ( new Gateway() )->process_payment( 41 )['redirect'] );
 	same( 'processing', $order->status );
 } );
 
 it( 'completes the order when the service says that it is paid', function () {
 	$order = paid_order();
 	same( array( 'processing', 1, 'hash-txn_1' ), array( $order->status, $order->completions, $order->transaction_id ) );
-	same( 'https://explorer.example/txn_1', ( new Gateway() )->get_transaction_url( $order ) );
+	same( 'https://explorer.example/txn_1', ( new Gateway() )->get_transaction_url( $order->read() ) );
 	has( 'Received 10.01 USDT (tron, hash-txn_1)', $order->notes );
 } );
 
@@ -183,7 +193,7 @@ it( 'has the message sent again while the service cannot be asked, the order is 
 	$order->refuses = true;
 	same( 503, told( Service::event( 'evt_1', 'payment.completed', 'cs_1' ) ) );
 	$order->refuses = false;
-	same( array( 'pending', 200, 'processing' ), array( $order->saved_status, told( Service::event( 'evt_1', 'payment.completed', 'cs_1' ) ), $order->status ) );
+	same( array( 'pending', 200, 'processing' ), array( $order->status, told( Service::event( 'evt_1', 'payment.completed', 'cs_1' ) ), $order->status ) );
 } );
 
 it( 'ignores what is about no order of this shop', function () {
@@ -191,7 +201,7 @@ it( 'ignores what is about no order of this shop', function () {
 	is_paid( 'cs_1' );
 	same( 200, told( Service::event( 'evt_1', 'payment.completed', 'cs_1', array( 'order_id' => 'another-41' ) ) ) );
 	same( 200, told( Service::event( 'evt_2', 'settings.changed', 'cs_1', array( 'order_id' => '' ) ) ) );
-	same( 200, told( Service::event( 'evt_3', 'payment.completed', 'cs_1', array( 'order_id' => str_replace( '41', '42', $order->get_meta( '_quittance_order_id' ) ) ) ) ) );
+	same( 200, told( Service::event( 'evt_3', 'payment.completed', 'cs_1', array( 'order_id' => str_replace( '41', '42', $order->meta['_quittance_order_id'] ) ) ) ) );
 	same( 'pending', $order->status );
 } );
 
@@ -205,7 +215,7 @@ it( 'does not take the session of another shop with the same order id', function
 it( 'takes no test payment for an order of the live mode', function () {
 	$order = begun();
 	is_paid( 'cs_1' );
-	$order->update_meta_data( '_quittance_mode', 'live' );
+	$order->meta['_quittance_mode'] = 'live';
 	same( 200, told( Service::event( 'evt_1', 'payment.completed', 'cs_1' ) ) );
 	same( 'pending', $order->status );
 } );
@@ -213,14 +223,14 @@ it( 'takes no test payment for an order of the live mode', function () {
 it( 'pays nothing on the return alone, and looks the payment up there', function () {
 	$order        = begun();
 	World::$query = array( 'endpoint' => 'order-received', 'order-received' => 41 );
-	$_GET['key']  = $order->get_order_key();
+	$_GET['key']  = $order->order_key;
 	Sessions::look_on_return();
 	same( 'pending', $order->status );
 	is_paid( 'cs_1' );
 	$_GET['key'] = 'wrong';
 	Sessions::look_on_return();
 	same( 'pending', $order->status );
-	$_GET['key'] = $order->get_order_key();
+	$_GET['key'] = $order->order_key;
 	Sessions::look_on_return();
 	same( 'processing', $order->status );
 } );
@@ -231,7 +241,7 @@ it( 'holds the order while money is seen, and lets it go when it is gone', funct
 	same( 200, told( Service::event( 'evt_1', 'payment.processing', 'cs_1' ) ) );
 	same( 'on-hold', $order->status );
 	becomes( 'cs_1', array( 'status' => 'open', 'pending' => '0.00' ) );
-	Checks::run( 41 );
+	looked( 41 );
 	same( 'pending', $order->status );
 } );
 
@@ -309,7 +319,7 @@ it( 'does not complete an order by a payment that is already off the blockchain'
 	is_told_paid( 'cs_1', array( 'reversed' => true ) );
 	same( array( 'on-hold', 0 ), array( $order->status, $order->completions ) );
 	becomes( 'cs_1', array( 'reversed' => false ) );
-	Checks::run( 41 );
+	looked( 41 );
 	same( array( 'processing', 1 ), array( $order->status, $order->completions ) );
 } );
 
@@ -318,23 +328,22 @@ it( 'has somebody look when the order costs something else by now', function () 
 	$order->total = '99.00';
 	is_told_paid( 'cs_1' );
 	same( array( 'on-hold', 0 ), array( $order->status, $order->completions ) );
-	has( 'Paid 10.00 USD, but the order costs 99 USD', $order->notes );
+	has( 'Paid 10 USD, but the order costs 99 USD', $order->notes );
 } );
 
 it( 'closes the session of a cancelled order, and has somebody look when it was paid all the same', function () {
 	$order = begun();
-	$order->set_status( 'cancelled' );
-	$order->save();
+	$order->becomes_status( 'cancelled' );
 	same( 'cancelled', Service::$sessions['cs_1']['status'] );
 	is_told_paid( 'cs_1' );
-	same( 'on-hold', $order->status );
-	has( 'although the order was cancelled', $order->notes );
+	same( array( 'cancelled', 0 ), array( $order->status, $order->completions ) );
+	has( 'although the order is cancelled', $order->notes );
 } );
 
 it( 'closes the session of an order that was paid by other means', function () {
 	$order                 = begun();
 	$order->payment_method = 'cheque';
-	$order->payment_complete( 'cheque 7' );
+	$order->read()->payment_complete( 'cheque 7' );
 	same( 'cancelled', Service::$sessions['cs_1']['status'] );
 	is_told_paid( 'cs_1' );
 	has( 'Paid a second time', $order->notes );
@@ -344,43 +353,40 @@ it( 'closes the session of an order that was paid by other means', function () {
 it( 'tries again to close a session when the service could not be asked', function () {
 	$order = begun();
 	Service::fails( '/api/v1/checkout/sessions/cs_1/cancel', 3, 503 );
-	$order->set_status( 'cancelled' );
-	$order->save();
+	$order->becomes_status( 'cancelled' );
 	same( 'open', Service::$sessions['cs_1']['status'] );
-	Checks::run( World::$scheduled[0][2][0] );
+	looked( 41 );
 	same( 'cancelled', Service::$sessions['cs_1']['status'] );
 } );
 
 it( 'does not let an order be given up as unpaid whose money was seen, or about which nothing is known', function () {
 	$order = begun();
-	same( true, apply_filters( 'woocommerce_cancel_unpaid_order', true, $order ) );
+	same( true, apply_filters( 'woocommerce_cancel_unpaid_order', true, $order->read() ) );
 	Service::fails( '/api/v1/checkout/sessions/cs_1', 3, 503 );
-	same( false, apply_filters( 'woocommerce_cancel_unpaid_order', true, $order ) );
+	same( false, apply_filters( 'woocommerce_cancel_unpaid_order', true, $order->read() ) );
 	becomes( 'cs_1', array( 'status' => 'processing', 'pending' => '10.01' ) );
-	same( false, apply_filters( 'woocommerce_cancel_unpaid_order', true, $order ) );
-	same( true, apply_filters( 'woocommerce_cancel_unpaid_order', true, new WC_Order( 50 ) ) );
+	same( false, apply_filters( 'woocommerce_cancel_unpaid_order', true, $order->read() ) );
+	same( true, apply_filters( 'woocommerce_cancel_unpaid_order', true, ( new Stored_Order( 50 ) )->read() ) );
 } );
 
 it( 'finds a payment that no message told of, and stops looking then', function () {
 	$order = begun();
-	Checks::run( 41 );
-	same( 1, count( World::$scheduled ) );
+	looked( 41 );
+	same( true, isset( $order->meta['_quittance_look_at'] ) );
 	Service::fails( '/api/v1/checkout/sessions/cs_1', 3, 503 );
-	Checks::run( 41 );
-	same( 1, count( World::$scheduled ) );
+	looked( 41 );
+	same( true, (int) $order->meta['_quittance_look_at'] > time() );
 	is_paid( 'cs_1' );
-	World::$scheduled = array();
-	Checks::run( 41 );
-	same( array( 'processing', array() ), array( $order->status, World::$scheduled ) );
+	looked( 41 );
+	same( array( 'processing', false ), array( $order->status, isset( $order->meta['_quittance_look_at'] ) ) );
 } );
 
 it( 'looks at an expired session once more, a day later', function () {
-	begun();
+	$order = begun();
 	becomes( 'cs_1', array( 'status' => 'expired', 'expires_at' => time() - 60 ) );
-	Checks::run( 41 );
-	same( true, World::$scheduled[0][0] > time() + 80000 );
+	looked( 41 );
+	same( true, (int) $order->meta['_quittance_look_at'] > time() + 80000 );
 	becomes( 'cs_1', array( 'expires_at' => time() - 90000 ) );
-	World::$scheduled = array();
-	Checks::run( 41 );
-	same( array(), World::$scheduled );
+	looked( 41 );
+	same( false, isset( $order->meta['_quittance_look_at'] ) );
 } );

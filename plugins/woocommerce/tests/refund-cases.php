@@ -7,11 +7,11 @@ use Quittance\WooCommerce\Checks;
 use Quittance\WooCommerce\Gateway;
 
 /** As WooCommerce does it: the refund is there before the gateway is asked, and gone when the gateway refuses. */
-function refund( WC_Order $order, string $amount ) {
-	$refund           = new WC_Order_Refund( 900 + count( $order->refunds ), $order );
+function refund( Stored_Order $order, string $amount ) {
+	$refund           = new WC_Order_Refund( World::$next_refund++, $order->id );
 	$order->refunds[] = $refund;
 	do_action( 'woocommerce_create_refund', $refund, array() );
-	$result = ( new Gateway() )->process_refund( $order->get_id(), $amount, 'Broken' );
+	$result = ( new Gateway() )->process_refund( $order->id, $amount, 'Broken' );
 	if ( true !== $result ) {
 		$refund->delete();
 	}
@@ -20,14 +20,14 @@ function refund( WC_Order $order, string $amount ) {
 function bodies(): array {
 	return array_column( Service::asked( 'POST', '/v1/refunds' ), 'body' );
 }
-function ends( WC_Order $order, string $refund_id, string $status, string $type ): void {
+function ends( Stored_Order $order, string $refund_id, string $status, string $type ): void {
 	Service::$refunds[ $refund_id ] = array_replace( Service::$refunds[ $refund_id ], array( 'status' => $status, 'tx_hash' => 'hash-back', 'failure_reason' => 'recipient_frozen' ) );
 	same( 200, told( Service::event( 'evt_' . $refund_id, $type, 'cs_1', array( 'refund_id' => $refund_id ) ) ) );
 }
 
 it( 'refunds in the currency of the order, and says when the money is back', function () {
 	$order = paid_order();
-	same( true, ( new Gateway() )->can_refund_order( $order ) );
+	same( true, ( new Gateway() )->can_refund_order( $order->read() ) );
 	same( true, refund( $order, '4.00' ) );
 	same( array( 'session_id' => 'cs_1', 'amount' => array( 'value' => '4', 'currency' => 'USD' ), 'reason' => 'Broken' ), bodies()[0] );
 	has( 'Refund re_1 of 4 USDT was accepted', $order->notes );
@@ -67,7 +67,7 @@ it( 'says why a refund was refused, with the field', function () {
 
 it( 'refunds nothing of an order that no session paid', function () {
 	$order = begun();
-	same( false, ( new Gateway() )->can_refund_order( $order ) );
+	same( false, ( new Gateway() )->can_refund_order( $order->read() ) );
 	has( 'not paid by a payment session', array( refund( $order, '4.00' )->get_error_message() ) );
 	same( array(), bodies() );
 } );
@@ -76,7 +76,7 @@ it( 'asks before it refunds to an exchange', function () {
 	$order = paid_order();
 	Service::fails( '/v1/refunds', 1, 400, 'sender_not_acknowledged' );
 	has( 'Ask the customer', array( refund( $order, '4.00' )->get_error_message() ) );
-	do_action( 'woocommerce_order_action_quittance_acknowledge_sender', $order );
+	do_action( 'woocommerce_order_action_quittance_acknowledge_sender', $order->read() );
 	same( true, refund( $order, '4.00' ) );
 	same( true, bodies()[1]['acknowledge_sender'] );
 } );
@@ -84,8 +84,7 @@ it( 'asks before it refunds to an exchange', function () {
 it( 'takes a refund that failed out of the order again', function () {
 	$order = paid_order();
 	refund( $order, '10.00' );
-	$order->set_status( 'refunded' );
-	$order->save();
+	$order->becomes_status( 'refunded' );
 	ends( $order, 're_1', 'FAILED', 'refund.failed' );
 	same( array( array(), 'on-hold' ), array( $order->refunds, $order->status ) );
 	has( 'failed (recipient_frozen): the shop still holds the money', $order->notes );
@@ -110,35 +109,35 @@ it( 'looks after a refund that no message told of', function () {
 	refund( $order, '4.00' );
 	Service::$refunds['re_1']['status']  = 'COMPLETED';
 	Service::$refunds['re_1']['tx_hash'] = 'hash-back';
-	Checks::run( 41 );
+	looked( 41 );
 	has( 'has reached the payer', $order->notes );
 } );
 
 it( 'sends late and surplus money back, and never what pays the order', function () {
 	$order = paid_order();
 	becomes( 'cs_1', array( 'excess' => '1.50', 'deposits' => array( deposit( 'txn_1', 'on_time' ), deposit( 'txn_2', 'late' ), deposit( 'txn_3', 'dust' ) ) ) );
-	do_action( 'woocommerce_order_action_quittance_return_surplus', $order );
+	do_action( 'woocommerce_order_action_quittance_return_surplus', $order->read() );
 	same( array( array( 'transaction_id' => 'txn_2' ), array( 'amount' => array( 'value' => '1.50', 'currency' => 'USDT' ) ) ), array_map( static function ( $body ) {
 		return array_intersect_key( $body, array( 'transaction_id' => 1, 'amount' => 1 ) );
 	}, bodies() ) );
 	becomes( 'cs_1', array( 'excess' => '0.00', 'deposits' => array() ) );
-	do_action( 'woocommerce_order_action_quittance_return_surplus', $order );
+	do_action( 'woocommerce_order_action_quittance_return_surplus', $order->read() );
 	has( 'There is no money that paid nothing', $order->notes );
 } );
 
 it( 'sends everything back of an order that was not paid, once it is over', function () {
 	$order = begun();
 	becomes( 'cs_1', array( 'received' => '5.00', 'deposits' => array( deposit( 'txn_1', 'on_time' ) ) ) );
-	do_action( 'woocommerce_order_action_quittance_return_surplus', $order );
+	do_action( 'woocommerce_order_action_quittance_return_surplus', $order->read() );
 	same( array(), bodies() );
 	becomes( 'cs_1', array( 'status' => 'expired' ) );
 	Service::fails( '/v1/refunds', 3, 503 );
-	do_action( 'woocommerce_order_action_quittance_return_surplus', $order );
+	do_action( 'woocommerce_order_action_quittance_return_surplus', $order->read() );
 	has( 'Quittance: it says service_unavailable', $order->notes );
-	do_action( 'woocommerce_order_action_quittance_return_surplus', $order );
+	do_action( 'woocommerce_order_action_quittance_return_surplus', $order->read() );
 	same( 1, count( array_unique( array_column( Service::asked( 'POST', '/v1/refunds' ), 'key' ) ) ) );
 	Service::$refunds['re_1']['status'] = 'FAILED';
-	do_action( 'woocommerce_order_action_quittance_return_surplus', $order );
+	do_action( 'woocommerce_order_action_quittance_return_surplus', $order->read() );
 	same( array( 're_1', 're_2' ), array_keys( Service::$refunds ) );
 } );
 
@@ -150,7 +149,7 @@ it( 'sends back what paid an order a second time', function () {
 	told( Service::event( 'evt_2', 'payment.completed', 'cs_2' ) );
 	is_paid( 'cs_1' );
 	told( Service::event( 'evt_1', 'payment.completed', 'cs_1' ) );
-	do_action( 'woocommerce_order_action_quittance_return_surplus', $order );
+	do_action( 'woocommerce_order_action_quittance_return_surplus', $order->read() );
 	same( array( array( 'cs_1', 'txn_1' ) ), array_map( static function ( $body ) {
 		return array( $body['session_id'], $body['transaction_id'] );
 	}, bodies() ) );

@@ -13,6 +13,7 @@ final class Service {
 	public static $answered      = array();
 	public static $failures      = array();
 	public static $loses_answers = false;
+	public static $meanwhile     = array();
 
 	public static function reset(): void {
 		self::$sessions      = array();
@@ -21,6 +22,7 @@ final class Service {
 		self::$answered      = array();
 		self::$failures      = array();
 		self::$loses_answers = false;
+		self::$meanwhile     = array();
 		World::$options['woocommerce_quittance_settings'] = array(
 			'enabled'             => 'yes',
 			'title'               => 'Stablecoins',
@@ -61,6 +63,12 @@ final class Service {
 		if ( '' !== $key && 200 === $answer[0] ) {
 			self::$answered[ $key ] = $answer;
 		}
+		foreach ( self::$meanwhile as $prefix => $what ) {
+			if ( 0 === strpos( $path, $prefix ) ) {
+				unset( self::$meanwhile[ $prefix ] );
+				$what();
+			}
+		}
 		return self::$loses_answers && 'POST' === $method ? self::error( 503, 'service_unavailable' ) : $answer;
 	}
 
@@ -77,7 +85,7 @@ final class Service {
 		if ( 0 === strpos( $path, '/v1/payment/sessions?' ) ) {
 			parse_str( (string) parse_url( $path, PHP_URL_QUERY ), $query );
 			return array( 200, array( 'data' => array_reverse( array_values( array_filter( self::$sessions, static function ( $one ) use ( $query ) {
-				return ! isset( $query['order_id'] ) || $one['order_id'] === $query['order_id'];
+				return ( $query['order_id'] ?? $one['order_id'] ) === $one['order_id'] && ( $query['metadata']['shop'] ?? $one['metadata']['shop'] ) === $one['metadata']['shop'];
 			} ) ) ) ) );
 		}
 		if ( 'POST' === $method ) {
