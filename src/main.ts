@@ -138,7 +138,11 @@ async function runLogged(config: Config, log: Logger, start: () => Promise<{ clo
   await runUntilSignal(start, endLogged(log));
 }
 
-const endLogged = (log: Logger) => ({ tell: (message: string, facts: object): void => log.info(facts, message) });
+const endLogged = (log: Logger) => ({
+  tell: (message: string, facts: object): void => log.info(facts, message),
+  onStrayFailure: (error: Error): void =>
+    log.error({ err: error }, 'a driver failed where nobody waited for its answer: the process goes on'),
+});
 
 const migrateEventLog: CliHost['migrate'] = async ({ from, to }) => {
   const url = to ?? process.env['EVENTSTORE_URL'];

@@ -1,15 +1,16 @@
 import { Worker } from 'node:worker_threads';
 import { endWithNpm } from './end-with-npm.ts';
+import { type FailingProcess, surviveDrivers } from '../runtime/util/stray-failures.ts';
 
 /** How long an orderly shutdown may take before the process is killed; written data is safe at any moment. */
 const SHUTDOWN_MS = 9_500;
 
 /** The process as this part sees it. */
-export interface SignalledProcess {
+export type SignalledProcess = FailingProcess & {
   once(signal: 'SIGTERM' | 'SIGINT' | 'SIGHUP', listener: () => void): unknown;
   on(event: 'worker', listener: (thread: Worker) => void): unknown;
   exit(code: number): void;
-}
+};
 
 export interface UntilSignalOptions {
   readonly host?: SignalledProcess;
@@ -19,6 +20,8 @@ export interface UntilSignalOptions {
   readonly orphaned?: (end: () => void) => void;
   /** Log lines about the shutdown. */
   readonly tell?: (message: string, facts: object) => void;
+  /** Called with what a driver threw where nobody could catch it. */
+  readonly onStrayFailure?: (error: Error) => void;
 }
 
 /**
@@ -34,8 +37,13 @@ export async function runUntilSignal(
     killAfter = killFromThread,
     orphaned = endWithNpm,
     tell = () => undefined,
+    onStrayFailure = printFailure,
   }: UntilSignalOptions = {},
 ): Promise<void> {
+  surviveDrivers(host, onStrayFailure, (error) => {
+    process.stderr.write(`${stackOf(error)}\n`);
+    host.exit(1);
+  });
   const threads = new Set<Worker>();
   let isEnding = false;
   host.on('worker', (thread) => {
@@ -63,6 +71,10 @@ export async function runUntilSignal(
   host.exit(0);
 }
 
+const printFailure = (error: Error): void => void process.stderr.write(`a driver failed: ${stackOf(error)}\n`);
+
+const stackOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));
+
 const KILL = `const { parentPort, workerData } = require('node:worker_threads');
 setTimeout(() => {
   process.kill(process.pid, 'SIGKILL');
@@ -76,5 +88,5 @@ setTimeout(() => {
 function killFromThread(ms: number, survived: () => void): void {
   const deadline = process.hrtime.bigint() + BigInt(ms) * 1_000_000n;
   const thread = new Worker(KILL, { eval: true, name: 'end', workerData: deadline, execArgv: [], env: {} });
-  thread.once('message', survived).unref();
+  thread.once('message', survived).once('error', survived).unref();
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { surviveDrivers } from '../runtime/util/stray-failures.ts';
 import type { Mode } from '../domain/values/ids.ts';
 import type { SignerBootstrap, SignerStarted } from '../ports/signer/protocol.ts';
 import { armCrashPoints } from '../runtime/util/crash-point.ts';
@@ -99,6 +100,16 @@ function giveUp(error: unknown): void {
   process.stdin.destroy();
 }
 
+surviveDrivers(
+  process,
+  ({ name, message }) => process.stderr.write(jsonLine({ driverFailed: `${name}: ${message}`.slice(0, 200) })),
+  (error) => {
+    process.stderr.write(
+      jsonLine({ failed: error instanceof Error ? `${error.name} ${codeOf(error) ?? ''}` : 'failure' }),
+    );
+    process.exit(1);
+  },
+);
 process.umask(0o077);
 // The parent decides when the signer ends. A signal to the whole group must not stop it before the parent's last
 // request.

@@ -1,9 +1,10 @@
 import type { Channel } from '@grpc/grpc-js';
-import { EventStoreDBClient } from '@eventstore/db-client';
+import { EventStoreDBClient, type StreamingRead } from '@eventstore/db-client';
 import { StoreUnavailable } from '../../ports/event-log/event-store.ts';
 import {
   isDenied,
   mayRetry,
+  NoAnswer,
   pauseMs,
   type RetryTimes,
   sleep,
@@ -97,6 +98,34 @@ export class EsdbConnection {
     }
   }
 
+  /**
+   * Everything that a read gives. The driver gives reads no deadline, so silence ends it. It must have a listener to
+   * its very end: an error without one ends the process.
+   */
+  collect<Item>(read: StreamingRead<Item>): Promise<Item[]> {
+    return new Promise((resolve, reject) => {
+      const items: Item[] = [];
+      const timer = setTimeout(() => {
+        reject(new NoAnswer(`a read went silent for ${this.attemptMs} ms`));
+        void read.cancel().catch(() => {});
+      }, this.attemptMs);
+      read.on('data', (item: Item) => {
+        items.push(item);
+        timer.refresh();
+      });
+      read.on('error', (error: Error) => {
+        clearTimeout(timer);
+        reject(error);
+      });
+      read.on('end', () => {
+        clearTimeout(timer);
+        // The driver hides cancelled calls; an end while closing may be a truncation.
+        if (this.#closed) reject(new StoreUnavailable('the event store is closed'));
+        else resolve(items);
+      });
+    });
+  }
+
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
@@ -124,8 +153,15 @@ export async function closeClient(client: EventStoreDBClient): Promise<void> {
 function openClient(connectionString: string): EventStoreDBClient {
   const client = parsedClient(connectionString);
   Object.defineProperty(client, 'supports', { value: () => Promise.resolve(false) });
-  const { createChannel } = client as unknown as { readonly createChannel: () => Promise<Channel> };
+  const { createChannel, handleError } = client as unknown as {
+    readonly createChannel: () => Promise<Channel>;
+    readonly handleError: (...failed: unknown[]) => Promise<void>;
+  };
   Object.defineProperty(client, 'createChannel', { value: async () => closedLate(await createChannel()) });
+  // The driver waits for the channel here, which with several hosts may never be found, and nobody awaits the driver.
+  Object.defineProperty(client, 'handleError', {
+    value: (...failed: unknown[]) => handleError(...failed).catch(() => {}),
+  });
   return client;
 }
 

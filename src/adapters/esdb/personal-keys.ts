@@ -8,7 +8,6 @@ import {
   StreamDeletedError,
   WrongExpectedVersionError,
 } from '@eventstore/db-client';
-import { StoreUnavailable } from '../../ports/event-log/event-store.ts';
 import { MayNotErase, type MadeSalt, type PersonalKeys } from '../../ports/event-log/personal-keys.ts';
 import type { Random } from '../../ports/random.ts';
 import { EsdbConnection } from './connection.ts';
@@ -133,12 +132,8 @@ class EsdbPersonalKeys implements SharedPersonalKeys {
         const read = client.readStream(this.#stream(subject), {
           ...{ direction: BACKWARDS, fromRevision: END, maxCount: 1, requiresLeader: true },
         });
-        for await (const { event } of read)
-          return event?.data instanceof Uint8Array ? new Uint8Array(event.data) : null;
-        // The driver hides cancelled calls. An end while closing may be a truncation and must not look like an erased
-        // key.
-        if (this.#connection.closed) throw new StoreUnavailable('the event store is closed');
-        return null;
+        const [found] = await this.#connection.collect(read);
+        return found?.event?.data instanceof Uint8Array ? new Uint8Array(found.event.data) : null;
       } catch (error) {
         if (isFault(error, ErrorType.STREAM_NOT_FOUND)) return null;
         if (isFault(error, ErrorType.STREAM_DELETED)) return 'deleted';

@@ -9,15 +9,10 @@ import {
   type RecordedEvent as ClientEvent,
   type StreamingRead,
 } from '@eventstore/db-client';
-import {
-  type Position,
-  type ReadAllOptions,
-  type RecordedEvent,
-  StoreUnavailable,
-} from '../../ports/event-log/event-store.ts';
+import type { Position, ReadAllOptions, RecordedEvent } from '../../ports/event-log/event-store.ts';
 import type { EsdbConnection } from './connection.ts';
 import { fromClientEvent } from './event-format.ts';
-import { isFault, NoAnswer } from './faults.ts';
+import { isFault } from './faults.ts';
 import { isAfter, isSet, type LogPosition, parsePosition, positionText } from './position.ts';
 import type { StreamNames } from './stream-names.ts';
 import { must } from '../../domain/values/must.ts';
@@ -121,7 +116,7 @@ export class EsdbReader {
     // Reads include the event at the start position.
     const maxCount = after ? count + 1 : count;
     const read = await this.#run('reading the log', async (client) =>
-      this.#collect(
+      this.#connection.collect<Resolved>(
         client.readAll({ direction: FORWARDS, fromPosition: after ?? START, maxCount, requiresLeader: true }),
       ),
     );
@@ -145,7 +140,7 @@ export class EsdbReader {
       const at: LogPosition | typeof END = fromPosition;
       const count = maxCount;
       const read: Resolved[] = await this.#run('reading the head of the log', async (client: EventStoreDBClient) =>
-        this.#collect(
+        this.#connection.collect<Resolved>(
           client.readAll({ direction: BACKWARDS, fromPosition: at, maxCount: count, requiresLeader: true }),
         ),
       );
@@ -166,43 +161,18 @@ export class EsdbReader {
     return newest && positionText(newest);
   }
 
-  /** An attempt has no time limit of its own; `#collect` ends it when the server falls silent. */
+  /** An attempt has no time limit of its own; `collect` ends it when the server falls silent. */
   #run<Value>(what: string, task: (client: EventStoreDBClient) => Promise<Value>): Promise<Value> {
     return this.#connection.run(what, task, this.#connection.totalMs);
   }
 
   async #ofStream(read: StreamingRead<Resolved>): Promise<Resolved[]> {
     try {
-      return await this.#collect(read);
+      return await this.#connection.collect<Resolved>(read);
     } catch (error) {
       if (isFault(error, ErrorType.STREAM_NOT_FOUND)) return [];
       throw error;
     }
-  }
-
-  /** The driver gives reads no deadline. Without this timer a silent server would block a reader forever. */
-  #collect(read: StreamingRead<Resolved>): Promise<Resolved[]> {
-    return new Promise((resolve, reject) => {
-      const events: Resolved[] = [];
-      const timer = setTimeout(() => {
-        reject(new NoAnswer(`a read went silent for ${this.#connection.attemptMs} ms`));
-        void read.cancel().catch(() => {});
-      }, this.#connection.attemptMs);
-      read.on('data', (resolved: Resolved) => {
-        events.push(resolved);
-        timer.refresh();
-      });
-      read.on('error', (error: Error) => {
-        clearTimeout(timer);
-        reject(error);
-      });
-      read.on('end', () => {
-        clearTimeout(timer);
-        // The driver hides cancelled calls; an end while closing may be a truncation.
-        if (this.#connection.closed) reject(new StoreUnavailable('the event store is closed'));
-        else resolve(events);
-      });
-    });
   }
 }
 

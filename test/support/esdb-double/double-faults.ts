@@ -13,6 +13,8 @@ export type CallFault =
   | { readonly kind: 'unavailable-after-commit' }
   /** A read whose events come one by one. */
   | { readonly kind: 'slow'; readonly everyMs: number }
+  /** A read that gives one event and breaks. */
+  | { readonly kind: 'unavailable-after-first' }
   | { readonly kind: 'unavailable' }
   | { readonly kind: 'not-leader'; readonly host: string; readonly port: number };
 

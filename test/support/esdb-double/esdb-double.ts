@@ -81,6 +81,9 @@ export interface EsdbDoubleOptions {
 /** `AnyStreamRevision.Any` of the server. */
 const ANY_REVISION = -2;
 
+/** Faults of a read that gives events all the same. */
+const SENDS: ReadonlySet<CallFault['kind']> = new Set(['slow', 'unavailable-after-first']);
+
 /** `ReadDirection.BACKWARDS` of streams.proto. */
 const BACKWARDS = 1;
 
@@ -280,14 +283,14 @@ export class EsdbDouble {
     if (options.hasSubscription()) return this.#subscribe(call);
     this.readCalls += 1;
     const fault = this.#faultOf('read', call.metadata.get('requires-leader').length > 0);
-    if (fault && fault.kind !== 'slow') return void (fault.kind === 'silent' || call.emit('error', errorOf(fault)));
+    if (fault && !SENDS.has(fault.kind)) return void (fault.kind === 'silent' || call.emit('error', errorOf(fault)));
     const stream = options.getStream();
     const limit = Number(options.getCount());
     if (!stream) {
       const position = options.getAll()!.getPosition()?.getCommitPosition();
       if (position !== undefined && this.log.isBetweenRecords(BigInt(position)))
         return void call.emit('error', betweenRecords(this.#rules));
-      return void writeEvents(call, this.#ofAll(options, limit), fault?.everyMs);
+      return void writeEvents(call, this.#ofAll(options, limit), fault);
     }
     const name = nameFrom(stream.getStreamIdentifier());
     if (this.log.isTombstoned(name)) return void call.emit('error', streamDeleted(name));
@@ -301,7 +304,7 @@ export class EsdbDouble {
         ? 0
         : Math.max(0, Number(stream.getRevision()) - first);
     const found = backwards ? events.slice(0, from + 1).reverse() : events.slice(from);
-    void writeEvents(call, found.slice(0, limit), fault?.everyMs);
+    void writeEvents(call, found.slice(0, limit), fault);
   }
 
   /**
@@ -386,11 +389,12 @@ const credentialsOf = (secured: EsdbDoubleOptions['secured']): ServerCredentials
 async function writeEvents(
   call: ServerWritableStream<ReadReq, ReadResp>,
   events: readonly LoggedEvent[],
-  everyMs?: number,
+  fault?: CallFault,
 ): Promise<void> {
   for (const event of events) {
-    if (everyMs !== undefined) await new Promise((wait) => setTimeout(wait, everyMs));
+    if (fault?.kind === 'slow') await new Promise((wait) => setTimeout(wait, fault.everyMs));
     call.write(eventMessage(event));
+    if (fault?.kind === 'unavailable-after-first') return void call.emit('error', unavailable());
   }
   call.end();
 }
