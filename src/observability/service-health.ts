@@ -1,3 +1,4 @@
+import { refusalText } from '../ports/chain/rpc-pool.ts';
 import type { HealthFact } from './health.ts';
 import { usableSources, type NetworkProviders, type WatchedChain } from './metrics/chains.ts';
 import type { RateProviderStatus } from './metrics/parts.ts';
@@ -33,10 +34,14 @@ export function chainFacts(watched: readonly WatchedChain[], nowMs: number): Hea
 /** The providers that a network's payments rely on. */
 export function providerFacts(providers: readonly NetworkProviders[]): HealthFact[] {
   return providers.map(({ mode, network, pool, needsSecond }) => {
-    const excluded = pool.status().filter((provider) => provider.excluded !== null);
+    const status = pool.status();
     const usable = usableSources(pool);
     const reasons = [
-      ...excluded.map(({ provider, excluded: reason }) => `${provider} is left out: it ${reason}`),
+      usable === 0 && `0 of ${pool.sources} providers can be used`,
+      ...status.map(({ provider, excluded, refusal }) => {
+        if (excluded !== null) return `${provider} is left out: it ${excluded}`;
+        return refusal !== null && `${provider}: ${refusalText(refusal)}`;
+      }),
       mode === 'live' && pool.sources < 2 && 'one provider: whatever it says of a payment is believed',
       needsSecond() &&
         usable < 2 &&

@@ -3,7 +3,7 @@ import type { Mode } from '../domain/values/ids.ts';
 import { amountOf } from '../domain/money/money.ts';
 import { NETWORKS, type Network } from '../domain/networks/networks.ts';
 import type { Logger } from '../observability/logger.ts';
-import type { RpcObserver } from '../ports/chain/rpc-pool.ts';
+import type { NotedRefusal, RpcObserver } from '../ports/chain/rpc-pool.ts';
 import type { NetworkAccess } from './network-access.ts';
 
 type SecondSourceSetting = Pick<Config, 'SECOND_SOURCE_FROM'>;
@@ -42,8 +42,18 @@ export function warnOfSingleSources(networks: readonly NetworkAccess[], log: Pic
   }
 }
 
-/** Logs when a provider is excluded, and when it is back. */
-export function loggedExclusions(mode: Mode, observer: RpcObserver, log: Pick<Logger, 'error' | 'info'>): RpcObserver {
+/** The same refusal of a provider is logged again after this. */
+const LOG_REFUSAL_EVERY_MS = 3_600_000;
+const MOST_REFUSALS = 1_000;
+const REFUSALS = {
+  unknown: 'unknown answer of a provider: it is asked for less and more slowly',
+  'quota-used':
+    "the calls of the provider's plan are used up: the others continue, it is asked again every ten minutes",
+} as const satisfies Record<NotedRefusal['kind'], string>;
+
+/** Logs when a provider is excluded or back, and what it refuses in words that nobody knows or for want of calls. */
+export function loggedProviders(mode: Mode, observer: RpcObserver, log: Pick<Logger, 'error' | 'info'>): RpcObserver {
+  const loggedAtMs = new Map<string, number>();
   return {
     ...observer,
     onExcluded: (excluded) => {
@@ -56,6 +66,17 @@ export function loggedExclusions(mode: Mode, observer: RpcObserver, log: Pick<Lo
           { mode, network, provider, reason },
           'the provider serves another chain: it is excluded, the others continue',
         );
+    },
+    onRefusal: (refusal) => {
+      observer.onRefusal?.(refusal);
+      const { network, provider, kind, text } = refusal;
+      // Numbers and hashes differ each time.
+      const name = `${network} ${provider} ${text.replaceAll(/0x[0-9a-f]+|\d+/gi, '#')}`;
+      const nowMs = performance.now();
+      if (nowMs - (loggedAtMs.get(name) ?? -Infinity) < LOG_REFUSAL_EVERY_MS) return;
+      if (loggedAtMs.size >= MOST_REFUSALS) loggedAtMs.clear();
+      loggedAtMs.set(name, nowMs);
+      log.error({ mode, network, provider, said: text }, REFUSALS[kind]);
     },
   };
 }

@@ -97,7 +97,9 @@ describe('a provider that limits log ranges', () => {
     await fortyPayments();
     first.play(limitedTo(0, 'infuraResults'));
     expect(await readAll(chainOver([first.url]), 2, 5)).toEqual(oneTo(4));
-    expect(first.count('eth_getBlockReceipts')).toBe(4);
+    // One of them before the provider was used.
+    expect(first.count('eth_getBlockReceipts')).toBe(5);
+    expect(first.count('eth_getLogs')).toBeLessThan(5);
   });
 
   test('gets wider ranges again once they work', async () => {
@@ -309,13 +311,28 @@ describe('a start', () => {
     await expect(other.verify()).rejects.toThrow(WrongChain);
   });
 
-  test('continues without a provider that does not serve logs', async () => {
+  test.each([
+    ['that method is unknown', { code: -32601, message: 'the method eth_getLogs is not available' }],
+    ['every range is over a limit', { code: -32005, message: 'limit exceeded' }],
+    ['of words that nobody knows', { code: -32000, message: 'no logs at this hour' }],
+  ])('reads the receipts of a provider that serves no logs because %s', async (_, error) => {
     await fortyPayments();
-    first.play(refusing('eth_getLogs', { code: -32601, message: 'the method eth_getLogs is not available' }));
+    first.play(refusing('eth_getLogs', error));
+    const chain = chainOver([first.url]);
+    expect(await readAll(chain, 2, 41)).toEqual(oneTo(40));
+    const asked = first.count('eth_getLogs');
+    expect(await readAll(chain, 2, 41)).toEqual(oneTo(40));
+    expect(first.count('eth_getLogs')).toBe(asked);
+  });
+
+  test('continues without a provider that serves neither logs nor receipts', async () => {
+    await fortyPayments();
+    const error = { code: -32601, message: 'the method is not available' };
+    first.play((call) => (['eth_getLogs', 'eth_getBlockReceipts'].includes(call.method) ? { error } : undefined));
     const chain = chainOver([first.url, second.url]);
     await chain.verify();
     expect(await readAll(chain, 2, 41)).toEqual(oneTo(40));
-    await expect(chainOver([first.url]).verify()).rejects.toThrow(/does not serve eth_getLogs/);
+    await expect(chainOver([first.url]).verify()).rejects.toThrow(/serves neither logs nor receipts/);
   });
 
   test('waits while no provider responds, and does not reveal secrets in the URL', async () => {
@@ -369,7 +386,14 @@ describe('a lying node', () => {
     await anvil.mine();
     const txHash = await anvil.pay(token, ours, 2_000_000n);
     const log = { address: token, topics: [], data: '0x', logIndex: '0x0' };
-    first.play(lying('eth_getTransactionReceipt', (receipt: object) => ({ ...receipt, status: '0x1', logs: [log] })));
+    const shown = ({ transactionHash, blockNumber, blockHash }: Record<string, unknown>) => [
+      { ...log, transactionHash, blockNumber, blockHash },
+    ];
+    first.play(
+      lying('eth_getTransactionReceipt', (receipt: Record<string, unknown> | null) =>
+        receipt === null ? null : { ...receipt, status: '0x1', logs: shown(receipt) },
+      ),
+    );
     expect(await chainOver([second.url]).transferAt(txHash, 0)).toBeNull();
     expect(await chainOver([first.url, second.url], large).transferAt(txHash, 0)).toBeNull();
   });

@@ -253,7 +253,7 @@ async function readWithReceipts(provider: RpcProvider, number: number): Promise<
     readBlockReceipts(provider, number),
     mustReadHeader(provider, number),
   ]);
-  return { block, receipts: new Map(receipts.map((receipt) => [receipt.transactionHash.toLowerCase(), receipt])) };
+  return { block, receipts: new Map(receipts.map((receipt) => [receipt.transactionHash, receipt])) };
 }
 
 async function readFinalized(provider: RpcProvider): Promise<Block> {

@@ -19,7 +19,7 @@ export async function disproofAt(
   const receipt = await readReceipt(provider, deposit.txHash);
   if (receipt === null) return 'reorg';
   const { block } = await mustReadHeader(provider, fromQuantity(receipt.blockNumber, 'block number'));
-  if (block.hash !== receipt.blockHash.toLowerCase())
+  if (block.hash !== receipt.blockHash)
     throw new ProviderFault('inconsistent', 'the receipt is of a block that left the chain');
   if (receipt.status !== '0x1') return 'failed';
   return holds(receipt, tokens, deposit) ? null : 'reorg';
@@ -36,7 +36,7 @@ async function disproofInBlock(
   if (header.logsBloom !== null && !mayHold(header.logsBloom)) return 'not_in_block';
   const receipts = await provenReceipts(provider, header);
   if (receipts === null) return null;
-  const own = receipts.find(({ transactionHash }) => transactionHash.toLowerCase() === deposit.txHash);
+  const own = receipts.find(({ transactionHash }) => transactionHash === deposit.txHash);
   if (own === undefined) return 'not_in_block';
   if (own.status !== '0x1') return 'failed';
   return holds(own, tokens, deposit) ? null : 'not_in_block';
@@ -59,7 +59,7 @@ export async function provenReceipts(
   }
   const root = receiptsRootOf(receipts);
   if (root === null || receiptsRoot === null) return null;
-  const foreign = receipts.some(({ blockHash }) => blockHash.toLowerCase() !== block.hash);
+  const foreign = receipts.some(({ blockHash }) => blockHash !== block.hash);
   if (foreign || root !== receiptsRoot)
     throw new ProviderFault(
       'inconsistent',
@@ -72,7 +72,7 @@ function holds(receipt: RawReceipt, tokens: TokensByAddress, deposit: DepositFac
   if (receipt.status !== '0x1') return false;
   const log = receipt.logs.find((candidate) => fromQuantity(candidate.logIndex, 'log index') === deposit.logIndex);
   if (!log || !isOurTransfer(log, tokens, () => true)) return false;
-  const { decimals } = must(tokens.get(log.address.toLowerCase()));
+  const { decimals } = must(tokens.get(log.address));
   const { tokenAddress, tokenUnits, fromAddress, toAddress } = toTransfer(log, tokens, {
     number: deposit.blockNumber,
     hash: deposit.blockHash,

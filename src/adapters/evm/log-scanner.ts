@@ -1,12 +1,13 @@
 import type { Block, IsOurs, Transfer } from '../../ports/chain/chain.ts';
 import { ProviderFault, RpcError, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
+import { faultOf } from '../rpc/dialects.ts';
 import { provenReceipts } from './disproof.ts';
 import { fromQuantity, mustReadHeader, readBlockReceipts, toQuantity } from './rpc.ts';
-import type { Header, RawLog, RawReceipt } from './rpc.ts';
-import { adviceOf } from './limit-hints.ts';
+import type { Header, RawLog } from './rpc.ts';
+import { adviceOf, type RangeAdvice } from './limit-hints.ts';
 import { createTransferBloom } from './logs-bloom.ts';
 import { createRangeWindow, type RangeWindow } from './range-window.ts';
-import { isOurTransfer, readTransferLogs, toTransfer, TRANSFER_TOPIC, type TokensByAddress } from './transfer-log.ts';
+import { isOurTransfer, readTransferLogs, toTransfer, transferLogsIn, type TokensByAddress } from './transfer-log.ts';
 import { must } from '../../domain/values/must.ts';
 
 export interface LogScannerOptions {
@@ -35,6 +36,8 @@ const ROUND_CUT = 1_000;
 const MAX_BLOCKS_BY_RECEIPTS = 64;
 const BLOCKS_AT_A_TIME = 8;
 const MAX_SEEN_HEADERS = 1_024;
+/** How long a provider that refused the logs of a single block is read by receipts. */
+const WITHOUT_LOGS_MS = 600_000;
 /** Enough halvings to get from any window to a single block. */
 const MAX_REFUSALS = 40;
 
@@ -49,6 +52,8 @@ export class LogScanner {
   readonly #windows = new Map<string, RangeWindow>();
   /** By provider and hash, oldest first: headers of the first reading, which the second one needs again. */
   readonly #seenHeaders = new Map<string, Header>();
+  /** Until when a provider is read by receipts, as it refused the logs of a single block. */
+  readonly #withoutLogs = new Map<string, number>();
 
   constructor(options: LogScannerOptions) {
     this.#options = options;
@@ -56,11 +61,18 @@ export class LogScanner {
     this.#blooms = this.#tokenAddresses.map((address) => ({ address, mayHold: createTransferBloom(address) }));
   }
 
-  /** Reads from `fromBlock` as far as this provider's window allows, at most to `toBlock`. */
+  /**
+   * Reads from `fromBlock` as far as this provider's window allows, at most to `toBlock`; by receipts where it serves no
+   * logs.
+   */
   async scan(provider: RpcProvider, fromBlock: number, toBlock: number, isOurs: IsOurs): Promise<ScannedRange> {
+    if (performance.now() < (this.#withoutLogs.get(provider.name) ?? 0))
+      return this.#scanWithoutLogs(provider, fromBlock, toBlock, isOurs);
     const plannedEnd = Math.min(toBlock, fromBlock + this.#windowOf(provider).blocks - 1);
     const before = await mustReadHeader(provider, plannedEnd);
-    const { logs, endBlock } = await this.#readLogs(provider, fromBlock, plannedEnd);
+    const read = await this.#readLogs(provider, fromBlock, plannedEnd);
+    if (read === null) return this.#scanWithoutLogs(provider, fromBlock, toBlock, isOurs);
+    const { logs, endBlock } = read;
     const ours = matchLogs(logs, this.#options.tokens, isOurs);
     const headers = await readHeaders(provider, headerNumbers(fromBlock, endBlock, ours));
     const last = must(headers.at(-1)).block;
@@ -96,12 +108,27 @@ export class LogScanner {
     return { transfers, lastBlock: last.block, headers: headers.map(({ block }) => block) };
   }
 
+  /** Not for good: a provider may serve logs again, and one that serves no receipts either is asked for logs next. */
+  async #scanWithoutLogs(
+    provider: RpcProvider,
+    fromBlock: number,
+    toBlock: number,
+    isOurs: IsOurs,
+  ): Promise<ScannedRange> {
+    try {
+      return await this.scanBlocks(provider, fromBlock, toBlock, isOurs);
+    } catch (error) {
+      this.#withoutLogs.delete(provider.name);
+      throw error;
+    }
+  }
+
   async #transfersIn(provider: RpcProvider, header: Header, isOurs: IsOurs): Promise<Transfer[]> {
     const { block, logsBloom } = header;
     if (logsBloom !== null && !this.#blooms.some(({ mayHold }) => mayHold(logsBloom))) return [];
     const receipts = await provenReceipts(provider, header);
     const logs = receipts
-      ? this.#transferLogsOf(receipts)
+      ? transferLogsIn(receipts, this.#options.tokens)
       : await readTransferLogs(provider, { address: this.#tokenAddresses, blockHash: block.hash });
     refuseForeignBlocks(logs, [header]);
     return matchLogs(logs, this.#options.tokens, isOurs)
@@ -143,56 +170,44 @@ export class LogScanner {
     return window;
   }
 
-  /** The logs from `fromBlock` to the largest end that the provider serves. */
+  /** The logs from `fromBlock` to the largest end that the provider serves; null if it does not serve one block. */
   async #readLogs(
     provider: RpcProvider,
     fromBlock: number,
     toBlock: number,
-  ): Promise<{ logs: readonly RawLog[]; endBlock: number }> {
+  ): Promise<{ logs: readonly RawLog[]; endBlock: number } | null> {
     const window = this.#windowOf(provider);
     let endBlock = toBlock;
     for (let refusals = 0; refusals < MAX_REFUSALS; refusals += 1) {
       const asked = endBlock - fromBlock + 1;
-      try {
-        const logs = await readTransferLogs(provider, {
-          address: this.#tokenAddresses,
-          fromBlock: toQuantity(fromBlock),
-          toBlock: toQuantity(endBlock),
-        });
-        if (logs.length === 0 || logs.length % ROUND_CUT !== 0) {
-          window.succeeded(asked);
-          return { logs, endBlock };
-        }
-        if (asked === 1) return { logs: await this.#logsFromReceipts(provider, fromBlock), endBlock };
-        window.refused(asked / 2, false);
-      } catch (error) {
-        if (!(error instanceof RpcError || error instanceof ProviderFault)) throw error;
-        const advice = adviceOf(error, fromBlock, endBlock);
-        if (advice.kind === 'give-up') throw error;
-        if (asked === 1) return { logs: await this.#logsFromReceipts(provider, fromBlock), endBlock };
-        const next =
-          advice.kind === 'up-to'
-            ? advice.toBlock - fromBlock + 1
-            : advice.kind === 'at-most'
-              ? advice.blocks
-              : asked / 2;
-        window.refused(next, advice.kind === 'at-most');
+      const read = await this.#readRange(provider, fromBlock, endBlock);
+      if (Array.isArray(read)) {
+        window.succeeded(asked);
+        return { logs: read, endBlock };
       }
+      if (asked === 1 || read.kind === 'not-served') {
+        this.#withoutLogs.set(provider.name, performance.now() + WITHOUT_LOGS_MS);
+        return null;
+      }
+      const next =
+        read.kind === 'up-to' ? read.toBlock - fromBlock + 1 : read.kind === 'at-most' ? read.blocks : asked / 2;
+      window.refused(next, read.kind === 'at-most');
       endBlock = Math.min(endBlock, fromBlock + window.blocks - 1);
     }
     throw new ProviderFault('inconsistent', `eth_getLogs refused ${MAX_REFUSALS} ever smaller ranges`);
   }
 
-  async #logsFromReceipts(provider: RpcProvider, number: number): Promise<RawLog[]> {
-    return this.#transferLogsOf(await readBlockReceipts(provider, number));
-  }
-
-  #transferLogsOf(receipts: readonly RawReceipt[]): RawLog[] {
-    const isTokenTransfer = (log: RawLog): boolean =>
-      log.topics[0] === TRANSFER_TOPIC && this.#options.tokens.has(log.address.toLowerCase());
-    return receipts
-      .filter((receipt) => receipt.status === '0x1')
-      .flatMap((receipt) => receipt.logs.filter(isTokenTransfer));
+  async #readRange(provider: RpcProvider, fromBlock: number, endBlock: number): Promise<RawLog[] | RangeAdvice> {
+    const range = { fromBlock: toQuantity(fromBlock), toBlock: toQuantity(endBlock) };
+    try {
+      const logs = await readTransferLogs(provider, { address: this.#tokenAddresses, ...range });
+      return logs.length === 0 || logs.length % ROUND_CUT !== 0 ? logs : { kind: 'halve' };
+    } catch (error) {
+      if (!(error instanceof RpcError || error instanceof ProviderFault)) throw error;
+      const advice = adviceOf(error, fromBlock, endBlock);
+      if (advice.kind === 'refused') throw error instanceof RpcError ? faultOf(error, 'eth_getLogs') : error;
+      return advice;
+    }
   }
 
   /**
@@ -224,8 +239,8 @@ export class LogScanner {
       return (await readTransferLogs(provider, { address: tokenAddress, blockHash: block.hash })).length > 0;
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
-      const logs = await this.#logsFromReceipts(provider, block.number);
-      return logs.some((log) => log.address.toLowerCase() === tokenAddress);
+      const logs = transferLogsIn(await readBlockReceipts(provider, block.number), this.#options.tokens);
+      return logs.some((log) => log.address === tokenAddress);
     }
   }
 }
@@ -277,7 +292,7 @@ function refuseForeignBlocks(logs: readonly RawLog[], headers: readonly Header[]
     if (hash === undefined) continue;
     if (hash !== log.blockHash)
       throw new ProviderFault('inconsistent', `a log of block ${log.blockNumber} that is not in the chain`);
-    seen.add(log.address.toLowerCase() + log.blockNumber);
+    seen.add(log.address + log.blockNumber);
   }
   return seen;
 }

@@ -32,7 +32,7 @@ export async function evmOutflows(
 export const topicOf = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
 
 const hashesOf = (logs: readonly RawLog[]): string[] => [
-  ...new Set(logs.map(({ transactionHash }) => transactionHash.toLowerCase())),
+  ...new Set(logs.map(({ transactionHash }) => transactionHash)),
 ];
 
 /** Of the transfers between these parties, those that others made. */
@@ -46,7 +46,7 @@ export async function strangeLogs(
   const logs = await transferLogs(provider, settings, parties, range);
   if (logs.length === 0) return [];
   const strangers = await strangersAmong(hashesOf(logs));
-  return logs.filter(({ transactionHash }) => strangers.has(transactionHash.toLowerCase()));
+  return logs.filter(({ transactionHash }) => strangers.has(transactionHash));
 }
 
 async function transferLogs(
@@ -66,13 +66,13 @@ async function transferLogs(
 
 /** Null for what moves none of our tokens: anybody can log a transfer of nothing in anyone's name (address poisoning). */
 export function transferOf({ tokens }: NetworkSettings, log: RawLog) {
-  const token = tokens.find((candidate) => candidate.address.toLowerCase() === log.address.toLowerCase());
+  const token = tokens.find((candidate) => candidate.address.toLowerCase() === log.address);
   if (!token || log.topics.length !== 3 || BigInt(log.data) === 0n) return null;
   return {
     coin: token.coin,
     units: fromTokenUnits(BigInt(log.data), token.decimals),
     toAddress: getAddress(`0x${must(log.topics[2]).slice(26)}`),
-    txHash: log.transactionHash.toLowerCase(),
+    txHash: log.transactionHash,
     part: String(Number(log.logIndex)),
     blockNumber: Number(log.blockNumber),
   };

@@ -33,14 +33,14 @@ export async function fateAt(provider: RpcProvider, asked: Asked): Promise<Fate>
   if (!receipt) return outsideBlocks(provider, asked);
   const number = fromQuantity(receipt.blockNumber, 'block number');
   const { block } = await mustReadHeader(provider, number);
-  if (block.hash !== receipt.blockHash.toLowerCase())
+  if (block.hash !== receipt.blockHash)
     throw new ProviderFault('inconsistent', 'the receipt is of a block that left the chain');
   const [head, finalized] = await Promise.all([
     mustReadHeader(provider, 'latest'),
     mustReadHeader(provider, 'finalized'),
   ]);
   const final = number <= finalized.block.number;
-  const txHash = receipt.transactionHash.toLowerCase();
+  const txHash = receipt.transactionHash;
   const networkFee = formatAmount(feeOf(receipt));
   const isWithoutEffect =
     receipt.status !== '0x1' || asked.sent.some((sent) => sent.txHash === txHash && isCancelling(sent));
@@ -87,7 +87,7 @@ export async function vanishedAt(
     const header = await readHeader(provider, number);
     const finalized = await mustReadHeader(provider, 'finalized');
     // In another block, the same transaction may have failed: then it has paid nothing any more.
-    if (header?.block.hash === receipt.blockHash.toLowerCase())
+    if (header?.block.hash === receipt.blockHash)
       return { ...seen, vanished: receipt.status !== '0x1', final: number <= finalized.block.number };
   }
   // It is missing where its receipt places it. Only another block at that height proves that it is gone.
@@ -99,11 +99,11 @@ export async function vanishedAt(
 function isExpected(log: RawLog, { tokenAddress, from, to, units }: Expected): boolean {
   const topic = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
   return (
-    log.address.toLowerCase() === tokenAddress.toLowerCase() &&
+    log.address === tokenAddress.toLowerCase() &&
     log.topics.length === 3 &&
     log.topics[0] === TRANSFER_TOPIC &&
-    must(log.topics[1]).toLowerCase() === topic(from) &&
-    must(log.topics[2]).toLowerCase() === topic(to) &&
+    log.topics[1] === topic(from) &&
+    log.topics[2] === topic(to) &&
     /^0x[0-9a-f]{64}$/i.test(log.data) &&
     BigInt(log.data) === units
   );

@@ -1,7 +1,10 @@
 import type { Block } from '../../ports/chain/chain.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 
-/* The parts of Ethereum JSON-RPC responses that are used here (execution-apis), validated on entry. */
+/*
+ * The parts of Ethereum JSON-RPC responses that are used here (execution-apis), validated on entry. Hex text of
+ * receipts and logs is in lower case from there on, as providers differ in it.
+ */
 
 export interface RawLog {
   readonly address: string;
@@ -102,10 +105,11 @@ export async function mustReadHeader(provider: RpcProvider, at: number | 'latest
 export async function readReceipt(provider: RpcProvider, txHash: string): Promise<RawReceipt | null> {
   const raw = await provider.call('eth_getTransactionReceipt', [txHash]);
   if (raw === null) return null;
-  if (!isReceipt(raw) || raw.transactionHash.toLowerCase() !== txHash.toLowerCase()) {
+  const receipt = receiptIn(raw);
+  if (receipt === null) throw new ProviderFault('inconsistent', 'the receipt lacks what one has');
+  if (receipt.transactionHash !== txHash.toLowerCase())
     throw new ProviderFault('inconsistent', 'the receipt is of another transaction');
-  }
-  return raw;
+  return receipt;
 }
 
 /**
@@ -115,9 +119,11 @@ export async function readReceipt(provider: RpcProvider, txHash: string): Promis
 export async function readBlockReceipts(provider: RpcProvider, number: number): Promise<readonly RawReceipt[]> {
   const raw = await provider.call('eth_getBlockReceipts', [toQuantity(number)]);
   if (!Array.isArray(raw)) throw new ProviderFault('behind', `no receipts of block ${number}`);
-  if (!raw.every(isReceipt))
+  return raw.map((entry: unknown) => {
+    const receipt = receiptIn(entry);
+    if (receipt !== null && fromQuantity(receipt.blockNumber, 'block number') === number) return receipt;
     throw new ProviderFault('inconsistent', `an entry of the receipts of block ${number} is not a receipt`);
-  return raw;
+  });
 }
 
 /** What its sender paid, in wei. */
@@ -151,35 +157,52 @@ export async function readBaseFee(provider: RpcProvider): Promise<bigint> {
 export async function readLogs(provider: RpcProvider, filter: Record<string, unknown>): Promise<RawLog[]> {
   const logs = await provider.call('eth_getLogs', [filter]);
   if (!Array.isArray(logs)) throw new ProviderFault('inconsistent', 'eth_getLogs did not answer a list');
-  if (!logs.every(isLog))
-    throw new ProviderFault('inconsistent', 'the answer of eth_getLogs holds something that is no log');
-  return logs;
+  return logs.map((entry: unknown) => {
+    const log = logIn(entry);
+    if (log === null)
+      throw new ProviderFault('inconsistent', 'the answer of eth_getLogs holds something that is no log');
+    return log;
+  });
 }
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;
 
-function isReceipt(value: unknown): value is RawReceipt {
-  if (!isObject(value) || typeof value['transactionHash'] !== 'string' || !HASH.test(value['transactionHash']))
-    return false;
-  return (
-    // Any other status would pass for a failure, which releases the money of a payout.
-    (value['status'] === '0x0' || value['status'] === '0x1') &&
-    typeof value['blockHash'] === 'string' &&
-    Array.isArray(value['logs']) &&
-    value['logs'].every(isLog)
-  );
+function receiptIn(value: unknown): RawReceipt | null {
+  if (!isReceipt(value) || !HASH.test(value.transactionHash)) return null;
+  const logs = value.logs.map(logIn);
+  if (!logs.every((log) => log !== null)) return null;
+  const [transactionHash, blockHash] = [value.transactionHash.toLowerCase(), value.blockHash.toLowerCase()];
+  return { ...value, transactionHash, blockHash, logs };
 }
+
+const isReceipt = (value: unknown): value is Omit<RawReceipt, 'logs'> & { readonly logs: readonly unknown[] } =>
+  isObject(value) &&
+  ['transactionHash', 'blockNumber', 'blockHash'].every((field) => typeof value[field] === 'string') &&
+  // Any other status would pass for a failure, which releases the money of a payout.
+  (value['status'] === '0x0' || value['status'] === '0x1') &&
+  Array.isArray(value['logs']);
 
 const isTransaction = (value: unknown): value is RawTransaction =>
   isObject(value) &&
   ['hash', 'from', 'value'].every((field) => typeof value[field] === 'string') &&
   ['string', 'undefined'].includes(typeof (value['to'] ?? undefined));
 
-/** Checks only the shape; quantities and hashes are validated where they are read. */
+const LOG_FIELDS = ['address', 'data', 'blockNumber', 'blockHash', 'transactionHash', 'logIndex'] as const;
+const UPPER_CASE = /[A-Z]/;
+
+/** Checks only the shape; quantities and hashes are validated where they are read. Null for what is no log. */
+function logIn(value: unknown): RawLog | null {
+  if (!isLog(value)) return null;
+  const isLower = LOG_FIELDS.every((field) => !UPPER_CASE.test(value[field]));
+  if (isLower && !value.topics.some((topic) => UPPER_CASE.test(topic))) return value;
+  const lower = { ...value, topics: value.topics.map((topic) => topic.toLowerCase()) };
+  for (const field of LOG_FIELDS) lower[field] = lower[field].toLowerCase();
+  return lower;
+}
+
 const isLog = (value: unknown): value is RawLog =>
   isObject(value) &&
-  typeof value['address'] === 'string' &&
-  typeof value['data'] === 'string' &&
+  LOG_FIELDS.every((field) => typeof value[field] === 'string') &&
   Array.isArray(value['topics']) &&
   value['topics'].every((topic) => typeof topic === 'string');

@@ -1,12 +1,11 @@
-import { ProviderFault, RpcError } from '../../ports/chain/rpc-pool.ts';
+import { RpcError } from '../../ports/chain/rpc-pool.ts';
+import { faultOf } from './dialects.ts';
 
-/** What a provider must be able to answer. Throws `ProviderFault` if it refuses the method. */
+/** What a provider must be able to answer. Throws `ProviderFault`, which tells "cannot" from "not yet". */
 export async function able<Value>(task: () => Promise<Value>): Promise<Value> {
   try {
     return await task();
   } catch (error) {
-    if (error instanceof RpcError)
-      throw new ProviderFault('incapable', `refused a method it must serve (${error.code}: ${error.message})`);
-    throw error;
+    throw error instanceof RpcError ? faultOf(error, 'refused what it must serve') : error;
   }
 }

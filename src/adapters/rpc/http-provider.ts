@@ -1,7 +1,8 @@
 import { Agent, request } from 'undici';
-import { ProviderFault, RpcError } from '../../ports/chain/rpc-pool.ts';
+import { ProviderFault, RpcError, type NotedRefusal } from '../../ports/chain/rpc-pool.ts';
 import { withoutSecretsOf } from './address-secrets.ts';
 import { createConcurrencyLimit } from './concurrency-limit.ts';
+import { faultOf, meaningOf, rpcErrorOf, type Family } from './dialects.ts';
 import { codeOf } from '../../runtime/util/code-of.ts';
 
 export interface HttpProviderOptions {
@@ -10,6 +11,8 @@ export interface HttpProviderOptions {
   readonly timeoutMs: number;
   readonly maxAnswerBytes: number;
   readonly maxConcurrency: number;
+  readonly family: Family;
+  readonly onRefusal: (refusal: NotedRefusal) => void;
   readonly onRequest: (method: string, ok: boolean, durationMs: number) => void;
   /** Called with the `Date` of a response; NaN if it has none. */
   readonly onServerTime?: (timeMs: number, roundTripMs: number) => void;
@@ -27,12 +30,6 @@ interface Answer {
   readonly retryAfterMs: number | undefined;
   readonly text: string;
 }
-
-/** Providers report these inside a JSON-RPC error instead of with status 429. */
-const RATE_LIMIT_WORDS =
-  /rate.?limit|too many requests|requests? per (second|minute)|credits limited|compute units|request count exceeded|throttl|capacity exceeded/i;
-
-const isRateLimit = (error: RpcError): boolean => error.code === 429 || RATE_LIMIT_WORDS.test(error.message);
 
 /**
  * JSON-RPC and plain JSON over HTTP with a deadline for the whole exchange, so that a silent socket costs one timeout.
@@ -82,7 +79,7 @@ export function createHttpProvider(options: HttpProviderOptions): HttpProvider {
       ok = true;
       return value;
     } catch (error) {
-      pushedBack = error instanceof ProviderFault && error.kind === 'rate-limited';
+      pushedBack = asksForLess(error);
       throw error;
     } finally {
       limit.leave(pushedBack);
@@ -90,21 +87,20 @@ export function createHttpProvider(options: HttpProviderOptions): HttpProvider {
     }
   }
 
-  async function plain(path: string, body: unknown, label: string): Promise<unknown> {
-    return measured(label, async () => {
-      const answer = await exchange(base + path, body === undefined ? undefined : JSON.stringify(body));
-      refuseBadStatus(answer);
-      return withCleanRefusal(parse(answer.text, answer.status), withoutSecrets);
-    });
-  }
+  const read = (answer: Answer, method: string): object => readBody(answer, method, { ...options, withoutSecrets });
+
+  const plain = (path: string, body: unknown, label: string): Promise<unknown> =>
+    measured(label, async () =>
+      read(await exchange(base + path, body === undefined ? undefined : JSON.stringify(body)), label),
+    );
 
   return {
     call: (method, params) =>
       measured(method, async () => {
         nextId += 1;
-        const answer = await exchange(base, JSON.stringify({ jsonrpc: '2.0', id: nextId, method, params }));
-        if (answer.status === 429) refuseBadStatus(answer);
-        return readRpcAnswer(answer, withoutSecrets);
+        const body = read(await exchange(base, JSON.stringify({ jsonrpc: '2.0', id: nextId, method, params })), method);
+        if (!('result' in body)) throw new ProviderFault('unreachable', 'the answer holds neither result nor error');
+        return body.result;
       }),
     post: (path, body, label = path) => plain(path, body ?? {}, label),
     get: (path, label = path) => plain(path, undefined, label),
@@ -112,39 +108,63 @@ export function createHttpProvider(options: HttpProviderOptions): HttpProvider {
   };
 }
 
-/** Some providers send a JSON-RPC error with status 400 or 500; the error object is more specific than the status. */
-function readRpcAnswer(answer: Answer, withoutSecrets: (text: string) => string): unknown {
-  if (answer.status >= 400 && !answer.text.includes('"error"')) refuseBadStatus(answer);
-  const body = parse(answer.text, answer.status);
+const asksForLess = (error: unknown): boolean =>
+  (error instanceof ProviderFault && (error.kind === 'rate-limited' || error.kind === 'quota-used')) ||
+  (error instanceof RpcError && error.means === 'unknown');
+
+interface Reading extends Pick<HttpProviderOptions, 'family' | 'onRefusal'> {
+  readonly withoutSecrets: (text: string) => string;
+}
+
+/** The body of a good answer. Throws `RpcError` or `ProviderFault` for a refusal. */
+function readBody(answer: Answer, method: string, { family, onRefusal, withoutSecrets }: Reading): object {
+  const { status } = answer;
+  const isBad = status < 200 || status > 299;
+  const body = isBad && !answer.text.includes('rror"') ? null : parse(answer.text, status);
+  const refusal = body === null ? null : refusalIn(body, isBad);
+  if (refusal === null && isBad) throw faultOfStatus(answer, family);
   if (typeof body !== 'object' || body === null)
-    throw new ProviderFault('unreachable', 'the answer is not a JSON-RPC object');
-  if ('error' in body && body.error) {
-    const fields: { code?: unknown; message?: unknown; data?: unknown } =
-      typeof body.error === 'object' ? body.error : {};
-    const { code, message, data } = fields;
-    const said = typeof message === 'string' ? withoutSecrets(message).slice(0, 500) : 'error without a message';
-    const error = new RpcError(Number(code ?? 0), said, data);
-    if (isRateLimit(error))
-      throw new ProviderFault('rate-limited', `rate limited (code ${error.code})`, answer.retryAfterMs);
-    throw error;
-  }
-  refuseBadStatus(answer);
-  if (!('result' in body)) throw new ProviderFault('unreachable', 'the answer holds neither result nor error');
-  return body.result;
+    throw new ProviderFault('unreachable', 'the answer is not a JSON object');
+  if (refusal === null) return body;
+  const { code, data } = refusal;
+  const error = rpcErrorOf({ family, method, code, status, text: withoutSecrets(refusal.text).slice(0, 500) }, data);
+  if (error.means === 'unknown' || error.means === 'quota-used')
+    onRefusal({ kind: error.means, text: `${method}: ${error.message} (${code})` });
+  if (error.means !== 'slow-down') throw error.means === 'quota-used' ? faultOf(error, method) : error;
+  throw new ProviderFault('rate-limited', `rate limited: ${error.message} (${code})`, pauseOf(error, answer));
 }
 
-/** TRON reports errors with status 200 and a text in `Error`. */
-function withCleanRefusal(body: unknown, withoutSecrets: (text: string) => string): unknown {
-  if (typeof body !== 'object' || body === null || !('Error' in body)) return body;
-  return { ...body, Error: withoutSecrets(String(body.Error)) };
+interface Refusal {
+  readonly code: number;
+  readonly text: string;
+  readonly data?: unknown;
 }
 
-function refuseBadStatus(answer: Answer): void {
-  if (answer.status === 429) throw new ProviderFault('rate-limited', 'rate limited (status 429)', answer.retryAfterMs);
-  // TRON's public API bans temporarily with 403, and 503 may name a pause too.
-  if (answer.status === 403 || (answer.status === 503 && answer.retryAfterMs !== undefined))
-    throw new ProviderFault('rate-limited', `refused (status ${answer.status})`, answer.retryAfterMs);
-  if (answer.status < 200 || answer.status > 299) throw new ProviderFault('unreachable', `status ${answer.status}`);
+/** JSON-RPC's `error`, which some providers send with status 400 or 500, or as a text; TRON's `Error`. */
+function refusalIn(body: unknown, isBad: boolean): Refusal | null {
+  if (typeof body !== 'object' || body === null) return null;
+  const error = 'error' in body && body.error ? body.error : 'Error' in body ? body.Error : null;
+  if (error === null) return null;
+  // A text beside a bad status says no more than the status.
+  if (typeof error !== 'object')
+    return isBad ? null : { code: 0, text: typeof error === 'string' ? error : 'error without a message' };
+  const { code, message, data }: { code?: unknown; message?: unknown; data?: unknown } = error;
+  return { code: Number(code ?? 0), text: typeof message === 'string' ? message : 'error without a message', data };
+}
+
+function faultOfStatus({ status, text, retryAfterMs: pauseMs }: Answer, family: Family): ProviderFault {
+  const means = meaningOf({ family, status, text: text.slice(0, 500) });
+  if (means === 'quota-used') return new ProviderFault('quota-used', `the plan is used up (status ${status})`);
+  if (means === 'too-wide') return new ProviderFault('too-large', `the request is too large (status ${status})`);
+  if (means === 'slow-down' || (status === 503 && pauseMs !== undefined))
+    return new ProviderFault('rate-limited', `rate limited (status ${status})`, pauseMs);
+  return new ProviderFault('unreachable', `status ${status}`);
+}
+
+/** TRON's public API names the seconds in its text. */
+function pauseOf({ message }: RpcError, { retryAfterMs: pauseMs }: Answer): number | undefined {
+  const seconds = /suspended for (\d{1,5}) ?s/i.exec(message)?.[1];
+  return seconds === undefined ? pauseMs : Number(seconds) * 1000;
 }
 
 function parse(text: string, status: number): unknown {

@@ -9,6 +9,7 @@ import type {
   RpcProvider,
   RunOptions,
 } from '../../ports/chain/rpc-pool.ts';
+import type { Family } from './dialects.ts';
 import { createHttpProvider, type HttpProvider } from './http-provider.ts';
 import { createProviderHealth, referenceHead, type ProviderHealth } from './provider-health.ts';
 import { must } from '../../domain/values/must.ts';
@@ -142,6 +143,7 @@ class HttpRpcPool implements RpcPool {
       lagBlocks: this.#lagOf(health),
       consecutiveFaults: health.consecutiveFaults,
       excluded,
+      refusal: health.refusal(performance.now()),
       reported: health.reported(performance.now()),
     }));
   }
@@ -171,6 +173,7 @@ class HttpRpcPool implements RpcPool {
     } catch (error) {
       if (error instanceof ProviderFault) member.health.failed(error.kind, performance.now(), error.retryAfterMs);
       else if (!(error instanceof RpcError)) throw error;
+      else if (error.means === 'unknown') member.health.failed('unknown', performance.now());
       if (error instanceof ProviderFault && error.kind === 'wrong-chain') this.#exclude(member, error.message);
       return { provider: member.provider.name, fault: error };
     } finally {
@@ -195,6 +198,11 @@ class HttpRpcPool implements RpcPool {
       timeoutMs: timeoutMs ?? 10_000,
       maxAnswerBytes: maxAnswerBytes ?? 32 * 1024 * 1024,
       maxConcurrency: REQUESTS_IN_FLIGHT,
+      family: familyOf(network),
+      onRefusal: (refusal) => {
+        health.refused(refusal, performance.now());
+        if (this.#isListed(member)) observer?.onRefusal?.({ network, provider: name, ...refusal });
+      },
       onRequest: (method, ok, durationMs) => observer?.onRequest?.({ network, provider: name, method, ok, durationMs }),
       onServerTime: (timeMs, roundTripMs) => observer?.onServerTime?.(sourceOf(name), timeMs, roundTripMs),
     });
@@ -247,6 +255,8 @@ class HttpRpcPool implements RpcPool {
     return true;
   }
 }
+
+const familyOf = (network: string): Family => (network === 'tron' || network === 'solana' ? network : 'evm');
 
 /** Host names, numbered if one host serves twice. Paths and queries contain keys and are left out. */
 function namesOf(urls: readonly string[]): string[] {

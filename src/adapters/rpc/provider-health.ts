@@ -1,4 +1,4 @@
-import type { FaultKind, ProviderStatus, ReportedBlock } from '../../ports/chain/rpc-pool.ts';
+import type { FaultKind, NotedRefusal, ProviderStatus, ReportedBlock } from '../../ports/chain/rpc-pool.ts';
 
 /** All times are parameters in milliseconds of a monotonic clock. */
 export interface ProviderHealth {
@@ -7,6 +7,8 @@ export interface ProviderHealth {
   /** 0 if it may be asked now. */
   waitMs(nowMs: number): number;
   saw(what: ReportedBlock, blockNumber: number, nowMs: number): void;
+  refused(refusal: NotedRefusal, nowMs: number): void;
+  refusal(nowMs: number): ProviderStatus['refusal'];
   /** Null if it has not reported one recently. */
   head(nowMs: number): number | null;
   reported(nowMs: number): ProviderStatus['reported'];
@@ -19,20 +21,25 @@ const RATE_LIMIT_PAUSE_MS = 1_000;
 /** Longer pauses are capped, so that `Retry-After: 86400` does not exclude a provider for a day. */
 const LONGEST_WISH_MS = 120_000;
 const WRONG_CHAIN_PAUSE_MS = 60_000;
+/** Its calls are used up for hours. Asked again within them, as somebody may have bought more. */
+const QUOTA_PAUSE_MS = 600_000;
+const REFUSAL_LIFETIME_MS = 3_600_000;
 /** An older head tells nothing about the current lag. */
 const HEAD_LIFETIME_MS = 60_000;
 
 export function createProviderHealth(): ProviderHealth {
   let consecutiveFaults = 0;
   let readyAtMs = 0;
+  let lastRefusal: { readonly refusal: NotedRefusal; readonly atMs: number } | null = null;
   const seen: Partial<Record<ReportedBlock, { readonly number: number; readonly atMs: number }>> = {};
 
   function pauseMs(kind: FaultKind, retryAfterMs: number | undefined): number {
     const growing = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(consecutiveFaults - 1, 10));
     if (kind === 'wrong-chain') return WRONG_CHAIN_PAUSE_MS;
+    if (kind === 'quota-used') return QUOTA_PAUSE_MS;
     if (kind === 'rate-limited')
       return Math.min(LONGEST_WISH_MS, retryAfterMs ?? Math.max(RATE_LIMIT_PAUSE_MS, growing));
-    return kind === 'unreachable' ? growing : 0;
+    return kind === 'unreachable' || kind === 'unknown' ? growing : 0;
   }
 
   return {
@@ -50,6 +57,13 @@ export function createProviderHealth(): ProviderHealth {
     saw(what, number, nowMs) {
       seen[what] = { number, atMs: nowMs };
     },
+    refused(refusal, nowMs) {
+      lastRefusal = { refusal, atMs: nowMs };
+    },
+    refusal: (nowMs) =>
+      lastRefusal !== null && nowMs - lastRefusal.atMs < REFUSAL_LIFETIME_MS
+        ? { ...lastRefusal.refusal, ageSec: Math.floor((nowMs - lastRefusal.atMs) / 1000) }
+        : null,
     head: (nowMs) => (seen.head && nowMs - seen.head.atMs < HEAD_LIFETIME_MS ? seen.head.number : null),
     reported: (nowMs) => ({
       head: aged(seen.head, nowMs),

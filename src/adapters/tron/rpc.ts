@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Block } from '../../ports/chain/chain.ts';
-import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
+import { ProviderFault, RpcError, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
+import { faultOf } from '../rpc/dialects.ts';
 import { inForm } from '../rpc/in-form.ts';
 import {
   tronListedTransaction,
@@ -34,7 +35,7 @@ const blockReceipts = z.array(tronTransactionInfo);
 const LIMITED_PAUSE_MS = 30_000;
 const BLOCK_ID = /^[0-9a-f]{64}$/i;
 
-/** One POST. An `Error` field with status 200 is a fault like any other. */
+/** One POST. */
 export async function ask<Value>(
   provider: RpcProvider,
   form: z.ZodType<Value>,
@@ -44,24 +45,10 @@ export async function ask<Value>(
 ): Promise<Value> {
   const answer = await provider.post(`/${view}/${call}`, body, `${view}/${call}`).catch((error: unknown) => {
     if (error instanceof ProviderFault && error.kind === 'rate-limited')
-      throw limited(error.message, error.retryAfterMs ?? 0);
-    throw error;
+      throw new ProviderFault('rate-limited', error.message, Math.max(LIMITED_PAUSE_MS, error.retryAfterMs ?? 0));
+    throw error instanceof RpcError ? faultOf(error, call) : error;
   });
-  if (typeof answer !== 'object' || answer === null)
-    throw new ProviderFault('unreachable', `${call} answered no object`);
-  if (!('Error' in answer)) return inForm(form, answer, call);
-  const text = String(answer.Error).slice(0, 200);
-  if (/frequency limit|suspended/i.test(text)) throw limited(text, suspendedMs(text));
-  throw new ProviderFault('incapable', `${call} was refused: ${text}`);
-}
-
-function limited(message: string, wishMs: number): ProviderFault {
-  return new ProviderFault('rate-limited', message, Math.max(LIMITED_PAUSE_MS, wishMs));
-}
-
-function suspendedMs(text: string): number {
-  const seconds = /suspended for (\d{1,5}) ?s/i.exec(text)?.[1];
-  return seconds === undefined ? 0 : Number(seconds) * 1000;
+  return inForm(form, answer, call);
 }
 
 /** The newest block of a view. */
@@ -102,7 +89,10 @@ async function headerOf(provider: RpcProvider, view: TronView, number: number | 
 }
 
 function isUnknownCall(error: unknown): boolean {
-  return error instanceof ProviderFault && (error.kind === 'incapable' || /status 40[45]\b/.test(error.message));
+  return (
+    error instanceof ProviderFault &&
+    (['incapable', 'unknown'].includes(error.kind) || /status 40[45]\b/.test(error.message))
+  );
 }
 
 export async function mustHaveBlock(provider: RpcProvider, number: number): Promise<Block> {

@@ -10,7 +10,7 @@ import type { Chain } from '../../ports/chain/chain.ts';
 import type { PayerTransactions } from '../../ports/chain/payer-transactions.ts';
 import type { RpcObserver, RpcPool } from '../../ports/chain/rpc-pool.ts';
 import { reached, type NetworkAccess } from '../../settings/network-access.ts';
-import { loggedExclusions } from '../../settings/providers.ts';
+import { loggedProviders } from '../../settings/providers.ts';
 
 /** Readers of all networks: by blocks, or on Solana by accounts. */
 export interface ChainReaders {
@@ -68,6 +68,6 @@ function poolOf(access: NetworkAccess, { chains }: Metrics, { log, onServerTime 
   const { mode, network } = access.settings;
   const lag = network === 'solana' ? { maxLagBlocks: SOLANA_MAX_LAG_SLOTS } : {};
   const observed = { ...chains.rpcObserver(mode), ...(onServerTime && { onServerTime }) };
-  const observer = log ? loggedExclusions(mode, observed, log) : observed;
+  const observer = log ? loggedProviders(mode, observed, log) : observed;
   return createRpcPool({ ...reached(access), observer, ...lag });
 }

@@ -45,6 +45,7 @@ export class ChainMetrics {
   readonly #rpcRequests: Counter<Where | 'provider' | 'method' | 'result'>;
   readonly #rpcDuration: Histogram<Where | 'provider'>;
   readonly #rpcLag: Gauge<Where | 'provider'>;
+  readonly #rpcRefusals: Counter;
   readonly #rpcExcluded: Gauge<Where | 'provider'>;
   readonly #reorgs: Counter<Where | 'beyond_finality'>;
   readonly #reverted: Counter<Where | 'after_final'>;
@@ -81,6 +82,12 @@ export class ChainMetrics {
       name: 'quittance_rpc_provider_excluded',
       help: '1 while a provider is left out, since it serves another chain.',
       labelNames: [...WHERE, 'provider'],
+      registers,
+    });
+    this.#rpcRefusals = new Counter({
+      name: 'quittance_rpc_refusals_total',
+      help: 'Refusals in words that nobody knows (kind="unknown") or because the plan is used up (kind="quota-used").',
+      labelNames: [...WHERE, 'provider', 'kind'],
       registers,
     });
     this.#reorgs = counter(
@@ -134,6 +141,7 @@ export class ChainMetrics {
       },
       onExcluded: ({ network, provider, reason }) =>
         this.#rpcExcluded.set({ mode, network, provider }, reason === null ? 0 : 1),
+      onRefusal: ({ network, provider, kind }) => this.#rpcRefusals.inc({ mode, network, provider, kind }),
       onGone: ({ network, provider }) => {
         this.#rpcExcluded.remove({ mode, network, provider });
         this.#rpcLag.remove({ mode, network, provider });

@@ -10,7 +10,7 @@ import { RememberedRanges, type RangeStore } from '../../features/shared/newest-
 import type { NetworkSettings } from '../../domain/networks/networks.ts';
 import type { JsonValue } from '../../ports/read-model/read-model.ts';
 import type { WatchedNetwork } from '../../features/deposits/network-watcher.ts';
-import type { RpcPool } from '../../ports/chain/rpc-pool.ts';
+import { refusalText, type RpcPool } from '../../ports/chain/rpc-pool.ts';
 import { must } from '../../domain/values/must.ts';
 import { requiredWhole } from '../server/whole-number.ts';
 
@@ -90,11 +90,12 @@ const providerBody = ({
   healthy,
   excluded,
   consecutiveFaults,
+  refusal,
   reported: { head, read, final },
 }: ReturnType<RpcPool['status']>[number]) => ({
   provider,
   state: excluded === null ? (healthy && consecutiveFaults === 0 ? 'in use' : 'failing') : 'left out',
-  why: excluded,
+  why: excluded ?? (refusal && refusalText(refusal)),
   head_block: head?.block ?? null,
   head_age: head?.ageSec ?? null,
   read_block: read?.block ?? null,

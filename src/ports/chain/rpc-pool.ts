@@ -27,6 +27,16 @@ export type Opinion<Value> =
   | { readonly provider: string; readonly value: Value }
   | { readonly provider: string; readonly fault: Error };
 
+/** A refusal in words that the table of dialects does not know, or because the plan's calls are used up. */
+export interface NotedRefusal {
+  readonly kind: 'unknown' | 'quota-used';
+  /** Without secrets. */
+  readonly text: string;
+}
+
+export const refusalText = ({ kind, text, ageSec }: NotedRefusal & { readonly ageSec: number }): string =>
+  `${kind === 'unknown' ? 'unknown answer' : 'its plan is used up'}, ${ageSec} s ago: ${text}`;
+
 export interface ProviderStatus {
   readonly provider: string;
   readonly healthy: boolean;
@@ -35,6 +45,8 @@ export interface ProviderStatus {
   readonly consecutiveFaults: number;
   /** Why it is not used: it has proven to serve another chain. Null while it may be used. */
   readonly excluded: string | null;
+  /** Its latest refusal that an operator should know of; null if there was none for an hour. */
+  readonly refusal: (NotedRefusal & { readonly ageSec: number }) | null;
   /** Its latest report, with its age; null if it was never asked. */
   readonly reported: Readonly<Record<ReportedBlock, { readonly block: number; readonly ageSec: number } | null>>;
 }
@@ -84,6 +96,7 @@ export interface RpcObserver {
   }): void;
   /** A provider turned out to serve another chain; with null, it serves the right one again. */
   onExcluded?(excluded: { readonly network: string; readonly provider: string; readonly reason: string | null }): void;
+  onRefusal?(refusal: NotedRefusal & { readonly network: string; readonly provider: string }): void;
   /** A provider was removed from the list; its exclusion and lag are no longer reported. */
   onGone?(gone: { readonly network: string; readonly provider: string }): void;
   /** A provider's clock (Unix milliseconds) and the round-trip time of its response. */
@@ -91,24 +104,57 @@ export interface RpcObserver {
   onLag?(lag: { readonly network: string; readonly provider: string; readonly lagBlocks: number }): void;
 }
 
+/** What a provider means by a refusal. */
+export type Meaning =
+  /** The range or the answer is too large, or takes too long: ask for less. */
+  | 'too-wide'
+  | 'slow-down'
+  /** The plan's calls of the day or month are used up. */
+  | 'quota-used'
+  /** It does not serve this call, or not to us. */
+  | 'cannot'
+  /** It lacks a block that the network may have. */
+  | 'behind'
+  /** It has not computed this yet: it starts, synchronises or builds an index. */
+  | 'not-ready'
+  /** It does not keep what is this old. */
+  | 'not-kept'
+  /** It refuses what it was given for what it is. */
+  | 'wrong'
+  /** The contract refuses the call. */
+  | 'reverted'
+  /** The sender lacks money. */
+  | 'no-funds'
+  /** The transaction is pending or was mined, or its nonce was used. */
+  | 'known'
+  | 'underpriced'
+  /** In no row of the table of dialects. */
+  | 'unknown';
+
 /** The provider returned a JSON-RPC `error` object. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
   readonly code: number;
   readonly data: unknown;
+  readonly means: Meaning;
 
-  constructor(code: number, message: string, data?: unknown) {
+  constructor(code: number, message: string, data?: unknown, means: Meaning = 'unknown') {
     super(message);
     this.code = code;
     this.data = data;
+    this.means = means;
   }
 }
 
-/** Why a provider's response is unusable. Only `unreachable` and `rate-limited` pause it. */
+/** Why a provider's response is unusable. The first four and `wrong-chain` pause it. */
 export type FaultKind =
   /** No response, a response that is not JSON, or a server error. */
   | 'unreachable'
   | 'rate-limited'
+  /** The plan's calls of the day or month are used up. */
+  | 'quota-used'
+  /** It said something that the table of dialects does not know. */
+  | 'unknown'
   /** The response exceeds the pool's size limit. */
   | 'too-large'
   /** It lacks a block that the network has. */

@@ -5,6 +5,7 @@ import type { RawLog } from '../../../../src/adapters/evm/rpc.ts';
 import { createTransferBloom } from '../../../../src/adapters/evm/logs-bloom.ts';
 import {
   isOurTransfer,
+  readTransferLogs,
   tokensByAddress,
   toTransfer,
   TRANSFER_TOPIC,
@@ -16,6 +17,7 @@ const OURS = getAddress('0x0d836c629a35654fcf10c8959bca31368c6dcdf6');
 const tokens = tokensByAddress([{ coin: 'USDT', address: USDT, decimals: 6 }]);
 const block = { number: 16, hash: `0x${'11'.repeat(32)}`, parentHash: `0x${'10'.repeat(32)}`, timeSec: 1_800_000_000 };
 const word = (units: bigint): string => AbiCoder.defaultAbiCoder().encode(['uint256'], [units]);
+const fail = () => Promise.reject(new Error('not asked'));
 const isOurs = (address: string): boolean => address.toLowerCase() === OURS.toLowerCase();
 
 const log = (change: Partial<RawLog> = {}): RawLog => ({
@@ -24,7 +26,7 @@ const log = (change: Partial<RawLog> = {}): RawLog => ({
   data: word(107_522_261n),
   blockNumber: '0x10',
   blockHash: block.hash,
-  transactionHash: `0x${'Ab'.repeat(32)}`,
+  transactionHash: `0x${'ab'.repeat(32)}`,
   logIndex: '0x5f',
   removed: false,
   ...change,
@@ -77,9 +79,42 @@ describe('a log', () => {
   ])('%s counts for nothing', (_what, change) => {
     expect(isOurTransfer(log(change), tokens, isOurs)).toBe(false);
   });
+});
 
-  test('of a provider that returns checksummed addresses is read too', () => {
-    expect(isOurTransfer(log({ address: USDT }), tokens, isOurs)).toBe(true);
+describe('a log that answers our filter', () => {
+  const read = (answer: unknown) =>
+    readTransferLogs(
+      { name: 'one', call: async () => [answer], post: fail, get: fail, report: () => undefined },
+      { address: [USDT], blockHash: block.hash },
+    );
+  const inUpperCase = (text: string): string => `0x${text.slice(2).toUpperCase()}`;
+
+  test('is the same bytes in upper case', async () => {
+    const { address, topics, data, blockHash, transactionHash, blockNumber, logIndex } = log();
+    const upper = {
+      ...{ topics: topics.map(inUpperCase), address: inUpperCase(address), data: inUpperCase(data) },
+      ...{ blockHash: inUpperCase(blockHash), transactionHash: inUpperCase(transactionHash) },
+      ...{ blockNumber: inUpperCase(blockNumber), logIndex: inUpperCase(logIndex), removed: false },
+    };
+    expect(await read(upper)).toEqual([log()]);
+    expect(await read({ ...log(), address: USDT })).toEqual([log()]);
+  });
+
+  const [topic, from, to] = log().topics as [string, string, string];
+  test.each<[string, Partial<RawLog>]>([
+    ['without a receiver', { topics: [topic, from] }],
+    ['with a fourth topic', { topics: [topic, from, to, from] }],
+    ['whose receiver is cut off', { topics: [topic, from, to.slice(0, -2)] }],
+    ['whose sender is no hex', { topics: [topic, from.replace('0x00', '0xzz'), to] }],
+    ['without an amount', { data: '0x' }],
+    ['with half an amount', { data: log().data.slice(0, 40) }],
+  ])("%s is the provider's fault, as the payment in it would be lost", async (_, change) => {
+    await expect(read(log(change))).rejects.toMatchObject({ name: 'ProviderFault', kind: 'inconsistent' });
+  });
+
+  test('of another token or event may have any form', async () => {
+    const other = log({ address: PAYER.toLowerCase(), data: '0x' });
+    expect(await read(other)).toEqual([other]);
   });
 });
 

@@ -222,18 +222,33 @@ describe('the pool', () => {
     const one = await provider('one');
     const said = 'no plan: /v2/path%2Fkey?key=key-in-query, path/key, path%2Fkey, key-in-query, header-key, user-key';
     const url = `${one.url.replace('//', '//user-key@')}/v2/path%2Fkey?key=key-in-query`;
-    const pool = poolOver([url], { headers: { 'api-key': 'header-key' } });
-    const refusal = (fault: Fault) => (one.play(fault), pool.run((each) => each.call('who', [])).then(String, String));
+    const refusals: string[] = [];
+    const pool = () =>
+      poolOver([url], {
+        headers: { 'api-key': 'header-key' },
+        observer: { onRefusal: ({ text }) => refusals.push(text) },
+      });
+    const refusal = (fault: Fault) => (
+      one.play(fault),
+      pool()
+        .run((each) => each.call('who', []))
+        .then(String, String)
+    );
     const cut = 'x'.repeat(490);
     const texts = [
       await refusal(() => ({ error: { code: -32000, message: said } })),
       await refusal(() => ({ error: { code: -32000, message: `${cut} key-in-query` } })),
     ];
     one.play(() => ({ status: 200, text: JSON.stringify({ Error: said }) }));
-    texts.push(JSON.stringify((await pool.run((each) => each.post('', {}))).value));
+    texts.push(
+      await pool()
+        .run((each) => each.post('', {}))
+        .then(String, String),
+    );
     expect(texts[0]).toContain('no plan: [redacted], [redacted]');
     expect(texts[2]).toContain('no plan: [redacted], [redacted]');
-    for (const text of texts) expect(text).not.toMatch(/key-|-key|path|%2F/);
+    expect(refusals).toHaveLength(3);
+    for (const text of [...texts, ...refusals]) expect(text).not.toMatch(/key-|-key|path|%2F/);
   });
 
   test('waits for a provider that sent Retry-After, unless that is too long', async () => {
@@ -317,6 +332,21 @@ describe("a provider's health", () => {
     const health = createProviderHealth();
     for (const kind of ['behind', 'too-large', 'inconsistent', 'incapable'] as const) health.failed(kind, 0);
     expect(health.waitMs(0)).toBe(0);
+  });
+
+  test('pauses after an answer that nobody knows, and for minutes when its plan is used up, never for good', () => {
+    const health = createProviderHealth();
+    health.failed('unknown', 0);
+    expect(health.waitMs(0)).toBe(250);
+    health.failed('quota-used', 0);
+    expect(health.waitMs(0)).toBe(600_000);
+  });
+
+  test('shows a refusal for an hour', () => {
+    const health = createProviderHealth();
+    health.refused({ kind: 'unknown', text: 'no such luck' }, 0);
+    expect(health.refusal(90_000)).toEqual({ kind: 'unknown', text: 'no such luck', ageSec: 90 });
+    expect(health.refusal(3_600_000)).toBeNull();
   });
 
   test('is measured against the second highest head, so that one liar cannot discredit all others', () => {

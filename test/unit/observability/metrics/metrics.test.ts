@@ -292,6 +292,7 @@ describe('health', () => {
       lagBlocks: 0,
       consecutiveFaults: 0,
       excluded: null,
+      refusal: null,
       reported: { head: null, final: null, read: null },
       ...change,
     });
@@ -316,6 +317,24 @@ describe('health', () => {
         'b is left out: it serves chain 1 instead of 56; 1 of 2 providers can be used: large payments wait for a second one',
     });
     expect(facts('live', 2, provider('a'), provider('b', { healthy: false }))?.state).toBe('degraded');
+    expect(facts('test', 1, provider('a', { consecutiveFaults: 1 }))).toMatchObject({
+      state: 'degraded',
+      detail: '0 of 1 providers can be used',
+    });
+  });
+
+  it('says what a provider refused in words that nobody knows', () => {
+    const refusal = { kind: 'unknown' as const, text: 'eth_getLogs: no such luck (-32000)', ageSec: 5 };
+    const status = {
+      ...{ provider: 'a', healthy: true, lagBlocks: 0, consecutiveFaults: 0, excluded: null, refusal },
+      reported: { head: null, final: null, read: null },
+    };
+    const pool = { sources: 1, status: () => [status] };
+    const [fact] = providerFacts([{ mode: 'test', network: 'bsc', pool, needsSecond: () => false }]);
+    expect(fact).toMatchObject({
+      state: 'degraded',
+      detail: 'a: unknown answer, 5 s ago: eth_getLogs: no such luck (-32000)',
+    });
   });
 
   it('degrades rates only when no provider is usable', () => {
