@@ -1,25 +1,30 @@
-/* Compiles the sources into `dist` twice, for `import` and for `require`. `npm pack` packs that folder. */
+/*
+ * Compiles the package in the working folder twice, for `import` and for `require`, into the folders that its two
+ * configurations name. `npm pack` packs them.
+ */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 
-const folder = join(dirname(fileURLToPath(import.meta.url)), '..');
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 
-rmSync(join(folder, 'dist'), { recursive: true, force: true });
-for (const [project, format, type] of [
-  ['tsconfig.json', 'esm', 'module'],
-  ['tsconfig.commonjs.json', 'cjs', 'commonjs'],
+for (const [project, type] of [
+  ['tsconfig.json', 'module'],
+  ['tsconfig.commonjs.json', 'commonjs'],
 ]) {
-  const { status } = spawnSync(process.execPath, [tsc, '-p', project], { cwd: folder, stdio: 'inherit' });
+  const { compilerOptions } = JSON.parse(readFileSync(project, 'utf8'));
+  const output = compilerOptions.outDir;
+  rmSync(output, { recursive: true, force: true });
+  const { status } = spawnSync(process.execPath, [tsc, '-p', project], { stdio: 'inherit' });
   if (status !== 0) process.exit(status ?? 1);
-  const output = join(folder, 'dist', format);
   writeFileSync(join(output, 'package.json'), `{ "type": "${type}" }\n`);
   // The compiler leaves `.ts` in the imports of declarations.
-  for (const name of readdirSync(output).filter((file) => file.endsWith('.d.ts'))) {
+  for (const name of readdirSync(output, { recursive: true }).filter((file) => file.endsWith('.d.ts'))) {
     const path = join(output, name);
-    writeFileSync(path, readFileSync(path, 'utf8').replaceAll(/((?:from|import\() ?'\.\/[\w-]+)\.ts'/g, "$1.js'"));
+    writeFileSync(
+      path,
+      readFileSync(path, 'utf8').replaceAll(/((?:from|import\() ?'\.{1,2}\/[\w/.-]+)\.ts'/g, "$1.js'"),
+    );
   }
 }

@@ -1,205 +1,237 @@
-import { createClient, type CreateSession, type PaymentSession, type Quittance } from '@quittance/client';
-import { ApiError } from '@quittance/client/errors';
-import { verifyWebhook } from '@quittance/client/webhooks';
+import { createClient, type CallOptions, type PaymentSession, type Quittance } from '@quittance/client';
+import { asksFor, holdsItsMoney, isOver, isUnderWay, type Price } from '@quittance/client/shops';
+import { verifyWebhook, type WebhookEvent } from '@quittance/client/webhooks';
 import { amountOf } from './amounts.ts';
+import { notAllowed, shown, ShopError } from './errors.ts';
 import type {
-  Logger,
+  PaymentContainer,
   PaymentStatus,
   PricedInput,
   ProviderData,
   ProviderInput,
+  ProviderOutput,
   RefundInput,
+  SessionRow,
+  StatusOutput,
   WebhookAction,
   WebhookPayload,
 } from './medusa.ts';
-import { checkOptions, type QuittanceOptions } from './options.ts';
+import { checkCredentials, checkOptions, connectionOf, type QuittanceOptions } from './options.ts';
+import { register } from './providers.ts';
+import { Refunds } from './refunds.ts';
+import { StoredPayments } from './rows.ts';
+import { CollectionSessions, ownsSession, SOURCE, type SessionTerms } from './sessions.ts';
 
 /** What is kept with a payment in Medusa; `url` is for the storefront. */
 interface Kept {
-  /** The payment session of Medusa; the `order_id` at the service. */
+  /** The payment session of Medusa. */
   readonly session_id: string;
   /** The payment session at the service. */
   readonly id: string;
   readonly url: string;
-  readonly currency: string;
-  /** Ids of the refunds that Medusa knows. */
-  readonly refunds: readonly string[];
 }
 
-const OVER: ReadonlySet<PaymentSession['status']> = new Set(['expired', 'failed', 'cancelled']);
+/** How long one operation may take altogether: a customer waits for it, or Medusa holds a lock. */
+const CUSTOMER_MS = 10_000;
+const ADMIN_MS = 20_000;
+/** Medusa makes a payment session and deletes the one before it at the same time. */
+const SUCCESSOR_LOOKS = 4;
+const SUCCESSOR_WAIT_MS = 250;
 
 /** Payments are captured as they are made: a payment on a blockchain cannot be authorised first and taken later. */
 export class QuittancePaymentProvider {
   static readonly identifier = 'quittance';
   static readonly _isPaymentProvider = true;
-  static validateOptions = checkOptions;
 
-  private readonly quittance: Quittance;
+  readonly quittance: Quittance;
+  readonly sessions: CollectionSessions;
+  readonly stored: StoredPayments;
+  private readonly container: PaymentContainer;
   private readonly options: QuittanceOptions;
-  private readonly logger: Logger | undefined;
+  private readonly refunds: Refunds;
 
-  constructor(container: { readonly logger?: Logger }, options: QuittanceOptions) {
+  /** Wrong credentials stop Medusa at its start; a service that is away does not. */
+  static async validateOptions(options: Partial<Record<string, unknown>>): Promise<void> {
+    await checkCredentials(checkOptions(options));
+  }
+
+  constructor(container: PaymentContainer, options: QuittanceOptions) {
     this.options = options;
-    this.logger = container.logger;
-    const { baseUrl, apiKey, apiSecret, headerPrefix } = options;
-    this.quittance = createClient({
-      baseUrl,
-      apiKey,
-      apiSecret,
-      ...(headerPrefix === undefined ? undefined : { headerPrefix }),
-    });
+    this.container = container;
+    this.quittance = createClient(connectionOf(options));
+    this.stored = new StoredPayments(container);
+    this.sessions = new CollectionSessions(this.quittance);
+    this.refunds = new Refunds(this.quittance, this.stored);
+    register(this);
   }
 
   getIdentifier(): string {
     return QuittancePaymentProvider.identifier;
   }
 
-  async initiatePayment({
-    amount,
-    currency_code,
-    data,
-  }: PricedInput): Promise<{ id: string; data: ProviderData; status: PaymentStatus }> {
-    const paymentSessionId = data?.session_id;
+  /** Whether Medusa knows this provider by the id, such as `pp_quittance_main`. */
+  isCalled(providerId: string): boolean {
+    // Asking the container for what it does not have throws.
+    return Object.hasOwn(this.container, providerId) && Reflect.get(this.container, providerId) === this;
+  }
+
+  /** Nothing is saved with the service; being asked makes Medusa build the provider. */
+  listPaymentMethods(): Promise<[]> {
+    return Promise.resolve([]);
+  }
+
+  async initiatePayment(input: PricedInput): Promise<StatusOutput & { id: string }> {
+    const paymentSessionId = input.data?.['session_id'];
     if (typeof paymentSessionId !== 'string' || paymentSessionId === '')
-      throw new TypeError('quittance: data.session_id is missing');
-    const session = await this.create(
-      this.sessionFor(paymentSessionId, amountOf(amount, currency_code), currency_code),
-    );
-    return { id: session.id, data: { ...keptOf(session, []) }, status: 'pending' };
+      throw new ShopError('invalid_data', 'data.session_id is missing');
+    const session = await this.begin(paymentSessionId, input);
+    return { id: session.id, data: { ...keptOf(paymentSessionId, session) }, status: 'pending' };
   }
 
-  /** A session asks for one amount for good: another amount is another session, and the old one is closed first. */
-  async updatePayment({
-    amount,
-    currency_code,
-    data,
-  }: PricedInput): Promise<{ data: ProviderData; status: PaymentStatus }> {
-    const kept = keptIn(data);
-    const session = await this.quittance.sessions.get(kept.id);
-    const asked = amountOf(amount, currency_code);
-    if (session.payment_status === 'paid' || hasMoney(session)) {
-      if (isFor(session, asked, currency_code)) return { data: { ...kept }, status: statusOf(session) };
-      throw fixedAmount(session);
-    }
-    const next = await this.usable(session, this.sessionFor(kept.session_id, asked, currency_code));
-    return { data: { ...keptOf(next, kept.refunds) }, status: 'pending' };
+  async updatePayment(input: PricedInput): Promise<StatusOutput> {
+    const { session_id: paymentSessionId } = keptIn(input.data);
+    const session = await this.begin(paymentSessionId, input);
+    return { data: { ...keptOf(paymentSessionId, session) }, status: statusOf(session) };
   }
 
-  async authorizePayment({ data }: ProviderInput): Promise<{ data: ProviderData; status: PaymentStatus }> {
-    const kept = keptIn(data);
-    return { data: { ...kept }, status: statusOf(await this.ownSession(kept)) };
+  /** Captured only if what Medusa wants for the collection now is what was paid: a cart may have changed since. */
+  authorizePayment({ data }: ProviderInput): Promise<StatusOutput> {
+    return within(CUSTOMER_MS, async (call) => {
+      const kept = keptIn(data);
+      const { session, row } = await this.own(kept, call);
+      const status = statusOf(session);
+      if (status === 'captured') {
+        const collection = await this.stored.collection(row.payment_collection_id);
+        for (const stored of [row, collection])
+          if (stored === undefined || !asksFor(session, priceOf(stored))) throw mismatch(session, stored);
+      }
+      return { data: { ...kept }, status };
+    });
   }
 
-  async capturePayment({ data }: ProviderInput): Promise<{ data: ProviderData }> {
-    const kept = keptIn(data);
-    const status = statusOf(await this.ownSession(kept));
-    if (status !== 'captured') throw new Error(`quittance: payment session ${kept.id} is not paid (${status})`);
-    return { data: { ...kept } };
+  capturePayment({ data }: ProviderInput): Promise<ProviderOutput> {
+    return within(CUSTOMER_MS, async (call) => {
+      const kept = keptIn(data);
+      const status = statusOf((await this.own(kept, call)).session);
+      if (status !== 'captured') throw notAllowed(`payment session ${kept.id} is not paid (${status})`);
+      return { data: { ...kept } };
+    });
   }
 
-  /** The key stays the same until Medusa knows the refund, so a repeated request never pays twice. */
-  async refundPayment({ amount, data }: RefundInput): Promise<{ data: ProviderData }> {
-    const kept = keptIn(data);
-    const value = amountOf(amount, kept.currency);
-    const currency = kept.currency.toUpperCase();
-    const number = kept.refunds.length + 1;
-    const prefix = `Medusa: refund ${number}, `;
-    const reason = `${prefix}${value} ${currency}`;
-    const { data: made } = await this.quittance.refunds.page({ session_id: kept.id, page_size: 100 });
-    const unknown = made.find((one) => one.reason?.startsWith(prefix) && one.reason !== reason);
-    if (unknown !== undefined)
-      throw new Error(
-        `quittance: ${unknown.reason} was accepted (${unknown.id}), though no answer came; refund that amount again first: it is never paid twice`,
-      );
-    const refund = await this.quittance.refunds.create(
-      { session_id: kept.id, amount: { value, currency }, reason },
-      { idempotencyKey: `medusa-${kept.id}-${number}-${value}` },
-    );
-    return { data: { ...kept, refunds: [...kept.refunds, refund.id] } };
+  refundPayment({ amount, data, context }: RefundInput): Promise<ProviderOutput> {
+    return within(ADMIN_MS, async (call) => {
+      const kept = keptIn(data);
+      const refundId = context?.idempotency_key;
+      if (refundId === undefined || refundId === '')
+        throw new ShopError('invalid_data', 'context.idempotency_key, the id of the refund, is missing');
+      const session = await this.quittance.sessions.get(kept.id, call);
+      await this.refunds.refund(session, amount, refundId, call);
+      return { data: { ...kept } };
+    });
   }
 
-  async cancelPayment({ data }: ProviderInput): Promise<{ data: ProviderData }> {
-    const kept = keptIn(data);
-    await this.close(kept);
-    return { data: { ...kept } };
+  /** Medusa cancels payments that it has not captured: money that is there or under way is never given up silently. */
+  cancelPayment({ data }: ProviderInput): Promise<ProviderOutput> {
+    return within(CUSTOMER_MS, async (call) => {
+      const kept = keptIn(data);
+      const session = await this.quittance.sessions.get(kept.id, call);
+      if (isUnderWay(session)) throw hasMoney(session);
+      if (!isOver(session) && isUnderWay(await this.sessions.close(session, call))) throw hasMoney(session);
+      return { data: { ...kept } };
+    });
   }
 
-  async deletePayment(input: ProviderInput): Promise<{ data: ProviderData }> {
-    return this.cancelPayment(input);
+  /**
+   * Medusa drops its payment session: the checkout was opened again, the cart changed, or it is paid another way. The
+   * session at the service belongs to the collection and stays, since the payer has seen its address; the next one, or
+   * the comparing job, closes it if it is not needed any more. Only money under way keeps Medusa's session, unless
+   * another one took its place.
+   */
+  deletePayment({ data }: ProviderInput): Promise<ProviderOutput> {
+    return within(CUSTOMER_MS, async (call) => {
+      const kept = keptIn(data);
+      const session = await this.quittance.sessions.get(kept.id, call);
+      if (isUnderWay(session) && !(await this.hasSuccessor(kept))) throw hasMoney(session);
+      return { data: { ...kept } };
+    });
   }
 
-  async getPaymentStatus(input: ProviderInput): Promise<{ data: ProviderData; status: PaymentStatus }> {
-    return this.authorizePayment(input);
+  getPaymentStatus({ data }: ProviderInput): Promise<StatusOutput> {
+    return within(CUSTOMER_MS, async (call) => {
+      const kept = keptIn(data);
+      return { data: { ...kept }, status: statusOf((await this.own(kept, call)).session) };
+    });
   }
 
-  async retrievePayment({ data }: ProviderInput): Promise<{ data: ProviderData }> {
-    const kept = keptIn(data);
-    return { data: { ...kept, session: await this.ownSession(kept) } };
+  retrievePayment({ data }: ProviderInput): Promise<ProviderOutput> {
+    return within(CUSTOMER_MS, async (call) => {
+      const kept = keptIn(data);
+      return { data: { ...kept, session: await this.quittance.sessions.get(kept.id, call) } };
+    });
   }
 
-  /** A genuine event says when to look; what Medusa is told is what the service answers. */
-  async getWebhookActionAndData({ rawData, headers }: WebhookPayload): Promise<WebhookAction> {
-    const { webhookSecret: secret, headerPrefix } = this.options;
-    const given = headers as Readonly<Record<string, string | readonly string[] | undefined>>;
-    const event = await verifyWebhook(rawData, given, {
+  /**
+   * A genuine event is a reason to look; what Medusa is told is what the service answers. How old it is was checked
+   * when it was received: it may have waited in a queue since.
+   */
+  getWebhookActionAndData({ rawData, headers }: WebhookPayload): Promise<WebhookAction> {
+    return within(CUSTOMER_MS, async (call) => {
+      const event = await this.verified(rawData, headers, { atItsOwnTime: true });
+      const { session_id: told } = event.data.object as { readonly session_id?: unknown };
+      const action = ACTIONS[event.type];
+      if (action === undefined || typeof told !== 'string') return NOTHING;
+      const session = await this.quittance.sessions.get(told, call);
+      const row = await this.rowOf(session);
+      if (row === undefined) return NOTHING;
+      const isPaid = statusOf(session) === 'captured';
+      if (action === 'authorized' && !isPaid)
+        throw new ShopError('unexpected_state', `payment session ${session.id} does not show as paid`);
+      // What is told last may have happened first.
+      if (action !== 'authorized' && isPaid) return NOTHING;
+      return { action, data: { session_id: row.id, amount: session.amount_total } };
+    });
+  }
+
+  /** The event of a message; rejects when it is not genuine, or older than five minutes unless that was checked. */
+  verified(
+    rawData: string | Uint8Array,
+    headers: Readonly<Record<string, unknown>>,
+    { atItsOwnTime }: { readonly atItsOwnTime: boolean },
+  ): Promise<WebhookEvent> {
+    const { webhookSecret: secret, headerPrefix = 'X-Service-' } = this.options;
+    const given: Record<string, string> = {};
+    for (const [name, value] of Object.entries(headers))
+      if (typeof value === 'string') given[name.toLowerCase()] = value;
+    const writtenSec = Number(given[`${headerPrefix}Timestamp`.toLowerCase()]);
+    return verifyWebhook(rawData, given, {
       secret,
-      ...(headerPrefix === undefined ? undefined : { headerPrefix }),
-    });
-    if (event.type === 'refund.failed')
-      this.logger?.warn(`quittance: refund ${event.data.object.refund_id} failed; Medusa shows it as made`);
-    if (event.type === 'payment.reversed')
-      this.logger?.warn(`quittance: the payment of ${event.data.object.order_id} left the blockchain again`);
-    const action = ACTIONS[event.type];
-    const { session_id: told } = event.data.object as { readonly session_id?: unknown };
-    if (action === undefined || typeof told !== 'string') return { action: 'not_supported' };
-    const session = await this.quittance.sessions.get(told);
-    if (session.metadata.source !== SOURCE || session.superseded_by !== undefined) return { action: 'not_supported' };
-    if (action === 'captured' && statusOf(session) !== 'captured')
-      throw new Error(`quittance: payment session ${session.id} does not show as paid yet`);
-    // What is told last may have happened first.
-    if (action !== 'captured' && statusOf(session) === 'captured') return { action: 'not_supported' };
-    return { action, data: { session_id: session.order_id, amount: session.amount_total } };
-  }
-
-  /** A new session, or what follows from the newest one, when the answers of earlier ones got lost. */
-  private async create(asked: CreateSession): Promise<PaymentSession> {
-    try {
-      return await this.quittance.sessions.create(asked);
-    } catch (error) {
-      if (!isError(error, 'session_expired', 'order_id_conflict')) throw error;
-      const { data: attempts } = await this.quittance.sessions.page({ order_id: asked.order_id, page_size: 1 });
-      const newest = attempts[0];
-      if (newest === undefined || newest.id === asked.supersedes) throw error;
-      return this.usable(newest, asked);
-    }
-  }
-
-  /** The session given, or one that takes its place: because it is over, or asks for something else. */
-  private async usable(session: PaymentSession, asked: CreateSession): Promise<PaymentSession> {
-    if (session.payment_status === 'paid' || !OVER.has(session.status)) {
-      if (isFor(session, asked.amount, asked.currency)) return session;
-      if (session.payment_status === 'paid' || hasMoney(session)) throw fixedAmount(session);
-      await this.cancel(session);
-    }
-    return this.create({ ...asked, supersedes: session.id });
-  }
-
-  /** One that ended by itself meanwhile needs no cancelling. */
-  private async cancel({ id }: PaymentSession): Promise<void> {
-    await this.quittance.sessions.cancel(id).catch((error: unknown) => {
-      if (!isError(error, 'session_expired')) throw error;
+      headerPrefix,
+      ...(atItsOwnTime ? { nowSec: () => writtenSec } : undefined),
     });
   }
 
-  private sessionFor(paymentSessionId: string, amount: string, currency: string): CreateSession {
+  /** The payment session of Medusa that a session of the service is paid with; none once another took its place. */
+  async rowOf(session: PaymentSession): Promise<SessionRow | undefined> {
+    const { source, payment_collection: collectionId } = session.metadata;
+    if (source !== SOURCE || collectionId === undefined) return undefined;
+    const rows = await this.stored.sessionsOf(collectionId);
+    return rows.find(({ provider_id: id, data }) => this.isCalled(id) && data?.['id'] === session.id);
+  }
+
+  private begin(paymentSessionId: string, { amount, currency_code }: PricedInput): Promise<PaymentSession> {
+    return within(CUSTOMER_MS, async (call) => {
+      const row = await this.stored.session(paymentSessionId);
+      if (row === undefined) throw new ShopError('not_found', `payment session ${paymentSessionId} is not stored`);
+      const price = priceOf({ amount, currency_code });
+      return this.sessions.usable(row.payment_collection_id, price, this.termsFor(paymentSessionId), call);
+    });
+  }
+
+  private termsFor(paymentSessionId: string): SessionTerms {
     const { successUrl, cancelUrl, expiresIn, merchantDomainId } = this.options;
     const filled = (url: string): string =>
       url.replaceAll('{payment_session_id}', encodeURIComponent(paymentSessionId));
     return {
-      amount,
-      currency: currency.toUpperCase(),
-      order_id: paymentSessionId,
-      metadata: { source: SOURCE },
       ...(successUrl === undefined ? undefined : { success_url: filled(successUrl) }),
       ...(cancelUrl === undefined ? undefined : { cancel_url: filled(cancelUrl) }),
       ...(expiresIn === undefined ? undefined : { expires_in: expiresIn }),
@@ -207,25 +239,37 @@ export class QuittancePaymentProvider {
     };
   }
 
-  private async ownSession(kept: Kept): Promise<PaymentSession> {
-    const session = await this.quittance.sessions.get(kept.id);
-    if (session.order_id !== kept.session_id)
-      throw new Error(`quittance: payment session ${kept.id} was not made for ${kept.session_id}`);
-    return session;
+  /** The session as the service shows it, of the collection that Medusa's payment session belongs to now. */
+  private async own(kept: Kept, call: CallOptions): Promise<{ session: PaymentSession; row: SessionRow }> {
+    const session = await this.quittance.sessions.get(kept.id, call);
+    const row = await this.stored.session(kept.session_id);
+    if (row === undefined || !ownsSession(row.payment_collection_id, session))
+      throw notAllowed(`payment session ${kept.id} was not made for ${kept.session_id}`);
+    return { session, row };
   }
 
-  private async close(kept: Kept): Promise<void> {
-    const session = await this.ownSession(kept);
-    if (session.payment_status === 'paid' || hasMoney(session))
-      throw new Error(`quittance: payment session ${kept.id} has money, so it is refunded and not cancelled`);
-    if (!OVER.has(session.status)) await this.cancel(session);
+  /** Medusa's new payment session may be stored a moment after the old one is to be deleted. */
+  private async hasSuccessor({ session_id }: Kept): Promise<boolean> {
+    const row = await this.stored.session(session_id);
+    if (row === undefined) return false;
+    for (let looks = 0; looks < SUCCESSOR_LOOKS; looks += 1) {
+      if (looks > 0) await new Promise((wait) => setTimeout(wait, SUCCESSOR_WAIT_MS));
+      const rows = await this.stored.sessionsOf(row.payment_collection_id);
+      if (rows.some(({ id, provider_id }) => id !== session_id && this.isCalled(provider_id))) return true;
+    }
+    return false;
   }
 }
 
-const SOURCE = 'medusa';
+const NOTHING: WebhookAction = { action: 'not_supported' };
 
+/**
+ * `authorized` makes Medusa complete the cart, whose last step asks `authorizePayment`: told `captured`, it would take
+ * the money before it knows whether there are goods for it.
+ */
 const ACTIONS: Readonly<Partial<Record<string, WebhookAction['action']>>> = {
-  'payment.completed': 'captured',
+  'payment.completed': 'authorized',
+  'payment.restored': 'authorized',
   'payment.processing': 'pending',
   'payment.partially_paid': 'pending',
   'payment.expired': 'failed',
@@ -233,41 +277,49 @@ const ACTIONS: Readonly<Partial<Record<string, WebhookAction['action']>>> = {
   'payment.cancelled': 'canceled',
 };
 
-/** Money that left the blockchain again pays nothing. */
+/** With a time limit for everything that is asked of the service, and errors that Medusa shows. */
+async function within<Result>(ms: number, work: (call: CallOptions) => Promise<Result>): Promise<Result> {
+  try {
+    return await work({ signal: AbortSignal.timeout(ms) });
+  } catch (error) {
+    throw shown(error);
+  }
+}
+
+/** Money that left the blockchain again pays nothing; what went back to the payer does not either. */
 function statusOf(session: PaymentSession): PaymentStatus {
-  if (session.payment_status === 'paid') return session.reversed ? 'pending' : 'captured';
+  if (holdsItsMoney(session)) return 'captured';
   if (session.status === 'cancelled') return 'canceled';
-  return OVER.has(session.status) ? 'error' : 'pending';
+  return isOver(session) ? 'error' : 'pending';
 }
 
-const isError = (error: unknown, ...codes: readonly string[]): boolean =>
-  error instanceof ApiError && codes.includes(error.code);
+export const priceOf = ({ amount, currency_code: currency }: Pick<PricedInput, 'amount' | 'currency_code'>): Price => ({
+  amount: amountOf(amount, currency),
+  currency,
+});
 
-const fixedAmount = ({ id }: PaymentSession): Error =>
-  new Error(`quittance: payment session ${id} has money already, so its amount cannot change any more`);
+const shownPrice = ({ amount, currency }: Price): string => `${amount} ${currency.toUpperCase()}`;
 
-function hasMoney({ status, received, pending }: PaymentSession): boolean {
-  return status === 'processing' || Number(received) > 0 || Number(pending) > 0;
+export function mismatch(session: PaymentSession, now: Pick<PricedInput, 'amount' | 'currency_code'> | undefined) {
+  const paid = shownPrice({ amount: session.amount_total, currency: session.currency });
+  return new ShopError(
+    'payment_authorization_error',
+    now === undefined
+      ? `the payment collection of payment session ${session.id} is not stored any more`
+      : `paid ${paid}, but the cart costs ${shownPrice(priceOf(now))} by now`,
+  );
 }
 
-function isFor(session: PaymentSession, amount: string, currency: string): boolean {
-  return Number(session.amount_total) === Number(amount) && session.currency === currency.toLowerCase();
-}
+const hasMoney = ({ id }: PaymentSession): ShopError =>
+  notAllowed(`payment session ${id} has money or is being paid, so it is neither cancelled nor replaced`);
 
-function keptOf(session: PaymentSession, refunds: readonly string[]): Kept {
-  return { session_id: session.order_id, id: session.id, url: session.url, currency: session.currency, refunds };
+function keptOf(paymentSessionId: string, { id, url }: PaymentSession): Kept {
+  return { session_id: paymentSessionId, id, url };
 }
 
 function keptIn(data: ProviderData | undefined): Kept {
-  const { session_id, id, url, currency, refunds } = data ?? {};
-  if (typeof session_id !== 'string' || typeof id !== 'string' || typeof currency !== 'string')
-    throw new TypeError(
-      'quittance: the payment has no session at the service (data.id, data.session_id, data.currency)',
-    );
-  const known = Array.isArray(refunds) ? refunds.filter((one): one is string => typeof one === 'string') : [];
-  return { session_id, id, url: typeof url === 'string' ? url : '', currency, refunds: known };
+  const { session_id, id, url } = data ?? {};
+  if (typeof session_id !== 'string' || typeof id !== 'string')
+    throw new ShopError('invalid_data', 'the payment has no session at the service (data.id, data.session_id)');
+  return { session_id, id, url: typeof url === 'string' ? url : '' };
 }
-
-/** What `ModuleProvider(Modules.PAYMENT, ...)` makes, without a dependency on Medusa. */
-// oxlint-disable-next-line import/no-default-export -- Medusa loads the default export.
-export default { module: 'payment', services: [QuittancePaymentProvider] };

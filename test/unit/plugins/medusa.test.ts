@@ -1,311 +1,391 @@
-import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { amountOf } from '../../../plugins/medusa/src/amounts.ts';
+import { amountOf, difference, sumOf } from '../../../plugins/medusa/src/amounts.ts';
+import { comparePayments } from '../../../plugins/medusa/src/compare.ts';
+import { acknowledgeSender, allToReturn, returnMoney, shownMoney } from '../../../plugins/medusa/src/money.ts';
 import { checkOptions } from '../../../plugins/medusa/src/options.ts';
 import { QuittancePaymentProvider } from '../../../plugins/medusa/src/provider.ts';
+import { CARD, messageOf, ModelMedusa, OPTIONS, type Cart } from '../../support/model-medusa.ts';
 
-/* The provider against a model of the service, over the real client: what leaves is what would go over the wire. */
+/* The plugin in a model of Medusa, over the real client against the client's own model of the service. */
 
-const OPTIONS = { baseUrl: 'https://pay.example', apiKey: 'sk_test_key', apiSecret: 'secret', webhookSecret: 'whs' };
-type Json = Record<string, unknown>;
-
-let sessions: Map<string, Json>;
-let refunds: Json[];
-let refundKeys: Map<string, Json>;
-let loseAnswers: boolean;
-
-function answerTo(method: string, path: string, body: Json, key: string): [number, unknown] {
-  const found = (id: string): [number, unknown] =>
-    sessions.has(id) ? [200, sessions.get(id)] : [404, { error: { code: 'not_found', message: id } }];
-  if (path.startsWith('/v1/payment/sessions?')) {
-    const of = new URLSearchParams(path.split('?')[1]).get('order_id');
-    return [
-      200,
-      { data: [...sessions.values()].filter((session) => session.order_id === of).toReversed(), pagination: {} },
-    ];
-  }
-  if (path === '/api/v1/checkout/sessions/create') {
-    const same = [...sessions.values()].find(({ asked }) => {
-      const { order_id: order, supersedes } = asked as Json;
-      return order === body.order_id && supersedes === body.supersedes;
-    });
-    if (same && JSON.stringify(same.asked) !== JSON.stringify(body))
-      return [409, { error: { code: 'order_id_conflict', message: 'another body', param: 'order_id' } }];
-    const isOver = ({ status }: Json): boolean => status === 'expired' || status === 'cancelled' || status === 'failed';
-    if (same)
-      return isOver(same)
-        ? [400, { error: { code: 'session_expired', message: 'over', param: 'order_id' } }]
-        : [200, same];
-    if (typeof body.supersedes === 'string' && !isOver(sessions.get(body.supersedes)!))
-      return [409, { error: { code: 'conflict', message: 'can still be paid', param: 'supersedes' } }];
-    const id = `cs_${sessions.size + 1}`;
-    const asked = {
-      amount_total: body.amount,
-      currency: (body.currency as string).toLowerCase(),
-      order_id: body.order_id,
-      metadata: body.metadata,
-      asked: body,
-    };
-    sessions.set(id, {
-      ...asked,
-      id,
-      url: `https://pay.example/pay/${id}`,
-      status: 'open',
-      payment_status: 'unpaid',
-      received: '0.00',
-      pending: '0.00',
-      reversed: false,
-    });
-    if (typeof body.supersedes === 'string') sessions.get(body.supersedes)!.superseded_by = id;
-    return found(id);
-  }
-  if (path.endsWith('/cancel'))
-    return ((sessions.get(path.split('/').at(-2)!)!.status = 'cancelled'), found(path.split('/').at(-2)!));
-  if (path.startsWith('/v1/refunds') && method === 'GET') return [200, { data: refunds, pagination: {} }];
-  if (path === '/v1/refunds') {
-    if (!refundKeys.has(key)) {
-      refundKeys.set(key, { id: `re_${refunds.length + 1}`, ...body });
-      refunds.push(refundKeys.get(key)!);
-    }
-    return loseAnswers ? [400, { error: { code: 'lost', message: 'lost' } }] : [200, refundKeys.get(key)];
-  }
-  return found(path.split('/').at(-1)!);
-}
+let shop: ModelMedusa;
 
 beforeEach(() => {
-  [sessions, refunds, refundKeys, loseAnswers] = [new Map(), [], new Map(), false];
-  vi.stubGlobal('fetch', async (url: string, init: RequestInit) => {
-    const { pathname, search } = new URL(url);
-    const body = typeof init.body === 'string' ? (JSON.parse(init.body) as Json) : {};
-    const [status, answer] = answerTo(
-      init.method!,
-      pathname + search,
-      body,
-      new Headers(init.headers).get('Idempotency-Key') ?? '',
-    );
-    return new Response(JSON.stringify(answer), { status, headers: { 'Content-Type': 'application/json' } });
-  });
+  shop = new ModelMedusa();
+  vi.stubGlobal('fetch', shop.service.fetch);
+  // Nothing here waits for time: the client's pauses and the plugin's own only let others go first.
+  vi.stubGlobal('setTimeout', (run: () => void) => setImmediate(run));
 });
 afterEach(() => void vi.unstubAllGlobals());
 
-const provider = (more: Json = {}) => new QuittancePaymentProvider({}, { ...OPTIONS, ...more });
-const begun = async (more: Json = {}) =>
-  (await provider(more).initiatePayment({ amount: 10, currency_code: 'usd', data: { session_id: 'payses_1' } })).data;
-const becomes = (id: string, change: Json) => void Object.assign(sessions.get(id)!, change);
-const paid = (id: string) => becomes(id, { status: 'paid', payment_status: 'paid', received: '10.01' });
+const idOf = ({ data }: { data: object }): string => String(Reflect.get(data, 'id'));
 
-function told(type: string, session: string, secret = 'whs') {
-  const body = JSON.stringify({
-    id: 'evt_1',
-    type,
-    data: { object: { session_id: session, order_id: 'payses_1', refund_id: 're_1' } },
-  });
-  const timestamp = String(Math.floor(Date.now() / 1000));
-  const signature = createHmac('sha256', secret).update(`${timestamp}.n.${body}`).digest('hex');
-  const headers = { 'x-service-timestamp': timestamp, 'x-service-nonce': 'n', 'x-service-signature': signature };
-  return { data: JSON.parse(body) as Json, rawData: Buffer.from(body), headers };
+/** A cart whose customer was sent to the payment page. */
+async function begun(...lines: string[]): Promise<{ cart: Cart; id: string }> {
+  const cart = shop.cart(...lines);
+  return { cart, id: idOf(await shop.initiate(cart)) };
 }
 
-describe('the Medusa payment provider', () => {
-  it("creates a session for Medusa's payment session, and shows the storefront where to pay", async () => {
-    const options = {
-      successUrl: 'https://shop.example/thanks/{payment_session_id}',
-      expiresIn: 900,
-      merchantDomainId: 'dom_1',
-    };
-    const { id, data, status } = await provider(options).initiatePayment({
-      amount: { value: '10.005' },
-      currency_code: 'usd',
-      data: { session_id: 'payses_1' },
+async function paid(...lines: string[]): Promise<{ cart: Cart; id: string }> {
+  const payment = await begun(...lines);
+  shop.service.pay(payment.id, shop.service.session(payment.id).amount_total);
+  shop.service.confirm(payment.id);
+  return payment;
+}
+
+async function ordered(...lines: string[]) {
+  const { cart, id } = await paid(...lines);
+  return { order: await shop.complete(cart), cart, id };
+}
+
+const later = (): void => void (shop.service.nowSec -= 3600);
+
+describe('an order is placed for what was paid', () => {
+  it('completes a cart that is paid, once, by the message or by the return', async () => {
+    const { cart, id } = await begun('10.00');
+    await expect(shop.complete(cart)).rejects.toThrow('is not paid (open)');
+    shop.service.pay(id, '10.00');
+    await expect(shop.complete(cart)).rejects.toThrow('is not paid (processing)');
+    shop.service.confirm(id);
+    for (const message of shop.queue.splice(0)) await shop.process(message);
+    const order = shop.order(cart);
+    expect([order?.total, await shop.complete(cart)]).toEqual(['10.00', order]);
+  });
+
+  it('takes no item into a cart whose payment is under way, the second time either', async () => {
+    const { cart, id } = await begun('6.38');
+    shop.service.pay(id, '6.38');
+    for (let time = 0; time < 2; time += 1)
+      await expect(shop.change(cart, '6.38', '1234.55')).rejects.toThrow('a payment is under way for this cart');
+    shop.service.confirm(id);
+    expect((await shop.complete(cart)).total).toBe('6.38');
+  });
+
+  it('does not change a cart while the service cannot be asked', async () => {
+    const { cart, id } = await begun('17.84');
+    shop.service.fault = 'away';
+    for (let time = 0; time < 2; time += 1)
+      await expect(shop.change(cart, '17.84', '23.79')).rejects.toThrow('gave no answer');
+    shop.service.fault = 'none';
+    shop.service.pay(id, '17.84');
+    shop.service.confirm(id);
+    expect((await shop.complete(cart)).total).toBe('17.84');
+  });
+
+  it('refuses a cart that costs something else, however it came to that, and takes no money for it', async () => {
+    const { cart } = await paid('6.38');
+    cart.lines = ['6.38', '1234.55'];
+    await expect(shop.complete(cart)).rejects.toThrow('paid 6.38 USD, but the cart costs 1240.93 USD by now');
+    cart.lines = ['6.37'];
+    await expect(shop.complete(cart)).rejects.toThrow('costs 6.37 USD');
+    expect([shop.orders, shop.refunds, shop.service.refunds()]).toEqual([[], [], []]);
+    cart.lines = ['6.38'];
+    expect((await shop.complete(cart)).total).toBe('6.38');
+  });
+
+  it('authorises nothing for a collection of another amount', async () => {
+    const { cart } = await paid('6.38');
+    shop.collections[0]!.amount = '1475.49';
+    await expect(shop.authorize(shop.sessions[0]!)).rejects.toThrow('costs 1475.49 USD');
+    expect(cart.orderId).toBeNull();
+  });
+
+  it('reads the cart after the service has answered', async () => {
+    const { cart } = await paid('6.38');
+    const asked = shop.service.fetch;
+    vi.stubGlobal('fetch', async (url: string, init: RequestInit) => {
+      const answer = await asked(url, init);
+      cart.lines = ['1475.49'];
+      return answer;
     });
-    expect({ id, status }).toEqual({ id: 'cs_1', status: 'pending' });
-    expect(data).toMatchObject({ id: 'cs_1', session_id: 'payses_1', url: 'https://pay.example/pay/cs_1' });
-    expect(sessions.get('cs_1')!.asked).toEqual({
-      amount: '10.01',
-      currency: 'USD',
-      order_id: 'payses_1',
-      success_url: 'https://shop.example/thanks/payses_1',
-      expires_in: 900,
-      merchant_domain_id: 'dom_1',
-      metadata: { source: 'medusa' },
+    await expect(shop.complete(cart)).rejects.toThrow('costs 1475.49 USD');
+  });
+
+  it('refuses what left the chain again', async () => {
+    const { cart, id } = await paid('10.00');
+    shop.service.reverse(id, true);
+    await expect(shop.complete(cart)).rejects.toThrow('is not paid (paid)');
+    shop.service.reverse(id, false);
+    expect((await shop.complete(cart)).total).toBe('10.00');
+  });
+});
+
+describe('a payment whose money went back is over', () => {
+  it('buys nothing, whether or not Medusa authorised it, and the cart can be paid anew', async () => {
+    const { cart, id } = await paid('10.00');
+    shop.soldOut = true;
+    await expect(shop.complete(cart)).rejects.toThrow('sold out');
+    await shop.authorize(shop.sessions[0]!);
+    await shop.refundPayment(shop.payments[0]!, '10.00');
+    shop.soldOut = false;
+    await expect(shop.complete(cart)).rejects.toThrow('is not paid');
+    expect(shop.orders).toEqual([]);
+    const next = idOf(await shop.initiate(cart));
+    expect(next).not.toBe(id);
+    shop.service.pay(next, '10.00');
+    shop.service.confirm(next);
+    expect((await shop.complete(cart)).total).toBe('10.00');
+    expect(shop.service.refunds()).toHaveLength(1);
+  });
+
+  it('keeps the payment of a cart that is sold out, for when it is there again', async () => {
+    const { cart } = await paid('10.00');
+    shop.soldOut = true;
+    for (const message of shop.queue.splice(0)) await shop.process(message);
+    expect([shop.orders, shop.service.refunds()]).toEqual([[], []]);
+    expect(shop.said.map(({ text }) => text)).toEqual([expect.stringContaining('10.00 USDT')]);
+    shop.soldOut = false;
+    expect((await shop.complete(cart)).total).toBe('10.00');
+  });
+});
+
+describe('refunds', () => {
+  it('are two when two equal ones run together', async () => {
+    const { order } = await ordered('10.00');
+    await Promise.all([shop.refund(order, '4.00'), shop.refund(order, '4.00')]);
+    expect(shop.service.refunds().map(({ amount }) => amount.value)).toEqual(['4.00', '4.00']);
+    expect(shop.refunds.map(({ metadata }) => metadata)).toEqual([
+      { quittance_refund_id: 're_1' },
+      { quittance_refund_id: 're_2' },
+    ]);
+  });
+
+  it('are one when no answer came and the same amount is asked for again', async () => {
+    const { order } = await ordered('10.00');
+    shop.service.fault = 'lose';
+    await expect(shop.refund(order, '4.00')).rejects.toThrow('gave no answer');
+    shop.service.fault = 'none';
+    expect(shop.refunds).toEqual([]);
+    const asked = shop.service.fetch;
+    vi.stubGlobal('fetch', async (url: string, init: RequestInit) => {
+      if (init.method === 'POST') shop.service.fault = 'lose';
+      return asked(url, init).finally(() => (shop.service.fault = 'none'));
     });
-    await expect(provider().initiatePayment({ amount: 10, currency_code: 'usd', data: {} })).rejects.toThrow(
-      'data.session_id',
-    );
+    await expect(shop.refund(order, '4.00')).rejects.toThrow('refund the same amount again, it is never paid twice');
+    vi.stubGlobal('fetch', asked);
+    await shop.refund(order, '4.00');
+    expect(shop.service.refunds()).toHaveLength(1);
+    await shop.refund(order, '4.00');
+    expect(shop.service.refunds()).toHaveLength(2);
   });
 
-  it('authorises and captures only what the service shows as paid', async () => {
-    const data = await begun();
-    expect((await provider().authorizePayment({ data })).status).toBe('pending');
-    await expect(provider().capturePayment({ data })).rejects.toThrow('is not paid (pending)');
-    paid('cs_1');
-    expect((await provider().authorizePayment({ data })).status).toBe('captured');
-    expect((await provider().capturePayment({ data })).data).toEqual(data);
-    becomes('cs_1', { reversed: true });
-    expect((await provider().getPaymentStatus({ data })).status).toBe('pending');
-    await expect(provider().authorizePayment({ data: { ...data, session_id: 'payses_2' } })).rejects.toThrow(
-      'was not made for payses_2',
-    );
+  it('give back the whole in parts, however the parts are rounded', async () => {
+    const { order } = await ordered('6.375');
+    for (let part = 0; part < 3; part += 1) await shop.refund(order, '2.125');
+    expect(shop.service.refunds().map(({ amount }) => amount.value)).toEqual(['2.13', '2.12', '2.13']);
+    expect(shop.service.session('cs_1').received).toBe('0.00');
   });
 
-  it.each([
-    ['expired', 'error'],
-    ['failed', 'error'],
-    ['cancelled', 'canceled'],
-    ['processing', 'pending'],
-  ])('shows a session that is %s as %s', async (status, shown) => {
-    const data = await begun();
-    becomes('cs_1', { status });
-    expect((await provider().getPaymentStatus({ data })).status).toBe(shown);
+  it('go to a contract only after a person said so, and the cancelled order waits for that', async () => {
+    const { cart, id } = await begun('10.00');
+    shop.service.pay(id, '10.00', 'contract');
+    shop.service.confirm(id);
+    const order = await shop.complete(cart);
+    await expect(shop.refund(order, '10.00')).rejects.toThrow('The paying address can receive refunds');
+    await expect(shop.cancel(order)).rejects.toThrow('the order was not cancelled');
+    expect(order.status).toBe('pending');
+    await acknowledgeSender(shop.scope, order.id);
+    await shop.cancel(order);
+    expect([order.status, shop.service.session(id).received]).toEqual(['canceled', '0.00']);
   });
 
-  it('closes the session and makes another when the amount changes, unless there is money', async () => {
-    const data = await begun();
-    expect((await provider().updatePayment({ amount: 10, currency_code: 'usd', data })).data).toEqual(data);
-    const next = await provider().updatePayment({ amount: '12.5', currency_code: 'usd', data });
-    expect([sessions.get('cs_1')!.status, sessions.get('cs_2')!.asked]).toMatchObject([
+  it('are refused to a payment that is a copy of another', async () => {
+    const { cart: original } = await ordered('10.00');
+    const { order, cart } = await ordered('10.00');
+    const copied = shop.payments.find(({ payment_collection_id: id }) => id === cart.collectionId)!;
+    copied.data = shop.payments.find(({ payment_collection_id: id }) => id === original.collectionId)!.data;
+    await expect(shop.refund(order, '10.00')).rejects.toThrow('was made for another order');
+    expect(shop.service.refunds()).toEqual([]);
+  });
+});
+
+describe('an address that a payer has seen', () => {
+  it('stays when the checkout is opened again', async () => {
+    const { cart, id } = await begun('19.75');
+    for (let time = 0; time < 3; time += 1) expect(idOf(await shop.initiate(cart))).toBe(id);
+    expect(shop.service.sessions().map(({ status }) => status)).toEqual(['open']);
+    shop.service.pay(id, '19.75');
+    expect(idOf(await shop.initiate(cart))).toBe(id);
+    shop.service.confirm(id);
+    expect((await shop.complete(cart)).total).toBe('19.75');
+  });
+
+  it('is the same for two requests at once', async () => {
+    const cart = shop.cart('5.00');
+    const rows = await Promise.allSettled([shop.initiate(cart), shop.initiate(cart)]);
+    const ids = rows.flatMap((row) => (row.status === 'fulfilled' ? [idOf(row.value)] : []));
+    expect(new Set(ids)).toEqual(new Set(['cs_1']));
+  });
+
+  it('is replaced for another price, and the old one closed', async () => {
+    const { cart, id } = await begun('10.00');
+    await shop.change(cart, '12.50');
+    const next = idOf(await shop.initiate(cart));
+    expect([shop.service.session(id).status, shop.service.session(next)]).toMatchObject([
       'cancelled',
-      { amount: '12.50', supersedes: 'cs_1', order_id: 'payses_1' },
+      { amount_total: '12.50', supersedes: id, status: 'open' },
     ]);
-    becomes('cs_2', { status: 'processing', pending: '12.50' });
-    await expect(provider().updatePayment({ amount: 13, currency_code: 'usd', data: next.data })).rejects.toThrow(
-      'has money already',
-    );
-    expect(sessions.size).toBe(2);
   });
 
-  it('creates another session if responses were lost and their sessions have ended', async () => {
-    const data = await begun();
-    expect((await begun()).id).toBe('cs_1');
-    becomes('cs_1', { status: 'expired' });
-    const [second] = [await begun()];
-    expect([second.id, sessions.get('cs_2')!.asked]).toMatchObject([
-      'cs_2',
-      { supersedes: 'cs_1', order_id: 'payses_1' },
-    ]);
-    becomes('cs_2', { status: 'cancelled' });
-    expect((await provider().updatePayment({ amount: 10, currency_code: 'usd', data })).data).toMatchObject({
-      id: 'cs_3',
-    });
-    expect(sessions.get('cs_3')!.asked).toMatchObject({ supersedes: 'cs_2' });
+  it('is refused to another way of paying while money is under way', async () => {
+    const { cart, id } = await begun('10.00');
+    shop.service.pay(id, '10.00');
+    await expect(shop.initiate(cart, CARD)).rejects.toThrow('Could not delete');
+    expect(shop.service.session(id).status).toBe('processing');
   });
 
-  it('continues with the newest session when several responses were lost', async () => {
-    await begun();
-    becomes('cs_1', { status: 'expired' });
-    await begun();
-    expect((await begun()).id).toBe('cs_2');
-    paid('cs_2');
-    expect((await begun()).id).toBe('cs_2');
-    becomes('cs_2', { status: 'failed', payment_status: 'unpaid', received: '0.00' });
-    expect([(await begun()).id, sessions.get('cs_3')!.asked]).toMatchObject(['cs_3', { supersedes: 'cs_2' }]);
-    expect(sessions.size).toBe(3);
+  it('is replaced once it is over', async () => {
+    const { cart, id } = await begun('10.00');
+    shop.service.expire(id);
+    expect(shop.service.session(idOf(await shop.initiate(cart)))).toMatchObject({ supersedes: id, status: 'open' });
+  });
+});
+
+describe('a short payment', () => {
+  it('blocks neither a change of the cart nor another way of paying, and is said to go back', async () => {
+    const { cart, id } = await begun('10.00');
+    shop.service.pay(id, '4.00');
+    await expect(shop.change(cart, '5.00')).rejects.toThrow('is under way');
+    shop.service.confirm(id);
+    await shop.change(cart, '5.00');
+    const next = idOf(await shop.initiate(cart));
+    expect([shop.service.session(id).status, next]).toEqual(['cancelled', 'cs_2']);
+    await shop.initiate(cart, CARD);
+    await shop.complete(cart);
+    await comparePayments(shop.scope, shop.provider);
+    expect(shop.said.map(({ text }) => text)).toEqual([expect.stringContaining('4.00 USDT')]);
+    expect(await returnMoney(shop.scope, cart.orderId!, false)).toBe(1);
+    expect(shop.service.refunds()).toMatchObject([{ session_id: id, amount: { value: '4.00' } }]);
   });
 
-  it('cancels the newest session of another amount whose response was lost, unless there is money', async () => {
-    const data = await begun();
-    await provider().updatePayment({ amount: 11, currency_code: 'usd', data });
-    const next = await provider().updatePayment({ amount: 12, currency_code: 'usd', data });
-    expect([next.data.id, sessions.get('cs_2')!.status, sessions.get('cs_3')!.asked]).toMatchObject([
-      'cs_3',
-      'cancelled',
-      { amount: '12.00', supersedes: 'cs_2' },
-    ]);
-    becomes('cs_3', { status: 'processing', pending: '12.00' });
-    await expect(begun()).rejects.toThrow('cs_3 has money already');
-    expect(sessions.size).toBe(3);
+  it('that ended blocks nothing', async () => {
+    const { cart, id } = await begun('10.00');
+    shop.service.pay(id, '4.00');
+    shop.service.confirm(id);
+    shop.service.expire(id);
+    await shop.change(cart, '12.00');
+    expect(shop.service.session(idOf(await shop.initiate(cart)))).toMatchObject({ supersedes: id });
+  });
+});
+
+describe('messages', () => {
+  it('are refused when they are not genuine or too old as they arrive', async () => {
+    const nowSec = Math.floor(Date.now() / 1000);
+    const object = { session_id: 'cs_1' };
+    expect(await shop.receive(messageOf('payment.completed', object, nowSec, 'another'))).toBe(401);
+    expect(await shop.receive(messageOf('payment.completed', object, nowSec - 301))).toBe(401);
+    expect(await shop.receive(messageOf('payment.completed', object, nowSec))).toBe(200);
   });
 
-  it("passes on the service's error if no session of the order is listed", async () => {
-    await begun();
-    becomes('cs_1', { status: 'expired', order_id: 'another' });
-    await expect(begun()).rejects.toThrow('over');
-  });
-
-  it('creates another session if the first one expired', async () => {
-    const data = await begun();
-    becomes('cs_1', { status: 'expired' });
-    expect((await provider().updatePayment({ amount: 10, currency_code: 'usd', data })).data).toMatchObject({
-      id: 'cs_2',
-    });
-  });
-
-  it('cancels what nobody paid, and refuses where there is money', async () => {
-    const data = await begun();
-    await provider().deletePayment({ data });
-    expect(sessions.get('cs_1')!.status).toBe('cancelled');
-    await provider().cancelPayment({ data });
-    paid('cs_1');
-    await expect(provider().cancelPayment({ data })).rejects.toThrow('refunded and not cancelled');
-  });
-
-  it('refunds in the currency of the order, each under a key of its own', async () => {
-    const first = await provider().refundPayment({ amount: 4, data: await begun() });
-    const second = await provider().refundPayment({ amount: 4, data: first.data });
-    expect(refunds.map(({ amount }) => amount)).toEqual([
-      { value: '4.00', currency: 'USD' },
-      { value: '4.00', currency: 'USD' },
-    ]);
-    expect(second.data.refunds).toEqual(['re_1', 're_2']);
-  });
-
-  it('never refunds twice if no response came', async () => {
-    const data = await begun();
-    loseAnswers = true;
-    await expect(provider().refundPayment({ amount: 4, data })).rejects.toThrow('lost');
-    await expect(provider().refundPayment({ amount: 5, data })).rejects.toThrow('refund that amount again first');
-    loseAnswers = false;
-    expect((await provider().refundPayment({ amount: 4, data })).data.refunds).toEqual(['re_1']);
-    expect(refunds).toHaveLength(1);
-  });
-
-  it('reports a payment to Medusa only if the event is genuine and the service shows it', async () => {
-    await begun();
-    await expect(provider().getWebhookActionAndData(told('payment.completed', 'cs_1', 'another'))).rejects.toThrow(
+  it('may wait in a queue for as long as they want', async () => {
+    const { cart, id } = await paid('10.00');
+    const hourAgo = Math.floor(Date.now() / 1000) - 3600;
+    await shop.process(messageOf('payment.completed', { session_id: id }, hourAgo));
+    expect(shop.order(cart)?.total).toBe('10.00');
+    await expect(shop.process(messageOf('payment.completed', { session_id: id }, hourAgo, 'another'))).rejects.toThrow(
       'signature',
     );
-    await expect(provider().getWebhookActionAndData(told('payment.completed', 'cs_1'))).rejects.toThrow(
-      'does not show as paid yet',
-    );
-    paid('cs_1');
-    const captured = { action: 'captured', data: { session_id: 'payses_1', amount: '10.00' } };
-    expect(await provider().getWebhookActionAndData(told('payment.completed', 'cs_1'))).toEqual(captured);
+  });
+
+  it('say nothing that the service does not show, and nothing about others', async () => {
+    const { id } = await begun('10.00');
+    const told = (type: string, session: string) =>
+      shop.provider.getWebhookActionAndData({ data: {}, ...messageOf(type, { session_id: session }, 1) });
+    await expect(told('payment.completed', id)).rejects.toThrow('does not show as paid');
+    expect(await told('payment.expired', id)).toEqual({
+      action: 'failed',
+      data: { session_id: shop.sessions[0]!.id, amount: '10.00' },
+    });
+    shop.service.pay(id, '10.00');
+    shop.service.confirm(id);
     for (const type of ['payment.expired', 'payment.late', 'refund.succeeded'])
-      expect(await provider().getWebhookActionAndData(told(type, 'cs_1'))).toEqual({ action: 'not_supported' });
+      expect(await told(type, id)).toEqual({ action: 'not_supported' });
+    expect((await told('payment.completed', id)).action).toBe('authorized');
+    shop.sessions.length = 0;
+    expect(await told('payment.completed', id)).toEqual({ action: 'not_supported' });
+  });
+});
+
+describe('the comparing job', () => {
+  it('completes a paid cart that no message completed', async () => {
+    const { cart } = await paid('10.00');
+    await comparePayments(shop.scope, shop.provider);
+    expect([shop.order(cart)?.total, shop.said]).toEqual(['10.00', []]);
   });
 
-  it.each([
-    ['payment.processing', 'pending'],
-    ['payment.expired', 'failed'],
-    ['payment.cancelled', 'canceled'],
-  ])('turns %s into %s', async (type, action) => {
-    await begun();
-    expect(await provider().getWebhookActionAndData(told(type, 'cs_1'))).toMatchObject({
-      action,
-      data: { session_id: 'payses_1' },
-    });
+  it('closes what nobody needs, and says late money once', async () => {
+    later();
+    const { cart, id } = await begun('19.75');
+    await shop.initiate(cart, CARD);
+    await shop.complete(cart);
+    await comparePayments(shop.scope, shop.provider);
+    expect(shop.service.session(id).status).toBe('cancelled');
+    shop.service.pay(id, '19.75');
+    shop.service.confirm(id);
+    for (let time = 0; time < 2; time += 1) await comparePayments(shop.scope, shop.provider);
+    expect(shop.said.map(({ text }) => text)).toEqual([expect.stringContaining('19.75 USDT')]);
   });
 
-  it('ignores sessions that are not from Medusa, and those with a successor', async () => {
-    const data = await begun();
-    await provider().updatePayment({ amount: 12, currency_code: 'usd', data });
-    paid('cs_1');
-    expect(await provider().getWebhookActionAndData(told('payment.completed', 'cs_1'))).toEqual({
-      action: 'not_supported',
-    });
-    paid('cs_2');
-    becomes('cs_2', { metadata: {} });
-    expect(await provider().getWebhookActionAndData(told('payment.completed', 'cs_2'))).toEqual({
-      action: 'not_supported',
-    });
-  });
-
-  it('logs a warning for what Medusa has no state for', async () => {
-    const warn = vi.fn();
-    await new QuittancePaymentProvider({ logger: { warn } }, OPTIONS).getWebhookActionAndData(
-      told('refund.failed', 'cs_1'),
+  it('says money that has no order, reversals, and refunds that failed or that Medusa did not make', async () => {
+    const { order, id } = await ordered('10.00');
+    await shop.refund(order, '4.00');
+    shop.service.failRefund('re_1');
+    await shop.provider.quittance.refunds.create({ session_id: id, amount: { value: '1.00', currency: 'USD' } });
+    shop.service.reverse(id, true);
+    const left = await paid('7.00');
+    shop.sessions.splice(
+      shop.sessions.findIndex((row) => idOf(row) === left.id),
+      1,
     );
-    expect(warn).toHaveBeenCalledWith(expect.stringContaining('re_1 failed'));
+    await comparePayments(shop.scope, shop.provider);
+    expect(shop.said.map(({ text }) => text).toSorted()).toEqual([
+      expect.stringContaining('7.00 USDT'),
+      expect.stringContaining('Do not deliver'),
+      expect.stringContaining('Refund re_1 of 4.00 USDT'),
+      expect.stringContaining('re_2 of 1.00 USDT'),
+    ]);
+  });
+});
+
+describe('the admin', () => {
+  it('shows state, transfers and refunds, and returns what pays nothing and never what pays', async () => {
+    const { order, id, cart } = await ordered('10.00');
+    shop.service.pay(id, '2.00');
+    shop.service.confirm(id);
+    const [before] = await shownMoney(shop.scope, order.id);
+    expect(before).toMatchObject({
+      status: 'paid',
+      pays_the_order: true,
+      deposits: [{ tx_hash: 'hash-cs_1-1' }, { tx_hash: 'hash-cs_1-2' }],
+      to_return: [{ amount: '2.00', coin: 'USDT' }],
+    });
+    expect((await allToReturn(shop.scope)).map(({ place }) => place)).toEqual([cart.collectionId]);
+    expect(await returnMoney(shop.scope, order.id, false)).toBe(1);
+    expect(await returnMoney(shop.scope, order.id, false)).toBe(0);
+    expect(shop.service.session(id).received).toBe('10.00');
+  });
+
+  it('sends a refund that failed again, once', async () => {
+    const { order } = await ordered('10.00');
+    await shop.refund(order, '4.00');
+    shop.service.failRefund('re_1');
+    expect([await returnMoney(shop.scope, order.id, false), await returnMoney(shop.scope, order.id, false)]).toEqual([
+      1, 0,
+    ]);
+    expect(shop.service.session('cs_1').received).toBe('6.00');
+  });
+
+  it.each(['refund', 'change', 'initiate'] as const)('is told why a %s is refused', async (what) => {
+    const { order, cart } = await ordered('10.00');
+    shop.service.fault = 'away';
+    const refused =
+      what === 'refund'
+        ? shop.refund(order, '1.00')
+        : what === 'change'
+          ? shop.provider.getPaymentStatus({ data: shop.payments[0]!.data })
+          : shop.provider.updatePayment({ amount: 1, currency_code: 'usd', data: shop.payments[0]!.data });
+    await expect(refused).rejects.toMatchObject({ __isMedusaError: true, type: 'unexpected_state' });
+    expect(cart.orderId).toBe(order.id);
   });
 });
 
@@ -324,6 +404,14 @@ describe('amounts', () => {
   it.each([-1, 'ten', NaN, 1e30])('refuses %s', (amount) =>
     expect(() => amountOf(amount, 'usd')).toThrow('amount must be'),
   );
+
+  it('are added before they are rounded', () => {
+    expect([sumOf(['2.125', '2.125'], 'usd'), sumOf([], 'jpy'), difference('4.25', '2.13')]).toEqual([
+      '4.25',
+      '0',
+      '2.12',
+    ]);
+  });
 });
 
 describe('options', () => {
@@ -334,14 +422,33 @@ describe('options', () => {
     ['apiKey', { apiKey: 'key' }],
     ['apiSecret', { apiSecret: undefined }],
     ['webhookSecret', { webhookSecret: [] }],
+    ['webhookSecret', { webhookSecret: ['old', ''] }],
     ['expiresIn', { expiresIn: 59 }],
+    ['successUrl', { successUrl: '/checkout/paid' }],
+    ['cancelUrl', { cancelUrl: 'http://shop.example' }],
+    ['merchantDomainId', { merchantDomainId: 7 }],
+    ['webhooksecret', { webhooksecret: 'whs' }],
   ])('names %s if it is wrong: %j', (name, change) =>
     expect(() => checkOptions({ ...OPTIONS, ...change })).toThrow(name),
   );
 
   it('accepts valid options', () => {
+    const valid = { baseUrl: 'http://127.0.0.1:8080', webhookSecret: ['old', 'new'], expiresIn: 60 };
     expect(() =>
-      checkOptions({ ...OPTIONS, baseUrl: 'http://127.0.0.1:8080', webhookSecret: ['old', 'new'], expiresIn: 60 }),
+      checkOptions({ ...OPTIONS, ...valid, successUrl: 'https://s.example/{payment_session_id}' }),
     ).not.toThrow();
+  });
+
+  it('are asked about at the start: refused credentials stop it, a service that is away does not', async () => {
+    await QuittancePaymentProvider.validateOptions(OPTIONS);
+    shop.service.fault = 'away';
+    vi.spyOn(process, 'emitWarning').mockReturnValue();
+    await QuittancePaymentProvider.validateOptions(OPTIONS);
+    const refusing = () =>
+      Promise.resolve(Response.json({ error: { code: 'unauthorized', message: 'no' } }, { status: 401 }));
+    vi.stubGlobal('fetch', refusing);
+    await expect(QuittancePaymentProvider.validateOptions(OPTIONS)).rejects.toThrow('apiKey or apiSecret');
+    vi.stubGlobal('fetch', () => Promise.resolve(new Response('<html>', { status: 404 })));
+    await expect(QuittancePaymentProvider.validateOptions(OPTIONS)).rejects.toThrow('baseUrl is wrong');
   });
 });
