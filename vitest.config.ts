@@ -31,6 +31,7 @@ const REPLACES_MODULES = [
   'test/unit/signer/journal/journal.test.ts',
   'test/unit/adapters/sqlite/anchor.test.ts',
   'test/unit/plugins/medusa.test.ts',
+  'test/unit/plugins/medusa-plans.test.ts',
 ];
 
 /**

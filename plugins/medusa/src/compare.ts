@@ -6,7 +6,10 @@ import { SOURCE } from './sessions.ts';
 
 /* Payments as the service shows them, compared with what Medusa made of them: what can be mended is, the rest is said. */
 
-/** Medusa stores which session it got a moment after the service has made it. */
+/**
+ * Medusa stores which session it got a moment after the service has made it, and completes the cart itself a moment
+ * after it was told of the payment.
+ */
 const SETTLED_SEC = 60;
 const WATCHED_SEC = 2 * 24 * 3600;
 const LIMIT_MS = 30_000;
@@ -43,10 +46,11 @@ export async function compareSession(
   if (source !== SOURCE || collectionId === undefined) return;
   const call = { signal: AbortSignal.timeout(LIMIT_MS) };
   const row = await provider.rowOf(session);
-  if (holdsItsMoney(session) && row !== undefined && (await orderOf(scope, collectionId)) === null)
-    await complete(scope, collectionId);
+  const isSettled = (session.paid_at ?? session.created) < Date.now() / 1000 - SETTLED_SEC;
+  const isLeft = holdsItsMoney(session) && row !== undefined && (await orderOf(scope, collectionId)) === null;
+  if (isLeft && !isSettled) return;
+  if (isLeft) await complete(scope, collectionId);
   const orderId = await orderOf(scope, collectionId);
-  const isSettled = session.created < Date.now() / 1000 - SETTLED_SEC;
   const isNeeded = row !== undefined && orderId === null;
   const now =
     !isNeeded && isSettled && !isOver(session) && !isUnderWay(session)

@@ -184,6 +184,8 @@ export class QuittancePaymentProvider {
       const row = await this.rowOf(session);
       if (row === undefined) return NOTHING;
       const isPaid = statusOf(session) === 'captured';
+      // What was paid and went back is over.
+      if (action === 'authorized' && session.payment_status === 'paid' && !isPaid) return NOTHING;
       if (action === 'authorized' && !isPaid)
         throw new ShopError('unexpected_state', `payment session ${session.id} does not show as paid`);
       // What is told last may have happened first.

@@ -12,6 +12,11 @@ const run = promisify(execFile);
 const READY_MS = 240_000;
 const ADMIN = { email: 'admin@shop.example', password: 'a-long-password' };
 
+const JOB = `const path = require('node:path').join(
+  require('node:path').dirname(require.resolve('@quittance/medusa')), 'jobs/compare-payments.js');
+module.exports.default = ({ container }) => require(path).default(container);
+`;
+
 /** A call of the shop; throws unless the status is that expected. */
 export type Call = <Answer = object>(method: string, path: string, body?: object, expected?: number) => Promise<Answer>;
 
@@ -21,6 +26,9 @@ export interface MedusaShop {
   readonly store: Call;
   readonly admin: Call;
   readonly channelId: string;
+  readonly folder: string;
+  /** Runs the comparing job once, in a Medusa of its own. */
+  runJob(): Promise<void>;
   output(): string;
   stop(): Promise<void>;
 }
@@ -44,6 +52,7 @@ export async function startMedusaShop(sandbox: RunningSandbox): Promise<MedusaSh
     QUITTANCE_WEBHOOK_SECRET: merchant.webhook_secret,
   };
   writeFileSync(join(folder, 'medusa-config.js'), configuration());
+  writeFileSync(join(folder, 'run-job.js'), JOB);
   // The proxy answers meanwhile.
   const medusa = (...args: string[]) =>
     run(process.execPath, [join(folder, 'node_modules/@medusajs/cli/cli.js'), ...args], { cwd: folder, env });
@@ -82,7 +91,15 @@ export async function startMedusaShop(sandbox: RunningSandbox): Promise<MedusaSh
       READY_MS,
     );
     const calls = await callsOf(url);
-    return { url, proxy, ...calls, output, stop };
+    return {
+      url,
+      proxy,
+      ...calls,
+      folder,
+      runJob: async () => void (await medusa('exec', './run-job.js')),
+      output,
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;
@@ -98,7 +115,7 @@ function configuration(): string {
   admin: { disable: true },`;
   const written = readmeBlock('js', '// medusa-config.ts')
     .replace('// ...', project)
-    .replace("resolve: '@medusajs/medusa/payment',\n      options: {", '$&\n        webhook_delay: 500,');
+    .replace("resolve: '@medusajs/medusa/payment',\n      options: {", '$&\n        webhook_delay: 2500,');
   return `const { defineConfig } = require('@medusajs/framework/utils');\n${written}`;
 }
 

@@ -38,7 +38,8 @@ async function ordered(...lines: string[]) {
   return { order: await shop.complete(cart), cart, id };
 }
 
-const later = (): void => void (shop.service.nowSec -= 3600);
+/** What happens now happened an hour ago for everybody else. */
+const anHourAgo = (): void => void (shop.service.nowSec -= 3600);
 
 describe('an order is placed for what was paid', () => {
   it('completes a cart that is paid, once, by the message or by the return', async () => {
@@ -129,9 +130,11 @@ describe('a payment whose money went back is over', () => {
   });
 
   it('keeps the payment of a cart that is sold out, for when it is there again', async () => {
+    anHourAgo();
     const { cart } = await paid('10.00');
     shop.soldOut = true;
     for (const message of shop.queue.splice(0)) await shop.process(message);
+    await comparePayments(shop.scope, shop.provider);
     expect([shop.orders, shop.service.refunds()]).toEqual([[], []]);
     expect(shop.said.map(({ text }) => text)).toEqual([expect.stringContaining('10.00 USDT')]);
     shop.soldOut = false;
@@ -308,13 +311,16 @@ describe('messages', () => {
 
 describe('the comparing job', () => {
   it('completes a paid cart that no message completed', async () => {
+    // Medusa may be completing this one at the moment.
+    const { cart: fresh } = await paid('7.00');
+    anHourAgo();
     const { cart } = await paid('10.00');
     await comparePayments(shop.scope, shop.provider);
-    expect([shop.order(cart)?.total, shop.said]).toEqual(['10.00', []]);
+    expect([shop.order(cart)?.total, shop.order(fresh), shop.said]).toEqual(['10.00', undefined, []]);
   });
 
   it('closes what nobody needs, and says late money once', async () => {
-    later();
+    anHourAgo();
     const { cart, id } = await begun('19.75');
     await shop.initiate(cart, CARD);
     await shop.complete(cart);
