@@ -318,13 +318,18 @@ export class ModelMedusa {
   async process(message: Message): Promise<WebhookAction> {
     const payload = { data: {}, ...message };
     const told = await this.provider.getWebhookActionAndData(payload);
-    if (told.action === 'authorized' && told.data !== undefined) {
-      const row = this.sessions.find(({ id }) => id === told.data?.session_id);
-      const cart = this.carts.find(({ collectionId }) => collectionId === row?.payment_collection_id);
-      if (cart !== undefined && cart.orderId === null) await this.complete(cart).catch(() => undefined);
-    }
+    if (told.action === 'authorized' && told.data !== undefined) await this.processPayment(told.data.session_id);
     await paymentTold({ event: { data: { provider: 'quittance_main', payload } }, container: this.scope });
     return told;
+  }
+
+  /** `process-payment-workflow` for what is authorised: a cart that cannot be completed is no failure of it. */
+  async processPayment(rowId: string): Promise<void> {
+    const row = this.sessions.find(({ id }) => id === rowId);
+    const cart = this.carts.find(({ collectionId }) => collectionId === row?.payment_collection_id);
+    if (row === undefined) throw new Error('the payment session is not stored');
+    if (cart === undefined) await this.authorize(row);
+    else if (cart.orderId === null) await this.complete(cart).catch(() => undefined);
   }
 
   #rows<Row extends object>(rows: Row[]) {
@@ -376,7 +381,7 @@ export class ModelMedusa {
       },
       workflows: {
         run: (_: string, { input }: { input: object }) =>
-          this.complete(this.carts.find(({ id }) => id === Reflect.get(input, 'id'))!),
+          this.processPayment(String(Reflect.get(Reflect.get(input, 'data') as object, 'session_id'))),
       },
       logger: { warn: () => {}, error: () => {} },
     };

@@ -1,7 +1,7 @@
 import type { CallOptions, PaymentSession, Refund } from '@quittance/client';
 import { holdsItsMoney, isOver, isUnderWay, moneyToReturn, type Returnable } from '@quittance/client/shops';
 import type { QuittancePaymentProvider } from './provider.ts';
-import { cartOf, orderOf, type Scope } from './scope.ts';
+import { orderOf, type Scope } from './scope.ts';
 import { SOURCE } from './sessions.ts';
 
 /* Payments as the service shows them, compared with what Medusa made of them: what can be mended is, the rest is said. */
@@ -47,9 +47,9 @@ export async function compareSession(
   const call = { signal: AbortSignal.timeout(LIMIT_MS) };
   const row = await provider.rowOf(session);
   const isSettled = (session.paid_at ?? session.created) < Date.now() / 1000 - SETTLED_SEC;
-  const isLeft = holdsItsMoney(session) && row !== undefined && (await orderOf(scope, collectionId)) === null;
+  const isLeft = holdsItsMoney(session) && row !== undefined && !(await paysTheOrder(scope, collectionId, session));
   if (isLeft && !isSettled) return;
-  if (isLeft) await complete(scope, collectionId);
+  if (isLeft) await takePayment(scope, row.id, session);
   const orderId = await orderOf(scope, collectionId);
   const isNeeded = row !== undefined && orderId === null;
   const now =
@@ -61,14 +61,13 @@ export async function compareSession(
   for (const word of await wordsOn(provider, now, pays, place, call)) await say(scope, word);
 }
 
-/** The customer left before the cart was completed, or the message was lost. What Medusa refuses is said as money to return. */
-async function complete(scope: Scope, collectionId: string): Promise<void> {
-  const cartId = await cartOf(scope, collectionId);
-  if (cartId === null) return;
+/** What Medusa does when it is told of a payment. What it refuses stays money to return. */
+async function takePayment(scope: Scope, rowId: string, { id, amount_total: amount }: PaymentSession): Promise<void> {
   try {
-    await scope.resolve('workflows').run('complete-cart', { input: { id: cartId } });
+    const input = { action: 'authorized', data: { session_id: rowId, amount } };
+    await scope.resolve('workflows').run('process-payment-workflow', { input });
   } catch (error) {
-    scope.resolve('logger').warn(`quittance: the paid cart ${cartId} cannot be completed: ${String(error)}`);
+    scope.resolve('logger').warn(`quittance: Medusa did not take payment session ${id}: ${String(error)}`);
   }
 }
 

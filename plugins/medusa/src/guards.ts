@@ -30,7 +30,10 @@ export const guardCompletion = told(async ({ cart }, { container }) => {
   if (cart === undefined || collectionId === undefined) return;
   // Completed before: Medusa answers with its order.
   if ((await linked(container, 'order_cart', 'order_id', { cart_id: cart.id })) !== null) return;
-  const rows = await container.resolve('payment').listPaymentSessions({ payment_collection_id: collectionId });
+  // In the order of the cart, as Medusa takes the first of them.
+  const rows =
+    cart.payment_collection?.payment_sessions ??
+    (await container.resolve('payment').listPaymentSessions({ payment_collection_id: collectionId }));
   const row = rows.find(({ status }) => PROCESSABLE.has(status));
   const provider = row === undefined ? undefined : await providerIn(container, row.provider_id);
   if (row === undefined || provider === undefined) return;

@@ -151,7 +151,7 @@ export class QuittancePaymentProvider {
     return within(CUSTOMER_MS, async (call) => {
       const kept = keptIn(data);
       const session = await this.quittance.sessions.get(kept.id, call);
-      if (isUnderWay(session) && !(await this.hasSuccessor(kept))) throw hasMoney(session);
+      if (isUnderWay(session) && !(await this.hasSuccessor(kept, session))) throw hasMoney(session);
       return { data: { ...kept } };
     });
   }
@@ -250,14 +250,15 @@ export class QuittancePaymentProvider {
     return { session, row };
   }
 
-  /** Medusa's new payment session may be stored a moment after the old one is to be deleted. */
-  private async hasSuccessor({ session_id }: Kept): Promise<boolean> {
+  /** Medusa's new payment session, of the same price, may be stored a moment after the old one is to be deleted. */
+  private async hasSuccessor({ session_id }: Kept, session: PaymentSession): Promise<boolean> {
     const row = await this.stored.session(session_id);
     if (row === undefined) return false;
     for (let looks = 0; looks < SUCCESSOR_LOOKS; looks += 1) {
       if (looks > 0) await new Promise((wait) => setTimeout(wait, SUCCESSOR_WAIT_MS));
       const rows = await this.stored.sessionsOf(row.payment_collection_id);
-      if (rows.some(({ id, provider_id }) => id !== session_id && this.isCalled(provider_id))) return true;
+      const others = rows.filter(({ id, provider_id }) => id !== session_id && this.isCalled(provider_id));
+      if (others.some((other) => asksFor(session, priceOf(other)))) return true;
     }
     return false;
   }

@@ -56,6 +56,7 @@ interface HookCart {
     readonly amount: Amount;
     readonly raw_amount?: Amount;
     readonly currency_code: string;
+    readonly payment_sessions?: readonly (SessionRow & { readonly status: string })[];
   } | null;
 }
 
@@ -89,9 +90,6 @@ export async function linked(scope: Scope, entity: string, field: string, filter
   const value: unknown = typeof row === 'object' && row !== null ? Reflect.get(row, field) : undefined;
   return typeof value === 'string' ? value : null;
 }
-
-export const cartOf = (scope: Scope, collectionId: string): Promise<string | null> =>
-  linked(scope, 'cart_payment_collection', 'cart_id', { payment_collection_id: collectionId });
 
 export const orderOf = (scope: Scope, collectionId: string): Promise<string | null> =>
   linked(scope, 'order_payment_collection', 'order_id', { payment_collection_id: collectionId });

@@ -90,9 +90,10 @@ const CASES: Readonly<Record<string, Play>> = {
 
   async '3: two equal refunds at once are two'(world) {
     const { id, order } = await ordered(world, '10.00');
-    const asked = await Promise.allSettled([world.refund(order, 2), world.refund(order, 2)]);
-    // Medusa itself may refuse the second while it changes the order for the first.
-    for (const { status } of asked) if (status === 'rejected') await world.refund(order, 2);
+    // Medusa may refuse to change the order for the second after it has refunded it: what it shows is what went out.
+    await Promise.allSettled([world.refund(order, 2), world.refund(order, 2)]);
+    const { payment_collections: collections } = await world.order(order.id);
+    assert.equal(collections[0]?.payments[0]?.refunds?.length, 2);
     assert.equal((await world.refundsAt(id)).length, 2);
   },
 
@@ -230,6 +231,8 @@ const CASES: Readonly<Record<string, Play>> = {
     await world.service('PATCH', '/v1/merchant', { webhook: { url: null } });
     const { cart, id } = await begun(world, '10.00');
     await world.paid(id);
+    // Until then Medusa may be completing it.
+    await new Promise((wait) => setTimeout(wait, 65_000));
     await world.shop.runJob();
     const fields = await world.shop.store<{ cart: { completed_at: string | null } }>(
       'GET',

@@ -51,3 +51,17 @@ it('the search finds the delivery of a further endpoint', async () => {
 it.each(['evt_1', `${EVENT}.`, `${EVENT}.we_UPPER`, `${EVENT}/..`])('%s is no delivery', async (id) => {
   expect((await world.get(`/m/${SHOP.id}/webhooks/${encodeURIComponent(id)}`, support)).status).toBe(404);
 });
+
+it.each(['rejected', 'exhausted', 'blocked'])('a delivery that ended as %s needs attention', async (ended) => {
+  const list = async (_reader: object, { status }: { status: string }) => {
+    const rows = status === ended ? [{ ...summary, status, notificationId: EVENT }] : [];
+    return { ok: true, value: { rows, pagination: { total: rows.length, has_more: false, next_cursor: null } } };
+  };
+  const own = await ConsoleWorld.start({ webhooks: { ...webhooks, list } } as unknown as Partial<ConsoleDeps>);
+  const operator = await own.person('Olga', { role: 'operator' });
+  const owner = await own.person('Sue', { role: 'support', merchantId: SHOP.id });
+  const ofOperator = await own.get(`/attention?mode=${SHOP.mode}`, operator);
+  const ofMerchant = await own.get(`/m/${SHOP.id}`, owner);
+  for (const { body } of [ofOperator, ofMerchant]) expect(body).toMatch(/webhooks? did not arrive/);
+  await own.close();
+});
