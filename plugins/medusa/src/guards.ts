@@ -11,6 +11,8 @@ import { ownsSession } from './sessions.ts';
 type Handler = (input: HookInput, context: { readonly container: Scope }) => Promise<void>;
 
 const LIMIT_MS = 10_000;
+/** Medusa gives up the lock of a cart that it changes after ten seconds. */
+const CHANGE_LIMIT_MS = 6_000;
 /** The statuses with which Medusa completes a cart. */
 const PROCESSABLE = new Set(['pending', 'requires_more', 'authorized', 'captured', 'pending_authorization']);
 
@@ -68,7 +70,7 @@ export const guardChange = told(async ({ cart }, { container }) => {
   for (const { provider_id: providerId } of rows) {
     const provider = await providerIn(container, providerId);
     if (provider === undefined) continue;
-    const sessions = await provider.sessions.all(collection.id, { signal: AbortSignal.timeout(LIMIT_MS) });
+    const sessions = await provider.sessions.all(collection.id, { signal: AbortSignal.timeout(CHANGE_LIMIT_MS) });
     if (sessions.some(isUnderWay))
       throw notAllowed(
         'a payment is under way for this cart, so its total cannot change until it has arrived or ended',

@@ -185,6 +185,27 @@ const CASES: Readonly<Record<string, Play>> = {
     assert.equal((await world.ordered(cart)).total, 19.75);
   },
 
+  async '7: money that came late is said in the admin, shown as money to return, and goes back'(world) {
+    const { cart, id } = await begun(world, '19.75');
+    await world.service('POST', `/v1/sandbox/sessions/${id}/advance`, {});
+    await eventually('it expired', async () => (await world.session(id)).status === 'expired', SOON_MS);
+    await world.service('POST', `/v1/sandbox/sessions/${id}/pay`, { network: 'tron', amount: '19.75' });
+    await eventually(
+      'it is said',
+      async () => {
+        const { notifications } = await world.shop.admin<{
+          notifications: readonly { data: { description: string } }[];
+        }>('GET', '/admin/notifications?channel=feed');
+        return notifications.some(({ data }) => data.description.startsWith('19.75 '));
+      },
+      SOON_MS,
+    );
+    const collection = await world.collection(cart);
+    assert.equal((await world.money(collection))[0]?.to_return.length, 1);
+    await world.shop.admin('POST', `/admin/quittance/${collection}/return`, {});
+    assert.equal((await world.refundsAt(id)).length, 1);
+  },
+
   async '8: the last of several partial refunds goes out, too'(world) {
     const { id, order } = await ordered(world, '6.375');
     for (let part = 0; part < 3; part += 1) await world.refund(order, 2.125);
