@@ -3,6 +3,7 @@ import { toBase58Address } from '../../src/adapters/tron/address.ts';
 import type { TronTransactionInfo } from '../../src/adapters/tron/receipt.ts';
 import type { NetworkSettings } from '../../src/domain/networks/networks.ts';
 import { ProviderFault, type RpcProvider } from '../../src/ports/chain/rpc-pool.ts';
+import { computed } from './tron-node.ts';
 import { HONEST, ModelChain, PAYER, START_SEC, type Lies, type ModelBlock } from './lying-evm.ts';
 
 /** Names of TRON have no `0x`. */
@@ -65,7 +66,7 @@ export class TronModelProvider implements RpcProvider {
         return this.#receiptsOf(block && shown(block.number)).find(({ id }) => id === body.value) ?? {};
       }
       case 'triggerconstantcontract':
-        return { result: { result: true }, constant_result: [(6).toString(16).padStart(64, '0')] };
+        return computed(6);
       default:
         return { Error: `no such call: ${path}` };
     }

@@ -24,7 +24,7 @@ export interface PlayedTronNode {
 
 const GENESIS_TAIL = '2b6653dc';
 export const MAINNET_CHAIN_ID = String(0x2b6653dc);
-const EPOCH_MS = 1_530_000_000_000;
+export const EPOCH_MS = 1_530_000_000_000;
 
 export async function playTronNode(options: {
   receipts: TronTransactionInfo[];
@@ -68,6 +68,13 @@ export const blockIdOf = (number: number, fork: string): string => {
   return number === 0 ? id.slice(0, 56) + GENESIS_TAIL : id;
 };
 
+/** What a node answers to a call of a contract that returned a number. */
+export const computed = (value: number | bigint): object => ({
+  ...{ result: { result: true }, energy_used: 935 },
+  constant_result: [value.toString(16).padStart(64, '0')],
+  transaction: { ret: [{}] },
+});
+
 function answerOf(node: PlayedTronNode, path: string, body: Body): unknown {
   const solid = path.startsWith('/walletsolidity/');
   const limit = solid ? node.solidNumber : node.headNumber;
@@ -83,7 +90,7 @@ function answerOf(node: PlayedTronNode, path: string, body: Body): unknown {
     case 'gettransactioninfobyid':
       return node.receipts.find((receipt) => receipt.id === body['value'] && receipt.blockNumber! <= limit) ?? {};
     case 'triggerconstantcontract':
-      return { result: { result: true }, constant_result: [(6).toString(16).padStart(64, '0')] };
+      return computed(6);
     default:
       return { Error: `no such call: ${path}` };
   }

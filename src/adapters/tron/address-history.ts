@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { NetworkSettings } from '../../domain/networks/networks.ts';
-import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
+import type { RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { accountOf } from './address.ts';
-import { ask } from './rpc.ts';
+import { ask, orNothing } from './rpc.ts';
 import { unitsOf } from './token-calls.ts';
 
 /** Addresses queried concurrently; TronGrid suspends keys with more than 15 requests a second. */
@@ -23,16 +23,11 @@ export async function usedTronAddresses(
   return used;
 }
 
-const activated = z.object({ address: z.string().optional() });
+const activated = orNothing(z.object({ address: z.string() }));
 
 async function isUsed(provider: RpcProvider, settings: NetworkSettings, address: string): Promise<boolean> {
   const asked = { address: `41${accountOf(address)}` };
-  const { address: known } = await ask(provider, activated, 'wallet', 'getaccount', asked);
-  if (known !== undefined) return true;
-  for (const token of settings.tokens) {
-    const units = await unitsOf(provider, token, address);
-    if (units === null) throw new ProviderFault('inconsistent', `answered no ${token.coin} balance`);
-    if (units > 0n) return true;
-  }
+  if ((await ask(provider, activated, 'wallet', 'getaccount', asked)) !== null) return true;
+  for (const token of settings.tokens) if ((await unitsOf(provider, token, address)) > 0n) return true;
   return false;
 }

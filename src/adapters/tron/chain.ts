@@ -159,13 +159,13 @@ class TronChain implements Chain, AddressHistory {
       await this.#assertKeepsUp(provider);
       return null;
     }
-    if ((info.blockNumber ?? 0) <= this.#solidSeen) {
+    if (info.blockNumber <= this.#solidSeen) {
       info = await transactionInfo(provider, 'walletsolidity', txHash);
       if (info === null) throw new ProviderFault('behind', `does not serve ${txHash} as solidified yet`);
     }
     const log = readTransfers(info, this.#tokens, () => true).find((transfer) => transfer.logIndex === logIndex);
     if (log === undefined || !movesMoney(log)) return null;
-    const block = await mustHaveBlock(provider, info.blockNumber ?? 0);
+    const block = await mustHaveBlock(provider, info.blockNumber);
     assertSameBlock(block, info);
     return toTransfer(info, log, block);
   }

@@ -16,7 +16,7 @@ export async function tronDisproofAt(
   if (block.hash !== deposit.blockHash) {
     const info = await transactionInfo(provider, 'wallet', deposit.txHash);
     if (info === null) return 'reorg';
-    assertSameBlock(await mustHaveBlock(provider, info.blockNumber ?? 0), info);
+    assertSameBlock(await mustHaveBlock(provider, info.blockNumber), info);
     if (!succeeded(info)) return 'failed';
     return holds(info, tokens, deposit) ? null : 'reorg';
   }

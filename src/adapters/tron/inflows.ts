@@ -60,8 +60,7 @@ function paidTo(address: string, blocks: readonly ListedBlock[]): Omit<SeenInflo
       const contract = raw?.contract?.[0];
       const { to_address: to = '', owner_address: from = '', amount = 0 } = contract?.parameter?.value ?? {};
       const sender = accountOf(from);
-      if (txID === undefined || contract?.type !== 'TransferContract' || accountOf(to) !== accountOf(address))
-        return [];
+      if (contract?.type !== 'TransferContract' || accountOf(to) !== accountOf(address)) return [];
       if (
         sender === null ||
         sender === accountOf(address) ||

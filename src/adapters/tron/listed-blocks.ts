@@ -23,13 +23,13 @@ export async function* listedBlocks(
     yield await on((provider) => readBlocks(provider, first, Math.min(toBlock, first + BLOCKS_A_CALL - 1)));
 }
 
-const blockList = z.object({ block: z.array(tronBlock).optional() });
+const blockList = z.object({ block: z.array(tronBlock) });
 
 /** Both blocks are inclusive. */
 async function readBlocks(provider: RpcProvider, first: number, last: number): Promise<ListedBlock[]> {
   const range = { startNum: first, endNum: last + 1 };
-  const { block: blocks = [] } = await ask(provider, blockList, 'wallet', 'getblockbylimitnext', range);
-  const numbers = blocks.map((block) => block.block_header?.raw_data?.number ?? 0);
+  const { block: blocks } = await ask(provider, blockList, 'wallet', 'getblockbylimitnext', range);
+  const numbers = blocks.map((block) => block.block_header.raw_data.number);
   if (numbers.length !== last - first + 1 || numbers.some((number, index) => number !== first + index))
     throw new ProviderFault('behind', `does not have the blocks ${first} to ${last}`);
   return blocks.map(({ transactions }, index) => ({ number: first + index, transactions: transactions ?? [] }));

@@ -46,7 +46,7 @@ const sentBy = (address: string, blocks: readonly ListedBlock[]): Found[] =>
       const own = (raw?.contract ?? []).find(
         ({ parameter }) => accountOf(parameter?.value?.owner_address ?? '') === accountOf(address),
       );
-      if (own === undefined || txID === undefined) return [];
+      if (own === undefined) return [];
       const value = own.parameter?.value;
       const sun = (own.type === 'TransferContract' ? (value?.amount ?? 0) : 0) + (value?.call_value ?? 0);
       return [{ txHash: txID, blockNumber: number, sun }];

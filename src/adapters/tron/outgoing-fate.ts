@@ -39,7 +39,7 @@ export async function fateAt(provider: RpcProvider, { sent, expected, lifetimeMs
     }
     if (expected && !hasMoved(info, expected))
       return { kind: 'alarm', detail: `${txHash} succeeded without the transfer it was signed for` };
-    const block = await blockAt(provider, info.blockNumber ?? 0);
+    const block = await blockAt(provider, info.blockNumber);
     if (!block) throw new ProviderFault('behind', 'does not have the block of its own receipt');
     const landed = {
       txHash,

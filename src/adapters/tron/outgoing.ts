@@ -23,7 +23,7 @@ import type {
   SoughtInflows,
   StrangersAmong,
 } from '../../ports/outgoing/chain.ts';
-import { mustReach, ProviderFault, type RpcPool, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
+import { mustReach, type RpcPool, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { crashPoint } from '../../runtime/util/crash-point.ts';
 import { AdmittedProviders } from '../rpc/admitted-providers.ts';
 import { askBeforeEnding } from '../rpc/ask-before-ending.ts';
@@ -117,20 +117,27 @@ export class TronOutgoing implements OutgoingChain {
       if (await isPaused(provider, token)) return { kind: 'fail', reason: 'token_paused' };
       if (await isFrozen(provider, token, toAddress)) return { kind: 'fail', reason: 'recipient_frozen' };
       if (await isFrozen(provider, token, fromAddress)) return { kind: 'fail', reason: 'sender_frozen' };
-      const balance = fromTokenUnits((await unitsOf(provider, token, fromAddress)) ?? 0n, token.decimals);
+      const balance = fromTokenUnits(await unitsOf(provider, token, fromAddress), token.decimals);
       const lack = lackOfFunds(order, balance, reserved);
       if (lack) return lack;
       const held = await sunOf(provider, fromAddress);
-      const { burntSun } = await costOf(provider, token, order);
-      const gas = (burntSun + BANDWIDTH_SUN) * (reserved.payouts + 1);
+      const { burnt, mostBurnt, feeLimit, isTooDear } = await costOf(provider, token, order);
+      if (isTooDear)
+        return {
+          kind: 'wait',
+          reason: 'network_fee_too_high',
+          detail: `the transfer may burn more than the limit of ${formatAmount(BigInt(feeLimit) * SUN)} TRX`,
+        };
+      const isSweep = order.kind === 'sweep';
+      const gas = (burnt + BANDWIDTH_SUN) * reserved.payouts + (isSweep ? burnt : mostBurnt) + BANDWIDTH_SUN;
       if (held >= gas) return { kind: 'ready' };
-      if (order.kind !== 'sweep')
+      if (!isSweep)
         return {
           kind: 'wait',
           reason: 'insufficient_gas',
           detail: `the treasury ${fromAddress} holds ${formatAmount(BigInt(held) * SUN)} TRX for network fees and needs ${formatAmount(BigInt(gas) * SUN)}`,
         };
-      const needed = Math.ceil((burntSun * SWEEP_MARGIN_PERCENT) / 100) + BANDWIDTH_SUN;
+      const needed = Math.ceil((burnt * SWEEP_MARGIN_PERCENT) / 100) + BANDWIDTH_SUN;
       return { kind: 'needs_gas', amount: BigInt(needed - held) * SUN };
     });
   }
@@ -142,7 +149,7 @@ export class TronOutgoing implements OutgoingChain {
 
   draft(order: OutgoingTransaction): Promise<TransactionDraft> {
     const token = isNative(order) ? null : tokenToMove(this.settings, order);
-    return this.#providers.on(async (provider): Promise<TransactionDraft> => {
+    return askBeforeEnding(this.#providers, async (provider): Promise<TransactionDraft> => {
       if (!token) {
         const sun = toTokenUnits(amountOf(order.amount), NATIVE_DECIMALS.tron).toString();
         return { kind: 'tron-native', sun, ...(await this.#validity(provider)) };
@@ -156,9 +163,9 @@ export class TronOutgoing implements OutgoingChain {
   sweepFee(order: OutgoingTransaction): Promise<bigint> {
     const token = tokenToMove(this.settings, order);
     return this.#providers.on(async (provider) => {
-      const { burntSun } = await costOf(provider, token, order);
-      const isToppedUp = (await sunOf(provider, order.fromAddress)) < burntSun + BANDWIDTH_SUN;
-      return BigInt(burntSun + BANDWIDTH_SUN * (isToppedUp ? 2 : 1)) * SUN;
+      const { burnt } = await costOf(provider, token, order);
+      const isToppedUp = (await sunOf(provider, order.fromAddress)) < burnt + BANDWIDTH_SUN;
+      return BigInt(burnt + BANDWIDTH_SUN * (isToppedUp ? 2 : 1)) * SUN;
     });
   }
 
@@ -226,9 +233,7 @@ export class TronOutgoing implements OutgoingChain {
   async #held(provider: RpcProvider, address: string, view: TronView): Promise<AccountBalances> {
     const coins: Partial<Record<Coin, bigint>> = {};
     for (const token of this.settings.tokens) {
-      const units = await unitsOf(provider, token, address);
-      if (units === null) throw new ProviderFault('incapable', 'does not say what an account holds');
-      coins[token.coin] = fromTokenUnits(units, token.decimals);
+      coins[token.coin] = fromTokenUnits(await unitsOf(provider, token, address), token.decimals);
     }
     return { coins, native: BigInt(await sunOf(provider, address, view)) * SUN };
   }

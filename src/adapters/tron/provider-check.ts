@@ -3,6 +3,9 @@ import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { mustHaveBlock, newestBlock, receiptsOfBlock } from './rpc.ts';
 import { callToken } from './token-calls.ts';
 
+/** A node whose newest block is older still reads the chain from its beginning. */
+const CATCHING_UP_SEC = 3_600;
+
 /**
  * Verifies that a provider serves this chain with these tokens and answers every call that the adapter needs. The chain
  * id is the last four bytes of the first block's id. Throws `ProviderFault`.
@@ -13,20 +16,22 @@ export async function verifyTronProvider(provider: RpcProvider, settings: Networ
   if (chainId !== settings.chainId)
     throw new ProviderFault('wrong-chain', `serves chain ${chainId} instead of ${settings.chainId}`);
   const solid = await newestBlock(provider, 'walletsolidity');
+  const head = await newestBlock(provider, 'wallet');
+  const isCurrent = Date.now() / 1000 - head.timeSec < CATCHING_UP_SEC;
   await Promise.all([
-    newestBlock(provider, 'wallet'),
     receiptsOfBlock(provider, solid.number),
-    ...settings.tokens.map((token) => verifyToken(provider, token)),
+    ...settings.tokens.map((token) => verifyToken(provider, token, isCurrent)),
   ]);
 }
 
-async function verifyToken(provider: RpcProvider, token: Token): Promise<void> {
-  const decimals = await callToken(provider, token, 'decimals()', '');
-  if (decimals === null) throw new ProviderFault('wrong-chain', `has no ${token.coin} at ${token.address}`);
-  if (decimals !== BigInt(token.decimals)) {
-    throw new ProviderFault(
-      'wrong-chain',
-      `${token.coin} at ${token.address} has ${decimals} decimals instead of ${token.decimals}`,
-    );
-  }
+async function verifyToken(provider: RpcProvider, token: Token, isCurrent: boolean): Promise<void> {
+  const decimals = await callToken(provider, token, 'decimals()', '').catch((error: unknown) => {
+    const isAbsent = error instanceof ProviderFault && error.kind === 'behind';
+    throw isAbsent && isCurrent ? new ProviderFault('wrong-chain', error.message) : error;
+  });
+  if (decimals === BigInt(token.decimals)) return;
+  throw new ProviderFault(
+    'wrong-chain',
+    `${token.coin} at ${token.address} has ${decimals ?? 'no'} decimals instead of ${token.decimals}`,
+  );
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Token } from '../../domain/networks/networks.ts';
+import { ProviderFault } from '../../ports/chain/rpc-pool.ts';
 import { accountOf, toBase58Address } from './address.ts';
 import { must } from '../../domain/values/must.ts';
 
@@ -8,7 +9,7 @@ const TRANSFER_TOPIC = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4d
 const WORD = /^(?:0x)?[0-9a-f]{64}$/i;
 
 const tronLog = z.object({
-  address: z.string().optional(),
+  address: z.string(),
   topics: z.array(z.string()).nullish(),
   data: z.string().nullish(),
 });
@@ -19,9 +20,9 @@ type TronLog = z.infer<typeof tronLog>;
  * (developers.tron.network). Absent fields have protocol buffer defaults.
  */
 export const tronTransactionInfo = z.object({
-  id: z.string().optional(),
-  blockNumber: z.number().nullish(),
-  blockTimeStamp: z.number().optional(),
+  id: z.string(),
+  blockNumber: z.number(),
+  blockTimeStamp: z.number(),
   fee: z.number().nullish(),
   result: z.string().nullish(),
   receipt: z.object({ result: z.string().nullish() }).nullish(),
@@ -52,7 +53,7 @@ const tronContract = z.object({
 
 /** The fields used of a transaction that a block lists. */
 export const tronListedTransaction = z.object({
-  txID: z.string().optional(),
+  txID: z.string(),
   ret: z.array(z.object({ contractRet: z.string().nullish() })).nullish(),
   raw_data: z.object({ contract: z.array(tronContract).nullish() }).nullish(),
 });
@@ -84,12 +85,17 @@ export function readTransfers(
   tokens: TokenAccounts,
   isWanted: (toAddress: string) => boolean,
 ): TransferLog[] {
-  if (!succeeded(info)) return [];
+  if (!succeeded(info)) {
+    // Only what ran to its end has logs.
+    if ((info.log ?? []).length > 0 && info.receipt?.result === undefined && info.result !== 'FAILED')
+      throw new ProviderFault('inconsistent', `answered a receipt of ${info.id} without its result`);
+    return [];
+  }
   const found: TransferLog[] = [];
   for (const [logIndex, log] of (info.log ?? []).entries()) {
     const tokenAddress = tokens.tokenOf(log.address)?.address;
     if (tokenAddress === undefined) continue;
-    const transfer = decodeTransfer(log);
+    const transfer = decodeTransfer(log, info.id);
     if (transfer === null) continue;
     const toAddress = toBase58Address(transfer.toAccount);
     if (!isWanted(toAddress)) continue;
@@ -127,11 +133,16 @@ export function askedTransfer(
   return asked && !/^0+$/.test(must(asked[2])) ? { toAddress: toBase58Address(must(asked[1]).toLowerCase()) } : null;
 }
 
-function decodeTransfer(log: TronLog): { fromAccount: string; toAccount: string; units: bigint } | null {
+/** Null for another event of the token. Throws `ProviderFault` for a transfer that cannot be read. */
+function decodeTransfer(
+  log: TronLog,
+  txHash: string,
+): { fromAccount: string; toAccount: string; units: bigint } | null {
   const topics = log.topics ?? [];
-  if (topics.length !== 3 || !topics.every((topic) => WORD.test(topic)) || !WORD.test(log.data ?? '')) return null;
   const [signature, from, to] = topics.map((topic) => topic.slice(-64).toLowerCase());
   if (signature !== TRANSFER_TOPIC) return null;
+  if (topics.length !== 3 || !topics.every((topic) => WORD.test(topic)) || !WORD.test(log.data ?? ''))
+    throw new ProviderFault('inconsistent', `answered a transfer in ${txHash} that cannot be read`);
   return {
     fromAccount: must(from).slice(24),
     toAccount: must(to).slice(24),

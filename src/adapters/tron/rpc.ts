@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Block } from '../../ports/chain/chain.ts';
 import { ProviderFault, RpcError, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
@@ -13,29 +14,34 @@ import {
 /** `wallet` answers with the newest block, `walletsolidity` only with solidified data. */
 export type TronView = 'wallet' | 'walletsolidity';
 
-/** Absent fields have protocol buffer defaults: the first block has no number. */
+/** `{}` says that there is no such thing; any other answer must have its fields, or it is none. */
+export const orNothing = <Value>(form: z.ZodType<Value>) => z.union([z.strictObject({}).transform(() => null), form]);
+
+/** Absent fields have protocol buffer defaults: the first block has neither number nor time. */
 export const tronBlock = z.object({
-  blockID: z.string().optional(),
-  block_header: z
-    .object({
-      raw_data: z
+  blockID: z.string().regex(/^[0-9a-f]{64}$/i),
+  block_header: z.object({
+    raw_data: z.union([
+      z.object({ number: z.int().min(1), parentHash: z.string(), timestamp: z.number() }),
+      z
         .object({
-          number: z.number().nullish(),
-          parentHash: z.string().nullish(),
-          timestamp: z.number().nullish(),
+          number: z.literal(0).nullish(),
+          parentHash: z.string().default(''),
+          timestamp: z.number().default(0),
         })
-        .nullish(),
-    })
-    .nullish(),
+        .transform((raw) => ({ ...raw, number: 0 })),
+    ]),
+  }),
   transactions: z.array(tronListedTransaction).nullish(),
 });
 const blockReceipts = z.array(tronTransactionInfo);
 
 /** TronGrid suspends keys that ignore its limits; its documentation demands at least this pause. */
 const LIMITED_PAUSE_MS = 30_000;
-const BLOCK_ID = /^[0-9a-f]{64}$/i;
+/** A busy node breaks off what it computes, and the next attempt succeeds. */
+const [ATTEMPTS, AGAIN_MS] = [3, 100];
 
-/** One POST. */
+/** One call. What has not the form of an answer says nothing, whatever it lacks, and is asked again. */
 export async function ask<Value>(
   provider: RpcProvider,
   form: z.ZodType<Value>,
@@ -43,13 +49,34 @@ export async function ask<Value>(
   call: string,
   body: unknown,
 ): Promise<Value> {
-  const answer = await provider.post(`/${view}/${call}`, body, `${view}/${call}`).catch((error: unknown) => {
+  for (let attempt = 1; ; attempt += 1) {
+    const answer = await post(provider, view, call, body);
+    const read = form.safeParse(answer);
+    if (read.success) return read.data;
+    if (attempt === ATTEMPTS) return inForm(form, answer, `${call}${brokenOff(answer)}`);
+    await sleep(AGAIN_MS * attempt);
+  }
+}
+
+/** One POST. */
+const post = (provider: RpcProvider, view: TronView, call: string, body: unknown): Promise<unknown> =>
+  provider.post(`/${view}/${call}`, body, `${view}/${call}`).catch((error: unknown) => {
     if (error instanceof ProviderFault && error.kind === 'rate-limited')
       throw new ProviderFault('rate-limited', error.message, Math.max(LIMITED_PAUSE_MS, error.retryAfterMs ?? 0));
     throw error instanceof RpcError ? faultOf(error, call) : error;
   });
-  return inForm(form, answer, call);
+
+const refusedCall = z.object({ result: z.object({ code: z.string(), message: z.string().default('') }) });
+
+/** What a node says of a call that it did not finish: ` (OTHER_ERROR: ...)`; empty if it says nothing. */
+function brokenOff(answer: unknown): string {
+  const { data } = refusedCall.safeParse(answer);
+  return data ? ` (${data.result.code}: ${textOf(data.result.message).slice(0, 120)})` : '';
 }
+
+/** Nodes write messages as the hex of their text. */
+export const textOf = (message: string): string =>
+  /^(?:[0-9a-f]{2})+$/i.test(message) ? Buffer.from(message, 'hex').toString('utf8') : message;
 
 /** The newest block of a view. */
 export async function newestBlock(provider: RpcProvider, view: TronView): Promise<Block> {
@@ -67,25 +94,31 @@ export async function blockAt(provider: RpcProvider, number: number): Promise<Bl
   return block;
 }
 
-/** Providers without `getblock`, the only call that returns a header without all its transactions. */
-const withoutGetBlock = new WeakSet<RpcProvider>();
+/**
+ * Until when a provider counts as one without `getblock`, the only call that returns a header without all its
+ * transactions.
+ */
+const withoutGetBlock = new WeakMap<RpcProvider, number>();
+const WITHOUT_CALL_MS = 600_000;
 
 /** The newest block for `null`. */
 async function headerOf(provider: RpcProvider, view: TronView, number: number | null): Promise<Block | null> {
-  if (!withoutGetBlock.has(provider)) {
+  const form = orNothing(tronBlock);
+  const isKnown = performance.now() < (withoutGetBlock.get(provider) ?? 0);
+  if (!isKnown) {
     try {
       const wanted = number === null ? { detail: false } : { id_or_num: String(number), detail: false };
-      return readHeader(await ask(provider, tronBlock, view, 'getblock', wanted));
+      return readHeader(await ask(provider, form, view, 'getblock', wanted));
     } catch (error) {
       if (!isUnknownCall(error)) throw error;
-      withoutGetBlock.add(provider);
     }
   }
   const block =
     number === null
-      ? ask(provider, tronBlock, view, 'getnowblock', {})
-      : ask(provider, tronBlock, view, 'getblockbynum', { num: number });
-  return readHeader(await block);
+      ? await ask(provider, form, view, 'getnowblock', {})
+      : await ask(provider, form, view, 'getblockbynum', { num: number });
+  if (!isKnown) withoutGetBlock.set(provider, performance.now() + WITHOUT_CALL_MS);
+  return readHeader(block);
 }
 
 function isUnknownCall(error: unknown): boolean {
@@ -101,16 +134,10 @@ export async function mustHaveBlock(provider: RpcProvider, number: number): Prom
   return block;
 }
 
-function readHeader(block: z.infer<typeof tronBlock>): Block | null {
-  if (block.blockID === undefined) return null;
-  const raw = block.block_header?.raw_data ?? {};
-  if (!BLOCK_ID.test(block.blockID)) throw new ProviderFault('inconsistent', 'answered a block without an id');
-  return {
-    number: raw.number ?? 0,
-    hash: block.blockID,
-    parentHash: raw.parentHash ?? '',
-    timeSec: Math.floor((raw.timestamp ?? 0) / 1000),
-  };
+function readHeader(block: z.infer<typeof tronBlock> | null): Block | null {
+  if (block === null) return null;
+  const { number, parentHash, timestamp } = block.block_header.raw_data;
+  return { number, hash: block.blockID, parentHash, timeSec: Math.floor(timestamp / 1000) };
 }
 
 /** Null if the view has no such transaction. */
@@ -118,11 +145,12 @@ export async function transactionInfo(
   provider: RpcProvider,
   view: TronView,
   txHash: string,
-): Promise<(TronTransactionInfo & { readonly id: string }) | null> {
-  const info = await ask(provider, tronTransactionInfo, view, 'gettransactioninfobyid', { value: txHash });
-  if (info.id === undefined) return null;
-  if (info.id !== txHash) throw new ProviderFault('inconsistent', `answered transaction ${info.id} for ${txHash}`);
-  return { ...info, id: info.id };
+): Promise<TronTransactionInfo | null> {
+  const form = orNothing(tronTransactionInfo);
+  const info = await ask(provider, form, view, 'gettransactioninfobyid', { value: txHash });
+  if (info !== null && info.id !== txHash)
+    throw new ProviderFault('inconsistent', `answered transaction ${info.id} for ${txHash}`);
+  return info;
 }
 
 /**
@@ -130,11 +158,13 @@ export async function transactionInfo(
  * seen the block yet, so it counts only if the block itself has no transactions.
  */
 export async function receiptsOfBlock(provider: RpcProvider, number: number): Promise<readonly TronTransactionInfo[]> {
+  // What the first block gives out has no receipts.
+  if (number === 0) return [];
   const receipts = await ask(provider, blockReceipts, 'wallet', 'gettransactioninfobyblocknum', { num: number });
   if (receipts.length === 0 && (await wholeBlock(provider, number)).transactions.length > 0)
     throw new ProviderFault('behind', `has no receipts yet for block ${number}`);
   for (const receipt of receipts) {
-    if ((receipt.blockNumber ?? 0) !== number || receipt.id === undefined)
+    if (receipt.blockNumber !== number)
       throw new ProviderFault('inconsistent', `answered foreign receipts for block ${number}`);
   }
   return receipts;
@@ -151,9 +181,9 @@ export async function transactionsOf(
 }
 
 async function wholeBlock(provider: RpcProvider, number: number) {
-  const { blockID, transactions } = await ask(provider, tronBlock, 'wallet', 'getblockbynum', { num: number });
-  if (blockID === undefined) throw new ProviderFault('behind', `does not have block ${number} yet`);
-  return { blockID, transactions: transactions ?? [] };
+  const block = await ask(provider, orNothing(tronBlock), 'wallet', 'getblockbynum', { num: number });
+  if (block === null) throw new ProviderFault('behind', `does not have block ${number} yet`);
+  return { blockID: block.blockID, transactions: block.transactions ?? [] };
 }
 
 /** The receipts of exactly the transactions that the block lists. */
@@ -178,7 +208,7 @@ export function assertComplete(
 
 /** Two blocks of one height come from the slots of two producers, so their times differ. */
 export function assertSameBlock(block: Block, receipt: TronTransactionInfo | undefined): void {
-  if (receipt?.blockTimeStamp !== undefined && Math.floor(receipt.blockTimeStamp / 1000) !== block.timeSec) {
+  if (receipt && Math.floor(receipt.blockTimeStamp / 1000) !== block.timeSec) {
     throw new ProviderFault('inconsistent', `answered receipts and header of different blocks at ${block.number}`);
   }
 }

@@ -50,6 +50,7 @@ async function scanBlock(
   lastBlock: Block,
   { isOurs, compareWithBlocks }: TronScanRange,
 ): Promise<{ block: Block; transfers: Transfer[] } | null> {
+  if (number === 0) return null;
   const receipts = await receiptsOfBlock(provider, number);
   if (number === lastBlock.number) assertSameBlock(lastBlock, receipts[0]);
   if (compareWithBlocks) {
@@ -90,6 +91,6 @@ export const movesMoney = ({ tokenUnits }: TransferLog): boolean => tokenUnits >
 
 export const toTransfer = (receipt: TronTransactionInfo, log: TransferLog, block: Block): Transfer => ({
   ...log,
-  txHash: must(receipt.id),
+  txHash: receipt.id,
   block,
 });

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { PayoutNetwork } from '../../ports/signer/protocol.ts';
 import type { DepositProof, NativeTransfer } from '../../domain/networks/deposit-proof.ts';
@@ -85,22 +86,47 @@ export class ViewUnavailable extends Error {
   override readonly name = 'ViewUnavailable';
 }
 
+/** Rounds in which providers that gave no answer are asked again: a busy node breaks off what it computes. */
+const [ROUNDS, AGAIN_MS] = [3, 200];
+
+/** What each provider answers, one after the other. Those that gave no answer follow again, and last as the fault. */
+async function* answersOf<Value>(
+  { urls }: PayoutNetwork,
+  read: (url: string) => Promise<Value>,
+): AsyncGenerator<{ readonly value: Value } | { readonly fault: string }> {
+  let open = urls;
+  for (let round = 1; open.length > 0; round += 1) {
+    if (round > 1) await sleep(AGAIN_MS);
+    const again: string[] = [];
+    for (const url of open) {
+      try {
+        yield { value: await read(url) };
+      } catch (error) {
+        // Silence has already cost its whole time.
+        if (!(error instanceof ViewUnavailable)) yield { fault: 'a provider did not answer' };
+        else if (round === ROUNDS) yield { fault: error.message };
+        else again.push(url);
+      }
+    }
+    open = again;
+  }
+}
+
 /** Asks providers until two agree, or the only one there is. */
 export async function agreed<Value>(network: PayoutNetwork, read: (url: string) => Promise<Value>): Promise<Value> {
   const needed = Math.min(2, network.urls.length);
   const votes = new Map<string, { value: Value; count: number }>();
   let lastFault = 'no provider is configured';
-  for (const url of network.urls) {
-    try {
-      const value = await read(url);
-      const key = JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? `${part}n` : part));
-      const vote = votes.get(key) ?? { value, count: 0 };
-      vote.count += 1;
-      votes.set(key, vote);
-      if (vote.count >= needed) return vote.value;
-    } catch (error) {
-      lastFault = error instanceof ViewUnavailable ? error.message : 'a provider did not answer';
+  for await (const answer of answersOf(network, read)) {
+    if ('fault' in answer) {
+      lastFault = answer.fault;
+      continue;
     }
+    const key = JSON.stringify(answer.value, (_, part: unknown) => (typeof part === 'bigint' ? `${part}n` : part));
+    const vote = votes.get(key) ?? { value: answer.value, count: 0 };
+    vote.count += 1;
+    votes.set(key, vote);
+    if (vote.count >= needed) return vote.value;
   }
   throw new ViewUnavailable(
     votes.size > 1 ? `the providers of ${network.network} do not agree` : `${network.network}: ${lastFault}`,
@@ -114,16 +140,11 @@ export async function opinions<Value>(
 ): Promise<readonly Value[]> {
   const needed = Math.min(2, network.urls.length);
   const values: Value[] = [];
-  for (const url of network.urls) {
-    if (values.length === needed) break;
-    await read(url).then(
-      (value) => values.push(value),
-      () => undefined,
-    );
+  for await (const answer of answersOf(network, read)) {
+    if ('value' in answer) values.push(answer.value);
+    if (values.length === needed) return values;
   }
-  if (values.length < needed)
-    throw new ViewUnavailable(`${network.network}: ${values.length} of ${needed} providers answered`);
-  return values;
+  throw new ViewUnavailable(`${network.network}: ${values.length} of ${needed} providers answered`);
 }
 
 /** The smallest need and the largest holding of all answers, so that a single lying provider gains nothing. */
@@ -134,7 +155,13 @@ export const cautiousGas = (answers: readonly SweepGas[]): SweepGas => ({
 
 /** Asks every provider; all must confirm. */
 export async function unanimous(network: PayoutNetwork, holds: (url: string) => Promise<boolean>): Promise<boolean> {
-  const answers = await Promise.all(network.urls.map((url) => holds(url).catch(() => null)));
+  const answers = await Promise.all(
+    network.urls.map(async (url) => {
+      for await (const answer of answersOf({ ...network, urls: [url] }, holds))
+        return 'value' in answer ? answer.value : null;
+      return null;
+    }),
+  );
   if (answers.includes(false)) return false;
   if (answers.length === 0 || answers.includes(null))
     throw new ViewUnavailable(`not every provider of ${network.network} answered`);

@@ -13,6 +13,7 @@ import {
   isExactly,
   opinions,
   rpc,
+  ViewUnavailable,
   type ChainView,
   type FoundDeposit,
   type FoundNativeTransfer,
@@ -25,27 +26,33 @@ const quantity = z
   .string()
   .regex(/^0x[0-9a-f]{1,64}$/i)
   .transform(BigInt);
-const log = z.object({ address: z.string(), topics: z.array(z.string()), data: z.string(), logIndex: z.string() });
+/** Some node services write hex in upper case. */
+const hex = z
+  .string()
+  .regex(/^0x[0-9a-f]*$/i)
+  .toLowerCase();
+const place = hex.regex(/^0x[0-9a-f]+$/);
+const log = z.object({ address: hex, topics: z.array(hex), data: hex, logIndex: place });
 const receipt = z
   .object({
-    transactionHash: z.string(),
-    status: z.string(),
-    blockNumber: z.string(),
-    blockHash: z.string(),
+    transactionHash: hex,
+    status: z.enum(['0x0', '0x1']),
+    blockNumber: place,
+    blockHash: hex,
     logs: z.array(log),
   })
   .nullable();
 type Receipt = NonNullable<z.infer<typeof receipt>>;
 const transaction = z
   .object({
-    hash: z.string(),
-    blockHash: z.string().nullish(),
-    from: z.string(),
-    to: z.string().nullish(),
+    hash: hex,
+    blockHash: hex.nullish(),
+    from: hex,
+    to: hex.nullish(),
     value: quantity,
   })
   .nullable();
-const block = z.object({ number: z.string(), hash: z.string(), baseFeePerGas: quantity.nullish() }).nullable();
+const block = z.object({ number: place, hash: hex, baseFeePerGas: quantity.nullish() }).nullable();
 
 /** Keccak-256 of `Transfer(address,address,uint256)`. */
 const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
@@ -82,13 +89,13 @@ export class EvmView implements ChainView {
       const found = await this.#receipt(url, proof.txHash);
       if (found?.status !== '0x1' || !(await this.#isCanonical(url, found))) return null;
       const moved = found.logs.find(({ logIndex }) => Number(logIndex) === proof.logIndex);
-      const token = this.#network.tokens.find(({ address }) => address.toLowerCase() === moved?.address.toLowerCase());
+      const token = this.#network.tokens.find(({ address }) => address.toLowerCase() === moved?.address);
       if (!moved || !token || !WORD.test(moved.data)) return null;
       const [topic, from, to, ...others] = moved.topics;
       if (topic !== TRANSFER_TOPIC || from === undefined || to === undefined || others.length > 0) return null;
       if (addressOf(to) !== proof.toAddress) return null;
       return {
-        depositKey: `${this.#network.network}:${found.transactionHash.toLowerCase()}:${Number(moved.logIndex)}`,
+        depositKey: `${this.#network.network}:${found.transactionHash}:${Number(moved.logIndex)}`,
         coin: token.coin,
         units: fromTokenUnits(BigInt(moved.data), token.decimals),
         // Minted money has no payer.
@@ -192,7 +199,9 @@ export class EvmView implements ChainView {
 
   async #gasPrice(url: string): Promise<bigint> {
     const { maxGasPriceGwei, maxPriorityFeeGwei } = this.#limits;
-    const baseFee = (await this.#block(url, 'latest'))?.baseFeePerGas ?? 0n;
+    const newest = await this.#block(url, 'latest');
+    if (newest === null) throw new ViewUnavailable('a provider has no newest block');
+    const baseFee = newest.baseFeePerGas ?? 0n;
     const tip = least(await this.#call(url, quantity, 'eth_maxPriorityFeePerGas'), gwei(maxPriorityFeeGwei));
     return least(baseFee * 2n + tip, gwei(maxGasPriceGwei));
   }

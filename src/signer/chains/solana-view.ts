@@ -10,6 +10,7 @@ import {
   agreed,
   isExactly,
   rpc,
+  ViewUnavailable,
   type ChainView,
   type FoundDeposit,
   type FoundNativeTransfer,
@@ -41,7 +42,7 @@ const account = z.object({
   value: z.object({ owner: z.string(), data: z.tuple([z.string(), z.string()]) }).nullable(),
 });
 const statuses = z.object({
-  value: z.array(z.object({ err: z.unknown(), confirmationStatus: z.string().nullish() }).nullable()),
+  value: z.tuple([z.object({ err: z.unknown(), confirmationStatus: z.string().nullish() }).nullable()]),
 });
 
 /** The signer's view of Solana; only what is finalised counts. */
@@ -171,8 +172,10 @@ function lamportsMoved(
   toAddress: string,
 ) {
   const keys = [...accountKeys, ...(loadedAddresses?.writable ?? []), ...(loadedAddresses?.readonly ?? [])];
+  if (preBalances.length !== keys.length || postBalances.length !== keys.length)
+    throw new ViewUnavailable('a provider left out what accounts hold');
   const changes = keys.map((_, index) => {
-    const gained = BigInt(postBalances[index] ?? 0) - BigInt(preBalances[index] ?? 0);
+    const gained = BigInt(must(postBalances[index])) - BigInt(must(preBalances[index]));
     return index === 0 ? gained + BigInt(fee) : gained;
   });
   const place = keys.indexOf(toAddress);

@@ -13,6 +13,7 @@ import {
   opinions,
   postJson,
   unanimous,
+  ViewUnavailable,
   type ChainView,
   type FoundDeposit,
   type FoundNativeTransfer,
@@ -21,50 +22,49 @@ import {
 } from './chain-view.ts';
 import { accountOf, signedExpirationMs } from './tron-bytes.ts';
 
-/** Nodes answer `Error` with status 200; that is not the empty answer for what they do not have. */
-const answer = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
-  z.object({ ...shape, Error: z.undefined().optional() });
-const info = answer({
-  id: z.string().optional(),
+/**
+ * Nodes answer `{}` for what they do not have. Anything else without the fields of an answer, such as `Error` or
+ * OTHER_ERROR with status 200, says nothing.
+ */
+const orNothing = <Value>(form: z.ZodType<Value>) => z.union([z.strictObject({}).transform(() => null), form]);
+const foundInfo = z.object({
+  id: z.string(),
+  blockNumber: z.number(),
   result: z.string().optional(),
   receipt: z.object({ result: z.string().optional() }).optional(),
   log: z
-    .array(
-      z.object({
-        address: z.string().default(''),
-        topics: z.array(z.string()).default([]),
-        data: z.string().default(''),
-      }),
-    )
+    .array(z.object({ address: z.string(), topics: z.array(z.string()).default([]), data: z.string().default('') }))
     .default([]),
 });
-type Info = z.infer<typeof info>;
+type Info = z.infer<typeof foundInfo>;
+const info = orNothing(foundInfo);
 /** A transfer of TRX has all three; other contracts have fields of their own. */
 const value = z.object({
   owner_address: z.string().default(''),
   to_address: z.string().default(''),
   amount: z.unknown().optional(),
 });
-const transaction = answer({
-  txID: z.string().optional(),
-  ret: z.array(z.object({ contractRet: z.string().optional() })).default([]),
-  raw_data: z
-    .object({
-      contract: z
-        .array(z.object({ type: z.string().optional(), parameter: z.object({ value }).optional() }))
-        .default([]),
-    })
-    .optional(),
+const transaction = orNothing(
+  z.object({
+    txID: z.string(),
+    ret: z.array(z.object({ contractRet: z.string().optional() })).default([]),
+    raw_data: z.object({
+      contract: z.tuple([z.object({ type: z.string(), parameter: z.object({ value }) })], z.unknown()),
+    }),
+  }),
+);
+const energyPrice = z
+  .object({ chainParameter: z.array(z.object({ key: z.string(), value: z.number().optional() })) })
+  .transform(({ chainParameter }) => chainParameter.find(({ key }) => key === 'getEnergyFee')?.value ?? 0)
+  .pipe(z.int().positive());
+const account = orNothing(z.object({ address: z.string(), balance: z.int().min(0).default(0) }));
+/** A call that ran to its end; a contract that refuses adds a message. */
+const constantAnswer = z.object({
+  result: z.object({ result: z.literal(true), message: z.undefined().optional() }),
+  constant_result: z.tuple([z.string()], z.string()),
+  energy_used: z.number(),
 });
-const chainParameters = answer({
-  chainParameter: z.array(z.object({ key: z.string(), value: z.number().default(0) })).default([]),
-});
-const account = answer({ balance: z.number().default(0) });
-const constantAnswer = answer({
-  constant_result: z.array(z.string()).default([]),
-  energy_used: z.number().default(0),
-});
-const newestBlock = answer({ block_header: z.object({ raw_data: z.object({ timestamp: z.number().default(0) }) }) });
+const newestBlock = z.object({ block_header: z.object({ raw_data: z.object({ timestamp: z.int().positive() }) }) });
 type View = 'wallet' | 'walletsolidity';
 
 /** Keccak-256 of `Transfer(address,address,uint256)`. */
@@ -132,11 +132,10 @@ export class TronView implements ChainView {
   }
 
   async #transfer(url: string, view: View, txHash: string): Promise<z.infer<typeof value> | null> {
-    const { txID, ret, raw_data } = await this.#ask(url, `${view}/gettransactionbyid`, { value: txHash }, transaction);
-    const contract = raw_data?.contract[0];
-    return txID === txHash && ret[0]?.contractRet === 'SUCCESS' && contract?.type === 'TransferContract'
-      ? (contract.parameter?.value ?? null)
-      : null;
+    const found = await this.#ask(url, `${view}/gettransactionbyid`, { value: txHash }, transaction);
+    if (found?.txID !== txHash || found.ret[0]?.contractRet !== 'SUCCESS') return null;
+    const [{ type, parameter }] = found.raw_data.contract;
+    return type === 'TransferContract' ? parameter.value : null;
   }
 
   faultOf(draft: TransactionDraft, order: Pick<OutgoingTransaction, 'kind' | 'coin' | 'amount'>): string | null {
@@ -161,7 +160,7 @@ export class TronView implements ChainView {
     return cautiousGas(
       await opinions(this.#network, async (url) => {
         const energySun = await this.#dearestSweep(url, address, treasury);
-        const { balance } = await this.#ask(url, 'wallet/getaccount', { address: hexOf(address) }, account);
+        const balance = (await this.#ask(url, 'wallet/getaccount', { address: hexOf(address) }, account))?.balance ?? 0;
         const needed =
           energySun === null ? 0n : least(energySun * SWEEP_ENERGY_FACTOR, BigInt(MAX_FEE_LIMIT)) + SWEEP_BANDWIDTH_SUN;
         return { needed: needed * SUN, held: BigInt(balance) * SUN };
@@ -172,11 +171,12 @@ export class TronView implements ChainView {
   /** Sun for the energy of the address's token that needs the most; null if it holds none. */
   async #dearestSweep(url: string, address: string, treasury: string): Promise<bigint | null> {
     let dearest: bigint | null = null;
-    const { chainParameter } = await this.#ask(url, 'wallet/getchainparameters', {}, chainParameters);
-    const price = chainParameter.find(({ key }) => key === 'getEnergyFee')?.value ?? 0;
+    const price = await this.#ask(url, 'wallet/getchainparameters', {}, energyPrice);
     for (const token of this.#network.tokens) {
       const held = await this.#constant(url, address, token.address, 'balanceOf(address)', wordOf(address));
-      const units = BigInt(`0x${held.constant_result[0] ?? '0'}`);
+      const [word] = held.constant_result;
+      if (!WORD.test(word)) throw new ViewUnavailable('a provider answered no balance');
+      const units = BigInt(`0x${word}`);
       if (units === 0n) continue;
       const parameter = wordOf(treasury) + units.toString(16).padStart(64, '0');
       const sent = await this.#constant(url, address, token.address, 'transfer(address,uint256)', parameter);
@@ -228,7 +228,8 @@ export class TronView implements ChainView {
 
   async #info(url: string, view: View, txHash: string): Promise<Info | null> {
     const found = await this.#ask(url, `${view}/gettransactioninfobyid`, { value: txHash }, info);
-    return found.id === txHash ? found : null;
+    if (found !== null && found.id !== txHash) throw new ViewUnavailable('a provider answered another transaction');
+    return found;
   }
 
   #ask<Value>(url: string, path: `${View}/${string}`, body: object, form: z.ZodType<Value>): Promise<Value> {

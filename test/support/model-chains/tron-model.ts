@@ -23,7 +23,10 @@ export async function modelTron(): Promise<ModelChain> {
         ...[payer, proof.toAddress].map((address) => accountOf(address).padStart(64, '0')),
       ],
     };
-    infos.set(proof.txHash, { atMs: 0, info: { id: proof.txHash, receipt: { result: 'SUCCESS' }, log: [log] } });
+    infos.set(proof.txHash, {
+      atMs: 0,
+      info: { id: proof.txHash, blockNumber: 1, receipt: { result: 'SUCCESS' }, log: [log] },
+    });
   }
   const server = await serveTwo((path, { value }: { value?: string }, provider) => {
     if (provider === 1 && chain.second === 'silent') return null;
@@ -59,7 +62,7 @@ export async function modelTron(): Promise<ModelChain> {
       if (infos.has(txId) || expirationMs <= headMs || expirationMs > headMs + DAY_MS) return;
       const result = chain.failsNext ? 'REVERT' : 'SUCCESS';
       chain.failsNext = false;
-      infos.set(txId, { atMs: headMs, info: { id: txId, receipt: { result } } });
+      infos.set(txId, { atMs: headMs, info: { id: txId, blockNumber: 2, receipt: { result } } });
       const call = /a9059cbb([0-9a-f]{64})([0-9a-f]{64})/.exec(raw.toString('hex'));
       if (result === 'REVERT' || !call) return;
       const toAddress = receiverIn(chain, (address) => call[1]!.endsWith(accountOf(address)));

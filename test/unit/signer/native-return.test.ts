@@ -78,7 +78,7 @@ afterAll(() => new Promise((resolve) => server.close(resolve)));
 const hex = (value: bigint): string => `0x${value.toString(16)}`;
 
 function jsonRpc(method: string, params: unknown[]): unknown {
-  const block = (number: number) => ({ number: hex(BigInt(number)), hash: `0xblock${number}` });
+  const block = (number: number) => ({ number: hex(BigInt(number)), hash: `0xb10c${number}` });
   const units = shown.whole ? 10n ** 18n : 0n;
   switch (method) {
     case 'eth_getTransactionReceipt':
@@ -86,13 +86,13 @@ function jsonRpc(method: string, params: unknown[]): unknown {
         transactionHash: params[0],
         status: shown.failed ? '0x0' : '0x1',
         blockNumber: '0x64',
-        blockHash: '0xblock100',
+        blockHash: '0xb10c100',
         logs: [],
       };
     case 'eth_getTransactionByHash':
       return {
         hash: params[0],
-        blockHash: '0xblock100',
+        blockHash: '0xb10c100',
         from: shown.from.toLowerCase(),
         to: shown.to.toLowerCase(),
         value: hex(units),

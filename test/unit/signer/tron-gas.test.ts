@@ -1,8 +1,13 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { tronNativeBytes } from '../../../src/signer/chains/tron-bytes.ts';
 import { TronView } from '../../../src/signer/chains/tron-view.ts';
+import { REPOSITORY } from '../../support/repository.ts';
+import { computed } from '../../support/tron-node.ts';
+import { ViewUnavailable } from '../../../src/signer/chains/chain-view.ts';
 import { Wallet } from '../../../src/signer/keys/wallet.ts';
 
 /* What the signer itself sees on TRON before it gives a collection address TRX for a sweep. */
@@ -17,11 +22,14 @@ let server: Server;
 let held: { tokenUnits: bigint; sun: number };
 let landed: ReadonlySet<string>;
 let isBroken: boolean;
+/** Said instead of the next answers about contracts, accounts or prices; undefined: the node answers. */
+let instead: { readonly answer: unknown; times: number };
 
 beforeEach(async () => {
   held = { tokenUnits: 0n, sun: 0 };
   landed = new Set();
   isBroken = false;
+  instead = { answer: null, times: 0 };
   server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -35,16 +43,20 @@ beforeEach(async () => {
 });
 afterEach(() => new Promise<void>((done) => server.close(() => done())));
 
-function answerOf(path: string, body: Readonly<Record<string, string>>): object {
+function answerOf(path: string, body: Readonly<Record<string, string>>): unknown {
+  if (instead.times > 0 && path.includes('/wallet/')) {
+    instead.times -= 1;
+    return instead.answer;
+  }
   if (path.endsWith('/getchainparameters')) return { chainParameter: [{ key: 'getEnergyFee', value: PRICE_SUN }] };
-  if (path.endsWith('/getaccount')) return held.sun === 0 ? {} : { balance: held.sun };
+  if (path.endsWith('/getaccount')) return held.sun === 0 ? {} : { address: body['address'], balance: held.sun };
   if (path.endsWith('/getnowblock')) return { block_header: { raw_data: { timestamp: 10_000_000 } } };
   if (isBroken) return { Error: 'class java.lang.NullPointerException : null' };
-  if (path.endsWith('/gettransactioninfobyid')) return landed.has(body['value']!) ? { id: body['value'] } : {};
+  if (path.endsWith('/gettransactioninfobyid'))
+    return landed.has(body['value']!) ? { id: body['value'], blockNumber: 7 } : {};
   if (path.endsWith('/gettransactionbyid')) return callOf(body['value']!);
-  if (body['function_selector'] === 'balanceOf(address)')
-    return { constant_result: [held.tokenUnits.toString(16).padStart(64, '0')] };
-  return { energy_used: ENERGY };
+  if (body['function_selector'] === 'balanceOf(address)') return computed(held.tokenUnits);
+  return { ...computed(0), energy_used: ENERGY };
 }
 
 /** As a node shows it; a call of a contract has no `amount`. */
@@ -83,6 +95,27 @@ describe('the gas that a sweep on TRON needs', () => {
     held.tokenUnits = 5_000_000n;
     const needed = (2n * BigInt(ENERGY * PRICE_SUN) + 500_000n) * SUN;
     expect(await view().sweepGas(ADDRESS, wallet.treasury.tron)).toEqual({ needed, held: 0n });
+  });
+
+  it.each([
+    [
+      JSON.parse(
+        readFileSync(join(REPOSITORY, 'test/fixtures/chains/java-tron-4.8.0/constant-OUT_OF_TIME.json'), 'utf8'),
+      ),
+    ],
+    [{ result: { result: true } }],
+    [{ success: false, statusCode: 404, error: 'Not Found' }],
+    [{ jsonrpc: '2.0', id: 1, error: { code: -32603 } }],
+    [[]],
+    [null],
+  ])('is unknown as long as the node answers %j, and is asked for again', async (answer) => {
+    held.tokenUnits = 5_000_000n;
+    const sound = await view().sweepGas(ADDRESS, wallet.treasury.tron);
+    instead = { answer, times: 2 };
+    expect(await view().sweepGas(ADDRESS, wallet.treasury.tron)).toEqual(sound);
+    instead = { answer, times: Infinity };
+    await expect(view().sweepGas(ADDRESS, wallet.treasury.tron)).rejects.toThrow(ViewUnavailable);
+    await expect(view().hasLanded('ab'.repeat(32))).rejects.toThrow(ViewUnavailable);
   });
 
   it('counts as spent once the sweep is in a block', async () => {

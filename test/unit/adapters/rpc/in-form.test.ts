@@ -83,7 +83,7 @@ describe('an answer in another form than the API has', () => {
   });
 
   it('is a fault of the TRON provider', async () => {
-    const receipts = [{ id: HASH, blockNumber: 5, log: [{ address: 7 }] }];
+    const receipts = [{ id: HASH, blockNumber: 5, blockTimeStamp: 1, log: [{ address: 7 }] }];
     await expect(receiptsOfBlock(answering({ gettransactioninfobyblocknum: receipts }), 5)).rejects.toMatchObject({
       ...FAULT,
       message: expect.stringContaining('0.log.0.address'),
@@ -121,7 +121,8 @@ describe('a token transfer that a node does not estimate', () => {
 it('reads a TRON block although contracts of other kinds use the names of fields for other things', async () => {
   const value = { owner_address: '41', amount: '7', data: { of: 'another contract' } };
   const other = { txID: HASH, raw_data: { contract: [{ type: 'OtherContract', parameter: { value } }] } };
-  const [read] = await transactionsOf(answering({ getblockbynum: { blockID: HASH, transactions: [other] } }), BLOCK);
+  const header = { blockID: HASH, block_header: { raw_data: { number: 5, parentHash: HASH, timestamp: 1 } } };
+  const [read] = await transactionsOf(answering({ getblockbynum: { ...header, transactions: [other] } }), BLOCK);
   expect(read).toMatchObject({ txID: HASH });
   expect(read?.raw_data?.contract?.[0]?.parameter?.value).toEqual({ owner_address: '41' });
 });

@@ -1,12 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createRpcPool } from '../../../../src/adapters/rpc/pool.ts';
 import { createTronChain } from '../../../../src/adapters/tron/chain.ts';
 import type { TronTransactionInfo } from '../../../../src/adapters/tron/receipt.ts';
 import type { NetworkSettings } from '../../../../src/domain/networks/networks.ts';
 import { ChainUnavailable, WrongChain, type Chain } from '../../../../src/ports/chain/chain.ts';
-import { MAINNET_CHAIN_ID, blockIdOf, playTronNode, type PlayedTronNode } from '../../../support/tron-node.ts';
+import {
+  computed,
+  EPOCH_MS,
+  MAINNET_CHAIN_ID,
+  blockIdOf,
+  playTronNode,
+  type PlayedTronNode,
+} from '../../../support/tron-node.ts';
 import { REPOSITORY } from '../../../support/repository.ts';
 
 const FIXTURES = join(REPOSITORY, 'test', 'fixtures', 'chains');
@@ -32,6 +39,8 @@ const RECORDED = [
   { ...FAILED, blockNumber: HEIGHT - 2, blockTimeStamp: 1_790_611_242_000 },
   GAS_FREE,
 ];
+/** The first block of another network. */
+const NILE = { blockID: `${'0'.repeat(56)}cd8690dc`, block_header: { raw_data: {} } };
 const everyone = (): boolean => true;
 
 async function play(receipts = RECORDED, headNumber = HEIGHT + 30): Promise<PlayedTronNode> {
@@ -208,19 +217,19 @@ describe('TRON providers', () => {
   it('are refused when they serve another chain, another token or other decimals', async () => {
     const nile = await play();
     nile.override = (path, body) =>
-      path === '/wallet/getblock' && body['id_or_num'] === '0'
-        ? { body: { blockID: `${'0'.repeat(56)}cd8690dc` } }
-        : undefined;
+      path === '/wallet/getblock' && body['id_or_num'] === '0' ? { body: NILE } : undefined;
     await expect(chainOver([nile]).verify()).rejects.toThrow(WrongChain);
     const otherDecimals = await play();
-    otherDecimals.override = (path) =>
-      path.endsWith('triggerconstantcontract')
-        ? { body: { constant_result: [(18).toString(16).padStart(64, '0')] } }
-        : undefined;
+    otherDecimals.override = (path) => (path.endsWith('triggerconstantcontract') ? { body: computed(18) } : undefined);
     await expect(chainOver([otherDecimals]).verify()).rejects.toThrow(/18 decimals/);
     const noToken = await play();
     noToken.override = (path) =>
-      path.endsWith('triggerconstantcontract') ? { body: { result: { code: 'CONTRACT_VALIDATE_ERROR' } } } : undefined;
+      path.endsWith('triggerconstantcontract')
+        ? { body: readJson('java-tron-4.8.0/constant-no-contract.json') }
+        : undefined;
+    await expect(chainOver([noToken]).verify()).rejects.toThrow(ChainUnavailable);
+    vi.useFakeTimers({ toFake: ['Date'], now: EPOCH_MS + (HEIGHT + 30) * 3_000 });
+    onTestFinished(() => void vi.useRealTimers());
     await expect(chainOver([noToken]).verify()).rejects.toThrow(WrongChain);
   });
 
@@ -228,9 +237,7 @@ describe('TRON providers', () => {
     const [first, foreign] = [await play(), await play()];
     first.override = () => ({ status: 500, body: {} });
     foreign.override = (path, body) =>
-      path === '/wallet/getblock' && body['id_or_num'] === '0'
-        ? { body: { blockID: `${'0'.repeat(56)}cd8690dc` } }
-        : undefined;
+      path === '/wallet/getblock' && body['id_or_num'] === '0' ? { body: NILE } : undefined;
     await expect(chainOver([first, foreign]).head()).rejects.toThrow(ChainUnavailable);
   });
 });
@@ -311,9 +318,7 @@ describe('reading a TRON transfer again', () => {
   it('excludes a provider of another chain with a report, and uses it again once it serves the right one', async () => {
     const [wrong, right] = [await play(), await play()];
     wrong.override = (path, body) =>
-      path === '/wallet/getblock' && body['id_or_num'] === '0'
-        ? { body: { blockID: `${'0'.repeat(56)}cd8690dc` } }
-        : undefined;
+      path === '/wallet/getblock' && body['id_or_num'] === '0' ? { body: NILE } : undefined;
     const told: unknown[] = [];
     const pool = createRpcPool({
       network: 'tron',

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { accountOf } from '../../../../src/adapters/tron/address.ts';
 import { readTransfers, succeeded, tokenAccounts } from '../../../../src/adapters/tron/receipt.ts';
+import { ProviderFault } from '../../../../src/ports/chain/rpc-pool.ts';
 import type { TronTransactionInfo } from '../../../../src/adapters/tron/receipt.ts';
 import { REPOSITORY } from '../../../support/repository.ts';
 
@@ -69,10 +70,20 @@ describe('a TRON receipt', () => {
 
   it('credits nothing when the contract did not succeed, whatever logs it shows', () => {
     expect(readTransfers({ ...usdtTransfer, result: 'FAILED' }, tokens, everyone)).toEqual([]);
-    for (const result of ['OUT_OF_ENERGY', 'REVERT', 'DEFAULT', 'TRANSFER_FAILED', undefined]) {
-      const receipt = result === undefined ? {} : { result };
-      expect(readTransfers({ ...usdtTransfer, receipt }, tokens, everyone)).toEqual([]);
-    }
+    for (const result of ['OUT_OF_ENERGY', 'REVERT', 'DEFAULT', 'TRANSFER_FAILED'])
+      expect(readTransfers({ ...usdtTransfer, receipt: { result } }, tokens, everyone)).toEqual([]);
+  });
+
+  it('blames the provider for logs without a result, and for a transfer that cannot be read', () => {
+    const [log] = usdtTransfer.log!;
+    for (const broken of [
+      { ...usdtTransfer, receipt: {} },
+      { ...usdtTransfer, log: [{ ...log!, data: '' }] },
+      { ...usdtTransfer, log: [{ ...log!, topics: log!.topics!.slice(0, 2) }] },
+    ])
+      expect(() => readTransfers(broken, tokens, everyone)).toThrow(ProviderFault);
+    const shouted = { ...log!, topics: log!.topics!.map((topic) => topic.toUpperCase()) };
+    expect(readTransfers({ ...usdtTransfer, log: [shouted] }, tokens, everyone)).toHaveLength(1);
   });
 
   it('ignores what the contract returned: USDT returns false on success', () => {
@@ -90,7 +101,7 @@ describe('a TRON receipt', () => {
     expect(readTransfers(withLog({ address: '39dd12a54e2bab7c82aa14a1e158b34263d2d510' }), tokens, everyone)).toEqual(
       [],
     );
-    expect(readTransfers(withLog({ topics: log!.topics!.slice(0, 1) }), tokens, everyone)).toEqual([]);
+    expect(readTransfers(withLog({ topics: [] }), tokens, everyone)).toEqual([]);
     expect(
       readTransfers(
         withLog({
@@ -100,8 +111,6 @@ describe('a TRON receipt', () => {
         everyone,
       ),
     ).toEqual([]);
-    expect(readTransfers(withLog({ data: '' }), tokens, everyone)).toEqual([]);
-    expect(readTransfers(withLog({ address: undefined }), tokens, everyone)).toEqual([]);
   });
 
   it('reads never activated receivers and zero-value transfers like any other', () => {

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { exchangeWallets } from '../../../../src/settings/exchange-wallets.ts';
 import { ChainUnavailable } from '../../../../src/ports/chain/chain.ts';
 import type { ContractCheck } from '../../../../src/ports/chain/senders.ts';
@@ -38,6 +38,22 @@ describe('the sender of a deposit', () => {
     expect(await senders.of('live', 'ethereum', SAFE)).toEqual({ kind: 'contract', name: null });
     expect(await senders.of('live', 'ethereum', SAFE)).toEqual({ kind: 'contract', name: null });
     expect(check.asked).toEqual([SAFE]);
+  });
+
+  it('stays a contract, but is not a wallet for ever on the word of one provider', async () => {
+    const nowMs = vi.spyOn(performance, 'now');
+    onTestFinished(() => nowMs.mockRestore());
+    nowMs.mockReturnValue(1_000);
+    let hasCode = false;
+    const check = checkOf(() => Promise.resolve(hasCode));
+    const senders = createSenders([check], {});
+    expect(await senders.of('live', 'ethereum', SAFE)).toEqual({ kind: 'wallet', name: null });
+    hasCode = true;
+    nowMs.mockReturnValue(3_600_000);
+    expect(await senders.of('live', 'ethereum', SAFE)).toEqual({ kind: 'contract', name: null });
+    nowMs.mockReturnValue(36_000_000);
+    expect(await senders.of('live', 'ethereum', SAFE)).toEqual({ kind: 'contract', name: null });
+    expect(check.asked).toHaveLength(2);
   });
 
   it('is unknown, and looked up again, while the chain does not respond, is slow or is not read at all', async () => {
