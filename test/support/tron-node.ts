@@ -86,9 +86,9 @@ function answerOf(node: PlayedTronNode, path: string, body: Body): unknown {
     case 'getblockbynum':
       return blockOf(node, Number(body['num']), limit, true);
     case 'gettransactioninfobyblocknum':
-      return node.receipts.filter((receipt) => receipt.blockNumber === body['num'] && receipt.blockNumber! <= limit);
+      return node.receipts.filter((receipt) => receipt.blockNumber === body['num'] && receipt.blockNumber <= limit);
     case 'gettransactioninfobyid':
-      return node.receipts.find((receipt) => receipt.id === body['value'] && receipt.blockNumber! <= limit) ?? {};
+      return node.receipts.find((receipt) => receipt.id === body['value'] && receipt.blockNumber <= limit) ?? {};
     case 'triggerconstantcontract':
       return computed(6);
     default:

@@ -135,8 +135,8 @@ describe('scanning TRON', () => {
     const chain = chainOver([await play([poisoned])]);
     const { transfers } = await chain.scan(HEIGHT, HEIGHT, everyone);
     expect(transfers.map(({ logIndex, tokenUnits }) => [logIndex, tokenUnits > 0n])).toEqual([[1, true]]);
-    expect(await chain.transferAt(PLAIN.id!, 0)).toBeNull();
-    expect(await chain.transferAt(PLAIN.id!, 1)).not.toBeNull();
+    expect(await chain.transferAt(PLAIN.id, 0)).toBeNull();
+    expect(await chain.transferAt(PLAIN.id, 1)).not.toBeNull();
   });
 
   it('does not trust an empty list from a node that has not seen the block', async () => {
@@ -158,7 +158,7 @@ describe('scanning TRON', () => {
     await expect(chain.scan(HEIGHT, HEIGHT, everyone)).rejects.toThrow(/foreign receipts/);
     node.override = (path) =>
       path.endsWith('blocknum')
-        ? { body: [{ ...GAS_FREE, blockTimeStamp: GAS_FREE.blockTimeStamp! + 3000 }] }
+        ? { body: [{ ...GAS_FREE, blockTimeStamp: GAS_FREE.blockTimeStamp + 3000 }] }
         : undefined;
     await expect(chain.scan(HEIGHT, HEIGHT, everyone)).rejects.toThrow(/different blocks/);
   });
@@ -254,7 +254,7 @@ describe('a TRON provider without `getblock`', () => {
     expect((await chain.head()).number).toBe(HEIGHT + 30);
     expect((await chain.finalized()).number).toBe(HEIGHT + 11);
     expect((await chain.scan(HEIGHT, HEIGHT, everyone)).transfers).toHaveLength(2);
-    expect(await chain.transferAt(GAS_FREE.id!, 1)).toMatchObject({ tokenUnits: 938_500_000n });
+    expect(await chain.transferAt(GAS_FREE.id, 1)).toMatchObject({ tokenUnits: 938_500_000n });
     expect(node.requests.filter(({ path }) => path.endsWith('/getblock')).length).toBeLessThanOrEqual(3);
   });
 });
@@ -273,7 +273,7 @@ describe('reading a TRON transfer again', () => {
     const [forgetful, sound] = [await play([]), await play()];
     const chain = chainOver([forgetful, sound]);
     await chain.head();
-    expect(await chain.transferAt(GAS_FREE.id!, 1)).toMatchObject({ tokenUnits: 938_500_000n });
+    expect(await chain.transferAt(GAS_FREE.id, 1)).toMatchObject({ tokenUnits: 938_500_000n });
   });
 
   it('below the solidified height uses only what is solidified', async () => {
@@ -281,27 +281,27 @@ describe('reading a TRON transfer again', () => {
     const chain = chainOver([node]);
     await chain.finalized();
     node.override = (path) => (path === '/walletsolidity/gettransactioninfobyid' ? { body: {} } : undefined);
-    await expect(chain.transferAt(GAS_FREE.id!, 0)).rejects.toThrow(ChainUnavailable);
+    await expect(chain.transferAt(GAS_FREE.id, 0)).rejects.toThrow(ChainUnavailable);
     node.override = (path) =>
       path === '/walletsolidity/gettransactioninfobyid' ? { body: { ...GAS_FREE, result: 'FAILED' } } : undefined;
-    expect(await chain.transferAt(GAS_FREE.id!, 0)).toBeNull();
+    expect(await chain.transferAt(GAS_FREE.id, 0)).toBeNull();
   });
 
   it('wants two providers to agree where one is not enough', async () => {
     const alone = chainOver([await play()], { confirmWithSecond: () => true });
-    await expect(alone.transferAt(GAS_FREE.id!, 0)).rejects.toThrow(ChainUnavailable);
+    await expect(alone.transferAt(GAS_FREE.id, 0)).rejects.toThrow(ChainUnavailable);
     const both = chainOver([await play(), await play()], { confirmWithSecond: () => true });
-    expect(await both.transferAt(GAS_FREE.id!, 0)).toMatchObject({ tokenUnits: 1_500_000n });
+    expect(await both.transferAt(GAS_FREE.id, 0)).toMatchObject({ tokenUnits: 1_500_000n });
     const other = await play();
     other.fork = 'b';
     const forked = chainOver([await play(), other], { confirmWithSecond: () => true });
-    await expect(forked.transferAt(GAS_FREE.id!, 0)).rejects.toThrow(/do not agree/);
+    await expect(forked.transferAt(GAS_FREE.id, 0)).rejects.toThrow(/do not agree/);
   });
 
   it('does not believe one provider alone that a large transfer is final, nor what it made up', async () => {
     const [liar, honest] = [await play(), await play()];
     const chain = chainOver([liar, honest], { confirmWithSecond: () => true });
-    const transfer = (await chain.transferAt(GAS_FREE.id!, 0))!;
+    const transfer = (await chain.transferAt(GAS_FREE.id, 0))!;
     const rule = { kind: 'finalized' } as const;
     honest.solidNumber = transfer.block.number - 1;
     expect(await chain.agreeOnFinality(transfer, rule)).toBe(false);
@@ -312,7 +312,7 @@ describe('reading a TRON transfer again', () => {
     expect(await chain.agreeOnFinality(transfer, rule)).toBe(false);
     honest.fork = '0';
     honest.receipts = honest.receipts.filter(({ id }) => id !== GAS_FREE.id);
-    await expect(chain.transferAt(GAS_FREE.id!, 0)).rejects.toThrow(/do not agree/);
+    await expect(chain.transferAt(GAS_FREE.id, 0)).rejects.toThrow(/do not agree/);
   });
 
   it('excludes a provider of another chain with a report, and uses it again once it serves the right one', async () => {

@@ -51,7 +51,7 @@ function answering(answers: Readonly<Record<string, readonly unknown[]>>): RpcPr
     post,
     asked,
     report: () => undefined,
-  } as never;
+  };
 }
 
 const PRICED = { getchainparameters: [real('getchainparameters.json')], getaccountresource: [{}] };
