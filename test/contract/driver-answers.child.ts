@@ -105,7 +105,8 @@ const PROVOKED: Readonly<Record<string, () => Promise<void>>> = {
     );
     const provider = createHttpProvider({
       url: `http://127.0.0.1:${port}`,
-      ...{ headers: {}, timeoutMs: 500, maxAnswerBytes: 1_000, maxConcurrency: 4, onRequest: () => {} },
+      ...{ headers: {}, timeoutMs: 500, maxAnswerBytes: 1_000, maxConcurrency: 4 },
+      ...{ family: 'evm', onRefusal: () => {}, onRequest: () => {} },
     });
     await Promise.allSettled(Array.from({ length: 12 }, () => provider.call('eth_blockNumber', [])));
     await provider.close();

@@ -116,11 +116,11 @@ class EvmChain implements Chain, AddressHistory {
   }
 
   async scan(fromBlock: number, toBlock: number, isOurs: IsOurs, options: ScanOptions = {}): Promise<ScanResult> {
-    const { readBefore = [] } = options;
+    const { readBefore = [], isIdle = false } = options;
     const task = async (provider: RpcProvider) => {
       const found = readBefore.includes(provider.name)
         ? await this.#scanner.scanBlocks(provider, fromBlock, toBlock, isOurs)
-        : await this.#scanner.scan(provider, fromBlock, toBlock, isOurs);
+        : await this.#scanner.scan(provider, fromBlock, toBlock, isOurs, isIdle);
       provider.report('read', found.lastBlock.number);
       return found;
     };

@@ -63,9 +63,15 @@ export class LogScanner {
 
   /**
    * Reads from `fromBlock` as far as this provider's window allows, at most to `toBlock`; by receipts where it serves no
-   * logs.
+   * logs. `isIdle`: headers of a short range are sampled, too.
    */
-  async scan(provider: RpcProvider, fromBlock: number, toBlock: number, isOurs: IsOurs): Promise<ScannedRange> {
+  async scan(
+    provider: RpcProvider,
+    fromBlock: number,
+    toBlock: number,
+    isOurs: IsOurs,
+    isIdle = false,
+  ): Promise<ScannedRange> {
     if (performance.now() < (this.#withoutLogs.get(provider.name) ?? 0))
       return this.#scanWithoutLogs(provider, fromBlock, toBlock, isOurs);
     const plannedEnd = Math.min(toBlock, fromBlock + this.#windowOf(provider).blocks - 1);
@@ -74,7 +80,7 @@ export class LogScanner {
     if (read === null) return this.#scanWithoutLogs(provider, fromBlock, toBlock, isOurs);
     const { logs, endBlock } = read;
     const ours = matchLogs(logs, this.#options.tokens, isOurs);
-    const headers = await readHeaders(provider, headerNumbers(fromBlock, endBlock, ours));
+    const headers = await readHeaders(provider, headerNumbers(fromBlock, endBlock, ours, isIdle));
     const last = must(headers.at(-1)).block;
     if (endBlock === plannedEnd && last.hash !== before.block.hash)
       throw new ProviderFault('inconsistent', `block ${endBlock} was replaced while its range was read`);
@@ -262,14 +268,15 @@ async function readHeaders(provider: RpcProvider, numbers: readonly number[]): P
   return headers;
 }
 
-function headerNumbers(fromBlock: number, endBlock: number, ours: readonly RawLog[]): number[] {
+function headerNumbers(fromBlock: number, endBlock: number, ours: readonly RawLog[], isIdle: boolean): number[] {
   const length = endBlock - fromBlock + 1;
   const numbers = new Set(ours.map((log) => fromQuantity(log.blockNumber, 'block number')));
   for (const number of numbers) {
     if (number < fromBlock || number > endBlock)
       throw new ProviderFault('inconsistent', `a log of block ${number} in an answer for ${fromBlock} to ${endBlock}`);
   }
-  if (length <= EVERY_HEADER_UP_TO) for (let number = fromBlock; number <= endBlock; number += 1) numbers.add(number);
+  if (length <= (isIdle ? SAMPLES : EVERY_HEADER_UP_TO))
+    for (let number = fromBlock; number <= endBlock; number += 1) numbers.add(number);
   else for (let sample = 0; sample < SAMPLES; sample += 1) numbers.add(fromBlock + Math.floor(Math.random() * length));
   return [...numbers.add(endBlock)].sort((a, b) => a - b);
 }

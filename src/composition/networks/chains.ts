@@ -13,6 +13,7 @@ import { seedFrom } from '../../runtime/projections/whole-rows.ts';
 import { REVISITED_SEC } from '../../features/deposits/chain/reverted.ts';
 import { ChainWatcher } from '../../features/deposits/chain/watch.process.ts';
 import type {
+  AwaitedPayments,
   DepositTrackingDeps,
   PendingDeposit,
   WatchChainDeps,
@@ -116,7 +117,12 @@ export function sessionSide(deps: WatchDeps, mode: Mode, network: Network): Sess
 export function watch(deps: WatchDeps, chain: Chain, options: { readonly sandbox: boolean }): WatchedNetwork {
   const { mode, network, settings } = chain;
   const watcher = new ChainWatcher(
-    { chain, ...sessionSide(deps, mode, network), oldestSessionSec: () => deps.oldestSessionSec },
+    {
+      chain,
+      ...sessionSide(deps, mode, network),
+      oldestSessionSec: () => deps.oldestSessionSec,
+      ...(!options.sandbox && { awaited: awaitedOn(deps, mode, network) }),
+    },
     {
       pollIntervalMs: options.sandbox ? POLL_MS.sandbox : POLL_MS[network],
       sandbox: options.sandbox,
@@ -129,6 +135,15 @@ export function watch(deps: WatchDeps, chain: Chain, options: { readonly sandbox
   );
   return { settings, watcher };
 }
+
+/** Sessions that can still be paid on the network. Local chains cost nothing and are read as if there always were some. */
+export const awaitedOn = ({ core: { due } }: WatchDeps, mode: Mode, network: Network): AwaitedPayments => ({
+  isAwaited: () => due.isAwaited(mode, network),
+  onAwaited: (listener) =>
+    due.onAwaited((awaitedMode, awaitedNetwork) => {
+      if (awaitedMode === mode && awaitedNetwork === network) listener();
+    }),
+});
 
 async function rowsOf(
   readModel: ReadModel,

@@ -14,7 +14,7 @@ import { decodeEvent } from '../../runtime/commands/codec.ts';
 import { seedFrom } from '../../runtime/projections/whole-rows.ts';
 import { COLLECTED_TABLE, collectedKey, signedAmount } from '../../../projections/treasury/collected.projection.ts';
 import { sessionView } from '../../../projections/sessions/session-view.projection.ts';
-import { POLL_MS, SANDBOX_COVERAGE_MS, sessionSide, type WatchDeps } from './chains.ts';
+import { awaitedOn, POLL_MS, SANDBOX_COVERAGE_MS, sessionSide, type WatchDeps } from './chains.ts';
 import type { WatchedNetwork } from '../../features/deposits/network-watcher.ts';
 
 /** The earlier chain of this sandbox is gone: its facts belong to a previous chain, not to a reorganised one. */
@@ -38,7 +38,14 @@ export async function watchSolana(
     await deps.core.completeIn(following);
   };
   const watcher = new SolanaWatcher(
-    { chain, owners, ...side, addressesComplete, booked: () => bookedIn(deps.readModel, chain) },
+    {
+      chain,
+      owners,
+      ...side,
+      addressesComplete,
+      booked: () => bookedIn(deps.readModel, chain),
+      ...(!options.sandbox && { awaited: awaitedOn(deps, mode, network) }),
+    },
     {
       pollIntervalMs: options.sandbox ? POLL_MS.sandbox : POLL_MS.solana,
       isNewChain: options.replaced !== null,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WrongChain } from '../../ports/chain/chain.ts';
-import type { WatchObserver, WatchStatus } from './chain/types.ts';
+import type { AwaitedPayments, WatchObserver, WatchStatus } from './chain/types.ts';
 
 export interface PollingDeps {
   /**
@@ -12,6 +12,8 @@ export interface PollingDeps {
   readonly status: () => WatchStatus;
   readonly observer: WatchObserver | undefined;
   readonly intervalMs: () => number;
+  /** Its first payment ends the pause before the next poll. */
+  readonly awaited?: AwaitedPayments | undefined;
   /** Resolves after the time, or at once when the signal aborts. */
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
@@ -30,6 +32,8 @@ export class Polling {
   #running: Promise<void> = Promise.resolve();
   #verified = false;
   #failures = 0;
+  #pause = new AbortController();
+  #unsubscribe: (() => void) | undefined;
 
   constructor(deps: PollingDeps) {
     this.#deps = deps;
@@ -53,12 +57,14 @@ export class Polling {
     this.#running = first.then(() => undefined);
     const wrong = await first;
     if (wrong) throw wrong;
+    this.#unsubscribe = this.#deps.awaited?.onAwaited(() => this.#pause.abort());
     this.#running = this.#loop();
   }
 
   /** Waits for the running poll, but not for providers that do not respond. */
   async stop(): Promise<void> {
     this.#stopping.abort();
+    this.#unsubscribe?.();
     await Promise.race([this.#running, sleep(STOP_GRACE_MS, undefined, { ref: false })]);
   }
 
@@ -67,7 +73,9 @@ export class Polling {
     while (!this.isStopping) {
       const everyMs = intervalMs();
       const longerMs = Math.min(LONGEST_PAUSE_MS, everyMs * 2 ** Math.min(this.#failures, MAX_DOUBLINGS));
-      await pause(this.#failures === 0 ? everyMs : longerMs, this.#stopping.signal);
+      this.#pause = new AbortController();
+      const ended = AbortSignal.any([this.#stopping.signal, this.#pause.signal]);
+      await pause(this.#failures === 0 ? everyMs : longerMs, ended);
       if (!this.isStopping) await this.#attempt();
     }
   }

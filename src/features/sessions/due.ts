@@ -23,6 +23,9 @@ export class DueSessions {
   readonly #entries = new Map<SessionId, Entry>();
   /** Sessions by the second of their deadline, visited in order. */
   readonly #bySecond = new Map<number, Set<SessionId>>();
+  /** How many sessions offer a network, by mode and network. */
+  readonly #offering = new Map<string, number>();
+  readonly #awaited = new Set<(mode: Mode, network: Network) => void>();
   #seconds: number[] = [];
   #sorted = true;
 
@@ -33,6 +36,7 @@ export class DueSessions {
   add(session: DueSession): void {
     if (this.#entries.has(session.sessionId)) return;
     this.#entries.set(session.sessionId, { ...session, postponedAtMs: 0, notBeforeMs: 0 });
+    this.#count(session, 1);
     const second = this.#bySecond.get(session.expiresAtSec);
     if (second) {
       second.add(session.sessionId);
@@ -47,7 +51,28 @@ export class DueSessions {
     const entry = this.#entries.get(id);
     if (!entry) return;
     this.#entries.delete(id);
+    this.#count(entry, -1);
     this.#bySecond.get(entry.expiresAtSec)?.delete(id);
+  }
+
+  /** Whether a session that can still be paid offers the network. */
+  isAwaited(mode: Mode, network: Network): boolean {
+    return (this.#offering.get(`${mode}/${network}`) ?? 0) > 0;
+  }
+
+  /** Calls the listener when the first such session of a network appears. Returns the function that unsubscribes. */
+  onAwaited(listener: (mode: Mode, network: Network) => void): () => void {
+    this.#awaited.add(listener);
+    return () => this.#awaited.delete(listener);
+  }
+
+  #count({ mode, networks }: DueSession, change: 1 | -1): void {
+    for (const network of networks) {
+      const key = `${mode}/${network}`;
+      const count = (this.#offering.get(key) ?? 0) + change;
+      this.#offering.set(key, count);
+      if (change === 1 && count === 1) for (const listener of this.#awaited) listener(mode, network);
+    }
   }
 
   postpone(id: SessionId, nowMs: number, untilMs: number): void {

@@ -50,6 +50,8 @@ export interface ScanOptions {
    * method, which reads the blocks themselves.
    */
   readonly readBefore?: readonly string[];
+  /** Nobody is expected to pay: the reader may sample headers where it otherwise compares each. */
+  readonly isIdle?: boolean;
 }
 
 export interface ScanResult {

@@ -11,22 +11,31 @@ interface OpenRange {
 /** Combines what was read into few `RangeScanned` events. */
 export class CoverageLog {
   readonly #deps: WatchChainDeps;
-  readonly #intervalMs: number;
+  readonly #intervalMs: () => number;
   #open: OpenRange | null = null;
   #writtenAtMs = -Infinity;
 
-  constructor(deps: WatchChainDeps, intervalMs: number) {
+  constructor(deps: WatchChainDeps, intervalMs: () => number) {
     this.#deps = deps;
     this.#intervalMs = intervalMs;
   }
 
   /** Extends the open range and writes it when the last event is old enough. */
-  async add(fromBlock: number, result: ScanResult, transfersSeen: number): Promise<void> {
+  async add(
+    fromBlock: number,
+    result: Pick<ScanResult, 'lastBlock' | 'providers'>,
+    transfersSeen: number,
+  ): Promise<void> {
     this.#open ??= { fromBlock, to: result.lastBlock, providers: new Set(), transfersSeen: 0 };
     this.#open.to = result.lastBlock;
     this.#open.transfersSeen += transfersSeen;
     for (const provider of result.providers) this.#open.providers.add(provider);
-    if (performance.now() - this.#writtenAtMs >= this.#intervalMs) await this.write();
+    if (performance.now() - this.#writtenAtMs >= this.#intervalMs()) await this.write();
+  }
+
+  /** Whether the range that is not written yet holds money of ours. */
+  get holdsTransfers(): boolean {
+    return (this.#open?.transfersSeen ?? 0) > 0;
   }
 
   async write(): Promise<void> {

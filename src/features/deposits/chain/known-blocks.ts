@@ -43,6 +43,11 @@ export class KnownBlocks {
     return null;
   }
 
+  /** The newest known block up to the height. */
+  newestUpTo(number: number): Block | null {
+    return this.#blocks.findLast((block) => block.number <= number) ?? null;
+  }
+
   /** Blocks at or below the height, newest first. */
   *downFrom(number: number): Generator<Block> {
     for (let at = this.#blocks.length - 1; at >= 0; at -= 1)

@@ -95,6 +95,8 @@ export interface WatchChainDeps {
   readonly addressesComplete?: () => Promise<void>;
   /** Creation time of the oldest session, for a start without coverage; null if there is none yet. */
   readonly oldestSessionSec?: () => number | null;
+  /** Absent: as if a payment were expected all the time. */
+  readonly awaited?: AwaitedPayments;
   readonly observer?: WatchObserver;
 }
 
@@ -116,12 +118,40 @@ export interface WatchChainOptions {
   readonly secondReadingMs?: number;
   /** Minimum time between two `RangeScanned` events. Default 60,000. */
   readonly coverageIntervalMs?: number;
+  /** How a network is read on which nobody is expected to pay; default `IDLE`. */
+  readonly idle?: IdlePace;
   /**
    * How far below the durable cursor hashes and final deposits are kept in memory, and where scanning resumes if the
    * evidence does not tell where a deeper reorganisation began. Default 256.
    */
   readonly deepBlocks?: number;
 }
+
+/** Sessions that can still be paid and offer the network. */
+export interface AwaitedPayments {
+  isAwaited(): boolean;
+  /** Calls the listener when the first one appears. Returns the function that unsubscribes. */
+  onAwaited(listener: () => void): () => void;
+}
+
+/** The pace of a network on which no session is open and nothing was paid lately. */
+export interface IdlePace {
+  /** How long after the last need the network counts as idle: payments that come late come soon. */
+  readonly afterMs: number;
+  /** Interval of polling the head. Less than what counts as an outage (`outageSince`). */
+  readonly pollIntervalMs: number;
+  /** Interval of the second reading. */
+  readonly secondReadingMs: number;
+  /** Minimum time between two `RangeScanned` events without a transfer to us; a kill costs reading this much again. */
+  readonly coverageIntervalMs: number;
+}
+
+export const IDLE: IdlePace = {
+  afterMs: 600_000,
+  pollIntervalMs: 60_000,
+  secondReadingMs: 300_000,
+  coverageIntervalMs: 3_600_000,
+};
 
 export interface Reorg {
   readonly commonBlock: number;

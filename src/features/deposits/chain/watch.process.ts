@@ -3,13 +3,14 @@ import { toSec } from '../../../ports/clock.ts';
 import { commonBlockBelow } from './common-block.ts';
 import { CoverageLog } from './coverage.ts';
 import { TrackedDeposits } from './deposits.ts';
-import { depositKeyOf } from './facts.ts';
 import { FirstReadings } from './first-readings.ts';
 import { KnownBlocks } from './known-blocks.ts';
+import { ReadingChecks } from './reading-checks.ts';
 import { rescan, type RescanParts } from './rescan.ts';
 import { findStart } from './start.ts';
 import { Polling } from '../polling.ts';
-import type { RescanResult, WatchChainDeps, WatchChainOptions, WatchStatus } from './types.ts';
+import { Need } from '../need.ts';
+import { IDLE, type RescanResult, type WatchChainDeps, type WatchChainOptions, type WatchStatus } from './types.ts';
 import { must } from '../../../domain/values/must.ts';
 
 /** From this many unread final blocks on, payments are confirmed and evidence is written during the read. */
@@ -31,8 +32,10 @@ export class ChainWatcher {
   readonly #deposits: TrackedDeposits;
   readonly #coverage: CoverageLog;
   readonly #firstReadings = new FirstReadings();
+  readonly #checks: ReadingChecks;
   readonly #listeners = new Set<(scannedToSec: number) => void>();
   readonly #polling: Polling;
+  readonly #need: Need;
   readonly #createdSec: number;
   #scanned: Block | null = null;
   #covered: Block | null = null;
@@ -50,17 +53,32 @@ export class ChainWatcher {
       secondReadingMs: 15_000,
       coverageIntervalMs: 60_000,
       deepBlocks: 256,
+      idle: IDLE,
       ...options,
     };
     this.#createdSec = toSec(deps.clock.nowMs());
     this.#deposits = new TrackedDeposits(deps);
-    this.#coverage = new CoverageLog(deps, this.#options.coverageIntervalMs);
+    this.#checks = new ReadingChecks(deps, this.#known, this.#deposits);
+    const { idle, coverageIntervalMs } = this.#options;
+    this.#need = new Need({
+      awaited: deps.awaited,
+      unsettled: () => this.#deposits.unsettled,
+      idle,
+      nowMs: () => performance.now(),
+    });
+    this.#coverage = new CoverageLog(deps, () =>
+      this.#need.isIdle && !this.#coverage.holdsTransfers ? idle.coverageIntervalMs : coverageIntervalMs,
+    );
     this.#polling = new Polling({
       verify: () => deps.chain.verify(),
       poll: () => this.#tick(),
       status: () => this.status(),
       observer: deps.observer,
-      intervalMs: () => (this.#deposits.unsettled > 0 ? this.#options.pollWhileWaitingMs : options.pollIntervalMs),
+      awaited: deps.awaited,
+      intervalMs: () => {
+        if (this.#deposits.unsettled > 0) return this.#options.pollWhileWaitingMs;
+        return this.#need.isIdle ? idle.pollIntervalMs : options.pollIntervalMs;
+      },
     });
   }
 
@@ -113,7 +131,7 @@ export class ChainWatcher {
       observe: (transfers: ScanResult['transfers']) => this.#deposits.observe(transfers),
       oldestParked: () => this.#deposits.oldestParked?.number ?? Infinity,
       isSound: async (from: number, result: ScanResult) =>
-        this.#isSameChain(result) && (await this.#isComplete(from, result)),
+        this.#checks.isSameChain(result) && (await this.#checks.isComplete(from, result)),
       coveredBlock: this.#covered?.number ?? -1,
       maxScanBlocks: this.#options.maxScanBlocks,
       record: (range: Parameters<RescanParts['record']>[0]) =>
@@ -130,7 +148,9 @@ export class ChainWatcher {
     await this.#deps.addressesComplete?.();
     if (!this.#covered || !this.#scanned) await this.#begin();
     else await this.#mendFork(head);
-    const secondReadingDue = performance.now() - this.#coveredAtMs >= this.#options.secondReadingMs;
+    const { idle, secondReadingMs } = this.#options;
+    const secondReadingDue =
+      performance.now() - this.#coveredAtMs >= (this.#need.isIdle ? idle.secondReadingMs : secondReadingMs);
     if (secondReadingDue || (headMoved && this.#deposits.unsettled > 0) || this.#isFarBehind(head))
       await this.#readFinalized();
     // Confirmations do not wait for new blocks.
@@ -257,7 +277,7 @@ export class ChainWatcher {
     while (must(this.#scanned).number < head.number && !this.#polling.isStopping) {
       const from = must(this.#scanned).number + 1;
       const result = await this.#scan(from, Math.min(head.number, from + this.#options.maxScanBlocks - 1));
-      if (!(await this.#follows(result))) return;
+      if (!(await this.#checks.follows(must(this.#scanned), result))) return;
       await this.#deposits.observe(result.transfers);
       this.#firstReadings.add(from, result.lastBlock.number, result.providers);
       for (const block of result.headers ?? [result.lastBlock]) this.#known.add(block);
@@ -266,14 +286,6 @@ export class ChainWatcher {
       await this.#settle();
       await this.#readFinal();
     }
-  }
-
-  /** Whether the range continues the blocks read before it. */
-  async #follows(result: ScanResult): Promise<boolean> {
-    const previous = must(this.#scanned);
-    const first = result.headers?.[0] ?? result.lastBlock;
-    if (first.number === previous.number + 1) return first.parentHash === previous.hash;
-    return (await this.#deps.chain.blockAt(previous.number))?.hash === previous.hash;
   }
 
   /**
@@ -288,6 +300,7 @@ export class ChainWatcher {
       const { to, providers } = this.#firstReadings.from(from);
       const limit = Math.min(end, to, this.#deposits.oldestUndecided - 1, from + this.#options.maxScanBlocks - 1);
       if (limit < from || performance.now() > untilMs) return;
+      if (this.#need.isIdle && (await this.#coverAsRead(from, limit, providers))) continue;
       goesOn = await this.#coverSome(from, limit, providers).catch((error: unknown) => {
         if (!(error instanceof ChainUnavailable)) throw error;
         this.#deps.observer?.onAnomaly?.({ kind: 'unproven', fromBlock: from, error });
@@ -297,10 +310,25 @@ export class ChainWatcher {
     this.#coveredAtMs = performance.now();
   }
 
+  /**
+   * Moves the durable cursor over blocks that were read once and hold nothing of ours, as far as the chain still has
+   * the block in which that reading ended. Nobody was expected to pay in them, so that a second reading is not worth
+   * its requests. False if it takes one.
+   */
+  async #coverAsRead(from: number, limit: number, providers: readonly string[]): Promise<boolean> {
+    if (providers.length === 0) return false;
+    const last = this.#known.newestUpTo(limit);
+    if (last === null || last.number < from || this.#deposits.missingIn(from, limit, new Set()).length > 0)
+      return false;
+    if ((await this.#deps.chain.blockAt(last.number))?.hash !== last.hash) return false;
+    await this.#cover(from, { transfers: [], lastBlock: last, providers });
+    return true;
+  }
+
   /** False if something in the range holds the cursor back. */
   async #coverSome(from: number, limit: number, readBefore: readonly string[]): Promise<boolean> {
     const result = await this.#scan(from, limit, readBefore);
-    if (!this.#isSameChain(result) || !(await this.#isComplete(from, result))) return false;
+    if (!this.#checks.isSameChain(result) || !(await this.#checks.isComplete(from, result))) return false;
     for (const depositKey of await this.#deposits.observe(result.transfers))
       this.#deps.observer?.onAnomaly?.({ kind: 'found-late', depositKey });
     await this.#settle();
@@ -309,7 +337,7 @@ export class ChainWatcher {
     return true;
   }
 
-  async #cover(from: number, result: ScanResult): Promise<void> {
+  async #cover(from: number, result: Pick<ScanResult, 'transfers' | 'lastBlock' | 'providers'>): Promise<void> {
     const { lastBlock } = result;
     this.#covered = lastBlock;
     this.#firstReadings.dropBelow(lastBlock.number + 1);
@@ -319,42 +347,8 @@ export class ChainWatcher {
     await this.#coverage.add(from, result, result.transfers.length);
   }
 
-  /**
-   * Final blocks cannot differ from those seen before, so one of two providers is on another chain. Time or the fork
-   * check tells which.
-   */
-  #isSameChain({ lastBlock, providers }: ScanResult): boolean {
-    const seen = this.#known.hashAt(lastBlock.number);
-    if (seen === null || seen === lastBlock.hash) return true;
-    this.#deps.observer?.onAnomaly?.({ kind: 'other-chain', blockNumber: lastBlock.number, providers });
-    return false;
-  }
-
-  /**
-   * A transfer known to be in the range must be in the response. If it is missing, the chain decides which of the two
-   * is wrong.
-   */
-  async #isComplete(from: number, result: ScanResult): Promise<boolean> {
-    const { network } = this.#deps.chain;
-    const keys = new Set(result.transfers.map((transfer) => depositKeyOf(network, transfer.txHash, transfer.logIndex)));
-    let complete = true;
-    for (const { depositKey, txHash, logIndex, blockHash } of this.#deposits.missingIn(
-      from,
-      result.lastBlock.number,
-      keys,
-    )) {
-      if ((await this.#deps.chain.transferAt(txHash, logIndex))?.block.hash !== blockHash) {
-        this.#deposits.suspect(depositKey);
-        continue;
-      }
-      this.#deps.observer?.onAnomaly?.({ kind: 'incomplete-range', depositKey, providers: result.providers });
-      complete = false;
-    }
-    return complete;
-  }
-
   #scan(from: number, to: number, readBefore: readonly string[] = []): Promise<ScanResult> {
-    return this.#deps.chain.scan(from, to, this.#deps.addresses.isOurs, { readBefore });
+    return this.#deps.chain.scan(from, to, this.#deps.addresses.isOurs, { readBefore, isIdle: this.#need.isIdle });
   }
 
   #moveTo(block: Block): void {

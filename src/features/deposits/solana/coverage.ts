@@ -8,14 +8,14 @@ import type { WatchSolanaDeps } from './types.ts';
  */
 export class SolanaCoverage {
   readonly #deps: Pick<WatchSolanaDeps, 'chain' | 'coverage'>;
-  readonly #intervalMs: number;
+  readonly #intervalMs: () => number;
   readonly #nowMs: () => number;
   readonly #providers = new Set<string>();
   #transfersSeen = 0;
   #coveredBlock: number | null = null;
   #writtenAtMs = -Infinity;
 
-  constructor(deps: Pick<WatchSolanaDeps, 'chain' | 'coverage'>, intervalMs: number, nowMs: () => number) {
+  constructor(deps: Pick<WatchSolanaDeps, 'chain' | 'coverage'>, intervalMs: () => number, nowMs: () => number) {
     this.#deps = deps;
     this.#nowMs = nowMs;
     this.#intervalMs = intervalMs;
@@ -27,7 +27,12 @@ export class SolanaCoverage {
   }
 
   get isDue(): boolean {
-    return this.#nowMs() - this.#writtenAtMs >= this.#intervalMs;
+    return this.#nowMs() - this.#writtenAtMs >= this.#intervalMs();
+  }
+
+  /** Whether the range that is not written yet holds money of ours. */
+  get holdsTransfers(): boolean {
+    return this.#transfersSeen > 0;
   }
 
   /** Continues where an earlier run ended. Returns how far its sweeps had come. */

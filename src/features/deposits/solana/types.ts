@@ -1,10 +1,10 @@
 import type { AccountChain } from '../../../ports/chain/account-chain.ts';
-import type { Coverage, DepositTrackingDeps, WatchChainDeps, WatchObserver } from '../chain/types.ts';
+import type { Coverage, DepositTrackingDeps, IdlePace, WatchChainDeps, WatchObserver } from '../chain/types.ts';
 import type { WatchedOwners } from './owners.ts';
 
 export interface WatchSolanaDeps
   extends
-    Pick<WatchChainDeps, 'clock' | 'pendingDeposits' | 'addressesComplete'>,
+    Pick<WatchChainDeps, 'clock' | 'pendingDeposits' | 'addressesComplete' | 'awaited'>,
     Omit<DepositTrackingDeps, 'chain' | 'observer'> {
   readonly coverage: Coverage;
   readonly chain: AccountChain;
@@ -40,6 +40,8 @@ export interface WatchSolanaOptions {
   readonly oldIntervalMs?: number;
   /** Minimum time between two `RangeScanned` events. Default 60,000. */
   readonly coverageIntervalMs?: number;
+  /** How the accounts are read while nobody is expected to pay; default `IDLE`. */
+  readonly idle?: Omit<IdlePace, 'secondReadingMs'>;
   /** After this time a balance that its whole history does not explain is accepted with an alarm. Default 60,000. */
   readonly unexplainedAfterMs?: number;
   /**

@@ -1,7 +1,8 @@
 import { ChainUnavailable, type Block } from '../../../ports/chain/chain.ts';
 import { toSec } from '../../../ports/clock.ts';
 import { TrackedDeposits } from '../chain/deposits.ts';
-import type { WatchStatus } from '../chain/types.ts';
+import { IDLE, type WatchStatus } from '../chain/types.ts';
+import { Need } from '../need.ts';
 import type { SweepMarks } from '../../../domain/events/operations-events.ts';
 import { WatchedAccounts, type Looked } from './looks.ts';
 import { SolanaCoverage } from './coverage.ts';
@@ -43,6 +44,7 @@ export class SolanaWatcher implements NetworkWatcher {
   readonly #accounts: WatchedAccounts;
   readonly #listeners = new Set<(scannedToSec: number) => void>();
   readonly #polling: Polling;
+  readonly #need: Need;
   readonly #reached: { fresh: Reached | null; waiting: Reached | null } = { fresh: null, waiting: null };
   /** Ended sessions whose finalised history must still be read once. */
   readonly #finalChecks = new Map<string, WatchedOwner>();
@@ -70,6 +72,7 @@ export class SolanaWatcher implements NetworkWatcher {
       coverageIntervalMs: 60_000,
       unexplainedAfterMs: 60_000,
       isNewChain: false,
+      idle: IDLE,
       ...options,
     };
     this.#pace = deps.pace ?? SYSTEM_PACE;
@@ -77,7 +80,18 @@ export class SolanaWatcher implements NetworkWatcher {
       recent: new SolanaSweep(this.#options.recentIntervalMs, true),
       old: new SolanaSweep(this.#options.oldIntervalMs, false),
     };
-    this.#coverage = new SolanaCoverage(deps, this.#options.coverageIntervalMs, () => this.#pace.nowMs());
+    const { idle, coverageIntervalMs } = this.#options;
+    this.#need = new Need({
+      awaited: deps.awaited,
+      unsettled: () => this.#deposits.unsettled + this.#finalChecks.size + this.#unexplained.size,
+      idle,
+      nowMs: () => this.#pace.nowMs(),
+    });
+    this.#coverage = new SolanaCoverage(
+      deps,
+      () => (this.#need.isIdle && !this.#coverage.holdsTransfers ? idle.coverageIntervalMs : coverageIntervalMs),
+      () => this.#pace.nowMs(),
+    );
     const observer = deps.observer ?? {};
     this.#deposits = new TrackedDeposits({
       ...deps,
@@ -103,7 +117,8 @@ export class SolanaWatcher implements NetworkWatcher {
       poll: () => this.#poll(),
       status: () => this.status(),
       observer: deps.observer,
-      intervalMs: () => options.pollIntervalMs,
+      awaited: deps.awaited,
+      intervalMs: () => (this.#need.isIdle ? idle.pollIntervalMs : options.pollIntervalMs),
       sleep: (ms, signal) => this.#pace.sleep(ms, signal),
     });
   }
