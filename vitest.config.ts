@@ -44,9 +44,9 @@ const SLOWEST = `
   refund-production checkout treasury-outflows treasury-moves refund-signer ops-backup ops-drill refund-life console-pages
   payment-outcomes edited-look-ups cluster first-payment refund-crash console-approvals evm-watch-evidence page-states
   checkout-wallets webhook-egress inbox webhook-crash audit-sandbox webhook-schedule checkout-reach console
-  evm-watch-providers treasury-fundings sandbox-chains claims hostile-worker migrate serve-roles signer-approvals
+  evm-watch-providers treasury-fundings sandbox-chains hostile-worker migrate serve-roles signer-approvals
   damaged-start solana-withheld evm-watch solana-surfpool ops webhook-delivery ledger provider-swap tron-watch
-  http-client-package http-connections ops-traces claim-page look-up-archives
+  http-client-package http-connections ops-traces look-up-archives
 `
   .trim()
   .split(/\s+/)

@@ -157,7 +157,6 @@ function pagesOf({ merchant: { id }, payment, order, event, nowSec }: Filled): [
     ['payments of the oldest days', `${shop}/payments?to=${day(DAYS - 5)}`],
     ['totals by day (CSV)', `${shop}/payments/totals.csv`],
     ['one payment', `${shop}/payments/${payment}`],
-    ['claims', `${shop}/claims`],
     ['payment links', `${shop}/links`],
     ['webhooks', `${shop}/webhooks`],
     ['one webhook', `${shop}/webhooks/${event}`],

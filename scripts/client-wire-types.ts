@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { claim, rejectClaimBody } from '../src/http/schemas/claim.schema.ts';
 import { errorBody } from '../src/http/schemas/error.schema.ts';
 import { ledgerBalances, ledgerEntry, settlementReport } from '../src/http/schemas/ledger.schema.ts';
 import { monthStatement } from '../src/http/schemas/statement.schema.ts';
@@ -49,7 +48,6 @@ const REQUESTS = [
   sandboxAdvanceBody,
   replayBody,
   testWebhookBody,
-  rejectClaimBody,
 ];
 const ANSWERS = [
   ...[
@@ -57,7 +55,6 @@ const ANSWERS = [
     cancelledSession,
     timelineOf,
     refund,
-    claim,
     transaction,
     pagination,
     merchant,

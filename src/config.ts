@@ -1,7 +1,6 @@
 import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
 import { MAX_CHANGE_DELAY_MIN } from './domain/change-delay.ts';
-import { EVIDENCE_KINDS } from './domain/claims.ts';
 import { isFiat } from './domain/money/currencies.ts';
 import { COINS } from './domain/money/money.ts';
 import { NETWORKS } from './domain/networks/networks.ts';
@@ -244,16 +243,6 @@ const environment = z.object({
   PAYOUT_LIMITS: jsonText.pipe(payoutLimits).optional(),
   /** The most payouts of one mode within an hour. */
   PAYOUTS_PER_HOUR: whole.min(0).optional(),
-  /**
-   * Evidence accepted for a refund to another address, comma-separated. Unset in production: none; the sandbox accepts
-   * all.
-   */
-  REFUND_CLAIMS: list.pipe(z.array(z.enum(EVIDENCE_KINDS))).optional(),
-  /** How long an approved claim waits before it is paid, in live mode. Test mode does not wait. */
-  REFUND_CLAIM_WAIT_SECONDS: whole
-    .min(0)
-    .max(30 * 86_400)
-    .default(86_400),
   /**
    * JSON list of the output of `quittance approver enroll`, and of passkeys: two of them, neither the proposer, approve
    * what needs approval.

@@ -54,8 +54,6 @@ const RULES: { readonly [Type in SessionEvent['type']]: Rule<Type> } = {
   SessionFailed: nothing,
   SessionCancelled: nothing,
   SessionDeadlineMoved: nothing,
-  ClaimFiled: nothing,
-  ClaimRejected: nothing,
   RefundRequested: reserved,
   RefundPayoutSigned: signed,
   RefundPayoutReplaced: signed,

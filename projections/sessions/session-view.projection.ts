@@ -13,7 +13,6 @@ import {
 import { putRow, type RowChange } from '../../src/ports/read-model/read-model.ts';
 import { DUE_SESSIONS_TABLE, dueChanges } from './due-sessions.ts';
 import { COUNTERS_TABLE, countersKey, Places } from './merchant-counters.ts';
-import { OPEN_CLAIMS_TABLE, openClaimChanges } from './open-claims.ts';
 import { placesOfRefund, REFUND_LISTS } from './refund-list.ts';
 import { legOf, movedRefund, REFUNDS_TABLE, type PayoutRow } from './refund-row.ts';
 import { TOTALS_TABLE, totalsChanges, totalsKey } from './payment-totals.ts';
@@ -43,7 +42,6 @@ export const sessionView: Projection = {
     ORDERS_TABLE,
     COUNTERS_TABLE,
     DUE_SESSIONS_TABLE,
-    OPEN_CLAIMS_TABLE,
     TOTALS_TABLE,
   ],
   lists: [SESSION_LISTS, TRANSACTION_LISTS, REFUND_LISTS],
@@ -154,7 +152,6 @@ function changed(before: SessionRow, event: SessionEvent, atSec: number, places:
     ...sessionChanges(before, session),
     ...dueChanges(before, session),
     ...totalsChanges(before, session, read),
-    ...openClaimChanges(session, event),
   ];
   for (const { after } of transactions) changes.push(putRow(TRANSACTIONS_TABLE, after.transactionId, after));
   if (refund) changes.push(putRow(REFUNDS_TABLE, refund.after.refundId, refund.after));

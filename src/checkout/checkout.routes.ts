@@ -15,7 +15,6 @@ import { inCoin } from '../features/shared/coin-choice.ts';
 import type { PayerApi } from '../features/shared/merchant-api.ts';
 import type { SessionView } from '../features/shared/views.ts';
 import type { Timeline } from '../features/sessions/timeline/types.ts';
-import { claimRoutes, type ClaimPages } from './claim.routes.ts';
 import { loadAssets, sendCompressed, sendEncoded } from './assets.ts';
 import { deepLinks } from './deep-links.ts';
 import { chooseLanguage, type Language } from './languages.ts';
@@ -53,11 +52,6 @@ export interface CheckoutDeps {
   readonly recordOf: (session: SessionView) => Promise<Timeline | null>;
   /** Pays a session from the test wallet; null outside the sandbox. */
   readonly sandboxPay: ((id: SessionId, network: Network, coin: Coin) => Promise<void>) | null;
-  /**
-   * Refunds to an address other than the payer's, and the rate limit of such requests per payment; null where they are
-   * not offered.
-   */
-  readonly claims: ClaimPages | null;
   /** Payment links; null where there are none. */
   readonly links: LinkPages | null;
 }
@@ -93,7 +87,6 @@ export function checkoutRoutes(deps: CheckoutDeps): Router {
   scriptRoutes(router, assets.files, pages);
   pageRoutes(router, pages);
   liveRoutes(router, pages);
-  if (deps.claims) claimRoutes(router, deps.claims, pages);
   if (deps.links) linkRoutes(router, deps.links, pages);
   if (deps.sandboxPay) {
     router.post('/pay/:id/sandbox-pay', readForm(1024), testPayment(pages.found, deps.sandboxPay));
@@ -296,7 +289,6 @@ function pageInput(deps: CheckoutDeps, session: SessionView, { coin, language, v
       ...deps.chainsOf(session),
       finalityOf,
       newAttempt,
-      claims: shop.claims,
       nowSec: toSec(nowMs),
     }),
     speech: new Speech(language),

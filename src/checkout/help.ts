@@ -30,7 +30,6 @@ export function renderHelp(input: PageInput, record: Timeline | null): string {
         <button type="button" id="copy-all" class="scripted">${speech.text('help_copy')}</button>
         <button type="button" id="print" class="scripted">${speech.text('print')}</button>
         <a href="${here}?${coinQuery(input)}${language}">${speech.text('back_to_payment')}</a>
-        ${input.status.claimable && html`<a href="${here}/claim?${language}">${speech.text('claim')}</a>`}
       </div>
       <div class="state">
         <p><strong>${sentenceHtml(words.headline)}</strong></p>

@@ -5,7 +5,7 @@ import { headHtml, languageSwitch, shopName, testBand } from './page/page.ts';
 import type { Speech } from './speech.ts';
 import type { TextKey } from './texts/en.ts';
 
-export type LinkProblem = Extract<TextKey, 'claim_limited' | 'link_paused' | 'link_unavailable'>;
+export type LinkProblem = Extract<TextKey, 'link_limited' | 'link_paused' | 'link_unavailable'>;
 
 interface LinkPage {
   readonly link: ShownLink;

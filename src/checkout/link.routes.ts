@@ -36,14 +36,14 @@ interface Problem {
 }
 
 const UNAVAILABLE: Problem = { problem: 'link_unavailable' };
-const LIMITED: Problem = { problem: 'claim_limited' };
+const LIMITED: Problem = { problem: 'link_limited' };
 
 type Shown = NonNullable<Awaited<ReturnType<PayerLinks['linkFor']>>>;
 
 const MAX_BODY_BYTES = 1024;
 const PRESS = /^[0-9a-f-]{36}$/;
 const RETRY_AFTER_SEC = 60;
-const STATUS: Readonly<Record<LinkProblem, number>> = { claim_limited: 429, link_paused: 429, link_unavailable: 503 };
+const STATUS: Readonly<Record<LinkProblem, number>> = { link_limited: 429, link_paused: 429, link_unavailable: 503 };
 
 /** `/l/<id>`: every visitor may create one payment of their own. Viewing creates none. Works without a script. */
 export function linkRoutes(router: Router, deps: LinkPages, { languageOf, notFound }: Tools): void {

@@ -10,15 +10,14 @@ export interface Sheet {
   readonly path: string;
   /** Data for scripts, as attributes of the body. */
   readonly attributes?: Html;
-  readonly scripts?: readonly Parameters<PageInput['asset']>[0][];
   /** The outcome, which selects the style. */
   readonly tone?: string;
 }
 
-/** A secondary page, to read, print or fill in. */
+/** A secondary page, to read or print. */
 export function renderSheet(
   input: PageInput,
-  { title, headline, path, attributes, scripts = ['checkout.js'], tone }: Sheet,
+  { title, headline, path, attributes, tone }: Sheet,
   content: Html,
 ): string {
   const { code, direction } = input.speech.language;
@@ -26,7 +25,7 @@ export function renderSheet(
     <html lang="${code}" dir="${direction}" ${tone !== undefined && html`data-tone="${tone}"`}>
       <head>
         ${headHtml(`${title} · ${shopName(input)}`)} ${firstViewHtml}
-        ${scripts.map((name) => html`<script src="${input.asset(name)}" defer></script>`)}
+        <script src="${input.asset('checkout.js')}" defer></script>
       </head>
       <body data-clock="${input.speech.clock()}" ${attributes}>
         ${testBand(input)}

@@ -7,7 +7,6 @@ import { addBackup } from './programs/backup.ts';
 import { addDeveloper } from './programs/developer.ts';
 import { addDoctor } from './programs/doctor.ts';
 import { addCanary } from './programs/canary.ts';
-import { addClaims } from './programs/claims.ts';
 import { addInbox } from './programs/unmatched.ts';
 import { addIncident } from './programs/incident.ts';
 import { addLookUps } from './programs/look-ups.ts';
@@ -64,7 +63,6 @@ export function createProgram(host: CliHost): Command {
   addWallet(program, host);
   addLedger(program, host);
   addInbox(program, host);
-  addClaims(program, host);
   addPaymentLinks(program, host);
   addAddresses(program, host);
   addSessions(program, host);

@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts';
 import type { DepositFacts } from '../domain/events/session-events.ts';
 import type { Mode, RefundId, SessionId } from '../domain/values/ids.ts';
-import { addressFamilyOf, type AddressFamily, type NetworkSettings } from '../domain/networks/networks.ts';
+import { type AddressFamily, type NetworkSettings } from '../domain/networks/networks.ts';
 import type { SecretPurpose } from '../domain/values/streams.ts';
 import type { AddressPool } from '../ports/chain/addresses.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -28,7 +28,6 @@ import { createMerchantHandler } from '../features/shared/handlers/merchant-hand
 import { Merchants } from '../features/merchants/merchants.ts';
 import { PersonalData } from '../features/shared/personal-data.ts';
 import { createSessionHandler, type SessionHandler } from '../features/shared/handlers/session-handler.ts';
-import type { IsOurs } from '../features/sessions/claims/evidence.ts';
 import { SessionIds } from '../features/sessions/ids.ts';
 import { createSessionOfRefund } from '../features/sessions/refunds/session-of-refund.ts';
 import { Sessions } from '../features/sessions/sessions.ts';
@@ -39,7 +38,6 @@ import { PeopleDirectory } from '../features/people/directory.ts';
 import { createAdjustmentsHandler, type AdjustmentsHandler } from '../features/shared/handlers/adjustments-handler.ts';
 import { createPaymentLinkHandler, type PaymentLinkHandler } from '../features/shared/handlers/payment-link-handler.ts';
 import { createTransferHandler, type TransferHandler } from '../features/shared/handlers/transfer-handler.ts';
-import { givenAddress } from './networks/given-address.ts';
 import { caughtUpWith, followEventLog } from './event-log-followers.ts';
 import type { Logger } from '../observability/logger.ts';
 import { must } from '../domain/values/must.ts';
@@ -62,8 +60,6 @@ export interface CorePorts {
   readonly personalSealer: PersonalSealer;
   readonly vetWebhookUrl: WebhookUrlVetting;
   readonly networks: (mode: Mode) => readonly NetworkSettings[];
-  /** The treasury's address; null if this process does not pay and so does not know it. */
-  readonly treasuryOf?: (mode: Mode, family: AddressFamily) => string | null;
   readonly projections: Pick<RunningProjections, 'caughtUpTo' | 'status'>;
   /** No other process appends to the store. */
   readonly soleWriter: boolean;
@@ -131,7 +127,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
   const sessionOfRefund = createSessionOfRefund(ports);
   const sessions = new Sessions({
     ...{ sessions: sessionHandler, ids, merchants: directory, personal, idempotency, sessionOfRefund, changes },
-    ...sessionPorts(config, ports, addressIndexes),
+    ...sessionPorts(config, ports),
     onAddressesGiven: (mode, id, addresses) =>
       addresses.forEach(({ family, address }) => given.add(mode, family, address, id)),
   });
@@ -169,7 +165,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
   };
 }
 
-const sessionPorts = (config: Config, ports: CorePorts, addressIndexes: Core['addressIndexes']) => ({
+const sessionPorts = (config: Config, ports: CorePorts) => ({
   rates: ports.rates,
   senders: ports.senders,
   addresses: ports.addresses,
@@ -178,7 +174,6 @@ const sessionPorts = (config: Config, ports: CorePorts, addressIndexes: Core['ad
   random: ports.random,
   networks: ports.networks,
   ...sessionSettingsOf(config),
-  isOurs: isOursOf(ports, addressIndexes),
 });
 
 /** Handlers of decisions by people. */
@@ -189,16 +184,6 @@ const peoplesHandlers = (
   adjustmentsHandler: createAdjustmentsHandler(deps),
   paymentLinkHandler: createPaymentLinkHandler(deps),
 });
-
-/** Payers' addresses and, if known, the treasury; the signer itself never pays those. */
-const isOursOf =
-  ({ treasuryOf }: Pick<CorePorts, 'treasuryOf'>, indexes: Core['addressIndexes']): IsOurs =>
-  (mode, network, address) => {
-    const family = addressFamilyOf(network);
-    return (
-      treasuryOf?.(mode, family) === address || must(indexes.get(indexKey(mode, family))).sessionOf(address) !== null
-    );
-  };
 
 /** Bounds of every merchant's policy. */
 const policyBoundsOf = (config: Config) => ({
@@ -214,7 +199,6 @@ const sessionSettingsOf = (config: Config) => ({
   conversionDecimals: config.CONVERSION_DECIMALS,
   dustLimit: config.DUST_LIMIT,
   ...policyBoundsOf(config),
-  claims: { accepted: config.REFUND_CLAIMS ?? [], waitSec: config.REFUND_CLAIM_WAIT_SECONDS, givenAddress },
 });
 
 async function openMerchantDirectory(

@@ -6,7 +6,6 @@ import { startHdDerivation, type HdDerivation } from '../adapters/wallet/hd-deri
 import { nodeRandom as random } from '../adapters/node/random.ts';
 import type { SandboxHome } from '../checkout/sandbox-home.ts';
 import type { ExchangeWallets } from '../features/deposits/exchange-wallets.ts';
-import { EVIDENCE_KINDS } from '../domain/claims.ts';
 import { InvalidConfig, type Config } from '../config.ts';
 import { addressFamilyOf, type Network, type NetworkSettings } from '../domain/networks/networks.ts';
 import { holding } from '../domain/values/written-json.ts';
@@ -147,7 +146,6 @@ const deriversOf = (derivation: HdDerivation, { evmXpub, tronXpub }: WatchOnlyEx
 const withSandboxDefaults = (config: Config): Config => ({
   ...config,
   WEBHOOK_ALLOW_INSECURE: config.WEBHOOK_ALLOW_INSECURE ?? true,
-  REFUND_CLAIMS: config.REFUND_CLAIMS ?? [...EVIDENCE_KINDS],
 });
 
 /** Next to the data, with a wallet that it creates itself. */

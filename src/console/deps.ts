@@ -15,7 +15,6 @@ import type { Merchants } from '../features/merchants/merchants.ts';
 import type { People } from '../features/people/people.ts';
 import type { Sessions } from '../features/sessions/sessions.ts';
 import type { Timeline } from '../features/sessions/timeline/types.ts';
-import type { ClaimView } from '../features/shared/claim-views.ts';
 import type { Caller, Outcome } from '../features/shared/merchant-api.ts';
 import type { MerchantWebhooks } from '../features/webhooks/webhooks.ts';
 import type { ConsoleAddress } from './guard.ts';
@@ -50,8 +49,6 @@ export interface MerchantRecords {
   session(reader: Reader, id: SessionId): Promise<PaymentSessionBody | null>;
   refunds(reader: Reader, id: SessionId): Promise<readonly RefundBody[]>;
   timeline(id: SessionId): Promise<Timeline | null>;
-  /** The claims of the payment, newest first. */
-  claims(reader: Reader, id: SessionId): Promise<readonly ClaimView[]>;
   sessionOfTransaction(id: string): Promise<SessionId | null>;
   /** The payment to which the address is assigned. */
   sessionOfAddress(address: string): SessionId | null;
@@ -65,7 +62,7 @@ export interface ConsoleDeps {
   readonly people: People;
   readonly merchants: () => readonly ShownMerchant[];
   readonly records: MerchantRecords;
-  readonly api: Pick<Sessions, 'createSession' | 'cancelSession' | 'requestRefund' | 'previewRefund' | 'rejectClaim'>;
+  readonly api: Pick<Sessions, 'createSession' | 'cancelSession' | 'requestRefund' | 'previewRefund'>;
   readonly settings: Merchants;
   readonly webhooks: Pick<MerchantWebhooks, 'list' | 'get' | 'redeliver' | 'replay' | 'sendSample'>;
   /** The operator's commands. Whatever a page shows or does with them, the command line does with `--json`. */

@@ -30,7 +30,6 @@ const SERVICE: readonly Entry[] = [
 const OF_MERCHANT: readonly Entry[] = [
   { to: '', text: words`Home`, action: 'payments.read' },
   { to: '/payments', text: words`Payments`, action: 'payments.read' },
-  { to: '/claims', text: words`Claims`, action: 'payments.read' },
   { to: '/links', text: words`Payment links`, action: 'payments.read' },
   { to: '/webhooks', text: words`Webhooks`, action: 'webhooks.read' },
   { to: '/requests', text: words`Requests`, action: 'requests.read' },

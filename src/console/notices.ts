@@ -6,7 +6,6 @@ export const NOTICES: ReadonlyMap<string, Words> = new Map(
     link: words`The payment link was created. Send it, or print its QR code.`,
     'link-off': words`The payment link was switched off.`,
     refunded: words`The refund was requested.`,
-    claim: words`The claim was rejected.`,
     redelivered: words`The webhook is being sent again.`,
     replayed: words`The webhooks of the range are being sent again, in order.`,
     sample: words`A sample is being sent.`,

@@ -7,7 +7,6 @@ import { auditRoutes } from './pages/books/audit.ts';
 import { bookRoutes } from './pages/books/books.ts';
 import { canaryRoutes } from './pages/operations/canaries.ts';
 import { chainRoutes } from './pages/operations/chains.ts';
-import { claimRoutes } from './pages/merchant/claims.ts';
 import { homeRoutes } from './pages/home.ts';
 import { meRoutes } from './pages/people/me.ts';
 import { monthStatementRoutes } from './pages/books/month-statement.ts';
@@ -35,7 +34,6 @@ export function consoleRoutes(deps: ConsoleDeps): ConsoleRoutes {
   const ofMerchants = [
     paymentsRoutes,
     paymentRoutes,
-    claimRoutes,
     paymentLinkRoutes,
     webhookPages,
     requestPages,

@@ -37,8 +37,7 @@ export const ERRORS = {
     status: 400,
     meaning:
       'The chain names no single payer of the remaining money (for example money minted by a bridge), so it cannot be refunded to its payer.',
-    action:
-      'Have your customer claim it and name an address (`refund_claims`), or agree on an address and pay it yourself: the money of a paid order is settled to you.',
+    action: 'Agree on an address with your customer and pay it yourself: the money of a paid order is settled to you.',
   },
   sender_not_acknowledged: {
     status: 400,

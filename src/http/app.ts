@@ -27,8 +27,6 @@ import { refundRoutes } from './routes/refunds.routes.ts';
 import { requestRoutes } from './routes/requests.routes.ts';
 import { sandboxRoutes, type SandboxApi } from './routes/sandbox.routes.ts';
 import { sessionRoutes } from './routes/sessions.routes.ts';
-import { claimRoutes } from './routes/claims.routes.ts';
-import type { MerchantClaims } from '../features/shared/claim-views.ts';
 import { timelineRoutes, type TimelineReader } from './routes/timeline.routes.ts';
 import { webhookRoutes, type WebhookApi } from './routes/webhooks.routes.ts';
 import { createUnmatched } from './unmatched.ts';
@@ -45,7 +43,6 @@ export interface HttpAppOptions extends PresenterSettings {
   /** The merchant's pending changes. */
   readonly changes?: ChangesApi;
   readonly timeline?: TimelineReader;
-  readonly claims?: MerchantClaims;
   readonly audit?: AuditApi;
   /** Why nothing can be written; null, or absent, while healthy. */
   readonly readOnly?: () => string | null;
@@ -116,7 +113,6 @@ function allRoutes(options: HttpAppOptions): Route[] {
   return [
     ...sessionRoutes(options.api, session, { refund, timeline: options.timeline, webhooks: options.webhooks }),
     ...refundRoutes(options.api, refund, session),
-    ...(options.claims ? claimRoutes(options.claims) : []),
     ...listRoutes(options.lists),
     ...(options.settings ? merchantRoutes(options.settings) : []),
     ...(options.timeline ? timelineRoutes(options.timeline) : []),

@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import { CLAIM_NUMBER, type OrderedClaim } from '../domain/claims.ts';
 import type { DepositProof, TakenDeposit } from '../domain/networks/deposit-proof.ts';
 import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
 import { MOVE_KINDS } from '../domain/events/treasury-move-events.ts';
 import { COINS } from '../domain/money/money.ts';
-import { addressFamilyOf, NATIVE_COIN, NETWORKS, type Network } from '../domain/networks/networks.ts';
+import { NATIVE_COIN, NETWORKS, type Network } from '../domain/networks/networks.ts';
 import type { OutgoingTransaction } from '../ports/outgoing/transaction.ts';
 import type { AskedNativeTransfer, SigningRequest } from '../ports/outgoing/signer.ts';
 import type { HashedParts } from '../domain/events/canonical-text.ts';
@@ -49,20 +48,6 @@ const isWhole = ({ kind, refund, deposits, transfer }: OutgoingTransaction): boo
   (kind === 'refund' || kind === 'return' || deposits.length === 0) &&
   (kind === 'native_return') === (transfer !== undefined);
 
-const signatureOf = { evm: /^0x[0-9a-f]{130}$/, tron: /^0x[0-9a-f]{130}$/, solana: /^0x[0-9a-f]{128}$/ };
-const claimOn = (network: Network): z.ZodType<OrderedClaim> =>
-  z.strictObject({
-    claimId: id,
-    evidence: z.discriminatedUnion('kind', [
-      z.strictObject({
-        ...{ kind: z.literal('signature'), number: z.string().regex(CLAIM_NUMBER) },
-        signature: z.string().regex(signatureOf[addressFamilyOf(network)]),
-      }),
-      z.strictObject({ kind: z.literal('test_payment'), amount }),
-      z.strictObject({ kind: z.literal('no_sender') }),
-    ]),
-  });
-
 export const order = onNetwork((fields, network) => ({
   kind: z.enum(['refund', ...MOVE_KINDS]),
   ...{ id, mode, amount },
@@ -70,7 +55,7 @@ export const order = onNetwork((fields, network) => ({
   ...{ fromAddress: fields.address, toAddress: fields.address },
   derivationIndex: walletIndex.nullable(),
   merchantId: merchantId.nullable(),
-  refund: z.strictObject({ sessionId: id, refundId: id, claim: claimOn(network).exactOptional() }).nullable(),
+  refund: z.strictObject({ sessionId: id, refundId: id }).nullable(),
   deposits: z.array(depositOn(fields, network)).max(1_000),
   transfer: z
     .strictObject({ txHash: fields.txHash, toAddress: fields.address, derivationIndex: walletIndex })

@@ -193,8 +193,6 @@ export class Outgoing {
       return refusal('later', 'equal_bytes', 'another transfer has exactly this transaction');
     crashPoint('signer-before-journal');
     const money = { coin, units: amountOf(order.amount).toString(), fromAddress, toAddress };
-    const proof = order.refund?.claim?.evidence;
-    const evidence = proof?.kind === 'signature' && { evidence: proof.number };
     const fact = {
       kind: 'signed',
       purpose,
@@ -205,7 +203,6 @@ export class Outgoing {
       draft,
       takenFrom: judged.takenFrom,
       ...signed,
-      ...evidence,
     } as const;
     const entry = journal.append(fact, this.#nowMs());
     crashPoint('signer-after-journal');

@@ -14,7 +14,6 @@ import {
   type DepositState,
   type SessionContext,
 } from './session.state.ts';
-import { must } from '../../src/domain/values/must.ts';
 
 /**
  * What an event of a session means to a merchant who subscribes to more than outcomes; null if it means nothing new.
@@ -31,13 +30,9 @@ export function noticeOf(event: SessionEvent, before: SessionState, after: Sessi
     case 'DepositReverted':
       return event.data.afterFinal ? loss(event.data.depositKey, after.context) : null;
     case 'RefundRequested': {
-      const { refundId, coin, amount, claim } = event.data;
-      return { type: 'refund.created', refundId, coin, amount, ...(claim && { claimId: claim.claimId }) };
+      const { refundId, coin, amount } = event.data;
+      return { type: 'refund.created', refundId, coin, amount };
     }
-    case 'ClaimFiled':
-      return aboutClaim('claim.created', after.context, event.data.claimId);
-    case 'ClaimRejected':
-      return aboutClaim('claim.rejected', after.context, event.data.claimId);
     default:
       return null;
   }
@@ -67,12 +62,6 @@ function arrival(depositKey: string, before: SessionContext, after: SessionConte
   return about(isReversed(after) ? 'payment.partially_paid' : 'payment.restored', after, facts);
 }
 
-function aboutClaim(type: 'claim.created' | 'claim.rejected', context: SessionContext, claimId: string): Notice {
-  const { payee, evidence } = must(context.claims[claimId]).filed;
-  const { amount, coin, network, txHash } = claimedIn(context, claimId).facts;
-  return { type, claimId, payee, evidence: evidence.kind, transfer: { amount, coin, network, txHash } };
-}
-
 function about(
   type: PaymentNoticeType,
   context: SessionContext,
@@ -95,7 +84,6 @@ function about(
 export function detailsOf(event: SessionEvent, context: SessionContext): NotificationDetails {
   if (event.type === 'RefundRequested' || event.type === 'RefundCompleted' || event.type === 'RefundFailed')
     return refundDetails(context, event.data.refundId);
-  if (event.type === 'ClaimFiled' || event.type === 'ClaimRejected') return claimDetails(context, event.data.claimId);
   const transfer = transferOf(event, context);
   return {
     received: formatAmount(held(context)),
@@ -105,15 +93,6 @@ export function detailsOf(event: SessionEvent, context: SessionContext): Notific
     tx_hash: transfer?.facts.txHash ?? null,
     ...(event.type === 'SessionFailed' && { failure_reason: event.data.reason }),
   };
-}
-
-/** The claimed deposit. */
-const claimedIn = ({ claims, deposits }: SessionContext, claimId: string): DepositState =>
-  must(deposits[must(claims[claimId]).filed.depositKey]);
-
-function claimDetails(context: SessionContext, claimId: string): NotificationDetails {
-  const { network, txHash } = claimedIn(context, claimId).facts;
-  return { network, tx_hash: txHash };
 }
 
 /** The event's transfer, otherwise the newest one that belongs to the session. */

@@ -1,10 +1,9 @@
 import type { PlannedPayout, RefundLeg, RefundRequested } from '../../src/domain/events/refund-events.ts';
 import { formatAmount, fromTokenUnits, least, amountOf, type Coin } from '../../src/domain/money/money.ts';
-import type { Network } from '../../src/domain/networks/networks.ts';
+import { addressFamilyOf, comparableAddress, type Network } from '../../src/domain/networks/networks.ts';
 import { unknownPayerWords } from '../../src/domain/networks/unknown-payer.ts';
 import { refundableOf } from '../../src/domain/money/refundable.ts';
 import type { Refusal } from '../../src/domain/values/result.ts';
-import { person } from './claims.ts';
 import {
   depositsOf,
   depositsOfOrder,
@@ -24,18 +23,10 @@ export interface RefundTerms {
   readonly units: bigint | null;
   /** The deposit named by the merchant; null lets the order of payers decide. */
   readonly namedDeposit: string | null;
-  /** Present if a claim is paid: only its deposits, in this order, to its payee. */
-  readonly claim?: ClaimToPay;
   /** The payouts that somebody signed: the refund makes these or is refused. */
   readonly planned?: readonly PlannedPayout[] | undefined;
   /** Decimals of the coin's token by network; absent where it cannot be paid out. */
   readonly decimals: Readonly<Partial<Record<Network, number>>>;
-}
-
-/** The payee of a proven claim, and its deposits. */
-export interface ClaimToPay {
-  readonly payee: string;
-  readonly deposits: readonly DepositState[];
 }
 
 export type RefundPlan =
@@ -73,9 +64,9 @@ const MOST_DEPOSITS_OF_A_LEG = 1_000;
  */
 export function planRefund(context: SessionContext, terms: RefundTerms): RefundPlan {
   const { coin, namedDeposit } = terms;
-  const fault = namedDeposit === null ? null : faultOf(context, coin, namedDeposit, terms.claim !== undefined);
+  const fault = namedDeposit === null ? null : faultOf(context, coin, namedDeposit);
   if (fault) return { ok: false, refusal: fault };
-  const payers = terms.claim ? payeeOf(context, terms, terms.claim) : payersOf(context, terms);
+  const payers = payersOf(context, terms);
   const most = sumOf(payers);
   const units = terms.units ?? most;
   if (units <= 0n || units > most) return { ok: false, refusal: tooMuch(context, terms, most) };
@@ -91,11 +82,8 @@ export function planRefund(context: SessionContext, terms: RefundTerms): RefundP
   };
 }
 
-/**
- * Whether every leg takes its amount from deposits that still have it and were paid by its payee, unless a claim names
- * another.
- */
-export function isCovered(context: SessionContext, legs: readonly RefundLeg[], goesTo: 'payer' | 'claim'): boolean {
+/** Whether every leg takes its amount from deposits that still have it and were paid by its payee. */
+export function isCovered(context: SessionContext, legs: readonly RefundLeg[]): boolean {
   const taken = new Map(takenByDeposit(context));
   return legs.every(({ network, coin, toAddress, amount, takenFrom }) => {
     let units = 0n;
@@ -103,12 +91,7 @@ export function isCovered(context: SessionContext, legs: readonly RefundLeg[], g
       const deposit = context.deposits[part.depositKey];
       const share = amountOf(part.amount);
       const isThere = deposit?.facts.network === network && deposit.facts.coin === coin;
-      if (
-        !isThere ||
-        (goesTo === 'payer' && personOf(deposit) !== person(network, toAddress)) ||
-        share <= 0n ||
-        share > leftOf(deposit, taken)
-      )
+      if (!isThere || personOf(deposit) !== person(network, toAddress) || share <= 0n || share > leftOf(deposit, taken))
         return false;
       taken.set(part.depositKey, (taken.get(part.depositKey) ?? 0n) + share);
       units += share;
@@ -162,18 +145,6 @@ function payersOf(context: SessionContext, { coin, namedDeposit, decimals }: Ref
       other.newestSec - one.newestSec ||
       compare(must(one.deposits[0]).depositKey, must(other.deposits[0]).depositKey),
   );
-}
-
-/** The payee of a claim in place of its payer; empty if the network's token is unknown. */
-function payeeOf(context: SessionContext, { decimals }: RefundTerms, { payee, deposits }: ClaimToPay): Payer[] {
-  const taken = takenByDeposit(context);
-  const { network } = must(deposits[0]).facts;
-  const parts = deposits.map((deposit) => ({ depositKey: deposit.facts.depositKey, left: leftOf(deposit, taken) }));
-  const known = decimals[network];
-  const nothing = { paid: 0n, isOfOrder: false, units: 0n, newestSec: 0 };
-  return known === undefined
-    ? []
-    : [{ network, address: payee, deposits: parts, left: sumOf(parts), unit: fromTokenUnits(1n, known), ...nothing }];
 }
 
 /**
@@ -240,13 +211,13 @@ const CHANGED: Refusal = {
   message: 'the remaining money has changed since the terms were signed: read them again',
 };
 
-function faultOf(context: SessionContext, coin: Coin, depositKey: string, isClaimed: boolean): Refusal | null {
+function faultOf(context: SessionContext, coin: Coin, depositKey: string): Refusal | null {
   const deposit = context.deposits[depositKey];
   const invalid = (message: string): Refusal => ({ code: 'invalid_request', message, param: 'transaction_id' });
   if (!deposit || deposit.aside !== undefined) return invalid('transaction_id is not a deposit of this session');
   if (deposit.status !== 'final') return invalid(`the deposit is ${deposit.status}, not final`);
   if (deposit.facts.coin !== coin) return invalid(`the deposit is in ${deposit.facts.coin}`);
-  return deposit.facts.fromAddress === null && !isClaimed ? { ...nobodyOf([deposit]), param: 'transaction_id' } : null;
+  return deposit.facts.fromAddress === null ? { ...nobodyOf([deposit]), param: 'transaction_id' } : null;
 }
 
 function nobodyOf(deposits: readonly DepositState[]): Refusal {
@@ -285,6 +256,12 @@ const uncarried = (coin: Coin, units: bigint, rest: bigint): Refusal => ({
 });
 
 /* Small parts */
+
+/** Identifies a person by address; the same address on Ethereum and BSC is the same person. */
+function person(network: Network, address: string | null): string {
+  const family = addressFamilyOf(network);
+  return `${family}:${address === null ? null : comparableAddress(family, address)}`;
+}
 
 const personOf = ({ facts }: DepositState): string => person(facts.network, facts.fromAddress);
 

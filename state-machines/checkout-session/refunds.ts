@@ -3,7 +3,6 @@ import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { RefundPayoutSigned } from '../../src/domain/events/refund-events.ts';
 import { isCancelling } from '../../src/domain/events/transaction-draft.ts';
 import { amountOf } from '../../src/domain/money/money.ts';
-import { foldClaimApproved, paysItsClaim } from './claims.ts';
 import { isCovered } from './refund-allocation.ts';
 import type { LegState, RefundState, SessionContext } from './session.state.ts';
 
@@ -40,7 +39,7 @@ export function foldRefundRequested(
     failureReason: null,
     returned: 0n,
   };
-  return { refunds: { ...context.refunds, [data.refundId]: refund }, ...foldClaimApproved(context, data) };
+  return { refunds: { ...context.refunds, [data.refundId]: refund } };
 }
 
 function withLeg(
@@ -152,7 +151,7 @@ export function isReplacement(context: SessionContext, data: Of<'RefundPayoutRep
 }
 
 export function isLegalRefund(context: SessionContext, data: Of<'RefundRequested'>['data']): boolean {
-  const { refundId, coin, amount, legs, claim } = data;
+  const { refundId, coin, amount, legs } = data;
   const units = legs.reduce((total, leg) => total + amountOf(leg.amount), 0n);
   const isNew = context.refunds[refundId] === undefined;
   return (
@@ -160,8 +159,7 @@ export function isLegalRefund(context: SessionContext, data: Of<'RefundRequested
     units > 0n &&
     units === amountOf(amount) &&
     legs.every((leg) => leg.coin === coin) &&
-    isCovered(context, legs, claim ? 'claim' : 'payer') &&
-    (!claim || paysItsClaim(context, data))
+    isCovered(context, legs)
   );
 }
 

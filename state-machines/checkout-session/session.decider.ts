@@ -15,7 +15,6 @@ import { needsAcknowledgement, type Sender } from '../../src/domain/networks/sen
 import { chosenBy, openAlternative } from './coin.ts';
 import { kindInBlock, kindOf } from './deposit-kind.ts';
 import { paymentOf } from './payment.ts';
-import { claimToPay, decideClaim, type ApprovedClaim, type ClaimCommand } from './claims.decider.ts';
 import { decidePayout, type PayoutCommand } from './payouts.decider.ts';
 import { decideTransferOfSession, type TransferCommandOfSession } from './transfers.decider.ts';
 import { planRefund, type RefundTerms } from './refund-allocation.ts';
@@ -85,15 +84,13 @@ export interface ExpireSession {
   readonly nowSec: number;
   readonly scannedToSec: SessionExpired['data']['scannedToSec'];
 }
-export interface RequestRefund extends Omit<RefundTerms, 'refundId' | 'claim'> {
+export interface RequestRefund extends Omit<RefundTerms, 'refundId'> {
   readonly type: 'RequestRefund';
   readonly refundId: RefundId;
   readonly asked: { readonly value: string; readonly currency: string } | null;
   readonly reason: string | null;
   readonly idempotencyStream: string | null;
   readonly acknowledgedSender: boolean;
-  /** The claim that it approves; null for a refund to the payer. */
-  readonly claim: ApprovedClaim | null;
   /** Senders by deposit key, where the session itself does not know them. */
   readonly senders: Readonly<Record<string, Sender>>;
   readonly nowSec: number;
@@ -109,7 +106,6 @@ export type SessionCommand =
   | RevertDeposit
   | ExpireSession
   | RequestRefund
-  | ClaimCommand
   | TransferCommandOfSession
   | PayoutCommand;
 
@@ -134,9 +130,6 @@ export function decideSession(command: SessionCommand, state: SessionState): Dec
       return expire(command, state);
     case 'RequestRefund':
       return requestRefund(command, state);
-    case 'FileClaim':
-    case 'RejectClaim':
-      return decideClaim(command, state.context, state.value !== 'open' && state.value !== 'processing');
     case 'SetDepositAside':
     case 'GiveUpTransfer':
     case 'CreditTransfer':
@@ -257,19 +250,10 @@ function requestRefund(command: RequestRefund, { context }: SessionState): Decis
   const { coin, refundId } = command;
   if (context.refunds[refundId]) return accept();
   if (finalOf(context, coin) === 0n) return nothingOf(coin, context);
-  const approved = command.claim && claimToPay(context, command.claim, command.nowSec);
-  if (approved?.ok === false) return approved;
-  const { claim: _, ...terms } = command;
-  const plan = planRefund(context, approved ? { ...terms, claim: approved.pay } : terms);
+  const plan = planRefund(context, command);
   if (!plan.ok) return plan;
   const { legs } = plan;
-  if (approved && must(legs[0]).takenFrom.length < approved.pay.deposits.length)
-    return refuse(
-      'invalid_request',
-      'amount.value must be more than the test payment, which is also refunded',
-      'amount.value',
-    );
-  const doubt = command.acknowledgedSender || approved ? null : doubtfulSender(context, legs, command.senders);
+  const doubt = command.acknowledgedSender ? null : doubtfulSender(context, legs, command.senders);
   if (doubt) return { ok: false, refusal: doubt };
   return accept({
     type: 'RefundRequested',
@@ -285,7 +269,6 @@ function requestRefund(command: RequestRefund, { context }: SessionState): Decis
       reason: command.reason,
       idempotencyStream: command.idempotencyStream,
       acknowledgedSender: command.acknowledgedSender,
-      ...(approved && { claim: approved.claim }),
     },
   });
 }

@@ -29,7 +29,6 @@ import {
   type DepositState,
   type SessionContext,
 } from './session.state.ts';
-import { foldClaimFiled, foldClaimRejected, isNewClaim, isRejectableClaim } from './claims.ts';
 import {
   allLegs,
   foldLanded,
@@ -140,8 +139,6 @@ export const checkoutSessionMachine = setup({
       held(context) > 0n,
     endsTestSooner: ({ context, event }: Seen) =>
       context.created?.mode === 'test' && dataOf(event, 'SessionDeadlineMoved').expiresAtSec < context.expiresAtSec,
-    isNewClaim: ({ context, event }: Seen) => isNewClaim(context, dataOf(event, 'ClaimFiled')),
-    isRejectableClaim: ({ context, event }: Seen) => isRejectableClaim(context, dataOf(event, 'ClaimRejected')),
     isLegalRefund: ({ context, event }: Seen) => isLegalRefund(context, dataOf(event, 'RefundRequested')),
     isUnsignedLeg: ({ context, event }: Seen) => legIn(context, dataOf(event, 'RefundPayoutSigned'), 'PENDING'),
     isReplacement: ({ context, event }: Seen) =>
@@ -190,8 +187,6 @@ export const checkoutSessionMachine = setup({
       })),
     ),
     foldDeadlineMoved: assign(foldOf('SessionDeadlineMoved', (_, { expiresAtSec }) => ({ expiresAtSec }))),
-    foldClaimFiled: assign(foldOf('ClaimFiled', foldClaimFiled)),
-    foldClaimRejected: assign(foldOf('ClaimRejected', foldClaimRejected)),
     foldRefundRequested: assign(foldOf('RefundRequested', foldRefundRequested)),
     foldSigned: assign(foldOf('RefundPayoutSigned', foldSigned)),
     foldReplaced: assign(foldOf('RefundPayoutReplaced', foldSigned)),
@@ -272,8 +267,6 @@ export const checkoutSessionMachine = setup({
     TransferGivenUp: { guard: 'mayGiveUp', actions: 'foldGivenUp' },
     TransferCredited: { guard: 'isCreditable', actions: 'foldCredited' },
     TransferCreditReversed: { guard: 'mayReverseCredit', actions: 'foldCreditReversed' },
-    ClaimFiled: { guard: 'isNewClaim', actions: 'foldClaimFiled' },
-    ClaimRejected: { guard: 'isRejectableClaim', actions: 'foldClaimRejected' },
     RefundRequested: { guard: 'isLegalRefund', actions: 'foldRefundRequested' },
     RefundPayoutSigned: { guard: 'isUnsignedLeg', actions: 'foldSigned' },
     RefundPayoutReplaced: { guard: 'isReplacement', actions: 'foldReplaced' },

@@ -1,4 +1,3 @@
-import type { ClaimFiled, ClaimRejected } from '../../src/domain/events/claim-events.ts';
 import type { RefundFailureReason } from '../../src/domain/events/refund-failures.ts';
 import type {
   DepositConfirmed,
@@ -28,7 +27,6 @@ export interface SessionContext {
   readonly expiresAtSec: number;
   readonly deposits: Readonly<Record<string, DepositState>>;
   readonly refunds: Readonly<Record<string, RefundState>>;
-  readonly claims: Readonly<Record<string, ClaimState>>;
   /** By deposit key: the newest operator decision carried out here. */
   readonly operations: Readonly<Record<string, number>>;
   /** True once enough on-time money was seen, final or not. */
@@ -68,14 +66,6 @@ export interface RefundState {
   readonly returned: bigint;
 }
 
-/** A payer's claim. An approved one has a refund with a status of its own. */
-export interface ClaimState {
-  readonly filed: ClaimFiled['data'];
-  readonly status: 'open' | 'approved' | 'rejected';
-  readonly refundId: string | null;
-  readonly rejected: ClaimRejected['data'] | null;
-}
-
 export interface LegState {
   readonly leg: RefundLeg;
   readonly units: bigint;
@@ -98,7 +88,6 @@ export const initialContext: SessionContext = {
   expiresAtSec: 0,
   deposits: {},
   refunds: {},
-  claims: {},
   operations: {},
   sufficientSeen: false,
   paid: null,

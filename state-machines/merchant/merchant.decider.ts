@@ -4,7 +4,6 @@ import type { ApiKeyId } from '../../src/domain/values/ids.ts';
 import { COIN_MAX_DECIMALS } from '../../src/domain/money/currencies.ts';
 import type { FinalityFloor } from '../../src/domain/networks/finality-floor.ts';
 import { amountOf, decimalsOf, isCoin, parseAmount } from '../../src/domain/money/money.ts';
-import { EVIDENCE_KINDS, isEvidenceKind } from '../../src/domain/claims.ts';
 import { contactLink } from '../../src/domain/contact.ts';
 import { isNetwork } from '../../src/domain/networks/networks.ts';
 import { OUTCOME_TYPES } from '../../src/domain/notifications/types.ts';
@@ -191,7 +190,6 @@ function setPolicy(
     serviceFeeBasisPoints: 0,
     tolerancePercent: null,
     contact: null,
-    refundClaims: [],
     offerBothCoins: false,
   };
   const current: Readonly<Record<string, unknown>> = { ...unset, ...context.policy };
@@ -222,7 +220,7 @@ function policyFault(policy: Partial<MerchantPolicy>): Refusal | null {
     ethereumFinalizedFrom,
     ethereumConfirmations,
   } = policy;
-  const { serviceFeeBasisPoints, contact, refundClaims, offerBothCoins } = policy;
+  const { serviceFeeBasisPoints, contact, offerBothCoins } = policy;
   if (settlementCoin !== undefined && !isCoin(settlementCoin))
     return invalid('settlement_coin', 'settlement_coin must be USDT or USDC');
   if (
@@ -255,11 +253,6 @@ function policyFault(policy: Partial<MerchantPolicy>): Refusal | null {
       `service_fee must be a whole number of hundredths of a percent from 0 to ${MAX_SERVICE_FEE_BASIS_POINTS}`,
     );
   }
-  if (
-    refundClaims !== undefined &&
-    (!refundClaims.every(isEvidenceKind) || new Set(refundClaims).size !== refundClaims.length)
-  )
-    return invalid('refund_claims', `refund_claims must name some of ${EVIDENCE_KINDS.join(', ')}, each once`);
   if (contact !== undefined && contact !== null && contactLink(contact) === null)
     return invalid('contact', 'contact must be an e-mail address or an https URL of at most 200 characters');
   return null;

@@ -12,8 +12,6 @@ export interface StubNode {
 
 const TOKEN = '0x5FbDB2315678afecb367f032d93F642f64180aa3';
 const PAYER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
-/** Of the payer, who is the second account of every local node. */
-export const PAYER_KEY = '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d';
 const TX_HASH = `0x${'ab'.repeat(32)}`;
 const BLOCK_HASH = `0x${'cd'.repeat(32)}`;
 

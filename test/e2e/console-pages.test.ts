@@ -46,7 +46,6 @@ describe.skipIf(CHROMIUM === undefined)('the pages of the console in a browser',
     const id = await at.paid('order-for-every-page');
     const parts = [
       '',
-      '/claims',
       '/keys',
       '/links',
       '/links/new',

@@ -86,15 +86,6 @@ describe('the client against the API', () => {
     expect(await quittance.requests.get(requests[0]!.id)).toEqual(requests[0]);
     const session = await quittance.sessions.create({ amount: '1.00', currency: 'USD', order_id: 'sandbox' });
     expect((await quittance.sessions.timeline(session.id)).conclusion).toBe('Not paid yet.');
-    expect((await quittance.claims.list(session.id)).data[0]).toMatchObject({
-      id: 'clm_1',
-      proven: false,
-      test_payment: '1.4821',
-    });
-    expect(await quittance.claims.reject(session.id, 'clm_1', 'withdrawn')).toMatchObject({
-      status: 'rejected',
-      rejection_reason: 'withdrawn',
-    });
     expect((await quittance.refunds.page()).data).toEqual([]);
     expect((await quittance.ledger.balances({ as_of: '2026-01-31', clock: 'chain' })).data[0]).toMatchObject({
       payable: '5.00',

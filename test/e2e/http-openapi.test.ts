@@ -324,13 +324,6 @@ describe('every response matches the document', () => {
     });
     expectDocumented('getSessionTimeline', await get(`/v1/payment/sessions/${session.json.id}/timeline`));
     expectDocumented('getSessionTimeline', await get('/v1/payment/sessions/nope/timeline'));
-    const claims = `/v1/payment/sessions/${session.json.id}/claims`;
-    expectDocumented('listClaims', await get(claims));
-    expectDocumented('listClaims', await get('/v1/payment/sessions/nope/claims'));
-    expectDocumented('rejectClaim', await post(`${claims}/clm_1/reject`, { reason: 'withdrawn' }));
-    expectDocumented('rejectClaim', await post(`${claims}/clm_1/reject`));
-    expectDocumented('rejectClaim', await post(`${claims}/clm_2/reject`));
-    expectDocumented('rejectClaim', await post(`${claims}/clm_1/reject`, { reason: 7 }));
     expectDocumented('getLedgerBalances', await get('/v1/ledger/balances?as_of=2026-01-31'));
     expectDocumented('getLedgerBalances', await get('/v1/ledger/balances?as_of=2026-02-30'));
     expectDocumented('listLedgerEntries', await get('/v1/ledger/entries?clock=chain&page_size=5'));

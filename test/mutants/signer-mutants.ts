@@ -115,11 +115,6 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
     changes: [change('policies/limits.ts', 'return used + units <= amountOf(cap) ? null', 'return true ? null')],
     foundBy: ['on ethereum no sequence of requests', 'on solana no order of requests'],
   },
-  {
-    without: 'the evidence of a claim',
-    changes: [change('policies/deposits.ts', 'return evidenceRefusal(claim, order, found);', 'return null;')],
-    foundBy: ['gets nothing without a signature of who paid'],
-  },
 ];
 
 /** The one that runs with every test run, since the child of a test must be shown to carry what is planted. */

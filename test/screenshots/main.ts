@@ -6,7 +6,7 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Page } from 'playwright-core';
 import { CHROMIUM, openBrowser } from '../support/browser.ts';
-import { CLAIMS_API, PAYEE, SESSIONS } from '../support/page-sessions.ts';
+import { SESSIONS } from '../support/page-sessions.ts';
 import { servePages } from '../support/served-pages.ts';
 
 const LOOKS = [
@@ -30,7 +30,7 @@ const folder = resolve(process.argv[2] ?? 'screenshots');
 mkdirSync(folder, { recursive: true });
 if (CHROMIUM === undefined) throw new Error('no Chromium on this machine');
 const browser = await openBrowser();
-const pages = await servePages(SESSIONS['awaiting']!, {}, { api: CLAIMS_API, burst: 1000 });
+const pages = await servePages(SESSIONS['awaiting']!);
 try {
   for (const { name, width, height, scheme, language } of LOOKS) {
     const touch = width < 600;
@@ -48,16 +48,6 @@ try {
         await draw(page, `${state.replaceAll(' ', '-')}${part.replace('/', '-')}-${name}`);
       }
     }
-    pages.show(SESSIONS['late']!);
-    await page.goto(`${pages.url}/claim?lang=${language}`, { waitUntil: 'load' });
-    await page.locator('main summary').click();
-    await draw(page, `claim-${name}`);
-    await page.locator('[name=payee]').fill(PAYEE);
-    await page.locator('form .button').click();
-    await draw(page, `claim-to-sign-${name}`);
-    await page.locator('[name=signature]').fill(`0x${'12'.repeat(65)}`);
-    await page.locator('form .button').click();
-    await draw(page, `claim-refused-${name}`);
     await context.close();
   }
 } finally {

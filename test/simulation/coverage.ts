@@ -9,7 +9,7 @@ import { FAULT_KINDS, OPERATOR_ACTS, type Step } from './plan/plan.ts';
  */
 
 const STATES = ['open', 'paid', 'expired', 'failed', 'cancelled'];
-const OF_SESSIONS = /^(Session|Deposit|Refund|Claim|CoinChosen|Transfer(GivenUp|Credit))/;
+const OF_SESSIONS = /^(Session|Deposit|Refund|CoinChosen|Transfer(GivenUp|Credit))/;
 const REQUESTS: Readonly<Record<string, readonly string[]>> = {
   order: ['invalid_request', 'conflict', 'session_expired', 'amount_out_of_range', 'rate_unavailable'],
   cancel: ['session_already_paid', 'session_expired', 'idempotency_conflict', 'not_found'],
@@ -25,7 +25,7 @@ const NEVER: readonly { readonly situations: RegExp; readonly why: string }[] = 
   { situations: /^event SessionPaid when (paid|cancelled)/, why: 'a session is paid once, and never after a cancel' },
   { situations: /^event Session(Expired|Failed|Cancelled) when (?!open)/, why: 'only an open session ends so' },
   { situations: /^event SessionDeadlineMoved/, why: 'no plan supersedes an order' },
-  { situations: /^event (Claim|CoinChosen)/, why: 'no plan files claims, or lets a payer choose the coin' },
+  { situations: /^event CoinChosen/, why: 'no plan lets a payer choose the coin' },
   {
     situations: /^event (Transfer(GivenUp|Credit|Attach)|Settlement|NativeReturn|UnknownOutflowAck)/,
     why: 'no plan attaches transfers, settles, returns native coin, or acknowledges outflows',

@@ -57,16 +57,11 @@ export const ROUTES: Readonly<Record<string, readonly string[]>> = {
     'GET /m/:merchant/payments.csv',
     'GET /m/:merchant/payments/totals.csv',
     'GET /m/:merchant/payments/:payment',
-    'GET /m/:merchant/claims',
-    'GET /m/:merchant/claims.csv',
     'GET /m/:merchant/links',
     'GET /m/:merchant/links.csv',
     'GET /m/:merchant/links/:link',
   ],
-  'payments.refund': [
-    'POST /m/:merchant/payments/:payment/refund',
-    'POST /m/:merchant/payments/:payment/claims/:claim/reject',
-  ],
+  'payments.refund': ['POST /m/:merchant/payments/:payment/refund'],
   'people.change': [
     'POST /people',
     'POST /people/:person/roles',

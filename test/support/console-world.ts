@@ -54,7 +54,6 @@ const EMPTY = {
   records: {
     list: async () => NONE,
     sessionOfAddress: () => null,
-    claims: async () => [],
   },
   webhooks: { list: async () => NONE },
   settings: { getMerchant: (id: string) => ({ id, name: id, keys: [], webhook: null, domains: [], policy: POLICY }) },
@@ -104,7 +103,6 @@ export class ConsoleWorld {
       ...more,
       commands: {
         'session.totals': async () => ({ totals: [] }),
-        'claim.waiting': async () => ({ claims: [] }),
         'service.status': async () => SERVICE_STATUS,
         ...more.commands,
       },

@@ -3,7 +3,6 @@ import type { HttpAppOptions } from '../../src/http/app.ts';
 import { RequestLog } from '../../src/features/shared/request-log.ts';
 
 import { PAYMENT_EVENT_EXAMPLE } from '../../src/http/schemas/webhook.example.ts';
-import type { ClaimView } from '../../src/features/shared/claim-views.ts';
 import type { EntryRow } from '../../projections/ledger/rows.ts';
 import type { MerchantOverview } from '../../src/features/merchants/overview.ts';
 import { settlementLinesOf } from '../../src/features/ledger/settlement.ts';
@@ -173,35 +172,6 @@ const timeline: NonNullable<HttpAppOptions['timeline']> = async (_reader, sessio
   readTo: [{ network: 'ethereum' as const, timeSec: 1_790_001_812 }],
 });
 
-const CLAIM = {
-  claimId: 'clm_1',
-  sessionId: 'cs_x',
-  transactionId: 'txn_x',
-  network: 'ethereum',
-  coin: 'USDT',
-  amount: '10.00',
-  fromAddress: '0x1',
-  payee: '0x2',
-  evidence: 'test_payment',
-  isProven: false,
-  testPayment: '1.4821',
-  status: 'open',
-  reason: null,
-  filedAtSec: 1_767_225_600,
-  refundId: null,
-  ...{ payableFromSec: null, rejectedAtSec: null, rejectionReason: null },
-} as unknown as ClaimView;
-const claims: NonNullable<HttpAppOptions['claims']> = {
-  listClaims: async () => [CLAIM],
-  rejectClaim: async (_caller, _id, claimId, reason) =>
-    claimId === CLAIM.claimId
-      ? {
-          ok: true,
-          value: { ...CLAIM, status: 'rejected', rejectedAtSec: 1_767_225_700, rejectionReason: reason ?? null },
-        }
-      : { ok: false, refusal: { code: 'not_found', message: 'no such claim' } },
-};
-
 const ledger: NonNullable<HttpAppOptions['ledger']> = {
   balances: async () => [
     {
@@ -262,7 +232,6 @@ export const FAKE_DESKS = {
   settings,
   sandbox,
   timeline,
-  claims,
   ledger,
   requestLog: new RequestLog(),
 } satisfies Partial<HttpAppOptions>;

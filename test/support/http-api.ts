@@ -19,7 +19,6 @@ const nothing: unknown = new Proxy(() => undefined, { get: () => () => undefined
 export const ALL_PARTS = {
   settings: nothing,
   timeline: nothing,
-  claims: nothing,
   audit: nothing,
   ledger: nothing,
   statements: nothing,

@@ -1,9 +1,7 @@
 import type { PageFacts } from '../../src/checkout/page/model.ts';
-import { claimText, EVIDENCE_KINDS } from '../../src/domain/claims.ts';
 import type { PaymentOption } from '../../src/domain/events/session-events.ts';
 import type { MerchantId, SessionId, TransactionId } from '../../src/domain/values/ids.ts';
 import { usualFinalityOf } from '../../src/domain/networks/networks.ts';
-import type { Claimable, ClaimView, PayerClaims } from '../../src/features/shared/claim-views.ts';
 import type { DepositView, SessionView } from '../../src/features/shared/views.ts';
 
 export const NOW_SEC = 1_767_225_600;
@@ -245,55 +243,10 @@ export const SESSIONS: Readonly<Record<string, SessionView>> = {
   },
 };
 
-export const CLAIMABLE: Claimable = { ...DEPOSIT, evidence: EVIDENCE_KINDS };
-const CLAIM: ClaimView = {
-  claimId: 'clm_1',
-  sessionId: OPEN.sessionId,
-  transactionId: DEPOSIT.transactionId,
-  network: 'ethereum',
-  coin: 'USDT',
-  amount: '10.80',
-  fromAddress: DEPOSIT.fromAddress,
-  toAddress: OPTION.address,
-  payee: PAYEE,
-  evidence: 'test_payment',
-  isProven: false,
-  testPayment: '1.23',
-  status: 'open',
-  reason: 'nobody reads this',
-  filedAtSec: NOW_SEC,
-  refundId: null,
-  payableFromSec: null,
-  rejectedAtSec: null,
-  rejectionReason: 'nor this',
-};
-export const CLAIMS: ClaimView[] = [
-  CLAIM,
-  { ...CLAIM, isProven: true },
-  { ...CLAIM, status: 'approved', payableFromSec: NOW_SEC },
-  { ...CLAIM, status: 'rejected', rejectedAtSec: NOW_SEC },
-];
-/** A payer's claims as the page shows them; nothing is kept. */
-export const CLAIMS_API: PayerClaims = {
-  claimsOf: () => Promise.resolve({ accepted: EVIDENCE_KINDS, claimable: [CLAIMABLE], claims: CLAIMS }),
-  prepareClaim: (sessionId, { payee }) => {
-    const { network, coin, amount, depositKey } = DEPOSIT;
-    const number = 'A'.repeat(22);
-    const text = claimText({ sessionId, mode: 'test', network, depositKey, coin, amount, payee, number });
-    return Promise.resolve({ ok: true, value: { claimable: CLAIMABLE, payee, number, text } });
-  },
-  fileClaim: () =>
-    Promise.resolve({
-      ok: false,
-      refusal: { code: 'invalid_request', message: 'not by this key', param: 'signature' },
-    }),
-};
-
 export const FACTS: PageFacts = {
   nowSec: NOW_SEC,
   confirmationsOf: () => 3,
   finalityOf: (network) => usualFinalityOf(network, undefined),
   outageSince: () => null,
   newAttempt: null,
-  claims: [],
 };

@@ -2,12 +2,10 @@ import { EventEmitter } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
-import { createTokenBucketLimiter } from '../../src/adapters/memory/token-bucket.ts';
 import { checkoutRoutes } from '../../src/checkout/checkout.routes.ts';
 import type { PageFacts } from '../../src/checkout/page/model.ts';
 import type { SessionId } from '../../src/domain/values/ids.ts';
 import type { PayerApi } from '../../src/features/shared/merchant-api.ts';
-import type { PayerClaims } from '../../src/features/shared/claim-views.ts';
 import type { SessionView } from '../../src/features/shared/views.ts';
 import { FACTS, NOW_SEC } from './page-sessions.ts';
 
@@ -26,7 +24,6 @@ export interface ServedPages {
 export async function servePages(
   first: SessionView,
   shop: Partial<ReturnType<PayerApi['shopOf']>> = {},
-  claims: { readonly api: PayerClaims; readonly burst: number } | null = null,
 ): Promise<ServedPages> {
   let view = first;
   let facts: PageFacts = FACTS;
@@ -39,7 +36,7 @@ export async function servePages(
     checkoutRoutes({
       api: {
         viewSession: (id: SessionId) => Promise.resolve(id === view.sessionId ? view : null),
-        shopOf: () => ({ name: 'Mug shop', host: 'mugs.example', contact: null, logo: null, claims: [], ...shop }),
+        shopOf: () => ({ name: 'Mug shop', host: 'mugs.example', contact: null, logo: null, ...shop }),
         onChange: (_id: SessionId, listener: () => void) => {
           changes.on('change', listener);
           return () => changes.off('change', listener);
@@ -55,10 +52,6 @@ export async function servePages(
       proofOf: () => Promise.resolve(null),
       sandboxPay: null,
       links: null,
-      claims: claims && {
-        api: claims.api,
-        limiter: createTokenBucketLimiter({ ratePerSec: 1 / 60, burst: claims.burst }),
-      },
     }),
   );
   const page = `${url}/pay/${first.sessionId}`;

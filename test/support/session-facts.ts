@@ -109,7 +109,6 @@ export function refundCommand(change: Partial<RequestRefund> = {}): RequestRefun
     reason: null,
     idempotencyStream: null,
     acknowledgedSender: true,
-    claim: null,
     senders: {},
     nowSec: EXPIRES_AT,
     ...change,

@@ -1,18 +1,18 @@
 import { nodeRandom } from '../../src/adapters/node/random.ts';
 import type { MerchantPolicy } from '../../src/domain/events/merchant-events.ts';
-import type { MerchantId } from '../../src/domain/values/ids.ts';
-import { EVIDENCE_KINDS } from '../../src/domain/claims.ts';
+import type { MerchantId, SessionId } from '../../src/domain/values/ids.ts';
+import { sessionStream } from '../../src/domain/values/streams.ts';
 import type { Coin } from '../../src/domain/money/money.ts';
-import type { Network, NetworkSettings } from '../../src/domain/networks/networks.ts';
+import type { NetworkSettings } from '../../src/domain/networks/networks.ts';
 import { toSec } from '../../src/ports/clock.ts';
-import type { ClaimSettings } from '../../src/features/sessions/claims/claims.ts';
 import type { CreateSessionDeps } from '../../src/features/sessions/create.ts';
 import { Idempotency } from '../../src/features/shared/idempotency.ts';
 import type { Caller, CreateSessionInput } from '../../src/features/shared/merchant-api.ts';
 import type { MerchantDomain } from '../../src/features/merchants/lookup.ts';
 import { PersonalData } from '../../src/features/shared/personal-data.ts';
-import { createSessionHandler } from '../../src/features/shared/handlers/session-handler.ts';
+import { createSessionHandler, type SessionHandler } from '../../src/features/shared/handlers/session-handler.ts';
 import { SessionIds } from '../../src/features/sessions/ids.ts';
+import type { SessionCommand } from '../../state-machines/checkout-session/session.decider.ts';
 import { DEFAULT_POLICY } from '../../state-machines/merchant/merchant.state.ts';
 import { MemoryEventStore } from './memory-event-store.ts';
 import { ManualClock } from './price-feed.ts';
@@ -63,7 +63,7 @@ export function sessionWorld({
     get: async () => new Uint8Array(32),
     erase: async (subject: string) => void erased.push(subject),
   };
-  const deps: CreateSessionDeps & { readonly claims: ClaimSettings } = {
+  const deps: CreateSessionDeps = {
     sessions: createSessionHandler(handlerDeps(store, clock)),
     ids: new SessionIds([{ version: 1, bytes: new Uint8Array(32) }]),
     merchants: {
@@ -98,11 +98,6 @@ export function sessionWorld({
     idempotency: new Idempotency({ store, clock, random: nodeRandom }),
     clock,
     isClockInDoubt: () => false,
-    claims: {
-      accepted: EVIDENCE_KINDS,
-      waitSec: 86_400,
-      givenAddress: (_network: Network, text: string) => (text === 'nonsense' ? null : text),
-    },
     random: nodeRandom,
     networks: () => [ethereum],
     sessionTtlSec: 1800,
@@ -113,3 +108,12 @@ export function sessionWorld({
   };
   return { deps, store, domains, free, erased };
 }
+
+/** Has a session take commands, each of which must be accepted. */
+export const tellerOf =
+  (sessions: Pick<SessionHandler, 'execute'>, sessionId: SessionId) =>
+  async (command: SessionCommand): Promise<void> => {
+    const context = { correlationId: 'test', actor: 'test', coCommits: [] };
+    const result = await sessions.execute(sessionStream(sessionId), command, context);
+    if (!result.ok) throw new Error(result.refusal.message);
+  };

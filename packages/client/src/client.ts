@@ -9,7 +9,6 @@ export type CancelledPaymentSession = wire.CancelledPaymentSession;
 export type Timeline = wire.Timeline;
 export type CreateRefund = wire.CreateRefund;
 export type Refund = wire.Refund;
-export type Claim = wire.Claim;
 export type Transaction = wire.Transaction;
 export type Merchant = wire.Merchant;
 export type MerchantChange = wire.ChangeMerchant;
@@ -139,19 +138,6 @@ export interface Quittance {
     /** `expand` names the related records to include. */
     get(id: string, options?: CallOptions & { readonly expand?: readonly 'session'[] }): Promise<ExpandedRefund>;
   };
-  /**
-   * Claims of payers who want their refund at another address than the one that paid. To approve a claim, create a
-   * refund with its `claim_id`.
-   */
-  readonly claims: {
-    list(sessionId: string, options?: CallOptions): Promise<{ readonly data: readonly Claim[] }>;
-    reject(
-      sessionId: string,
-      claimId: string,
-      reason?: wire.RejectClaim['reason'],
-      options?: CallOptions,
-    ): Promise<Claim>;
-  };
   readonly transactions: List<Transaction, TransactionFilters>;
   readonly merchant: {
     get(options?: CallOptions): Promise<Merchant>;
@@ -239,7 +225,6 @@ export function createClient(options: ClientOptions): Quittance {
     send({ method: 'POST', path, ...(body === undefined ? undefined : { body }) }, call);
   const get = <Answer>(path: string, call?: CallOptions): Promise<Answer> => send({ method: 'GET', path }, call);
   const sessionPath = (id: string): string => `/api/v1/checkout/sessions/${encodeURIComponent(id)}`;
-  const claimsPath = (id: string): string => `/v1/payment/sessions/${encodeURIComponent(id)}/claims`;
   const deliveryPath = (id: string): string => `/v1/webhooks/deliveries/${encodeURIComponent(id)}`;
   return {
     sessions: {
@@ -254,11 +239,6 @@ export function createClient(options: ClientOptions): Quittance {
       create: (refund, call) => post('/v1/refunds', refund, call),
       get: (id, call) =>
         send({ method: 'GET', path: `/v1/refunds/${encodeURIComponent(id)}`, query: expansion(call) }, call),
-    },
-    claims: {
-      list: (sessionId, call) => get(claimsPath(sessionId), call),
-      reject: (sessionId, claimId, reason, call) =>
-        post(`${claimsPath(sessionId)}/${encodeURIComponent(claimId)}/reject`, { reason }, call),
     },
     transactions: listOf<Transaction, TransactionFilters>(send, '/v1/transactions'),
     merchant: {

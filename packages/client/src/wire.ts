@@ -107,8 +107,6 @@ export interface ChangeMerchant {
   readonly tolerance_percent?: string | null;
   /** Contact for payers, an e-mail address or an https URL; the payment page links to it. Null for none. */
   readonly contact?: string | null;
-  /** Evidence that you accept for a refund to another address; empty for none. The installation may accept less. */
-  readonly refund_claims?: readonly ('signature' | 'test_payment' | 'no_sender')[];
   /** Null for the installation default. */
   readonly session_ttl_seconds?: number | null;
   /** Payments on Ethereum of this many units or more wait for finality; at most what the operator allows. */
@@ -126,7 +124,7 @@ export interface ChangeMerchant {
     /** Whether each request also carries Standard Webhooks headers (`webhook-id`, `webhook-timestamp`, `webhook-signature`). */
     readonly standard_webhooks?: boolean;
     /** Events that your default endpoint receives; it always receives the six outcomes. */
-    readonly events?: readonly ('payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'claim.created' | 'claim.rejected')[];
+    readonly events?: readonly ('payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created')[];
   };
   /** Logo of the shop for payment pages: a PNG file in base64, at most 128 KiB and 1024 pixels a side, not interlaced. It is re-encoded at 320 by 80 at most. Null removes it. */
   readonly logo?: string | null;
@@ -143,7 +141,7 @@ export interface ChangeWebhookEndpoint {
   /** https URL, on port 443 or 8443. */
   readonly url?: string;
   /** Event types it receives; the default endpoint always receives the six outcomes. */
-  readonly events?: readonly ('payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'claim.created' | 'claim.rejected')[];
+  readonly events?: readonly ('payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created')[];
   /** Whether failed deliveries are retried for 72 hours. */
   readonly durable_redelivery?: boolean;
   /** Additional fields of the object of each event. */
@@ -152,90 +150,6 @@ export interface ChangeWebhookEndpoint {
   readonly standard_webhooks?: boolean;
   /** Whether it is switched off, so that nothing is sent. The default endpoint later receives what happened meanwhile, an additional one does not. */
   readonly disabled?: boolean;
-}
-
-export interface Claim {
-  /** Id of the claim. */
-  readonly id: string;
-  /** Id of the payment session. */
-  readonly session_id: string;
-  /** The claimed deposit. */
-  readonly transaction_id: string;
-  /** The network. `ethereum`: Ethereum; `bsc`: BNB Smart Chain; `tron`: TRON; `solana`: Solana. */
-  readonly network: 'ethereum' | 'bsc' | 'tron' | 'solana';
-  /** The stablecoin. `USDT`: Tether USD; `USDC`: USD Coin. */
-  readonly coin: 'USDT' | 'USDC';
-  /** Of the deposit, decimal string in units of the coin. */
-  readonly amount: string;
-  /** Who sent the deposit; null when the chain names no single sender. */
-  readonly from_address: string | null;
-  /** The address to pay instead. */
-  readonly payee: string;
-  /** How the payer proves that the payment is theirs. `signature`: the key that paid signed the terms; the signer verifies it again; `test_payment`: another payment from the same sender, of an amount chosen by the service; two approvers must approve; `no_sender`: none, for money whose sender the chain does not name, such as minted money; two approvers must approve. */
-  readonly evidence: 'signature' | 'test_payment' | 'no_sender';
-  /** Whether the evidence is complete; a test payment may still be on its way. */
-  readonly proven: boolean;
-  /** Exact units of the coin that must arrive from the sender of the deposit; null for other evidence. */
-  readonly test_payment: string | null;
-  /** Current state. `open`: you have not decided; `approved`: a refund approved it; see `refund_id`; `rejected`: turned down, or withdrawn in time. */
-  readonly status: 'open' | 'approved' | 'rejected';
-  /** The payer's own words, or null. */
-  readonly reason: string | null;
-  /** When it was filed, Unix seconds. */
-  readonly created: number;
-  /** The refund that approved it, or null. */
-  readonly refund_id: string | null;
-  /** When its refund may be paid, and until a minute before it can be rejected. Unix seconds; null before. */
-  readonly payable_from: number | null;
-  /** When it was rejected. Unix seconds; null before. */
-  readonly rejected_at: number | null;
-  /** Why it was rejected, as given, or null. */
-  readonly rejection_reason: string | null;
-}
-
-export interface ClaimEvent {
-  /** Event id; deduplicate by it. */
-  readonly id: string;
-  /** What happened. `claim.created`: a payer claimed a payment and named another address for its refund; `claim.rejected`: a claim was turned down, or its approval withdrawn. */
-  readonly type: 'claim.created' | 'claim.rejected';
-  /** When it was decided, Unix seconds. */
-  readonly created_at: number;
-  /** Subject of the event. */
-  readonly data: {
-    /** Subject of the event. */
-    readonly object: {
-      /** Id of the payment session. */
-      readonly session_id: string;
-      /** Your order id, as you gave it at the create. */
-      readonly order_id: string;
-      /** Id of the claim. */
-      readonly claim_id: string;
-      /** Status of the claim. `open`: a payer claimed a payment and named another address for its refund; `rejected`: a claim was turned down, or its approval withdrawn. */
-      readonly status: 'open' | 'rejected';
-      /** The address that the payer named. */
-      readonly payee: string;
-      /** How the payer proves that the payment is theirs. `signature`: the key that paid signed the terms; the signer verifies it again; `test_payment`: another payment from the same sender, of an amount chosen by the service; two approvers must approve; `no_sender`: none, for money whose sender the chain does not name, such as minted money; two approvers must approve. */
-      readonly evidence: 'signature' | 'test_payment' | 'no_sender';
-      /** The claimed deposit. */
-      readonly transfer: {
-        /** Units of the coin. */
-        readonly amount: string;
-        /** The stablecoin. `USDT`: Tether USD; `USDC`: USD Coin. */
-        readonly currency: 'USDT' | 'USDC';
-        /** The network. `ethereum`: Ethereum; `bsc`: BNB Smart Chain; `tron`: TRON; `solana`: Solana. */
-        readonly network: 'ethereum' | 'bsc' | 'tron' | 'solana';
-        /** Hash of the transaction in the network's own form. */
-        readonly tx_hash: string;
-      };
-      /** Always `api`. */
-      readonly source: 'api';
-      /** If the endpoint asked for it: the network of the transfer, or null. */
-      readonly network?: 'ethereum' | 'bsc' | 'tron' | 'solana' | null;
-      /** If the endpoint asked for it: the transaction, or null. */
-      readonly tx_hash?: string | null;
-      readonly [further: string]: unknown;
-    };
-  };
 }
 
 export interface CoveredRange {
@@ -301,8 +215,6 @@ export interface CreateRefund {
   };
   /** The deposit to refund, as shown in the session and in `/v1/transactions`. Absent: the payers of the order come first, and dust is never taken. */
   readonly transaction_id?: string;
-  /** The claim to approve: the refund of its deposit then goes to the payee that it names. */
-  readonly claim_id?: string;
   /** Why, for your own records. */
   readonly reason?: string;
   /** Set after `sender_not_acknowledged`: you asked the payer, who can receive at the paying address. */
@@ -313,7 +225,7 @@ export interface CreateWebhookEndpoint {
   /** https URL, on port 443 or 8443. */
   readonly url: string;
   /** Event types it receives. */
-  readonly events: readonly ('payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'claim.created' | 'claim.rejected')[];
+  readonly events: readonly ('payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created')[];
   /** Whether failed deliveries are retried for 72 hours. */
   readonly durable_redelivery?: boolean;
   /** Additional fields of the object of each event. */
@@ -627,8 +539,6 @@ export interface Merchant {
   readonly tolerance_percent: string | null;
   /** Contact for payers; null for none. */
   readonly contact: string | null;
-  /** Evidence that you accept for a refund to another address. */
-  readonly refund_claims: readonly ('signature' | 'test_payment' | 'no_sender')[];
   /** Seconds that a session can be paid; null for the installation default. */
   readonly session_ttl_seconds: number | null;
   /** Payments on Ethereum of this many units or more wait for finality. */
@@ -905,7 +815,7 @@ export interface Payout {
   readonly network: 'ethereum' | 'bsc' | 'tron' | 'solana';
   /** The stablecoin. `USDT`: Tether USD; `USDC`: USD Coin. */
   readonly coin: 'USDT' | 'USDC';
-  /** Receiving address: the payer’s, or the payee of the claim that the refund approves. */
+  /** Receiving address: the payer’s. */
   readonly to_address: string;
   /** Units of the coin, decimal string. */
   readonly amount: string;
@@ -1001,8 +911,6 @@ export interface RefundEvent {
       readonly refund_currency: string;
       /** Status of the refund. `completed`: the refund reached the payer; `failed`: the refund could not be paid out; `pending`: a refund was accepted. */
       readonly status: 'completed' | 'failed' | 'pending';
-      /** Only on a `refund.created` that approves a claim. */
-      readonly claim_id?: string;
       /** Always `api`. */
       readonly source: 'api';
       /** If the endpoint asked for it: the network of the transfer, or null. */
@@ -1022,11 +930,6 @@ export interface RefundableAmount {
   readonly value: string;
   /** The stablecoin. `USDT`: Tether USD; `USDC`: USD Coin. */
   readonly currency: 'USDT' | 'USDC';
-}
-
-export interface RejectClaim {
-  /** Why, for your own records. */
-  readonly reason?: string;
 }
 
 export interface ReplayDeliveries {
@@ -1126,8 +1029,8 @@ export interface SettingsEvent {
 }
 
 export interface TestWebhook {
-  /** What happened. `payment.completed`: the payment is final on chain; `payment.failed`: a payment that would have sufficed was seen and is permanently lost; `payment.expired`: the session timed out; `payment.cancelled`: you cancelled the session; `refund.succeeded`: the refund reached the payer; `refund.failed`: the refund could not be paid out; `payment.processing`: an on-time transfer was seen, and none was under way before; `payment.partially_paid`: on-time money is final, and more is missing; `payment.overpaid`: on-time money came to a session that is already paid; `payment.late`: money became final that can no longer pay; `payment.wrong_coin`: money became final that can never pay this session; `payment.reversed`: final money left the chain again; `payment.restored`: the money is back, and the paid session has enough again; `refund.created`: a refund was accepted; `claim.created`: a payer claimed a payment and named another address for its refund; `claim.rejected`: a claim was turned down, or its approval withdrawn; `settings.changed`: a webhook URL, your policy or a settlement address was changed; `settings.change_scheduled`: such a change was requested and is delayed; `settings.change_withdrawn`: a delayed change will not take effect. */
-  readonly event_type: 'payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'claim.created' | 'claim.rejected' | 'settings.changed' | 'settings.change_scheduled' | 'settings.change_withdrawn';
+  /** What happened. `payment.completed`: the payment is final on chain; `payment.failed`: a payment that would have sufficed was seen and is permanently lost; `payment.expired`: the session timed out; `payment.cancelled`: you cancelled the session; `refund.succeeded`: the refund reached the payer; `refund.failed`: the refund could not be paid out; `payment.processing`: an on-time transfer was seen, and none was under way before; `payment.partially_paid`: on-time money is final, and more is missing; `payment.overpaid`: on-time money came to a session that is already paid; `payment.late`: money became final that can no longer pay; `payment.wrong_coin`: money became final that can never pay this session; `payment.reversed`: final money left the chain again; `payment.restored`: the money is back, and the paid session has enough again; `refund.created`: a refund was accepted; `settings.changed`: a webhook URL, your policy or a settlement address was changed; `settings.change_scheduled`: such a change was requested and is delayed; `settings.change_withdrawn`: a delayed change will not take effect. */
+  readonly event_type: 'payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'settings.changed' | 'settings.change_scheduled' | 'settings.change_withdrawn';
   /** The endpoint to send it to; your default one when absent. */
   readonly endpoint_id?: string;
 }
@@ -1207,8 +1110,8 @@ export interface WebhookDelivery {
   readonly event_id: string;
   /** The receiving endpoint; null if you had none. */
   readonly endpoint_id: string | null;
-  /** What happened. `payment.completed`: the payment is final on chain; `payment.failed`: a payment that would have sufficed was seen and is permanently lost; `payment.expired`: the session timed out; `payment.cancelled`: you cancelled the session; `refund.succeeded`: the refund reached the payer; `refund.failed`: the refund could not be paid out; `payment.processing`: an on-time transfer was seen, and none was under way before; `payment.partially_paid`: on-time money is final, and more is missing; `payment.overpaid`: on-time money came to a session that is already paid; `payment.late`: money became final that can no longer pay; `payment.wrong_coin`: money became final that can never pay this session; `payment.reversed`: final money left the chain again; `payment.restored`: the money is back, and the paid session has enough again; `refund.created`: a refund was accepted; `claim.created`: a payer claimed a payment and named another address for its refund; `claim.rejected`: a claim was turned down, or its approval withdrawn; `settings.changed`: a webhook URL, your policy or a settlement address was changed; `settings.change_scheduled`: such a change was requested and is delayed; `settings.change_withdrawn`: a delayed change will not take effect. */
-  readonly event_type: 'payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'claim.created' | 'claim.rejected' | 'settings.changed' | 'settings.change_scheduled' | 'settings.change_withdrawn';
+  /** What happened. `payment.completed`: the payment is final on chain; `payment.failed`: a payment that would have sufficed was seen and is permanently lost; `payment.expired`: the session timed out; `payment.cancelled`: you cancelled the session; `refund.succeeded`: the refund reached the payer; `refund.failed`: the refund could not be paid out; `payment.processing`: an on-time transfer was seen, and none was under way before; `payment.partially_paid`: on-time money is final, and more is missing; `payment.overpaid`: on-time money came to a session that is already paid; `payment.late`: money became final that can no longer pay; `payment.wrong_coin`: money became final that can never pay this session; `payment.reversed`: final money left the chain again; `payment.restored`: the money is back, and the paid session has enough again; `refund.created`: a refund was accepted; `settings.changed`: a webhook URL, your policy or a settlement address was changed; `settings.change_scheduled`: such a change was requested and is delayed; `settings.change_withdrawn`: a delayed change will not take effect. */
+  readonly event_type: 'payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'settings.changed' | 'settings.change_scheduled' | 'settings.change_withdrawn';
   /** The session concerned; null for an event about your settings. */
   readonly session_id: string | null;
   /** Status of the delivery. `pending`: an attempt is due or under way; `delivered`: your endpoint answered 2xx; `exhausted`: all retries failed; `rejected`: your endpoint refused it, or there was none for too long; `blocked`: your URL resolves to a forbidden address. */
@@ -1242,7 +1145,7 @@ export interface WebhookEndpoint {
   /** Whether failed deliveries are retried for 72 hours. */
   readonly durable_redelivery: boolean;
   /** Event types it receives. */
-  readonly events: readonly ('payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'claim.created' | 'claim.rejected')[];
+  readonly events: readonly ('payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created')[];
   /** Additional fields it receives. */
   readonly fields: readonly ('received' | 'due' | 'excess' | 'network' | 'tx_hash' | 'failure_reason')[];
   /** Whether each request also carries Standard Webhooks headers (`webhook-id`, `webhook-timestamp`, `webhook-signature`). */
@@ -1255,7 +1158,7 @@ export interface WebhookEndpoint {
   readonly next_secret_activates_at: number | null;
 }
 
-export type WebhookEvent = PaymentEvent | PaymentNoticeEvent | RefundEvent | ClaimEvent | SettingsEvent;
+export type WebhookEvent = PaymentEvent | PaymentNoticeEvent | RefundEvent | SettingsEvent;
 
 export interface WebhookSecret {
   /** The endpoint. */

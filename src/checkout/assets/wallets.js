@@ -146,50 +146,7 @@
     await wallet.features[SEND].signAndSendTransaction({ account, chain: facts.chain, transaction });
   };
 
-  /* A claim: the paying account signs the text on the page. */
-
-  const sameAccount = (one, other) =>
-    one.startsWith('0x') ? one.toLowerCase() === other?.toLowerCase() : one === other;
-  const hexOf = (bytes) => `0x${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
-  const signEvm = (provider) => async (text, from) => {
-    const accounts = await provider.request({ method: 'eth_requestAccounts' });
-    if (!accounts.some((account) => sameAccount(from, account))) throw new Refused('claim_account');
-    return provider.request({ method: 'personal_sign', params: [hexOf(new TextEncoder().encode(text)), from] });
-  };
-  const signTron = (wallet) => async (text, from) => {
-    await wallet.request({ method: 'tron_requestAccounts' });
-    const tronWeb = wallet.tronWeb || globalThis.tronWeb;
-    if (!sameAccount(from, tronWeb?.defaultAddress?.base58)) throw new Refused('claim_account');
-    return tronWeb.trx.signMessageV2(text);
-  };
-  const SIGN = 'solana:signMessage';
-  const signSolana = (wallet) => async (text, from) => {
-    const { accounts } = await wallet.features[CONNECT].connect();
-    const account = accounts.find(({ address }) => sameAccount(from, address));
-    if (!account) throw new Refused('claim_account');
-    const [{ signature }] = await wallet.features[SIGN].signMessage({
-      account,
-      message: new TextEncoder().encode(text),
-    });
-    return hexOf(signature);
-  };
-  const sign = async (box, button, wallet) => {
-    const { from } = box.dataset;
-    button.disabled = true;
-    say(box, texts.wallet_confirm);
-    try {
-      const field = document.querySelector('[name=signature]');
-      field.value = await wallet.sign(document.getElementById('claim-text').textContent, from);
-      box.querySelector('.said').textContent = '';
-      field.form.requestSubmit();
-    } catch (error) {
-      const reason = reasonOf(error);
-      say(box, (texts[reason] ?? texts.wallet_refused).replace('{address}', from), true);
-    }
-    button.disabled = false;
-  };
-
-  const networkOf = (box) => box.dataset.network ?? box.closest('.panel').dataset.network;
+  const networkOf = (box) => box.closest('.panel').dataset.network;
   const pay = async (box, button, wallet) => {
     const facts = box.dataset;
     const network = networkOf(box);
@@ -210,45 +167,37 @@
   const show = () => {
     for (const box of document.querySelectorAll('.browser-wallet')) {
       const network = networkOf(box);
-      const isToSign = box.dataset.sign !== undefined;
       for (const [key, wallet] of wallets) {
-        const can = isToSign
-          ? wallet.sign
-          : wallet.pay && (!wallet.chains || wallet.chains.includes(box.dataset.chain));
-        const fits = can && wallet.networks.includes(network);
+        const fits = wallet.networks.includes(network) && (!wallet.chains || wallet.chains.includes(box.dataset.chain));
         if (!fits || box.querySelector(`[data-wallet="${CSS.escape(key)}"]`)) continue;
         const button = document.createElement('button');
         button.type = 'button';
         button.dataset.wallet = key;
-        button.textContent = (isToSign ? texts.claim_sign_with : texts.wallet_pay).replace('{wallet}', wallet.name);
-        button.addEventListener('click', () => void (isToSign ? sign : pay)(box, button, wallet));
+        button.textContent = texts.wallet_pay.replace('{wallet}', wallet.name);
+        button.addEventListener('click', () => void pay(box, button, wallet));
         box.append(button);
         box.hidden = false;
       }
     }
   };
-  const add = (key, name, networks, uses) => {
+  const add = (key, name, networks, use) => {
     if (wallets.has(key) || wallets.size >= MAX_WALLETS) return;
-    wallets.set(key, { name: String(name).slice(0, NAME_LENGTH), networks, ...uses });
+    wallets.set(key, { name: String(name).slice(0, NAME_LENGTH), networks, ...use });
     show();
   };
 
-  const evm = (provider) => ({ pay: payEvm(provider), sign: signEvm(provider) });
   // EIP-6963: every injected wallet announces itself, so that several live side by side.
   addEventListener('eip6963:announceProvider', ({ detail }) => {
     if (detail?.info?.uuid && detail.provider?.request)
-      add(detail.info.uuid, detail.info.name, ['ethereum', 'bsc'], evm(detail.provider));
+      add(detail.info.uuid, detail.info.name, ['ethereum', 'bsc'], { pay: payEvm(detail.provider) });
   });
   dispatchEvent(new Event('eip6963:requestProvider'));
 
   // Wallet Standard: wallets that came before the page hear that it is ready, those that come later call.
   const register = (...found) => {
     for (const wallet of found) {
-      if (!wallet?.features?.[CONNECT]) continue;
-      const payWith = wallet.features[SEND] && paySolana(wallet);
-      const signWith = wallet.features[SIGN] && signSolana(wallet);
-      if (payWith || signWith)
-        add(`solana ${wallet.name}`, wallet.name, ['solana'], { pay: payWith, sign: signWith, chains: wallet.chains });
+      if (wallet?.features?.[CONNECT] && wallet.features[SEND])
+        add(`solana ${wallet.name}`, wallet.name, ['solana'], { pay: paySolana(wallet), chains: wallet.chains });
     }
     return () => {};
   };
@@ -260,9 +209,8 @@
   const look = () => {
     const announced = [...wallets.values()].some(({ networks }) => networks.includes('ethereum'));
     if (globalThis.ethereum?.request && !announced)
-      add('injected', 'Ethereum', ['ethereum', 'bsc'], evm(globalThis.ethereum));
-    if (globalThis.tronLink?.request)
-      add('tronlink', 'TronLink', ['tron'], { pay: payTron(globalThis.tronLink), sign: signTron(globalThis.tronLink) });
+      add('injected', 'Ethereum', ['ethereum', 'bsc'], { pay: payEvm(globalThis.ethereum) });
+    if (globalThis.tronLink?.request) add('tronlink', 'TronLink', ['tron'], { pay: payTron(globalThis.tronLink) });
   };
   for (const delayMs of [0, 500, 2000]) setTimeout(look, delayMs);
   document.addEventListener('page-renewed', show);

@@ -1,9 +1,7 @@
-import { evidenceFor, type EvidenceKind } from '../../domain/claims.ts';
 import { COIN_MAX_DECIMALS } from '../../domain/money/currencies.ts';
 import { formatAmount, amountOf, least, roundedUp } from '../../domain/money/money.ts';
 import type { SessionId } from '../../domain/values/ids.ts';
 import type { Network, UsualFinality } from '../../domain/networks/networks.ts';
-import { needsAcknowledgement } from '../../domain/networks/senders.ts';
 import type { DepositView, RefundView, SessionView } from '../../features/shared/views.ts';
 import { headlineOf, isSome, isThere, nothingCame, type Headline } from './headline.ts';
 import { must } from '../../domain/values/must.ts';
@@ -27,7 +25,7 @@ export type PageState =
   | 'cancelled';
 
 /** What the payer can do next. */
-export type PageAction = 'pay' | 'back' | 'pay_again' | 'new_attempt' | 'receipt' | 'claim' | 'help';
+export type PageAction = 'pay' | 'back' | 'pay_again' | 'new_attempt' | 'receipt' | 'help';
 
 /** Amounts are decimal strings in units of the session's coin, unless a coin is given. */
 export interface PageStatus {
@@ -60,8 +58,6 @@ export interface PageStatus {
   readonly outages: readonly { readonly network: Network; readonly sinceSec: number }[];
   /** A transfer is in the chain but not final yet: its confirmations change although nothing else happens. */
   readonly moving: boolean;
-  /** Whether the payer can have money refunded to an address other than the paying one. */
-  readonly claimable: boolean;
 }
 
 export type PageNote =
@@ -91,8 +87,6 @@ export interface PageRefund {
   readonly amount: string;
   readonly coin: string;
   readonly status: 'pending' | 'done' | 'failed';
-  /** It goes to the address that the payer named. */
-  readonly claimed: boolean;
   readonly payouts: readonly {
     readonly network: Network;
     readonly coin: string;
@@ -114,8 +108,6 @@ export interface PageFacts {
   readonly outageSince: (network: Network) => number | null;
   /** The payment that the shop opened for the same order after this one; null when there is none. */
   readonly newAttempt: SessionId | null;
-  /** The evidence that the shop accepts for a refund to another address. */
-  readonly claims: readonly EvidenceKind[];
 }
 
 export function pageStatus(session: SessionView, facts: PageFacts): PageStatus {
@@ -125,15 +117,11 @@ export function pageStatus(session: SessionView, facts: PageFacts): PageStatus {
   const rest = toSend(session, facts.nowSec);
   const headline = headlineOf({ ...session, deposits }, rest, isOver);
   const state = stateOf(session, headline, isOver);
-  const claims = claimableOf(session, facts.claims);
   const offered = session.paymentOptions.map(({ network }) => network);
   return {
     state,
     headline,
-    actions: actionsOf(session, state, rest, {
-      isSuperseded: facts.newAttempt !== null,
-      needsClaim: claims.some(cannotGoBack(session)),
-    }),
+    actions: actionsOf(session, state, rest, facts.newAttempt !== null),
     network: deposits.findLast((deposit) => isThere(deposit) && offered.includes(deposit.network))?.network ?? null,
     expiresAtSec: session.expiresAtSec,
     due: session.dueAmount,
@@ -149,7 +137,6 @@ export function pageStatus(session: SessionView, facts: PageFacts): PageStatus {
       return sinceSec === null ? [] : [{ network, sinceSec }];
     }),
     moving: deposits.some((deposit) => deposit.status === 'detected'),
-    claimable: claims.length > 0,
   };
 }
 
@@ -180,45 +167,7 @@ function stateOf(session: SessionView, { kind }: Headline, isOver: boolean): Pag
   }
 }
 
-/** What a payer could claim; the session's view does not tell how much of the money without a sender is in a refund. */
-function claimableOf(session: SessionView, accepted: readonly EvidenceKind[]): DepositView[] {
-  if (session.status === 'open' || session.status === 'processing') return [];
-  const isClaimPaid = session.refunds.some(({ claimId, status }) => claimId !== undefined && status !== 'FAILED');
-  const isLeft = ({ status, kind, fromAddress, refundable }: DepositView): boolean =>
-    status === 'final' && kind !== 'dust' && (fromAddress === null ? !isClaimPaid : isSome(refundable));
-  return session.deposits.filter(
-    (deposit) =>
-      isLeft(deposit) && evidenceFor(deposit.fromAddress, deposit.sender).some((kind) => accepted.includes(kind)),
-  );
-}
-
-/**
- * A refund to the payer is impossible, would be lost, or has failed. What paid the order belongs to the shop until it
- * refunds.
- */
-const cannotGoBack =
-  ({ paidAtSec, refunds }: SessionView) =>
-  ({ kind, fromAddress, sender }: DepositView): boolean => {
-    if (
-      refunds.some(
-        ({ status, payouts }) => status === 'FAILED' && payouts.some(({ toAddress }) => toAddress === fromAddress),
-      )
-    )
-      return true;
-    return (paidAtSec === null || kind !== 'on_time') && (fromAddress === null || needsAcknowledgement(sender));
-  };
-
-interface Ways {
-  readonly isSuperseded: boolean;
-  readonly needsClaim: boolean;
-}
-
-function actionsOf(
-  session: SessionView,
-  state: PageState,
-  rest: string | null,
-  { isSuperseded, needsClaim }: Ways,
-): PageAction[] {
+function actionsOf(session: SessionView, state: PageState, rest: string | null, isSuperseded: boolean): PageAction[] {
   const { successUrl, cancelUrl } = session.personal ?? {};
   const isPaid = session.paidAtSec !== null;
   const actions: PageAction[] = rest === null ? [] : ['pay'];
@@ -229,7 +178,7 @@ function actionsOf(
   // Going back by the shop's "cancel" URL would mislead while everything is on its way.
   else if (state !== 'seen' && isLink(cancelUrl))
     actions.push(rest === null && state !== 'closing' ? 'pay_again' : 'back');
-  return [...actions, ...(needsClaim ? (['claim'] as const) : []), 'help'];
+  return [...actions, 'help'];
 }
 
 /** Only the URL that the merchant set, never one that a link to this page could name. */
@@ -305,11 +254,10 @@ export function waitOf(
 
 const PAYOUT_STATUS = { PENDING: 'pending', PROCESSING: 'pending', COMPLETED: 'done', FAILED: 'failed' } as const;
 
-const pageRefund = ({ amount, coin, status, payouts, claimId }: RefundView): PageRefund => ({
+const pageRefund = ({ amount, coin, status, payouts }: RefundView): PageRefund => ({
   amount,
   coin,
   status: PAYOUT_STATUS[status],
-  claimed: claimId !== undefined,
   payouts: payouts.map((leg) => ({
     network: leg.network,
     coin: leg.coin,

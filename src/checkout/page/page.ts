@@ -8,7 +8,6 @@ import { paymentHtml } from './payment.ts';
 import { statusHtml, statusWords, type StatusWords } from './status.ts';
 import type { Speech } from '../speech.ts';
 import { firstViewHtml, styleHtml } from '../style.ts';
-import type { TextKey } from '../texts/en.ts';
 
 /** Texts that the scripts use; they fill in the placeholders. */
 const SCRIPT_TEXTS = [
@@ -174,7 +173,7 @@ function nextSteps(input: PageInput): Html {
   const look = status.toSend === null ? 'button' : 'quiet';
   const shop = (href: string, key: 'back_to_shop' | 'pay_again'): Html =>
     html`<a class="${look}" href="${href}" rel="noopener noreferrer" ${leaving}>${speech.text(key)}</a>`;
-  const own = (href: string, key: 'receipt' | 'help' | 'claim'): Html =>
+  const own = (href: string, key: 'receipt' | 'help'): Html =>
     html`<a href="${href}?${language}" ${leaving}>${speech.text(key)}</a>`;
   const links: Readonly<Record<PageAction, () => Html | null>> = {
     pay: () => null,
@@ -183,7 +182,6 @@ function nextSteps(input: PageInput): Html {
     new_attempt: () =>
       html`<a class="${look}" href="/pay/${newAttempt}?${language}" ${leaving}>${speech.text('new_attempt')}</a>`,
     receipt: () => own(`${here}/receipt`, 'receipt'),
-    claim: () => own(`${here}/claim`, 'claim'),
     help: () => own(`${here}/help`, 'help'),
   };
   return html`<p class="next">${status.actions.map((action) => links[action]())}</p>`;
@@ -212,8 +210,8 @@ export function languageSwitch(address: string, speech: Speech): Html | null {
   </nav>`;
 }
 
-export const scriptTexts = (speech: Speech, keys: readonly TextKey[] = SCRIPT_TEXTS): string =>
-  JSON.stringify(Object.fromEntries(keys.map((key) => [key, speech.language.texts[key]])));
+export const scriptTexts = (speech: Speech): string =>
+  JSON.stringify(Object.fromEntries(SCRIPT_TEXTS.map((key) => [key, speech.language.texts[key]])));
 
 export function notFoundPage(speech: Speech): string {
   const { code, direction } = speech.language;

@@ -220,5 +220,5 @@ export const paymentLink = (links: Readonly<Record<string, string>>): string | n
 };
 
 /** Groups of four for comparison by eye; one text for screen readers, copying and searching. */
-export const grouped = (address: string): Html =>
+const grouped = (address: string): Html =>
   html`${(address.match(GROUP) ?? []).map((group) => html`<span>${group}</span>`)}`;

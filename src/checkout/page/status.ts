@@ -2,7 +2,6 @@ import { code, html, type Html } from '../../runtime/http/html.ts';
 import { NETWORK_NAMES, type PageInput } from './input.ts';
 import type { PageNote, PageRefund, PageState, PageTransfer } from './model.ts';
 import { isSome, nothingCame, type HeadlineKind } from './headline.ts';
-import type { TextKey } from '../texts/en.ts';
 import { sentenceHtml, strong, type Piece, type Sentence, type Speech } from '../speech.ts';
 
 /** The state in words, rendered by the server for the first response and for every live update. */
@@ -109,12 +108,9 @@ function noteSentence(speech: Speech, note: PageNote, dueCoin: string): Sentence
 
 export function refundSentences({ status, speech }: Pick<PageInput, 'status' | 'speech'>): Sentence[] {
   return status.refunds.map((refund) =>
-    speech.sentence(refundKey(refund), { amount: strong(`${refund.amount} ${refund.coin}`) }),
+    speech.sentence(`refund_${refund.status}`, { amount: strong(`${refund.amount} ${refund.coin}`) }),
   );
 }
-
-const refundKey = ({ status, claimed }: PageRefund): TextKey =>
-  claimed && status !== 'failed' ? `refund_claim_${status}` : `refund_${status}`;
 
 function transferWords(input: PageInput, transfer: PageTransfer): TransferWords {
   const { speech, explorerUrl } = input;

@@ -57,8 +57,6 @@ export const german: Texts = {
   still_held: '{received} liegen noch beim Shop. Er kann sie an die Adresse zurückzahlen, die gezahlt hat.',
   refund_pending: 'Der Shop zahlt {amount} an die Adresse zurück, die gezahlt hat.',
   refund_done: 'Der Shop hat {amount} an die Adresse zurückgezahlt, die gezahlt hat.',
-  refund_claim_pending: 'Der Shop zahlt {amount} an die Adresse zurück, die Sie genannt haben.',
-  refund_claim_done: 'Der Shop hat {amount} an die Adresse zurückgezahlt, die Sie genannt haben.',
   refund_failed: 'Eine Rückzahlung von {amount} ist fehlgeschlagen. Bitte wenden Sie sich an den Shop.',
   superseded: 'Der Shop hat für diese Bestellung eine neue Zahlung eröffnet.',
 
@@ -165,46 +163,7 @@ export const german: Texts = {
   help_addresses: 'Adressen dieser Zahlung',
   help_record: 'Protokoll (auf Englisch)',
   refunds: 'Rückzahlungen',
-  claim: 'Rückzahlung an eine andere Adresse',
-  claim_intro:
-    'Eine Rückzahlung geht an die Adresse, die gezahlt hat. Wenn Ihnen das nicht hilft, zum Beispiel weil Sie von einer Börse gezahlt haben, nennen Sie hier eine andere Adresse und weisen Sie nach, dass die Zahlung von Ihnen ist. Über jeden Antrag entscheidet der Shop.',
-  claim_none:
-    'Zurzeit kann nichts beantragt werden. Ein Antrag gilt Geld einer beendeten Zahlung, das nicht zurückgezahlt wurde.',
-  claim_payee: 'Rückzahlung an',
-  claim_payee_hint: 'Eine eigene Wallet-Adresse auf {network}: nicht die, die gezahlt hat, und keine bei einer Börse.',
-  claim_proof: 'Wie Sie die Zahlung nachweisen',
-  claim_by_signature: 'Ich habe aus meiner eigenen Wallet gezahlt und signiere damit einen Text.',
-  claim_by_test_payment:
-    'Ich habe von einer Börse oder einem Vertrag gezahlt und sende von dort eine kleine zweite Zahlung.',
-  claim_by_nobody: 'Das Netzwerk nennt keinen Absender; der Shop prüft es.',
-  claim_reason: 'Was geschehen ist (freiwillig, für den Shop)',
-  claim_continue: 'Weiter',
-  claim_final: 'Prüfen Sie diese Adresse noch einmal: An eine falsche gesendetes Geld ist verloren.',
-  claim_sign:
-    'Signieren Sie genau diesen Text mit {address}. Das bewegt kein Geld und kostet nichts. Ohne Wallet in diesem Browser kopieren Sie den Text, signieren ihn in Ihrer Wallet („Nachricht signieren“) und fügen die Signatur ein.',
-  claim_copy: 'Text kopieren',
-  claim_signature: 'Signatur',
-  claim_sign_with: 'Mit {wallet} signieren',
-  claim_account: 'Wählen Sie in der Wallet das Konto {address} und versuchen Sie es noch einmal.',
-  claim_at_least: 'Kleinster Betrag, den Ihre Börse sendet, in {coin} (wenn mehr als 1)',
-  claim_test_later:
-    'Nachdem Sie den Antrag gesendet haben, nennt diese Seite einen Betrag zwischen {from} und {to} {coin}, den Sie senden. Er geht mit dem Rest zurück.',
-  claim_test_now:
-    'Senden Sie jetzt genau {amount} über {network} von {address} an die Adresse unten. Genau so viel muss ankommen, nach Abzug aller Gebühren. Es geht mit dem Rest zurück.',
-  claim_send: 'Antrag senden',
-  claim_change: 'Ändern',
-  claims: 'Ihre Anträge',
-  claim_open: 'Der Shop entscheidet darüber.',
-  claim_approved: 'Der Shop hat zugestimmt. Die Rückzahlung erfolgt nicht vor {time}.',
-  claim_rejected: 'Der Shop hat abgelehnt. Bitte wenden Sie sich an den Shop.',
-  claim_bad_payee:
-    'An diese Adresse kann die Rückzahlung nicht gehen. Prüfen Sie sie auf Tippfehler und nennen Sie eine eigene Wallet: nicht die, die gezahlt hat, keinen Vertrag und keine, die andere mitbenutzen.',
-  claim_bad_signature:
-    'Diese Signatur passt nicht zu diesem Text und der Adresse, die gezahlt hat. Signieren Sie genau diesen Text mit jener Adresse.',
-  claim_gone:
-    'Das kann nicht beantragt werden, oder es warten schon zu viele Anträge. Sehen Sie sich diese Seite noch einmal an oder wenden Sie sich an den Shop.',
-  claim_limited: 'Zu viele Versuche. Warten Sie eine Minute und versuchen Sie es noch einmal.',
-  claim_busy: 'Das Netzwerk antwortet gerade nicht. Versuchen Sie es in einer Minute noch einmal.',
+  link_limited: 'Zu viele Versuche. Warten Sie eine Minute und versuchen Sie es noch einmal.',
   back_to_payment: 'Zurück zur Zahlung',
   check_address: 'Prüfen Sie vor dem Senden die Adresse in Ihrer Wallet.',
   payment_id: 'Zahlung {id}',

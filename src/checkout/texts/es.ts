@@ -53,8 +53,6 @@ export const spanish: Texts = {
   still_held: 'La tienda aún tiene {received} y puede devolverlos a la dirección que pagó.',
   refund_pending: 'La tienda está devolviendo {amount} a la dirección que pagó.',
   refund_done: 'La tienda devolvió {amount} a la dirección que pagó.',
-  refund_claim_pending: 'La tienda está devolviendo {amount} a la dirección que usted indicó.',
-  refund_claim_done: 'La tienda devolvió {amount} a la dirección que usted indicó.',
   refund_failed: 'Una devolución de {amount} no se realizó. Póngase en contacto con la tienda.',
   superseded: 'La tienda abrió un pago nuevo para este pedido.',
 
@@ -159,47 +157,7 @@ export const spanish: Texts = {
   help_addresses: 'Direcciones de este pago',
   help_record: 'Registro (en inglés)',
   refunds: 'Devoluciones',
-  claim: 'Devolución a otra dirección',
-  claim_intro:
-    'Una devolución va a la dirección que pagó. Si eso no le sirve, por ejemplo porque pagó desde una plataforma de intercambio, indique aquí otra dirección y demuestre que el pago es suyo. La tienda decide sobre cada solicitud.',
-  claim_none:
-    'Ahora no se puede solicitar nada. Una solicitud es para dinero de un pago terminado que no se ha devuelto.',
-  claim_payee: 'Pagar la devolución a',
-  claim_payee_hint:
-    'Una dirección de su propio monedero en {network}: ni la que pagó ni una de una plataforma de intercambio.',
-  claim_proof: 'Cómo demuestra el pago',
-  claim_by_signature: 'Pagué desde mi propio monedero y firmo un texto con él.',
-  claim_by_test_payment:
-    'Pagué desde una plataforma de intercambio o un contrato y envío desde allí un segundo pago pequeño.',
-  claim_by_nobody: 'La red no indica el remitente; la tienda lo comprueba.',
-  claim_reason: 'Qué ocurrió (opcional, para la tienda)',
-  claim_continue: 'Continuar',
-  claim_final: 'Compruebe esta dirección una vez más: el dinero enviado a una equivocada se pierde.',
-  claim_sign:
-    'Firme exactamente este texto con {address}. No mueve dinero ni cuesta nada. Si no hay monedero en este navegador, copie el texto, fírmelo en su monedero («firmar mensaje») y pegue la firma.',
-  claim_copy: 'Copiar el texto',
-  claim_signature: 'Firma',
-  claim_sign_with: 'Firmar con {wallet}',
-  claim_account: 'Elija la cuenta {address} en el monedero e inténtelo de nuevo.',
-  claim_at_least: 'Importe mínimo que envía su plataforma, en {coin} (si es más de 1)',
-  claim_test_later:
-    'Cuando envíe la solicitud, esta página indicará un importe de entre {from} y {to} {coin} para enviar. Se devuelve junto con el resto.',
-  claim_test_now:
-    'Ahora envíe exactamente {amount} por {network} desde {address} a la dirección de abajo. Tiene que llegar exactamente esa cantidad, después de comisiones. Se devuelve junto con el resto.',
-  claim_send: 'Enviar la solicitud',
-  claim_change: 'Cambiarla',
-  claims: 'Sus solicitudes',
-  claim_open: 'La tienda decide sobre ella.',
-  claim_approved: 'La tienda la aprobó. La devolución no se paga antes del {time}.',
-  claim_rejected: 'La tienda la rechazó. Póngase en contacto con la tienda.',
-  claim_bad_payee:
-    'La devolución no puede ir a esta dirección. Compruebe que esté bien escrita e indique un monedero propio: ni el que pagó, ni un contrato, ni uno que otros compartan.',
-  claim_bad_signature:
-    'Esta firma no corresponde a este texto y a la dirección que pagó. Firme exactamente este texto con esa dirección.',
-  claim_gone:
-    'Esto no se puede solicitar, o ya hay demasiadas solicitudes en espera. Vuelva a mirar esta página o póngase en contacto con la tienda.',
-  claim_limited: 'Demasiados intentos. Espere un minuto e inténtelo de nuevo.',
-  claim_busy: 'La red no responde ahora. Inténtelo de nuevo en un minuto.',
+  link_limited: 'Demasiados intentos. Espere un minuto e inténtelo de nuevo.',
   back_to_payment: 'Volver al pago',
   check_address: 'Compruebe la dirección en su monedero antes de enviar.',
   payment_id: 'Pago {id}',

@@ -53,8 +53,6 @@ export const french: Texts = {
   still_held: 'La boutique détient encore {received} et peut les rendre à l’adresse qui a payé.',
   refund_pending: 'La boutique rend {amount} à l’adresse qui a payé.',
   refund_done: 'La boutique a rendu {amount} à l’adresse qui a payé.',
-  refund_claim_pending: 'La boutique rend {amount} à l’adresse que vous avez indiquée.',
-  refund_claim_done: 'La boutique a rendu {amount} à l’adresse que vous avez indiquée.',
   refund_failed: 'Un remboursement de {amount} n’a pas abouti. Veuillez contacter la boutique.',
   superseded: 'La boutique a ouvert un nouveau paiement pour cette commande.',
 
@@ -161,47 +159,7 @@ export const french: Texts = {
   help_addresses: 'Adresses de ce paiement',
   help_record: 'Journal (en anglais)',
   refunds: 'Remboursements',
-  claim: 'Remboursement à une autre adresse',
-  claim_intro:
-    'Un remboursement va à l’adresse qui a payé. Si cela ne vous aide pas, par exemple parce que vous avez payé depuis une plateforme d’échange, indiquez ici une autre adresse et prouvez que le paiement est le vôtre. La boutique décide de chaque demande.',
-  claim_none:
-    'Rien ne peut être demandé maintenant. Une demande porte sur l’argent d’un paiement terminé qui n’a pas été remboursé.',
-  claim_payee: 'Payer le remboursement à',
-  claim_payee_hint:
-    'Une adresse de votre propre portefeuille sur {network} : ni celle qui a payé, ni celle d’une plateforme d’échange.',
-  claim_proof: 'Comment vous prouvez le paiement',
-  claim_by_signature: 'J’ai payé depuis mon propre portefeuille et je signe un texte avec lui.',
-  claim_by_test_payment:
-    'J’ai payé depuis une plateforme d’échange ou un contrat et j’envoie de là un petit second paiement.',
-  claim_by_nobody: 'Le réseau n’indique aucun expéditeur ; la boutique vérifie.',
-  claim_reason: 'Ce qui s’est passé (facultatif, pour la boutique)',
-  claim_continue: 'Continuer',
-  claim_final: 'Vérifiez encore une fois cette adresse : l’argent envoyé à une mauvaise adresse est perdu.',
-  claim_sign:
-    'Signez exactement ce texte avec {address}. Cela ne déplace pas d’argent et ne coûte rien. Sans portefeuille dans ce navigateur, copiez le texte, signez-le dans votre portefeuille (« signer un message ») et collez la signature.',
-  claim_copy: 'Copier le texte',
-  claim_signature: 'Signature',
-  claim_sign_with: 'Signer avec {wallet}',
-  claim_account: 'Choisissez le compte {address} dans le portefeuille, puis réessayez.',
-  claim_at_least: 'Plus petit montant que votre plateforme envoie, en {coin} (s’il dépasse 1)',
-  claim_test_later:
-    'Une fois la demande envoyée, cette page indique un montant entre {from} et {to} {coin} à envoyer. Il est rendu avec le reste.',
-  claim_test_now:
-    'Envoyez maintenant exactement {amount} sur {network} depuis {address} à l’adresse ci-dessous. Exactement ce montant doit arriver, frais déduits. Il est rendu avec le reste.',
-  claim_send: 'Envoyer la demande',
-  claim_change: 'La modifier',
-  claims: 'Vos demandes',
-  claim_open: 'La boutique en décide.',
-  claim_approved: 'La boutique l’a acceptée. Le remboursement n’est pas payé avant le {time}.',
-  claim_rejected: 'La boutique l’a refusée. Veuillez contacter la boutique.',
-  claim_bad_payee:
-    'Le remboursement ne peut pas aller à cette adresse. Vérifiez la saisie et indiquez un portefeuille à vous : ni celui qui a payé, ni un contrat, ni un portefeuille partagé.',
-  claim_bad_signature:
-    'Cette signature ne correspond pas à ce texte et à l’adresse qui a payé. Signez exactement ce texte avec cette adresse.',
-  claim_gone:
-    'Cela ne peut pas être demandé, ou trop de demandes attendent déjà. Consultez à nouveau cette page ou contactez la boutique.',
-  claim_limited: 'Trop de tentatives. Attendez une minute et réessayez.',
-  claim_busy: 'Le réseau ne répond pas en ce moment. Réessayez dans une minute.',
+  link_limited: 'Trop de tentatives. Attendez une minute et réessayez.',
   back_to_payment: 'Retour au paiement',
   check_address: 'Vérifiez l’adresse dans votre portefeuille avant d’envoyer.',
   payment_id: 'Paiement {id}',

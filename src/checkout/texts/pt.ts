@@ -52,8 +52,6 @@ export const portuguese: Texts = {
   still_held: 'A loja ainda tem {received} e pode devolvê-los ao endereço que pagou.',
   refund_pending: 'A loja está devolvendo {amount} ao endereço que pagou.',
   refund_done: 'A loja devolveu {amount} ao endereço que pagou.',
-  refund_claim_pending: 'A loja está devolvendo {amount} ao endereço que você indicou.',
-  refund_claim_done: 'A loja devolveu {amount} ao endereço que você indicou.',
   refund_failed: 'Uma devolução de {amount} não foi concluída. Entre em contato com a loja.',
   superseded: 'A loja abriu um novo pagamento para este pedido.',
 
@@ -159,46 +157,7 @@ export const portuguese: Texts = {
   help_addresses: 'Endereços deste pagamento',
   help_record: 'Registro (em inglês)',
   refunds: 'Devoluções',
-  claim: 'Devolução a outro endereço',
-  claim_intro:
-    'Uma devolução vai para o endereço que pagou. Se isso não ajuda, por exemplo porque você pagou a partir de uma corretora, indique aqui outro endereço e prove que o pagamento é seu. A loja decide sobre cada pedido.',
-  claim_none:
-    'Nada pode ser pedido agora. Um pedido vale para dinheiro de um pagamento encerrado que não foi devolvido.',
-  claim_payee: 'Pagar a devolução a',
-  claim_payee_hint: 'Um endereço da sua própria carteira em {network}: nem o que pagou, nem um de corretora.',
-  claim_proof: 'Como você prova o pagamento',
-  claim_by_signature: 'Paguei com a minha própria carteira e assino um texto com ela.',
-  claim_by_test_payment:
-    'Paguei a partir de uma corretora ou de um contrato e envio de lá um segundo pagamento pequeno.',
-  claim_by_nobody: 'A rede não indica o remetente; a loja verifica.',
-  claim_reason: 'O que aconteceu (opcional, para a loja)',
-  claim_continue: 'Continuar',
-  claim_final: 'Confira este endereço mais uma vez: dinheiro enviado a um endereço errado se perde.',
-  claim_sign:
-    'Assine exatamente este texto com {address}. Isso não move dinheiro e não custa nada. Sem carteira neste navegador, copie o texto, assine-o na sua carteira (“assinar mensagem”) e cole a assinatura.',
-  claim_copy: 'Copiar o texto',
-  claim_signature: 'Assinatura',
-  claim_sign_with: 'Assinar com {wallet}',
-  claim_account: 'Escolha a conta {address} na carteira e tente de novo.',
-  claim_at_least: 'Menor valor que a sua corretora envia, em {coin} (se for mais de 1)',
-  claim_test_later:
-    'Depois que você enviar o pedido, esta página indica um valor entre {from} e {to} {coin} para enviar. Ele volta junto com o resto.',
-  claim_test_now:
-    'Agora envie exatamente {amount} por {network} de {address} para o endereço abaixo. Exatamente esse valor tem de chegar, depois das taxas. Ele volta junto com o resto.',
-  claim_send: 'Enviar o pedido',
-  claim_change: 'Alterar',
-  claims: 'Seus pedidos',
-  claim_open: 'A loja decide sobre ele.',
-  claim_approved: 'A loja aprovou. A devolução não é paga antes de {time}.',
-  claim_rejected: 'A loja recusou. Entre em contato com a loja.',
-  claim_bad_payee:
-    'A devolução não pode ir para este endereço. Verifique se há erros de digitação e indique uma carteira sua: nem a que pagou, nem um contrato, nem uma que outros compartilham.',
-  claim_bad_signature:
-    'Esta assinatura não corresponde a este texto e ao endereço que pagou. Assine exatamente este texto com aquele endereço.',
-  claim_gone:
-    'Isto não pode ser pedido, ou já há pedidos demais à espera. Veja esta página de novo ou entre em contato com a loja.',
-  claim_limited: 'Tentativas demais. Espere um minuto e tente de novo.',
-  claim_busy: 'A rede não responde agora. Tente de novo em um minuto.',
+  link_limited: 'Tentativas demais. Espere um minuto e tente de novo.',
   back_to_payment: 'Voltar ao pagamento',
   check_address: 'Confira o endereço na sua carteira antes de enviar.',
   payment_id: 'Pagamento {id}',

@@ -51,8 +51,6 @@ export const vietnamese: Texts = {
   still_held: 'Cửa hàng vẫn giữ {received} và có thể trả lại cho địa chỉ đã thanh toán.',
   refund_pending: 'Cửa hàng đang trả lại {amount} cho địa chỉ đã thanh toán.',
   refund_done: 'Cửa hàng đã trả lại {amount} cho địa chỉ đã thanh toán.',
-  refund_claim_pending: 'Cửa hàng đang trả lại {amount} cho địa chỉ bạn đã nêu.',
-  refund_claim_done: 'Cửa hàng đã trả lại {amount} cho địa chỉ bạn đã nêu.',
   refund_failed: 'Việc trả lại {amount} không thành công. Vui lòng liên hệ cửa hàng.',
   superseded: 'Cửa hàng đã mở khoản thanh toán mới cho đơn hàng này.',
 
@@ -157,46 +155,7 @@ export const vietnamese: Texts = {
   help_addresses: 'Địa chỉ của khoản thanh toán này',
   help_record: 'Nhật ký (tiếng Anh)',
   refunds: 'Hoàn tiền',
-  claim: 'Hoàn tiền đến địa chỉ khác',
-  claim_intro:
-    'Tiền hoàn về địa chỉ đã thanh toán. Nếu điều đó không giúp được bạn, ví dụ vì bạn đã trả từ sàn giao dịch, hãy nêu một địa chỉ khác ở đây và chứng minh khoản thanh toán là của bạn. Cửa hàng quyết định từng yêu cầu.',
-  claim_none:
-    'Hiện không có gì để yêu cầu. Yêu cầu dành cho tiền của khoản thanh toán đã kết thúc mà chưa được trả lại.',
-  claim_payee: 'Hoàn tiền đến',
-  claim_payee_hint:
-    'Địa chỉ ví của riêng bạn trên {network}: không phải địa chỉ đã thanh toán và không phải địa chỉ tại sàn giao dịch.',
-  claim_proof: 'Cách bạn chứng minh khoản thanh toán',
-  claim_by_signature: 'Tôi đã trả từ ví của mình và ký một văn bản bằng ví đó.',
-  claim_by_test_payment: 'Tôi đã trả từ sàn giao dịch hoặc hợp đồng và gửi thêm một khoản nhỏ từ đó.',
-  claim_by_nobody: 'Mạng không nêu người gửi; cửa hàng sẽ xem xét.',
-  claim_reason: 'Chuyện đã xảy ra (không bắt buộc, cho cửa hàng)',
-  claim_continue: 'Tiếp tục',
-  claim_final: 'Hãy kiểm tra địa chỉ này lần nữa: tiền gửi đến địa chỉ sai sẽ mất.',
-  claim_sign:
-    'Hãy ký đúng văn bản này bằng {address}. Việc này không chuyển tiền và không mất phí. Nếu trình duyệt này không có ví, hãy sao chép văn bản, ký trong ví của bạn (“ký thông điệp”) rồi dán chữ ký.',
-  claim_copy: 'Sao chép văn bản',
-  claim_signature: 'Chữ ký',
-  claim_sign_with: 'Ký bằng {wallet}',
-  claim_account: 'Hãy chọn tài khoản {address} trong ví rồi thử lại.',
-  claim_at_least: 'Số tiền nhỏ nhất mà sàn của bạn gửi, tính bằng {coin} (nếu lớn hơn 1)',
-  claim_test_later:
-    'Sau khi bạn gửi yêu cầu, trang này nêu một số tiền từ {from} đến {to} {coin} cần gửi. Khoản đó được trả lại cùng phần còn lại.',
-  claim_test_now:
-    'Bây giờ hãy gửi đúng {amount} trên {network} từ {address} đến địa chỉ bên dưới. Đúng số này phải đến nơi, sau mọi khoản phí. Khoản đó được trả lại cùng phần còn lại.',
-  claim_send: 'Gửi yêu cầu',
-  claim_change: 'Thay đổi',
-  claims: 'Các yêu cầu của bạn',
-  claim_open: 'Cửa hàng sẽ quyết định.',
-  claim_approved: 'Cửa hàng đã chấp thuận. Tiền hoàn không được trả trước {time}.',
-  claim_rejected: 'Cửa hàng đã từ chối. Vui lòng liên hệ cửa hàng.',
-  claim_bad_payee:
-    'Tiền hoàn không thể đến địa chỉ này. Hãy kiểm tra lỗi gõ và nêu ví của riêng bạn: không phải ví đã thanh toán, không phải hợp đồng và không phải ví dùng chung.',
-  claim_bad_signature:
-    'Chữ ký này không khớp với văn bản này và địa chỉ đã thanh toán. Hãy ký đúng văn bản này bằng địa chỉ đó.',
-  claim_gone:
-    'Không thể yêu cầu khoản này, hoặc đã có quá nhiều yêu cầu đang chờ. Hãy xem lại trang này hoặc liên hệ cửa hàng.',
-  claim_limited: 'Quá nhiều lần thử. Hãy đợi một phút rồi thử lại.',
-  claim_busy: 'Mạng hiện không trả lời. Hãy thử lại sau một phút.',
+  link_limited: 'Quá nhiều lần thử. Hãy đợi một phút rồi thử lại.',
   back_to_payment: 'Quay lại khoản thanh toán',
   check_address: 'Hãy kiểm tra địa chỉ trong ví trước khi gửi.',
   payment_id: 'Khoản thanh toán {id}',

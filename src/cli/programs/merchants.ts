@@ -58,10 +58,6 @@ function addPolicy(merchant: Command, host: CliHost): void {
       'percent of what is due a payment may be short, such as 0.5, capped by --tolerance if that is above 0; none for no share',
     ],
     ['--contact <contact>', 'contact for payers, an e-mail address or an https URL; none removes it'],
-    [
-      '--refund-claims <list>',
-      'accepted evidence for refunds to another address: signature, test_payment, no_sender; off for none',
-    ],
     ['--session-ttl <seconds>', 'session lifetime'],
     ['--ethereum-confirmations <n>', 'confirmations below the amount of --ethereum-finalized-from'],
     ['--ethereum-finalized-from <amount>', 'units from which Ethereum finality is required'],

@@ -3,7 +3,6 @@ import { createRpcPool } from '../../adapters/rpc/pool.ts';
 import { SolanaOutgoing } from '../../adapters/solana/outgoing.ts';
 import { TronOutgoing } from '../../adapters/tron/outgoing.ts';
 import { type Config, InvalidConfig } from '../../config.ts';
-import { EVIDENCE_KINDS } from '../../domain/claims.ts';
 import type { Mode } from '../../domain/values/ids.ts';
 import { least } from '../../domain/money/money.ts';
 import { gwei, nativeLimitsOf, type NativeLimitsChange } from '../../domain/networks/native-limits.ts';
@@ -175,7 +174,6 @@ export function sandboxPayoutRules(config: Config, networks: readonly NetworkAcc
     treasuryLimits: config.TREASURY_LIMITS ?? { USDT: SANDBOX_OUTWARD, USDC: SANDBOX_OUTWARD },
     nativeLimits: config.NATIVE_LIMITS ?? SANDBOX_NATIVE,
     withdrawalAddresses: config.WITHDRAWAL_ADDRESSES ?? {},
-    claims: config.REFUND_CLAIMS ?? EVIDENCE_KINDS,
     approvers: config.PAYOUT_APPROVERS ?? demoApprovers(config.DATA_DIR),
   };
 }
@@ -197,7 +195,6 @@ export function productionPayoutRules(config: Config, networks: readonly Network
     treasuryLimits: config.TREASURY_LIMITS ?? {},
     nativeLimits: config.NATIVE_LIMITS ?? {},
     withdrawalAddresses: config.WITHDRAWAL_ADDRESSES ?? {},
-    claims: config.REFUND_CLAIMS ?? [],
     approvers: config.PAYOUT_APPROVERS ?? [],
   };
 }

@@ -52,7 +52,6 @@ export function consoleRecords({
     },
     refunds: async (reader, id) =>
       ((await core.sessions.getSession(reader, id))?.refunds ?? []).map((view) => refund(view, reader.mode)),
-    claims: async (reader, id) => (await core.sessions.listClaims(reader, id)) ?? [],
     timeline: (id) => sessionTimeline(store, id, toSec(clock.nowMs())),
     sessionOfTransaction: async (id) => {
       await servedRows();

@@ -3,7 +3,6 @@ import { addressCommands } from '../../operator/merchants/addresses.ts';
 import { sealingKeyCommands } from '../../operator/sealing-keys.ts';
 import { auditCommands } from '../../operator/books/audit.ts';
 import { canaryCommands } from '../../operator/chains/canary.ts';
-import { claimCommands } from '../../operator/merchants/claims.ts';
 import { chainCommands } from '../../operator/chains/chains.ts';
 import { payoutCommands } from '../../operator/treasury/payouts.ts';
 import { givenAddress } from '../networks/given-address.ts';
@@ -19,7 +18,6 @@ import { settingsCommands } from '../../operator/settings.ts';
 import { webhookCommands } from './webhooks.ts';
 import { Lists } from '../../features/sessions/lists/lists.ts';
 import { paymentTotals } from '../../features/sessions/lists/payment-totals.ts';
-import { waitingClaims } from '../../features/sessions/claims/waiting.ts';
 import { sessionView } from '../../../projections/sessions/session-view.projection.ts';
 import { indexKey } from '../../features/addresses/address-index.ts';
 import type { MerchantId } from '../../domain/values/ids.ts';
@@ -109,13 +107,6 @@ function listCommands({ storage: { readModel } }: ServiceParts, { core, servedRo
       totals: async (owner, asked) => {
         await served();
         return paymentTotals({ readModel, lists }, owner, asked);
-      },
-      modeOfMerchant,
-    }),
-    ...claimCommands(core.sessions, {
-      waiting: async (owner, limit) => {
-        await served();
-        return waitingClaims({ readModel, sessions: core.sessions }, owner, limit);
       },
       modeOfMerchant,
     }),

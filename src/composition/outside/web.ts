@@ -1,5 +1,4 @@
 import type { Express } from 'express';
-import { createTokenBucketLimiter } from '../../adapters/memory/token-bucket.ts';
 import { checkoutRoutes, type CheckoutDeps } from '../../checkout/checkout.routes.ts';
 import { deepLinks } from '../../checkout/deep-links.ts';
 import { sandboxHomeRoutes, type SandboxHome } from '../../checkout/sandbox-home.ts';
@@ -77,15 +76,11 @@ export interface WebParts {
   readonly readOnly: () => string | null;
 }
 
-/** Per payment, because each attempt asks the network about a payee. */
-const CLAIM_ATTEMPTS = { ratePerSec: 1 / 6, burst: 10 };
-
 /** The merchant API and the payment page as one Express app. */
 export function createWebApp(parts: WebParts): Express {
   const { core, clock, log, publicUrl, networks, testWallet } = parts;
   return createHttpApp({
     api: core.sessions,
-    claims: core.sessions,
     keys: core.directory,
     nonces: parts.storage.nonces,
     lists: listRecords({
@@ -156,7 +151,6 @@ function payersPages(parts: WebParts): ReturnType<typeof checkoutRoutes> {
     recordOf: (session) =>
       sessionTimeline(parts.storage.store, session.sessionId, toSec(clock.nowMs())).catch(() => null),
     payerTransactions: (session) => parts.payerTransactions(session.mode),
-    claims: { api: core.sessions, limiter: createTokenBucketLimiter(CLAIM_ATTEMPTS) },
     sandboxPay:
       testWallet && (async (id, network, coin) => void (await testWallet.pay(id, { network, coin, case: 'exact' }))),
   });

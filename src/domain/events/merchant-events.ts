@@ -1,5 +1,4 @@
 import type { KeyRestrictions } from '../api-keys.ts';
-import type { EvidenceKind } from '../claims.ts';
 import type { ApiKeyId, MerchantId, Mode } from '../values/ids.ts';
 import type { Coin } from '../money/money.ts';
 import type { Network } from '../networks/networks.ts';
@@ -216,8 +215,6 @@ export interface MerchantPolicy {
   readonly serviceFeeBasisPoints?: number;
   /** How payers reach the shop: an e-mail address or an https URL; absent or null: none. */
   readonly contact?: string | null;
-  /** The evidence the merchant accepts for a refund to an address other than the payer's; absent or empty: none. */
-  readonly refundClaims?: readonly EvidenceKind[];
 }
 
 export type MerchantEvent =

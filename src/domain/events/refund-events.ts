@@ -1,7 +1,6 @@
 import type { RefundId } from '../values/ids.ts';
 import type { Coin } from '../money/money.ts';
 import type { Network } from '../networks/networks.ts';
-import type { RefundClaim } from './claim-events.ts';
 import type { Valuation } from './coin-events.ts';
 import type { RefundFailureReason } from './refund-failures.ts';
 import type { ReplacementReason, TransactionValidity } from './transaction-draft.ts';
@@ -39,8 +38,6 @@ export interface RefundRequested {
     readonly reason: string | null;
     readonly idempotencyStream: string | null;
     readonly acknowledgedSender: boolean;
-    /** Present when the refund goes to an address that the payer named, not to the paying one. */
-    readonly claim?: RefundClaim;
   };
 }
 

@@ -17,8 +17,6 @@ export type RefundFailureReason =
   | 'rejected_by_policy'
   | 'execution_reverted'
   | 'rejected_by_operator'
-  /** The claim it was to pay was withdrawn within its waiting time. */
-  | 'claim_rejected'
   /** A reorganisation removed the deposits it was to return, and they did not reappear in time. */
   | 'deposit_reverted'
   | ImpossibleReason;

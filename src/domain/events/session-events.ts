@@ -3,7 +3,6 @@ import type { Coin } from '../money/money.ts';
 import type { Network } from '../networks/networks.ts';
 import type { Sender } from '../networks/senders.ts';
 import type { UnknownPayer } from '../networks/unknown-payer.ts';
-import type { ClaimEvent } from './claim-events.ts';
 import type { CoinChosen, CoinTerms, RateLock, Valuation } from './coin-events.ts';
 import type { RefundEvent } from './refund-events.ts';
 
@@ -267,5 +266,4 @@ export type SessionEvent =
   | SessionFailed
   | SessionCancelled
   | SessionDeadlineMoved
-  | ClaimEvent
   | RefundEvent;

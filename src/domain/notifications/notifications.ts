@@ -1,4 +1,3 @@
-import type { EvidenceKind } from '../claims.ts';
 import { eventIdOf } from './delivery-ids.ts';
 import type { DomainEvent } from '../events/domain-event.ts';
 import type { DepositFacts, SessionCreated } from '../events/session-events.ts';
@@ -26,8 +25,6 @@ const NOTICED_EVENTS: ReadonlySet<string> = new Set<DomainEvent['type']>([
   'DepositReverted',
   'TransferCredited',
   'RefundRequested',
-  'ClaimFiled',
-  'ClaimRejected',
 ]);
 
 export const isNoticedType = (type: string): boolean => NOTICED_EVENTS.has(type);
@@ -60,15 +57,6 @@ export type Notice =
       readonly refundId: string;
       readonly amount: string;
       readonly coin: Coin;
-      readonly claimId?: string;
-    }
-  | {
-      readonly type: 'claim.created' | 'claim.rejected';
-      readonly claimId: string;
-      readonly payee: string;
-      readonly evidence: EvidenceKind;
-      /** The claimed deposit. */
-      readonly transfer: NoticedTransfer;
     };
 
 /** A complete message to a merchant: `body` holds the exact bytes of every attempt. */
@@ -118,20 +106,6 @@ export interface RefundObject {
   readonly refund_currency: string;
   readonly status: 'pending' | 'completed' | 'failed';
   readonly source: 'api';
-  /** Only on a `refund.created` that approves a claim. */
-  readonly claim_id?: string;
-}
-
-/** `data.object` of an event about a payer's claim. */
-export interface ClaimObject {
-  readonly session_id: string;
-  readonly order_id: string;
-  readonly claim_id: string;
-  readonly status: 'open' | 'rejected';
-  readonly payee: string;
-  readonly evidence: EvidenceKind;
-  readonly transfer: TransferObject;
-  readonly source: 'api';
 }
 
 export interface NotificationBody {
@@ -139,7 +113,7 @@ export interface NotificationBody {
   readonly type: NotificationType;
   /** Unix seconds. */
   readonly created_at: number;
-  readonly data: { readonly object: PaymentObject | PaymentNoticeObject | RefundObject | ClaimObject };
+  readonly data: { readonly object: PaymentObject | PaymentNoticeObject | RefundObject };
 }
 
 const NANOSECONDS_IN_MS = 1_000_000n;
@@ -199,10 +173,8 @@ function written(body: NotificationBody, { merchantId, mode, sessionId }: Sessio
   return { notificationId: body.id, type: body.type, merchantId, mode, sessionId, body: JSON.stringify(body) };
 }
 
-function noticeObject(notice: Notice, facts: SessionFacts): PaymentNoticeObject | RefundObject | ClaimObject {
-  if (notice.type === 'refund.created')
-    return { ...refund(facts, 'pending', notice), ...(notice.claimId !== undefined && { claim_id: notice.claimId }) };
-  if ('payee' in notice) return claim(facts, notice);
+function noticeObject(notice: Notice, facts: SessionFacts): PaymentNoticeObject | RefundObject {
+  if (notice.type === 'refund.created') return refund(facts, 'pending', notice);
   const { type, held, coin, transfer, reason } = notice;
   return {
     ...payment(facts, type.slice('payment.'.length) as PaymentNoticeObject['status'], held, coin),
@@ -214,21 +186,6 @@ function noticeObject(notice: Notice, facts: SessionFacts): PaymentNoticeObject 
 const transferObject = ({ amount, coin, network, txHash }: NoticedTransfer): TransferObject => ({
   ...{ amount: shown(amount), currency: coin, network, tx_hash: txHash },
 });
-
-function claim(
-  { sessionId, orderId }: SessionFacts,
-  { type, claimId, payee, evidence, transfer }: Extract<Notice, { payee: string }>,
-): ClaimObject {
-  return {
-    session_id: sessionId,
-    order_id: orderId,
-    claim_id: claimId,
-    status: type === 'claim.created' ? 'open' : 'rejected',
-    payee,
-    evidence,
-    ...{ transfer: transferObject(transfer), source: 'api' },
-  };
-}
 
 function objectOf(event: NotifyingEvent, facts: SessionFacts): PaymentObject | RefundObject {
   switch (event.type) {

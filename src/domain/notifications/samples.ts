@@ -49,12 +49,6 @@ const SAMPLE_EVENTS: readonly NotifyingEvent[] = [
 ];
 
 const SAMPLE_TRANSFER = { amount: '10.01', coin: 'USDT', network: 'ethereum', txHash: `0x${'a'.repeat(64)}` } as const;
-const SAMPLE_CLAIM = {
-  claimId: `clm_sample${'a'.repeat(20)}`,
-  payee: `0x${'a'.repeat(40)}`,
-  evidence: 'signature',
-  transfer: SAMPLE_TRANSFER,
-} as const;
 const SAMPLE_REASONS: Partial<Record<OptionalType, 'after_deadline' | 'wrong_coin'>> = {
   'payment.late': 'after_deadline',
   'payment.wrong_coin': 'wrong_coin',
@@ -62,7 +56,6 @@ const SAMPLE_REASONS: Partial<Record<OptionalType, 'after_deadline' | 'wrong_coi
 
 function sampleNotice(type: OptionalType): Notice {
   if (type === 'refund.created') return { type, refundId: SAMPLE_REFUND_ID, coin: 'USDT', amount: '10.01' };
-  if (type === 'claim.created' || type === 'claim.rejected') return { type, ...SAMPLE_CLAIM };
   const transfer = type === 'payment.wrong_coin' ? { ...SAMPLE_TRANSFER, coin: 'USDC' as const } : SAMPLE_TRANSFER;
   return { type, held: '0.00', coin: 'USDT', transfer, reason: SAMPLE_REASONS[type] ?? null };
 }

@@ -49,7 +49,6 @@ export const POLICY_NAMES = {
   ethereumConfirmations: 'ethereum_confirmations',
   serviceFeeBasisPoints: 'service_fee_basis_points',
   contact: 'contact',
-  refundClaims: 'refund_claims',
 } as const satisfies Record<keyof MerchantPolicy, string>;
 
 const ENDPOINT_NAMES = {

@@ -19,8 +19,6 @@ export const OPTIONAL_TYPES = [
   'payment.reversed',
   'payment.restored',
   'refund.created',
-  'claim.created',
-  'claim.rejected',
 ] as const;
 
 /** Sent to every merchant, subscribed or not: whoever could unsubscribe could also silence them. */

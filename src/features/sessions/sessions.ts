@@ -11,7 +11,6 @@ import {
 } from '../../domain/values/ids.ts';
 import { sessionStream } from '../../domain/values/streams.ts';
 import { toSec } from '../../ports/clock.ts';
-import type { Random } from '../../ports/random.ts';
 import type { Senders } from '../../ports/chain/senders.ts';
 import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
 import { currentOrOlderId, successorOf } from './attempts.ts';
@@ -27,37 +26,14 @@ import {
   type ShopFacts,
   type Reader,
 } from '../shared/merchant-api.ts';
-import {
-  acceptedFor,
-  claimableOf,
-  claimViews,
-  fileClaim,
-  prepareClaim,
-  rejectAsMerchant,
-  rejectClaim,
-  type ClaimSettings,
-} from './claims/claims.ts';
-import type { IsOurs } from './claims/evidence.ts';
 import { previewRefund, type RefundPreview } from './refunds/preview.ts';
 import { requestRefund } from './refunds/request.ts';
 import { refundView, sessionView } from './view.ts';
-import type {
-  ClaimBeginning,
-  ClaimInput,
-  ClaimView,
-  MerchantClaims,
-  PayerClaims,
-  PayersClaims,
-  PreparedClaim,
-} from '../shared/claim-views.ts';
 import type { RefundView, SessionView } from '../shared/views.ts';
 import { must } from '../../domain/values/must.ts';
 import { createdOf } from '../../../state-machines/checkout-session/session.state.ts';
 
 export interface SessionsDeps extends CreateSessionDeps {
-  readonly claims: ClaimSettings;
-  readonly isOurs: IsOurs;
-  readonly random: Random;
   readonly senders: Senders;
   /** The session of a refund, from the read model; null if unknown. */
   readonly sessionOfRefund: (id: RefundId) => Promise<SessionId | null>;
@@ -72,7 +48,7 @@ export interface SessionsDeps extends CreateSessionDeps {
 }
 
 /** Sessions and their refunds, for the merchant who owns them and the payer who has the link. */
-export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerClaims {
+export class Sessions implements MerchantApi, PayerApi {
   readonly #deps: SessionsDeps;
 
   constructor(deps: SessionsDeps) {
@@ -158,47 +134,6 @@ export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerCla
     return state?.context.refunds[id] ? this.#refund(state, id) : null;
   }
 
-  async listClaims(reader: Reader, id: SessionId): Promise<readonly ClaimView[] | null> {
-    const state = await this.#own(reader, id);
-    return state && claimViews(this.#deps, state);
-  }
-
-  async rejectClaim(caller: Caller, id: SessionId, claimId: string, reason?: string): Promise<Outcome<ClaimView>> {
-    const state = await this.#own(caller, id);
-    return state ? rejectAsMerchant(this.#deps, caller, state, claimId, reason) : notFound;
-  }
-
-  async claimsOf(id: SessionId): Promise<PayersClaims | null> {
-    const state = await this.#deps.sessions.read(sessionStream(id));
-    const claims = state && (await claimViews(this.#deps, state));
-    return (
-      state &&
-      claims && {
-        accepted: acceptedFor(this.#deps, createdOf(state.context).merchantId),
-        claimable: claimableOf(this.#deps, state),
-        claims,
-      }
-    );
-  }
-
-  async prepareClaim(id: SessionId, input: ClaimBeginning): Promise<Outcome<PreparedClaim>> {
-    const state = await this.#deps.sessions.read(sessionStream(id));
-    return state ? prepareClaim(this.#deps, state, input) : notFound;
-  }
-
-  async fileClaim(id: SessionId, input: ClaimInput): Promise<Outcome<ClaimView>> {
-    const state = await this.#deps.sessions.read(sessionStream(id));
-    return state ? fileClaim(this.#deps, state, input, this.#deps.random.uuid()) : notFound;
-  }
-
-  /** Rejects any merchant's claim on behalf of an operator. */
-  async rejectClaimAs(actor: string, id: SessionId, claimId: string, reason: string): Promise<Outcome<ClaimView>> {
-    const state = await this.#deps.sessions.read(sessionStream(id));
-    return state
-      ? rejectClaim(this.#deps, { actor, requestId: this.#deps.random.uuid() }, state, claimId, reason)
-      : notFound;
-  }
-
   async viewSession(id: SessionId): Promise<SessionView | null> {
     const state = await this.#deps.sessions.read(sessionStream(id));
     return state && this.#view(state);
@@ -212,13 +147,11 @@ export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerCla
     const merchant = this.#deps.merchants.settings(merchantId);
     const domain = merchant?.domains.find((candidate) => candidate.domainId === domainId);
     const contact = contactLink(merchant?.policy.contact ?? '');
-    const claims = acceptedFor(this.#deps, merchantId);
     return {
       name: domain?.shopName ?? merchant?.name ?? '',
       host: domain?.host ?? null,
       contact,
       logo: merchant?.logo ?? null,
-      claims,
     };
   }
 

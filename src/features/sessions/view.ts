@@ -131,6 +131,5 @@ export function refundView(context: SessionContext, refund: RefundState, reason:
     updatedSec: refund.updatedAtSec,
     failureReason: refund.failureReason,
     amountReturned: formatAmount(refund.returned),
-    ...(requested.claim && { claimId: requested.claim.claimId }),
   };
 }

@@ -1,4 +1,3 @@
-import type { EvidenceKind } from '../../domain/claims.ts';
 import type { KeyObject } from 'node:crypto';
 import type { Scope, SignatureVersion } from '../../domain/api-keys.ts';
 import type { ApiKeyId, MerchantId, Mode, RefundId, SessionId, TransactionId } from '../../domain/values/ids.ts';
@@ -67,8 +66,6 @@ export interface RefundInput {
   readonly amount?: { readonly value: string; readonly currency: string };
   /** The deposit to refund; absent: the service chooses. */
   readonly transactionId?: TransactionId;
-  /** The payer's claim that the refund approves; `transactionId` is then that of the claim. */
-  readonly claimId?: string;
   readonly reason?: string;
   readonly acknowledgeSender?: boolean;
   /** The payouts that a person signed: the refund makes these or is refused. */
@@ -91,8 +88,6 @@ export interface ShopFacts {
   /** `mailto:` or `https:`; null if the merchant has no contact. */
   readonly contact: string | null;
   readonly logo: ShownLogo | null;
-  /** Evidence accepted for a refund to another address than the one that paid. */
-  readonly claims: readonly EvidenceKind[];
 }
 
 /** The shop's logo, re-encoded from the pixels of the upload. */

@@ -47,8 +47,6 @@ export interface RefundView {
   readonly updatedSec: number;
   readonly failureReason: RefundFailureReason | null;
   readonly amountReturned: string;
-  /** The approved claim, whose payee receives the refund. */
-  readonly claimId?: string;
 }
 
 /** The same fields as those of the session. */

@@ -17,7 +17,7 @@ import { sampleNotification } from '../../domain/notifications/samples.ts';
 import { isOptionalType, isSettingsType, WEBHOOK_TYPES, type WebhookType } from '../../domain/notifications/types.ts';
 import { EVENT_MEANINGS } from '../schemas/event-types.schema.ts';
 import { settingsEvent } from '../schemas/settings.schema.ts';
-import { claimEvent, paymentEvent, paymentNoticeEvent, refundEvent } from '../schemas/event-bodies.schema.ts';
+import { paymentEvent, paymentNoticeEvent, refundEvent } from '../schemas/event-bodies.schema.ts';
 import { codeSamples } from './code-samples.ts';
 import { errorUrl } from '../error-url.ts';
 import { receiverSamples } from './receiver-samples.ts';
@@ -287,7 +287,6 @@ function receiversOf(type: WebhookType): string {
 function bodyOf(type: WebhookType): z.ZodType {
   if (isSettingsType(type)) return settingsEvent;
   if (type.startsWith('refund.')) return refundEvent;
-  if (type.startsWith('claim.')) return claimEvent;
   return isOptionalType(type) ? paymentNoticeEvent : paymentEvent;
 }
 

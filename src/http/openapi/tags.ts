@@ -2,7 +2,7 @@
 export const TAGS = {
   'Payment sessions': 'Create, read, list and cancel the payment of an order, and see why it has its status.',
   Transactions: 'Every movement of money on chain: deposits, payouts and fees.',
-  Refunds: 'Return money to the address that paid it, or to the address named by a proven claim of its payer.',
+  Refunds: 'Return money to the address that paid it.',
   Webhooks: 'Deliveries and their attempts, redelivery, test notifications, and the pull feed of the same events.',
   Merchant: 'Settings of the merchant that owns the key.',
   Ledger: 'The books of the merchant: double entry, derived from the same events.',

@@ -21,7 +21,7 @@ const createRefundOperation = {
   scope: 'refunds:create',
   summary: 'Create a refund',
   description:
-    'Returns money to the address that paid, starting with the payers of the order, or from the deposit that `transaction_id` names. With `claim_id` it approves a payer’s claim and pays the address that the claim names, after its waiting period. Send an `Idempotency-Key`, so that a retry can never become a second refund.',
+    'Returns money to the address that paid, starting with the payers of the order, or from the deposit that `transaction_id` names. Send an `Idempotency-Key`, so that a retry can never become a second refund.',
   body: createRefundBody,
   bodyRequired: true,
   response: refund,
@@ -78,7 +78,6 @@ export function refundRoutes(
         sessionId,
         ...(amount === undefined ? undefined : { amount }),
         ...(transactionId === undefined ? undefined : { transactionId }),
-        ...(body.claim_id === undefined ? undefined : { claimId: body.claim_id }),
         ...(body.reason === undefined ? undefined : { reason: body.reason }),
         ...(body.acknowledge_sender === undefined ? undefined : { acknowledgeSender: body.acknowledge_sender }),
       });

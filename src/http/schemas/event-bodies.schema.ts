@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { OPTIONAL_TYPES } from '../../domain/notifications/types.ts';
 import type { PaymentNoticeType } from '../../domain/notifications/notifications.ts';
-import { claimId, evidenceKind } from './claim.schema.ts';
 import { createdAt, EVENT_MEANINGS, eventId, typesOf } from './event-types.schema.ts';
 import { settingsEvent } from './settings.schema.ts';
 import { coin, enumeration, network, orderId, refundId, sessionId, text, transactionHash } from './words.schema.ts';
@@ -137,7 +136,6 @@ export const refundEvent = z
               failed: EVENT_MEANINGS['refund.failed'],
               pending: EVENT_MEANINGS['refund.created'],
             }),
-            claim_id: claimId.optional().meta({ description: 'Only on a `refund.created` that approves a claim.' }),
             source,
             network: details.network,
             tx_hash: details.tx_hash,
@@ -149,41 +147,8 @@ export const refundEvent = z
   })
   .meta({ id: 'RefundEvent' });
 
-/**
- * Body of a webhook about a payer's claim, for endpoints that subscribe to it. Approving a claim is a refund, so
- * `refund.created` names it.
- */
-export const claimEvent = z
-  .object({
-    id: eventId,
-    type: typesOf(['claim.created', 'claim.rejected']),
-    created_at: createdAt,
-    data: z
-      .object({
-        object: z
-          .looseObject({
-            session_id: sessionId,
-            order_id: orderId,
-            claim_id: claimId,
-            status: enumeration('Status of the claim.', {
-              open: EVENT_MEANINGS['claim.created'],
-              rejected: EVENT_MEANINGS['claim.rejected'],
-            }),
-            payee: text('The address that the payer named.'),
-            evidence: evidenceKind,
-            transfer: noticedTransfer.meta({ description: 'The claimed deposit.' }),
-            source,
-            network: details.network,
-            tx_hash: details.tx_hash,
-          })
-          .meta({ description: ABOUT }),
-      })
-      .meta({ description: ABOUT }),
-  })
-  .meta({ id: 'ClaimEvent' });
-
 export const webhookEvent = z
-  .union([paymentEvent, paymentNoticeEvent, refundEvent, claimEvent, settingsEvent])
+  .union([paymentEvent, paymentNoticeEvent, refundEvent, settingsEvent])
   .meta({ id: 'WebhookEvent' });
 
 export type WebhookEventBody = z.output<typeof webhookEvent>;

@@ -18,8 +18,6 @@ export const EVENT_MEANINGS = {
   'payment.reversed': 'final money left the chain again',
   'payment.restored': 'the money is back, and the paid session has enough again',
   'refund.created': 'a refund was accepted',
-  'claim.created': 'a payer claimed a payment and named another address for its refund',
-  'claim.rejected': 'a claim was turned down, or its approval withdrawn',
   'settings.changed': 'a webhook URL, your policy or a settlement address was changed',
   'settings.change_scheduled': 'such a change was requested and is delayed',
   'settings.change_withdrawn': 'a delayed change will not take effect',

@@ -74,7 +74,6 @@ export const MERCHANT_EXAMPLE = {
   tolerance: '0.05',
   tolerance_percent: '0.5',
   contact: 'help@shop.example',
-  refund_claims: ['signature'],
   session_ttl_seconds: null,
   ethereum_finalized_from: '10000.00',
   ethereum_confirmations: 12,

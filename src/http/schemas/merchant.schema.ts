@@ -1,7 +1,5 @@
-import { EVIDENCE_KINDS } from '../../domain/claims.ts';
 import { z } from 'zod';
 import { NOTIFICATION_FIELDS, NOTIFICATION_TYPES, type NotificationField } from '../../domain/notifications/types.ts';
-import { evidenceKind } from './claim.schema.ts';
 import { eventType } from './event-types.schema.ts';
 import { pendingChange } from './settings.schema.ts';
 import {
@@ -54,8 +52,6 @@ const eventList = listed(eventType, 'event type', NOTIFICATION_TYPES.length);
 const detail = enumeration('Additional fields of each event.', DETAILS);
 const detailList = listed(detail, 'field', NOTIFICATION_FIELDS.length);
 
-const evidenceList = listed(evidenceKind, 'kind of evidence', EVIDENCE_KINDS.length);
-
 const endpointChoice = {
   durable_redelivery: flag(DURABLE).optional(),
   fields: detailList.optional().meta({ description: 'Additional fields of the object of each event.' }),
@@ -94,10 +90,6 @@ const policyFields = {
         'Contact for payers, an e-mail address or an https URL; the payment page links to it. Null for none.',
       examples: ['help@shop.example'],
     }),
-  refund_claims: evidenceList.optional().meta({
-    description:
-      'Evidence that you accept for a refund to another address; empty for none. The installation may accept less.',
-  }),
   session_ttl_seconds: sessionLifetime
     .nullable()
     .optional()
@@ -222,9 +214,6 @@ export const merchant = z
     ),
     tolerance_percent: text('Percent of what is due that a payment may be short; null without a share.').nullable(),
     contact: text('Contact for payers; null for none.').nullable(),
-    refund_claims: z
-      .array(evidenceKind)
-      .meta({ description: 'Evidence that you accept for a refund to another address.' }),
     session_ttl_seconds: integer('Seconds that a session can be paid; null for the installation default.').nullable(),
     ethereum_finalized_from: text('Payments on Ethereum of this many units or more wait for finality.'),
     ethereum_confirmations: integer('Blocks that payments on Ethereum wait for below that amount.'),

@@ -40,13 +40,6 @@ export const createRefundBody = z
           'The deposit to refund, as shown in the session and in `/v1/transactions`. Absent: the payers of the order come first, and dust is never taken.',
         examples: ['txn_k7w2q5m4n6p3r7s2t5v4x6y3z7'],
       }),
-    claim_id: z
-      .string('must be the id of a claim')
-      .optional()
-      .meta({
-        description: 'The claim to approve: the refund of its deposit then goes to the payee that it names.',
-        examples: ['clm_k7w2q5m4n6p3r7s2t5v4x6y3z7'],
-      }),
     reason: plainText(500, { lines: true }).optional().meta({ description: 'Why, for your own records.' }),
     acknowledge_sender: z.boolean('must be true or false').optional().meta({
       description: 'Set after `sender_not_acknowledged`: you asked the payer, who can receive at the paying address.',
@@ -60,7 +53,7 @@ export const payout = z
   .object({
     network,
     coin,
-    to_address: text('Receiving address: the payer’s, or the payee of the claim that the refund approves.'),
+    to_address: text('Receiving address: the payer’s.'),
     amount: text('Units of the coin, decimal string.'),
     status: refundStatus,
     tx_hash: transactionHash.nullable(),

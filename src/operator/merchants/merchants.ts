@@ -2,7 +2,6 @@ import { isScope, SCOPES, type KeyRestrictions, type Scope } from '../../domain/
 import type { MerchantPolicy } from '../../domain/events/merchant-events.ts';
 import { parseApiKeyId, type ApiKeyId, type SessionId } from '../../domain/values/ids.ts';
 import { isCoin, parseAmount } from '../../domain/money/money.ts';
-import { EVIDENCE_KINDS, isEvidenceKind, type EvidenceKind } from '../../domain/claims.ts';
 import { isNetwork } from '../../domain/networks/networks.ts';
 import { basisPointsOf } from '../../domain/money/percent.ts';
 import type { SandboxPayRequest, SandboxTransfer } from '../../http/routes/sandbox.routes.ts';
@@ -287,8 +286,6 @@ export function policyOf(args: AdminArguments): Partial<MerchantPolicy> {
   if (share !== undefined) policy.tolerancePercent = share === 'none' ? null : share;
   const contact = optionalText(args, 'contact');
   if (contact !== undefined) policy.contact = contact === 'none' ? null : contact;
-  const claims = optionalText(args, 'refundClaims');
-  if (claims !== undefined) policy.refundClaims = evidenceKinds(claims);
   const lifetime = optionalWhole(args, 'sessionTtl', { shown: 'session-ttl' });
   if (lifetime !== undefined) policy.sessionTtlSec = lifetime;
   const confirmations = optionalWhole(args, 'ethereumConfirmations', { shown: 'ethereum-confirmations' });
@@ -302,13 +299,6 @@ export function policyOf(args: AdminArguments): Partial<MerchantPolicy> {
   const serviceFee = optionalText(args, 'serviceFee');
   if (serviceFee !== undefined) policy.serviceFeeBasisPoints = basisPoints(serviceFee, 'service-fee');
   return policy;
-}
-
-function evidenceKinds(list: string): EvidenceKind[] {
-  const kinds = list === 'off' ? [] : list.split(',').map((kind) => kind.trim());
-  return kinds.every(isEvidenceKind)
-    ? kinds
-    : refused(`refund-claims must be off or a list of ${EVIDENCE_KINDS.join(', ')}`);
 }
 
 const trueOrFalse = (text: string, name: string): boolean =>

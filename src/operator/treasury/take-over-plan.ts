@@ -61,7 +61,6 @@ const UNKNOWN_REQUEST = {
   reason: null,
   idempotencyStream: null,
   acknowledgedSender: true,
-  claim: null,
   senders: {},
 };
 

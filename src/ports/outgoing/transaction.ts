@@ -5,7 +5,6 @@ import {
 } from '../../domain/events/transaction-draft.ts';
 import type { MoveKind } from '../../domain/events/treasury-move-events.ts';
 import type { ImpossibleReason } from '../../domain/events/refund-failures.ts';
-import type { OrderedClaim } from '../../domain/claims.ts';
 import type { NativeTransfer, TakenDeposit } from '../../domain/networks/deposit-proof.ts';
 import type { MerchantId, Mode } from '../../domain/values/ids.ts';
 import { amountOf, fitsDecimals, formatAmount, isCoin, type Coin } from '../../domain/money/money.ts';
@@ -41,7 +40,6 @@ export interface OutgoingTransaction {
   readonly refund: {
     readonly sessionId: string;
     readonly refundId: string;
-    /** Why it goes to another than who paid. */ readonly claim?: OrderedClaim;
   } | null;
   /** The deposits that fund a refund or a return; their parts add up to the amount. */
   readonly deposits: readonly TakenDeposit[];
@@ -101,8 +99,6 @@ export type WaitReason =
   | 'chain_unavailable'
   | 'waiting_for_approval'
   | 'policy_limit'
-  /** The waiting time of an approved claim is not over. */
-  | 'waiting_period'
   | 'payouts_stopped'
   | 'signer_unavailable'
   /** Every nonce account of the treasury is in use, or the first one is being created. */

@@ -1,4 +1,3 @@
-import type { EvidenceKind } from '../../domain/claims.ts';
 import type { Mode } from '../../domain/values/ids.ts';
 import type { ApproverKey } from './approvals.ts';
 import type { Coin } from '../../domain/money/money.ts';
@@ -55,8 +54,6 @@ export interface PayoutRules {
   readonly treasuryLimits?: { readonly [coin in Coin]?: { readonly perTransaction: string; readonly perDay: string } };
   /** The cold addresses that withdrawals may go to. */
   readonly withdrawalAddresses?: { readonly [mode in Mode]?: Readonly<Partial<Record<Network, readonly string[]>>> };
-  /** Accepted evidence for a refund to another payee. Absent: none. */
-  readonly claims?: readonly EvidenceKind[];
   readonly approvers: readonly ApproverKey[];
 }
 

@@ -18,8 +18,6 @@ export const CURRENT_VERSION = {
   SessionFailed: 1,
   SessionCancelled: 1,
   SessionDeadlineMoved: 1,
-  ClaimFiled: 1,
-  ClaimRejected: 1,
   RefundRequested: 1,
   RefundPayoutSigned: 1,
   RefundPayoutReplaced: 1,

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import type { EvidenceKind, OrderedClaim } from '../../domain/claims.ts';
 import type { ApprovalAct, ProposedAdjustment } from '../../ports/signer/approvals.ts';
 import { onOneLine } from '../../domain/line-of-terms.ts';
 import { formatAmount } from '../../domain/money/money.ts';
@@ -135,9 +134,8 @@ export const textOf = (terms: readonly Line[], proposedBy: string, validUntilMs:
 export function transactionTerms(order: OutgoingTransaction): readonly Line[] {
   const { kind, mode, network, id, coin, amount, fromAddress, toAddress, merchantId, refund, deposits, transfer } =
     order;
-  const claim = refund?.claim;
   return [
-    ['action', claim ? 'pay a refund to another than who paid' : ACTIONS[kind]],
+    ['action', ACTIONS[kind]],
     ['amount', `${amount} ${coin}`],
     ['from', kind === 'refund' ? 'the treasury' : fromAddress],
     ['to', toAddress],
@@ -149,28 +147,11 @@ export function transactionTerms(order: OutgoingTransaction): readonly Line[] {
           ['refund', refund.refundId],
           ['session', refund.sessionId],
         ] as const)),
-    ...(claim ? claimTerms(claim, deposits) : []),
     ...(kind === 'return' ? deposits.map(({ depositKey }) => ['transfer', depositKey] as const) : []),
     ...(transfer ? [['transfer', `${transfer.txHash} to ${transfer.toAddress}`] as const] : []),
     ['order', id],
   ];
 }
-
-/** Enough for a person to examine each transfer before approving that its money goes to a stranger. */
-const claimTerms = (
-  { claimId, evidence }: OrderedClaim,
-  deposits: OutgoingTransaction['deposits'],
-): readonly Line[] => [
-  ['claim', claimId],
-  ['evidence', EVIDENCE_WORDS[evidence.kind]],
-  ...deposits.map(({ depositKey, amount }): Line => ['deposit', `${amount} of ${depositKey}`]),
-];
-
-const EVIDENCE_WORDS: Readonly<Record<EvidenceKind, string>> = {
-  signature: 'a signature of the key that paid, which the signer verifies',
-  test_payment: 'the first deposit, a test payment from the same sender; who made it people must judge',
-  no_sender: 'none, since the chain names no sender; who paid people must judge',
-};
 
 function acknowledgeTerms(
   { mode, network, outflowKeys, reason }: Extract<ApprovalAct, { kind: 'acknowledge' }>,

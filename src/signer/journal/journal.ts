@@ -42,8 +42,6 @@ export type JournalFact =
       readonly takenFrom: readonly { readonly depositKey: string; readonly units: string }[];
       readonly txHash: string;
       readonly signedBytes: string;
-      /** The number in the signature with which a payer named the payee; absent otherwise. */
-      readonly evidence?: string;
     }
   | { readonly kind: 'released'; readonly id: string; readonly reason: string }
   | {

@@ -5,7 +5,6 @@ import { unknownPayerWords } from '../../domain/networks/unknown-payer.ts';
 import type { OutgoingTransaction } from '../../ports/outgoing/transaction.ts';
 import type { SignerRefusal } from '../../ports/outgoing/signer.ts';
 import { hashOf, transactionTerms } from '../approvals/text.ts';
-import { claimRefusal, evidenceRefusal } from './claims.ts';
 import type { ChainView, FoundDeposit } from '../chains/chain-view.ts';
 import { DepositLookups } from '../chains/deposit-lookups.ts';
 import { refusal } from '../exclusive.ts';
@@ -15,18 +14,16 @@ import type { SigningWallet } from '../keys/signing-wallet.ts';
 import { must } from '../../domain/values/must.ts';
 
 /**
- * Refunds and returns: money goes back to the payer found on chain, or to the payee whom the payer provably named,
- * within caps and with two approvers above a threshold. What was taken from a deposit before is no longer available.
+ * Refunds and returns: money goes back to the payer found on chain, within caps and with two approvers above a threshold. What was taken from a deposit before is no longer available.
  */
 export const PAY_BACK: Policy = {
-  refusal: (order, parts) => {
-    const { wallet, others, rules, nowMs } = parts;
+  refusal: (order, { wallet, others, rules, nowMs }) => {
     const { coin, amount } = order;
     const fault = treasuryFault(order, wallet);
     if (fault) return fault;
     if (!isCoin(coin)) return refusal('denied', 'other_coin', 'only stablecoins are refunded');
     const capped = limitsRefusal({ coin, amount }, hashOf(transactionTerms(order)), others, rules, nowMs);
-    return capped ?? ownAddressRefusal(order, wallet) ?? claimRefusal(order, parts);
+    return capped ?? ownAddressRefusal(order, wallet);
   },
   onChain: takeOfDeposits,
 };
@@ -51,17 +48,12 @@ function isOurs(wallet: SigningWallet, network: Network, { toAddress, derivation
   );
 }
 
-/**
- * Takes the ordered amounts from each deposit, all found on chain and paid by the payee, or by the payer who provably
- * named the payee.
- */
+/** Takes the ordered amounts from each deposit, all found on chain and paid by the payee. */
 async function takeOfDeposits(order: OutgoingTransaction, { others }: PolicyParts, view: ChainView): Promise<Judged> {
   const taken = takenByDeposit(others);
   const takenFrom: { depositKey: string; units: string }[] = [];
   let rest = amountOf(order.amount);
   const lookedUp = new DepositLookups(view, order.deposits);
-  const unproven = await claimFault(order, lookedUp);
-  if (unproven) return unproven;
   for (const [index, proof] of order.deposits.entries()) {
     if (rest === 0n) break;
     const found = await lookedUp.at(index);
@@ -80,28 +72,11 @@ async function takeOfDeposits(order: OutgoingTransaction, { others }: PolicyPart
     : refusal('denied', 'exceeds_deposit', "more than what is left of the payer's money");
 }
 
-/** Why the order's claim is not proven. Null without a claim, or if a deposit is missing, which the caller detects. */
-async function claimFault(order: OutgoingTransaction, lookedUp: DepositLookups): Promise<SignerRefusal | null> {
-  const claim = order.refund?.claim;
-  if (!claim) return null;
-  const found: FoundDeposit[] = [];
-  for (const index of order.deposits.keys()) {
-    const deposit = await lookedUp.at(index);
-    const fault = depositFault(deposit, order);
-    if (fault) return fault;
-    found.push(must(deposit));
-  }
-  return evidenceRefusal(claim, order, found);
-}
-
 /** Why the deposit on chain does not allow a payout to this payee; null if it does. */
-function depositFault(
-  found: FoundDeposit | null,
-  { coin, toAddress, refund }: OutgoingTransaction,
-): SignerRefusal | null {
+function depositFault(found: FoundDeposit | null, { coin, toAddress }: OutgoingTransaction): SignerRefusal | null {
   if (!found) return refusal('later', 'deposit_not_found', 'the deposit is not in the chain');
   if (found.coin !== coin) return refusal('denied', 'other_coin', `the payer paid ${found.coin}`);
-  if (!refund?.claim && (found.payer === null || found.payer !== toAddress)) {
+  if (found.payer === null || found.payer !== toAddress) {
     const why = found.payer === null ? `nobody is known to have paid: ${unknownPayerWords(found.unknownPayer)}` : null;
     return refusal('denied', 'not_the_payer', why ?? 'the payee is not the payer');
   }

@@ -1,4 +1,3 @@
-import type { EvidenceKind } from '../../domain/claims.ts';
 import type { Mode } from '../../domain/values/ids.ts';
 import { amountOf, COINS, least, formatAmount, type Coin } from '../../domain/money/money.ts';
 import { nativeLimitsOf, type NativeLimits } from '../../domain/networks/native-limits.ts';
@@ -17,8 +16,6 @@ export interface Limits {
   readonly amounts: Readonly<Record<string, string>>;
   /** Cold addresses as `<network> <address>`, sorted. */
   readonly addresses: readonly string[];
-  /** Accepted evidence for a refund to another payee, sorted. */
-  readonly claims: readonly EvidenceKind[];
 }
 
 const PER_HOUR = 'payouts an hour';
@@ -52,7 +49,7 @@ export function limitsOf(rules: PayoutRules, mode: Mode): Limits {
   const addresses = NETWORKS.flatMap((network) =>
     (allowed[network] ?? []).map((address) => `${network} ${address}`),
   ).toSorted();
-  return { amounts, addresses, claims: (rules.claims ?? []).toSorted() };
+  return { amounts, addresses };
 }
 
 /** The stricter combination of both. */
@@ -62,7 +59,6 @@ export function stricter(one: Limits, other: Limits): Limits {
   return {
     amounts: Object.fromEntries(amounts),
     addresses: one.addresses.filter((address) => other.addresses.includes(address)),
-    claims: one.claims.filter((kind) => other.claims.includes(kind)),
   };
 }
 
@@ -75,14 +71,12 @@ export function changesOf(inForce: Limits, wanted: Limits): string[] {
     const now = inForce.amounts[name];
     return now === undefined || amountOf(value) > amountOf(now);
   });
-  const claims = wanted.claims.filter((kind) => !inForce.claims.includes(kind));
   const added = wanted.addresses.filter((address) => !inForce.addresses.includes(address));
   return [
     ...raised.map(
       ([name, value]) => `${inWords(name)}: ${shown(value)} instead of ${shown(inForce.amounts[name] ?? '0')}`,
     ),
     ...added.map((address) => `withdrawals may go to ${address}`),
-    ...claims.map((kind) => `refunds may go to another than who paid, with ${kind} as evidence`),
   ];
 }
 
@@ -93,7 +87,7 @@ const inWords = (name: string): string =>
 const shown = (value: string): string => formatAmount(amountOf(value), 0);
 
 /** The rules with these limits in place of their own. */
-export function withLimits(rules: PayoutRules, mode: Mode, { amounts, addresses, claims }: Limits): PayoutRules {
+export function withLimits(rules: PayoutRules, mode: Mode, { amounts, addresses }: Limits): PayoutRules {
   const ofCoins = <Field extends string>(fields: readonly Field[], nameOf: (coin: Coin, field: string) => string) =>
     Object.fromEntries(
       COINS.filter((coin) => fields.every((field) => Object.hasOwn(amounts, nameOf(coin, field)))).map((coin) => [
@@ -109,7 +103,6 @@ export function withLimits(rules: PayoutRules, mode: Mode, { amounts, addresses,
       .map((address) => address.slice(network.length + 1));
   return {
     ...rules,
-    claims,
     limits: ofCoins(REFUND_FIELDS, refundName),
     payoutsPerHour: Number(amounts[PER_HOUR] ?? 0),
     treasuryLimits: ofCoins(OUTWARD_FIELDS, outwardName),

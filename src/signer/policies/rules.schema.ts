@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { EVIDENCE_KINDS } from '../../domain/claims.ts';
 import { COINS } from '../../domain/money/money.ts';
 import { NETWORKS } from '../../domain/networks/networks.ts';
 import type { PayoutNetwork, PayoutRules } from '../../ports/signer/protocol.ts';
@@ -51,6 +50,5 @@ export const payoutRulesSchema: z.ZodType<PayoutRules> = z.strictObject({
   withdrawalAddresses: z
     .strictObject({ live: destinations.exactOptional(), test: destinations.exactOptional() })
     .exactOptional(),
-  claims: z.array(z.enum(EVIDENCE_KINDS)).exactOptional(),
   approvers: z.array(approver).max(100),
 });

@@ -25,7 +25,7 @@ const link: PaymentLinkView = {
   ...{ maxOpen: 2, maxUnpaidPerDay: 10 },
   ...{ endsAtSec: null, createdAtSec: 1, status: 'on', switchedOff: null, made: 0, paid: 0, open: 0, unpaidOfDay: 0 },
 };
-const shop = { name: 'Mug shop', host: null, contact: 'mailto:a@mugs.example', logo: null, claims: [] };
+const shop = { name: 'Mug shop', host: null, contact: 'mailto:a@mugs.example', logo: null };
 let server: Server | null = null;
 
 async function served(

@@ -2,22 +2,40 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ConsoleDeps } from '../../../src/console/deps.ts';
 import type { SessionId } from '../../../src/domain/values/ids.ts';
 import type { CreateSessionInput } from '../../../src/features/shared/merchant-api.ts';
+import { Sessions } from '../../../src/features/sessions/sessions.ts';
+import { toSec } from '../../../src/ports/clock.ts';
 import { createSessionPresenter } from '../../../src/http/presenters/session.presenter.ts';
-import { claimWorld } from '../../support/claim-world.ts';
 import { ConsoleWorld, SHOP, type TestPerson } from '../../support/console-world.ts';
-import { caller } from '../../support/session-world.ts';
+import { caller, order, sessionWorld, tellerOf } from '../../support/session-world.ts';
 
 /* Whoever serves customers makes payments by hand, also for an order whose payment is over. */
 
 const LINKS = `/m/${SHOP.id}/links/new`;
 const FORM = { amount: '10.00', currency: 'USDT', order: 'order-1', description: 'Two mugs', supersedes: '' };
 
-let shop: Awaited<ReturnType<typeof claimWorld>>;
+/** A session of the order that was cancelled. */
+async function cancelledSession() {
+  const { deps } = sessionWorld();
+  const api = new Sessions({
+    ...deps,
+    senders: { of: async () => null },
+    sessionOfRefund: async () => null,
+    onAddressesGiven: () => undefined,
+    changes: { on: () => () => undefined },
+  });
+  const made = await api.createSession(caller, order);
+  if (!made.ok) throw new Error(made.refusal.message);
+  const { sessionId } = made.value;
+  await tellerOf(deps.sessions, sessionId)({ type: 'CancelSession', nowSec: toSec(deps.clock.nowMs()) });
+  return { api, sessionId };
+}
+
+let shop: Awaited<ReturnType<typeof cancelledSession>>;
 let world: ConsoleWorld;
 let support: TestPerson;
 
 beforeAll(async () => {
-  shop = await claimWorld();
+  shop = await cancelledSession();
   const { api } = shop;
   const presenter = createSessionPresenter({
     publicUrl: 'https://pay.example',

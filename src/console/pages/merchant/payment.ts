@@ -23,8 +23,6 @@ import {
 } from '../../parts.ts';
 import type { ConsoleRoutes } from '../../server.ts';
 import { NO_SUCH, type ChangeRoute, type Visit, paramOf, merchantOf } from '../../visit.ts';
-import type { ClaimView } from '../../../features/shared/claim-views.ts';
-import { claimsPart } from './claims.ts';
 import { paymentOf, paymentPath } from './payment-path.ts';
 import { refundChange } from './refund.ts';
 import { words } from '../../words.ts';
@@ -43,9 +41,8 @@ export function paymentRoutes(deps: ConsoleDeps): ConsoleRoutes {
           const reader = readerOf(visit);
           const payment = await deps.records.session(reader, id);
           if (!payment) throw NO_SUCH();
-          const [refunds, claims, timeline, deliveries] = await Promise.all([
+          const [refunds, timeline, deliveries] = await Promise.all([
             deps.records.refunds(reader, id),
-            deps.records.claims(reader, id),
             deps.records.timeline(id),
             visit.can('webhooks.read', merchantOf(visit).id)
               ? deps.webhooks.list(reader, { page: 1, pageSize: DELIVERIES, sessionId: id })
@@ -56,7 +53,7 @@ export function paymentRoutes(deps: ConsoleDeps): ConsoleRoutes {
             page: {
               title: words`Order ${payment.order_id}`,
               isLive: true,
-              body: page(visit, payment, { refunds, claims }, timeline, rows),
+              body: page(visit, payment, refunds, timeline, rows),
             },
           };
         },
@@ -80,7 +77,7 @@ const cancelChange = ({ api }: ConsoleDeps): ChangeRoute => ({
 function page(
   visit: Visit,
   payment: PaymentSessionBody,
-  { refunds, claims }: { readonly refunds: readonly RefundBody[]; readonly claims: readonly ClaimView[] },
+  refunds: readonly RefundBody[],
   timeline: Timeline | null,
   deliveries: readonly DeliverySummary[],
 ): Html {
@@ -108,7 +105,6 @@ function page(
     ])}
     <h2>${words`Deposits`}</h2>
     ${table(words`Deposits`, depositColumns(visit), payment.deposits, words`No deposits yet.`)}
-    ${claimsPart(visit, claims)}
     <h2>${words`Refunds`}</h2>
     ${table(words`Refunds`, refundColumns(visit), refunds, words`No refunds yet.`)}
     ${visit.can('payments.refund', id) && refundForm(visit, payment)}

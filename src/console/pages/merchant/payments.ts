@@ -7,7 +7,6 @@ import { merchantPath } from '../../layout.ts';
 import { badge, filterForm, link, more, table, timeColumn, type Column, spelled } from '../../parts.ts';
 import type { ConsoleRoutes } from '../../server.ts';
 import { Refused, type Visit, merchantOf } from '../../visit.ts';
-import { waitingClaims } from './claims.ts';
 import { failedDeliveries } from '../operations/deliveries.ts';
 import { countOf, paidChart, paidDays, totalsFile, totalsOf, totalsPart } from './payment-totals.ts';
 import { FILTER_STATUSES } from '../../../../projections/sessions/session-list.ts';
@@ -16,7 +15,6 @@ import { words } from '../../words.ts';
 const PAGE = 50;
 const CSV_PAGE = 100;
 const DAY_SEC = 86_400;
-const MOST_CLAIMS = 100;
 
 type Row = PaymentSessionBody;
 
@@ -51,12 +49,11 @@ async function homePage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const today = Math.floor(visit.nowSec / DAY_SEC) * DAY_SEC;
   const count = async (asked: Partial<ListAsked>): Promise<number> =>
     accepted(await deps.records.list('sessions', reader, { page: 1, pageSize: 1, ...asked })).pagination.total ?? 0;
-  const [created, open, processing, failed, claims, days, newest] = await Promise.all([
+  const [created, open, processing, failed, days, newest] = await Promise.all([
     count({ createdFromSec: today }),
     count({ status: 'open' }),
     count({ status: 'processing' }),
     failedDeliveries({ webhooks: deps.webhooks, merchants: () => [merchantOf(visit)] }, reader.mode),
-    waitingClaims(deps, visit, MOST_CLAIMS),
     paidDays(deps, visit),
     deps.records.list('sessions', reader, { page: 1, pageSize: 10 }),
   ]);
@@ -67,7 +64,7 @@ async function homePage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
       <li><b>${open}</b> ${link(`${payments}?status=open`, words`Waiting for money`)}</li>
       <li><b>${processing}</b> ${link(`${payments}?status=processing`, words`Money not final yet`)}</li>
     </ul>
-    ${needsAttention(visit, failed.length, claims.length)}
+    ${needsAttention(visit, failed.length)}
     <h2>${words`Paid payments by day of creation (UTC)`}</h2>
     ${paidChart(visit, days)}
     <h2>${words`Newest`}</h2>
@@ -75,25 +72,12 @@ async function homePage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
     <p>${link(payments, words`All payments`)}</p>`;
 }
 
-function needsAttention(visit: Visit, webhooks: number, claims: number): Html | null {
-  const here = merchantPath(merchantOf(visit));
-  const matters = [
-    webhooks > 0 &&
-      visit.can('webhooks.read', merchantOf(visit).id) &&
-      html`<li>
-        ${link(`${here}/webhooks`, webhooks === 1 ? words`A webhook did not arrive` : words`${webhooks} webhooks did not arrive`)}
-      </li>`,
-    claims > 0 &&
-      html`<li>
-        ${link(`${here}/claims`, claims === 1 ? words`A payer claims a refund to another address` : words`${claims} payers claim refunds to another address`)}
-      </li>`,
-  ].filter((matter) => matter !== false);
-  if (matters.length === 0) return null;
+function needsAttention(visit: Visit, webhooks: number): Html | null {
+  if (webhooks === 0 || !visit.can('webhooks.read', merchantOf(visit).id)) return null;
+  const what = webhooks === 1 ? words`A webhook did not arrive` : words`${webhooks} webhooks did not arrive`;
   return html`<section class="card warn">
     <h2>${words`Needs attention`}</h2>
-    <ul>
-      ${matters}
-    </ul>
+    <p>${link(`${merchantPath(merchantOf(visit))}/webhooks`, what)}</p>
   </section>`;
 }
 

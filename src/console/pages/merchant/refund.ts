@@ -17,12 +17,11 @@ export const refundChange = ({ api }: ConsoleDeps): ChangeRoute<Visit, ToSign & 
   target: (visit) => paramOf(visit, 'payment'),
   toSign: async (visit) => {
     const preview = accepted(await api.previewRefund(readerOf(visit), inputOf(visit)));
-    const claim = visit.form['claim'] ?? '';
     const kindOf = (sender: RefundPreview['payouts'][number]['sender']): string =>
       sender === null ? 'kind of payee not known yet' : [sender.kind, sender.name].filter(Boolean).join(' ');
     const payees = preview.payouts.map(({ amount, network, toAddress, sender }): [string, string] => [
       'pays',
-      `${amount} ${preview.coin} on ${network} to ${toAddress} (${claim === '' ? kindOf(sender) : 'the address that the payer named'})`,
+      `${amount} ${preview.coin} on ${network} to ${toAddress} (${kindOf(sender)})`,
     ]);
     return {
       kind: 'terms',
@@ -32,7 +31,6 @@ export const refundChange = ({ api }: ConsoleDeps): ChangeRoute<Visit, ToSign & 
         ...Object.entries(merchantNamed(visit)),
         ['payment', paymentOf(visit)],
         ['amount', `${preview.amount} ${preview.coin} (${preview.type})`],
-        ...(claim === '' ? [] : [['approves the claim', claim] as const]),
         ...payees,
         ['network fee', 'none of it taken from the payer'],
         ...(visit.form['acknowledge'] === 'yes' ? [['payee', 'says that they can receive there'] as const] : []),
@@ -40,7 +38,7 @@ export const refundChange = ({ api }: ConsoleDeps): ChangeRoute<Visit, ToSign & 
       ],
       note: html`<p>
         <small
-          >${claim === '' ? words`The money goes back to the sender.` : words`The money goes to the address that the payer named.`}
+          >${words`The money goes back to the sender.`}
           ${words`The signer's limits apply. Above its threshold, two approvers must agree as well.`}</small
         >
       </p>`,
@@ -71,7 +69,6 @@ function inputOf(visit: Visit): RefundInput {
     sessionId: paymentOf(visit),
     reason: reasonIn(visit),
     ...(value !== '' && { amount: { value, currency } }),
-    ...(form['claim'] && { claimId: form['claim'] }),
     ...(form['acknowledge'] === 'yes' && { acknowledgeSender: true }),
   };
 }

@@ -1,5 +1,4 @@
 import { html, type Html } from '../../../runtime/http/html.ts';
-import { EVIDENCE_KINDS } from '../../../domain/claims.ts';
 import type { MerchantPolicy } from '../../../domain/events/merchant-events.ts';
 import { amountOf } from '../../../domain/money/money.ts';
 import { NETWORKS } from '../../../domain/networks/networks.ts';
@@ -94,11 +93,6 @@ const policyFields = (): Html[] => [
     options: Object.entries({ '': words`unchanged`, true: words`yes`, false: words`no` }),
   }),
   field({ name: 'contact', label: words`Contact for payers`, hint: words`An email address, an https URL or “none”.` }),
-  field({
-    name: 'refundClaims',
-    label: words`Evidence for refunds to another address`,
-    hint: words`Some of ${EVIDENCE_KINDS.join(', ')}, or “off”.`,
-  }),
   field({ name: 'sessionTtl', label: words`Lifetime of a payment in seconds` }),
   field({
     name: 'networks',
@@ -126,7 +120,6 @@ const settingFacts = ({ policy, logo, name, id, change_delay_minutes: delay }: M
     [words`Tolerated shortfall`, shortBy(policy)],
     [words`Contact for payers`, policy.contact ?? words`none`],
     [words`Logo`, logo === null ? words`none` : words`${logo.width} × ${logo.height} pixels, ${logo.bytes} bytes`],
-    [words`Evidence for refunds to another address`, policy.refundClaims?.join(', ') || words`off`],
     [words`Lifetime of a payment`, policy.sessionTtlSec === null ? words`default` : words`${policy.sessionTtlSec} s`],
     [words`Ethereum confirmations`, policy.ethereumConfirmations],
     [words`Ethereum finality from`, policy.ethereumFinalizedFrom],
@@ -164,7 +157,6 @@ const POLICY_FIELDS = [
   'tolerancePercent',
   'offerBothCoins',
   'contact',
-  'refundClaims',
   'sessionTtl',
   'networks',
   'ethereumConfirmations',
@@ -181,7 +173,6 @@ const policyChange = (deps: ConsoleDeps): ChangeRoute => ({
       tolerancePercent: policy.tolerancePercent ?? 'none',
       offerBothCoins: policy.offerBothCoins ?? false,
       contact: policy.contact ?? 'none',
-      refundClaims: policy.refundClaims?.join(', ') || 'off',
       sessionTtl: policy.sessionTtlSec ?? 'default',
       networks: policy.networks.join(', '),
       ethereumConfirmations: policy.ethereumConfirmations,

@@ -1,4 +1,3 @@
-import type { OrderedClaim } from '../../../domain/claims.ts';
 import type { DepositProof } from '../../../domain/networks/deposit-proof.ts';
 import type { OutgoingTransaction } from '../../../ports/outgoing/transaction.ts';
 import {
@@ -33,7 +32,7 @@ export function orderedLeg(
   });
   const { mode, sessionId } = created;
   const money = { mode, network, coin, amount, fromAddress: treasury, toAddress };
-  const of = { sessionId, refundId, ...claimOf(context, refund) };
+  const of = { sessionId, refundId };
   const order = {
     kind: 'refund',
     id: legId,
@@ -44,11 +43,6 @@ export function orderedLeg(
     deposits,
   } as const;
   return { refund, leg, order };
-}
-
-function claimOf({ claims }: SessionContext, { requested: { claim } }: RefundState): { readonly claim?: OrderedClaim } {
-  const filed = claim && claims[claim.claimId]?.filed;
-  return filed ? { claim: { claimId: filed.claimId, evidence: filed.evidence } } : {};
 }
 
 function proofOf({ created, deposits }: SessionContext, depositKey: string): DepositProof | null {

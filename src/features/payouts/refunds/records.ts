@@ -140,16 +140,7 @@ export class RefundRecords implements OutgoingRecords<Leg> {
     return inFlight.length + movesInFlight(context).length < MAX_IN_FLIGHT;
   }
 
-  precondition({ order, refund }: Leg): Precondition {
-    const { claim } = refund.requested;
-    if (claim && this.#nowSec() < claim.payableFromSec) {
-      const until = new Date(claim.payableFromSec * 1000).toISOString();
-      return {
-        kind: 'wait',
-        reason: 'waiting_period',
-        detail: `the claim can be withdrawn until shortly before ${until}`,
-      };
-    }
+  precondition({ order }: Leg): Precondition {
     const isOwn = this.#deps.isOurs(order.toAddress) || order.toAddress === this.#account.address;
     return isOwn ? { kind: 'fail', reason: 'rejected_by_policy' } : { kind: 'ready' };
   }

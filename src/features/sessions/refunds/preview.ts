@@ -3,13 +3,11 @@ import type { Mode } from '../../../domain/values/ids.ts';
 import { formatAmount, type Coin } from '../../../domain/money/money.ts';
 import type { NetworkSettings } from '../../../domain/networks/networks.ts';
 import type { Sender } from '../../../domain/networks/senders.ts';
-import { claimToPay } from '../../../../state-machines/checkout-session/claims.decider.ts';
 import { planRefund } from '../../../../state-machines/checkout-session/refund-allocation.ts';
 import type { SessionState } from '../../../../state-machines/checkout-session/session.decider.ts';
 import type { Outcome, RefundInput } from '../../shared/merchant-api.ts';
 import { refundedMoney } from './refunded-money.ts';
-import { acceptedFor, type ClaimDeps } from '../claims/claims.ts';
-import { claimIn, tokenDecimals } from './request.ts';
+import { tokenDecimals } from './request.ts';
 import { createdOf } from '../../../../state-machines/checkout-session/session.state.ts';
 
 /** What a refund would pay if it were requested. */
@@ -23,29 +21,18 @@ export interface RefundPreview {
   })[];
 }
 
-interface PreviewDeps extends Pick<ClaimDeps, 'claims' | 'merchants'> {
+interface PreviewDeps {
   readonly networks: (mode: Mode) => readonly NetworkSettings[];
 }
 
 /** The plan that a request would follow; reserves nothing. */
 export function previewRefund(deps: PreviewDeps, input: RefundInput, state: SessionState): Outcome<RefundPreview> {
-  const claimed = claimIn(input, state);
-  if (claimed?.ok === false) return claimed;
-  const money = refundedMoney(claimed ? { ...input, transactionId: claimed.value } : input, state);
+  const money = refundedMoney(input, state);
   if (!money.ok) return money;
   const { context } = state;
   const { coin } = money.value;
-  const accepted = acceptedFor(deps, createdOf(context).merchantId);
-  const approved =
-    input.claimId === undefined ? null : claimToPay(context, { claimId: input.claimId, accepted, waitSec: 0 }, 0);
-  if (approved?.ok === false) return approved;
   const decimals = tokenDecimals(deps.networks(createdOf(context).mode), coin);
-  const plan = planRefund(context, {
-    refundId: 're_preview',
-    ...money.value,
-    decimals,
-    ...(approved && { claim: approved.pay }),
-  });
+  const plan = planRefund(context, { refundId: 're_preview', ...money.value, decimals });
   if (!plan.ok) return plan;
   const payouts = plan.legs.map(({ network, toAddress, amount, takenFrom }) => {
     const senders = takenFrom.map(({ depositKey }) => context.deposits[depositKey]?.sender ?? null);

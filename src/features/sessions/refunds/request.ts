@@ -1,11 +1,5 @@
 import { refuse } from '../../../domain/values/result.ts';
-import {
-  parseRefundId,
-  type Mode,
-  type RefundId,
-  type SessionId,
-  type TransactionId,
-} from '../../../domain/values/ids.ts';
+import { parseRefundId, type Mode, type RefundId, type SessionId } from '../../../domain/values/ids.ts';
 import { must } from '../../../domain/values/must.ts';
 import { amountOf, type Coin } from '../../../domain/money/money.ts';
 import { tokenOf, type Network, type NetworkSettings } from '../../../domain/networks/networks.ts';
@@ -20,15 +14,13 @@ import { canonicalJson } from '../../shared/canonical-json.ts';
 import type { Idempotency } from '../../shared/idempotency.ts';
 import { actorOf, type Caller, type Outcome, type RefundInput } from '../../shared/merchant-api.ts';
 import type { PersonalData } from '../../shared/personal-data.ts';
-import { acceptedFor, sealedTexts, waitSecOf, type ClaimDeps } from '../claims/claims.ts';
-import { depositTransactionId } from '../../../../projections/sessions/transaction-id.ts';
 import { refundedMoney } from './refunded-money.ts';
 import { normalAmount } from '../request-amounts.ts';
 import type { SessionHandler } from '../../shared/handlers/session-handler.ts';
 import type { SessionIds } from '../ids.ts';
 import { createdOf } from '../../../../state-machines/checkout-session/session.state.ts';
 
-interface RefundDeps extends Pick<ClaimDeps, 'claims' | 'merchants'> {
+interface RefundDeps {
   readonly sessions: SessionHandler;
   readonly ids: SessionIds;
   readonly idempotency: Idempotency;
@@ -50,9 +42,7 @@ export async function requestRefund(
   input: RefundInput,
   state: SessionState,
 ): Promise<Outcome<{ state: SessionState; refundId: RefundId }>> {
-  const claimed = claimIn(input, state);
-  if (claimed?.ok === false) return claimed;
-  const money = refundedMoney(claimed ? { ...input, transactionId: claimed.value } : input, state);
+  const money = refundedMoney(input, state);
   if (!money.ok) return money;
   const admission = await deps.idempotency.admit(
     caller,
@@ -67,7 +57,7 @@ export async function requestRefund(
   const decimals = tokenDecimals(deps.networks(caller.mode), money.value.coin);
   const terms: RefundTerms = { refundId, ...money.value, decimals };
   if (caller.mayBeReplay === true && repeatsAnother(input, terms, state, nowSec)) return MAY_BE_REPLAY;
-  const judged = acknowledgeSender || input.claimId !== undefined || state.context.refunds[refundId] !== undefined;
+  const judged = acknowledgeSender || state.context.refunds[refundId] !== undefined;
   const senders = judged ? {} : await unknownSenders(deps.senders, state, terms);
   if (senders === null)
     return {
@@ -76,7 +66,9 @@ export async function requestRefund(
       retryAfterSec: RETRY_AFTER_SEC,
     };
   const reason =
-    input.reason === undefined ? null : await deps.personal.sealText(input.sessionId, input.reason, sealedTexts(state));
+    input.reason === undefined
+      ? null
+      : await deps.personal.sealText(input.sessionId, input.reason, sealedTexts(state.context));
   const command = {
     type: 'RequestRefund' as const,
     ...{ ...terms, refundId },
@@ -86,14 +78,6 @@ export async function requestRefund(
     acknowledgedSender: acknowledgeSender,
     ...(input.planned && { planned: input.planned }),
     senders,
-    claim:
-      input.claimId === undefined
-        ? null
-        : {
-            claimId: input.claimId,
-            accepted: acceptedFor(deps, createdOf(state.context).merchantId),
-            waitSec: waitSecOf(deps, caller.mode),
-          },
     nowSec,
   };
   const coCommits = [caller.nonceCoCommit, reason?.coCommit].filter(
@@ -111,22 +95,11 @@ export async function requestRefund(
     : result;
 }
 
-/** The deposit of the claim that the refund names; null if it names none. */
-export function claimIn(
-  { claimId, transactionId }: RefundInput,
-  { context }: SessionState,
-): Outcome<TransactionId> | null {
-  if (claimId === undefined) return null;
-  if (transactionId !== undefined)
-    return refuse(
-      'invalid_request',
-      'transaction_id cannot be combined with claim_id, which already names a deposit',
-      'transaction_id',
-    );
-  const claim = Object.hasOwn(context.claims, claimId) ? context.claims[claimId] : undefined;
-  if (!claim) return refuse('invalid_request', 'claim_id is not a claim of this session', 'claim_id');
-  return { ok: true, value: depositTransactionId(createdOf(context).sessionId, claim.filed.depositKey) };
-}
+/** Every text of the session that is sealed with its key. */
+const sealedTexts = (context: SessionState['context']): (string | null)[] => [
+  createdOf(context).personal,
+  ...Object.values(context.refunds).map(({ requested }) => requested.reason),
+];
 
 const RETRY_AFTER_SEC = 10;
 const UNKNOWN_SENDER =

@@ -1,4 +1,3 @@
-import type { EvidenceKind } from '../../../domain/claims.ts';
 import { isCancelling } from '../../../domain/events/transaction-draft.ts';
 import type { DomainEvent } from '../../../domain/events/domain-event.ts';
 import type { DepositKind, DepositReverted } from '../../../domain/events/session-events.ts';
@@ -171,30 +170,12 @@ const senderWords = (sender: Sender | undefined): string =>
     ? ` It came from ${sender.kind === 'exchange' ? `a wallet of ${sender.name ?? 'an exchange'}` : 'a contract'}: a refund needs \`acknowledge_sender\`.`
     : '';
 
-const EVIDENCE_WORDS: Readonly<Record<EvidenceKind, string>> = {
-  signature: 'with a signature of the paying key',
-  test_payment: 'to be proved by a test payment from the same sender',
-  no_sender: 'which cannot be proved on chain',
-};
-
 function describeRefund(event: DomainEvent): Description | null {
   switch (event.type) {
-    case 'ClaimFiled': {
-      const { claimId, depositKey, payee, evidence } = event.data;
-      return {
-        message: `The payer claimed a deposit and asked for its refund to ${payee}, ${EVIDENCE_WORDS[evidence.kind]}.`,
-        facts: { claim: claimId, deposit: depositKey, payee, evidence: evidence.kind },
-      };
-    }
-    case 'ClaimRejected':
-      return { message: 'The claim was rejected.', facts: { claim: event.data.claimId } };
     case 'RefundRequested':
       return {
         message: `Refund of ${event.data.amount} ${event.data.coin} requested and reserved.`,
-        facts: {
-          ...{ refund: event.data.refundId, amount: event.data.amount, payouts: event.data.legs.length },
-          ...(event.data.claim && { claim: event.data.claim.claimId }),
-        },
+        facts: { refund: event.data.refundId, amount: event.data.amount, payouts: event.data.legs.length },
       };
     case 'RefundPayoutSigned':
     case 'RefundPayoutReplaced':

@@ -23,8 +23,6 @@ export const NOTIFYING_EVENTS: ReadonlySet<string> = new Set([
   'DepositReverted',
   'TransferCredited',
   'RefundRequested',
-  'ClaimFiled',
-  'ClaimRejected',
 ]);
 
 export type SessionHandler = CommandHandler<SessionValue, SessionContext, SessionEvent, SessionCommand>;

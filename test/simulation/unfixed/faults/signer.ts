@@ -8,8 +8,8 @@ export const SIGNER_FAULTS: readonly Unfixed[] = [
     'the signer refunds to somebody who did not pay',
     WHERE,
     'src/signer/policies/deposits.ts',
-    'found.payer !== toAddress))',
-    'found.payer === null))',
+    'found.payer !== toAddress)',
+    'found.payer === null)',
   ),
   unfixed(
     'the signer refunds more than came',

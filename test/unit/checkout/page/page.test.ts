@@ -3,12 +3,6 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { deepLinks } from '../../../../src/checkout/deep-links.ts';
 import { clip, html } from '../../../../src/runtime/http/html.ts';
-import {
-  renderClaimPage,
-  renderClaimToSend,
-  type ClaimForm,
-  type ClaimProblem,
-} from '../../../../src/checkout/claim.ts';
 import { renderHelp } from '../../../../src/checkout/help.ts';
 import { LANGUAGES, chooseLanguage, type Language } from '../../../../src/checkout/languages.ts';
 import { renderPage } from '../../../../src/checkout/page/page.ts';
@@ -19,20 +13,8 @@ import { renderReceipt } from '../../../../src/checkout/receipt.ts';
 import { amountHtml, Speech } from '../../../../src/checkout/speech.ts';
 import { english, type TextKey, type Texts } from '../../../../src/checkout/texts/en.ts';
 import type { SessionId } from '../../../../src/domain/values/ids.ts';
-import { EVIDENCE_KINDS } from '../../../../src/domain/claims.ts';
 import type { SessionView } from '../../../../src/features/shared/views.ts';
-import {
-  CLAIMABLE,
-  CLAIMS,
-  DEPOSIT,
-  FACTS,
-  NOW_SEC,
-  OPEN,
-  OPTION,
-  PAYEE,
-  refund,
-  SESSIONS,
-} from '../../../support/page-sessions.ts';
+import { DEPOSIT, FACTS, NOW_SEC, OPEN, OPTION, PAYEE, refund, SESSIONS } from '../../../support/page-sessions.ts';
 import { REPOSITORY } from '../../../support/repository.ts';
 
 function inputOf(session: SessionView, language: Language = LANGUAGES[0]!, more: Partial<PageInput> = {}): PageInput {
@@ -41,7 +23,7 @@ function inputOf(session: SessionView, language: Language = LANGUAGES[0]!, more:
     coin: null,
     status: pageStatus(session, FACTS),
     speech: new Speech(language),
-    shop: { name: '1042', host: null, logo: null, contact: null, claims: [] },
+    shop: { name: '1042', host: null, logo: null, contact: null },
     finalityOf: FACTS.finalityOf,
     newAttempt: null,
     linksOf: (option, amount) =>
@@ -56,41 +38,6 @@ function inputOf(session: SessionView, language: Language = LANGUAGES[0]!, more:
     ...more,
   };
 }
-const FORM: ClaimForm = {
-  step: '',
-  transactionId: '',
-  evidence: '',
-  payee: '',
-  reason: '',
-  number: '',
-  signature: '',
-  atLeast: '5',
-};
-const PROBLEMS: ClaimProblem[] = [
-  'claim_bad_payee',
-  'claim_bad_signature',
-  'claim_gone',
-  'claim_limited',
-  'claim_busy',
-];
-const claimPages = (input: PageInput): string[] => [
-  renderClaimPage(input, { accepted: EVIDENCE_KINDS, claimable: [], claims: [] }),
-  ...PROBLEMS.map((problem) =>
-    renderClaimPage(
-      input,
-      { accepted: EVIDENCE_KINDS, claimable: [CLAIMABLE], claims: CLAIMS },
-      { form: FORM, problem },
-    ),
-  ),
-  ...EVIDENCE_KINDS.map((evidence) =>
-    renderClaimToSend(
-      input,
-      { claimable: CLAIMABLE, payee: PAYEE, number: '12', text: '34' },
-      { ...FORM, evidence },
-      null,
-    ),
-  ),
-];
 const everyPage = (language: Language): string[] => [
   ...Object.values(SESSIONS).flatMap((session) => [
     renderPage(inputOf(session, language)),
@@ -99,7 +46,6 @@ const everyPage = (language: Language): string[] => [
   renderReceipt(inputOf(SESSIONS.paid!, language), true),
   renderReceipt(inputOf(OPEN, language), false),
   ...[SESSIONS.paid!, OPEN].map((session) => renderHelp(inputOf(session, language), null)),
-  ...claimPages(inputOf(SESSIONS.late!, language)),
 ];
 const pageOf = (name: string, more: Partial<PageInput> = {}): string =>
   renderPage(inputOf(SESSIONS[name]!, undefined, more));
@@ -434,7 +380,7 @@ describe('the first line', () => {
   });
 
   it("links to the shop's contact if it has one", () => {
-    const shop = { name: 'Mugs', host: null, logo: null, claims: [] };
+    const shop = { name: 'Mugs', host: null, logo: null };
     expect(renderPage(inputOf(OPEN, undefined, { shop: { ...shop, contact: 'mailto:help@shop.example' } }))).toContain(
       'href="mailto:help@shop.example"',
     );
@@ -577,7 +523,7 @@ describe('texts of merchants and payers', () => {
             },
           },
           undefined,
-          { shop: { name: text, host: text, logo: null, contact: null, claims: [] } },
+          { shop: { name: text, host: text, logo: null, contact: null } },
         ),
       );
       for (const trick of ['<img src=x', '<script>alert', '\u0000', '\u202e', '\u200b'])
@@ -590,7 +536,7 @@ describe('texts of merchants and payers', () => {
   it('cannot fill the page: names are cut', () => {
     const page = renderPage(
       inputOf(OPEN, undefined, {
-        shop: { name: 'x'.repeat(10_000), host: null, logo: null, contact: null, claims: [] },
+        shop: { name: 'x'.repeat(10_000), host: null, logo: null, contact: null },
       }),
     );
     expect(page).not.toContain('x'.repeat(81));

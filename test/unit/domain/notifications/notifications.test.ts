@@ -116,28 +116,6 @@ describe('the body of an optional notification', () => {
   });
 });
 
-describe('the body of a claim', () => {
-  it('names the deposit and the payee, and the refund that approves it names the claim', () => {
-    const transfer = { amount: '5', coin: 'USDT', network: 'tron', txHash: 'ab' } as const;
-    const notice = { type: 'claim.rejected', claimId: 'clm_1', payee: 'T1', evidence: 'signature', transfer } as const;
-    expect(JSON.parse(noticeNotification(ID, AT_MS, notice, facts).body)).toMatchObject({
-      type: 'claim.rejected',
-      data: {
-        object: {
-          claim_id: 'clm_1',
-          status: 'rejected',
-          payee: 'T1',
-          transfer: { amount: '5.00', currency: 'USDT', tx_hash: 'ab' },
-        },
-      },
-    });
-    const approval = { type: 'refund.created', refundId: 're_1', amount: '5', coin: 'USDT', claimId: 'clm_1' } as const;
-    expect(JSON.parse(noticeNotification(ID, AT_MS, approval, facts).body)).toMatchObject({
-      data: { object: { claim_id: 'clm_1' } },
-    });
-  });
-});
-
 describe('which events make a notification', () => {
   it('is exactly what the command side gives an event id to', () => {
     expect(new Set(EVENT_TYPES.filter((type) => isNotifyingType(type) || isNoticedType(type)))).toEqual(

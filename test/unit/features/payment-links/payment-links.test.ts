@@ -38,7 +38,6 @@ function linkWorld() {
     senders: {} as never,
     sessionOfRefund: async () => null,
     changes: { on: () => () => undefined },
-    isOurs: () => false,
     onAddressesGiven: (_mode, id) => void given.push(id),
   });
   const handler = createPaymentLinkHandler(handlerDeps(store, clock));

@@ -138,7 +138,7 @@ const BOOKED_BY = {
   DepositPutBack: 'session',
   TransferCredited: 'session',
   TransferCreditReversed: 'session',
-  ...{ TransferGivenUp: 'nothing', ClaimFiled: 'nothing', ClaimRejected: 'nothing' },
+  ...{ TransferGivenUp: 'nothing' },
   TransferRecorded: 'transfer',
   TransferAttachRequested: 'transfer',
   TransferAttached: 'transfer',

@@ -46,41 +46,6 @@ function told(...commands: SessionCommand[]) {
 }
 const types = (...commands: SessionCommand[]): string[] => told(...commands).map(({ type }) => type);
 
-describe('a merchant can be notified', () => {
-  const { depositKey } = full;
-  const claim = {
-    claimId: 'clm_1',
-    depositKey,
-    payee: '0xPayee',
-    evidence: { kind: 'test_payment', amount: '1.5' },
-    reason: null,
-    filedAtSec: 1,
-  } as const;
-  const file: SessionCommand = { type: 'FileClaim', data: claim, accepted: ['test_payment', 'signature'] };
-  const signed: SessionCommand = {
-    ...file,
-    data: { ...claim, claimId: 'clm_2', evidence: { kind: 'signature', number: 'A'.repeat(22), signature: '0x1' } },
-  };
-  const reject: SessionCommand = { type: 'RejectClaim', claimId: 'clm_1', reason: null, nowSec: 2, valuation: null };
-
-  it('that a claim was filed and rejected, with its deposit, and by which refund one was approved', () => {
-    const about = {
-      payee: '0xPayee',
-      transfer: { amount: '10.00', coin: 'USDT', network: 'ethereum', txHash: full.txHash },
-    };
-    const approve = refundCommand({
-      namedDeposit: depositKey,
-      claim: { claimId: 'clm_2', accepted: ['signature'], waitSec: 0 },
-    });
-    expect(told(...final(full), file, file, reject, reject, signed, approve).slice(2)).toEqual([
-      { type: 'claim.created', claimId: 'clm_1', evidence: 'test_payment', ...about },
-      { type: 'claim.rejected', claimId: 'clm_1', evidence: 'test_payment', ...about },
-      { type: 'claim.created', claimId: 'clm_2', evidence: 'signature', ...about },
-      { type: 'refund.created', refundId: refund.refundId, coin: 'USDT', amount: expect.any(String), claimId: 'clm_2' },
-    ]);
-  });
-});
-
 describe('besides outcomes, a merchant can be sent', () => {
   it('that a payment is on its way, once, and which part of it became final', () => {
     const other = depositFacts({ amount: '5.00', txHash: '0x06', network: 'bsc' });

@@ -511,7 +511,6 @@ describe('the policy', () => {
       ethereumConfirmations: 32,
       serviceFeeBasisPoints: 1_000,
       contact: 'help@shop.example',
-      refundClaims: ['signature', 'no_sender'],
       offerBothCoins: true,
     };
     expect(after(register(), policy(all)).state.context.policy).toEqual(all);

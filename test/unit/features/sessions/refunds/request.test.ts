@@ -4,9 +4,8 @@ import type { Sender } from '../../../../../src/domain/networks/senders.ts';
 import type { CreateSessionInput, RefundInput } from '../../../../../src/features/shared/merchant-api.ts';
 import { Sessions } from '../../../../../src/features/sessions/sessions.ts';
 import type { DepositView } from '../../../../../src/features/shared/views.ts';
-import { tellerOf } from '../../../../support/claim-world.ts';
 import { depositFacts, depositConfirmed } from '../../../../support/session-facts.ts';
-import { caller, order, sessionWorld } from '../../../../support/session-world.ts';
+import { caller, order, sessionWorld, tellerOf } from '../../../../support/session-world.ts';
 
 type Change = Parameters<typeof sessionWorld>[0];
 const WALLET: Sender = { kind: 'wallet', name: null };
@@ -26,7 +25,6 @@ async function world(input: Partial<CreateSessionInput> = {}, change: Change = {
     ...deps,
     senders,
     random: nodeRandom,
-    isOurs: () => false,
     sessionOfRefund: async () => null,
     onAddressesGiven: () => undefined,
     changes: { on: () => () => undefined },
