@@ -104,6 +104,7 @@ function host(): CliHost {
     },
     ...OF_MERCHANTS,
     admin,
+    ask: async (question) => (await import('./cli/passphrase.ts')).askVisibly(question),
     openApproverKey: async (args) => {
       const { openKeyFile } = await import('./key-tools/approver.ts');
       return openKeyFile(args, process.env);

@@ -66,6 +66,8 @@ export interface CliHost {
   verifyFiles(options: VerifyOptions): Promise<VerifiedFiles>;
   /** Runs an operator's command in the running service, or on the opened store when none runs. */
   admin(command: string, args: AdminArguments): Promise<JsonValue>;
+  /** What a person types at the terminal; null without one. */
+  ask(question: string): Promise<string | null>;
   /** Opens the key file of an approver. */
   openApproverKey(args: AdminArguments): Promise<OpenKey>;
   /** Like `admin`, for an answer too long to hold in memory. */

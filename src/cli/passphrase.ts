@@ -16,6 +16,20 @@ export function askNewPassphrase(of: 'keystore' | 'key'): Promise<string> {
 /** Throws `CommandRefused` without a terminal. */
 export const askPassphrase = (question: string): Promise<string> => onTerminal((ask) => ask(question));
 
+/** What is typed, which is shown as it is typed; null without a terminal. */
+export async function askVisibly(question: string): Promise<string | null> {
+  if (!process.stdin.isTTY) return null;
+  const input = createInterface({ input: process.stdin, output: process.stderr, terminal: true });
+  try {
+    return await new Promise<string>((answer) => {
+      input.once('close', () => answer(''));
+      input.question(question, answer);
+    });
+  } finally {
+    input.close();
+  }
+}
+
 /** Input is not echoed. */
 async function onTerminal(task: (ask: Ask) => Promise<string>): Promise<string> {
   if (!process.stdin.isTTY) throw new CommandRefused('the passphrase is missing: name a file with --passphrase-file');

@@ -3,23 +3,18 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { JsonValue } from '../../ports/read-model/read-model.ts';
 import { CommandRefused, optionalText, type AdminArguments } from '../../operator/server/commands.ts';
-import { inert, isList, print } from '../print.ts';
-import { cellsIn } from '../table.ts';
+import { print } from '../print.ts';
+import { assertTyped, EXPECTATIONS, hashOfTerms, shownTerms, termsIn, type AskedTerms } from '../approval-terms.ts';
 import { admin } from '../admin-command.ts';
 import type { CliHost } from '../host.ts';
 
 type Flags = readonly (readonly [string, string, boolean?])[];
 type Options = Record<string, string | boolean | undefined>;
 
-interface Terms {
-  readonly text: string;
-  readonly number: string;
-}
-
-const TITLE = 'Quittance approval';
 const KEY = [
   ['--key <file>', "the approver's key; without it the terms are only shown"],
   ['--passphrase-file <file>', "file with the key's passphrase (default: APPROVER_PASSPHRASE_FILE, or a prompt)"],
+  ['--terms-hash <hash>', 'without a terminal: the hash of the terms that you have read, as shown without --key'],
   ['--approvals <file>', 'the output of "quittance approver sign" on another machine'],
 ] as const;
 const PROPOSER = ['--operator <name>', 'the proposer, the same for both approvers (default: operator)'] as const;
@@ -47,8 +42,9 @@ function addApprover(program: Command, host: CliHost): void {
     .requiredOption('--terms <file>', 'the printed terms (- for standard input)')
     .requiredOption('--key <file>', "the approver's key")
     .option('--passphrase-file <file>', KEY[1][1])
-    .action(async ({ terms, ...key }: { terms: string; key: string; passphraseFile?: string }) =>
-      print(await signAll(termsOf(parsed(terms, 'terms')), key, host), true),
+    .option('--terms-hash <hash>', KEY[2][1])
+    .action(async ({ terms, ...key }: { terms: string; key: string; passphraseFile?: string; termsHash?: string }) =>
+      print(await signAll(termsIn(parsed(terms, 'terms')), key, host), true),
     );
 }
 
@@ -62,7 +58,13 @@ export function addApprovals(program: Command, treasury: Command, merchant: Comm
     id,
     'treasury.approve',
     'approve a refund or return above the threshold, a withdrawal, a settlement or a return of native coin',
-    [],
+    [
+      [
+        '--amount <amount>',
+        'what you expect the terms to say, such as 5000 or "5000 USDT"; anything else is not signed',
+      ],
+      ['--to <address>', 'the address that you expect the terms to name; anything else is not signed'],
+    ],
   );
   declareApproved(treasury, host, 'resume', 'treasury.resume', 'resume the signer; two approvers run this', [
     MODE,
@@ -111,12 +113,12 @@ export function addApprovals(program: Command, treasury: Command, merchant: Comm
   );
 }
 
-/** A command that first returns terms, which are shown and signed here. */
+/** A command that first returns terms, which are compared with it, shown and signed here. */
 export function declareApproved(
   parent: Command,
   host: CliHost,
   usage: string,
-  name: string,
+  name: keyof typeof EXPECTATIONS,
   description: string,
   flags: Flags,
 ): void {
@@ -126,63 +128,51 @@ export function declareApproved(
     else command.option(option, text);
   }
   command.action(async (...given: unknown[]) => {
-    const { json, key, passphraseFile, approvals, ...rest } = command.opts<Options>();
+    const { json, key, passphraseFile, termsHash, approvals, ...typed } = command.opts<Options>();
     const argument = command.registeredArguments[0]?.name();
-    const args: AdminArguments = { ...rest, ...(argument !== undefined && { [argument]: String(given[0]) }) };
+    const named = { ...typed, ...(argument !== undefined && { [argument]: String(given[0]) }) };
+    const { amount: _amount, to: _to, ...args } = named;
     if (approvals !== undefined)
       return print(
         await host.admin(name, { ...args, approvals: parsed(String(approvals), 'approvals') }),
         json === true,
       );
     const asked = await host.admin(name, args);
-    const terms = termsOf(asked);
-    if (terms === null || (key === undefined && json === true)) return print(asked, json === true);
+    const terms = termsIn(asked);
+    if (terms === null) return print(asked, json === true);
+    assertTyped(terms, EXPECTATIONS[name](named));
+    if (key === undefined && json === true) return print(asked, true);
     if (key === undefined)
-      return void process.stdout.write(`${shown(terms)}\n\nNothing was signed: pass the key with --key.\n`);
-    const signed = await signAll(terms, { key, passphraseFile }, host);
+      return void process.stdout.write(`${shownTerms(terms)}\n\nNothing was signed: pass the key with --key.\n`);
+    const signed = await signAll(terms, { key, passphraseFile, termsHash }, host);
     print(await host.admin(name, { ...args, approvals: signed }), json === true);
   });
 }
 
-/** Shows the terms before the key is opened. */
-async function signAll(
-  terms: readonly (Terms | null)[] | null,
-  key: AdminArguments,
-  host: CliHost,
-): Promise<JsonValue> {
+/** Shows the terms, and has a person agree, before the key is opened. */
+async function signAll(terms: AskedTerms | null, key: AdminArguments, host: CliHost): Promise<JsonValue> {
   if (terms === null) throw new CommandRefused('terms: the file contains nothing to sign');
-  process.stderr.write(`${shown(terms)}\n\n`);
+  process.stderr.write(`${shownTerms(terms)}\n\n`);
+  await agreedTo(terms, optionalText(key, 'termsHash'), host);
   const { name, sign } = await host.openApproverKey({ ...key, passphraseFile: optionalText(key, 'passphraseFile') });
   return terms.map(
     (one) => one && { approver: name, number: one.number, proof: { kind: 'ed25519', signature: sign(one.text) } },
   );
 }
 
-/**
- * Null when the answer asks for no signature. Only the text of an approval is ever signed, whoever asks. Throws
- * `CommandRefused`.
- */
-function termsOf(answer: JsonValue): readonly (Terms | null)[] | null {
-  const asked = cellsIn(answer).to_sign;
-  if (asked === undefined || !isList(asked)) return null;
-  return asked.map((one) => {
-    if (one === null) return null;
-    const { text, number } = cellsIn(one);
-    if (
-      typeof text !== 'string' ||
-      typeof number !== 'string' ||
-      !text.startsWith(`${TITLE}\n`) ||
-      !text.endsWith(`\nnumber: ${number}`)
-    )
-      throw new CommandRefused('what the service asks to sign is not an approval');
-    if (text.split('\n').some((line) => !/^[\p{L}\p{N}\p{P}\p{S}\p{M} ]+$/u.test(line)))
-      throw new CommandRefused('what the service asks to sign contains characters that cannot be shown');
-    return { text, number };
-  });
+/** A person reads and types, or read the same terms before and passes their hash. Throws `CommandRefused`. */
+async function agreedTo(terms: AskedTerms, termsHash: string | undefined, host: CliHost): Promise<void> {
+  if (termsHash !== undefined) {
+    if (termsHash.toLowerCase() === hashOfTerms(terms)) return;
+    throw new CommandRefused('nothing was signed: --terms-hash is not the hash of these terms');
+  }
+  const answer = await host.ask('Sign exactly this? Type yes: ');
+  if (answer === null)
+    throw new CommandRefused(
+      'nothing was signed: without a terminal, pass the hash of the terms that you have read with --terms-hash',
+    );
+  if (answer.trim().toLowerCase() !== 'yes') throw new CommandRefused('nothing was signed');
 }
-
-const shown = (terms: readonly (Terms | null)[]): string =>
-  terms.flatMap((one) => (one ? [one.text.split('\n').map(inert).join('\n')] : [])).join('\n\n');
 
 function parsed(file: string, name: string): JsonValue {
   try {

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { ApprovalAct, ProposedAdjustment } from '../../ports/signer/approvals.ts';
+import { OTHER_ACTIONS, TRANSACTION_ACTIONS } from '../../domain/approval-actions.ts';
 import { onOneLine } from '../../domain/line-of-terms.ts';
 import { formatAmount } from '../../domain/money/money.ts';
 import type { OutgoingTransaction } from '../../ports/outgoing/transaction.ts';
@@ -16,16 +17,6 @@ export interface TermsContext {
 
 type Line = readonly [label: string, value: string];
 
-const ACTIONS: Readonly<Record<OutgoingTransaction['kind'], string>> = {
-  refund: 'pay a refund',
-  sweep: 'sweep a collection address',
-  gas_top_up: 'give gas to a collection address',
-  withdrawal: 'withdraw to a cold address',
-  settlement: 'settle with a merchant',
-  return: 'return an unmatched transfer to who sent it',
-  native_return: 'return native coin to who sent it',
-  nonce_account: 'make a nonce account',
-};
 /** The proposer of refunds. No approver may have this name. */
 export const MERCHANT = 'merchant';
 
@@ -56,7 +47,7 @@ export function termsOf(act: ApprovalAct, context: TermsContext): readonly Line[
       const { mode, network, merchantId, address } = act.destination;
       const change = destinationsOf(context.entries, act.destination).length + 1;
       return [
-        ['action', 'change the address that a merchant is settled with'],
+        ['action', OTHER_ACTIONS.settlementAddress],
         ['to', address],
         ...placeOf(mode, network),
         ['merchant', merchantId],
@@ -67,7 +58,7 @@ export function termsOf(act: ApprovalAct, context: TermsContext): readonly Line[
       const stop = context.entries.findLast((entry) => entry.kind === 'stopped' || entry.kind === 'resumed');
       if (stop?.kind !== 'stopped') return null;
       return [
-        ['action', `let the signer sign again, which ${onOneLine(stop.by)} stopped`],
+        ['action', `${OTHER_ACTIONS.resume}${onOneLine(stop.by)} stopped`],
         ...lostPlaces(context.entries, act.anew).map(({ network, place }): Line => [
           'begin anew',
           `${network}, though this journal does not hold entry ${place.seq} (${place.hash}), up to which the event log has paid`,
@@ -88,7 +79,7 @@ export function termsOf(act: ApprovalAct, context: TermsContext): readonly Line[
       const named = changes.map((change): Line => ['change', change]);
       // Bound to the preceding limits, so that an approval is not valid for all later times.
       const before = context.entries.findLast((entry) => entry.kind === 'limits')?.seq ?? 0;
-      return [['action', 'put new limits into force'], ...named, ['mode', act.mode], ['order', `limits-${before}`]];
+      return [['action', OTHER_ACTIONS.limits], ...named, ['mode', act.mode], ['order', `limits-${before}`]];
     }
   }
 }
@@ -103,7 +94,7 @@ export const adjustmentTerms = ({
   attachment,
   reverses,
 }: ProposedAdjustment): readonly Line[] => [
-  ['action', reverses === null ? 'post an entry to the books by hand' : 'take an entry by hand back'],
+  ['action', reverses === null ? OTHER_ACTIONS.adjustment : OTHER_ACTIONS.reversal],
   ...lines.map(({ account, amount }): Line =>
     amount.startsWith('-')
       ? ['credit', `${amount.slice(1)} ${coin} ${account}`]
@@ -135,7 +126,7 @@ export function transactionTerms(order: OutgoingTransaction): readonly Line[] {
   const { kind, mode, network, id, coin, amount, fromAddress, toAddress, merchantId, refund, deposits, transfer } =
     order;
   return [
-    ['action', ACTIONS[kind]],
+    ['action', TRANSACTION_ACTIONS[kind]],
     ['amount', `${amount} ${coin}`],
     ['from', kind === 'refund' ? 'the treasury' : fromAddress],
     ['to', toAddress],
@@ -164,7 +155,7 @@ function acknowledgeTerms(
     return ['outflow', `${money} from ${address} to ${toAddress ?? 'several, or nobody known'} (${outflowKey})`];
   });
   return [
-    ['action', 'acknowledge money that left without an order, and pay again'],
+    ['action', OTHER_ACTIONS.acknowledge],
     ...lines,
     ...placeOf(mode, network),
     ['reason', reason],
@@ -181,8 +172,8 @@ function takeOverTerms(
   if (!signed) return null;
   const { purpose, units, coin, fromAddress, toAddress, id, attempt } = signed;
   return [
-    ['action', 'write a payment that was signed into an event log that lost it'],
-    ['payment', ACTIONS[purpose]],
+    ['action', OTHER_ACTIONS.takeOver],
+    ['payment', TRANSACTION_ACTIONS[purpose]],
     ['amount', `${formatAmount(BigInt(units))} ${coin}`],
     ['from', fromAddress],
     ['to', toAddress],
