@@ -73,7 +73,11 @@ const PROVOKED: Readonly<Record<string, () => Promise<void>>> = {
     const double = await EsdbDouble.start();
     const keys = openEsdbPersonalKeys({ connectionString: double.connectionString, random: nodeRandom });
     await keys.create('a');
-    double.faults.plan('read', { kind: 'unavailable-after-first' }, { kind: 'unavailable-after-first' });
+    double.faults.plan(
+      'read',
+      { kind: 'slow', everyMs: 1, breaksAfter: 1 },
+      { kind: 'slow', everyMs: 1, breaksAfter: 1 },
+    );
     await keys.get('a').catch(() => null);
     await keys.get('a');
     await sleep(closedAfter);

@@ -164,6 +164,16 @@ describe('a read from EventStoreDB (double)', () => {
     expect(await readWholeLog(store)).toHaveLength(8);
   });
 
+  test('may take longer than all attempts together as long as events arrive', async () => {
+    const store = await open({ attemptMs: 400, totalMs: 500 });
+    await grow(store, 's-1', 12);
+    double.faults.plan('read', { kind: 'slow', everyMs: 120 });
+    expect(await store.readAll({ after: null, limit: 100 })).toHaveLength(12);
+    // It broke after more than that time, and is read again.
+    double.faults.plan('read', { kind: 'slow', everyMs: 120, breaksAfter: 8 });
+    expect(await store.readStream('s-1')).toHaveLength(12);
+  });
+
   test('never hangs on a silent server', async () => {
     const store = await open({ attemptMs: 100, totalMs: 300 });
     double.faults.plan('read', ...Array.from({ length: 20 }, () => ({ kind: 'silent' }) as const));

@@ -29,14 +29,22 @@ export interface StoreAccess {
   readonly streams: ReadonlyMap<string, StreamAccess>;
   /** Users who may read and follow the whole log. */
   readonly wholeLog: readonly string[];
-  readonly users: readonly { readonly name: string; readonly password: string }[];
+  /** Users without any group. Those that exist are set to this, too. */
+  readonly users: readonly NamedUser[];
+  /** Password for the server's own user `ops`, whose published one stops nodes. */
+  readonly opsPassword: string;
+}
+
+interface NamedUser {
+  readonly name: string;
+  readonly password: string;
 }
 
 export interface AccessReport {
-  readonly users: readonly {
-    readonly name: string;
-    readonly state: 'made' | 'was there: password and groups set anew';
-  }[];
+  /** Each has the given password and no group, and is enabled. */
+  readonly users: readonly string[];
+  /** False on a server without that user. */
+  readonly opsPasswordSet: boolean;
   readonly streams: number;
   readonly changed: readonly string[];
 }
@@ -46,6 +54,7 @@ const TOTAL_MS = 60_000;
 const SETTINGS = '$settings';
 const ALL = '$all';
 const ADMINISTRATORS = ['$admins'];
+const OPS = 'ops';
 
 /**
  * Sets users and rights on an EventStoreDB or KurrentDB server through its own access control lists. Rights are set
@@ -59,15 +68,14 @@ export async function setStoreAccess(connectionString: string, access: StoreAcce
     const set = async (what: string, task: (client: EventStoreDBClient) => Promise<boolean>): Promise<void> => {
       if (await connection.run(`setting the rights of ${what}`, task)) changed.push(what);
     };
-    await set(SETTINGS, (client) => setUsual(client, access.usual));
+    await set(SETTINGS, (client) => setUsual(connection, client, access.usual));
     await set(ALL, (client) => setOf(client, ALL, { readRoles: [...access.wholeLog] }));
     for (const [stream, own] of access.streams) await set(stream, (client) => setOf(client, stream, aclOf(own)));
-    const made: AccessReport['users'][number][] = [];
-    for (const user of access.users) {
-      const isNew = await connection.run(`making the user ${user.name}`, (client) => makeUser(client, user));
-      made.push({ name: user.name, state: isNew ? 'made' : 'was there: password and groups set anew' });
-    }
-    return { users: made, streams: access.streams.size, changed };
+    for (const user of access.users)
+      await connection.run(`setting the user ${user.name}`, (client) => setUser(client, user));
+    const ops = { name: OPS, password: access.opsPassword };
+    const opsPasswordSet = await connection.run(`setting the password of ${OPS}`, (client) => setPassword(client, ops));
+    return { users: access.users.map(({ name }) => name), opsPasswordSet, streams: access.streams.size, changed };
   } finally {
     await connection.close();
   }
@@ -94,10 +102,10 @@ const onServer = ({
 });
 
 /** The server uses the last event of this stream as the default for streams without rights of their own. */
-async function setUsual(client: EventStoreDBClient, usual: StreamAccess): Promise<boolean> {
+async function setUsual(connection: EsdbConnection, client: EventStoreDBClient, usual: StreamAccess): Promise<boolean> {
   const nobody = aclOf({ read: [], append: [], delete: [] });
   const data = { $userStreamAcl: onServer(aclOf(usual)), $systemStreamAcl: onServer(nobody) };
-  if (isSame(await lastOf(client, SETTINGS), data)) return false;
+  if (isSame(await lastOf(connection, client, SETTINGS), data)) return false;
   await client.appendToStream(SETTINGS, jsonEvent({ type: 'update-default-acl', data }), {
     expectedRevision: ANY,
     requiresLeader: true,
@@ -105,7 +113,7 @@ async function setUsual(client: EventStoreDBClient, usual: StreamAccess): Promis
   return true;
 }
 
-async function lastOf(client: EventStoreDBClient, stream: string): Promise<unknown> {
+async function lastOf(connection: EsdbConnection, client: EventStoreDBClient, stream: string): Promise<unknown> {
   try {
     const read = client.readStream(stream, {
       direction: BACKWARDS,
@@ -113,8 +121,8 @@ async function lastOf(client: EventStoreDBClient, stream: string): Promise<unkno
       maxCount: 1,
       requiresLeader: true,
     });
-    for await (const { event } of read) return event?.data;
-    return null;
+    const [found] = await connection.collect(read);
+    return found?.event?.data ?? null;
   } catch (error) {
     if (isFault(error, ErrorType.STREAM_NOT_FOUND)) return null;
     throw error;
@@ -140,45 +148,56 @@ interface Calls {
   callArguments(options: { readonly deadline: number }): [Metadata, Partial<CallOptions>];
 }
 
-/**
- * Creates or updates a user. Returns whether it is new. Password, groups and state of an existing user are overwritten,
- * so that it has no more rights than these.
- */
-async function makeUser(
+type Done = (error: ServiceError | null) => void;
+
+/** Runs one call of the users' service. */
+function call(
   client: EventStoreDBClient,
-  { name, password }: { readonly name: string; readonly password: string },
-): Promise<boolean> {
+  send: (users: UsersClient, metadata: Metadata, options: Partial<CallOptions>, done: Done) => void,
+): Promise<void> {
   const calls = client as unknown as Calls;
-  const call = (
-    send: (
-      users: UsersClient,
-      metadata: Metadata,
-      options: Partial<CallOptions>,
-      done: (error: ServiceError | null) => void,
-    ) => void,
-  ) =>
-    calls.execute(usersGrpc.UsersClient, 'users', (service) => {
-      const [metadata, options] = calls.callArguments({ deadline: ATTEMPT_MS });
-      return new Promise<void>((resolve, reject) =>
-        send(service, metadata, options, (error) => (error ? reject(convertToCommandError(error)) : resolve())),
-      );
-    });
+  return calls.execute(usersGrpc.UsersClient, 'users', (service) => {
+    const [metadata, options] = calls.callArguments({ deadline: ATTEMPT_MS });
+    return new Promise<void>((resolve, reject) =>
+      send(service, metadata, options, (error) => (error ? reject(convertToCommandError(error)) : resolve())),
+    );
+  });
+}
+
+/**
+ * Creates a user, and sets its password, groups and state whether it is new or not, so that it has no more rights than
+ * these. A server may answer like the first time when it creates a user that it has.
+ */
+async function setUser(client: EventStoreDBClient, user: NamedUser): Promise<void> {
+  const { name, password } = user;
   const create = new users.CreateReq();
   create.setOptions(new users.CreateReq.Options().setLoginName(name).setFullName(name).setPassword(password));
   try {
-    await call((service, metadata, options, done) => void service.create(create, metadata, options, done));
-    return true;
+    await call(client, (service, metadata, options, done) => void service.create(create, metadata, options, done));
   } catch (error) {
     if (!isFault(error, ErrorType.USER_CONFLICT)) throw error;
   }
   const update = new users.UpdateReq();
   update.setOptions(new users.UpdateReq.Options().setLoginName(name).setFullName(name).setGroupsList([]));
-  await call((service, metadata, options, done) => void service.update(update, metadata, options, done));
-  const reset = new users.ResetPasswordReq();
-  reset.setOptions(new users.ResetPasswordReq.Options().setLoginName(name).setNewPassword(password));
-  await call((service, metadata, options, done) => void service.resetPassword(reset, metadata, options, done));
+  await call(client, (service, metadata, options, done) => void service.update(update, metadata, options, done));
+  await setPassword(client, user);
   const enable = new users.EnableReq();
   enable.setOptions(new users.EnableReq.Options().setLoginName(name));
-  await call((service, metadata, options, done) => void service.enable(enable, metadata, options, done));
-  return false;
+  await call(client, (service, metadata, options, done) => void service.enable(enable, metadata, options, done));
+}
+
+/** False if there is no such user. */
+async function setPassword(client: EventStoreDBClient, { name, password }: NamedUser): Promise<boolean> {
+  const reset = new users.ResetPasswordReq();
+  reset.setOptions(new users.ResetPasswordReq.Options().setLoginName(name).setNewPassword(password));
+  try {
+    await call(
+      client,
+      (service, metadata, options, done) => void service.resetPassword(reset, metadata, options, done),
+    );
+    return true;
+  } catch (error) {
+    if (isFault(error, ErrorType.USER_NOT_FOUND)) return false;
+    throw error;
+  }
 }

@@ -15,6 +15,8 @@ import {
 
 /** How long a closed channel stays open. */
 const CLOSED_AFTER_MS = 1_000;
+/** A server denies everything to everybody but administrators for a second after its start. */
+const DENIED_AFTER_MS = 3_000;
 /** Longest pause between two looks for what a server has and does not show yet. */
 const LONGEST_LOOK_MS = 200;
 /** Lets the gRPC deadline fire first, so that the call itself ends too. */
@@ -57,27 +59,33 @@ export class EsdbConnection {
 
   /**
    * Runs the task until it succeeds, fails permanently, or the time is up. Every attempt must be safe to repeat and
-   * ends after `attemptMs`. Rejects with `StoreUnavailable` when the outcome is unknown, and with the driver's error
+   * ends after the time of one attempt, unless it ends itself when the server falls silent (`collect`): then it may take
+   * as long as it gets on, and the time begins anew. Rejects with `StoreUnavailable` when the outcome is unknown, and with the driver's error
    * when the store refused.
    */
   async run<Value>(
     what: string,
     task: (client: EventStoreDBClient) => Promise<Value>,
-    attemptMs = this.#times.attemptMs,
+    { endsItself = false }: { readonly endsItself?: boolean } = {},
   ): Promise<Value> {
-    const deadlineMs = performance.now() + this.#times.totalMs;
+    const { attemptMs, totalMs } = this.#times;
+    let startedMs = performance.now();
     for (let attempt = 0; ; attempt += 1) {
+      const attemptedMs = performance.now();
       if (this.#closed) throw new StoreUnavailable('the event store is closed');
       const client = this.#client;
       try {
-        return await answeredWithin(attemptMs + OWN_TIMER_MARGIN_MS, what, task(client));
+        return await (endsItself ? task(client) : answeredWithin(attemptMs + OWN_TIMER_MARGIN_MS, what, task(client)));
       } catch (error) {
-        if (isDenied(error)) throw new StoreDenies(`${what}: ${DENIED}`, { cause: error });
-        if (!mayRetry(error)) throw error;
-        if (wasSilent(error)) this.#replace(client);
+        if (performance.now() - attemptedMs > attemptMs + OWN_TIMER_MARGIN_MS) startedMs = performance.now();
+        const deadlineMs = startedMs + totalMs;
         const pause = pauseMs(attempt);
-        if (performance.now() + pause >= deadlineMs)
-          throw new StoreUnavailable(`${what}: ${reasonOf(error)}`, { cause: error });
+        const nextMs = performance.now() + pause;
+        if (isDenied(error) && nextMs >= Math.min(deadlineMs, startedMs + DENIED_AFTER_MS))
+          throw new StoreDenies(`${what}: ${DENIED}`, { cause: error });
+        if (!isDenied(error) && !mayRetry(error)) throw error;
+        if (wasSilent(error)) this.#replace(client);
+        if (nextMs >= deadlineMs) throw new StoreUnavailable(`${what}: ${reasonOf(error)}`, { cause: error });
         await sleep(pause);
       }
     }

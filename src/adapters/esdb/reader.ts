@@ -161,9 +161,8 @@ export class EsdbReader {
     return newest && positionText(newest);
   }
 
-  /** An attempt has no time limit of its own; `collect` ends it when the server falls silent. */
   #run<Value>(what: string, task: (client: EventStoreDBClient) => Promise<Value>): Promise<Value> {
-    return this.#connection.run(what, task, this.#connection.totalMs);
+    return this.#connection.run(what, task, { endsItself: true });
   }
 
   async #ofStream(read: StreamingRead<Resolved>): Promise<Resolved[]> {

@@ -56,7 +56,7 @@ export const FIXED_STREAMS: readonly { readonly streams: readonly string[]; read
  * The rights of each user. The server's access lists apply to one stream or to all, so erasable streams cannot be
  * separated by name.
  */
-export function storeAccessOf(passwords: ReadonlyMap<StoreUser, string>): StoreAccess {
+export function storeAccessOf(passwords: ReadonlyMap<StoreUser, string>, opsPassword: string): StoreAccess {
   const accessOf = (append: readonly StoreUser[], erase: readonly StoreUser[]): StreamAccess => ({
     read: READERS.map(nameOfUser),
     append: append.map(nameOfUser),
@@ -69,5 +69,6 @@ export function storeAccessOf(passwords: ReadonlyMap<StoreUser, string>): StoreA
     ),
     wholeLog: READERS.map(nameOfUser),
     users: [...passwords].map(([user, password]) => ({ name: nameOfUser(user), password })),
+    opsPassword,
   };
 }

@@ -21,11 +21,20 @@ export async function setStoreUsers(env: Readonly<Record<string, string | undefi
     );
   const passwords = passwordsIn(env);
   try {
-    return json(await setStoreAccess(administrator, storeAccessOf(passwords)));
+    return json(await setStoreAccess(administrator, storeAccessOf(passwords, opsPasswordIn(env))));
   } catch (error) {
     // The adapter's error for an invalid connection string.
     throw error instanceof TypeError ? new InvalidConfig(`EVENTSTORE_ADMIN_URL: ${error.message}`) : error;
   }
+}
+
+/** Nobody knows the password of `ops` unless it is named. */
+function opsPasswordIn(env: Readonly<Record<string, string | undefined>>): string {
+  const password = env['EVENTSTORE_OPS_PASSWORD'];
+  if (!password) return Buffer.from(nodeRandom.bytes(32)).toString('hex');
+  if (password.length < MIN_PASSWORD)
+    throw new InvalidConfig(`EVENTSTORE_OPS_PASSWORD must have at least ${MIN_PASSWORD} characters`);
+  return password;
 }
 
 /** A role without a password gets no user. */

@@ -11,7 +11,11 @@ type Acl = Readonly<Partial<Record<Field, string | readonly string[]>>>;
 interface User {
   password: string;
   groups: readonly string[];
+  isDisabled?: boolean;
 }
+
+/** For so long after its start a server knows no rights but the administrators'. */
+const DENIES_FOR_MS = 1_000;
 
 const ADMINS = '$admins';
 const EVERYBODY = '$all';
@@ -30,9 +34,28 @@ export class DoubleAccess {
   readonly #log: DoubleLog;
   readonly #users = new Map<string, User>();
 
+  #deniesUntilMs = 0;
+
   constructor(log: DoubleLog, adminPassword: string) {
     this.#log = log;
     this.#users.set('admin', { password: adminPassword, groups: [ADMINS] });
+    // As published.
+    this.#users.set('ops', { password: 'changeit', groups: ['$ops'] });
+  }
+
+  /** The same users after a restart of their server: the others are denied for a second (seen on KurrentDB 26.1.0). */
+  restarted(): this {
+    this.#deniesUntilMs = Date.now() + DENIES_FOR_MS;
+    return this;
+  }
+
+  /** What somebody did with the server's own tools. */
+  change(name: string, user: Partial<User>): void {
+    Object.assign(this.#users.get(name)!, user);
+  }
+
+  user(name: string): Readonly<User> | undefined {
+    return this.#users.get(name);
   }
 
   /** Null when whoever calls may do it. */
@@ -44,6 +67,7 @@ export class DoubleAccess {
     const field = (isMetastream ? OF_METADATA : FIELDS)[operation];
     if (field === null || (stream === '$all' && operation !== 'read')) return accessDenied();
     if (caller.groups.includes(ADMINS)) return null;
+    if (Date.now() < this.#deniesUntilMs) return accessDenied();
     const roles = [this.#roles(original, field)].flat();
     return roles.some((role) => role === EVERYBODY || role === caller.name || caller.groups.includes(role))
       ? null
@@ -71,7 +95,9 @@ export class DoubleAccess {
       create: answering((request: CreateReq) => {
         const options = request.getOptions()!;
         const name = options.getLoginName();
-        if (this.#users.has(name)) return userExists(name);
+        const known = this.#users.get(name);
+        // Answered as if it was made (KurrentDB 26.1.0), and nothing changes.
+        if (known) return known.password === options.getPassword() ? new users.CreateResp() : userExists(name);
         this.#users.set(name, { password: options.getPassword(), groups: options.getGroupsList() });
         return new users.CreateResp();
       }),
@@ -92,7 +118,7 @@ export class DoubleAccess {
         );
       }),
       enable: answering((request: EnableReq) =>
-        changing(request.getOptions()!.getLoginName(), new users.EnableResp(), () => undefined),
+        changing(request.getOptions()!.getLoginName(), new users.EnableResp(), (user) => (user.isDisabled = false)),
       ),
     };
   }
@@ -103,7 +129,7 @@ export class DoubleAccess {
       .toString('utf8')
       .split(':');
     const user = this.#users.get(name);
-    return user && user.password === password.join(':') ? { name, groups: user.groups } : null;
+    return user && !user.isDisabled && user.password === password.join(':') ? { name, groups: user.groups } : null;
   }
 
   #roles(stream: string, field: Field): string | readonly string[] {

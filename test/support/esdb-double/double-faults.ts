@@ -11,10 +11,8 @@ export type CallFault =
   | { readonly kind: 'timeout-after-commit' }
   /** The events are stored and the connection's call breaks. */
   | { readonly kind: 'unavailable-after-commit' }
-  /** A read whose events come one by one. */
-  | { readonly kind: 'slow'; readonly everyMs: number }
-  /** A read that gives one event and breaks. */
-  | { readonly kind: 'unavailable-after-first' }
+  /** A read whose events come one by one, and which breaks after some of them. */
+  | { readonly kind: 'slow'; readonly everyMs: number; readonly breaksAfter?: number }
   | { readonly kind: 'unavailable' }
   | { readonly kind: 'not-leader'; readonly host: string; readonly port: number };
 
@@ -87,10 +85,8 @@ export const userExists = (name: string): ServiceError =>
   withException(status.FAILED_PRECONDITION, 'Conflict.', 'user-conflict', { 'login-name': name });
 
 /** What the server says where no record begins at the position of a read. */
-export const betweenRecords = (rules: ServerRules): ServiceError =>
-  rules !== '23.10'
-    ? invalidPosition()
-    : serviceError(status.UNKNOWN, 'Unexpected ReadAllResult: Error', new Metadata());
+export const betweenRecords = (): ServiceError =>
+  serviceError(status.UNKNOWN, 'Unexpected ReadAllResult: Error', new Metadata());
 
 /** The same for a subscription. */
 export const thrownByHandler = (rules: ServerRules): ServiceError =>
@@ -98,7 +94,7 @@ export const thrownByHandler = (rules: ServerRules): ServiceError =>
     ? invalidPosition()
     : serviceError(status.UNKNOWN, 'Exception was thrown by handler.', new Metadata());
 
-/** `RpcExceptions.InvalidPositionException` of the server, for both. */
+/** `RpcExceptions.InvalidPositionException` of the server. */
 const invalidPosition = (): ServiceError =>
   serviceError(status.INVALID_ARGUMENT, 'Trying to read from an invalid position.', new Metadata());
 

@@ -76,13 +76,12 @@ export interface EsdbDoubleOptions {
   readonly batchAppend?: boolean;
   /** Users, access control lists and TLS; absent: as a server that runs with `--insecure`. */
   readonly secured?: { readonly adminPassword: string; readonly certificate: MadeCertificate };
+  /** Users of a server that this one continues after a restart. */
+  readonly access?: DoubleAccess;
 }
 
 /** `AnyStreamRevision.Any` of the server. */
 const ANY_REVISION = -2;
-
-/** Faults of a read that gives events all the same. */
-const SENDS: ReadonlySet<CallFault['kind']> = new Set(['slow', 'unavailable-after-first']);
 
 /** `ReadDirection.BACKWARDS` of streams.proto. */
 const BACKWARDS = 1;
@@ -106,7 +105,7 @@ export class EsdbDouble {
   readonly #subscriptions = new Map<DoubleSubscription, ServerWritableStream<ReadReq, ReadResp>>();
   readonly #batchAppend: boolean;
   readonly #rules: ServerRules;
-  readonly #access: DoubleAccess | null;
+  readonly access: DoubleAccess | null;
   #port = 0;
   #leader: EsdbDouble | null = null;
   #members: readonly EsdbDouble[] = [this];
@@ -121,10 +120,11 @@ export class EsdbDouble {
     log = new DoubleLog(rules, readableAfterMs),
     batchAppend = true,
     secured,
+    access,
   }: EsdbDoubleOptions) {
     this.log = log;
     this.#rules = rules;
-    this.#access = secured ? new DoubleAccess(log, secured.adminPassword) : null;
+    this.access = access?.restarted() ?? (secured ? new DoubleAccess(log, secured.adminPassword) : null);
     this.#batchAppend = batchAppend;
     this.#server.addService(streamsGrpc.StreamsService, {
       read: (call: ServerWritableStream<ReadReq, ReadResp>) => this.#read(call),
@@ -136,7 +136,7 @@ export class EsdbDouble {
       tombstone: (call: ServerUnaryCall<TombstoneReq, TombstoneResp>, answer: sendUnaryData<TombstoneResp>) =>
         this.#delete(call, (name, expected) => this.log.tombstone(name, expected), answer, tombstoned),
     });
-    if (this.#access) this.#server.addService(usersGrpc.UsersService, this.#access.users());
+    if (this.access) this.#server.addService(usersGrpc.UsersService, this.access.users());
     this.#server.addService(featuresGrpc.ServerFeaturesService, {
       getSupportedMethods: (_: ServerUnaryCall<unknown, unknown>, answer: sendUnaryData<unknown>) =>
         answer(null, this.#supported()),
@@ -207,7 +207,7 @@ export class EsdbDouble {
       if (!request.getIsFinal()) return;
       open.delete(key);
       this.appendCalls += 1;
-      const refusal = this.#access?.refusal(call.metadata, 'write', batch.stream);
+      const refusal = this.access?.refusal(call.metadata, 'write', batch.stream);
       if (refusal) return void call.emit('error', refusal);
       const fault = this.#faultOf('append', call.metadata.get('requires-leader').length > 0);
       if (fault && !storesFirst(fault)) return void (fault.kind === 'silent' || call.emit('error', errorOf(fault)));
@@ -235,7 +235,7 @@ export class EsdbDouble {
     });
     call.on('end', () => {
       this.appendCalls += 1;
-      const refusal = this.#access?.refusal(call.metadata, 'write', stream);
+      const refusal = this.access?.refusal(call.metadata, 'write', stream);
       if (refusal) return void answer(refusal);
       const fault = this.#faultOf('append', call.metadata.get('requires-leader').length > 0);
       if (fault && !storesFirst(fault)) return void (fault.kind === 'silent' || answer(errorOf(fault)));
@@ -263,7 +263,7 @@ export class EsdbDouble {
     const options = request.getOptions()!;
     const name = nameFrom(options.getStreamIdentifier());
     const expected = expectedFrom(options, () => options.getRevision());
-    const refusal = this.#access?.refusal(metadata, 'delete', name);
+    const refusal = this.access?.refusal(metadata, 'delete', name);
     if (refusal) return void answer(refusal);
     const verdict = run(name, expected);
     if (verdict.ok) void this.log.readable().then(() => answer(null, done(verdict.position!)));
@@ -274,22 +274,18 @@ export class EsdbDouble {
   #read(call: ServerWritableStream<ReadReq, ReadResp>): void {
     const options = call.request.getOptions()!;
     const asked = options.getStream();
-    const refusal = this.#access?.refusal(
-      call.metadata,
-      'read',
-      asked ? nameFrom(asked.getStreamIdentifier()) : '$all',
-    );
+    const refusal = this.access?.refusal(call.metadata, 'read', asked ? nameFrom(asked.getStreamIdentifier()) : '$all');
     if (refusal) return void call.emit('error', refusal);
     if (options.hasSubscription()) return this.#subscribe(call);
     this.readCalls += 1;
     const fault = this.#faultOf('read', call.metadata.get('requires-leader').length > 0);
-    if (fault && !SENDS.has(fault.kind)) return void (fault.kind === 'silent' || call.emit('error', errorOf(fault)));
+    if (fault && fault.kind !== 'slow') return void (fault.kind === 'silent' || call.emit('error', errorOf(fault)));
     const stream = options.getStream();
     const limit = Number(options.getCount());
     if (!stream) {
       const position = options.getAll()!.getPosition()?.getCommitPosition();
       if (position !== undefined && this.log.isBetweenRecords(BigInt(position)))
-        return void call.emit('error', betweenRecords(this.#rules));
+        return void call.emit('error', betweenRecords());
       return void writeEvents(call, this.#ofAll(options, limit), fault);
     }
     const name = nameFrom(stream.getStreamIdentifier());
@@ -389,12 +385,12 @@ const credentialsOf = (secured: EsdbDoubleOptions['secured']): ServerCredentials
 async function writeEvents(
   call: ServerWritableStream<ReadReq, ReadResp>,
   events: readonly LoggedEvent[],
-  fault?: CallFault,
+  slow?: Extract<CallFault, { readonly kind: 'slow' }>,
 ): Promise<void> {
-  for (const event of events) {
-    if (fault?.kind === 'slow') await new Promise((wait) => setTimeout(wait, fault.everyMs));
+  for (const [index, event] of events.entries()) {
+    if (slow) await new Promise((wait) => setTimeout(wait, slow.everyMs));
     call.write(eventMessage(event));
-    if (fault?.kind === 'unavailable-after-first') return void call.emit('error', unavailable());
+    if (slow?.breaksAfter === index + 1) return void call.emit('error', unavailable());
   }
   call.end();
 }

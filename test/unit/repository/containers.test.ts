@@ -176,7 +176,10 @@ describe("the service's containers", () => {
       expect(others).toEqual([]);
     }
     expect(Object.keys(secure.services['store-users']!.environment!).sort()).toEqual(
-      ['EVENTSTORE_ADMIN_URL', ...STORE_USERS.map((user) => `EVENTSTORE_${user.toUpperCase()}_PASSWORD`)].sort(),
+      [
+        'EVENTSTORE_ADMIN_URL',
+        ...['ops', ...STORE_USERS].map((user) => `EVENTSTORE_${user.toUpperCase()}_PASSWORD`),
+      ].sort(),
     );
   });
 
@@ -198,6 +201,7 @@ describe("the service's containers", () => {
       ...[
         'GRAFANA_ADMIN_PASSWORD',
         'KURRENTDB_ADMIN_PASSWORD',
+        'KURRENTDB_OPS_PASSWORD',
         'PERSONAL_DATA_KEY',
         'REDIS_PASSWORD',
         'WEBHOOK_SECRETS_KEY',
