@@ -1,6 +1,5 @@
 import type * as Web3 from '@solana/web3.js';
 import { web3 } from './solana-web3.ts';
-import { must } from '../domain/values/must.ts';
 
 /** The classic SPL Token program; accepted coins are its mints, never those of Token-2022. */
 export const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
@@ -31,10 +30,12 @@ export interface TokenTransfer {
   readonly decimals: number;
   /** Pays the rent if the receiver has no account yet. */
   readonly rentPayer: string;
+  /** Pays into this account of the receiver and creates none. */
+  readonly toAccount?: string | undefined;
 }
 
 /**
- * Creates the receiver's associated token account if it is missing, then moves tokens from the sender's to it. The
+ * Creates the receiver's associated token account if it is missing and no account is named, then moves tokens. The
  * sender's owner signs the transfer, the rent payer the creation.
  */
 export function tokenTransfer({
@@ -44,14 +45,16 @@ export function tokenTransfer({
   units,
   decimals,
   rentPayer,
+  toAccount,
 }: TokenTransfer): Web3.TransactionInstruction[] {
   const { PublicKey, SystemProgram, TransactionInstruction } = web3();
-  const [from, to] = [fromOwner, toOwner].map((owner) => associatedTokenAccount(owner, mint));
+  const from = associatedTokenAccount(fromOwner, mint);
+  const to = toAccount ?? associatedTokenAccount(toOwner, mint);
   const make = new TransactionInstruction({
     programId: new PublicKey(ASSOCIATED_TOKEN_PROGRAM),
     keys: [
       signs(rentPayer, true),
-      changes(must(to)),
+      changes(to),
       reads(toOwner),
       reads(mint),
       reads(SystemProgram.programId.toBase58()),
@@ -65,10 +68,24 @@ export function tokenTransfer({
   data.writeUInt8(decimals, 9);
   const move = new TransactionInstruction({
     programId: new PublicKey(TOKEN_PROGRAM),
-    keys: [changes(must(from)), reads(mint), changes(must(to)), signs(fromOwner, false)],
+    keys: [changes(from), reads(mint), changes(to), signs(fromOwner, false)],
     data,
   });
-  return [make, move];
+  return toAccount === undefined ? [make, move] : [move];
+}
+
+/** The account that a signed transfer pays into; null for other transactions. */
+export function receivingAccount(transaction: Uint8Array): string | null {
+  try {
+    const move = web3()
+      .Transaction.from(transaction)
+      .instructions.find(
+        ({ programId, data }) => programId.toBase58() === TOKEN_PROGRAM && data[0] === TRANSFER_CHECKED,
+      );
+    return move?.keys[2]?.pubkey.toBase58() ?? null;
+  } catch {
+    return null;
+  }
 }
 
 const account = (address: string, isSigner: boolean, isWritable: boolean): Web3.AccountMeta => ({

@@ -98,6 +98,7 @@ const draft: z.ZodType<TransactionDraft> = z.discriminatedUnion('kind', [
     tokenAddress: solanaFields.address.nullable(),
     tokenUnits: units,
     decimals: z.int().min(0).max(18),
+    toAccount: solanaFields.address.exactOptional(),
     ...{ nonceIndex, nonce: solanaFields.address },
     computeUnitPrice: units,
   }),

@@ -185,6 +185,8 @@ export class Outgoing {
         ? await this.#first(request, ofNetwork, account, view)
         : await this.#replacement(request, earlier, account, view);
     if (!judged.ok) return judged;
+    const misdirected = await view.payeeFault(draft, order.toAddress);
+    if (misdirected) return refusal('later', 'wrong_draft', misdirected);
     const unaffordable = feeOfReturnRefusal(draft, order, judged);
     if (unaffordable) return unaffordable;
     const signed = await signedBytesOf(draft, order, wallet);

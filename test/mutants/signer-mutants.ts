@@ -27,6 +27,11 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
     foundBy: ['on solana no sequence of requests', 'gave the money and agreed to it'],
   },
   {
+    without: 'the payee as owner of the account that is paid into on Solana',
+    changes: [change('outgoing.ts', "if (misdirected) return refusal('later', 'wrong_draft', misdirected);", '')],
+    foundBy: ['on solana no sequence of requests'],
+  },
+  {
     without: 'one writing of the name of a deposit',
     changes: [
       change('chains/network-fields.ts', 'regex(/^0x[0-9a-f]{64}$/)', 'regex(/^\\s*(0x|0X)?[0-9a-fA-F]{64}$/)'),

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { fromBase58 } from '../../src/chain-formats/base58.ts';
+import { base58, fromBase58 } from '../../src/chain-formats/base58.ts';
 
 export interface PlayedTransaction {
   readonly slot: number;
@@ -120,11 +120,17 @@ export function nonceAccount(
   };
 }
 
-export function tokenAccountData(mint: Uint8Array, owner: Uint8Array, units: bigint): { data: string } {
+export function tokenAccountData(
+  mint: Uint8Array,
+  owner: Uint8Array,
+  units: bigint,
+  isFrozen = false,
+): { data: string } {
   const data = Buffer.alloc(165);
   data.set(mint, 0);
   data.set(owner, 32);
   data.writeBigUInt64LE(units, 64);
+  data.writeUInt8(isFrozen ? 2 : 1, 108);
   return { data: data.toString('base64') };
 }
 
@@ -136,6 +142,7 @@ const error = (code: number, message: string): Reply => ({ error: { code, messag
 export function replyOf(node: SolanaNodeState, { method, params }: Pick<Request, 'method' | 'params'>): Reply {
   const config = (params.at(-1) ?? {}) as {
     commitment?: string;
+    encoding?: string;
     minContextSlot?: number;
     until?: string;
     before?: string;
@@ -171,7 +178,12 @@ export function replyOf(node: SolanaNodeState, { method, params }: Pick<Request,
       return { result: slot > limit ? [] : [slot] };
     }
     case 'getAccountInfo':
-      return { result: { context: { slot: limit }, value: accountOf(node, params[0] as string, limit) } };
+      return {
+        result: {
+          context: { slot: limit },
+          value: shown(accountOf(node, params[0] as string, limit), config.encoding),
+        },
+      };
     case 'getMultipleAccounts':
       return {
         result: {
@@ -220,7 +232,25 @@ export function replyOf(node: SolanaNodeState, { method, params }: Pick<Request,
   }
 }
 
-function accountOf(node: SolanaNodeState, address: string, slot: number): unknown {
+interface RawAccount {
+  readonly data: readonly [string, 'base64'];
+  readonly owner: string;
+}
+
+/** `jsonParsed` shows what programs of the node's release wrote; other data stays base64. */
+function shown(account: RawAccount | null, encoding: string | undefined): unknown {
+  const data = Buffer.from(account?.data[0] ?? '', 'base64');
+  if (encoding !== 'jsonParsed' || account?.owner !== TOKEN_PROGRAM || data.length !== 165) return account;
+  const [mint, owner] = [base58(data.subarray(0, 32)), base58(data.subarray(32, 64))];
+  const amount = data.readBigUInt64LE(64).toString();
+  const info = {
+    ...{ isNative: false, mint, owner, state: data[108] === 2 ? 'frozen' : 'initialized' },
+    tokenAmount: { amount, decimals: 6, uiAmount: Number(amount) / 1e6, uiAmountString: String(Number(amount) / 1e6) },
+  };
+  return { ...account, data: { parsed: { info, type: 'account' }, program: 'spl-token', space: 165 } };
+}
+
+function accountOf(node: SolanaNodeState, address: string, slot: number): RawAccount | null {
   if (address === CLOCK) {
     const data = Buffer.alloc(40);
     data.writeBigUInt64LE(BigInt(slot), 0);

@@ -3,9 +3,10 @@ import type { Token } from '../../domain/networks/networks.ts';
 import { formatAmount } from '../../domain/money/money.ts';
 import type { Fate, SentTransaction } from '../../ports/outgoing/transaction.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
+import { receivingAccount } from '../../chain-formats/spl-token.ts';
 import { nonceAt } from './nonces.ts';
 import { ask, blockAtSlot, readStatuses, readTransaction, slotOf } from './rpc.ts';
-import { tokenDeltas, type TransactionWithMeta } from './token-balances.ts';
+import { tokenDeltas, type TokenDelta, type TransactionWithMeta } from './token-balances.ts';
 import { must } from '../../domain/values/must.ts';
 
 export const LAMPORT = 10n ** 9n;
@@ -41,7 +42,8 @@ export async function fateAt(provider: RpcProvider, asked: Asked): Promise<Fate>
   if (!transaction) return { kind: 'pending', inBlock: true };
   if (included.status.err !== null)
     return { kind: 'ineffective', txHash, networkFee: formatAmount(lamportsOf(transaction) * LAMPORT) };
-  const fee = feeOf(transaction, asked.expected);
+  const { signedBytes } = must(asked.sent.find((one) => one.txHash === txHash));
+  const fee = feeOf(transaction, asked.expected, signedBytes);
   if (fee === null) return { kind: 'alarm', detail: `${txHash} succeeded without the transfer it was signed for` };
   const block = await blockAtSlot(provider, transaction.slot, 'finalized');
   if (!block) throw new ProviderFault('behind', `has no block at slot ${transaction.slot}`);
@@ -68,13 +70,16 @@ async function unseenAt(provider: RpcProvider, { sent, treasury }: Asked, slot: 
 }
 
 /** Its cost in 10^-18 SOL; null if it did not do what it was signed for. */
-function feeOf(transaction: TransactionWithMeta, expected: Asked['expected']): bigint | null {
+function feeOf(transaction: TransactionWithMeta, expected: Asked['expected'], signedBytes: string): bigint | null {
   const taken = lamportsOf(transaction) * LAMPORT;
   if ('native' in expected) return taken - expected.native;
   const { token, from, to, units } = expected;
   const deltas = tokenDeltas(transaction, [token]);
+  // A payee may hand the account over before the payout lands; then it is known by its address.
+  const isReceiver = ({ owner, account }: TokenDelta): boolean =>
+    owner === to || account === receivingAccount(Buffer.from(signedBytes, 'base64'));
   const moved =
-    deltas.some((delta) => delta.owner === to && delta.units === units) &&
+    deltas.some((delta) => delta.units === units && isReceiver(delta)) &&
     deltas.some((delta) => delta.owner === from && delta.units === -units);
   return moved ? taken : null;
 }

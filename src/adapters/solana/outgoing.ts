@@ -3,7 +3,7 @@ import type { TransactionDraft } from '../../domain/events/transaction-draft.ts'
 import type { UsedNonces } from '../../domain/events/treasury-events.ts';
 import { amountOf, formatAmount, fromTokenUnits, toTokenUnits, type Coin } from '../../domain/money/money.ts';
 import { mostNative } from '../../domain/networks/native-cost.ts';
-import { NATIVE_DECIMALS, type NetworkSettings } from '../../domain/networks/networks.ts';
+import { NATIVE_DECIMALS, type NetworkSettings, type Token } from '../../domain/networks/networks.ts';
 import {
   isNative,
   lackOfFunds,
@@ -37,7 +37,7 @@ import { freeNonce, missingNonceAccount } from './nonces.ts';
 import { solanaInflows, solanaOutflows } from './outflows.ts';
 import { fateAt, LAMPORT } from './outgoing-fate.ts';
 import { verifySolanaProvider } from './provider-check.ts';
-import { tokenAmount } from './token-balances.ts';
+import { payeeAccount, paysBack, tokenAccount } from './payee-account.ts';
 import { ACCOUNTS_A_CALL, ask, finalLamports, latestBlockhash, readBalances, rentOf, slotOf } from './rpc.ts';
 import { must } from '../../domain/values/must.ts';
 
@@ -52,20 +52,13 @@ export interface SolanaOutgoingOptions {
 
 /** Base fee and the highest priority fee of one transfer. */
 const FEE_LAMPORTS = 2_010_000n;
-/** Fee of one transaction without a priority fee. */
-const MAKING_FEE_LAMPORTS = 5_000n;
+const SIGNATURE_LAMPORTS = 5_000n;
 /** Margin for a price that rises while two people approve. */
 const RETURN_FEE_MARGIN = 2n;
 const TOKEN_ACCOUNT_BYTES = 165;
 /** Micro-lamports per compute unit. */
 const MIN_PRICE = 1_000;
 
-const tokenInfo = z.object({ state: z.string().nullish(), tokenAmount: tokenAmount.nullish() });
-/** Nodes answer a list of texts for an account that they cannot parse, such as one that only holds SOL. */
-const parsedData = z.object({ parsed: z.object({ info: tokenInfo.optional() }).optional() });
-const parsedAccount = z.object({
-  value: z.object({ data: z.union([z.array(z.string()).transform(() => null), parsedData]) }).nullable(),
-});
 const lamports = z.object({ value: z.number() });
 const recentFees = z.array(z.object({ prioritizationFee: z.number() }));
 
@@ -103,7 +96,7 @@ export class SolanaOutgoing implements OutgoingChain {
       await mustReach(atLeast, () => slotOf(provider, 'confirmed'));
       const coins: Partial<Record<Coin, bigint>> = {};
       for (const token of this.settings.tokens) {
-        const account = await tokenAccount(provider, associatedTokenAccount(address, token.address));
+        const account = await tokenAccount(provider, associatedTokenAccount(address, token.address), address, token);
         coins[token.coin] = fromTokenUnits(account?.units ?? 0n, token.decimals);
       }
       return { coins, native: (await lamportsAt(provider, address)) * LAMPORT };
@@ -135,21 +128,23 @@ export class SolanaOutgoing implements OutgoingChain {
   async check(order: OutgoingTransaction, reserved: Reserved): Promise<PreCheck> {
     if (isNative(order)) return this.#checkNative(order);
     const token = tokenToMove(this.settings, order);
-    const { fromAddress, toAddress } = order;
+    const { fromAddress } = order;
     const feePayer = treasuryOf(order);
     return askBeforeEnding(this.#providers, async (provider): Promise<PreCheck> => {
-      const payee = await tokenAccount(provider, associatedTokenAccount(toAddress, token.address));
-      if (payee?.state === 'frozen') return { kind: 'fail', reason: 'recipient_frozen' };
-      const own = await tokenAccount(provider, associatedTokenAccount(fromAddress, token.address));
-      if (own?.state === 'frozen') return { kind: 'fail', reason: 'sender_frozen' };
+      const payee = await payeeAccount(provider, order, token);
+      if (payee.isFrozen) return { kind: 'fail', reason: 'recipient_frozen' };
+      const ownAccount = associatedTokenAccount(fromAddress, token.address);
+      const own = await tokenAccount(provider, ownAccount, fromAddress, token);
+      if (own?.isFrozen) return { kind: 'fail', reason: 'sender_frozen' };
       const balance = fromTokenUnits(own?.units ?? 0n, token.decimals);
       const lack = lackOfFunds(order, balance, reserved);
       if (lack) return lack;
-      const rent = await rentOf(provider, TOKEN_ACCOUNT_BYTES);
+      const rent = payee.exists ? 0n : await rentOf(provider, TOKEN_ACCOUNT_BYTES);
       const held = await lamportsAt(provider, feePayer);
-      const gas = (rent + FEE_LAMPORTS) * BigInt(reserved.payouts + 1);
+      const least = await rentOf(provider, 0);
+      const gas = (rent + FEE_LAMPORTS) * BigInt(reserved.payouts + 1) + least;
       if (held >= gas) return { kind: 'ready' };
-      const detail = `the treasury ${feePayer} holds ${formatAmount(held * LAMPORT)} SOL for fees and rent and needs ${formatAmount(gas * LAMPORT)}`;
+      const detail = `the treasury ${feePayer} holds ${formatAmount(held * LAMPORT)} SOL for fees and rent and needs ${formatAmount(gas * LAMPORT)}, of which the network keeps ${formatAmount(least * LAMPORT)} in every account`;
       return { kind: 'wait', reason: 'insufficient_gas', detail };
     });
   }
@@ -167,38 +162,33 @@ export class SolanaOutgoing implements OutgoingChain {
           kind: 'solana-nonce-account',
           nonceIndex: must(order.derivationIndex),
           lamports: String(amountOf(order.amount) / LAMPORT),
-          blockhash: await latestBlockhash(provider),
+          blockhash: await latestBlockhash(provider, 'confirmed'),
           // Without one, a busy network takes none of the few attempts that a day may have.
-          computeUnitPrice: String(await this.#price(provider, null)),
+          computeUnitPrice: String(await this.#price(provider, lockedBy(order, null))),
         };
       }
       const free = await freeNonce(provider, treasuryOf(order), used);
       if (free === null) return null;
       const { address: tokenAddress, decimals } = token ?? { address: null, decimals: NATIVE_DECIMALS.solana };
+      const payee = token && paysBack(order) ? await payeeAccount(provider, order, token) : null;
       const tokenUnits = toTokenUnits(amountOf(order.amount), decimals).toString();
-      const computeUnitPrice = String(await this.#price(provider, tokenAddress));
-      return { kind: 'solana', tokenAddress, tokenUnits, decimals, ...free, computeUnitPrice };
+      const locked = lockedBy(order, token, payee?.account);
+      const computeUnitPrice = String(await this.#price(provider, locked));
+      const paid = payee?.exists ? { toAccount: payee.account } : {};
+      return { kind: 'solana', tokenAddress, tokenUnits, decimals, ...paid, ...free, computeUnitPrice };
     });
   }
 
   async sweepFee(order: OutgoingTransaction): Promise<bigint> {
-    const { address: tokenAddress, decimals } = tokenToMove(this.settings, order);
-    const computeUnitPrice = String(await this.#providers.on((provider) => this.#price(provider, tokenAddress)));
-    const transfer = { kind: 'solana', tokenAddress, tokenUnits: '0', decimals, computeUnitPrice } as const;
+    const locked = lockedBy(order, tokenToMove(this.settings, order));
+    const fee = feeOf(await this.#providers.on((provider) => this.#price(provider, locked)));
     // The treasury pays for both signatures.
-    return mostNative({ ...transfer, nonceIndex: 0, nonce: '' }) + MAKING_FEE_LAMPORTS * LAMPORT;
+    return fee + SIGNATURE_LAMPORTS * LAMPORT;
   }
 
-  async returnFee(): Promise<bigint> {
-    const computeUnitPrice = String(await this.#providers.on((provider) => this.#price(provider, null)));
-    const transfer = {
-      kind: 'solana',
-      tokenAddress: null,
-      tokenUnits: '0',
-      decimals: NATIVE_DECIMALS.solana,
-      computeUnitPrice,
-    } as const;
-    return mostNative({ ...transfer, nonceIndex: 0, nonce: '' }) * RETURN_FEE_MARGIN;
+  async returnFee(order: OutgoingTransaction): Promise<bigint> {
+    const locked = lockedBy(order, null);
+    return feeOf(await this.#providers.on((provider) => this.#price(provider, locked))) * RETURN_FEE_MARGIN;
   }
 
   missingAccount(treasury: string, used: UsedNonces): Promise<MissingAccount | null> {
@@ -208,9 +198,11 @@ export class SolanaOutgoing implements OutgoingChain {
   /**
    * The same transaction with the same nonce at twice the price, or at the network's current price if that is higher.
    */
-  async bump(draft: TransactionDraft): Promise<TransactionDraft | null> {
+  async bump(draft: TransactionDraft, order?: OutgoingTransaction): Promise<TransactionDraft | null> {
     if (draft.kind !== 'solana' || Number(draft.computeUnitPrice) >= this.#maxPrice) return null;
-    const price = await this.#providers.on((provider) => this.#price(provider, draft.tokenAddress));
+    const token = order && !isNative(order) ? tokenToMove(this.settings, order) : null;
+    const locked = order ? lockedBy(order, token, draft.toAccount) : [];
+    const price = await this.#providers.on((provider) => this.#price(provider, locked));
     return {
       ...draft,
       computeUnitPrice: String(Math.min(this.#maxPrice, Math.max(2 * Number(draft.computeUnitPrice), price))),
@@ -269,36 +261,48 @@ export class SolanaOutgoing implements OutgoingChain {
     return this.#providers.close();
   }
 
-  #checkNative({ kind, amount, fromAddress, toAddress }: OutgoingTransaction): Promise<PreCheck> {
+  /** Who pays fees keeps the least that an account holds, or the network refuses the transaction. */
+  #checkNative(order: OutgoingTransaction): Promise<PreCheck> {
+    const { kind, amount, fromAddress, toAddress } = order;
     return askBeforeEnding(this.#providers, async (provider): Promise<PreCheck> => {
-      const held = (await lamportsAt(provider, fromAddress)) * LAMPORT;
-      const need = amountOf(amount) + (kind === 'native_return' ? FEE_LAMPORTS : MAKING_FEE_LAMPORTS) * LAMPORT;
-      const least = kind === 'native_return' ? await rentOf(provider, 0) : 0n;
-      if ((await lamportsAt(provider, toAddress)) + amountOf(amount) / LAMPORT < least)
+      const least = (await rentOf(provider, 0)) * LAMPORT;
+      if (kind === 'native_return' && (await lamportsAt(provider, toAddress)) * LAMPORT + amountOf(amount) < least)
         throw new TransferImpossible(
           'amount_not_payable',
-          `an account on Solana holds ${formatAmount(least * LAMPORT)} SOL at least, and ${toAddress} would hold less`,
+          `an account on Solana holds ${formatAmount(least)} SOL at least, and ${toAddress} would hold less`,
         );
+      const held = (await lamportsAt(provider, fromAddress)) * LAMPORT;
+      const fee = feeOf(await this.#price(provider, [fromAddress, toAddress]));
+      const need = amountOf(amount) + fee + least;
       if (held >= need) return { kind: 'ready' };
-      const detail = `the treasury ${fromAddress} holds ${formatAmount(held)} SOL and needs ${formatAmount(need)} to send ${amount}`;
+      const detail = `the treasury ${fromAddress} holds ${formatAmount(held)} SOL and needs ${formatAmount(need)} to send ${amount}: the fee is up to ${formatAmount(fee)}, and the network keeps ${formatAmount(least)} in every account`;
       return { kind: 'wait', reason: 'insufficient_gas', detail };
     });
   }
 
-  /** The price that three of four transactions of the token stayed below; of all transactions for SOL. */
-  async #price(provider: RpcProvider, tokenAddress: string | null): Promise<number> {
-    const asked = [tokenAddress === null ? [] : [tokenAddress]];
-    const fees = await ask(provider, recentFees, 'getRecentPrioritizationFees', asked).catch(() => []);
+  /**
+   * The price that three of four transactions stayed below that locked these accounts for writing. Nodes know no other
+   * accounts: for a mint, which transfers only read, they answer 0.
+   */
+  async #price(provider: RpcProvider, locked: readonly string[]): Promise<number> {
+    const fees = await ask(provider, recentFees, 'getRecentPrioritizationFees', [locked]).catch(() => []);
     const sorted = fees.map(({ prioritizationFee }) => prioritizationFee).sort((one, other) => one - other);
     return Math.min(this.#maxPrice, Math.max(MIN_PRICE, sorted[Math.floor(sorted.length * 0.75)] ?? 0));
   }
 }
 
-async function tokenAccount(provider: RpcProvider, account: string): Promise<{ state: string; units: bigint } | null> {
-  const options = { encoding: 'jsonParsed', commitment: 'confirmed' };
-  const { value } = await ask(provider, parsedAccount, 'getAccountInfo', [account, options]);
-  const info = value?.data?.parsed?.info;
-  return info ? { state: info.state ?? '', units: BigInt(info.tokenAmount?.amount ?? '0') } : null;
+/** Of a transaction with one signature, in 10^-18 units. */
+const feeOf = (price: number): bigint =>
+  mostNative({
+    ...{ kind: 'solana', tokenAddress: null, tokenUnits: '0', decimals: NATIVE_DECIMALS.solana },
+    ...{ nonceIndex: 0, nonce: '', computeUnitPrice: String(price) },
+  });
+
+/** Accounts that a transfer writes to. */
+function lockedBy({ fromAddress, toAddress }: OutgoingTransaction, token: Token | null, toAccount?: string): string[] {
+  if (token === null) return [fromAddress, toAddress];
+  const [from, to] = [fromAddress, toAddress].map((owner) => associatedTokenAccount(owner, token.address));
+  return [must(from), toAccount ?? must(to)];
 }
 
 const lamportsAt = async (provider: RpcProvider, address: string): Promise<bigint> =>

@@ -49,8 +49,9 @@ export const rentOf = async (provider: RpcProvider, bytes: number): Promise<bigi
 
 const blockhashAnswer = z.object({ value: z.object({ blockhash: z.string() }) });
 
-export async function latestBlockhash(provider: RpcProvider): Promise<string> {
-  return (await ask(provider, blockhashAnswer, 'getLatestBlockhash', [{ commitment: 'confirmed' }])).value.blockhash;
+/** Wallets try a transaction in the finalised state before they send it, where a newer blockhash is unknown. */
+export async function latestBlockhash(provider: RpcProvider, commitment: Commitment): Promise<string> {
+  return (await ask(provider, blockhashAnswer, 'getLatestBlockhash', [{ commitment }])).value.blockhash;
 }
 
 const blockHeader = z

@@ -35,7 +35,7 @@ export class SolanaPayerTransactions implements PayerTransactions {
 }
 
 async function checkedBlockhash(provider: RpcProvider): Promise<string> {
-  const blockhash = await latestBlockhash(provider);
+  const blockhash = await latestBlockhash(provider, 'finalized');
   if (fromBase58(blockhash)?.length !== KEY_BYTES) throw new ProviderFault('inconsistent', 'answered no blockhash');
   return blockhash;
 }

@@ -45,6 +45,11 @@ export type TokenDraft =
       readonly tokenUnits: string;
       readonly decimals: number;
       /**
+       * An account of the payee that takes the token as it is. Absent: the payee's associated account, which is created
+       * if missing.
+       */
+      readonly toAccount?: string;
+      /**
        * The treasury's nonce account and the value stored in it: transactions that name the same value exclude each
        * other.
        */

@@ -7,8 +7,8 @@ const LAMPORT = 10n ** 9n;
 const TRON_BANDWIDTH_SUN = 500_000n;
 const TRON_ACTIVATION_SUN = 1_100_000n;
 const SOLANA_SIGNATURE_LAMPORTS = 5_000n;
-/** Two signatures, and the rent of the receiver's token account. */
-const SOLANA_BASE_LAMPORTS = 2n * SOLANA_SIGNATURE_LAMPORTS + 2_039_280n;
+/** Rent of the receiver's token account, which the receiver may close and keep. */
+const SOLANA_TOKEN_ACCOUNT_LAMPORTS = 2_039_280n;
 const SOLANA_COMPUTE_UNITS = 80_000n;
 const MICRO = 1_000_000n;
 
@@ -29,9 +29,12 @@ export function mostNative(draft: TransactionDraft): bigint {
     case 'solana':
       if (draft.tokenAddress === null)
         return (BigInt(draft.tokenUnits) + SOLANA_SIGNATURE_LAMPORTS + priorityLamports(draft)) * LAMPORT;
-      return (SOLANA_BASE_LAMPORTS + priorityLamports(draft)) * LAMPORT;
+      return (2n * SOLANA_SIGNATURE_LAMPORTS + rentOf(draft) + priorityLamports(draft)) * LAMPORT;
   }
 }
+
+const rentOf = ({ toAccount }: { readonly toAccount?: string }): bigint =>
+  toAccount === undefined ? SOLANA_TOKEN_ACCOUNT_LAMPORTS : 0n;
 
 const priorityLamports = ({ computeUnitPrice = '0' }: { readonly computeUnitPrice?: string }): bigint =>
   (SOLANA_COMPUTE_UNITS * BigInt(computeUnitPrice) + MICRO - 1n) / MICRO;

@@ -114,6 +114,7 @@ export class SentTransactions<Item extends Outgoing> {
     switch (fate.kind) {
       case 'never':
         if (isCancelled(item)) return this.#giveUp(item, { reason: 'deposit_reverted', ineffective: null });
+        if (await this.#lacksMoney(item)) return;
         return replace(item, await chain.draft(item.order, null, {}), 'can_never_land');
       case 'absent':
         retries.covered(item.ref);
@@ -124,6 +125,14 @@ export class SentTransactions<Item extends Outgoing> {
         retries.covered(item.ref);
         return fate.inBlock ? retries.goesOn(item.ref) : this.#bumpWhenDue(item);
     }
+  }
+
+  /** What could not be paid once cannot be paid again: a replacement would only use up what may be signed in a day. */
+  async #lacksMoney({ order, ref }: Item): Promise<boolean> {
+    const { chain, retries } = this.#parts;
+    const check = await chain.check(order, NOTHING_RESERVED);
+    if (check.kind === 'wait') retries.wait(ref, check.reason, check.detail);
+    return check.kind === 'wait';
   }
 
   /** Raises the fee once a transaction has been in flight for long. */
@@ -186,8 +195,10 @@ export class SentTransactions<Item extends Outgoing> {
   /** Releases the reserved part of the deposit, once the signer has seen for itself that nothing was paid. */
   async #giveUp(item: Item, failure: Failure): Promise<void> {
     const { signer, retries, fail } = this.#parts;
-    const released = paysBack(item.order.kind) ? await signer.release(item.order) : ({ ok: true } as const);
-    if (!released.ok)
+    const { kind } = item.order;
+    // That a nonce account was not made lets the signer sign for another one; the move ends in any case.
+    const released = paysBack(kind) || kind === 'nonce_account' ? await signer.release(item.order) : null;
+    if (paysBack(kind) && released?.ok === false)
       return retries.wait(item.ref, WAIT_REASONS[released.code] ?? 'chain_unavailable', released.message);
     crashPoint('after-release');
     return fail(item, failure);

@@ -61,6 +61,8 @@ export interface ChainView {
   faultOf(draft: TransactionDraft, order: Pick<OutgoingTransaction, 'kind' | 'coin' | 'amount'>): string | null;
   /** Why the draft's sequence would not make a new transaction of this treasury unique; null if it would. */
   sequenceFault(draft: TransactionDraft, treasury: string): Promise<string | null>;
+  /** Why the account that the draft pays into is not the payee's; null if it is, or if the draft names none. */
+  payeeFault(draft: TransactionDraft, payee: string): Promise<string | null>;
   /**
    * Whether a transaction can be signed after all of `earlier`, for the same id, without the risk that two of them
    * land.

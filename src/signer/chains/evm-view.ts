@@ -140,6 +140,11 @@ export class EvmView implements ChainView {
   }
 
   /** The account's own nonce makes it unique. */
+  /** Its drafts pay addresses. */
+  payeeFault(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
   sequenceFault(): Promise<null> {
     return Promise.resolve(null);
   }

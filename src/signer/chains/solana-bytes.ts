@@ -38,7 +38,8 @@ export async function nonceAccountBytes(draft: NonceAccountDraft, wallet: Signin
 }
 
 /**
- * Pays the owner's associated token account, which is created if missing, or SOL to the owner itself. The treasury pays
+ * Pays an account of the owner that is there, or its associated one, which is created if missing, or SOL to the owner
+ * itself. The treasury pays
  * fee and rent. The memo contains the id, so that two equal simultaneous transfers are two transactions.
  */
 export async function solanaTransferBytes(
@@ -68,6 +69,7 @@ export async function solanaTransferBytes(
           units: BigInt(draft.tokenUnits),
           decimals: draft.decimals,
           rentPayer,
+          toAccount: draft.toAccount,
         })),
     new web3.TransactionInstruction({ programId: new web3.PublicKey(MEMO_PROGRAM), keys: [], data: Buffer.from(id) }),
   );

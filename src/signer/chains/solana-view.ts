@@ -16,7 +16,7 @@ import {
   type FoundNativeTransfer,
   type JournaledBytes,
 } from './chain-view.ts';
-import { deltasOf, payerOf, tokenBalance } from './solana-balances.ts';
+import { deltasOf, heldIn, payerOf, TOKEN_PROGRAM, tokenBalance } from './solana-balances.ts';
 import { excludeEachOther } from '../exclusive.ts';
 import { must } from '../../domain/values/must.ts';
 
@@ -97,6 +97,9 @@ export class SolanaView implements ChainView {
     // The bytes of such a draft determine their receiver.
     if ((draft.kind === 'solana-nonce-account') !== (order.kind === 'nonce_account'))
       return 'the draft is for something else';
+    const namesAccount = draft.kind === 'solana' && draft.toAccount !== undefined;
+    if (namesAccount && (draft.tokenAddress === null || !paysBack(order)))
+      return 'only a refund or a return of tokens names the account that it pays into';
     if (draft.kind === 'solana-nonce-account' || draft.tokenAddress === null) {
       if (order.coin !== NATIVE_COIN.solana) return 'the draft moves a different coin';
       const lamports = draft.kind === 'solana' ? draft.tokenUnits : draft.lamports;
@@ -132,24 +135,40 @@ export class SolanaView implements ChainView {
     return stored === draft.nonce ? null : `the nonce is not the one in account ${draft.nonceIndex} of the treasury`;
   }
 
+  /** An account can be handed over or closed, so its owner is looked up each time something is signed. */
+  async payeeFault(draft: TransactionDraft, payee: string): Promise<string | null> {
+    if (draft.kind !== 'solana' || draft.toAccount === undefined) return null;
+    const { toAccount, tokenAddress: mint } = draft;
+    return agreed(this.#network, async (url) => {
+      const options = { encoding: 'base64', commitment: 'confirmed' };
+      const { value } = await this.#call(url, account, 'getAccountInfo', toAccount, options);
+      const held = value?.owner === TOKEN_PROGRAM ? heldIn(Buffer.from(value.data[0], 'base64')) : null;
+      if (held?.owner !== payee || held.mint !== mint) return `${toAccount} is no account of the payee for this token`;
+      return held.isFrozen ? `${toAccount} is frozen` : null;
+    });
+  }
+
   /** Only the same nonce proves exclusion; time, height and silence do not. */
   mayFollow(earlier: readonly JournaledBytes[], next: TransactionDraft): Promise<boolean> {
     return Promise.resolve(earlier.every(({ draft }) => excludeEachOther(draft, next)));
   }
 
-  /** One of them is finalised and failed: it used the nonce, so no other can land. */
+  /**
+   * One of them is finalised and failed: it used the nonce, so no other can land. What creates a nonce account uses
+   * none, so all of them must have failed.
+   */
   async hadNoEffect(entries: readonly JournaledBytes[]): Promise<boolean> {
     if (!entries.every(({ draft }) => excludeEachOther(draft, must(entries[0]).draft))) return false;
-    for (const { txHash } of entries) {
-      const failed = await agreed(this.#network, async (url) => {
-        const options = { searchTransactionHistory: true };
-        const { value } = await this.#call(url, statuses, 'getSignatureStatuses', [txHash], options);
-        const status = value[0];
-        return status?.confirmationStatus === 'finalized' && status.err !== null;
-      });
-      if (failed) return true;
-    }
-    return false;
+    const failures = await Promise.all(entries.map(({ txHash }) => this.#hasFailed(txHash)));
+    return entries.some(({ draft }) => draft.kind === 'solana') ? failures.includes(true) : !failures.includes(false);
+  }
+
+  #hasFailed(txHash: string): Promise<boolean> {
+    return agreed(this.#network, async (url) => {
+      const options = { searchTransactionHistory: true };
+      const { value } = await this.#call(url, statuses, 'getSignatureStatuses', [txHash], options);
+      return value[0]?.confirmationStatus === 'finalized' && value[0].err !== null;
+    });
   }
 
   #transaction(url: string, txHash: string, commitment: string): Promise<z.infer<typeof transaction>> {
@@ -161,6 +180,8 @@ export class SolanaView implements ChainView {
     return rpc(this.#network, url, { method, params }, form);
   }
 }
+
+const paysBack = ({ kind }: Pick<OutgoingTransaction, 'kind'>): boolean => kind === 'refund' || kind === 'return';
 
 /**
  * The address's gain, and the signer among those that lost lamports other than the fee; null if one of them did not

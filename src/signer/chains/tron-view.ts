@@ -196,6 +196,11 @@ export class TronView implements ChainView {
   }
 
   /** The bytes themselves make two transactions unique. */
+  /** Its drafts pay addresses. */
+  payeeFault(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
   sequenceFault(): Promise<null> {
     return Promise.resolve(null);
   }

@@ -11,7 +11,7 @@ import { NATIVE_COIN, type Network } from '../../domain/networks/networks.ts';
 import type { OutgoingTransaction } from '../../ports/outgoing/transaction.ts';
 import type { SignerRefusal } from '../../ports/outgoing/signer.ts';
 import type { JournalEntry, SignedEntry } from '../journal/journal.ts';
-import { bytesOf, isEvm, refusal } from '../exclusive.ts';
+import { bytesOf, isEvm, isReleased, refusal } from '../exclusive.ts';
 import { DAY_MS, HOUR_MS } from './limits.ts';
 
 /* Limits on native coin, computed from the transactions' own bytes. */
@@ -98,7 +98,8 @@ function usedNative(most: bigint, own: string | null, parts: NativeParts, window
   for (const entry of paidByTreasury(parts)) {
     if (entry.atMs <= parts.nowMs - windowMs) continue;
     const key = exclusiveKey(entry.draft);
-    const units = mostNative(entry.draft);
+    const isUnmade = entry.draft.kind === 'solana-nonce-account' && isReleased(parts.entries, entry.id);
+    const units = mostNative(isUnmade ? { ...entry.draft, lamports: '0' } : entry.draft);
     if (key === null) counted += units;
     else if (units > (exclusive.get(key) ?? -1n)) exclusive.set(key, units);
   }

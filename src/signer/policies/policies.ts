@@ -7,7 +7,7 @@ import { NONCE_ACCOUNTS, nonceAccountOf } from '../../chain-formats/solana-nonce
 import { missingApprovals } from '../approvals/count.ts';
 import { destinationsOf, hashOf, transactionTerms } from '../approvals/text.ts';
 import { PAY_BACK } from './deposits.ts';
-import { bytesOf, refusal, standing } from '../exclusive.ts';
+import { bytesOf, isReleased, refusal, standing } from '../exclusive.ts';
 import type { JournalEntry } from '../journal/journal.ts';
 import { DAY_MS } from './limits.ts';
 import { NATIVE_RETURN } from './native-return.ts';
@@ -71,8 +71,10 @@ function nonceAccountRefusal(order: OutgoingTransaction, { wallet, all, nowMs }:
     return refusal('denied', 'not_our_address', 'not a nonce account of this treasury');
   if (amountOf(order.amount) > amountOf(MAX_RENT))
     return refusal('later', 'per_transaction_cap', `more than ${MAX_RENT} SOL for one account`);
-  // Failed transactions cost their fee too.
-  const today = bytesOf(all).filter(({ purpose, atMs }) => purpose === 'nonce_account' && atMs > nowMs - DAY_MS);
+  // One that failed made nothing; its fee counts towards the caps on native coin.
+  const today = bytesOf(all).filter(
+    (entry) => entry.purpose === 'nonce_account' && entry.atMs > nowMs - DAY_MS && !isReleased(all, entry.id),
+  );
   return today.length < MAX_MAKINGS_A_DAY
     ? null
     : refusal('later', 'velocity', `${today.length} transactions that create nonce accounts within a day`);

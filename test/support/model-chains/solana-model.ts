@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import { SystemInstruction, SystemProgram, Transaction } from '@solana/web3.js';
 import type { TokenDraft } from '../../../src/domain/events/transaction-draft.ts';
-import { base58 } from '../../../src/chain-formats/base58.ts';
+import { base58, fromBase58 } from '../../../src/chain-formats/base58.ts';
 import { NONCE_ACCOUNTS, nonceAccountOf } from '../../../src/chain-formats/solana-nonce.ts';
 import { associatedTokenAccount, TOKEN_PROGRAM } from '../../../src/chain-formats/spl-token.ts';
-import { nonceAccount } from '../solana-node.ts';
+import { nonceAccount, tokenAccountData } from '../solana-node.ts';
 import {
   deposits,
   MODEL_WALLET,
@@ -37,6 +37,7 @@ export async function modelSolana(): Promise<ModelChain> {
     proof: { ...plain[0]!.proof, txHash, depositKey: `solana:${txHash}:0` },
   };
   const paid = [...plain, handedOver];
+  const holders = [...paid.map(({ payer }) => payer), handedOver.handedTo!];
   const landed: Landed[] = [];
   const statuses = new Map<string, { err: unknown }>();
   const blockhashes: string[] = [];
@@ -84,6 +85,11 @@ export async function modelSolana(): Promise<ModelChain> {
           statuses.has(name) ? { ...statuses.get(name), confirmationStatus: 'finalized' } : null,
         ),
       };
+    const holder = holders.find((owner) => associatedTokenAccount(owner, TOKEN) === asked);
+    if (holder !== undefined) {
+      const { data } = tokenAccountData(fromBase58(TOKEN)!, fromBase58(holder)!, 0n);
+      return { value: { owner: TOKEN_PROGRAM, data: [data, 'base64'] } };
+    }
     const nonce = values.get(asked as string);
     const account = nonce === undefined ? null : nonceAccount(TREASURY, nonce);
     return { value: account && { owner: account.owner, data: [account.data, 'base64'] } };
@@ -130,7 +136,11 @@ export async function modelSolana(): Promise<ModelChain> {
     },
     lie: (tokenUnits, pick) => {
       const nonce = [blockhashes.at(-1)!, blockhashes[0]!, everStored[pick % everStored.length]!, fresh()][pick % 4]!;
-      return { ...chain.draft(tokenUnits, pick, 0), nonceIndex: pick % NONCE_ACCOUNTS, nonce } as TokenDraft;
+      const draft = chain.draft(tokenUnits, pick, pick % ACCOUNTS) as TokenDraft;
+      // An account of anybody, with a nonce that is right.
+      if (pick % 3 === 0)
+        return { ...draft, toAccount: associatedTokenAccount(holders[pick % holders.length]!, TOKEN) } as TokenDraft;
+      return { ...draft, nonceIndex: pick % NONCE_ACCOUNTS, nonce } as TokenDraft;
     },
     submit: (signedBytes) => {
       const transaction = Transaction.from(Buffer.from(signedBytes, 'base64'));

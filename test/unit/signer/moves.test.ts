@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { ComputeBudgetInstruction, ComputeBudgetProgram, Transaction } from '@solana/web3.js';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { JournalPlace, TransactionDraft } from '../../../src/domain/events/transaction-draft.ts';
 import type { MerchantId } from '../../../src/domain/values/ids.ts';
 import { addressFamilyOf, NATIVE_COIN, type Network } from '../../../src/domain/networks/networks.ts';
@@ -319,5 +319,28 @@ describe('a nonce account of the treasury on Solana', () => {
     }
     expect(signed).toBe(32);
     expect(await payouts.check(order(1))).toMatchObject({ ok: false, code: 'velocity' });
+  });
+
+  it('that was not made counts towards nothing but fees, once the signer sees that it failed', async () => {
+    const payouts = signer();
+    let logPlace: JournalPlace | null = null;
+    onTestFinished(() => (solana.override = () => undefined));
+    for (let making = 1; making <= 40; making += 1) {
+      const again = order(0, { id: `nac_again_${making}` });
+      const answer = await payouts.sign({ order: again, attempt: 1, draft: draft(0, making), logPlace });
+      if (!answer.ok) throw new Error(`${making}: ${answer.message}`);
+      logPlace = answer.journal;
+      const status = { err: { InsufficientFundsForRent: { account_index: 0 } }, confirmationStatus: 'confirmed' };
+      const show = (confirmationStatus: string): void => {
+        const value = [{ ...status, confirmationStatus }];
+        solana.override = ({ method }) =>
+          method === 'getSignatureStatuses' ? { result: { context: { slot: 5_000 }, value } } : undefined;
+      };
+      show('confirmed');
+      expect(await payouts.release(again)).toMatchObject({ ok: false, code: 'may_have_paid' });
+      show('finalized');
+      expect(await payouts.release(again)).toEqual({ ok: true });
+    }
+    expect(await payouts.check(order(1))).toMatchObject({ ok: true });
   });
 });
