@@ -30,6 +30,8 @@ export class ScriptedAccountChain implements AccountChain {
   /** Nobody answers for these when asked by name, although they are in the chain. */
   readonly denied = new Set<string>();
   down = false;
+  /** Owners whose history every provider refuses. */
+  readonly refused = new Set<string>();
   readonly calls: string[] = [];
 
   constructor() {
@@ -89,6 +91,8 @@ export class ScriptedAccountChain implements AccountChain {
 
   async history(account: string, options: { commitment: string; until?: string }) {
     this.#mustBeUp(`history ${account} ${options.commitment}`);
+    if ([...this.refused].some((owner) => `ata-${owner}` === account))
+      throw new ChainUnavailable('solana: every provider refuses this history');
     const limit = options.commitment === 'finalized' ? this.finalizedSlot : this.slot;
     const all = this.transactions
       .filter(

@@ -195,6 +195,10 @@ export function replyOf(node: SolanaNodeState, { method, params }: Pick<Request,
       const all = (node.histories.get(params[0] as string) ?? []).filter(
         (signature) => node.transactions.get(signature)!.slot <= limit,
       );
+      // As Agave 4.0.0 does, which looks both up among all transactions that it keeps.
+      for (const cursor of [config.before, config.until])
+        if (cursor !== undefined && !node.transactions.has(cursor))
+          return error(-32020, `Transaction ${cursor} not found`);
       const from = config.before === undefined ? 0 : all.indexOf(config.before) + 1;
       const to = config.until === undefined ? all.length : all.indexOf(config.until);
       const page = all.slice(from, to < 0 ? all.length : to).slice(0, config.limit ?? 1000);

@@ -6,8 +6,11 @@ export class AdmittedProviders {
   readonly #network: string;
   readonly #pool: RpcPool;
   readonly #verify: (provider: RpcProvider) => Promise<unknown>;
-  /** By object, not by name: another URL of the same host has to be verified too. */
-  readonly #admitted = new WeakSet<RpcProvider>();
+  /**
+   * The number of its outages when it was verified. By object, not by name: another URL of the same host has to be
+   * verified too.
+   */
+  readonly #admitted = new WeakMap<RpcProvider, number>();
 
   /** `verify` throws for a provider that does not serve the chain. */
   constructor(network: string, pool: RpcPool, verify: (provider: RpcProvider) => Promise<unknown>) {
@@ -76,10 +79,14 @@ export class AdmittedProviders {
     return this.ask(task).catch(async () => [await this.on(task)]);
   }
 
-  /** Nothing from a provider counts before this resolves. Throws if it does not serve the chain. */
+  /**
+   * Nothing from a provider counts before this resolves, at first and each time that it was unreachable: it may be
+   * another node since, or one that was reset. Throws if it does not serve the chain.
+   */
   async admit(provider: RpcProvider): Promise<void> {
-    if (this.#admitted.has(provider)) return;
+    const { outages = 0 } = provider;
+    if (this.#admitted.get(provider) === outages) return;
     await this.#verify(provider);
-    this.#admitted.add(provider);
+    this.#admitted.set(provider, outages);
   }
 }

@@ -41,6 +41,7 @@ interface Member {
   readonly http: HttpProvider;
   readonly health: ProviderHealth;
   excluded: string | null;
+  outages: number;
   /** Number of running tasks. */
   underWay: number;
 }
@@ -174,6 +175,7 @@ class HttpRpcPool implements RpcPool {
       if (error instanceof ProviderFault) member.health.failed(error.kind, performance.now(), error.retryAfterMs);
       else if (!(error instanceof RpcError)) throw error;
       else if (error.means === 'unknown') member.health.failed('unknown', performance.now());
+      if (error instanceof ProviderFault && error.kind === 'unreachable') member.outages += 1;
       if (error instanceof ProviderFault && error.kind === 'wrong-chain') this.#exclude(member, error.message);
       return { provider: member.provider.name, fault: error };
     } finally {
@@ -211,8 +213,13 @@ class HttpRpcPool implements RpcPool {
       if (what === 'head' && this.#isListed(member))
         observer?.onLag?.({ network, provider: name, lagBlocks: this.#lagOf(health) ?? 0 });
     };
-    const provider = { name, call: http.call, post: http.post, get: http.get, report };
-    const member: Member = { url, provider, http, health, excluded: null, underWay: 0 };
+    const provider: RpcProvider = {
+      ...{ name, call: http.call, post: http.post, get: http.get, report },
+      get outages() {
+        return member.outages;
+      },
+    };
+    const member: Member = { url, provider, http, health, excluded: null, outages: 0, underWay: 0 };
     return member;
   }
 

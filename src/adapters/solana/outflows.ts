@@ -4,7 +4,7 @@ import type { SeenInflow, SeenOutflow, SoughtInflows, StrangersAmong } from '../
 import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { associatedTokenAccount } from '../../chain-formats/spl-token.ts';
 import { LAMPORT } from './outgoing-fate.ts';
-import { readTransaction, signaturesOf } from './rpc.ts';
+import { readTransaction, signaturesBetween } from './rpc.ts';
 import { accountKeysOf, payerOf, tokenDeltas, type TransactionWithMeta } from './token-balances.ts';
 import { must } from '../../domain/values/must.ts';
 
@@ -66,7 +66,8 @@ async function signaturesSince(provider: RpcProvider, account: string, fromSlot:
   let before: string | undefined;
   for (let pages = 0; pages < MAX_PAGES; pages += 1) {
     const options = { commitment: 'confirmed', limit: SIGNATURES_A_PAGE, ...(before && { before }) };
-    const page = await signaturesOf(provider, account, options);
+    const page = await signaturesBetween(provider, account, options);
+    if (page === null) return found;
     found.push(...page.flatMap(({ signature, slot }) => (slot >= fromSlot ? [signature] : [])));
     const last = page.at(-1);
     if (page.length < SIGNATURES_A_PAGE || last === undefined || last.slot < fromSlot) return found;

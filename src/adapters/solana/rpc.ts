@@ -4,6 +4,7 @@ import type { Block } from '../../ports/chain/chain.ts';
 import { ProviderFault, RpcError, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { base58 } from '../../chain-formats/base58.ts';
 import { TOKEN_PROGRAM } from '../../chain-formats/spl-token.ts';
+import { must } from '../../domain/values/must.ts';
 import { inForm } from '../rpc/in-form.ts';
 import { solanaTransaction, type TransactionWithMeta } from './token-balances.ts';
 
@@ -20,7 +21,9 @@ const MAX_PAGES = 200;
 
 /** Errors of Agave after which another node, or this one later, will answer (`rpc-client-api/src/custom_error.rs`). */
 const BEHIND = new Set([-32004, -32005, -32014, -32016]);
+/** "Slot 5 was skipped, or missing due to ledger jump". Hosted providers answer one of these codes for their rate limit, too. */
 const NO_BLOCK = new Set([-32007, -32009]);
+const SKIPPED = /skipped|missing/i;
 const INCAPABLE = new Set([-32601, -32010, -32011, -32015]);
 
 export async function ask<Value>(
@@ -68,7 +71,7 @@ export async function blockAtSlot(provider: RpcProvider, slot: number, commitmen
     maxSupportedTransactionVersion: MAX_TRANSACTION_VERSION,
   };
   const block = await ask(provider, blockHeader, 'getBlock', [slot, options]).catch((error: unknown) => {
-    if (error instanceof RpcError && NO_BLOCK.has(error.code)) return null;
+    if (error instanceof RpcError && NO_BLOCK.has(error.code) && SKIPPED.test(error.message)) return null;
     throw error;
   });
   if (block === null) return null;
@@ -173,25 +176,48 @@ const signatures = z.array(z.object({ signature: z.string(), slot: z.number(), e
 export const signaturesOf = (provider: RpcProvider, account: string, options: object) =>
   ask(provider, signatures, 'getSignaturesForAddress', [account, options]);
 
-/** The whole history down to `until`, newest first. */
+/** Agave: "Transaction ... not found". Nodes delete their oldest slots all the time, within minutes to days. */
+const CURSOR_NOT_KEPT = -32020;
+
+/** The same; null if the provider does not keep a transaction that the options name as an end of the page. */
+export const signaturesBetween = (provider: RpcProvider, account: string, options: object) =>
+  signaturesOf(provider, account, options).catch((error: unknown) => {
+    if (error instanceof RpcError && error.code === CURSOR_NOT_KEPT) return null;
+    throw error;
+  });
+
+/**
+ * The whole history down to `until`, newest first. Where the provider does not keep that any more, all that it keeps
+ * above its slot: whether something is missing, the balance tells.
+ */
 export async function readHistory(
   provider: RpcProvider,
   account: string,
-  options: HistoryOptions,
+  { commitment, until, untilSlot = -1, minSlot }: HistoryOptions,
 ): Promise<HistoryEntry[]> {
-  const { commitment, until, minSlot } = options;
   const entries: HistoryEntry[] = [];
+  let isKept = until !== undefined;
   for (let pages = 0; pages < MAX_PAGES; pages += 1) {
-    const before = entries.at(-1)?.txHash;
-    const page = await signaturesOf(provider, account, {
+    const before = entries.at(-1);
+    const page = await signaturesBetween(provider, account, {
       commitment,
       limit: SIGNATURES_A_PAGE,
-      ...(until && { until }),
-      ...(before && { before }),
+      ...(isKept && { until }),
+      ...(before && { before: before.txHash }),
       ...(minSlot !== undefined && { minContextSlot: minSlot }),
     });
-    entries.push(...page.map(({ signature, slot, err }) => ({ txHash: signature, slot, failed: err !== null })));
-    if (page.length < SIGNATURES_A_PAGE) return entries;
+    if (page === null) {
+      // Without `until` it is the newest of the page before that went, and everything below it.
+      if (!isKept) return entries;
+      isKept = false;
+      continue;
+    }
+    entries.push(
+      ...page
+        .filter(({ slot }) => isKept || slot > untilSlot)
+        .map(({ signature, slot, err }) => ({ txHash: signature, slot, failed: err !== null })),
+    );
+    if (page.length < SIGNATURES_A_PAGE || (!isKept && must(page.at(-1)).slot <= untilSlot)) return entries;
   }
   throw new ProviderFault('too-large', `${account} has over ${MAX_PAGES * SIGNATURES_A_PAGE} transactions`);
 }

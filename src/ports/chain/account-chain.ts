@@ -34,6 +34,8 @@ export interface HistoryOptions {
   readonly commitment: 'confirmed' | 'finalized';
   /** Stops before this transaction; absent: reads to the account's beginning. */
   readonly until?: string;
+  /** The slot of `until`: older transactions are left out when a provider does not keep `until` any more. */
+  readonly untilSlot?: number;
   /** A provider that has not reached this slot must not answer. */
   readonly minSlot?: number;
 }

@@ -8,6 +8,8 @@ export type ReportedBlock = 'head' | 'final' | 'read';
  */
 export interface RpcProvider {
   readonly name: string;
+  /** How often it was unreachable so far; default 0. */
+  readonly outages?: number;
   /** JSON-RPC 2.0. Throws `RpcError` for an error response, `ProviderFault` for no valid response. */
   call(method: string, params: readonly unknown[]): Promise<unknown>;
   /** Plain HTTP below the provider's base URL (TRON). `label` names the request in metrics; default: the path. */

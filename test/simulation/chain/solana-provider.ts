@@ -35,7 +35,7 @@ class RpcFailure extends Error {
   }
 }
 
-const [NOT_AVAILABLE, SKIPPED, MIN_CONTEXT, BAD_SIGNATURE] = [-32_004, -32_007, -32_016, -32_003];
+const [NOT_AVAILABLE, SKIPPED, MIN_CONTEXT, BAD_SIGNATURE, NOT_FOUND] = [-32_004, -32_007, -32_016, -32_003, -32_020];
 const MOST_SIGNATURES = 1_000;
 const FEE_SLOTS = 20;
 const INITIALISED = 1;
@@ -166,6 +166,9 @@ export class SolanaProvider extends SimulatedProvider<SolanaChain> {
   }
 
   #signatures(account: string, { until, before, limit = MOST_SIGNATURES }: Options, view: View): object[] {
+    for (const cursor of [before, until])
+      if (cursor !== undefined && !this.chain.blockOf(cursor, view))
+        throw new RpcFailure(NOT_FOUND, `Transaction ${cursor} not found`);
     const named = this.chain.naming(account, view);
     const indexOf = (txHash: string | undefined): number =>
       txHash === undefined ? -1 : named.findIndex(({ transaction }) => transaction.txHash === txHash);

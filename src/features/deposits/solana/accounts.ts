@@ -115,7 +115,10 @@ function aboveCursor(
 ): HistoryOptions {
   return cursor === null
     ? options
-    : { ...options, until: cursor.txHash, minSlot: Math.max(options.minSlot ?? 0, cursor.slot) };
+    : {
+        ...{ ...options, until: cursor.txHash, untilSlot: cursor.slot },
+        minSlot: Math.max(options.minSlot ?? 0, cursor.slot),
+      };
 }
 
 /** The state after a reading. A transaction that is no longer listed has left the chain and is dropped. */

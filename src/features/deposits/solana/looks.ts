@@ -32,6 +32,8 @@ interface Doubt {
 const CONCURRENCY = 8;
 /** Overdue histories of either kind read per poll. */
 const MAX_OVERDUE = 4;
+/** A history that is unreadable as a whole or in part is waited for so many times longer than one that is wrong. */
+const UNREADABLE_FACTOR = 10;
 /** After a long outage a payment is found within this time, at the cost of a history each. */
 const LONGEST_DOUBT_MS = 600_000;
 
@@ -106,8 +108,12 @@ export class WatchedAccounts {
     const doubted = [...this.#doubted.values()].filter(({ dueMs }) => dueMs <= nowMs).slice(0, MAX_OVERDUE);
     const tasks = [
       ...believed.map((account) => async () => {
-        await this.#readFinal(account);
         this.#believed.delete(account.account);
+        // One that cannot be read goes behind the others.
+        await this.#readFinal(account).catch((error: unknown) => {
+          this.#believed.set(account.account, account);
+          throw error;
+        });
       }),
       ...doubted.map((doubt) => () => this.#readDoubted(doubt, nowMs)),
     ];
@@ -140,25 +146,22 @@ export class WatchedAccounts {
   async #follow(account: TokenAccount, units: bigint, look: BalanceLook): Promise<boolean> {
     const changed = this.#changed.get(account.account) ?? { slot: look.slot, atMs: this.#deps.pace.nowMs() };
     this.#changed.set(account.account, changed);
-    let reading: AccountReading;
-    try {
-      reading = await this.#histories.read(
-        account,
-        { commitment: 'confirmed', minSlot: changed.slot },
-        this.finalizedSlot,
-      );
-    } catch (error) {
-      // The balance is newer than any history available right now.
-      onlyUnavailable(error);
-      return false;
-    }
-    await this.#take(reading);
-    const isExplained = reading.isComplete && reading.explainedUnits === units;
-    const isHopeless = reading.isComplete && this.#deps.pace.nowMs() - changed.atMs > this.#deps.unexplainedAfterMs;
-    if (!isExplained && !isHopeless) return false;
+    // The balance may be newer than any history available right now.
+    const reading = await this.#histories
+      .read(account, { commitment: 'confirmed', minSlot: changed.slot }, this.finalizedSlot)
+      .catch((error: unknown) => {
+        onlyUnavailable(error);
+        return null;
+      });
+    if (reading) await this.#take(reading);
+    const isWhole = reading?.isComplete === true;
+    const isExplained = isWhole && reading.explainedUnits === units;
+    // One account that nobody can read must not hold up coverage and the expiry of all others.
+    const hopelessAfterMs = this.#deps.unexplainedAfterMs * (isWhole ? 1 : UNREADABLE_FACTOR);
+    if (!isExplained && this.#deps.pace.nowMs() - changed.atMs <= hopelessAfterMs) return false;
     this.#changed.delete(account.account);
     if (isExplained) return true;
-    this.#reportUnexplained(account, units, reading.explainedUnits);
+    this.#reportUnexplained(account, units, this.#histories.explainedUnits(account.account));
     this.#histories.absorb(account.account, units);
     this.#doubt(account, this.#deps.unexplainedAfterMs);
     return true;

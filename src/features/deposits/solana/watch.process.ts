@@ -282,11 +282,14 @@ export class SolanaWatcher implements NetworkWatcher {
   /** Reads each session's finalised history once after its deadline, whatever the balances say. */
   async #checkEnded(): Promise<void> {
     let checked = 0;
-    for (const [owner, watched] of this.#finalChecks) {
+    for (const [owner, watched] of [...this.#finalChecks]) {
       if (checked >= MAX_FINAL_CHECKS) break;
       if (watched.expiresAtSec >= (this.#finalized?.timeSec ?? -1)) continue;
       checked += 1;
-      if (await this.#isChecked(owner)) this.#finalChecks.delete(owner);
+      const isChecked = await this.#isChecked(owner);
+      this.#finalChecks.delete(owner);
+      // One that cannot be read goes behind the others.
+      if (!isChecked) this.#finalChecks.set(owner, watched);
     }
   }
 

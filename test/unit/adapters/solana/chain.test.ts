@@ -190,6 +190,51 @@ describe('token accounts', () => {
   });
 });
 
+describe('a provider that was unreachable', () => {
+  it('is asked anew which chain it serves, and not believed when that is another one', async () => {
+    const node = await play();
+    const chain = chainOver([node]);
+    await chain.finalized();
+    const asked = (): number => node.requests.filter(({ method }) => method === 'getGenesisHash').length;
+    await chain.finalized();
+    expect(asked()).toBe(1);
+    node.override = () => ({ status: 502 });
+    await expect(chain.finalized()).rejects.toThrow(ChainUnavailable);
+    node.override = () => undefined;
+    node.genesis = 'of a node that was reset';
+    await expect
+      .poll(
+        () =>
+          chain.finalized().then(
+            () => 'believed',
+            ({ message }: Error) => message,
+          ),
+        { timeout: 5_000 },
+      )
+      .toContain('serves chain of a node that was reset');
+    expect(asked()).toBe(2);
+  });
+
+  it('has no skipped slot where it only refuses to answer so often', async () => {
+    const node = await play();
+    const chain = chainOver([node]);
+    await chain.verify();
+    await chain.balances([]);
+    const refusing = (code: number, message: string): void => {
+      node.override = ({ method }) => (method === 'getBlock' ? { error: { code, message } } : undefined);
+    };
+    refusing(-32007, '15/second request limit reached - reduce calls per second or upgrade your account');
+    await expect(chain.blockAt(400_000_000)).rejects.toThrow(ChainUnavailable);
+    for (const [code, message] of [
+      [-32007, 'Slot 400000000 was skipped, or missing due to ledger jump to recent snapshot'],
+      [-32009, 'Slot 400000000 was skipped, or missing in long-term storage'],
+    ] as const) {
+      refusing(code, message);
+      expect(await chain.blockAt(400_000_000)).toBeNull();
+    }
+  });
+});
+
 describe('an account’s history', () => {
   const history = (count: number, node: PlayedSolanaNode): string[] => {
     const signatures = Array.from({ length: count }, (_, index) => `signature-${count - index}`);
@@ -220,6 +265,39 @@ describe('an account’s history', () => {
     expect((await chain.history('account', { commitment: 'finalized' })).map(({ txHash }) => txHash)).toEqual(
       signatures.slice(5),
     );
+  });
+
+  it('is read again without a transaction that the node does not keep any more, from the slot after it', async () => {
+    const node = await play();
+    const chain = chainOver([node]);
+    const signatures = history(2_500, node);
+    const [gone, kept] = [signatures[1_500]!, signatures.slice(0, 1_500)];
+    const untilSlot = node.transactions.get(gone)!.slot;
+    // Agave deletes whole slots, the oldest first.
+    for (const signature of signatures.slice(1_500)) node.transactions.delete(signature);
+    node.histories.set('account', kept);
+    const news = await chain.history('account', { commitment: 'confirmed', until: gone, untilSlot });
+    expect(news.map(({ txHash }) => txHash)).toEqual(kept);
+    expect(await chain.history('account', { commitment: 'confirmed', until: gone, untilSlot: node.slot })).toEqual([]);
+  });
+
+  it('ends where the node deletes what the page before ended with', async () => {
+    const node = await play();
+    const signatures = history(1_500, node);
+    const kept = signatures.slice(0, 1_000);
+    let pages = 0;
+    node.override = ({ method, params }) => {
+      if (method !== 'getSignaturesForAddress' || params[0] !== 'account') return undefined;
+      pages += 1;
+      if (pages === 2) {
+        for (const signature of signatures.slice(999)) node.transactions.delete(signature);
+        node.histories.set('account', signatures.slice(0, 999));
+      }
+      return undefined;
+    };
+    const chain = chainOver([node]);
+    const all = await chain.history('account', { commitment: 'confirmed' });
+    expect(all.map(({ txHash }) => txHash)).toEqual(kept);
   });
 
   it('comes only from a provider that has come as far as the balance', async () => {

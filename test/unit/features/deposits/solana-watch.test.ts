@@ -444,6 +444,26 @@ describe('the Solana watcher', () => {
     expect(anomalies).toHaveLength(1);
   });
 
+  it('goes on with all others while the history of one account is refused, tells it, and records it later', async () => {
+    const { chain, watcher, told, anomalies, ranges, open, until } = watching({ unexplainedAfterMs: 20 });
+    for (const owner of ['a', 'b']) open(owner);
+    await watcher.start();
+    chain.refused.add('a');
+    chain.pay('a', 5_000_000n);
+    chain.pay('b', 2_000_000n);
+    chain.finalize();
+    await until('the other one', () => told.includes('record cs_b 2.00'));
+    await until('alarm', () => anomalies.length === 1);
+    expect(anomalies[0]).toMatchObject({ kind: 'unexplained', sessionId: 'cs_a', balanceUnits: '5000000' });
+    const before = chain.slot;
+    chain.finalize();
+    await until('time goes on', () => watcher.scannedToSec() === chain.timeSec(chain.slot));
+    await until('coverage goes on', () => (ranges.at(-1)?.toBlock ?? 0) >= before);
+    chain.refused.clear();
+    await until('recorded', () => told.includes('record cs_a 5.00'));
+    expect(anomalies).toHaveLength(1);
+  });
+
   it('reads everything of an owner again on request', async () => {
     const { chain, watcher, told, open, until } = watching();
     open('a');
