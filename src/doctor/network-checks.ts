@@ -10,6 +10,8 @@ import { fault, ok, skipped, warning, type Finding } from './finding.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
 
 const SLOW_MS = 2_000;
+/** Orders are refunded for weeks. */
+const LEAST_KEPT_SEC = 90 * 86_400;
 /** Allowed difference between the providers of one network, in blocks. */
 const MOST_APART = { ethereum: 5, bsc: 30, tron: 30, solana: 150 } as const;
 
@@ -33,12 +35,21 @@ async function providerFindings(
   const { mode, network, chainId } = access.settings;
   const name = `provider:${mode}:${network}:${URL.parse(url)?.host ?? '?'}`;
   try {
-    const { head, latencyMs, historyFault } = await lookAtProvider(access, url, { onServerTime: check.heard });
+    const { head, latencyMs, historyFault, keptSec } = await lookAtProvider(access, url, { onServerTime: check.heard });
     heads.push({ name, head });
     return [
       historyFault === null
         ? ok(name, `serves chain ${chainId} and its tokens with finality, head ${head}, ${Math.round(latencyMs)} ms`)
         : warning(name, historyFault, 'use one that has them: after an outage they are read again'),
+      ...(keptSec !== null && keptSec < LEAST_KEPT_SEC
+        ? [
+            warning(
+              name,
+              `keeps transactions of the last ${inWords(keptSec)}: refunds of older deposits wait, since nobody can see the deposit, and so do payouts that landed longer ago while the service was down`,
+              'name a provider that keeps the whole chain, at least as the second one',
+            ),
+          ]
+        : []),
       ...(latencyMs > SLOW_MS
         ? [warning(name, `answers after ${Math.round(latencyMs)} ms`, 'choose a nearer one, or a larger plan')]
         : []),
@@ -47,6 +58,9 @@ async function providerFindings(
     return [fault(name, messageOf(error), 'correct its URL or key, or use another provider')];
   }
 }
+
+const inWords = (sec: number): string =>
+  sec >= 2 * 86_400 ? `${Math.floor(sec / 86_400)} days` : `${(sec / 3600).toFixed(1)} hours`;
 
 function agreement(
   { mode, network }: NetworkSettings,

@@ -1,6 +1,7 @@
 import { verifyProvider } from '../adapters/evm/provider-check.ts';
 import { createRpcPool } from '../adapters/rpc/pool.ts';
 import { verifySolanaProvider } from '../adapters/solana/provider-check.ts';
+import { keptSec } from '../adapters/solana/rpc.ts';
 import { verifyTronProvider } from '../adapters/tron/provider-check.ts';
 import { newestBlock } from '../adapters/tron/rpc.ts';
 import type { NetworkSettings } from '../domain/networks/networks.ts';
@@ -17,6 +18,8 @@ export interface ProviderLook {
   readonly latencyMs: number;
   /** Why it cannot be used to catch up after an outage; null if it can. */
   readonly historyFault: string | null;
+  /** How far back it keeps transactions; null if it keeps all, does not say, or the network's nodes keep all. */
+  readonly keptSec: number | null;
 }
 
 /**
@@ -35,7 +38,8 @@ export async function lookAtProvider(
     const { value: head } = await pool.run((provider) => headOf(provider, settings.network));
     const latencyMs = performance.now() - startedMs;
     await pool.run((provider) => verify(provider, settings));
-    return { head, latencyMs, historyFault: await historyFault(pool, head, settings) };
+    const kept = settings.network === 'solana' ? await pool.run(keptSec).catch(() => null) : null;
+    return { head, latencyMs, historyFault: await historyFault(pool, head, settings), keptSec: kept?.value ?? null };
   } finally {
     await pool.close();
   }

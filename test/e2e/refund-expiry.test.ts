@@ -269,6 +269,14 @@ describe('a payout on Solana that names a nonce', () => {
     },
   );
 
+  it('says so where a node keeps its status and not the transaction itself', async () => {
+    store(3, NEXT_NONCE!);
+    status = { err: null, confirmationStatus: 'finalized', slot: 4_990 };
+    expect(await fateOf()).toBe('pending');
+    node.firstKeptSlot = 4_991;
+    await expect(fateOf()).rejects.toThrow('is final, and does not keep it any more');
+  });
+
   it('is not judged by a machine that lags behind its provider', async () => {
     answeredSlot = 4_000;
     await expect(fateOf()).rejects.toThrow(/providers answered/);

@@ -8,7 +8,7 @@ import { REPOSITORY } from './repository.ts';
 
 const FOLDER = join(REPOSITORY, 'test', 'fixtures', 'nodes', 'agave-4.0.0');
 
-const agaveAnswer = (name: string): unknown => JSON.parse(readFileSync(join(FOLDER, `${name}.json`), 'utf8'));
+export const agaveAnswer = (name: string): unknown => JSON.parse(readFileSync(join(FOLDER, `${name}.json`), 'utf8'));
 
 export interface RecordedTransaction extends SolanaTransaction {
   readonly meta: NonNullable<SolanaTransaction['meta']>;

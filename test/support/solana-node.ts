@@ -23,6 +23,7 @@ type Reply =
 export interface SolanaNodeState {
   slot: number;
   finalizedSlot: number;
+  firstKeptSlot: number;
   genesis: string;
   fork: string;
   /** Slots without a block. */
@@ -82,6 +83,7 @@ export async function playSolanaNode(slot: number, finalizedSlot = slot): Promis
 export const solanaNodeState = (slot: number, finalizedSlot: number): SolanaNodeState => ({
   slot,
   finalizedSlot,
+  firstKeptSlot: 0,
   genesis: MAINNET_GENESIS,
   fork: '0',
   skipped: new Set(),
@@ -160,6 +162,11 @@ export function replyOf(node: SolanaNodeState, { method, params }: Pick<Request,
     case 'getBlock': {
       const slot = params[0] as number;
       if (slot > limit) return error(-32004, `Block not available for slot ${slot}`);
+      if (slot < node.firstKeptSlot)
+        return error(
+          -32001,
+          `Block ${slot} cleaned up, does not exist on node. First available block: ${node.firstKeptSlot}`,
+        );
       return {
         result: {
           blockhash: hashOfSlot(slot, node.fork),
@@ -177,6 +184,8 @@ export function replyOf(node: SolanaNodeState, { method, params }: Pick<Request,
       while (node.skipped.has(slot)) slot += 1;
       return { result: slot > limit ? [] : [slot] };
     }
+    case 'getFirstAvailableBlock':
+      return { result: node.firstKeptSlot };
     case 'getAccountInfo':
       return {
         result: {
@@ -185,6 +194,7 @@ export function replyOf(node: SolanaNodeState, { method, params }: Pick<Request,
         },
       };
     case 'getMultipleAccounts':
+      if ((params[0] as string[]).length > 100) return error(-32602, 'Too many inputs provided; max 100');
       return {
         result: {
           context: { slot: limit },
@@ -192,6 +202,7 @@ export function replyOf(node: SolanaNodeState, { method, params }: Pick<Request,
         },
       };
     case 'getSignaturesForAddress': {
+      if ((config.limit ?? 0) > 1_000) return error(-32602, 'Invalid limit; max 1000');
       const all = (node.histories.get(params[0] as string) ?? []).filter(
         (signature) => node.transactions.get(signature)!.slot <= limit,
       );
@@ -217,7 +228,10 @@ export function replyOf(node: SolanaNodeState, { method, params }: Pick<Request,
         typeof transaction.version === 'number' &&
         (config.maxSupportedTransactionVersion ?? -1) < transaction.version
       )
-        return error(-32015, 'Transaction version is not supported');
+        return error(
+          -32015,
+          `Transaction version (${transaction.version}) is not supported by the requesting client. Please try the request again with the following configuration parameter: "maxSupportedTransactionVersion": ${transaction.version}`,
+        );
       return { result: transaction };
     }
     case 'getSignatureStatuses':
@@ -226,13 +240,18 @@ export function replyOf(node: SolanaNodeState, { method, params }: Pick<Request,
           context: { slot: node.slot },
           value: (params[0] as string[]).map((signature) =>
             node.transactions.has(signature)
-              ? { slot: node.transactions.get(signature)!.slot, err: node.transactions.get(signature)!.meta.err }
+              ? {
+                  ...{ slot: node.transactions.get(signature)!.slot, err: node.transactions.get(signature)!.meta.err },
+                  ...{ confirmations: null, status: { Ok: null } },
+                  confirmationStatus:
+                    node.transactions.get(signature)!.slot <= node.finalizedSlot ? 'finalized' : 'confirmed',
+                }
               : null,
           ),
         },
       };
     default:
-      return error(-32601, `Method not found: ${method}`);
+      return error(-32601, 'Method not found');
   }
 }
 

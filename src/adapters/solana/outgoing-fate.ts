@@ -5,7 +5,7 @@ import type { Fate, SentTransaction } from '../../ports/outgoing/transaction.ts'
 import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { receivingAccount } from '../../chain-formats/spl-token.ts';
 import { nonceAt } from './nonces.ts';
-import { ask, blockAtSlot, readStatuses, readTransaction, slotOf } from './rpc.ts';
+import { ask, blockAtSlot, firstKeptSlot, readStatuses, readTransaction, slotOf } from './rpc.ts';
 import { tokenDeltas, type TokenDelta, type TransactionWithMeta } from './token-balances.ts';
 import { must } from '../../domain/values/must.ts';
 
@@ -39,7 +39,12 @@ export async function fateAt(provider: RpcProvider, asked: Asked): Promise<Fate>
   if (included.status.confirmationStatus !== 'finalized') return { kind: 'pending', inBlock: true };
   const { txHash } = included;
   const transaction = await readTransaction(provider, txHash, 'finalized');
-  if (!transaction) return { kind: 'pending', inBlock: true };
+  if (!transaction) {
+    // A node may keep the status longer than the transaction. What it did can then be seen at another one only.
+    if ((await firstKeptSlot(provider)) > included.status.slot)
+      throw new ProviderFault('incapable', `says that ${txHash} is final, and does not keep it any more`);
+    return { kind: 'pending', inBlock: true };
+  }
   if (included.status.err !== null)
     return { kind: 'ineffective', txHash, networkFee: formatAmount(lamportsOf(transaction) * LAMPORT) };
   const { signedBytes } = must(asked.sent.find((one) => one.txHash === txHash));

@@ -46,6 +46,24 @@ export async function ask<Value>(
 export const slotOf = (provider: RpcProvider, commitment: Commitment): Promise<number> =>
   ask(provider, z.number(), 'getSlot', [{ commitment }]);
 
+/** The oldest slot whose transactions the node keeps; it knows nothing of what happened before. */
+export const firstKeptSlot = (provider: RpcProvider): Promise<number> =>
+  ask(provider, z.number(), 'getFirstAvailableBlock', []);
+
+/** Seconds between the oldest and the newest finalised block that the node keeps; null if it keeps the whole chain. */
+export async function keptSec(provider: RpcProvider): Promise<number | null> {
+  const first = await firstKeptSlot(provider);
+  if (first <= 1) return null;
+  // The oldest block may be deleted between the two calls.
+  const { slot } = await firstFinalizedFrom(provider, first + KEPT_MARGIN_SLOTS);
+  const [oldest, newest] = [slot, await slotOf(provider, 'finalized')].map((at) =>
+    blockAtSlot(provider, at, 'finalized'),
+  );
+  return Math.max(0, ((await newest)?.timeSec ?? 0) - ((await oldest)?.timeSec ?? 0));
+}
+
+const KEPT_MARGIN_SLOTS = 64;
+
 /** Lamports that keep an account of this size alive. */
 export const rentOf = async (provider: RpcProvider, bytes: number): Promise<bigint> =>
   BigInt(await ask(provider, z.number(), 'getMinimumBalanceForRentExemption', [bytes]));
@@ -238,7 +256,7 @@ export async function readTransaction(
 
 const statuses = z.object({
   context: z.object({ slot: z.number() }),
-  value: z.array(z.object({ err: z.unknown(), confirmationStatus: z.string().nullish() }).nullable()),
+  value: z.array(z.object({ slot: z.number(), err: z.unknown(), confirmationStatus: z.string().nullish() }).nullable()),
 });
 
 /** What the provider knows of the transactions anywhere in its history up to a slot. */

@@ -127,7 +127,16 @@ async function correctTransaction(request: JsonRpcRequest, upstream: Upstream): 
 const NO_SIGNATURE = '1'.repeat(64);
 
 async function correctSignatures(request: JsonRpcRequest, upstream: Upstream): Promise<unknown> {
-  const commitment = committed(configOf(request));
+  const config = configOf(request);
+  const commitment = committed(config);
+  for (const cursor of [config['before'], config['until']]) {
+    if (typeof cursor !== 'string') continue;
+    const params = [[cursor], { searchTransactionHistory: true }];
+    const { value } = (await ask(upstream, { method: 'getSignatureStatuses', params })) as {
+      value: readonly unknown[];
+    };
+    if (!value[0]) throw new Refusal(-32020, `Transaction ${cursor} not found`);
+  }
   const signatures = (await ask(upstream, request)) as readonly { readonly signature: string; readonly slot: number }[];
   const limit = await slotOf(upstream, commitment);
   return signatures.filter(({ signature, slot }) => slot <= limit && signature !== NO_SIGNATURE);

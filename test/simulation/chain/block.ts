@@ -56,6 +56,9 @@ export interface ChainView<Block> {
   readonly height: number;
 }
 
+/** Who paid where the chain does not say it. */
+export const NOBODY = 'nobody';
+
 export const ZERO_ACCOUNT = `0x${'0'.repeat(40)}`;
 
 /** The call data of a token transfer and of nothing else. */

@@ -162,6 +162,11 @@ export abstract class SimulatedChain<Signed = unknown, Receipt = unknown> {
     return txHash;
   }
 
+  /** Whom the chain names as the payer of a movement. */
+  payerOf({ from }: Movement, _txHash: string): string {
+    return from;
+  }
+
   protected isKnown(txHash: string): boolean {
     return this.pool.has(txHash) || this.blockOf(txHash, this.view) !== null;
   }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { base58, fromBase58 } from '../../../src/chain-formats/base58.ts';
-import type { ChainView, Executed, Movement, PoolTransaction } from './block.ts';
+import { NOBODY, type ChainView, type Executed, type Movement, type PoolTransaction } from './block.ts';
 import { ASSOCIATED_TOKEN_PROGRAM, SYSTEM_PROGRAM, TOKEN_PROGRAM, tokenAccountOf } from './solana-addresses.ts';
 import { heldBy, type SolanaBlock, type SolanaIncluded, type SolanaReceipt } from './solana-block.ts';
 import { feeOf, readTransaction, unitPriceOf, type Message, type SolanaSigned } from './solana-message.ts';
@@ -39,6 +39,7 @@ class Draft implements State {
   readonly nextNonce: bigint;
   readonly #chain: SolanaChain;
   readonly #view: View;
+  readonly #handedOver = new Map<string, TokenAccount>();
 
   constructor(chain: SolanaChain, block: SolanaBlock) {
     this.#chain = chain;
@@ -56,7 +57,14 @@ class Draft implements State {
   }
 
   tokenAccountAt(address: string): TokenAccount | null {
-    return this.#chain.tokenAccounts.get(address) ?? null;
+    return this.#handedOver.get(address) ?? this.#chain.tokenAccounts.get(address) ?? null;
+  }
+
+  handOver(address: string, owner: string): void {
+    const before = this.tokenAccountAt(address)!;
+    const after = { ...before, owner };
+    this.#handedOver.set(address, after);
+    this.set(tokensKey(after), this.get(tokensKey(before)));
   }
 }
 
@@ -122,6 +130,10 @@ export class SolanaChain extends SimulatedChain<SolanaSigned, SolanaReceipt> {
     const parent = this.parentOf(block, this.view);
     const text = Buffer.concat([Buffer.from('DURABLE_NONCE'), fromBase58(parent?.hash ?? block.hash)!]);
     return BigInt(`0x${hash('sha256', text)}`);
+  }
+
+  override payerOf(movement: Movement, txHash: string): string {
+    return this.#payments.get(txHash)?.isHandedOver ? NOBODY : movement.from;
   }
 
   isFrozen(owner: string): boolean {

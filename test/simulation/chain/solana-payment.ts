@@ -3,6 +3,7 @@ import type { Movement } from './block.ts';
 import {
   addressNamed,
   ASSOCIATED_TOKEN_PROGRAM,
+  bytesOf,
   MEMO_PROGRAM,
   SYSTEM_PROGRAM,
   TOKEN_PROGRAM,
@@ -15,12 +16,17 @@ import { SYSTEM, TOKEN, type TokenAccount } from './solana-programs.ts';
 const SPONSOR = addressNamed('a sponsor');
 /** Where money from outside comes from. */
 const FUNDER = addressNamed('a funder');
+/** Is given an account by somebody who has just paid from it. */
+const HEIR = addressNamed('an heir');
+const HANDED_OVER = 0.4;
 const [SPONSORED, SPLIT, CHECKED, WITH_MEMO, OTHER_ACCOUNT] = [0.3, 0.15, 0.8, 0.3, 0.25];
 const DECIMALS = 6;
 
 export interface Payment extends Message {
   /** Token accounts that it takes money from. */
   readonly sources: readonly (readonly [address: string, account: TokenAccount])[];
+  /** Whether these are given to somebody else afterwards, so that nobody is known to have paid. */
+  readonly isHandedOver: boolean;
 }
 
 /**
@@ -37,8 +43,10 @@ export function paymentMessage(
   const from = kind === 'mint' ? FUNDER : named;
   const feePayer = kind !== 'mint' && chance.chance(SPONSORED) ? SPONSOR : from;
   const hasOther = chance.chance(OTHER_ACCOUNT);
-  const sourceOf = (mint: string): string =>
-    hasOther ? addressNamed(`another account of ${from} ${mint}`) : tokenAccountOf(from, mint);
+  const isHandedOver = hasOther && kind !== 'mint' && new Prng(`${txHash} given away`).chance(HANDED_OVER);
+  const otherOf = (mint: string): string =>
+    addressNamed(`another account of ${from} ${mint}${isHandedOver ? ` given away in ${txHash}` : ''}`);
+  const sourceOf = (mint: string): string => (hasOther ? otherOf(mint) : tokenAccountOf(from, mint));
   const instructions = movements.flatMap(({ asset, to, units }) =>
     asset === 'native'
       ? [lamportTransfer(from, to, units)]
@@ -50,12 +58,15 @@ export function paymentMessage(
         ],
   );
   if (chance.chance(WITH_MEMO)) instructions.push({ program: MEMO_PROGRAM, accounts: [], data: Buffer.from('thanks') });
+  if (isHandedOver)
+    for (const asset of new Set(movements.map((movement) => movement.asset)))
+      if (asset !== 'native') instructions.push(handingOver(sourceOf(asset), from));
   const signers = [...new Set([feePayer, from])];
   const others = new Set(instructions.flatMap(({ accounts, program }) => [...accounts, program]));
   const keys = [...signers, ...[...others].filter((key) => !signers.includes(key))];
   const mints = new Set(movements.flatMap(({ asset }) => (asset === 'native' ? [] : [asset])));
   const sources = [...mints].map((mint) => [sourceOf(mint), { owner: from, mint }] as const);
-  return { keys, signers: signers.length, instructions, sources };
+  return { keys, signers: signers.length, instructions, sources, isHandedOver };
 }
 
 function partsOf(units: bigint, chance: Prng): bigint[] {
@@ -68,6 +79,13 @@ function lamportTransfer(from: string, to: string, lamports: bigint): Instructio
   data.writeBigUInt64LE(lamports, 4);
   return { program: SYSTEM_PROGRAM, accounts: [from, to], data };
 }
+
+/** `SetAuthority` of the kind `AccountOwner`. */
+const handingOver = (account: string, owner: string): Instruction => ({
+  program: TOKEN_PROGRAM,
+  accounts: [account, owner],
+  data: Buffer.concat([Uint8Array.of(TOKEN.setAuthority, 2, 1), bytesOf(HEIR)]),
+});
 
 const makingOf = (owner: string, mint: string, rentPayer: string): Instruction => ({
   program: ASSOCIATED_TOKEN_PROGRAM,

@@ -1,3 +1,4 @@
+import { base58 } from '../../../src/chain-formats/base58.ts';
 import {
   ASSOCIATED_TOKEN_PROGRAM,
   bytesOf,
@@ -12,7 +13,7 @@ import type { Instruction, Message } from './solana-message.ts';
 
 /** Places of instructions in their programs. */
 export const SYSTEM = { transfer: 2, advanceNonce: 4, initializeNonce: 6, allocateWithSeed: 9 } as const;
-export const TOKEN = { transfer: 3, transferChecked: 12 } as const;
+export const TOKEN = { transfer: 3, setAuthority: 6, transferChecked: 12 } as const;
 const DECIMALS = 6;
 const NONCE_BYTES = 80;
 export const TOKEN_ACCOUNT_BYTES = 165;
@@ -43,6 +44,8 @@ export interface State {
   set(key: string, value: bigint): void;
   /** Whose account this is or would be; null for one of another kind. */
   readonly tokenAccountAt: (address: string) => TokenAccount | null;
+  /** With what it holds. */
+  readonly handOver: (address: string, owner: string) => void;
   readonly isFrozen: (owner: string) => boolean;
   /** What nonce accounts that are advanced in this block hold then. */
   readonly nextNonce: bigint;
@@ -137,6 +140,7 @@ function allocate(
 function runToken({ accounts, data }: Instruction, signed: ReadonlySet<string>, state: State): Failure | null {
   const bytes = Buffer.from(data);
   const kind = bytes[0];
+  if (kind === TOKEN.setAuthority) return handOver(accounts, bytes, signed, state);
   if (kind !== TOKEN.transfer && kind !== TOKEN.transferChecked)
     throw new Error(`this model has no token instruction ${kind}`);
   const isChecked = kind === TOKEN.transferChecked;
@@ -149,6 +153,21 @@ function runToken({ accounts, data }: Instruction, signed: ReadonlySet<string>, 
   if (source.owner !== owner) return OWNER_MISMATCH;
   if (!signed.has(owner)) return 'MissingRequiredSignature';
   return moveTokens(source, target, bytes.readBigUInt64LE(1), state);
+}
+
+/** Accounts: the one that is handed over, and its owner. Data: the kind of authority, and who has it from now on. */
+function handOver(
+  [address, owner]: readonly string[],
+  bytes: Buffer,
+  signed: ReadonlySet<string>,
+  state: State,
+): Failure | null {
+  const account = openAt(address!, state);
+  if (account === null) return 'InvalidAccountData';
+  if (account.owner !== owner) return OWNER_MISMATCH;
+  if (!signed.has(owner)) return 'MissingRequiredSignature';
+  state.handOver(address!, base58(bytes.subarray(3, 35)));
+  return null;
 }
 
 function moveTokens(source: TokenAccount, target: TokenAccount, units: bigint, state: State): Failure | null {

@@ -36,7 +36,8 @@ class RpcFailure extends Error {
 }
 
 const [NOT_AVAILABLE, SKIPPED, MIN_CONTEXT, BAD_SIGNATURE, NOT_FOUND] = [-32_004, -32_007, -32_016, -32_003, -32_020];
-const MOST_SIGNATURES = 1_000;
+const INVALID = -32_602;
+const [MOST_SIGNATURES, MOST_ACCOUNTS] = [1_000, 100];
 const FEE_SLOTS = 20;
 const INITIALISED = 1;
 
@@ -70,6 +71,8 @@ export class SolanaProvider extends SimulatedProvider<SolanaChain> {
       case 'getBlocksWithLimit':
         return slotsFrom(Number(first), Number(second), chain.at('finalized', newest));
       case 'getMultipleAccounts':
+        if ((first as readonly string[]).length > MOST_ACCOUNTS)
+          throw new RpcFailure(INVALID, `Too many inputs provided; max ${MOST_ACCOUNTS}`);
         return inContext((first as readonly string[]).map((address) => this.#account(address, options, view)));
       case 'getAccountInfo':
         return inContext(this.#account(String(first), options, view));
@@ -92,6 +95,8 @@ export class SolanaProvider extends SimulatedProvider<SolanaChain> {
       }
       case 'getTransaction':
         return this.#transaction(String(first), view);
+      case 'getFirstAvailableBlock':
+        return 0;
       case 'getRecentPrioritizationFees':
         return slotsFrom(Math.max(0, newest.height - FEE_SLOTS), FEE_SLOTS, newest).map((slot) => ({
           slot,
@@ -166,6 +171,7 @@ export class SolanaProvider extends SimulatedProvider<SolanaChain> {
   }
 
   #signatures(account: string, { until, before, limit = MOST_SIGNATURES }: Options, view: View): object[] {
+    if (limit > MOST_SIGNATURES) throw new RpcFailure(INVALID, `Invalid limit; max ${MOST_SIGNATURES}`);
     for (const cursor of [before, until])
       if (cursor !== undefined && !this.chain.blockOf(cursor, view))
         throw new RpcFailure(NOT_FOUND, `Transaction ${cursor} not found`);

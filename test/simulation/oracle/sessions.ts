@@ -1,3 +1,4 @@
+import { NOBODY } from '../chain/block.ts';
 import { accountOf } from '../networks.ts';
 import { type Data, type Fact, unitsOf } from './truth.ts';
 
@@ -92,7 +93,7 @@ export function take(session: SeenSession, { type, data, committedMs }: Fact): s
         network: String(data['network']),
         coin: String(data['coin']),
         units: unitsOf(data['amount']),
-        from: accountOf(String(data['fromAddress'])),
+        from: data['fromAddress'] === null ? NOBODY : accountOf(String(data['fromAddress'])),
         to: accountOf(String(data['toAddress'])),
         txHash: String(data['txHash']),
         kind: String(data['kind']),

@@ -51,6 +51,7 @@ export function movementsOn(network: ModelledNetwork, chain: SimulatedChain): La
         if (coin === undefined || coin === 'spam' || movement.kind !== 'transfer') return;
         found.push({
           ...movement,
+          from: chain.payerOf(movement, transaction.txHash),
           network,
           coin,
           txHash: transaction.txHash,

@@ -324,7 +324,9 @@ describe('a nonce account of the treasury on Solana', () => {
   it('that was not made counts towards nothing but fees, once the signer sees that it failed', async () => {
     const payouts = signer();
     let logPlace: JournalPlace | null = null;
-    onTestFinished(() => (solana.override = () => undefined));
+    onTestFinished(() => {
+      solana.override = () => undefined;
+    });
     for (let making = 1; making <= 40; making += 1) {
       const again = order(0, { id: `nac_again_${making}` });
       const answer = await payouts.sign({ order: again, attempt: 1, draft: draft(0, making), logPlace });

@@ -54,6 +54,13 @@ export const SOLANA_FAULTS: readonly Unfixed[] = [
     'return { fromAddress: deltas.find(({ units }) => units > 0n)?.owner ?? payer };',
   ),
   unfixed(
+    'an account that is handed over while it pays names a payer on Solana',
+    SOLANA,
+    `${ADAPTER}/token-balances.ts`,
+    'if (left !== null) return unknown(left);',
+    '',
+  ),
+  unfixed(
     'a balance that no history explains is taken as it is at once',
     `${SOLANA} --focus provider`,
     'src/features/deposits/solana/looks.ts',

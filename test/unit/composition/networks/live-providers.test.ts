@@ -26,7 +26,7 @@ const looks = (faults: Readonly<Record<string, string>>, historyFaults: Readonly
     const { host } = new URL(url);
     asked.push(host);
     if (faults[host]) throw new Error(faults[host]);
-    return { head: 1, latencyMs: 1, historyFault: historyFaults[host] ?? null };
+    return { head: 1, latencyMs: 1, historyFault: historyFaults[host] ?? null, keptSec: null };
   };
   return { asked, look };
 };
@@ -153,7 +153,10 @@ describe('the providers of a running service', () => {
 
   it('change one after the other with all other settings, so that neither of two changes at once is lost', async () => {
     const held = Promise.withResolvers<void>();
-    const look: typeof lookAtProvider = async () => (await held.promise, { head: 1, latencyMs: 1, historyFault: null });
+    const look: typeof lookAtProvider = async () => (
+      await held.promise,
+      { head: 1, latencyMs: 1, historyFault: null, keptSec: null }
+    );
     const { access, log, set, acts } = await running({ look });
     const both = [set(`ETHEREUM_RPC_URLS=${THREE},${ONE}`), set('LOG_LEVEL=debug')];
     held.resolve();
