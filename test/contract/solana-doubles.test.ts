@@ -31,10 +31,10 @@ const played: Double = {
 function simulated(): Double {
   const prng = new Prng('forms');
   const { providers } = openNetwork('solana', 1, { scheduler: new Scheduler(0), prng });
-  const [provider] = providers;
+  const provider = providers[0]!;
   const ask = async (method: string, params: readonly unknown[]): Promise<Answer> => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
-    const said = provider!.serve({ body } as Parameters<typeof provider.serve>[0]) as { body: string };
+    const said = provider.serve({ body } as Parameters<typeof provider.serve>[0]) as { body: string };
     return JSON.parse(said.body) as Answer;
   };
   return { name: 'the simulated provider', ask, slot: 0 };

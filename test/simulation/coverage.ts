@@ -59,7 +59,7 @@ const NEVER: readonly { readonly situations: RegExp; readonly why: string }[] = 
   },
   { situations: /^refusal order /, why: 'every order of a plan can be made' },
   { situations: /^refusal \w+ idempotency_conflict/, why: 'no plan uses one key for two different requests' },
-  { situations: /^refusal refund sender_not/, why: 'every payer of a plan is a plain wallet' },
+  { situations: /^refusal refund (payer_ambiguous|sender_not)/, why: 'every payer of a plan is a plain wallet' },
   {
     situations: /^refusal refund conflict/,
     why: 'another refund must take the money between the look-up of its payers and the decision, milliseconds later',

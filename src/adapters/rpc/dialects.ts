@@ -30,6 +30,7 @@ export interface Dialect {
  * asked for.
  */
 export const DIALECTS: readonly Dialect[] = [
+  { means: 'no-block', family: 'solana', words: /^slot \d+ was skipped/i },
   { means: 'slow-down', words: /(per|\/) ?(s|sec|second|m|min|minute)\b|\b(rps|qps)\b/i },
   {
     means: 'quota-used',
@@ -121,6 +122,7 @@ const FAULTS = {
   'quota-used': 'quota-used',
   cannot: 'incapable',
   behind: 'behind',
+  'no-block': 'inconsistent',
   'not-ready': 'behind',
   'not-kept': 'incapable',
   wrong: 'inconsistent',
@@ -132,8 +134,8 @@ const FAULTS = {
 } as const satisfies Record<Meaning, FaultKind>;
 
 /** A refusal as what it says about the provider, for callers that have no use for the answer itself. */
-export const faultOf = ({ means, code, message }: RpcError, what: string): ProviderFault =>
-  new ProviderFault(FAULTS[means], `${what}: ${message} (${code})`);
+export const faultOf = (error: RpcError, what: string, means: Meaning = error.means): ProviderFault =>
+  new ProviderFault(FAULTS[means], `${what}: ${error.message} (${error.code})`);
 
 /** A refusal with its meaning. Details of some providers are in `data` alone. */
 export const rpcErrorOf = (said: Said, data?: unknown): RpcError =>

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import type { HistoryEntry, HistoryOptions, TokenAccount } from '../../ports/chain/account-chain.ts';
 import type { Block } from '../../ports/chain/chain.ts';
-import { ProviderFault, RpcError, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
+import { ProviderFault, RpcError, type Meaning, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { base58 } from '../../chain-formats/base58.ts';
 import { TOKEN_PROGRAM } from '../../chain-formats/spl-token.ts';
 import { must } from '../../domain/values/must.ts';
+import { faultOf, meaningOf } from '../rpc/dialects.ts';
 import { inForm } from '../rpc/in-form.ts';
 import { solanaTransaction, type TransactionWithMeta } from './token-balances.ts';
 
@@ -19,13 +20,6 @@ const SIGNATURES_A_PAGE = 1_000;
 /** An account with more transactions is under attack, or not ours. */
 const MAX_PAGES = 200;
 
-/** Errors of Agave after which another node, or this one later, will answer (`rpc-client-api/src/custom_error.rs`). */
-const BEHIND = new Set([-32004, -32005, -32014, -32016]);
-/** "Slot 5 was skipped, or missing due to ledger jump". Hosted providers answer one of these codes for their rate limit, too. */
-const NO_BLOCK = new Set([-32007, -32009]);
-const SKIPPED = /skipped|missing/i;
-const INCAPABLE = new Set([-32601, -32010, -32011, -32015]);
-
 export async function ask<Value>(
   provider: RpcProvider,
   form: z.ZodType<Value>,
@@ -35,13 +29,15 @@ export async function ask<Value>(
   try {
     return inForm(form, await provider.call(method, params), method);
   } catch (error) {
-    if (error instanceof RpcError && BEHIND.has(error.code))
-      throw new ProviderFault('behind', `${method}: ${error.message}`);
-    if (error instanceof RpcError && INCAPABLE.has(error.code))
-      throw new ProviderFault('incapable', `${method}: ${error.message}`);
-    throw error;
+    const means = meaningIn(error, method);
+    throw error instanceof RpcError && (means === 'behind' || means === 'cannot')
+      ? faultOf(error, method, means)
+      : error;
   }
 }
+
+const meaningIn = (error: unknown, method: string): Meaning | null =>
+  error instanceof RpcError ? meaningOf({ family: 'solana', method, code: error.code, text: error.message }) : null;
 
 export const slotOf = (provider: RpcProvider, commitment: Commitment): Promise<number> =>
   ask(provider, z.number(), 'getSlot', [{ commitment }]);
@@ -89,7 +85,7 @@ export async function blockAtSlot(provider: RpcProvider, slot: number, commitmen
     maxSupportedTransactionVersion: MAX_TRANSACTION_VERSION,
   };
   const block = await ask(provider, blockHeader, 'getBlock', [slot, options]).catch((error: unknown) => {
-    if (error instanceof RpcError && NO_BLOCK.has(error.code) && SKIPPED.test(error.message)) return null;
+    if (meaningIn(error, 'getBlock') === 'no-block') return null;
     throw error;
   });
   if (block === null) return null;
@@ -194,13 +190,13 @@ const signatures = z.array(z.object({ signature: z.string(), slot: z.number(), e
 export const signaturesOf = (provider: RpcProvider, account: string, options: object) =>
   ask(provider, signatures, 'getSignaturesForAddress', [account, options]);
 
-/** Agave: "Transaction ... not found". Nodes delete their oldest slots all the time, within minutes to days. */
-const CURSOR_NOT_KEPT = -32020;
-
-/** The same; null if the provider does not keep a transaction that the options name as an end of the page. */
+/**
+ * The same; null if the provider does not keep a transaction that the options name as an end of the page. Nodes delete
+ * their oldest slots all the time, within minutes to days.
+ */
 export const signaturesBetween = (provider: RpcProvider, account: string, options: object) =>
   signaturesOf(provider, account, options).catch((error: unknown) => {
-    if (error instanceof RpcError && error.code === CURSOR_NOT_KEPT) return null;
+    if (meaningIn(error, 'getSignaturesForAddress') === 'not-kept') return null;
     throw error;
   });
 

@@ -117,6 +117,8 @@ export type Meaning =
   | 'cannot'
   /** It lacks a block that the network may have. */
   | 'behind'
+  /** The chain has no such block: its slot was skipped. */
+  | 'no-block'
   /** It has not computed this yet: it starts, synchronises or builds an index. */
   | 'not-ready'
   /** It does not keep what is this old. */

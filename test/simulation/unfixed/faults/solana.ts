@@ -64,8 +64,8 @@ export const SOLANA_FAULTS: readonly Unfixed[] = [
     'a balance that no history explains is taken as it is at once',
     `${SOLANA} --focus provider`,
     'src/features/deposits/solana/looks.ts',
-    'if (!isExplained && !isHopeless) return false;',
-    'if (!isExplained && !isHopeless && !reading.isComplete) return false;',
+    'if (!isExplained && this.#deps.pace.nowMs() - changed.atMs <= hopelessAfterMs) return false;',
+    'if (!isExplained && !isWhole && this.#deps.pace.nowMs() - changed.atMs <= hopelessAfterMs) return false;',
     'the whole history is read again a minute later, before anything depends on it',
   ),
 ];
