@@ -53,7 +53,7 @@ const sandbox: Double = {
       },
       { genesis: 'genesis' },
     );
-    return answerCorrected({ id: 1, method, params }, upstream) as Promise<Answer>;
+    return answerCorrected({ id: 1, method, params }, upstream);
   },
 };
 

@@ -93,7 +93,7 @@ export function take(session: SeenSession, { type, data, committedMs }: Fact): s
         network: String(data['network']),
         coin: String(data['coin']),
         units: unitsOf(data['amount']),
-        from: data['fromAddress'] === null ? NOBODY : accountOf(String(data['fromAddress'])),
+        from: typeof data['fromAddress'] === 'string' ? accountOf(data['fromAddress']) : NOBODY,
         to: accountOf(String(data['toAddress'])),
         txHash: String(data['txHash']),
         kind: String(data['kind']),

@@ -136,7 +136,7 @@ export async function modelSolana(): Promise<ModelChain> {
     },
     lie: (tokenUnits, pick) => {
       const nonce = [blockhashes.at(-1)!, blockhashes[0]!, everStored[pick % everStored.length]!, fresh()][pick % 4]!;
-      const draft = chain.draft(tokenUnits, pick, pick % ACCOUNTS) as TokenDraft;
+      const draft = chain.draft(tokenUnits, pick, pick % ACCOUNTS);
       // An account of anybody, with a nonce that is right.
       if (pick % 3 === 0)
         return { ...draft, toAccount: associatedTokenAccount(holders[pick % holders.length]!, TOKEN) } as TokenDraft;

@@ -102,7 +102,7 @@ describe('a refund on Solana', () => {
       expect(draft.toAccount).toBe(account);
       const { signedBytes } = await signedBytesOf(draft, order, wallet);
       expect(receivingAccount(Buffer.from(signedBytes, 'base64'))).toBe(account);
-      const { toAccount, ...made } = draft;
+      const { toAccount: _, ...made } = draft;
       expect(mostNative(made) - mostNative(draft)).toBe(BigInt(RENT) * 10n ** 9n);
     }
   });
@@ -173,7 +173,7 @@ describe('a refund on Solana', () => {
   });
 
   it("goes there only if the signer finds the account to be the payee's for this token", async () => {
-    const view = new SolanaView({ ...settings, urls: [node.url] } as ConstructorParameters<typeof SolanaView>[0]);
+    const view = new SolanaView({ ...settings, urls: [node.url] });
     hold(OTHER_ACCOUNT, PAYER);
     paidFrom(OTHER_ACCOUNT);
     const draft = await draftOf();
