@@ -9,9 +9,9 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts
 FROM node:24.21.0-bookworm-slim AS service
 # What installs packages is not needed to run them.
 RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /opt/yarn-* /usr/local/bin/yarn /usr/local/bin/yarnpkg \
-  && mkdir -p /var/lib/quittance/data /var/lib/quittance/journal \
-  && chown -R node:node /var/lib/quittance \
-  && chmod -R 700 /var/lib/quittance
+  && mkdir -p /var/lib/quittance/data /var/lib/quittance/journal /var/lib/quittance-snapshots \
+  && chown -R node:node /var/lib/quittance /var/lib/quittance-snapshots \
+  && chmod -R 700 /var/lib/quittance /var/lib/quittance-snapshots
 WORKDIR /app
 # Owned by root and not writable by the service: what runs cannot be changed from within.
 COPY --from=packages /app/node_modules ./node_modules

@@ -14,6 +14,7 @@ interface Service {
   readonly image: string;
   readonly build?: unknown;
   readonly user?: string;
+  readonly mem_limit?: string;
   readonly read_only?: boolean;
   readonly cap_drop?: readonly string[];
   readonly cap_add?: readonly string[];
@@ -81,6 +82,17 @@ describe('docker-compose.yml', () => {
     expect(service.security_opt).toContain('no-new-privileges:true');
     expect(service.privileged).toBeUndefined();
     expect(service.user).toMatch(/^(node|[1-9]\d*:\d+)$/);
+  });
+
+  it('limits the memory of every container, and gives none of the keys in certificates to another user than its own', () => {
+    expect(services.filter(([, service]) => !/^\d+[mg]$/.test(service.mem_limit ?? '')).map(([name]) => name)).toEqual(
+      [],
+    );
+    for (const [user, path] of [
+      [compose.services['kurrentdb-1']!.user, '/certificates'],
+      [compose.services['redis']!.user, '/redis-certificates'],
+    ])
+      expect(secure.services['certificates']!.command!.join('\n')).toContain(`chown -R ${user} ${path}\n`);
   });
 
   it('has a health check for every container that supports one', () => {

@@ -87,6 +87,9 @@ spec:
               valueFrom: { fieldRef: { fieldPath: "metadata.labels['apps.kubernetes.io/pod-index']" } }
             # Different in every pod: the first digit is that of the role.
             - { name: NODE_NUMBER, value: "{{ .digit }}$(POD_INDEX)" }
+            {{- if and .root.Values.snapshotsClaim (ne .role "signer") }}
+            - { name: LOOK_UP_SNAPSHOT_DIR, value: /var/lib/quittance-snapshots }
+            {{- end }}
             {{- if eq .role "signer" }}
             - { name: WALLET_KEYSTORE, value: /run/secrets/wallet/keystore }
             - { name: WALLET_KEYSTORE_PASSPHRASE_FILE, value: /run/secrets/wallet/passphrase }
@@ -117,6 +120,12 @@ spec:
           volumeMounts:
             - { name: state, mountPath: /var/lib/quittance }
             - { name: tmp, mountPath: /tmp }
+            {{- if .root.Values.storesAuthority }}
+            - { name: trust, mountPath: /run/trust, readOnly: true }
+            {{- end }}
+            {{- if and .root.Values.snapshotsClaim (ne .role "signer") }}
+            - { name: snapshots, mountPath: /var/lib/quittance-snapshots }
+            {{- end }}
             {{- if eq .role "signer" }}
             - { name: wallet, mountPath: /run/secrets/wallet, readOnly: true }
             {{- else if .root.Values.secrets.canaryMerchant }}
@@ -128,6 +137,14 @@ spec:
       volumes:
         - name: tmp
           emptyDir: { medium: Memory, sizeLimit: 64Mi }
+        {{- with .root.Values.storesAuthority }}
+        - name: trust
+          secret: { secretName: {{ . }}, items: [{ key: ca.crt, path: ca.crt }] }
+        {{- end }}
+        {{- if and .root.Values.snapshotsClaim (ne .role "signer") }}
+        - name: snapshots
+          persistentVolumeClaim: { claimName: {{ .root.Values.snapshotsClaim }} }
+        {{- end }}
         {{- if eq .role "signer" }}
         - name: wallet
           secret: { secretName: {{ .root.Values.secrets.wallet }}, defaultMode: 288 }
