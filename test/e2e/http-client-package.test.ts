@@ -12,7 +12,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const PACKAGE = join(REPOSITORY, 'packages/client');
 /** What an installation may weigh, and what of it a program loads. */
-const LIMITS = { installedKb: 320, loadedKb: 25 };
+const LIMITS = { installedKb: 350, loadedKb: 25 };
 
 let folder: string;
 let tarball: string;
@@ -110,7 +110,7 @@ describe('the client as it is packed', () => {
     );
     expect(problems).toEqual([]);
     expect(Object.keys(analysis.entrypoints)).toEqual(
-      expect.arrayContaining(['.', './errors', './shop-kit', './shops', './signing', './webhooks']),
+      expect.arrayContaining(['.', './errors', './shop-kit', './shop-plans', './shops', './signing', './webhooks']),
     );
   });
 
