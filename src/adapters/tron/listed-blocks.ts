@@ -32,5 +32,10 @@ async function readBlocks(provider: RpcProvider, first: number, last: number): P
   const numbers = blocks.map((block) => block.block_header.raw_data.number);
   if (numbers.length !== last - first + 1 || numbers.some((number, index) => number !== first + index))
     throw new ProviderFault('behind', `does not have the blocks ${first} to ${last}`);
+  // Without its contract nobody knows who sent a transaction.
+  if (
+    blocks.some(({ transactions }) => transactions?.some(({ raw_data: raw }) => !raw?.contract?.[0]?.parameter?.value))
+  )
+    throw new ProviderFault('inconsistent', `left out what is in transactions of the blocks ${first} to ${last}`);
   return blocks.map(({ transactions }, index) => ({ number: first + index, transactions: transactions ?? [] }));
 }
