@@ -34,6 +34,8 @@ export class FacadeChain {
   readonly contracts: FacadeContracts;
   readonly clock: BlockClock;
   readonly evm: EvmNode;
+  /** Number of read-only calls that the node breaks off next, as a busy one does. */
+  brokenOffCalls = 0;
   readonly #genesis: FacadeGenesis;
   readonly #chainId: number;
   readonly #journal: FacadeJournal;

@@ -141,6 +141,12 @@ export class EvmNode {
     return (await this.rpc<string>('eth_getCode', address, 'latest')) !== '0x';
   }
 
+  /** Whether TRON knows it as an account: it was given native coin, sent something, or has code. */
+  async isAccount(address: string): Promise<boolean> {
+    const sent = await this.rpc<string>('eth_getTransactionCount', address, 'latest');
+    return sent !== '0x0' || (await this.balanceOf(address)) > 0n || this.hasCode(address);
+  }
+
   /** Stops the node; resolves when it is gone. */
   async close(): Promise<void> {
     await this.#process.end();

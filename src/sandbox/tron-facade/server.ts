@@ -37,11 +37,11 @@ async function respond(chain: FacadeChain, request: IncomingMessage, response: S
   if (fault !== null) return send(response, 400, { Error: fault });
   const url = new URL(request.url ?? '/', 'http://127.0.0.1');
   const path = PATH.exec(url.pathname);
-  if (path === null) return send(response, 404, { Error: 'no such path' });
-  const body = { ...Object.fromEntries(url.searchParams), ...(await readJson(request)) };
+  if (path === null) return sendUnknown(response, url.pathname);
   try {
+    const body = { ...Object.fromEntries(url.searchParams), ...(await readJson(request)) };
     const answer = await answerCall(chain, path[1] === 'walletsolidity', must(path[2]), body);
-    if (answer === null) return send(response, 404, { Error: 'no such call in the sandbox' });
+    if (answer === null) return sendUnknown(response, url.pathname);
     return send(response, 200, answer);
   } catch (error) {
     if (error instanceof BadRequest || error instanceof ProtoError || error instanceof RangeError)
@@ -54,8 +54,20 @@ async function readJson(request: IncomingMessage): Promise<Record<string, unknow
   const text = await bodyOf(request, MAX_BODY_BYTES);
   if (text === null) throw new BadRequest('body too large');
   if (text.length === 0) return {};
-  const body: unknown = JSON.parse(text.toString('utf8'));
+  let body: unknown;
+  try {
+    body = JSON.parse(text.toString('utf8'));
+  } catch {
+    throw new BadRequest('syntax error');
+  }
   return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
+}
+
+/** The server of java-tron refuses what it does not know with a page. */
+function sendUnknown(response: ServerResponse, path: string): void {
+  const title = '<title>Error 405 HTTP method POST is not supported by this URL</title>';
+  const said = `<html><head>${title}</head><body><h2>HTTP ERROR 405</h2><p>${path}</p></body></html>`;
+  response.writeHead(405, { 'content-type': 'text/html;charset=iso-8859-1' }).end(said);
 }
 
 function send(response: ServerResponse, status: number, answer: unknown): void {

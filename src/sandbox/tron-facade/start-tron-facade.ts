@@ -35,6 +35,8 @@ export interface TronSandbox extends SandboxChain {
   sendNative(to: string, sun: number): Promise<SandboxPaid>;
   freeze(coin: Coin, account: string, frozen: boolean): Promise<void>;
   pause(coin: Coin, paused: boolean): Promise<void>;
+  /** Breaks off the next read-only calls, as a busy node does. */
+  breakOffCalls(count: number): void;
 }
 
 /** No TRON network has this id, so a sandbox transaction references a block that exists nowhere else. */
@@ -117,6 +119,9 @@ function sandboxOf(
     sendNative: (to, sun) => wallet.sendNative(to, sun),
     freeze,
     pause: (coin, paused) => chain.issue(evmAddressOf(chain.contracts.tokens[coin]), pauseCall(paused)),
+    breakOffCalls: (count) => {
+      chain.brokenOffCalls = count;
+    },
     fundTreasury: (address) => fundTreasury(chain, address, keys[0]),
     close: () => (closing ??= server.close().then(() => chain.close())),
   };

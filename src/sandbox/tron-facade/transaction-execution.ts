@@ -1,7 +1,7 @@
 import type { EvmNode, EvmOutcome } from './evm-node.ts';
 import type { FacadeReceipt } from './journal.ts';
 import { evmAddressOf, hexText } from './tron-codec.ts';
-import { SUN_PER_ENERGY, bandwidthFee } from './transaction-rules.ts';
+import { ACTIVATION_NET_SUN, ACTIVATION_SUN, SUN_PER_ENERGY, bandwidthFee } from './transaction-rules.ts';
 import type { RawTransaction, TronContract } from './tron-transaction.ts';
 
 /** Plenty for any sandbox contract, and below the block's gas. */
@@ -20,6 +20,7 @@ export async function runTransaction(
   const netFee = bandwidthFee(sizeBytes);
   const spendable = (await evm.balanceOf(owner)) - netFee;
   if (raw.contract.type === 'TransferContract') {
+    const isNew = !(await evm.isAccount(evmAddressOf(raw.contract.to)));
     await evm.execute({
       from: owner,
       to: evmAddressOf(raw.contract.to),
@@ -27,8 +28,10 @@ export async function runTransaction(
       value: raw.contract.amountSun,
       executionGas: 0n,
     });
-    await charge(evm, owner, netFee);
-    return { id: txId, fee: Number(netFee), contractResult: [''], receipt: { net_fee: Number(netFee) } };
+    const bandwidthSun = isNew ? ACTIVATION_NET_SUN : netFee;
+    const fee = bandwidthSun + (isNew ? ACTIVATION_SUN : 0n);
+    await charge(evm, owner, fee);
+    return { id: txId, fee: Number(fee), contractResult: [''], receipt: { net_fee: Number(bandwidthSun) } };
   }
   const affordable = spendable - raw.contract.callValueSun;
   const limit = raw.feeLimitSun < affordable ? raw.feeLimitSun : affordable;

@@ -1,5 +1,5 @@
 import type { EvmNode } from './evm-node.ts';
-import { bytesOfHex, evmAddressOf } from './tron-codec.ts';
+import { base58Of, bytesOfHex, evmAddressOf } from './tron-codec.ts';
 import type { FacadeBlock } from './block.ts';
 import { signerOf, type RawTransaction } from './tron-transaction.ts';
 import { must } from '../../domain/values/must.ts';
@@ -35,6 +35,11 @@ interface Refusal {
 /** Sun for each byte of a transaction, and for each unit of energy (chain parameters of the main network). */
 export const SUN_PER_BYTE = 1_000n;
 export const SUN_PER_ENERGY = 100n;
+/** The most that a transaction may offer for energy. */
+export const MAX_FEE_LIMIT_SUN = 15_000_000_000n;
+/** Creating an account: what the chain takes, and its bandwidth; the receipt's parts show the second alone. */
+export const ACTIVATION_SUN = 1_000_000n;
+export const ACTIVATION_NET_SUN = 100_000n;
 /** Bytes a result adds to every transaction. */
 const RESULT_BYTES = 64;
 const MAX_LIFETIME_MS = 24 * 3600 * 1000;
@@ -75,21 +80,25 @@ async function contractRefusal({ raw, sizeBytes, evm }: Candidate): Promise<Refu
     code: 'CONTRACT_VALIDATE_ERROR',
     message: `Contract validate error : ${reason}`,
   });
+  if (raw.feeLimitSun < 0n || raw.feeLimitSun > MAX_FEE_LIMIT_SUN)
+    return invalid(`feeLimit must be >= 0 and <= ${MAX_FEE_LIMIT_SUN}`);
   const balance = await evm.balanceOf(evmAddressOf(contract.owner));
   const target = contract.type === 'TransferContract' ? contract.to : contract.contract;
   const isContract = await evm.hasCode(evmAddressOf(target));
-  if (balance === 0n) return invalid(`account [${contract.owner}] does not exist`);
+  if (!(await evm.isAccount(evmAddressOf(contract.owner))))
+    return invalid(`account [${base58Of(contract.owner)}] does not exist`);
   if (contract.type === 'TransferContract') {
     if (isContract) return invalid('Cannot transfer TRX to a smartContract.');
     if (contract.amountSun <= 0n || contract.owner === contract.to)
       return invalid('Amount must be greater than 0 and go to another account.');
     if (balance < contract.amountSun) return invalid('Validate TransferContract error, balance is not sufficient.');
   } else {
-    if (!isContract) return invalid('No contract or not a valid smart contract');
+    if (!isContract) return invalid('No contract or not a smart contract');
     if (balance < contract.callValueSun) return invalid('Validate InternalTransfer error, balance is not sufficient.');
   }
   const spent = contract.type === 'TransferContract' ? contract.amountSun : contract.callValueSun;
-  if (balance - spent < bandwidthFee(sizeBytes))
+  const isNew = contract.type === 'TransferContract' && !(await evm.isAccount(evmAddressOf(target)));
+  if (balance - spent < (isNew ? ACTIVATION_SUN + ACTIVATION_NET_SUN : bandwidthFee(sizeBytes)))
     return { code: 'BANDWITH_ERROR', message: 'Account resource insufficient error.' };
   return null;
 }

@@ -2,11 +2,11 @@ import artefacts from './contracts/sandbox-trc20.json' with { type: 'json' };
 import { intrinsicGas, quantity } from './evm-node.ts';
 import type { FacadeChain } from './chain.ts';
 import type { FacadeBlock } from './block.ts';
-import { SUN_PER_BYTE, SUN_PER_ENERGY } from './transaction-rules.ts';
+import { MAX_FEE_LIMIT_SUN, SUN_PER_BYTE, SUN_PER_ENERGY } from './transaction-rules.ts';
 import { evmAddressOf, hexText } from './tron-codec.ts';
 import { encodeRaw, rawFromJson, rawToJson, transactionId } from './tron-transaction.ts';
 import type { RawTransaction, TronContract } from './tron-transaction.ts';
-import { addressIn, isVisible, numberIn, stringIn, textIn, type Body } from './wallet-body.ts';
+import { addressIn, BadRequest, idIn, isVisible, numberIn, stringIn, textIn, type Body } from './wallet-body.ts';
 import { blockJson, infoJson, transactionJson, tronAbiEntry, shown } from './wallet-json.ts';
 import { id } from 'ethers';
 import { must } from '../../domain/values/must.ts';
@@ -17,6 +17,10 @@ const LIFETIME_MS = 60_000;
 const DEFAULT_FEE_LIMIT_SUN = 0;
 const MAX_RANGE_BLOCKS = 100;
 const CALL_GAS = 30_000_000n;
+const OUT_OF_TIME =
+  "class org.tron.core.vm.program.Program$OutOfTimeException : CPU timeout for 'PUSH2' operation executing";
+
+const refused = (code: string, message: string): Answer => ({ result: { code, message: hexText(message) } });
 
 /**
  * The calls of `/wallet` and `/walletsolidity` that wallets and services make (developers.tron.network), answered from
@@ -52,7 +56,8 @@ const readCalls: Readonly<Record<string, (chain: FacadeChain, body: Body, limit:
   },
   getblockbylimitnext: (chain, body, limit) => {
     const start = numberIn(body, 'startNum');
-    const end = Math.min(numberIn(body, 'endNum'), limit + 1, start + MAX_RANGE_BLOCKS);
+    if (numberIn(body, 'endNum') - start > MAX_RANGE_BLOCKS) return {};
+    const end = Math.min(numberIn(body, 'endNum'), limit + 1);
     return {
       block: Array.from({ length: Math.max(0, end - start) }, (_, offset) =>
         blockJson(must(chain.block(start + offset)), true, isVisible(body)),
@@ -60,17 +65,19 @@ const readCalls: Readonly<Record<string, (chain: FacadeChain, body: Body, limit:
     };
   },
   gettransactioninfobyblocknum: (chain, body, limit) => {
-    const block = numberIn(body, 'num') > limit ? null : chain.block(numberIn(body, 'num'));
+    const number = numberIn(body, 'num');
+    if (number === 0) return {};
+    const block = number > limit ? null : chain.block(number);
     return block === null ? [] : block.transactions.map((sealed) => infoJson(sealed, block.timeMs, isVisible(body)));
   },
   gettransactioninfobyid: (chain, body, limit) => {
-    const sealed = chain.transaction(textIn(body, 'value'));
+    const sealed = chain.transaction(idIn(body));
     return sealed === null || sealed.blockNumber > limit
       ? {}
       : infoJson(sealed, chain.clock.timeMsOf(sealed.blockNumber), isVisible(body));
   },
   gettransactionbyid: (chain, body, limit) => {
-    const sealed = chain.transaction(textIn(body, 'value'));
+    const sealed = chain.transaction(idIn(body));
     return sealed === null || sealed.blockNumber > limit ? {} : transactionJson(sealed, isVisible(body));
   },
   getchainparameters: () => ({
@@ -78,10 +85,9 @@ const readCalls: Readonly<Record<string, (chain: FacadeChain, body: Body, limit:
       { key: 'getTransactionFee', value: Number(SUN_PER_BYTE) },
       { key: 'getEnergyFee', value: Number(SUN_PER_ENERGY) },
       { key: 'getCreateAccountFee' },
-      { key: 'getMaxFeeLimit', value: 15_000_000_000 },
+      { key: 'getMaxFeeLimit', value: Number(MAX_FEE_LIMIT_SUN) },
     ],
   }),
-  getaccountresource: () => ({ freeNetLimit: 0, TotalEnergyLimit: 0 }),
   getnodeinfo: (chain) => ({
     block: `Num:${chain.clock.head()},ID:${must(chain.block(chain.clock.head())).id}`,
     solidityBlock: `Num:${chain.solidified},ID:${must(chain.block(chain.solidified)).id}`,
@@ -91,9 +97,14 @@ const readCalls: Readonly<Record<string, (chain: FacadeChain, body: Body, limit:
 const computeCalls: Readonly<Record<string, (chain: FacadeChain, body: Body) => Promise<Answer>>> = {
   getaccount: async (chain, body) => {
     const address = addressIn(body, 'address');
-    const balance = await chain.evm.balanceOf(evmAddressOf(address));
-    return balance === 0n ? {} : { address: shown(address, isVisible(body)), balance: Number(balance) };
+    if (!(await chain.evm.isAccount(evmAddressOf(address)))) return {};
+    const balance = Number(await chain.evm.balanceOf(evmAddressOf(address)));
+    return { address: shown(address, isVisible(body)), ...(balance > 0 && { balance }) };
   },
+  getaccountresource: async (chain, body) =>
+    (await chain.evm.isAccount(evmAddressOf(addressIn(body, 'address'))))
+      ? { TotalNetLimit: 43_200_000_000, TotalEnergyLimit: 50_000_000_000 }
+      : {},
   getcontract: async (chain, body) => {
     const address = addressIn(body, 'value');
     if (!(await chain.evm.hasCode(evmAddressOf(address)))) return {};
@@ -108,6 +119,12 @@ const computeCalls: Readonly<Record<string, (chain: FacadeChain, body: Body) => 
   },
   triggerconstantcontract: async (chain, body) => {
     const request = callRequest(body);
+    if (chain.brokenOffCalls > 0) {
+      chain.brokenOffCalls -= 1;
+      return refused('OTHER_ERROR', OUT_OF_TIME);
+    }
+    if (!(await chain.evm.hasCode(request.to)))
+      return refused('CONTRACT_VALIDATE_ERROR', 'Smart contract is not exist.');
     const failure = await failureOf(chain, request);
     const output = await chain.evm.outputOf(request);
     const transaction = { ret: [failure === null ? {} : { ret: 'FAILED' }], visible: isVisible(body) };
@@ -121,7 +138,7 @@ const computeCalls: Readonly<Record<string, (chain: FacadeChain, body: Body) => 
   estimateenergy: async (chain, body) => {
     const request = callRequest(body);
     const failure = await failureOf(chain, request);
-    if (failure !== null) return { result: { code: 'CONTRACT_EXE_ERROR', message: hexText(failure) } };
+    if (failure !== null) return refused('CONTRACT_EXE_ERROR', failure);
     return { result: { result: true }, energy_required: Number(await energyOf(chain, request)) };
   },
 };
@@ -149,8 +166,10 @@ const writeCalls: Readonly<Record<string, (chain: FacadeChain, body: Body) => Pr
       0n,
     ),
   broadcasttransaction: async (chain, body) => {
+    if (typeof body['raw_data'] !== 'object' || body['raw_data'] === null)
+      throw new BadRequest('Cannot invoke "JSONObject.getJSONArray(String)"', 'class java.lang.NullPointerException');
     const rawHex = textIn(body, 'raw_data_hex').toLowerCase();
-    const described = encodeRaw(rawFromJson(body['raw_data'] ?? {}));
+    const described = encodeRaw(rawFromJson(body['raw_data']));
     if (described !== rawHex)
       return {
         code: 'SIGERROR',
@@ -240,8 +259,8 @@ async function failureOf(chain: FacadeChain, request: CallRequest): Promise<stri
   try {
     await chain.evm.rpc('eth_call', request, 'latest');
     return null;
-  } catch (error) {
-    return error instanceof Error ? `REVERT opcode executed: ${error.message}` : 'REVERT opcode executed';
+  } catch {
+    return 'REVERT opcode executed';
   }
 }
 
