@@ -89,6 +89,13 @@ export class ScriptedAccountChain implements AccountChain {
     return { units, slot: this.slot, timeSec: this.timeSec(this.slot), providers: ['scripted'] };
   }
 
+  /** By owner. */
+  readonly others = new Map<string, { account: string; units: bigint }[]>();
+  async otherHoldings(owner: string) {
+    this.#mustBeUp(`others ${owner}`);
+    return this.others.get(owner) ?? [];
+  }
+
   async history(account: string, options: { commitment: string; until?: string }) {
     this.#mustBeUp(`history ${account} ${options.commitment}`);
     if ([...this.refused].some((owner) => `ata-${owner}` === account))

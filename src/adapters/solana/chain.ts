@@ -22,6 +22,7 @@ import { associatedTokenAccount } from '../../chain-formats/spl-token.ts';
 import { usedSolanaOwners } from './address-history.ts';
 import { solanaDisproof } from './disproof.ts';
 import { verifySolanaProvider } from './provider-check.ts';
+import { holdingsOf } from './payee-account.ts';
 import { ACCOUNTS_A_CALL, blockAtSlot, hasStatus, readBalances, readHistory, readTransaction, slotOf } from './rpc.ts';
 import { SolanaPayerTransactions } from './unsigned-transfer.ts';
 import { payerOf, tokenDeltas, type SolanaTransaction, type TokenDelta } from './token-balances.ts';
@@ -125,6 +126,15 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
       };
     };
     return this.#providers.on(task);
+  }
+
+  async otherHoldings(owner: string): Promise<readonly { readonly account: string; readonly units: bigint }[]> {
+    const usual = new Set(this.tokenAccountsOf(owner).map(({ account }) => account));
+    const held = await this.#providers.on((provider) => holdingsOf(provider, owner));
+    return held.filter(
+      ({ account, mint, units }) =>
+        units > 0n && !usual.has(account) && this.settings.tokens.some(({ address }) => address === mint),
+    );
   }
 
   async finalized(): Promise<Block> {

@@ -37,6 +37,24 @@ export async function tokenAccount(
   return { units: BigInt(info.tokenAmount?.amount ?? '0'), isFrozen: info.state === 'frozen' };
 }
 
+const holdings = z.object({
+  value: z.array(z.object({ pubkey: z.string(), account: z.object({ data: parsedData }) })),
+});
+
+/** Every final token account of an owner. */
+export async function holdingsOf(
+  provider: RpcProvider,
+  owner: string,
+): Promise<{ readonly account: string; readonly mint: string; readonly units: bigint }[]> {
+  const options = { encoding: 'jsonParsed', commitment: 'finalized' };
+  const asked = [owner, { programId: TOKEN_PROGRAM }, options];
+  const { value } = await ask(provider, holdings, 'getTokenAccountsByOwner', asked);
+  return value.map(({ pubkey, account: { data } }) => {
+    const info = data.parsed?.info;
+    return { account: pubkey, mint: info?.mint ?? '', units: BigInt(info?.tokenAmount?.amount ?? 0) };
+  });
+}
+
 /** Whether it may name the account that it pays into. */
 export const paysBack = ({ kind }: Pick<OutgoingTransaction, 'kind'>): boolean =>
   kind === 'refund' || kind === 'return';

@@ -97,6 +97,8 @@ export class SolanaProvider extends SimulatedProvider<SolanaChain> {
         return this.#transaction(String(first), view);
       case 'getFirstAvailableBlock':
         return 0;
+      case 'getTokenAccountsByOwner':
+        return inContext([]);
       case 'getRecentPrioritizationFees':
         return slotsFrom(Math.max(0, newest.height - FEE_SLOTS), FEE_SLOTS, newest).map((slot) => ({
           slot,

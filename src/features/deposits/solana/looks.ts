@@ -49,6 +49,8 @@ export class WatchedAccounts {
   #booked = new Map<string, bigint>();
   /** Accounts assumed to hold what is booked. Their histories are read later, one after another. */
   readonly #believed = new Map<string, TokenAccount>();
+  /** Other accounts of owners, by what they held when that was told. */
+  readonly #reported = new Map<string, bigint>();
   /** Balances accepted without explanation. Their histories are reread until they explain them. */
   readonly #doubted = new Map<string, Doubt>();
   #headSlot: number | null = null;
@@ -98,6 +100,7 @@ export class WatchedAccounts {
   async readFinal(owner: string): Promise<number> {
     let transfers = 0;
     for (const account of this.#accountsOf(owner)) transfers += await this.#readFinal(account);
+    await this.#reportOthers(owner).catch(onlyUnavailable);
     return transfers;
   }
 
@@ -205,7 +208,20 @@ export class WatchedAccounts {
     this.#doubted.delete(account.account);
   }
 
-  #reportUnexplained({ owner, account }: TokenAccount, balanceUnits: bigint, explainedUnits: bigint): void {
+  /** Money in accounts that no payer was shown pays nothing, and nobody would look there. */
+  async #reportOthers(owner: string): Promise<void> {
+    for (const { account, units } of (await this.#deps.chain.otherHoldings?.(owner)) ?? []) {
+      if (this.#reported.get(account) === units) continue;
+      this.#reported.set(account, units);
+      this.#reportUnexplained({ owner, account }, units, 0n);
+    }
+  }
+
+  #reportUnexplained(
+    { owner, account }: Pick<TokenAccount, 'owner' | 'account'>,
+    balanceUnits: bigint,
+    explainedUnits: bigint,
+  ): void {
     const sessionId = this.#deps.addresses.sessionOf(owner);
     if (sessionId === null) return;
     const units = { balanceUnits: balanceUnits.toString(), explainedUnits: explainedUnits.toString() };

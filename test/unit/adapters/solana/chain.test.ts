@@ -235,6 +235,32 @@ describe('a provider that was unreachable', () => {
   });
 });
 
+describe('other accounts of an owner', () => {
+  it('are found with what they hold of our tokens', async () => {
+    const node = await play();
+    const chain = chainOver([node]);
+    const held = (pubkey: string, mint: string, amount: string) => ({
+      pubkey,
+      account: { data: { program: 'spl-token', parsed: { info: { mint, owner: OWNER, tokenAmount: { amount } } } } },
+    });
+    node.override = ({ method }) =>
+      method === 'getTokenAccountsByOwner'
+        ? {
+            result: {
+              context: { slot: node.finalizedSlot },
+              value: [
+                held(associatedTokenAccount(OWNER, USDC), USDC, '9'),
+                held('second', USDC, '5'),
+                held('empty', USDC, '0'),
+                held('of another token', OWNER, '3'),
+              ],
+            },
+          }
+        : undefined;
+    expect(await chain.otherHoldings!(OWNER)).toEqual([{ account: 'second', mint: USDC, units: 5n }]);
+  });
+});
+
 describe('an account’s history', () => {
   const history = (count: number, node: PlayedSolanaNode): string[] => {
     const signatures = Array.from({ length: count }, (_, index) => `signature-${count - index}`);

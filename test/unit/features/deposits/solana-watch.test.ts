@@ -464,6 +464,22 @@ describe('the Solana watcher', () => {
     expect(anomalies).toHaveLength(1);
   });
 
+  it('tells once of money in another account of an address that was shown', async () => {
+    const { chain, watcher, anomalies, open, until } = watching();
+    open('a');
+    await watcher.start();
+    chain.others.set('a', [{ account: 'second account', units: 7n }]);
+    await watcher.recheck('a');
+    await watcher.recheck('a');
+    await until('alarm', () => anomalies.length > 0);
+    expect(anomalies).toEqual([
+      {
+        ...{ kind: 'unexplained', sessionId: 'cs_a', account: 'second account' },
+        ...{ balanceUnits: '7', explainedUnits: '0' },
+      },
+    ]);
+  });
+
   it('reads everything of an owner again on request', async () => {
     const { chain, watcher, told, open, until } = watching();
     open('a');
