@@ -121,11 +121,12 @@ async function headerOf(provider: RpcProvider, view: TronView, number: number | 
   return readHeader(block);
 }
 
+/** The answer of a node to a path that it does not serve. */
+export const isUnknownPath = (error: unknown): boolean =>
+  error instanceof ProviderFault && /status 40[45]\b/.test(error.message);
+
 function isUnknownCall(error: unknown): boolean {
-  return (
-    error instanceof ProviderFault &&
-    (['incapable', 'unknown'].includes(error.kind) || /status 40[45]\b/.test(error.message))
-  );
+  return isUnknownPath(error) || (error instanceof ProviderFault && ['incapable', 'unknown'].includes(error.kind));
 }
 
 export async function mustHaveBlock(provider: RpcProvider, number: number): Promise<Block> {

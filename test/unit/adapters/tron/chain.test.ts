@@ -233,6 +233,16 @@ describe('TRON providers', () => {
     await expect(chainOver([noToken]).verify()).rejects.toThrow(WrongChain);
   });
 
+  it.each(['wallet', 'walletsolidity'])(
+    'say how both ports of a node come behind one address if one does not serve /%s',
+    async (view) => {
+      const node = await play();
+      const page = readJson('java-tron-4.8.0/walletsolidity-on-8090.json') as { status: number; text: string };
+      node.override = (path) => (path.startsWith(`/${view}/`) ? { status: page.status, body: page.text } : undefined);
+      await expect(chainOver([node]).verify()).rejects.toThrow(`does not serve /${view}: put both ports`);
+    },
+  );
+
   it('prove themselves before a late one is believed', async () => {
     const [first, foreign] = [await play(), await play()];
     first.override = () => ({ status: 500, body: {} });
