@@ -10,6 +10,28 @@ const change = (file: string, from: string, to: string): PlantedChange => ({ fil
 
 export const SIGNER_MUTANTS: readonly Mutant[] = [
   {
+    without: 'what a transfer of TRX looks like when it landed',
+    changes: [
+      {
+        file: 'src/domain/networks/outcomes.ts',
+        from: "'tron-native': tronTransfer",
+        to: "'tron-native': (info: TronInfoResult): Outcome => (tronCall(info) === 'moved' ? 'moved' : 'nothing')",
+      },
+    ],
+    foundBy: ['with tron-native that landed gives nothing free'],
+  },
+  {
+    without: 'the blocks of the lifetime of a transaction on TRON',
+    changes: [
+      change(
+        'chains/tron-view.ts',
+        'return fromBlock !== null && !(await isListedFrom({ newest, listed }, txHash, { fromBlock, toMs }));',
+        'return fromBlock !== null || listed !== null;',
+      ),
+    ],
+    foundBy: ['whatever a node without history knows'],
+  },
+  {
     without: 'replacements on Solana that exclude each other',
     changes: [change('chains/solana-view.ts', 'earlier.every(({ draft }) => excludeEachOther(draft, next))', 'true')],
     foundBy: ['whatever blockhash, nonce, price', 'on solana no sequence of requests'],

@@ -6,7 +6,7 @@ import type { ApprovalAct, ApprovalTerms } from '../../src/ports/signer/approval
 import type { OutgoingTransaction } from '../../src/ports/outgoing/transaction.ts';
 import type { Signature, SignerVerdict } from '../../src/ports/outgoing/signer.ts';
 import { signedBy } from '../support/approvers.ts';
-import { MODEL_WALLET, type ModelChain, type SecondProvider } from '../support/model-chains/model-chain.ts';
+import { MODEL_WALLET, SECOND_PROVIDER, type ModelChain } from '../support/model-chains/model-chain.ts';
 import { outgoing } from '../support/outgoing.ts';
 import { runsOf } from '../support/runs.ts';
 import {
@@ -118,7 +118,7 @@ class Worker {
       case 'advance':
         return chain.advance(step.pick);
       case 'second':
-        chain.second = (['sound', 'silent', 'behind'] as const satisfies readonly SecondProvider[])[step.pick % 3]!;
+        chain.second = SECOND_PROVIDER[step.pick % SECOND_PROVIDER.length]!;
         return;
       case 'release': {
         const order = this.#orders.get(step.pick % LEGS);

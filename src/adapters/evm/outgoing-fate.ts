@@ -1,5 +1,6 @@
 import { isCancelling } from '../../domain/events/transaction-draft.ts';
 import { formatAmount } from '../../domain/money/money.ts';
+import { OUTCOMES } from '../../domain/networks/outcomes.ts';
 import type { Fate, LandedCheck, LandedTransaction, SentTransaction } from '../../ports/outgoing/transaction.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { feeOf, fromQuantity, mustReadHeader, readHeader, readReceipt, type RawLog, type RawReceipt } from './rpc.ts';
@@ -42,10 +43,12 @@ export async function fateAt(provider: RpcProvider, asked: Asked): Promise<Fate>
   const final = number <= finalized.block.number;
   const txHash = receipt.transactionHash;
   const networkFee = formatAmount(feeOf(receipt));
-  const isWithoutEffect =
-    receipt.status !== '0x1' || asked.sent.some((sent) => sent.txHash === txHash && isCancelling(sent));
+  const isCancellation = asked.sent.some((sent) => sent.txHash === txHash && isCancelling(sent));
+  const outcome = OUTCOMES[isCancellation ? 'evm-cancel' : 'evm'](receipt);
+  if (outcome === 'unclear') throw new ProviderFault('incapable', 'answered a receipt without a status');
   // A result that releases the money must be as final as the chain allows.
-  if (isWithoutEffect) return final ? { kind: 'ineffective', txHash, networkFee } : { kind: 'pending', inBlock: true };
+  if (outcome === 'nothing')
+    return final ? { kind: 'ineffective', txHash, networkFee } : { kind: 'pending', inBlock: true };
   if (asked.expected !== null && !receipt.logs.some((log) => isExpected(log, must(asked.expected))))
     return { kind: 'alarm', detail: `${txHash} succeeded without the transfer it was signed for` };
   const deep = final || (asked.depth !== null && head.block.number - number + 1 >= asked.depth);
@@ -88,7 +91,7 @@ export async function vanishedAt(
     const finalized = await mustReadHeader(provider, 'finalized');
     // In another block, the same transaction may have failed: then it has paid nothing any more.
     if (header?.block.hash === receipt.blockHash)
-      return { ...seen, vanished: receipt.status !== '0x1', final: number <= finalized.block.number };
+      return { ...seen, vanished: OUTCOMES.evm(receipt) === 'nothing', final: number <= finalized.block.number };
   }
   // It is missing where its receipt places it. Only another block at that height proves that it is gone.
   const there = await mustReadHeader(provider, blockNumber);

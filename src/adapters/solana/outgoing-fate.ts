@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Token } from '../../domain/networks/networks.ts';
 import { formatAmount } from '../../domain/money/money.ts';
+import { OUTCOMES } from '../../domain/networks/outcomes.ts';
 import type { Fate, SentTransaction } from '../../ports/outgoing/transaction.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { receivingAccount } from '../../chain-formats/spl-token.ts';
@@ -34,7 +35,7 @@ export async function fateAt(provider: RpcProvider, asked: Asked): Promise<Fate>
     const status = statuses.found[index];
     return status ? [{ txHash, status }] : [];
   });
-  const included = seen.find(({ status }) => status.err === null) ?? seen.at(-1);
+  const included = seen.find(({ status }) => OUTCOMES.solana(status) === 'moved') ?? seen.at(-1);
   if (!included) return unseenAt(provider, asked, slot);
   if (included.status.confirmationStatus !== 'finalized') return { kind: 'pending', inBlock: true };
   const { txHash } = included;
@@ -45,7 +46,7 @@ export async function fateAt(provider: RpcProvider, asked: Asked): Promise<Fate>
       throw new ProviderFault('incapable', `says that ${txHash} is final, and does not keep it any more`);
     return { kind: 'pending', inBlock: true };
   }
-  if (included.status.err !== null)
+  if (OUTCOMES.solana(included.status) === 'nothing')
     return { kind: 'ineffective', txHash, networkFee: formatAmount(lamportsOf(transaction) * LAMPORT) };
   const { signedBytes } = must(asked.sent.find((one) => one.txHash === txHash));
   const fee = feeOf(transaction, asked.expected, signedBytes);

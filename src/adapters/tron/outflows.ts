@@ -1,10 +1,11 @@
 import { fromTokenUnits } from '../../domain/money/money.ts';
 import { NATIVE_COIN, type NetworkSettings } from '../../domain/networks/networks.ts';
+import { OUTCOMES } from '../../domain/networks/outcomes.ts';
 import type { SeenOutflow, StrangersAmong } from '../../ports/outgoing/chain.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { accountOf } from './address.ts';
 import { SUN } from './outgoing-fate.ts';
-import { readTransfers, succeeded, tokenAccounts } from './receipt.ts';
+import { readTransfers, tokenAccounts } from './receipt.ts';
 import { listedBlocks, type ListedBlock, type On } from './listed-blocks.ts';
 import { newestBlock, transactionInfo } from './rpc.ts';
 import { must } from '../../domain/values/must.ts';
@@ -70,7 +71,8 @@ async function takenBy(
     const units = fromTokenUnits(tokenUnits, token.decimals);
     return { coin: token.coin, units, toAddress, txHash, part: String(logIndex), blockNumber };
   });
-  const handedOver = info.result === 'FAILED' || (info.receipt?.result !== undefined && !succeeded(info)) ? 0 : sun;
+  // A call that paid a contract in TRX ends like a transfer of TRX.
+  const handedOver = OUTCOMES['tron-native'](info) === 'nothing' ? 0 : sun;
   const native = BigInt(handedOver + (info.fee ?? 0)) * SUN;
   const shared = { toAddress: null, txHash, blockNumber };
   if (native > 0n)

@@ -1,7 +1,8 @@
 import { formatAmount } from '../../domain/money/money.ts';
 import type { Fate, SentTransaction } from '../../ports/outgoing/transaction.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
-import { readTransfers, succeeded, tokenAccounts, type TronTransactionInfo } from './receipt.ts';
+import { OUTCOMES } from '../../domain/networks/outcomes.ts';
+import { readTransfers, tokenAccounts, type TronTransactionInfo } from './receipt.ts';
 import { blockAt, newestBlock, transactionInfo } from './rpc.ts';
 import type { Token } from '../../domain/networks/networks.ts';
 import { isListedBetween } from './window.ts';
@@ -13,7 +14,7 @@ const BALANCER_LAG_MS = 60_000;
 
 interface Asked {
   readonly sent: readonly SentTransaction[];
-  /** The token transfer that the receipt must contain; null for TRX, where a receipt without a failure is enough. */
+  /** The token transfer that the receipt must contain; null for TRX. */
   readonly expected: {
     readonly token: Token;
     readonly from: string;
@@ -32,8 +33,9 @@ export async function fateAt(provider: RpcProvider, { sent, expected, lifetimeMs
     const info = await transactionInfo(provider, 'walletsolidity', txHash);
     if (!info) continue;
     const networkFee = formatAmount(BigInt(info.fee ?? 0) * SUN);
-    // A plain transfer has no receipt code; only a failed one says so.
-    if (expected ? !succeeded(info) : info.result === 'FAILED') {
+    const outcome = OUTCOMES[expected ? 'tron' : 'tron-native'](info);
+    if (outcome === 'unclear') throw new ProviderFault('incapable', 'answered a receipt without a result');
+    if (outcome === 'nothing') {
       failed = { kind: 'ineffective', txHash, networkFee };
       continue;
     }
@@ -57,12 +59,8 @@ export async function fateAt(provider: RpcProvider, { sent, expected, lifetimeMs
   if ((await transactionInfo(provider, 'wallet', last.txHash)) !== null) return { kind: 'pending', inBlock: true };
   if (solid.timeSec * 1000 >= expirationMs + BALANCER_LAG_MS) {
     // A missing receipt proves nothing, so the blocks that could hold an expired transaction must not list it.
-    const isListed = await isListedBetween(
-      provider,
-      last.txHash,
-      expirationMs - lifetimeMs,
-      expirationMs + BALANCER_LAG_MS,
-    );
+    const lifetime = { fromMs: expirationMs - lifetimeMs, toMs: expirationMs + BALANCER_LAG_MS };
+    const isListed = await isListedBetween(provider, solid, last.txHash, lifetime);
     return isListed ? { kind: 'pending', inBlock: true } : { kind: 'never' };
   }
   const head = await newestBlock(provider, 'wallet');

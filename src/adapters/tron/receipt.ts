@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Token } from '../../domain/networks/networks.ts';
+import { OUTCOMES } from '../../domain/networks/outcomes.ts';
 import { ProviderFault } from '../../ports/chain/rpc-pool.ts';
 import { accountOf, toBase58Address } from './address.ts';
 import { must } from '../../domain/values/must.ts';
@@ -70,11 +71,10 @@ export interface TransferLog {
 }
 
 /**
- * True if the contract ran to its end. The top-level `result` is absent on success and `FAILED` otherwise; calldata and
- * the contract's return value are not conclusive (USDT returns false on success).
+ * True if the contract ran to its end. Calldata and the contract's return value are not conclusive (USDT returns false
+ * on success).
  */
-export const succeeded = (info: TronTransactionInfo): boolean =>
-  info.receipt?.result === 'SUCCESS' && info.result !== 'FAILED';
+export const succeeded = (info: TronTransactionInfo): boolean => OUTCOMES.tron(info) === 'moved';
 
 /**
  * The successful transfers in log order: only logs of `tokens` with the three topics of a real Transfer. `isWanted`

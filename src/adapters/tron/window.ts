@@ -1,36 +1,22 @@
-import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
-import { mustHaveBlock, newestBlock, transactionsOf } from './rpc.ts';
-import { must } from '../../domain/values/must.ts';
+import type { Block } from '../../ports/chain/chain.ts';
+import type { RpcProvider } from '../../ports/chain/rpc-pool.ts';
+import { isListedFrom } from '../../chain-formats/tron-lifetime.ts';
+import { mustHaveBlock, transactionsOf } from './rpc.ts';
 
-/** Blocks read concurrently, below TronGrid's 15 requests a second. */
-const AT_A_TIME = 4;
-
-/**
- * Whether a solidified block from the transaction's lifetime lists it. Block lists are conclusive, a missing receipt is
- * not. Throws `ProviderFault` if the provider's solidified blocks have not passed that time.
- */
+/** Whether a block of the provider up to its newest solidified one, from the transaction's lifetime, lists it. */
 export async function isListedBetween(
   provider: RpcProvider,
+  newest: Block,
   txHash: string,
-  fromMs: number,
-  toMs: number,
+  { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
 ): Promise<boolean> {
-  const solid = await newestBlock(provider, 'walletsolidity');
-  if (solid.timeSec * 1000 < toMs)
-    throw new ProviderFault('behind', 'has not solidified the time in which a transaction might land');
-  let next = await firstAtOrAfter(provider, Math.floor(fromMs / 1000), solid.number);
-  for (let isOver = false; !isOver && next <= solid.number; next += AT_A_TIME) {
-    const numbers = Array.from({ length: Math.min(AT_A_TIME, solid.number - next + 1) }, (_, offset) => next + offset);
-    const blocks = await Promise.all(
-      numbers.map(async (number) => {
-        const block = await mustHaveBlock(provider, number);
-        return { block, listed: await transactionsOf(provider, block) };
-      }),
-    );
-    if (blocks.some(({ listed }) => listed.some(({ txID }) => txID === txHash))) return true;
-    isOver = must(blocks.at(-1)).block.timeSec * 1000 > toMs;
-  }
-  return false;
+  const fromBlock = await firstAtOrAfter(provider, Math.floor(fromMs / 1000), newest.number);
+  const listed = async (number: number) => {
+    const block = await mustHaveBlock(provider, number);
+    const transactions = await transactionsOf(provider, block);
+    return { timeSec: block.timeSec, txHashes: transactions.flatMap(({ txID }) => txID ?? []) };
+  };
+  return isListedFrom({ newest, listed }, txHash, { fromBlock, toMs });
 }
 
 /** The oldest block at or after the time. */

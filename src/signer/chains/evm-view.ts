@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { fromTokenUnits, amountOf, least, most } from '../../domain/money/money.ts';
 import { gwei, type NativeLimits } from '../../domain/networks/native-limits.ts';
 import { NATIVE_COIN } from '../../domain/networks/networks.ts';
+import { OUTCOMES } from '../../domain/networks/outcomes.ts';
 import type { OutgoingTransaction } from '../../ports/outgoing/transaction.ts';
 import type { PayoutNetwork } from '../../ports/signer/protocol.ts';
 import type { DepositProof, NativeTransfer } from '../../domain/networks/deposit-proof.ts';
@@ -87,7 +88,7 @@ export class EvmView implements ChainView {
   async findDeposit(proof: DepositProof): Promise<FoundDeposit | null> {
     return agreed(this.#network, async (url) => {
       const found = await this.#receipt(url, proof.txHash);
-      if (found?.status !== '0x1' || !(await this.#isCanonical(url, found))) return null;
+      if (!found || OUTCOMES.evm(found) !== 'moved' || !(await this.#isCanonical(url, found))) return null;
       const moved = found.logs.find(({ logIndex }) => Number(logIndex) === proof.logIndex);
       const token = this.#network.tokens.find(({ address }) => address.toLowerCase() === moved?.address);
       if (!moved || !token || !WORD.test(moved.data)) return null;
@@ -112,7 +113,7 @@ export class EvmView implements ChainView {
   }: Pick<NativeTransfer, 'txHash' | 'toAddress'>): Promise<FoundNativeTransfer | null> {
     return agreed(this.#network, async (url) => {
       const found = await this.#receipt(url, txHash);
-      if (found?.status !== '0x1' || !(await this.#isCanonical(url, found))) return null;
+      if (!found || OUTCOMES['evm-native'](found) !== 'moved' || !(await this.#isCanonical(url, found))) return null;
       const sent = await this.#call(url, transaction, 'eth_getTransactionByHash', txHash);
       if (sent?.hash !== txHash || sent.blockHash !== found.blockHash) return null;
       if (!sent.to || accountOf(sent.to) !== toAddress || sent.value === 0n) return null;
@@ -156,12 +157,13 @@ export class EvmView implements ChainView {
 
   /** One of them is in a final block and failed there, or moves nothing: the nonce is used, so no other can land. */
   async hadNoEffect(entries: readonly JournaledBytes[]): Promise<boolean> {
-    for (const entry of entries) {
+    for (const { draft, txHash } of entries) {
+      if (!isEvm(draft)) return false;
       const failed = await agreed(this.#network, async (url) => {
-        const found = await this.#receipt(url, entry.txHash);
+        const found = await this.#receipt(url, txHash);
         return (
           found !== null &&
-          (found.status === '0x0' || entry.draft.kind === 'evm-cancel') &&
+          OUTCOMES[draft.kind](found) === 'nothing' &&
           (await this.#isCanonical(url, found)) &&
           Number(found.blockNumber) <= (await this.#blockNumber(url, 'finalized'))
         );

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { fromTokenUnits } from '../../domain/money/money.ts';
 import type { TransactionDraft } from '../../domain/events/transaction-draft.ts';
 import { NATIVE_COIN, NATIVE_DECIMALS } from '../../domain/networks/networks.ts';
+import { OUTCOMES } from '../../domain/networks/outcomes.ts';
 import type { OutgoingTransaction } from '../../ports/outgoing/transaction.ts';
 import type { PayoutNetwork } from '../../ports/signer/protocol.ts';
 import type { DepositProof, NativeTransfer } from '../../domain/networks/deposit-proof.ts';
@@ -57,7 +58,7 @@ export class SolanaView implements ChainView {
     return agreed(this.#network, async (url) => {
       const finalized = await this.#transaction(url, proof.txHash, 'finalized');
       const found = finalized ?? (await this.#transaction(url, proof.txHash, 'confirmed'));
-      if (!found?.meta || found.meta.err !== null) return null;
+      if (!found?.meta || OUTCOMES.solana(found.meta) !== 'moved') return null;
       const deltas = deltasOf(found.meta.preTokenBalances, found.meta.postTokenBalances);
       const own = deltas.find(({ accountIndex }) => accountIndex === proof.logIndex);
       const token = this.#network.tokens.find(({ address }) => address === own?.mint);
@@ -80,7 +81,8 @@ export class SolanaView implements ChainView {
     return agreed(this.#network, async (url) => {
       const finalized = await this.#transaction(url, txHash, 'finalized');
       const found = finalized ?? (await this.#transaction(url, txHash, 'confirmed'));
-      if (!found?.meta || found.meta.err !== null || found.transaction.signatures[0] !== txHash) return null;
+      if (!found?.meta || OUTCOMES.solana(found.meta) !== 'moved' || found.transaction.signatures[0] !== txHash)
+        return null;
       const { lamports, senders } = lamportsMoved(found.transaction.message, found.meta, toAddress);
       if (lamports <= 0n) return null;
       return {
@@ -167,7 +169,8 @@ export class SolanaView implements ChainView {
     return agreed(this.#network, async (url) => {
       const options = { searchTransactionHistory: true };
       const { value } = await this.#call(url, statuses, 'getSignatureStatuses', [txHash], options);
-      return value[0]?.confirmationStatus === 'finalized' && value[0].err !== null;
+      const [status] = value;
+      return status?.confirmationStatus === 'finalized' && OUTCOMES.solana(status) === 'nothing';
     });
   }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { fromTokenUnits, least, most } from '../../domain/money/money.ts';
 import { NATIVE_COIN, NATIVE_DECIMALS } from '../../domain/networks/networks.ts';
+import { OUTCOMES } from '../../domain/networks/outcomes.ts';
 import type { TransactionDraft } from '../../domain/events/transaction-draft.ts';
 import type { OutgoingTransaction } from '../../ports/outgoing/transaction.ts';
 import type { PayoutNetwork } from '../../ports/signer/protocol.ts';
@@ -20,6 +21,7 @@ import {
   type JournaledBytes,
   type SweepGas,
 } from './chain-view.ts';
+import { isListedFrom } from '../../chain-formats/tron-lifetime.ts';
 import { accountOf, signedExpirationMs } from './tron-bytes.ts';
 
 /**
@@ -64,8 +66,16 @@ const constantAnswer = z.object({
   constant_result: z.tuple([z.string()], z.string()),
   energy_used: z.number(),
 });
-const newestBlock = z.object({ block_header: z.object({ raw_data: z.object({ timestamp: z.int().positive() }) }) });
+/** Absent fields have protocol buffer defaults. */
+const block = z.object({
+  blockID: z.string(),
+  block_header: z.object({
+    raw_data: z.object({ number: z.int().min(0).default(0), timestamp: z.int().min(0).default(0) }),
+  }),
+  transactions: z.array(z.object({ txID: z.string() })).default([]),
+});
 type View = 'wallet' | 'walletsolidity';
+type Referring = Extract<TransactionDraft, { refBlockBytes: string }>;
 
 /** Keccak-256 of `Transfer(address,address,uint256)`. */
 const TRANSFER_TOPIC = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
@@ -74,6 +84,8 @@ const WORD = /^[0-9a-f]{64}$/i;
 /** Sun; four times the most expensive transfer so far. */
 const MAX_FEE_LIMIT = 150_000_000;
 const MAX_LIFETIME_MS = 24 * 3_600_000;
+/** A transaction names its reference block by two bytes of its number. */
+const REFERENCES = 65_536;
 /** Twice the current energy cost, which varies between calls, plus the bandwidth of one transfer. */
 const SWEEP_ENERGY_FACTOR = 2n;
 const SWEEP_BANDWIDTH_SUN = 500_000n;
@@ -97,7 +109,7 @@ export class TronView implements ChainView {
         await this.#info(url, 'wallet', proof.txHash),
       ];
       const found = solid ?? newest;
-      const log = found && succeeded(found) ? found.log[proof.logIndex] : undefined;
+      const log = found && OUTCOMES.tron(found) === 'moved' ? found.log[proof.logIndex] : undefined;
       const token = this.#network.tokens.find(({ address }) => address === addressOf(log?.address ?? ''));
       if (!log || !token || !WORD.test(log.data)) return null;
       const [topic, from, to, ...others] = log.topics;
@@ -221,14 +233,33 @@ export class TronView implements ChainView {
   }
 
   /**
-   * Expired, by the expiration in the signed bytes and the time of this provider's solidified head, without being in a
-   * solidified block; or, with `failedCounts`, in one without effect.
+   * Expired, by the expiration in the signed bytes and the time of this provider's solidified head, and listed in no
+   * solidified block of its lifetime; or, with `failedCounts`, in one without effect.
    */
-  async #isDead(url: string, { txHash, signedBytes }: JournaledBytes, failedCounts: boolean): Promise<boolean> {
-    const { block_header: newest } = await this.#ask(url, 'walletsolidity/getnowblock', {}, newestBlock);
+  async #isDead(url: string, { draft, txHash, signedBytes }: JournaledBytes, failedCounts: boolean): Promise<boolean> {
+    if (!('expirationMs' in draft)) return false;
+    const newest = blockOf(await this.#ask(url, 'walletsolidity/getnowblock', {}, block));
     const found = await this.#info(url, 'walletsolidity', txHash);
-    if (found !== null) return failedCounts && !succeeded(found);
-    return newest.raw_data.timestamp >= signedExpirationMs(signedBytes, txHash) + BALANCER_LAG_MS;
+    if (found !== null) return failedCounts && OUTCOMES[draft.kind](found) === 'nothing';
+    const toMs = signedExpirationMs(signedBytes, txHash) + BALANCER_LAG_MS;
+    if (newest.timeSec * 1000 < toMs) return false;
+    const fromBlock = await this.#referenceOf(url, draft, newest.number);
+    const listed = (number: number) => this.#block(url, number);
+    return fromBlock !== null && !(await isListedFrom({ newest, listed }, txHash, { fromBlock, toMs }));
+  }
+
+  /** The block to which the draft refers, by the end of its number and a part of its id: it can only land after it. */
+  async #referenceOf(url: string, { refBlockBytes, refBlockHash }: Referring, newest: number): Promise<number | null> {
+    const behind = (newest - Number.parseInt(refBlockBytes, 16)) % REFERENCES;
+    for (let number = newest - (behind < 0 ? behind + REFERENCES : behind); number >= 0; number -= REFERENCES)
+      if ((await this.#block(url, number)).id.slice(16, 32) === refBlockHash) return number;
+    return null;
+  }
+
+  async #block(url: string, number: number) {
+    const found = blockOf(await this.#ask(url, 'wallet/getblockbynum', { num: number }, block));
+    if (found.number !== number) throw new ViewUnavailable('a provider answered another block');
+    return found;
   }
 
   async #info(url: string, view: View, txHash: string): Promise<Info | null> {
@@ -242,11 +273,16 @@ export class TronView implements ChainView {
   }
 }
 
+const blockOf = ({ blockID, block_header, transactions }: z.infer<typeof block>) => ({
+  id: blockID.toLowerCase(),
+  number: block_header.raw_data.number,
+  timeSec: Math.floor(block_header.raw_data.timestamp / 1000),
+  txHashes: transactions.map(({ txID }) => txID),
+});
+
 /** 21 bytes: `41` and the account. */
 const hexOf = (address: string): string => accountOf(address).toString('hex');
 const wordOf = (address: string): string => accountOf(address).subarray(1).toString('hex').padStart(64, '0');
-
-const succeeded = ({ receipt, result }: Info): boolean => receipt?.result === 'SUCCESS' && result !== 'FAILED';
 
 /** From the hex notations of nodes: 20 bytes, 21 bytes with `41`, or a 32-byte log word. */
 function addressOf(hex: string): string | null {

@@ -41,7 +41,8 @@ export async function modelEvm(): Promise<ModelChain> {
   const server = await serveTwo(
     (_, { id: call, method, params }: { id: number; method: string; params: string[] }, provider) => {
       if (provider === 1 && chain.second === 'silent') return null;
-      const result = method === 'eth_getTransactionReceipt' ? (receipts.get(params[0]!.toLowerCase()) ?? null) : BLOCK;
+      const known = chain.second === 'without history' ? undefined : receipts.get(params[0]!.toLowerCase());
+      const result = method === 'eth_getTransactionReceipt' ? (known ?? null) : BLOCK;
       return { jsonrpc: '2.0', id: call, result };
     },
   );

@@ -27,8 +27,12 @@ export interface Paid {
   readonly proof: DepositProof;
 }
 
-/** How the second of two providers behaves; the first one is honest and up to date. */
-export type SecondProvider = 'sound' | 'silent' | 'behind';
+/**
+ * How the second of two providers behaves; the first one is up to date. `without history`: both answer by hash that they
+ * know no transaction, as pruned nodes do.
+ */
+export const SECOND_PROVIDER = ['sound', 'silent', 'behind', 'without history'] as const;
+type SecondProvider = (typeof SECOND_PROVIDER)[number];
 
 export interface ModelChain {
   readonly network: Network;

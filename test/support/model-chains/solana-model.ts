@@ -76,13 +76,16 @@ export async function modelSolana(): Promise<ModelChain> {
   };
   const resultOf = (method: string, [asked]: [string | string[]]): unknown => {
     if (method === 'getTransaction') {
+      if (chain.second === 'without history') return null;
       const deposit = paid.find(({ proof }) => proof.txHash === asked);
       return deposit ? transactionOf(deposit) : null;
     }
     if (method === 'getSignatureStatuses')
       return {
         value: (asked as string[]).map((name) =>
-          statuses.has(name) ? { ...statuses.get(name), confirmationStatus: 'finalized' } : null,
+          statuses.has(name) && chain.second !== 'without history'
+            ? { ...statuses.get(name), confirmationStatus: 'finalized' }
+            : null,
         ),
       };
     const holder = holders.find((owner) => associatedTokenAccount(owner, TOKEN) === asked);

@@ -9,12 +9,16 @@ const START_MS = 1_800_000_000_000;
 const DAY_MS = 86_400_000;
 const accountOf = (address: string): string => Buffer.from(fromBase58(address)!).subarray(1, 21).toString('hex');
 
+/** The reference of every draft is the first block. */
+const REFERENCE = '0011223344556677';
+
 /** TRON: a transaction lands up to the expiration in its bytes. */
 export async function modelTron(): Promise<ModelChain> {
   const paid = deposits('tron', 'tron', (index) => String(index + 1).repeat(64));
   const landed: Landed[] = [];
   const infos = new Map<string, { readonly atMs: number; readonly info: object }>();
   let headMs = START_MS;
+  const blocks: number[] = [START_MS];
   for (const { proof, payer, units } of paid) {
     const log = {
       ...{ address: accountOf(TOKEN), data: units.toString(16).padStart(64, '0') },
@@ -28,10 +32,17 @@ export async function modelTron(): Promise<ModelChain> {
       info: { id: proof.txHash, blockNumber: 1, receipt: { result: 'SUCCESS' }, log: [log] },
     });
   }
-  const server = await serveTwo((path, { value }: { value?: string }, provider) => {
+  const server = await serveTwo((path, { value, num }: { value?: string; num?: number }, provider) => {
     if (provider === 1 && chain.second === 'silent') return null;
     const seenMs = provider === 1 && chain.second === 'behind' ? START_MS : headMs;
-    if (path.endsWith('getnowblock')) return { block_header: { raw_data: { timestamp: seenMs } } };
+    const blockAt = (number: number): object => ({
+      blockID: number.toString(16).padStart(16, '0') + REFERENCE.padEnd(48, '0'),
+      block_header: { raw_data: { ...(number > 0 && { number }), timestamp: blocks[number] } },
+      transactions: [...infos].flatMap(([txID, { atMs }]) => (atMs === blocks[number] ? [{ txID }] : [])),
+    });
+    if (path.endsWith('getnowblock')) return blockAt(blocks.indexOf(seenMs));
+    if (path.endsWith('getblockbynum')) return blocks[num ?? 0]! > seenMs ? {} : blockAt(num ?? 0);
+    if (chain.second === 'without history') return {};
     const known = infos.get(value ?? '');
     return known && known.atMs <= seenMs ? known.info : {};
   });
@@ -42,8 +53,8 @@ export async function modelTron(): Promise<ModelChain> {
       kind: 'tron',
       tokenAddress: TOKEN,
       tokenUnits: String(tokenUnits),
-      refBlockBytes: '0001',
-      refBlockHash: '0011223344556677',
+      refBlockBytes: '0000',
+      refBlockHash: REFERENCE,
       ...{ timestampMs: headMs, expirationMs: headMs + 600_000, feeLimit: 30_000_000 + pick },
     }),
     // Long ago, over before it begins, or late.
@@ -62,13 +73,16 @@ export async function modelTron(): Promise<ModelChain> {
       if (infos.has(txId) || expirationMs <= headMs || expirationMs > headMs + DAY_MS) return;
       const result = chain.failsNext ? 'REVERT' : 'SUCCESS';
       chain.failsNext = false;
-      infos.set(txId, { atMs: headMs, info: { id: txId, blockNumber: 2, receipt: { result } } });
+      infos.set(txId, {
+        atMs: headMs,
+        info: { id: txId, blockNumber: 2, receipt: { result }, ...(result === 'REVERT' && { result: 'FAILED' }) },
+      });
       const call = /a9059cbb([0-9a-f]{64})([0-9a-f]{64})/.exec(raw.toString('hex'));
       if (result === 'REVERT' || !call) return;
       const toAddress = receiverIn(chain, (address) => call[1]!.endsWith(accountOf(address)));
       landed.push({ toAddress, units: BigInt(`0x${call[2]}`), signedBytes });
     },
-    advance: (pick) => (headMs += [3_000, 60_000, 700_000, DAY_MS][pick % 4]!),
+    advance: (pick) => blocks.push((headMs += [3_000, 60_000, 700_000, DAY_MS][pick % 4]!)),
     close: () => server.close(),
   };
   return chain;

@@ -50,14 +50,21 @@ function answerOf(path: string, body: Readonly<Record<string, string>>): unknown
   }
   if (path.endsWith('/getchainparameters')) return { chainParameter: [{ key: 'getEnergyFee', value: PRICE_SUN }] };
   if (path.endsWith('/getaccount')) return held.sun === 0 ? {} : { address: body['address'], balance: held.sun };
-  if (path.endsWith('/getnowblock')) return { block_header: { raw_data: { timestamp: 10_000_000 } } };
+  if (path.endsWith('/getnowblock')) return blockOf(2);
   if (isBroken) return { Error: 'class java.lang.NullPointerException : null' };
+  if (path.endsWith('/getblockbynum')) return blockOf(Number(body['num']));
   if (path.endsWith('/gettransactioninfobyid'))
     return landed.has(body['value']!) ? { id: body['value'], blockNumber: 7 } : {};
   if (path.endsWith('/gettransactionbyid')) return callOf(body['value']!);
   if (body['function_selector'] === 'balanceOf(address)') return computed(held.tokenUnits);
   return { ...computed(0), energy_used: ENERGY };
 }
+
+/** The first one has no number, as protocol buffers leave it out. */
+const blockOf = (number: number): object => ({
+  blockID: number.toString(16).padStart(16, '0').padEnd(64, '0'),
+  block_header: { raw_data: { ...(number > 0 && { number }), timestamp: number * 5_000_000 } },
+});
 
 /** As a node shows it; a call of a contract has no `amount`. */
 const callOf = (txID: string): object => ({
