@@ -75,7 +75,7 @@ class Session:
     def money_of_no_order(self, network, coin):
         total = sum(one["units"] for one in self.late.values() if (one["network"], one["coin"]) == (network, coin))
         for one in self.deposits.values():
-            if one["kind"] != "on_time" and one["entry"] and not one["aside"] and (one["network"], one["coin"]) == (network, coin):
+            if one["kind"] not in ("on_time", "own") and one["entry"] and not one["aside"] and (one["network"], one["coin"]) == (network, coin):
                 total += one["units"]
         return total - sum(leg["of_others"] for leg in self.legs.values() if (leg["network"], leg["coin"]) == (network, coin))
 
@@ -174,26 +174,28 @@ def session_entry(session, kind, data, event_id):
     elif kind in ("DepositConfirmed", "DepositReverted"):
         deposit = session.deposits[data["depositKey"]]
         pocket, amount, place = (deposit["network"], deposit["coin"]), deposit["units"], deposit["toAddress"]
+        # Money from an address of the installation itself is the operator's.
+        owner, counted = (FUNDING, 0) if deposit["kind"] == "own" else (unapplied, amount)
         if kind == "DepositConfirmed":
             seconds = data["blockTimeSec"]
             if deposit["kind"] == "on_time" and not session.cancelled and seconds > session.expires:
                 deposit["kind"] = "late"
             deposit["entry"] = event_id
-            free[pocket] += amount
+            free[pocket] += counted
             if deposit["kind"] == "on_time":
                 session.last_on_time = max(session.last_on_time or 0, seconds)
                 on_time[pocket] += 0 if deposit["aside"] else amount
-            return made("deposit", [(WALLETS, *pocket, amount, place), (unapplied, *pocket, -amount, None)], seconds)
+            return made("deposit", [(WALLETS, *pocket, amount, place), (owner, *pocket, -amount, None)], seconds)
         booked_by, deposit["entry"] = deposit["entry"], None
         if booked_by is None:
             return made("deposit_lost")
-        free[pocket] -= amount
+        free[pocket] -= counted
         on_time[pocket] -= amount if deposit["kind"] == "on_time" and not deposit["aside"] else 0
-        return made("deposit_reversed", [(WALLETS, *pocket, -amount, place), (unapplied, *pocket, amount, None)], reverses=booked_by)
+        return made("deposit_reversed", [(WALLETS, *pocket, -amount, place), (owner, *pocket, amount, None)], reverses=booked_by)
     elif kind == "DepositSetAside":
         deposit = session.deposits[data["depositKey"]]
         pocket, amount = (deposit["network"], deposit["coin"]), deposit["units"]
-        free[pocket] -= amount
+        free[pocket] -= counted
         on_time[pocket] -= amount if deposit["kind"] == "on_time" else 0
         deposit["aside"] = {"entry": event_id, "coin": deposit["coin"], "units": amount}
         return made("transfer_set_aside", [(unapplied, *pocket, amount, None), (UNMATCHED, *pocket, -amount, None)])

@@ -102,7 +102,7 @@ export const isOthers = ({ deposits, lateCredits }: SessionBooks, depositKey: st
 export function othersMoney(books: SessionBooks, network: Network, coin: Coin): bigint {
   const { deposits, lateCredits = {}, legs } = books;
   const others = Object.values(deposits).filter(
-    ({ kind, entry, aside }) => kind !== 'on_time' && entry !== null && aside === undefined,
+    ({ kind, entry, aside }) => kind !== 'on_time' && kind !== 'own' && entry !== null && aside === undefined,
   );
   const of = (list: readonly Pick<BookedDeposit, 'network' | 'coin' | 'amount'>[]): bigint =>
     list.reduce(

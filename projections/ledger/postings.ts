@@ -4,6 +4,7 @@ import type { RefundLeg } from '../../src/domain/events/refund-events.ts';
 import {
   DEPOSIT_WALLETS,
   NETWORK_FEES,
+  OPERATOR_FUNDING,
   payableTo,
   refundsReservedOf,
   TREASURY,
@@ -120,7 +121,10 @@ function confirmed(
   const pocket = pocketOf(books, network, coin);
   const onTime = kind === 'on_time' && deposit.aside === undefined ? pocket.onTime + units : pocket.onTime;
   const post = on(network, coin);
-  const after = withPocket(books, network, coin, { ...pocket, unapplied: pocket.unapplied + units, onTime });
+  const after =
+    kind === 'own'
+      ? books
+      : withPocket(books, network, coin, { ...pocket, unapplied: pocket.unapplied + units, onTime });
   return {
     books: {
       ...after,
@@ -129,12 +133,16 @@ function confirmed(
     },
     draft: {
       kind: 'deposit',
-      postings: [post(DEPOSIT_WALLETS, units, toAddress), post(unappliedOf(books.merchantId), -units)],
+      postings: [post(DEPOSIT_WALLETS, units, toAddress), post(ownerOf(books, kind), -units)],
       chainTimeSec: blockTimeSec,
       evidence: { ...evidenceOf(deposit), blockNumber, blockHash },
     },
   };
 }
+
+/** Our own money, which came to a collection address, is the operator's. */
+const ownerOf = ({ merchantId }: SessionBooks, kind: BookedDeposit['kind']): string =>
+  kind === 'own' ? OPERATOR_FUNDING : unappliedOf(merchantId);
 
 /** A deposit that was only seen is undone by a memo; a booked one is reversed. */
 function reverted(books: SessionBooks, { depositKey }: Data<'DepositReverted'>): Booking {
@@ -150,14 +158,16 @@ function reverted(books: SessionBooks, { depositKey }: Data<'DepositReverted'>):
   const units = amountOf(amount);
   const pocket = pocketOf(books, network, coin);
   const post = on(network, coin);
+  const onTime = deposit.kind === 'on_time' && deposit.aside === undefined ? pocket.onTime - units : pocket.onTime;
+  const after = { ...books, deposits };
   return {
-    books: withPocket({ ...books, deposits }, network, coin, {
-      ...{ ...pocket, unapplied: pocket.unapplied - units },
-      onTime: deposit.kind === 'on_time' && deposit.aside === undefined ? pocket.onTime - units : pocket.onTime,
-    }),
+    books:
+      deposit.kind === 'own'
+        ? after
+        : withPocket(after, network, coin, { ...pocket, unapplied: pocket.unapplied - units, onTime }),
     draft: {
       kind: 'deposit_reversed',
-      postings: [post(DEPOSIT_WALLETS, -units, toAddress), post(unappliedOf(books.merchantId), units)],
+      postings: [post(DEPOSIT_WALLETS, -units, toAddress), post(ownerOf(books, deposit.kind), units)],
       evidence: evidenceOf(deposit),
       reverses: entry,
     },

@@ -30,7 +30,7 @@ export type InboxFacts = Pick<
 >;
 
 /** Why it pays nothing: how it counts for its session, or that it has none. */
-export type InboxKind = Exclude<DepositKind, 'dust' | 'on_time'> | 'insufficient' | 'no_session' | 'treasury';
+export type InboxKind = Exclude<DepositKind, 'dust' | 'on_time' | 'own'> | 'insufficient' | 'no_session' | 'treasury';
 
 /** The state of the transfer's own stream; `open` also before its first event. */
 export type InboxState = 'open' | 'attaching' | 'attached' | 'detaching' | 'returning' | 'cancelling' | 'returned';

@@ -78,11 +78,11 @@ function changed(
   return deposit ? { ...session, deposits: { ...session.deposits, [key]: change(deposit) } } : session;
 }
 
-/** A deposit that a refund names is the merchant's responsibility. Dust is refundable and not worth anyone's time. */
+/** A deposit that a refund names is the merchant's responsibility. Dust is refundable and not worth anyone's time; our own money is nobody's. */
 export function isUnmatched(session: InboxSessionRow, deposit: InboxDeposit | undefined): deposit is InboxDeposit {
-  if (!deposit?.final || deposit.kind === 'dust' || deposit.legs.length > 0) return false;
+  if (!deposit?.final || deposit.kind === 'dust' || deposit.kind === 'own' || deposit.legs.length > 0) return false;
   return deposit.kind !== 'on_time' || session.closed;
 }
 
 export const unmatchedKind = ({ kind }: InboxDeposit): InboxKind =>
-  kind === 'on_time' || kind === 'dust' ? 'insufficient' : kind;
+  kind === 'on_time' || kind === 'dust' || kind === 'own' ? 'insufficient' : kind;

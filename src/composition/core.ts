@@ -1,7 +1,12 @@
 import type { Config } from '../config.ts';
 import type { DepositFacts } from '../domain/events/session-events.ts';
-import type { Mode, RefundId, SessionId } from '../domain/values/ids.ts';
-import { type AddressFamily, type NetworkSettings } from '../domain/networks/networks.ts';
+import { MODES, type Mode, type RefundId, type SessionId } from '../domain/values/ids.ts';
+import {
+  addressFamilyOf,
+  type AddressFamily,
+  type Network,
+  type NetworkSettings,
+} from '../domain/networks/networks.ts';
 import type { SecretPurpose } from '../domain/values/streams.ts';
 import type { AddressPool } from '../ports/chain/addresses.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -60,6 +65,8 @@ export interface CorePorts {
   readonly personalSealer: PersonalSealer;
   readonly vetWebhookUrl: WebhookUrlVetting;
   readonly networks: (mode: Mode) => readonly NetworkSettings[];
+  /** The treasury's address; null if this process does not pay and so does not know it. */
+  readonly treasuryOf?: (mode: Mode, family: AddressFamily) => string | null;
   readonly projections: Pick<RunningProjections, 'caughtUpTo' | 'status'>;
   /** No other process appends to the store. */
   readonly soleWriter: boolean;
@@ -135,6 +142,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     sessions: sessionHandler,
     rates: ports.rates,
     senders: ports.senders,
+    isOurs: isOursOf(ports, addressIndexes),
     clock,
     random,
   });
@@ -184,6 +192,17 @@ const peoplesHandlers = (
   adjustmentsHandler: createAdjustmentsHandler(deps),
   paymentLinkHandler: createPaymentLinkHandler(deps),
 });
+
+/** Keys of one mode may be used on the networks of the other. */
+const isOursOf =
+  ({ treasuryOf }: Pick<CorePorts, 'treasuryOf'>, indexes: Core['addressIndexes']) =>
+  (network: Network, address: string): boolean => {
+    const family = addressFamilyOf(network);
+    return MODES.some(
+      (mode) =>
+        treasuryOf?.(mode, family) === address || must(indexes.get(indexKey(mode, family))).sessionOf(address) !== null,
+    );
+  };
 
 /** Bounds of every merchant's policy. */
 const policyBoundsOf = (config: Config) => ({

@@ -31,6 +31,7 @@ import { feeOfReturnRefusal } from './policies/native-return.ts';
 import { signedBytesOf } from './chains/outgoing-bytes.ts';
 import { POLICIES } from './policies/policies.ts';
 import type { Judged } from './policies/policy.ts';
+import { OwnMoney } from './policies/own-money.ts';
 import { openAccount, type SignerAccount } from './keys/signer-account.ts';
 import type { SigningWallet } from './keys/signing-wallet.ts';
 import { signedAfter } from './journal/signed-after.ts';
@@ -44,6 +45,7 @@ import { must } from '../domain/values/must.ts';
  */
 export class Outgoing {
   readonly #accounts: ReadonlyMap<Mode, SignerAccount>;
+  readonly #own: OwnMoney;
   readonly #views: ReadonlyMap<string, ChainView>;
   readonly #nowMs: () => number;
   readonly #turns = new InTurn();
@@ -62,6 +64,7 @@ export class Outgoing {
     this.ledger = ledger;
     this.#nowMs = nowMs;
     this.#accounts = new Map([...wallets].map(([mode, wallet]) => [mode, openAccount(rules, mode, wallet, nowMs())]));
+    this.#own = new OwnMoney(this.#accounts);
     this.#views = new Map(
       rules.networks.map((network) => [
         `${network.mode}/${network.network}`,
@@ -280,6 +283,7 @@ export class Outgoing {
       others,
       all: journal.entries,
       ledger: this.ledger,
+      own: this.#own,
       nowMs: journal.timeMs(this.#nowMs()),
     };
     const policy = POLICIES[order.kind];

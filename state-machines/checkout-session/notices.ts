@@ -38,9 +38,9 @@ export function noticeOf(event: SessionEvent, before: SessionState, after: Sessi
   }
 }
 
-/** Money that an operator set aside does not belong to the session, and dust is not reported. */
+/** Money that an operator set aside, or that is our own, does not belong to the session, and dust is not reported. */
 const concerns = (deposit: DepositState | undefined): deposit is DepositState =>
-  deposit !== undefined && deposit.aside === undefined && deposit.kind !== 'dust';
+  deposit !== undefined && deposit.aside === undefined && deposit.kind !== 'dust' && deposit.kind !== 'own';
 
 function loss(depositKey: string, context: SessionContext): Notice | null {
   const deposit = context.deposits[depositKey];

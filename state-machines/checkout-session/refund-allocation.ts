@@ -215,6 +215,7 @@ function faultOf(context: SessionContext, coin: Coin, depositKey: string): Refus
   const deposit = context.deposits[depositKey];
   const invalid = (message: string): Refusal => ({ code: 'invalid_request', message, param: 'transaction_id' });
   if (!deposit || deposit.aside !== undefined) return invalid('transaction_id is not a deposit of this session');
+  if (deposit.kind === 'own') return invalid('the deposit is a transfer of this installation itself');
   if (deposit.status !== 'final') return invalid(`the deposit is ${deposit.status}, not final`);
   if (deposit.facts.coin !== coin) return invalid(`the deposit is in ${deposit.facts.coin}`);
   return deposit.facts.fromAddress === null ? { ...nobodyOf([deposit]), param: 'transaction_id' } : null;

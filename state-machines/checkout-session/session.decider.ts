@@ -57,6 +57,8 @@ export interface MoveDeadline {
 export interface RecordDeposit {
   readonly type: 'RecordDeposit';
   readonly facts: DepositFacts;
+  /** It came from an address of ours, in whichever mode. */
+  readonly isOwn?: boolean;
 }
 export interface ConfirmDeposit {
   readonly type: 'ConfirmDeposit';
@@ -178,13 +180,13 @@ function moveDeadline(
     : accept({ type: 'SessionDeadlineMoved', data: { expiresAtSec: sooner, movedAtSec: nowSec } });
 }
 
-function recordDeposit({ facts }: RecordDeposit, { context }: SessionState): Decision<SessionEvent> {
+function recordDeposit({ facts, isOwn }: RecordDeposit, { context }: SessionState): Decision<SessionEvent> {
   const known = context.deposits[facts.depositKey];
   if (known && (known.credit || known.status === 'detected' || known.status === 'final')) return accept();
   // Whatever look-up led to this session, only its own events tell what it offered.
   if (!optionAt(createdOf(context), facts.toAddress))
     return refuse('conflict', `${facts.toAddress} is not an address of this session`);
-  const kind = kindOf(context, facts);
+  const kind = isOwn === true ? 'own' : kindOf(context, facts);
   const other = kind === 'on_time' && facts.coin !== createdOf(context).dueCoin ? must(openAlternative(context)) : null;
   const detected: SessionEvent = { type: 'DepositDetected', data: { ...facts, kind } };
   return other

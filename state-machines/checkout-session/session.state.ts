@@ -146,11 +146,11 @@ export function isSufficient(context: SessionContext, units: bigint): boolean {
   return units >= context.due - context.tolerance;
 }
 
-/** Final money of a coin, whatever its kind; all of it can be refunded to its payers. */
+/** Final money of a coin other than our own, whatever its kind; all of it can be refunded to its payers. */
 export function finalOf(context: SessionContext, coin: Coin): bigint {
   return sum(
     depositsOf(context)
-      .filter((deposit) => deposit.facts.coin === coin && deposit.status === 'final')
+      .filter(({ facts, kind, status }) => facts.coin === coin && status === 'final' && kind !== 'own')
       .map((deposit) => deposit.units),
   );
 }
@@ -186,10 +186,16 @@ export function takenByDeposit({ refunds }: SessionContext): ReadonlyMap<string,
   return taken;
 }
 
-/** What a refund may still take of a deposit; never negative, and nothing while the deposit is not final. */
-export function leftOf({ facts, status, units, aside }: DepositState, taken: ReadonlyMap<string, bigint>): bigint {
+/**
+ * What a refund may still take of a deposit; never negative, and nothing while the deposit is not final, or where it is
+ * our own money.
+ */
+export function leftOf(
+  { facts, kind, status, units, aside }: DepositState,
+  taken: ReadonlyMap<string, bigint>,
+): bigint {
   const left = units - (taken.get(facts.depositKey) ?? 0n);
-  return status === 'final' && aside === undefined && left > 0n ? left : 0n;
+  return status === 'final' && kind !== 'own' && aside === undefined && left > 0n ? left : 0n;
 }
 
 /** The most that a refund of this coin without a named deposit may take. */

@@ -54,6 +54,7 @@ function whyNotFree(context: SessionContext, { facts, units }: DepositState): st
 export function whyNotSetAside(context: SessionContext, depositKey: string): string | null {
   const deposit = context.deposits[depositKey];
   if (!deposit || deposit.credit) return 'the session has no such deposit';
+  if (deposit.kind === 'own') return 'it is a transfer of this installation itself';
   if (deposit.aside !== undefined) return 'it is already set aside';
   if (deposit.status !== 'final') return `it is ${deposit.status}, not final`;
   if (deposit.kind === 'on_time' && isPayable(context))

@@ -32,6 +32,19 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
     foundBy: ['whatever a node without history knows'],
   },
   {
+    without: 'own transactions that are no deposits',
+    changes: [
+      change('policies/deposits.ts', 'own.hasSigned(txHash)', 'false'),
+      change('policies/native-return.ts', 'own.hasSigned(transfer.txHash)', 'false'),
+    ],
+    foundBy: ['a transaction of the journal is no deposit'],
+  },
+  {
+    without: 'own addresses that are paid nothing back',
+    changes: [change('policies/own-money.ts', 'return this.#addresses.has(address);', 'return false;')],
+    foundBy: ['nothing is paid back to the treasury of another mode', 'nothing is withdrawn to an address'],
+  },
+  {
     without: 'replacements on Solana that exclude each other',
     changes: [change('chains/solana-view.ts', 'earlier.every(({ draft }) => excludeEachOther(draft, next))', 'true')],
     foundBy: ['whatever blockhash, nonce, price', 'on solana no sequence of requests'],

@@ -268,8 +268,8 @@ export interface Deposit {
   readonly amount: string;
   /** Where it stands on chain. `detected`: seen in a block that can still be reverted; `final`: it can no longer be reverted; `reverted`: a reorganisation removed it; `failed`: it was seen and never became final. */
   readonly status: 'detected' | 'final' | 'reverted' | 'failed';
-  /** What the money counts as. `on_time`: it pays the session; `late`: it came after the deadline and pays nothing; `wrong_coin`: it is another coin and pays nothing; `wrong_network`: it came on a network that the session does not offer and pays nothing; `dust`: it is too small to count. */
-  readonly kind: 'on_time' | 'late' | 'wrong_coin' | 'wrong_network' | 'dust';
+  /** What the money counts as. `on_time`: it pays the session; `late`: it came after the deadline and pays nothing; `wrong_coin`: it is another coin and pays nothing; `wrong_network`: it came on a network that the session does not offer and pays nothing; `dust`: it is too small to count; `own`: it came from an address of this installation, pays nothing and is refunded to nobody. */
+  readonly kind: 'on_time' | 'late' | 'wrong_coin' | 'wrong_network' | 'dust' | 'own';
   /** Address that paid; null where the chain names no single one. */
   readonly from_address: string | null;
   /** Kind of sender, once known: a refund to a contract or an exchange may be lost. */

@@ -111,7 +111,7 @@ export interface PageFacts {
 }
 
 export function pageStatus(session: SessionView, facts: PageFacts): PageStatus {
-  const deposits = session.deposits.filter((deposit) => deposit.kind !== 'dust');
+  const deposits = session.deposits.filter(({ kind }) => kind !== 'dust' && kind !== 'own');
   const isPast = facts.nowSec > session.expiresAtSec;
   const isOver = isPast && (session.status === 'open' || missing(session) > amountOf(session.tolerance));
   const rest = toSend(session, facts.nowSec);

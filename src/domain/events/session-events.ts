@@ -87,7 +87,9 @@ export type DepositKind =
   /** The right coin on a network that the session does not offer. Refundable, never pays. */
   | 'wrong_network'
   /** Below the dust limit. Never changes a state. */
-  | 'dust';
+  | 'dust'
+  /** From an address of ours. It pays nothing, belongs to no merchant and is paid back to nobody. */
+  | 'own';
 
 export interface DepositFacts {
   /** `<network>:<tx hash>:<log or instruction index>`: unique per transfer. */

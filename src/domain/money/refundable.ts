@@ -13,7 +13,8 @@ interface FinalDeposit {
 }
 
 /**
- * How much of a deposit a refund that names none may use: nothing of dust, and nothing of money without a single payer.
+ * How much of a deposit a refund that names none may use: nothing of dust, of our own money, and of money without a
+ * single payer.
  */
 export const refundableOf = ({ kind, fromAddress, left }: FinalDeposit): bigint =>
-  kind === 'dust' || fromAddress === null || left < LEAST_REFUND ? 0n : left;
+  kind === 'dust' || kind === 'own' || fromAddress === null || left < LEAST_REFUND ? 0n : left;

@@ -1,4 +1,5 @@
 import type { DepositConfirmed, DepositFacts, DepositReverted } from '../../domain/events/session-events.ts';
+import type { Network } from '../../domain/networks/networks.ts';
 import type { SessionId } from '../../domain/values/ids.ts';
 import { sessionStream } from '../../domain/values/streams.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
@@ -12,6 +13,8 @@ interface DepositDeps {
   readonly sessions: SessionHandler;
   readonly rates: Rates;
   readonly senders: Senders;
+  /** Whether an address belongs to us, in whichever mode: money from it pays nothing. */
+  readonly isOurs: (network: Network, address: string) => boolean;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -27,7 +30,9 @@ export class Deposits {
   }
 
   async record(id: SessionId, facts: DepositFacts): Promise<void> {
-    await this.#send(id, { type: 'RecordDeposit', facts }, facts.network);
+    const { fromAddress, network } = facts;
+    const isOwn = fromAddress !== null && this.#deps.isOurs(network, fromAddress);
+    await this.#send(id, { type: 'RecordDeposit', facts, isOwn }, network);
   }
 
   async confirm(id: SessionId, data: DepositConfirmed['data'], network: string): Promise<void> {

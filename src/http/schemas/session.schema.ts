@@ -195,6 +195,7 @@ export const deposit = z
       wrong_coin: 'it is another coin and pays nothing',
       wrong_network: 'it came on a network that the session does not offer and pays nothing',
       dust: 'it is too small to count',
+      own: 'it came from an address of this installation, pays nothing and is refunded to nobody',
     }),
     from_address: text('Address that paid; null where the chain names no single one.').nullable(),
     sender: sender

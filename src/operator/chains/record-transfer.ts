@@ -1,6 +1,6 @@
 import type { DepositFacts } from '../../domain/events/session-events.ts';
 import type { UnmatchedTransfer } from '../../domain/events/transfer-events.ts';
-import type { Mode } from '../../domain/values/ids.ts';
+import { MODES, type Mode } from '../../domain/values/ids.ts';
 import {
   addressFamilyOf,
   comparableAddress,
@@ -71,25 +71,24 @@ export async function unmatchedTransferOf(named: NamedTransfer, parts: RecordPar
   if (!isFinal) throw new CommandRefused('the transfer is not final yet');
   const facts = depositFactsOf(transfer, chain.settings);
   await parts.core.addressesComplete();
-  assertFromOutside(facts, chain.mode, parts);
+  assertFromOutside(facts, parts);
   const place = await placeOf(facts, chain.mode, named, parts);
   const sender = facts.fromAddress === null ? null : await parts.senders.of(chain.mode, network, facts.fromAddress);
   return { ...facts, ...place, mode: chain.mode, sender };
 }
 
 /** A sweep brings the treasury money that is already in the books: recording it here would count it twice. */
-function assertFromOutside(
-  { network, fromAddress }: DepositFacts,
-  mode: Mode,
-  { core, treasuries }: RecordParts,
-): void {
+function assertFromOutside({ network, fromAddress }: DepositFacts, { core, treasuries }: RecordParts): void {
   if (fromAddress === null) return;
   const family = addressFamilyOf(network);
-  const treasury = treasuries.get(mode)?.[family];
-  if (treasury !== undefined && isSame(family, treasury, fromAddress))
-    throw new CommandRefused('it came from the treasury itself');
-  const session = core.addressIndexes.get(indexKey(mode, family))?.sessionOf(fromAddress);
-  if (session) throw new CommandRefused(`it came from the address of ${session}: it is one of our own moves`);
+  // Keys of one mode may be used on the networks of the other.
+  for (const mode of MODES) {
+    const treasury = treasuries.get(mode)?.[family];
+    if (treasury !== undefined && isSame(family, treasury, fromAddress))
+      throw new CommandRefused(`it came from the ${mode} treasury itself`);
+    const session = core.addressIndexes.get(indexKey(mode, family))?.sessionOf(fromAddress);
+    if (session) throw new CommandRefused(`it came from the address of ${session}: it is one of our own moves`);
+  }
 }
 
 async function placeOf(

@@ -10,6 +10,8 @@ import { amountOf, fromTokenUnits, least, most, type Coin } from '../../domain/m
 /** A deposit that the signer itself found on chain. */
 export interface FoundDeposit {
   readonly depositKey: string;
+  /** As this service writes the names of its own transactions. */
+  readonly txHash: string;
   readonly coin: Coin;
   /** 10^-18 units. */
   readonly units: bigint;

@@ -97,6 +97,7 @@ export class EvmView implements ChainView {
       if (addressOf(to) !== proof.toAddress) return null;
       return {
         depositKey: `${this.#network.network}:${found.transactionHash}:${Number(moved.logIndex)}`,
+        txHash: found.transactionHash,
         coin: token.coin,
         units: fromTokenUnits(BigInt(moved.data), token.decimals),
         // Minted money has no payer.

@@ -60,11 +60,13 @@ export class SolanaView implements ChainView {
       const found = finalized ?? (await this.#transaction(url, proof.txHash, 'confirmed'));
       if (!found?.meta || OUTCOMES.solana(found.meta) !== 'moved') return null;
       const deltas = deltasOf(found.meta.preTokenBalances, found.meta.postTokenBalances);
+      const txHash = must(found.transaction.signatures[0]);
       const own = deltas.find(({ accountIndex }) => accountIndex === proof.logIndex);
       const token = this.#network.tokens.find(({ address }) => address === own?.mint);
       if (!own || !token || own.owners[1] !== proof.toAddress || own.units <= 0n) return null;
       return {
-        depositKey: `solana:${found.transaction.signatures[0]}:${own.accountIndex}`,
+        depositKey: `solana:${txHash}:${own.accountIndex}`,
+        txHash,
         coin: token.coin,
         units: fromTokenUnits(own.units, token.decimals),
         ...payerOf(deltas, own.mint),

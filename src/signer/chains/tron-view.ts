@@ -117,6 +117,7 @@ export class TronView implements ChainView {
       if (addressOf(to) !== proof.toAddress) return null;
       return {
         depositKey: `tron:${proof.txHash.toLowerCase()}:${proof.logIndex}`,
+        txHash: proof.txHash.toLowerCase(),
         coin: token.coin,
         units: fromTokenUnits(BigInt(`0x${log.data}`), token.decimals),
         // Minted money has no payer.

@@ -17,26 +17,26 @@ import { must } from '../../domain/values/must.ts';
  * Refunds and returns: money goes back to the payer found on chain, within caps and with two approvers above a threshold. What was taken from a deposit before is no longer available.
  */
 export const PAY_BACK: Policy = {
-  refusal: (order, { wallet, others, rules, nowMs }) => {
+  refusal: (order, parts) => {
+    const { wallet, others, rules, nowMs } = parts;
     const { coin, amount } = order;
     const fault = treasuryFault(order, wallet);
     if (fault) return fault;
     if (!isCoin(coin)) return refusal('denied', 'other_coin', 'only stablecoins are refunded');
     const capped = limitsRefusal({ coin, amount }, hashOf(transactionTerms(order)), others, rules, nowMs);
-    return capped ?? ownAddressRefusal(order, wallet);
+    return capped ?? ownAddressRefusal(order, parts);
   },
   onChain: takeOfDeposits,
 };
 
 function ownAddressRefusal(
   { network, toAddress, deposits }: OutgoingTransaction,
-  wallet: SigningWallet,
+  { wallet, own }: PolicyParts,
 ): SignerRefusal | null {
   const strange = deposits.find((deposit) => !isOurs(wallet, network, deposit));
   if (strange) return refusal('denied', 'not_our_address', `${strange.depositKey} names an address that is not ours`);
-  const isOwn =
-    Object.values(wallet.treasury).includes(toAddress) || deposits.some((deposit) => deposit.toAddress === toAddress);
-  return isOwn ? refusal('denied', 'own_address', 'the payer is one of our own addresses') : null;
+  const isOwn = own.isAddress(toAddress) || deposits.some((deposit) => deposit.toAddress === toAddress);
+  return isOwn ? refusal('denied', 'own_address', 'the payee is one of our own addresses') : null;
 }
 
 /** Whether the address is the wallet's address at the index: a collection address, or the treasury for null. */
@@ -49,7 +49,11 @@ function isOurs(wallet: SigningWallet, network: Network, { toAddress, derivation
 }
 
 /** Takes the ordered amounts from each deposit, all found on chain and paid by the payee. */
-async function takeOfDeposits(order: OutgoingTransaction, { others }: PolicyParts, view: ChainView): Promise<Judged> {
+async function takeOfDeposits(
+  order: OutgoingTransaction,
+  { others, own }: PolicyParts,
+  view: ChainView,
+): Promise<Judged> {
   const taken = takenByDeposit(others);
   const takenFrom: { depositKey: string; units: string }[] = [];
   let rest = amountOf(order.amount);
@@ -59,7 +63,8 @@ async function takeOfDeposits(order: OutgoingTransaction, { others }: PolicyPart
     const found = await lookedUp.at(index);
     const fault = depositFault(found, order);
     if (fault) return fault;
-    const { depositKey, units } = must(found);
+    const { depositKey, txHash, units } = must(found);
+    if (own.hasSigned(txHash)) return refusal('denied', 'own_transfer', `${txHash} moved our own money`);
     if (takenFrom.some((one) => one.depositKey === depositKey))
       return refusal('denied', 'named_twice', `${proof.depositKey} is named twice`);
     const share = least(least(units - (taken.get(depositKey) ?? 0n), amountOf(proof.amount)), rest);

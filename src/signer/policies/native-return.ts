@@ -11,7 +11,6 @@ import type { ChainView } from '../chains/chain-view.ts';
 import { refusal } from '../exclusive.ts';
 import { takenByDeposit } from './limits.ts';
 import { coveredRefusal, treasuryFault, type Judged, type Policy, type PolicyParts } from './policy.ts';
-import type { SigningWallet } from '../keys/signing-wallet.ts';
 import { must } from '../../domain/values/must.ts';
 
 /**
@@ -21,7 +20,7 @@ import { must } from '../../domain/values/must.ts';
 export const NATIVE_RETURN: Policy = {
   refusal: (order, parts) => {
     const what = `approvers approved the return of ${order.amount} ${order.coin}`;
-    const fault = treasuryFault(order, parts.wallet) ?? transferFault(order, parts.wallet);
+    const fault = treasuryFault(order, parts.wallet) ?? transferFault(order, parts);
     return coveredRefusal(fault ?? missingApprovals(parts.others, hashOf(transactionTerms(order)), what), order, parts);
   },
   onChain: takeTransfer,
@@ -29,15 +28,18 @@ export const NATIVE_RETURN: Policy = {
 
 function transferFault(
   { network, coin, toAddress, transfer }: OutgoingTransaction,
-  wallet: SigningWallet,
+  { wallet, own }: PolicyParts,
 ): SignerRefusal | null {
   const family = addressFamilyOf(network);
   if (coin !== NATIVE_COIN[network])
     return refusal('denied', 'other_coin', `the native coin of ${network} is ${NATIVE_COIN[network]}`);
   if (!transfer || wallet.collectionAddress(family, transfer.derivationIndex) !== transfer.toAddress)
     return refusal('denied', 'not_our_address', 'the transfer names an address that is not ours');
-  const isOwn = Object.values(wallet.treasury).includes(toAddress) || toAddress === transfer.toAddress;
-  return isOwn ? refusal('denied', 'own_address', 'the sender is one of our own addresses') : null;
+  if (own.hasSigned(transfer.txHash))
+    return refusal('denied', 'own_transfer', `${transfer.txHash} moved our own money`);
+  return own.isAddress(toAddress) || toAddress === transfer.toAddress
+    ? refusal('denied', 'own_address', 'the sender is one of our own addresses')
+    : null;
 }
 
 async function takeTransfer(order: OutgoingTransaction, { others }: PolicyParts, view: ChainView): Promise<Judged> {

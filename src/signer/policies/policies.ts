@@ -11,6 +11,7 @@ import { bytesOf, isReleased, refusal, standing } from '../exclusive.ts';
 import type { JournalEntry } from '../journal/journal.ts';
 import { DAY_MS } from './limits.ts';
 import { NATIVE_RETURN } from './native-return.ts';
+import type { OwnMoney } from './own-money.ts';
 import { coveredRefusal, treasuryFault, type Policy, type PolicyParts } from './policy.ts';
 import type { SigningWallet } from '../keys/signing-wallet.ts';
 import { topUpFault } from './top-ups.ts';
@@ -83,9 +84,9 @@ function nonceAccountRefusal(order: OutgoingTransaction, { wallet, all, nowMs }:
 /** Allow-list, caps and approvals. */
 function outwardRefusal(
   order: OutgoingTransaction,
-  { wallet, others, rules, nowMs }: PolicyParts,
+  { wallet, others, rules, nowMs, own }: PolicyParts,
 ): SignerRefusal | null {
-  const fault = treasuryFault(order, wallet) ?? destinationFault(order, wallet, others, rules);
+  const fault = treasuryFault(order, wallet) ?? destinationFault(order, own, others, rules);
   if (fault) return fault;
   const limits = isCoin(order.coin) ? rules.treasuryLimits?.[order.coin] : undefined;
   if (!limits)
@@ -105,12 +106,12 @@ const isOutward = (purpose: OutgoingKind): boolean => purpose === 'withdrawal' |
 
 function destinationFault(
   order: OutgoingTransaction,
-  wallet: SigningWallet,
+  own: OwnMoney,
   entries: readonly JournalEntry[],
   rules: PayoutRules,
 ): SignerRefusal | null {
-  if (Object.values(wallet.treasury).includes(order.toAddress))
-    return refusal('denied', 'own_address', 'the money would go back to the account it is in');
+  if (own.isAddress(order.toAddress))
+    return refusal('denied', 'own_address', 'the money would go to an address of our own');
   if (order.kind === 'withdrawal') {
     const allowed = rules.withdrawalAddresses?.[order.mode]?.[order.network] ?? [];
     return allowed.includes(order.toAddress)

@@ -7,6 +7,7 @@ import { refusal } from '../exclusive.ts';
 import type { JournalEntry, SignedEntry } from '../journal/journal.ts';
 import type { LedgerAccounts } from '../journal/ledger-accounts.ts';
 import type { SigningWallet } from '../keys/signing-wallet.ts';
+import type { OwnMoney } from './own-money.ts';
 
 /** Allowed, with the money that it takes from deposits, or the reason why not. */
 export type Judged = { readonly ok: true; readonly takenFrom: SignedEntry['takenFrom'] } | SignerRefusal;
@@ -18,6 +19,7 @@ export interface PolicyParts {
   readonly others: readonly JournalEntry[];
   readonly all: readonly JournalEntry[];
   readonly ledger: Pick<LedgerAccounts, 'refusal'>;
+  readonly own: OwnMoney;
   /** The journal's own monotonic time. Unix milliseconds. */
   readonly nowMs: number;
 }

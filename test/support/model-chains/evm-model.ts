@@ -1,6 +1,14 @@
 import { id, Transaction } from 'ethers';
 import type { TokenDraft } from '../../../src/domain/events/transaction-draft.ts';
-import { deposits, MODEL_WALLET, receiverIn, serveTwo, type Landed, type ModelChain } from './model-chain.ts';
+import {
+  deposits,
+  MODEL_WALLET,
+  receiverIn,
+  serveTwo,
+  type Landed,
+  type ModelChain,
+  type Paid,
+} from './model-chain.ts';
 
 const TOKEN = '0x5FbDB2315678afecb367f032d93F642f64180aa3';
 const BLOCK = { number: '0x64', hash: `0x${'cd'.repeat(32)}` };
@@ -13,7 +21,7 @@ export async function modelEvm(): Promise<ModelChain> {
   const receipts = new Map<string, object>();
   const pool: { readonly transaction: Transaction; readonly signedBytes: string }[] = [];
   let nonce = 0;
-  for (const { proof, payer, units } of paid)
+  const show = ({ proof, payer, units }: Paid): unknown =>
     receipts.set(proof.txHash, {
       ...{ transactionHash: proof.txHash, status: '0x1', blockNumber: BLOCK.number, blockHash: BLOCK.hash },
       logs: [
@@ -23,6 +31,7 @@ export async function modelEvm(): Promise<ModelChain> {
         },
       ],
     });
+  paid.forEach(show);
   const include = ({ transaction, signedBytes }: (typeof pool)[number]): void => {
     nonce += 1;
     const status = chain.failsNext ? '0x0' : '0x1';
@@ -68,6 +77,7 @@ export async function modelEvm(): Promise<ModelChain> {
       pool.push({ transaction, signedBytes });
       for (let next; (next = pool.find((waiting) => waiting.transaction.nonce === nonce));) include(next);
     },
+    show,
     advance: () => undefined,
     close: () => server.close(),
   };

@@ -52,6 +52,8 @@ export interface ModelChain {
   lie(tokenUnits: bigint, pick: number): TokenDraft;
   /** Whoever holds the bytes hands them in: the chain takes them or not. */
   submit(signedBytes: string): void;
+  /** A transfer that anybody made is in the chain. */
+  show(transfer: Paid): void;
   /** Blocks come; `pick` says how many. */
   advance(pick: number): void;
   close(): Promise<void>;

@@ -38,6 +38,7 @@ export async function modelSolana(): Promise<ModelChain> {
   };
   const paid = [...plain, handedOver];
   const holders = [...paid.map(({ payer }) => payer), handedOver.handedTo!];
+  const shown = [...paid];
   const landed: Landed[] = [];
   const statuses = new Map<string, { err: unknown }>();
   const blockhashes: string[] = [];
@@ -77,7 +78,7 @@ export async function modelSolana(): Promise<ModelChain> {
   const resultOf = (method: string, [asked]: [string | string[]]): unknown => {
     if (method === 'getTransaction') {
       if (chain.second === 'without history') return null;
-      const deposit = paid.find(({ proof }) => proof.txHash === asked);
+      const deposit = shown.findLast(({ proof }) => proof.txHash === asked);
       return deposit ? transactionOf(deposit) : null;
     }
     if (method === 'getSignatureStatuses')
@@ -161,6 +162,7 @@ export async function modelSolana(): Promise<ModelChain> {
         landed.push({ toAddress, units: data.readBigUInt64LE(1), signedBytes });
       }
     },
+    show: (transfer) => void shown.push(transfer),
     advance: (pick) => {
       for (let block = 0; block <= pick % 4; block += 1) mine();
     },

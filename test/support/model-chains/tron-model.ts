@@ -2,7 +2,15 @@ import { hash } from 'node:crypto';
 import { id } from 'ethers';
 import type { TokenDraft } from '../../../src/domain/events/transaction-draft.ts';
 import { fromBase58 } from '../../../src/chain-formats/base58.ts';
-import { deposits, MODEL_WALLET, receiverIn, serveTwo, type Landed, type ModelChain } from './model-chain.ts';
+import {
+  deposits,
+  MODEL_WALLET,
+  receiverIn,
+  serveTwo,
+  type Landed,
+  type ModelChain,
+  type Paid,
+} from './model-chain.ts';
 
 const TOKEN = MODEL_WALLET.collectionAddress('tron', 99);
 const START_MS = 1_800_000_000_000;
@@ -19,7 +27,7 @@ export async function modelTron(): Promise<ModelChain> {
   const infos = new Map<string, { readonly atMs: number; readonly info: object }>();
   let headMs = START_MS;
   const blocks: number[] = [START_MS];
-  for (const { proof, payer, units } of paid) {
+  const show = ({ proof, payer, units }: Paid): void => {
     const log = {
       ...{ address: accountOf(TOKEN), data: units.toString(16).padStart(64, '0') },
       topics: [
@@ -31,7 +39,8 @@ export async function modelTron(): Promise<ModelChain> {
       atMs: 0,
       info: { id: proof.txHash, blockNumber: 1, receipt: { result: 'SUCCESS' }, log: [log] },
     });
-  }
+  };
+  paid.forEach(show);
   const server = await serveTwo((path, { value, num }: { value?: string; num?: number }, provider) => {
     if (provider === 1 && chain.second === 'silent') return null;
     const seenMs = provider === 1 && chain.second === 'behind' ? START_MS : headMs;
@@ -82,6 +91,7 @@ export async function modelTron(): Promise<ModelChain> {
       const toAddress = receiverIn(chain, (address) => call[1]!.endsWith(accountOf(address)));
       landed.push({ toAddress, units: BigInt(`0x${call[2]}`), signedBytes });
     },
+    show,
     advance: (pick) => blocks.push((headMs += [3_000, 60_000, 700_000, DAY_MS][pick % 4]!)),
     close: () => server.close(),
   };

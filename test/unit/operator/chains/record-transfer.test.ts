@@ -26,6 +26,8 @@ const settings = {
   tokens: [{ coin: 'USDT', address: TOKEN, decimals: 6 }],
 } as unknown as NetworkSettings;
 
+const LIVE_TREASURY = `0x${'7e'.repeat(20)}`;
+
 function transferOf(change: Partial<Transfer>): Transfer {
   const block = { number: HEIGHT.of, hash: '0xblock', parentHash: '0xparent', timeSec: 1_800_000_000 };
   return {
@@ -62,7 +64,10 @@ function partsWith(transfer: Transfer, secondAgrees = true): RecordParts {
         derive: async (from) => [from === SPARE_INDEX ? SPARE : '0xOther'],
       },
     ],
-    treasuries: new Map([['test', { evm: TREASURY, tron: 'T', solana: 'S' }]]),
+    treasuries: new Map([
+      ['test', { evm: TREASURY, tron: 'T', solana: 'S' }],
+      ['live', { evm: LIVE_TREASURY, tron: 'U', solana: 'V' }],
+    ]),
     core: { addressIndexes: new Map([[indexKey('test', 'evm'), sessions]]), addressesComplete: async () => undefined },
     senders: { of: async () => ({ kind: 'wallet', name: null }) },
   };
@@ -124,8 +129,9 @@ describe('recording a transfer without a session', () => {
       'a transfer of the treasury to itself',
       { fromAddress: TREASURY.toUpperCase().replace('X', 'x') },
       {},
-      'it came from the treasury itself',
+      'it came from the test treasury itself',
     ],
+    ['money of the other mode', { fromAddress: LIVE_TREASURY }, {}, 'it came from the live treasury itself'],
   ])('refuses %s', async (_, transfer, change, words) => {
     await expect(taken(transfer, change)).rejects.toThrow(words);
   });

@@ -5,7 +5,7 @@ import { LEDGER_NEWEST_BLOCKS_TABLE } from '../../../../projections/ledger/rows.
 import { openSessionBooks } from '../../../../projections/ledger/session-books.ts';
 import { bookTreasuryEvent } from '../../../../projections/ledger/treasury-postings.ts';
 import type { DomainEventType } from '../../../../src/domain/events/domain-event.ts';
-import type { SessionEvent } from '../../../../src/domain/events/session-events.ts';
+import type { DepositKind, SessionEvent } from '../../../../src/domain/events/session-events.ts';
 import type { MoveCompleted, MoveFailed, OutflowFacts } from '../../../../src/domain/events/treasury-move-events.ts';
 import type { TreasuryEvent } from '../../../../src/domain/events/treasury-events.ts';
 import { imbalanceOf, type Posting } from '../../../../src/domain/money/ledger.ts';
@@ -195,10 +195,8 @@ class Story {
 }
 
 const created: SessionEvent = { type: 'SessionCreated', data: createdFacts({ sessionId: sessionIdOf(0) }) };
-const detected = (
-  change: Parameters<typeof depositFacts>[0] = {},
-  kind: 'on_time' | 'late' | 'wrong_coin' = 'on_time',
-): SessionEvent => depositDetected(depositFacts(change), kind);
+const detected = (change: Parameters<typeof depositFacts>[0] = {}, kind: DepositKind = 'on_time'): SessionEvent =>
+  depositDetected(depositFacts(change), kind);
 const confirmed = (change: Parameters<typeof depositFacts>[0] = {}): SessionEvent =>
   depositConfirmed(depositFacts(change));
 const paid = (received: string): SessionEvent => sessionPaid({ received, paidAtSec: CREATED_AT + 90 });
@@ -252,6 +250,21 @@ const landed: SessionEvent = {
     landedAtSec: CREATED_AT + 210,
   },
 };
+
+it('money from an address of ours is the operator’s, not the merchant’s, and goes again with its block', () => {
+  const story = new Story().add(created, detected({}, 'own'), confirmed());
+  expect(story.last()).toEqual([
+    'deposit',
+    'assets:deposit-wallets ethereum 10 USDT',
+    'equity:operator-funding ethereum -10 USDT',
+  ]);
+  story.add(depositReverted(depositFacts().depositKey));
+  expect([story.balance('assets:deposit-wallets'), story.balance('operator-funding')]).toEqual(['0', '0']);
+  const other = depositFacts({ depositKey: 'ethereum:0x9:0', amount: '3.00' });
+  story.add(detected({}, 'own'), confirmed(), depositDetected(other, 'late'), depositConfirmed(other));
+  story.add(refund('3.00', 're_1', other));
+  expect(story.balance(':unapplied')).toBe('0');
+});
 
 describe('a posting rule', () => {
   it('exists for every event in the log', () => {

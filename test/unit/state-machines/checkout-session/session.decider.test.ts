@@ -124,6 +124,31 @@ describe('a payment', () => {
     expect(kindOf(state.context, late)).toBe('late');
     given(created(), detected(late, 'late')).when(confirm(late)).then('DepositConfirmed');
   });
+  it('from an address of ours pays nothing, is refunded to nobody and owed to no merchant', () => {
+    const { after: seen } = given(created())
+      .when({ type: 'RecordDeposit', facts: full, isOwn: true })
+      .then('DepositDetected');
+    expect(seen.value).toBe('open');
+    const history = [created(), detected(full, 'own')];
+    const { events, after } = given(...history)
+      .when(confirm(full))
+      .then('DepositConfirmed');
+    expect(after.context.deposits[full.depositKey]?.kind).toBe('own');
+    given(...history, ...events)
+      .when(refund(null))
+      .thenRefused('session_not_paid');
+    given(...history, ...events)
+      .when({ ...refund('1.00'), namedDeposit: full.depositKey })
+      .thenRefused('session_not_paid');
+    given(...history, ...events, detected(half), confirmed(half))
+      .when({ ...refund('1.00'), namedDeposit: full.depositKey })
+      .thenRefused('invalid_request');
+    given(...history, ...events)
+      .when({ type: 'SetDepositAside', depositKey: full.depositKey, operation: 1, nowSec: EXPIRES_AT })
+      .thenRefused('conflict');
+    const { received, pending, refundable: left, deposits } = sessionView(after, null);
+    expect([received, pending, left, deposits[0]?.refundable]).toEqual(['0.00', '0.00', '0.00', '0.00']);
+  });
   it.each(['SessionExpired', 'SessionPaid'] as const)(
     'moved before the deadline by a reorg counts after %s',
     (type) => {
