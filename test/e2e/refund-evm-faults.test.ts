@@ -109,6 +109,25 @@ describe('a payout on a misbehaving network', () => {
     expect(await chain.balanceOf('USDT', PAYEE)).toBe(5_000_000n);
   });
 
+  it('is not covered from the moment a reorganisation takes its deposit, until that is as deep again', async () => {
+    const deposit = await chain.send('USDT', 'transfer', [wallet.collectionAddress('evm', 0), 20_000_000n]);
+    const raw = (await chain.rpc('eth_getRawTransactionByHash', [deposit])) as string;
+    expect(await payouts.holds([deposit])).toBe(false);
+    await chain.mine(DEPTH);
+    expect(await payouts.holds([deposit])).toBe(true);
+    const other = `0x${'ab'.repeat(32)}`;
+    expect(await payouts.holds([deposit, other])).toBe(false);
+    await chain.rpc('anvil_reorg', [DEPTH, []]);
+    await chain.rpc('anvil_dropTransaction', [deposit]);
+    expect(await payouts.holds([deposit])).toBe(false);
+    await chain.rpc('eth_sendRawTransaction', [raw]);
+    await chain.mine();
+    expect(await payouts.holds([deposit])).toBe(false);
+    await chain.mine(DEPTH);
+    expect(await payouts.holds([deposit])).toBe(true);
+    expect(await payouts.holds([])).toBe(true);
+  });
+
   it('survives a fee spike by a replacement on the same nonce; only one of the two lands', async () => {
     const draft = await payouts.draft(order, 0);
     const cheap = await signed(draft);

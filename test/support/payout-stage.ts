@@ -85,6 +85,8 @@ export class PayoutStage {
     'maxFeePerGas' in draft ? { ...draft, maxFeePerGas: `${BigInt(draft.maxFeePerGas) * 2n}` } : null;
   cancelled: (draft: TransactionDraft) => TransactionDraft | null = (draft) => cancellationOf(draft);
   vanished: (txHash: string) => boolean = () => false;
+  /** Whether the chain shows the transactions that brought the money. */
+  holds: (txHashes: readonly string[]) => boolean = () => true;
   sign: (request: SigningRequest) => Signature | Error = signedAs(
     (request) => `0x${request.order.id}-${request.attempt}`,
   );
@@ -244,6 +246,7 @@ export class PayoutStage {
         await this.onBroadcast(sent);
       },
       fate: async (order: OutgoingTransaction, sent: readonly SentTransaction[]) => orThrow(this.fateOf(order, sent)),
+      holds: async (txHashes: readonly string[]) => this.holds(txHashes),
       hasVanished: async ({ txHash }: { txHash: string }) => ({
         vanished: this.vanished(txHash),
         withheld: false,

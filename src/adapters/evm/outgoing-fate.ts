@@ -78,6 +78,23 @@ async function outsideBlocks(provider: RpcProvider, { sent, from }: Asked): Prom
   return known.some((transaction) => transaction !== null) ? { kind: 'pending', inBlock: false } : { kind: 'absent' };
 }
 
+/** Whether all are in blocks of this provider's chain that are final or deep enough, with effect. */
+export async function areHeldAt(
+  provider: RpcProvider,
+  { txHashes, depth }: { readonly txHashes: readonly string[] } & Pick<Asked, 'depth'>,
+): Promise<boolean> {
+  for (const txHash of txHashes) {
+    const receipt = await readReceipt(provider, txHash);
+    if (receipt === null || OUTCOMES.evm(receipt) !== 'moved') return false;
+    const number = fromQuantity(receipt.blockNumber, 'block number');
+    const header = await readHeader(provider, number);
+    if (header?.block.hash !== receipt.blockHash.toLowerCase()) return false;
+    if (number <= (await mustReadHeader(provider, 'finalized')).block.number) continue;
+    if (depth === null || (await mustReadHeader(provider, 'latest')).block.number - number + 1 < depth) return false;
+  }
+  return true;
+}
+
 export async function vanishedAt(
   provider: RpcProvider,
   { txHash, blockNumber, blockHash }: Pick<LandedTransaction, 'txHash' | 'blockNumber' | 'blockHash'>,

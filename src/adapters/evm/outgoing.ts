@@ -38,7 +38,7 @@ import { AdmittedProviders } from '../rpc/admitted-providers.ts';
 import { askBeforeEnding } from '../rpc/ask-before-ending.ts';
 import { agreedFate } from '../rpc/agreed-fate.ts';
 import { evmNativeUnits, evmTokenUnits } from './balances.ts';
-import { fateAt, vanishedAt } from './outgoing-fate.ts';
+import { areHeldAt, fateAt, vanishedAt } from './outgoing-fate.ts';
 import { feesNow, GAS_FLOOR, gasLimitOf, NATIVE_GAS, nativeGasOf, textOf, type Fees, type TipLimits } from './gas.ts';
 import { evmInflows } from './inflows.ts';
 import { evmOutflows } from './outflows.ts';
@@ -241,6 +241,12 @@ export class EvmOutgoing implements OutgoingChain {
     };
     const asked = { sent, from: order.fromAddress, expected, depth: this.#options.depth };
     return agreedFate(await this.#providers.ask((provider) => fateAt(provider, asked)));
+  }
+
+  async holds(txHashes: readonly string[]): Promise<boolean> {
+    const { depth } = this.#options;
+    const seen = await this.#providers.ask((provider) => areHeldAt(provider, { txHashes, depth }));
+    return seen.every(Boolean);
   }
 
   async hasVanished(landed: Pick<LandedTransaction, 'txHash' | 'blockNumber' | 'blockHash'>): Promise<LandedCheck> {

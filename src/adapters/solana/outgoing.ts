@@ -4,6 +4,7 @@ import type { UsedNonces } from '../../domain/events/treasury-events.ts';
 import { amountOf, formatAmount, fromTokenUnits, toTokenUnits, type Coin } from '../../domain/money/money.ts';
 import { mostNative } from '../../domain/networks/native-cost.ts';
 import { NATIVE_DECIMALS, type NetworkSettings, type Token } from '../../domain/networks/networks.ts';
+import { OUTCOMES } from '../../domain/networks/outcomes.ts';
 import {
   isNative,
   lackOfFunds,
@@ -38,7 +39,16 @@ import { solanaInflows, solanaOutflows } from './outflows.ts';
 import { fateAt, LAMPORT } from './outgoing-fate.ts';
 import { verifySolanaProvider } from './provider-check.ts';
 import { payeeAccount, paysBack, tokenAccount } from './payee-account.ts';
-import { ACCOUNTS_A_CALL, ask, finalLamports, latestBlockhash, readBalances, rentOf, slotOf } from './rpc.ts';
+import {
+  ACCOUNTS_A_CALL,
+  ask,
+  finalLamports,
+  latestBlockhash,
+  readBalances,
+  readStatuses,
+  rentOf,
+  slotOf,
+} from './rpc.ts';
 import { must } from '../../domain/values/must.ts';
 
 export interface SolanaOutgoingOptions {
@@ -229,6 +239,14 @@ export class SolanaOutgoing implements OutgoingChain {
     return agreedFate(
       await this.#providers.ask((provider) => fateAt(provider, { sent, treasury: treasuryOf(order), expected })),
     );
+  }
+
+  async holds(txHashes: readonly string[]): Promise<boolean> {
+    const seen = await this.#providers.ask(async (provider) => {
+      const { found } = await readStatuses(provider, txHashes);
+      return found.every((status) => status?.confirmationStatus === 'finalized' && OUTCOMES.solana(status) === 'moved');
+    });
+    return seen.every(Boolean);
   }
 
   /**

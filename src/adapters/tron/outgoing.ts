@@ -3,6 +3,7 @@ import type { TransactionDraft } from '../../domain/events/transaction-draft.ts'
 import { amountOf, formatAmount, fromTokenUnits, toTokenUnits, type Coin } from '../../domain/money/money.ts';
 import { mostNative } from '../../domain/networks/native-cost.ts';
 import { NATIVE_DECIMALS, type NetworkSettings, type Token } from '../../domain/networks/networks.ts';
+import { OUTCOMES } from '../../domain/networks/outcomes.ts';
 import {
   isNative,
   lackOfFunds,
@@ -32,7 +33,7 @@ import { tronInflows } from './inflows.ts';
 import { tronOutflows } from './outflows.ts';
 import { fateAt, SUN } from './outgoing-fate.ts';
 import { verifyTronProvider } from './provider-check.ts';
-import { ask, newestBlock, type TronView } from './rpc.ts';
+import { ask, newestBlock, transactionInfo, type TronView } from './rpc.ts';
 import { costOfTransfer, isFrozen, isPaused, sunOf, unitsOf } from './token-calls.ts';
 import { must } from '../../domain/values/must.ts';
 
@@ -199,6 +200,18 @@ export class TronOutgoing implements OutgoingChain {
     return agreedFate(
       await this.#providers.ask((provider) => fateAt(provider, { sent, expected, lifetimeMs: this.#lifetimeMs })),
     );
+  }
+
+  async holds(txHashes: readonly string[]): Promise<boolean> {
+    const seen = await this.#providers.ask(async (provider) => {
+      for (const txHash of txHashes) {
+        const info = await transactionInfo(provider, 'walletsolidity', txHash);
+        // A call of a contract that moved its money names its success; a transfer of TRX names nothing.
+        if (info === null || OUTCOMES['tron-native'](info) !== 'moved') return false;
+      }
+      return true;
+    });
+    return seen.every(Boolean);
   }
 
   /**

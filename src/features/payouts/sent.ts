@@ -1,5 +1,6 @@
 import { isCancelling, type ReplacementReason, type TransactionDraft } from '../../domain/events/transaction-draft.ts';
 import {
+  fundedBy,
   type Fate,
   isReplaceable,
   type LandedTransaction,
@@ -73,14 +74,16 @@ export class SentTransactions<Item extends Outgoing> {
 
   /** Sends bytes unless the money that they pay back is gone; then nobody receives them before it is back. */
   async send(item: Item, sent: readonly SentTransaction[]): Promise<boolean> {
-    const missing = await this.#missing(item);
+    const missing = (await this.#missing(item)) ?? (await this.#unseen(item));
     if (missing) this.#withhold(item, missing, true);
-    else await this.#broadcast(item, sent);
+    else {
+      this.#parts.retries.goesOn(item.ref);
+      await this.#broadcast(sent);
+    }
     return missing === null;
   }
 
-  async #broadcast(item: Item, sent: readonly SentTransaction[]): Promise<void> {
-    this.#parts.retries.goesOn(item.ref);
+  async #broadcast(sent: readonly SentTransaction[]): Promise<void> {
     for (const transaction of sent) await this.#parts.chain.broadcast(transaction);
   }
 
@@ -116,11 +119,14 @@ export class SentTransactions<Item extends Outgoing> {
         if (isCancelled(item)) return this.#giveUp(item, { reason: 'deposit_reverted', ineffective: null });
         if (await this.#lacksMoney(item)) return;
         return replace(item, await chain.draft(item.order, null, {}), 'can_never_land');
-      case 'absent':
+      case 'absent': {
+        const unseen = await this.#unseen(item);
+        if (unseen) return this.#withhold(item, unseen, true);
         retries.covered(item.ref);
-        for (const sent of mayStillLand(item.signed)) await chain.broadcast(sent);
+        await this.#broadcast(mayStillLand(item.signed));
         // Nodes also drop, and refuse again, transactions that offer less than the network requires.
         return this.#bumpWhenDue(item);
+      }
       case 'pending':
         retries.covered(item.ref);
         return fate.inBlock ? retries.goesOn(item.ref) : this.#bumpWhenDue(item);
@@ -165,6 +171,16 @@ export class SentTransactions<Item extends Outgoing> {
   /** What the order pays back, if that is not final. A transaction that moves nothing pays nothing back. */
   async #missing(item: Item): Promise<Missing | null> {
     return isCancelled(item) ? null : this.#parts.records.missing(item);
+  }
+
+  /**
+   * The same in the chain itself. A reorganisation that took the payout out may have taken its deposits too, and the
+   * watcher records that only after it looked several times.
+   */
+  async #unseen(item: Item): Promise<Missing | null> {
+    const cover = isCancelled(item) ? [] : fundedBy(item.order);
+    if (cover.length === 0 || (await this.#parts.chain.holds(cover))) return null;
+    return { isAwaited: true, goneSinceSec: null, detail: 'the chain does not show what it pays back as final' };
   }
 
   /** `isUnseen`: no node has it, so its place in the account's sequence is empty. */

@@ -68,6 +68,11 @@ export interface OutgoingChain {
   broadcast(sent: SentTransaction): Promise<void>;
   /** `sent` is oldest first. */
   fate(order: OutgoingTransaction, sent: readonly SentTransaction[]): Promise<Fate>;
+  /**
+   * Whether two providers, if two are configured, show all these transactions in final blocks, with effect. What is not
+   * shown may still be there.
+   */
+  holds(txHashes: readonly string[]): Promise<boolean>;
   /** Whether a landed transaction is still in the chain. */
   hasVanished(landed: Pick<LandedTransaction, 'txHash' | 'blockNumber' | 'blockHash'>): Promise<LandedCheck>;
   /** How long a transaction may be in flight before its fee is reviewed. */

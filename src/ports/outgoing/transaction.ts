@@ -51,6 +51,11 @@ export interface OutgoingTransaction {
 export const treasuryOf = ({ kind, fromAddress, toAddress }: OutgoingTransaction): string =>
   kind === 'sweep' ? toAddress : fromAddress;
 
+/** The transactions that brought the money that it pays back. */
+export const fundedBy = ({ deposits, transfer }: OutgoingTransaction): readonly string[] => [
+  ...new Set([...deposits.map(({ txHash }) => txHash), ...(transfer ? [transfer.txHash] : [])]),
+];
+
 /** Whether it moves the network's own coin, without a token contract. */
 export const isNative = ({ kind }: Pick<OutgoingTransaction, 'kind'>): boolean =>
   kind === 'gas_top_up' || kind === 'native_return' || kind === 'nonce_account';

@@ -6,7 +6,12 @@ import type { Coin } from '../../../domain/money/money.ts';
 import { sessionStream } from '../../../domain/values/streams.ts';
 import { toSec, type Clock } from '../../../ports/clock.ts';
 import type { Log } from '../../../ports/log.ts';
-import type { LandedTransaction, Reserved, SentTransaction } from '../../../ports/outgoing/transaction.ts';
+import {
+  fundedBy,
+  type LandedTransaction,
+  type Reserved,
+  type SentTransaction,
+} from '../../../ports/outgoing/transaction.ts';
 import type { Random } from '../../../ports/random.ts';
 import { crashPoint } from '../../../runtime/util/crash-point.ts';
 import type { PayoutCommand } from '../../../../state-machines/checkout-session/payouts.decider.ts';
@@ -170,7 +175,7 @@ export class RefundRecords implements OutgoingRecords<Leg> {
       const found = await this.find(taken);
       const payout = found?.signed.find(({ txHash }) => txHash === taken.txHash);
       const isOwed = found?.leg.status === 'COMPLETED' && coverOf(found.context, taken.legId) === 'final';
-      if (payout && isOwed) sent.push(payout);
+      if (payout && isOwed && (await this.#account.chain.holds(fundedBy(found.order)))) sent.push(payout);
     }
     return sent;
   }

@@ -52,6 +52,7 @@ class Stage {
   readonly executor: MoveExecutor;
   readonly broadcast: string[] = [];
   fate: Fate = { kind: 'pending', inBlock: false };
+  isHeld = true;
   fateOf: (order: OutgoingTransaction) => Fate = () => this.fate;
   check: (order: OutgoingTransaction) => PreCheck = () => ({ kind: 'ready' });
   sign: (request: SigningRequest) => Signature = signed;
@@ -77,6 +78,7 @@ class Stage {
         Promise.resolve(this.isAffordable(order) ? { ...draft, maxFeePerGas: '125' } : null),
       broadcast: ({ txHash }: SentTransaction) => Promise.resolve(void this.broadcast.push(txHash)),
       fate: (order: OutgoingTransaction) => Promise.resolve(this.fateOf(order)),
+      holds: () => Promise.resolve(this.isHeld),
       cancel: () =>
         Promise.resolve({
           kind: 'evm-cancel',

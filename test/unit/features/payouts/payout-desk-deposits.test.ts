@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RefundId, SessionId } from '../../../../src/domain/values/ids.ts';
 import { landedAs, PayoutStage, TRON_DRAFT } from '../../../support/payout-stage.ts';
-import { depositFacts, SESSION_ID } from '../../../support/session-facts.ts';
+import { depositFacts, MERCHANT_ID, SESSION_ID } from '../../../support/session-facts.ts';
 
 const GRACE_MS = 60_000;
 const POLL_MS = 1_000;
@@ -121,6 +121,71 @@ describe('a refund whose deposit left the chain before anything was signed', () 
       leg: { takenFrom: [{ depositKey: 'ethereum:0x77:0', amount: '4.00' }] },
     });
   });
+});
+
+describe.each(['ethereum', 'tron'] as const)(
+  'a refund on %s whose deposit left the chain before the books know it',
+  (network) => {
+    beforeEach(async () => {
+      await begin(network);
+      if (network === 'tron') stage.drawUp = () => TRON_DRAFT;
+    });
+
+    it('is not sent once it is signed, and is sent when the chain shows the deposit again', async () => {
+      const asked: (readonly string[])[] = [];
+      stage.holds = (txHashes) => (asked.push(txHashes), false);
+      await rounds(1);
+      expect([stage.broadcast, asked[0]]).toEqual([[], [`0x${SESSION_ID}`]]);
+      expect(stage.executor.waiting).toMatchObject([{ legId: LEG, reason: 'deposit_reverted' }]);
+      stage.holds = () => true;
+      await rounds(2);
+      expect(stage.broadcast[0]).toBe(TX);
+      expect(stage.executor.waiting).toEqual([]);
+    });
+
+    it('is not sent again when the same fork took it out of its block', async () => {
+      await rounds(1);
+      expect(stage.broadcast).toEqual([TX]);
+      stage.fateOf = () => landedAs(TX);
+      await rounds(1);
+      expect((await refund()).status).toBe('COMPLETED');
+      stage.broadcast.length = 0;
+      const leg = { sessionId: SESSION_ID, merchantId: MERCHANT_ID, refundId: 're_a' as RefundId, legId: LEG };
+      stage.landed = [{ ...leg, mode: 'test', network }];
+      stage.holds = () => false;
+      stage.vanished = () => true;
+      stage.fateOf = () => ({ kind: 'absent' });
+      await rounds(3);
+      expect(stage.broadcast).toEqual([]);
+      stage.legs = [{ ...leg, mode: 'test', network }];
+      await rounds(3);
+      expect(stage.broadcast).toEqual([]);
+      await pastGrace();
+      expect((await stage.leg(LEG)).status).toBe('PROCESSING');
+      stage.holds = () => true;
+      await rounds(3);
+      expect(stage.broadcast[0]).toBe(TX);
+    });
+  },
+);
+
+it('finished refunds that a node forgot are not sent again while the chain does not show their deposits', async () => {
+  await rounds(1);
+  stage.fateOf = () => landedAs(TX);
+  await rounds(1);
+  stage.broadcast.length = 0;
+  await stage.deposit(SESSION_ID, { txHash: '0x02', fromAddress: '0xOther' });
+  expect(await stage.requestRefund('re_b', 1)).toBe(true);
+  const held = new Set(['0x02']);
+  stage.holds = (txHashes) => txHashes.every((txHash) => held.has(txHash));
+  stage.fateOf = () => ({ kind: 'pending', inBlock: false });
+  await rounds(1);
+  expect(stage.broadcast).not.toContain(TX);
+  held.add(`0x${SESSION_ID}`);
+  await stage.deposit(SESSION_ID, { txHash: '0x03', fromAddress: '0xThird' });
+  expect(await stage.requestRefund('re_c', 1)).toBe(true);
+  await rounds(1);
+  expect(stage.broadcast).toContain(TX);
 });
 
 describe('a refund whose deposit left the chain after it was signed', () => {

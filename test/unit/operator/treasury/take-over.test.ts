@@ -53,6 +53,7 @@ class World {
       draft: () => Promise.resolve(draft(0)),
       broadcast: () => Promise.resolve(),
       fate: (_: OutgoingTransaction, sent: readonly SentTransaction[]) => Promise.resolve(this.#fate(sent)),
+      holds: () => Promise.resolve(true),
     } as never;
     const signer = {
       check: () => Promise.resolve({ ok: true }),
