@@ -88,7 +88,7 @@ export async function areHeldAt(
     if (receipt === null || OUTCOMES.evm(receipt) !== 'moved') return false;
     const number = fromQuantity(receipt.blockNumber, 'block number');
     const header = await readHeader(provider, number);
-    if (header?.block.hash !== receipt.blockHash.toLowerCase()) return false;
+    if (header?.block.hash !== receipt.blockHash) return false;
     if (number <= (await mustReadHeader(provider, 'finalized')).block.number) continue;
     if (depth === null || (await mustReadHeader(provider, 'latest')).block.number - number + 1 < depth) return false;
   }
