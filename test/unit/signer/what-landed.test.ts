@@ -60,7 +60,7 @@ beforeEach(() => {
 function jsonRpc(method: string): unknown {
   if (method === 'getSignatureStatuses') return { value: [shown && { ...shown, confirmationStatus: 'finalized' }] };
   if (method === 'eth_getBlockByNumber') return { number: '0x1', hash: '0xb1' };
-  return shown && { transactionHash: HASH, blockNumber: '0x1', blockHash: '0xb1', logs: [], ...shown };
+  return shown && { transactionHash: `0x${HASH}`, blockNumber: '0x1', blockHash: '0xb1', logs: [], ...shown };
 }
 
 function tron(path: string, num: number): object {
