@@ -25,6 +25,7 @@ import {
   openSessionBooks,
   pocketOf,
   withPocket,
+  withUnapplied,
   type BookedDeposit,
   type BookedLeg,
   type SessionBooks,
@@ -118,16 +119,10 @@ function confirmed(
   const { network, coin, toAddress } = deposit;
   const units = amountOf(deposit.amount);
   const kind = changed ?? deposit.kind;
-  const pocket = pocketOf(books, network, coin);
-  const onTime = kind === 'on_time' && deposit.aside === undefined ? pocket.onTime + units : pocket.onTime;
   const post = on(network, coin);
-  const after =
-    kind === 'own'
-      ? books
-      : withPocket(books, network, coin, { ...pocket, unapplied: pocket.unapplied + units, onTime });
   return {
     books: {
-      ...after,
+      ...withUnapplied(books, { ...deposit, kind }, units),
       deposits: { ...books.deposits, [depositKey]: { ...deposit, kind, entry } },
       onTimeAtSec: kind === 'on_time' ? Math.max(books.onTimeAtSec ?? 0, blockTimeSec) : books.onTimeAtSec,
     },
@@ -156,15 +151,9 @@ function reverted(books: SessionBooks, { depositKey }: Data<'DepositReverted'>):
     };
   }
   const units = amountOf(amount);
-  const pocket = pocketOf(books, network, coin);
   const post = on(network, coin);
-  const onTime = deposit.kind === 'on_time' && deposit.aside === undefined ? pocket.onTime - units : pocket.onTime;
-  const after = { ...books, deposits };
   return {
-    books:
-      deposit.kind === 'own'
-        ? after
-        : withPocket(after, network, coin, { ...pocket, unapplied: pocket.unapplied - units, onTime }),
+    books: withUnapplied({ ...books, deposits }, deposit, -units),
     draft: {
       kind: 'deposit_reversed',
       postings: [post(DEPOSIT_WALLETS, -units, toAddress), post(ownerOf(books, deposit.kind), units)],

@@ -168,3 +168,15 @@ export function takenFrom(
     return [{ network, units: taken }];
   });
 }
+
+/** A deposit comes or goes; our own money belongs to no session. */
+export function withUnapplied(
+  books: SessionBooks,
+  { network, coin, kind, aside }: BookedDeposit,
+  units: bigint,
+): SessionBooks {
+  if (kind === 'own') return books;
+  const pocket = pocketOf(books, network, coin);
+  const onTime = kind === 'on_time' && aside === undefined ? pocket.onTime + units : pocket.onTime;
+  return withPocket(books, network, coin, { ...pocket, unapplied: pocket.unapplied + units, onTime });
+}

@@ -1,7 +1,7 @@
 /** Solidified blocks of one TRON provider. Reads throw where it has no block. */
 export interface SolidBlocks {
   readonly newest: { readonly number: number; readonly timeSec: number };
-  listed(number: number): Promise<{ readonly timeSec: number; readonly txHashes: readonly string[] }>;
+  readonly listed: (number: number) => Promise<{ readonly timeSec: number; readonly txHashes: readonly string[] }>;
 }
 
 /** Blocks read concurrently, below TronGrid's 15 requests a second. */

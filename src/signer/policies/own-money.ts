@@ -15,8 +15,10 @@ export class OwnMoney {
 
   constructor(accounts: ReadonlyMap<Mode, SignerAccount>) {
     this.#accounts = accounts;
-    for (const { wallet } of accounts.values())
-      for (const address of Object.values(wallet.treasury)) this.#addresses.add(address);
+    for (const { wallet } of accounts.values()) {
+      const { evm, tron, solana } = wallet.treasury;
+      for (const address of [evm, tron, solana]) this.#addresses.add(address);
+    }
   }
 
   hasSigned(txHash: string): boolean {

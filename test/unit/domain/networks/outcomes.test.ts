@@ -13,8 +13,7 @@ interface Answered {
 const read = (path: string): unknown =>
   JSON.parse(readFileSync(new URL(`../../../fixtures/${path}`, import.meta.url), 'utf8'));
 const answers = read('outcomes/answers.json') as Answered[];
-const outcomeOf = (kind: Answered['kind'], answer: object): Outcome =>
-  (OUTCOMES[kind] as (answer: object) => Outcome)(answer);
+const outcomeOf = (kind: Answered['kind'], answer: object): Outcome => OUTCOMES[kind](answer);
 
 describe('what a node answers of a transaction', () => {
   it.each(answers)('of $node says what $what has done: $outcome', ({ kind, outcome, answer }) => {
