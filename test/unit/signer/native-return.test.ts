@@ -115,6 +115,8 @@ function jsonRpc(method: string, params: unknown[]): unknown {
         fee: 5_000,
         preBalances: [9_000_000_000, 0, 1],
         postBalances: [9_000_000_000 - lamports - 5_000, lamports, 1],
+        preTokenBalances: [],
+        postTokenBalances: [],
       };
       return {
         transaction: { signatures: [params[0]], message },
