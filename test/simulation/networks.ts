@@ -53,10 +53,10 @@ export const GAS_FLOAT: Readonly<Record<ModelledNetwork, bigint>> = {
 export function openNetwork(
   name: ModelledNetwork,
   providers: number,
-  { scheduler, prng }: { readonly scheduler: Scheduler; readonly prng: Prng },
+  { scheduler, prng, blockSec }: { readonly scheduler: Scheduler; readonly prng: Prng; readonly blockSec?: number },
 ): { readonly chain: SimulatedChain; readonly providers: readonly SimulatedProvider[] } {
   const { USDT, USDC } = TOKENS[name];
-  const options = { name, ...CHAINS[name], tokens: [USDT, USDC] };
+  const options = { name, ...CHAINS[name], ...(blockSec !== undefined && { blockSec }), tokens: [USDT, USDC] };
   const each = <Provider>(open: (prng: Prng) => Provider): Provider[] =>
     Array.from({ length: providers }, (_, number) => open(prng.fork(`provider ${number}`)));
   if (name === 'tron') {

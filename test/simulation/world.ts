@@ -234,7 +234,9 @@ export class World {
   }
 
   #openChain(network: ModelledNetwork, http: HttpNetwork): Chain {
+    const blockSec = this.plan.blockSec?.[network];
     const { chain, providers } = openNetwork(network, this.plan.providers, {
+      ...(blockSec !== undefined && { blockSec }),
       scheduler: this.scheduler,
       prng: this.prng.fork(network),
     });

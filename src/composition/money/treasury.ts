@@ -30,7 +30,7 @@ const RECONCILE_PAUSE_MS = { sandbox: 700, production: 20_000 } as const;
  */
 const ADDRESSES_A_LOOK = 500;
 const SWEEP_EVERY_MS = { sandbox: 3_000, production: 60_000 } as const;
-const BALANCES_EVERY_MS = { sandbox: 5_000, production: 30_000 } as const;
+const BALANCES_EVERY_MS = { sandbox: 5_000, production: 120_000 } as const;
 
 type MoveDeps = PayoutDeps & { readonly treasuries: TreasuryHandler; readonly journalCheck: JournalCheck };
 

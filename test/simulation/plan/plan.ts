@@ -197,6 +197,8 @@ export interface Plan {
   /** Processes: one in the embedded profile; the first one of several pays. */
   readonly nodes: number;
   readonly networks: readonly ModelledNetwork[];
+  /** Seconds of a block by network, where a plan wants another pace than the model's. */
+  readonly blockSec?: Partial<Record<ModelledNetwork, number>>;
   /** Providers of each network. */
   readonly providers: number;
   readonly merchants: number;
