@@ -36,17 +36,26 @@ function scaled(amount: string, places: number): bigint {
   return BigInt(`${parts[1] ?? ''}${(parts[2] ?? '').padEnd(places, '0')}`);
 }
 
+function written(units: bigint, places: number): string {
+  const digits = units.toString().padStart(places + 1, '0');
+  return places === 0 ? digits : `${digits.slice(0, -places)}.${digits.slice(-places)}`;
+}
+
+function minus(one: string, other: string): string {
+  const places = Math.max(placesOf(one), placesOf(other));
+  return written(scaled(one, places) - scaled(other, places), places);
+}
+
 const isSomething = (amount: string): boolean => compareAmounts(amount, '0') > 0;
 
 /** What came in time in the coin of the session and is final, whatever became of it since. */
 function onTime({ deposits, settlement_currency: coin }: Session): string {
   const came = deposits.filter((one) => one.kind === 'on_time' && one.status === 'final' && one.coin === coin);
   const places = Math.max(0, ...came.map(({ amount }) => placesOf(amount)));
-  const digits = came
-    .reduce((sum, { amount }) => sum + scaled(amount, places), 0n)
-    .toString()
-    .padStart(places + 1, '0');
-  return places === 0 ? digits : `${digits.slice(0, -places)}.${digits.slice(-places)}`;
+  return written(
+    came.reduce((sum, { amount }) => sum + scaled(amount, places), 0n),
+    places,
+  );
 }
 
 const dueOf = ({ target_amount_total: due, amount_total: total }: Session): string => due ?? total;
@@ -97,7 +106,19 @@ export function moneyToReturn(session: Session, { paysTheOrder }: { readonly pay
       amount: one.refundable,
       coin: one.coin,
     }));
-  const hasSurplus = paysTheOrder && isSomething(session.excess);
-  const surplus = { session_id: session.id, amount: session.excess, coin: session.settlement_currency };
-  return hasSurplus ? [...whole, surplus] : whole;
+  return paysTheOrder ? [...whole, ...surplusOf(session)] : whole;
+}
+
+/** The newest deposits that are surplus as a whole go back to whoever sent them; only the rest is part of others. */
+function surplusOf(session: Session): Returnable[] {
+  const pieces: Returnable[] = [];
+  let rest = session.excess;
+  for (const { kind, status, refundable, coin, transaction_id: id } of session.deposits.toReversed()) {
+    const isWhole = isSomething(refundable) && compareAmounts(refundable, rest) <= 0;
+    if (kind !== 'on_time' || status !== 'final' || coin !== session.settlement_currency || !isWhole) continue;
+    pieces.push({ session_id: session.id, transaction_id: id, amount: refundable, coin });
+    rest = minus(rest, refundable);
+  }
+  if (isSomething(rest)) pieces.push({ session_id: session.id, amount: rest, coin: session.settlement_currency });
+  return pieces;
 }

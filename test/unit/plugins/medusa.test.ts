@@ -371,6 +371,21 @@ describe('the admin', () => {
     expect(shop.service.session(id).received).toBe('10.00');
   });
 
+  it('returns a surplus to whoever sent it, and only the rest of it as part of what paid', async () => {
+    const { cart, id } = await begun('10.00');
+    shop.service.pay(id, '12.00', 'contract');
+    shop.service.confirm(id);
+    const order = await shop.complete(cart);
+    shop.service.pay(id, '2.50');
+    shop.service.confirm(id);
+    await expect(returnMoney(shop.scope, order.id, false)).rejects.toThrow('is a contract');
+    expect(shop.service.refunds()).toMatchObject([
+      { amount: { value: '2.50' }, reason: 'Returned by the shop: tx_cs_1_2' },
+    ]);
+    await returnMoney(shop.scope, order.id, true);
+    expect(shop.service.session(id).received).toBe('10.00');
+  });
+
   it('sends a refund that failed again, once', async () => {
     const { order } = await ordered('10.00');
     await shop.refund(order, '4.00');
