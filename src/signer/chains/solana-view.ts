@@ -58,6 +58,7 @@ export class SolanaView implements ChainView {
     return agreed(this.#network, async (url) => {
       const finalized = await this.#transaction(url, proof.txHash, 'finalized');
       const found = finalized ?? (await this.#transaction(url, proof.txHash, 'confirmed'));
+      if (found === null) await this.#assertKeepsAll(url);
       if (!found?.meta || OUTCOMES.solana(found.meta) !== 'moved') return null;
       const deltas = deltasOf(found.meta.preTokenBalances, found.meta.postTokenBalances);
       const txHash = must(found.transaction.signatures[0]);
@@ -174,6 +175,15 @@ export class SolanaView implements ChainView {
       const [status] = value;
       return status?.confirmationStatus === 'finalized' && OUTCOMES.solana(status) === 'nothing';
     });
+  }
+
+  /** "No such transaction" says nothing about what is older than all that a node keeps. */
+  async #assertKeepsAll(url: string): Promise<void> {
+    const first = await this.#call(url, z.number(), 'getFirstAvailableBlock').catch(() => 0);
+    if (first > 1)
+      throw new ViewUnavailable(
+        `the deposit is not in the chain from slot ${first} on, and a provider keeps nothing older: name one that does`,
+      );
   }
 
   #transaction(url: string, txHash: string, commitment: string): Promise<z.infer<typeof transaction>> {

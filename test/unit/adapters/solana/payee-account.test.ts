@@ -172,6 +172,14 @@ describe('a refund on Solana', () => {
     expect(asked).toEqual([locked, locked]);
   });
 
+  it('waits for a provider that keeps the deposit, where the one that is asked keeps nothing so old', async () => {
+    const view = new SolanaView({ ...settings, urls: [node.url] });
+    const [proof] = order.deposits;
+    expect(await view.findDeposit(proof!)).toBeNull();
+    node.firstKeptSlot = 4_500;
+    await expect(view.findDeposit(proof!)).rejects.toThrow('keeps nothing older');
+  });
+
   it("goes there only if the signer finds the account to be the payee's for this token", async () => {
     const view = new SolanaView({ ...settings, urls: [node.url] });
     hold(OTHER_ACCOUNT, PAYER);
