@@ -9,6 +9,9 @@ type View = ChainView<TronBlock>;
 type Body = Readonly<Record<string, unknown>>;
 
 const TRANSFER = 'a9059cbb';
+const MOST_BLOCKS_A_CALL = 100;
+const OUT_OF_TIME =
+  "class org.tron.core.vm.program.Program$OutOfTimeException : CPU timeout for 'PUSH2' operation executing";
 
 /** Said with status 200. */
 class ApiError extends Error {}
@@ -45,8 +48,10 @@ export class TronProvider extends SimulatedProvider<TronChain> {
       case 'gettransactionbyid':
         return this.#in(view, body, ({ transactions }, txHash) => transactions.find(({ txID }) => txID === txHash));
       case 'getaccount': {
-        const balance = this.chain.valueAt(`native/${accountIn(body, 'address')}`, view);
-        return balance === 0n ? {} : { address: body['address'], balance: Number(balance) };
+        const account = accountIn(body, 'address');
+        const balance = this.chain.valueAt(`native/${account}`, view);
+        if (balance > 0n) return { address: body['address'], balance: Number(balance) };
+        return this.#isContract(account) ? { address: body['address'], type: 'Contract' } : {};
       }
       default:
         return null;
@@ -56,18 +61,16 @@ export class TronProvider extends SimulatedProvider<TronChain> {
   #ofNewest(call: string, body: Body, view: View): object {
     switch (call) {
       case 'gettransactioninfobyblocknum':
-        return this.#receipts(blockAt(view, Number(body['num'] ?? 0))?.infos ?? []);
+        return Number(body['num'] ?? 0) === 0 ? {} : this.#receipts(blockAt(view, Number(body['num']))?.infos ?? []);
       case 'getblockbylimitnext':
+        if (Number(body['endNum']) - Number(body['startNum']) > MOST_BLOCKS_A_CALL) return {};
         return {
           block: view.branch
             .slice(Number(body['startNum']), Math.min(Number(body['endNum']), view.height + 1))
             .map((block) => render(block).whole),
         };
       case 'getcontract': {
-        const account = accountIn(body, 'value');
-        return this.chain.contracts.has(account) || this.chain.options.tokens.includes(account)
-          ? { contract_address: body['value'], abi: {} }
-          : {};
+        return this.#isContract(accountIn(body, 'value')) ? { contract_address: body['value'], abi: {} } : {};
       }
       case 'getchainparameters':
         return {
@@ -105,11 +108,17 @@ export class TronProvider extends SimulatedProvider<TronChain> {
     return infos.filter(() => !isOmitted()).map(({ log, ...info }) => (log && !isOmitted() ? { ...info, log } : info));
   }
 
+  #isContract(account: string): boolean {
+    return this.chain.contracts.has(account) || this.chain.options.tokens.includes(account);
+  }
+
   /** Contracts answer by the newest block. */
   #constant(body: Body, view: View): object {
     const [token, owner] = [accountIn(body, 'contract_address'), accountIn(body, 'owner_address')];
     if (!this.chain.options.tokens.includes(token))
       return refusedCall('CONTRACT_VALIDATE_ERROR', 'Smart contract is not exist.');
+    // A busy node breaks off what it computes.
+    if (this.faults.nulls > 0 && this.isNull()) return refusedCall('OTHER_ERROR', OUT_OF_TIME);
     const { parameter = '' } = body as { readonly parameter?: string };
     if (body['function_selector'] === 'transfer(address,uint256)') return this.#estimate(token, owner, parameter, view);
     const value = this.#valueOf(String(body['function_selector']), token, `0x${parameter.slice(24)}`, view);
