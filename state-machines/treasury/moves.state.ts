@@ -49,6 +49,10 @@ export interface MovesContext {
   readonly differencesSettled: number;
   /** Every transfer of our addresses up to this block was compared with the event log; null before the first time. */
   readonly reconciledThrough: number | null;
+  /** When that was, in Unix seconds; null before the first time. */
+  readonly reconciledAtSec: number | null;
+  /** Where the walk over all assigned addresses goes on; null: at the first one. */
+  readonly addressesTo: string | null;
   /** Transactions behind booked fundings, by key with their block, if that was not final yet. They are read again. */
   readonly bookedInflows: Readonly<Record<string, number>>;
   /**
@@ -67,6 +71,8 @@ export const initialMovesContext: MovesContext = {
   nativeCoinFinds: 0,
   differencesSettled: 0,
   reconciledThrough: null,
+  reconciledAtSec: null,
+  addressesTo: null,
   bookedInflows: {},
   unknownInflowsThrough: 0,
 };

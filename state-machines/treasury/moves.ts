@@ -206,12 +206,13 @@ export function foldFunded(
 
 /** The next comparison begins with the following block. */
 export function foldReconciled(
-  { bookedInflows, differencesSettled }: MovesContext,
-  { throughBlock }: Data<'TreasuryReconciled'>,
+  { bookedInflows, differencesSettled, addressesTo: before }: MovesContext,
+  { throughBlock, reconciledAtSec, addressesTo = before }: Data<'TreasuryReconciled'>,
 ): Partial<MovesContext> {
   const newer = Object.entries(bookedInflows).filter(([, blockNumber]) => blockNumber > throughBlock);
   return {
     reconciledThrough: throughBlock,
+    ...{ reconciledAtSec, addressesTo },
     bookedInflows: Object.fromEntries(newer),
     differencesSettled: differencesSettled + 1,
   };

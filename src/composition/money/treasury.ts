@@ -15,6 +15,7 @@ import { lookForUnbooked } from '../../features/treasury/reconcile-unbooked.ts';
 import { TreasuryLook } from '../../features/treasury/look.process.ts';
 import type { JournalCheck } from '../../features/payouts/journal-check.ts';
 import { MoveMoney } from '../../features/payouts/moves/moves.process.ts';
+import type { MoveExecutor } from '../../features/payouts/moves/records.ts';
 import type { PayRefunds } from '../../features/payouts/refunds/refunds.process.ts';
 import { SweepCollected } from '../../features/treasury/sweep.process.ts';
 import { WatchTreasuries, type WatchedTreasury } from '../../features/treasury/watch-outflows.process.ts';
@@ -69,15 +70,16 @@ export function startTreasury(
     log,
     pause,
   });
-  const reconcile: Treasury['reconcile'] = (executor) =>
-    comparisons.run(executor.chain, 'treasury', () => reconcileInTurn(executor));
+  const reconcile = (executor: MoveExecutor, addressesTo?: string | null) =>
+    comparisons.run(executor.chain, 'treasury', () => reconcileInTurn(executor, addressesTo));
   // After a kill, a local chain may lag a second behind the event log, so the sandbox compares only on command.
   const everyMs = parts.sandbox ? 0 : config.RECONCILE_EVERY_SECONDS * 1000;
   const unbookedMoney = unbookedLook(parts, { readModel, wholeBooks, proveBooks, ...bookedBlocks, clock }, pause);
   const unbooked: Treasury['unbooked'] = (executor, after, most) =>
     comparisons.run(executor.chain, 'addresses', () => unbookedMoney(executor, after, most));
   const looking = new TreasuryLook({
-    ...{ moves, reconcile, onUnbooked, mayPay, log, everyMs },
+    ...{ moves, reconcile, onUnbooked, mayPay, clock, log, everyMs },
+    onOverdue: ({ chain }, overdueSec) => comparisons.overdue(chain, overdueSec),
     unbooked: (executor, after) => unbooked(executor, after, ADDRESSES_A_LOOK),
   });
   looking.start();

@@ -259,6 +259,11 @@ export interface TreasuryReconciled {
       readonly difference: string;
     }[];
     readonly reconciledAtSec: number;
+    /**
+     * How far the walk over all assigned addresses had come; null: it begins anew. Absent from comparisons on command,
+     * which do not walk.
+     */
+    readonly addressesTo?: string | null;
   };
 }
 

@@ -12,6 +12,8 @@ export interface Comparison {
   readonly failures: number;
   /** Null after a success. */
   readonly why: string | null;
+  /** By how much the comparison of a treasury is overdue; 0 for addresses. */
+  readonly overdueSec: number;
 }
 
 /** After this many failures in a row, a person must look: an outflow would go unnoticed. */
@@ -33,8 +35,10 @@ export class Comparisons {
     compare: () => Promise<Result>,
   ): Promise<Result> {
     const key = `${mode}/${network}/${kind}`;
-    const ended = (failures: number, why: string | null): void =>
-      void this.#last.set(key, { mode, network, kind, failures, why });
+    const ended = (failures: number, why: string | null): void => {
+      const overdueSec = failures === 0 ? 0 : (this.#last.get(key)?.overdueSec ?? 0);
+      this.#last.set(key, { mode, network, kind, failures, why, overdueSec });
+    };
     try {
       const result = await compare();
       ended(0, null);
@@ -43,5 +47,12 @@ export class Comparisons {
       ended((this.#last.get(key)?.failures ?? 0) + 1, messageOf(error));
       throw error;
     }
+  }
+
+  /** Also of treasuries that this process has not compared yet. */
+  overdue({ mode, network }: Pick<OutgoingChain, 'mode' | 'network'>, overdueSec: number): void {
+    const [key, kind] = [`${mode}/${network}/treasury`, 'treasury' as const];
+    const last = this.#last.get(key) ?? { mode, network, kind, failures: 0, why: null };
+    this.#last.set(key, { ...last, overdueSec });
   }
 }

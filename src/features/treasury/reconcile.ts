@@ -30,14 +30,14 @@ const ROUNDS = 3;
  */
 export function inTurnReconciler(
   deps: ReconcileDeps,
-): (executor: MoveExecutor) => ReturnType<typeof reconcileTreasury> {
+): (executor: MoveExecutor, addressesTo?: string | null) => ReturnType<typeof reconcileTreasury> {
   const turns = new InTurnByKey();
   const witnesses = new Map<string, Witnesses>();
-  return (executor) => {
+  return (executor, addressesTo) => {
     const treasury = `${executor.chain.mode}/${executor.chain.network}`;
     const own = witnesses.get(treasury) ?? noWitnesses();
     witnesses.set(treasury, own);
-    return turns.run(treasury, () => reconcileTreasury(executor, deps, own));
+    return turns.run(treasury, () => reconcileTreasury(executor, deps, own, addressesTo));
   };
 }
 
@@ -50,6 +50,7 @@ export async function reconcileTreasury(
   executor: MoveExecutor,
   deps: ReconcileDeps,
   witnesses = noWitnesses(),
+  addressesTo?: string | null,
 ): Promise<TreasuryReconciled['data'] & { readonly unknown: readonly OutflowFacts[] }> {
   const { differencesSettled: settled } = await executor.context();
   const { look, strangers } = await steadyLook(executor, deps, witnesses);
@@ -93,6 +94,7 @@ export async function reconcileTreasury(
     throughBlock: look.throughBlock,
     accounts: look.accounts,
     reconciledAtSec: foundAtSec,
+    ...(addressesTo !== undefined && { addressesTo }),
   };
   const refused = await executor.tell(
     { type: 'RecordReconciliation', settled, fundings: isProven ? fundings : [], outflows, result },
@@ -100,7 +102,8 @@ export async function reconcileTreasury(
   );
   if (refused !== null) {
     // A concurrent record may cover what this run found; the next run finds the rest.
-    if ((await executor.context()).differencesSettled !== settled) return reconcileTreasury(executor, deps, witnesses);
+    if ((await executor.context()).differencesSettled !== settled)
+      return reconcileTreasury(executor, deps, witnesses, addressesTo);
     throw new Error(`the reconciliation of ${mode} ${network} cannot be recorded: ${refused}`);
   }
   await reportOutflows(executor, deps.signer);

@@ -159,7 +159,17 @@ export function reportPayouts(registry: Registry, status: () => readonly Treasur
 }
 
 export function reportComparisons(registry: Registry, comparisons: () => readonly Comparison[]): void {
-  gaugesIn(registry).by(
+  const gauges = gaugesIn(registry);
+  gauges.by(
+    'quittance_books_comparison_overdue_seconds',
+    'By how much the comparison of the books with the chain is overdue; 0 while it is not.',
+    ['mode', 'network'],
+    () =>
+      comparisons().flatMap(({ mode, network, kind, overdueSec }) =>
+        kind === 'treasury' ? [[{ mode, network }, overdueSec] as const] : [],
+      ),
+  );
+  gauges.by(
     'quittance_books_comparison_failures',
     'Comparisons of the books with the chain that have failed in a row.',
     ['mode', 'network', 'kind'],

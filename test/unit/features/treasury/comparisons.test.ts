@@ -14,8 +14,16 @@ it('a comparison of the books keeps failing from the second failure in a row on,
   expect(await fails()).toBe('no provider');
   expect(failing()).toEqual([]);
   await fails();
-  expect(failing()).toEqual([{ ...bsc, kind: 'treasury', failures: 2, why: 'no provider' }]);
+  expect(failing()).toEqual([{ ...bsc, kind: 'treasury', failures: 2, why: 'no provider', overdueSec: 0 }]);
   await comparisons.run(bsc, 'treasury', () => Promise.resolve());
   expect(failing()).toEqual([]);
   expect(comparisons.all).toHaveLength(2);
+  const tron = { mode: 'live', network: 'tron' } as const;
+  comparisons.overdue(bsc, 60);
+  comparisons.overdue(tron, 70);
+  const overdue = () => comparisons.all.map(({ network, kind, overdueSec }) => `${network} ${kind} ${overdueSec}`);
+  expect(overdue()).toEqual(['bsc addresses 0', 'bsc treasury 60', 'tron treasury 70']);
+  await fails();
+  await comparisons.run(tron, 'treasury', () => Promise.resolve());
+  expect(overdue()).toEqual(['bsc addresses 0', 'bsc treasury 60', 'tron treasury 0']);
 });

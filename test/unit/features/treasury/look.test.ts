@@ -29,12 +29,36 @@ class World {
   });
   reconcile: () => Promise<{ unknown: [] }> = async () => ({ unknown: [] });
   mayPay = true;
-  readonly look: TreasuryLook;
+  /** What the newest `TreasuryReconciled` of each network says. */
+  readonly recorded = new Map<string, { reconciledAtSec: number; addressesTo: string | null }>();
+  overdueSec: number | null = null;
+  look: TreasuryLook;
+  readonly #networks: readonly string[];
 
   constructor(...networks: string[]) {
-    this.look = new TreasuryLook({
-      moves: { executors: networks.map((network) => ({ chain: { mode: 'test', network } })) } as never,
-      reconcile: () => this.reconcile(),
+    this.#networks = networks;
+    this.look = this.#start();
+  }
+
+  async restart(): Promise<void> {
+    await this.look.stop();
+    this.look = this.#start();
+  }
+
+  #start(): TreasuryLook {
+    const executors = this.#networks.map((network) => ({
+      chain: { mode: 'test', network },
+      context: async () => this.recorded.get(network) ?? { reconciledAtSec: null, addressesTo: null },
+    }));
+    const look = new TreasuryLook({
+      moves: { executors } as never,
+      reconcile: async ({ chain }, addressesTo) => {
+        const result = await this.reconcile();
+        this.recorded.set(chain.network, { reconciledAtSec: Math.floor(Date.now() / 1000), addressesTo });
+        return result;
+      },
+      onOverdue: (_, overdueSec) => (this.overdueSec = overdueSec),
+      clock: { nowMs: () => Date.now() },
       unbooked: (executor, after) => {
         this.asked.push(`${executor.chain.network} after ${after ?? 'none'}`);
         return this.answers(executor.chain.network, after);
@@ -44,7 +68,8 @@ class World {
       log: silentLog,
       everyMs: HOUR_MS,
     });
-    this.look.start();
+    look.start();
+    return look;
   }
 
   async hours(count: number): Promise<void> {
@@ -66,6 +91,44 @@ describe('the comparison of the treasuries', () => {
     });
     await world.hours(4);
     expect(world.asked).toEqual(['bsc after none', 'bsc after 0xa', 'bsc after 0xb', 'bsc after none']);
+    await world.look.stop();
+  });
+
+  it('goes on where it was, and on time, however often the process restarts', async () => {
+    const world = new World('bsc');
+    world.answers = async (_, after) => ({
+      found: [],
+      native: [],
+      addressesRead: 500,
+      next: after === null ? '0xa' : after === '0xa' ? '0xb' : null,
+    });
+    for (let start = 0; start < 50; start += 1) {
+      await vi.advanceTimersByTimeAsync(32_000);
+      await world.restart();
+    }
+    expect(world.asked).toEqual(['bsc after none']);
+    for (let start = 0; start < 250; start += 1) {
+      await vi.advanceTimersByTimeAsync(32_000);
+      await world.restart();
+    }
+    expect(world.asked).toEqual(['bsc after none', 'bsc after 0xa', 'bsc after 0xb']);
+    expect(world.recorded.get('bsc')?.addressesTo).toBeNull();
+    await world.look.stop();
+  });
+
+  it('says by how much it is overdue, from the newest one that was recorded', async () => {
+    const world = new World('bsc');
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(world.overdueSec).toBe(0);
+    world.reconcile = () => Promise.reject(new Error('the journal differs'));
+    await world.hours(1);
+    await world.restart();
+    await world.hours(2);
+    expect(world.overdueSec).toBeGreaterThan(7_000);
+    world.reconcile = async () => ({ unknown: [] });
+    await world.hours(1);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(world.overdueSec).toBe(0);
     await world.look.stop();
   });
 
