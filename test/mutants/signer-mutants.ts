@@ -40,6 +40,14 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
     foundBy: ['a transaction of the journal is no deposit'],
   },
   {
+    without: 'any knowledge of our own money',
+    changes: [
+      change('policies/deposits.ts', 'own.hasSigned(txHash)', 'false'),
+      change('policies/own-money.ts', 'return this.#addresses.has(address);', 'return false;'),
+    ],
+    foundBy: ['on tron no sequence of requests'],
+  },
+  {
     without: 'own addresses that are paid nothing back',
     changes: [change('policies/own-money.ts', 'return this.#addresses.has(address);', 'return false;')],
     foundBy: ['nothing is paid back to the treasury of another mode', 'nothing is withdrawn to an address'],

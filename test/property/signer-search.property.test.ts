@@ -50,7 +50,7 @@ type Action =
       readonly pick: number;
       readonly misuse: Misuse | null;
     }
-  | { readonly does: 'submit' | 'advance' | 'release' | 'second'; readonly pick: number }
+  | { readonly does: 'submit' | 'advance' | 'release' | 'second' | 'own transfer'; readonly pick: number }
   | { readonly does: 'fail' | 'restart' };
 
 const pick = fc.nat(1_000);
@@ -71,6 +71,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   },
   { weight: 3, arbitrary: fc.record({ does: fc.constant('submit' as const), pick }) },
   { weight: 4, arbitrary: fc.record({ does: fc.constantFrom('advance', 'advance', 'release', 'second'), pick }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant('own transfer' as const), pick }) },
   { weight: 1, arbitrary: fc.record({ does: fc.constantFrom('fail', 'restart') }) },
 );
 
@@ -87,6 +88,8 @@ const CANCELLATION: CancelDraft = {
 class Worker {
   readonly held: { readonly leg: number; readonly signedBytes: string }[] = [];
   cancelled = 0;
+  /** Sweeps that were signed, and how many of them were then paid back. */
+  readonly swept = { signed: 0, paidBack: 0 };
   /** Who signed which terms. */
   readonly agreed = new Map<string, Set<string>>();
   /** What was last approved for a leg, as the number that orders are made of. */
@@ -128,9 +131,44 @@ class Worker {
       case 'fail':
         chain.failsNext = true;
         return;
+      case 'own transfer':
+        return this.#ownTransfer(step.pick);
       case 'restart':
         this.#signer.restart();
     }
+  }
+
+  /** Sweeps, and names the sweep as a deposit of the address that it emptied. */
+  async #ownTransfer(pick: number): Promise<void> {
+    const { network } = this.#chain;
+    const family = addressFamilyOf(network);
+    const [treasury, from] = [MODEL_WALLET.treasury[family], MODEL_WALLET.collectionAddress(family, pick % 3)];
+    const number = this.swept.signed + 1;
+    const ask = (order: OutgoingTransaction) =>
+      this.#signer.ask<Signature>('sign', {
+        ...{ order, attempt: 1, logPlace: this.#signer.placeOf(false) },
+        draft: this.#chain.draft(unitsOf(order), pick, this.#orders.size + number),
+      });
+    const money = { network, coin: 'USDT', amount: '10' } as const;
+    const sweep = outgoing({
+      ...{ ...money, kind: 'sweep', id: `swp_${number}-${pick}`, derivationIndex: pick % 3 },
+      ...{ fromAddress: from, toAddress: treasury },
+    });
+    const signed = await ask(sweep);
+    if (!signed?.ok) return;
+    this.#signer.advance(signed);
+    this.swept.signed = number;
+    const { txHash } = signed;
+    const proof = { depositKey: `${network}:${txHash}:0`, txHash, logIndex: 0, toAddress: treasury };
+    this.#chain.show({ payer: from, units: unitsOf(sweep), proof: { ...proof, derivationIndex: null } });
+    const back = outgoing({
+      ...{ ...money, kind: 'refund', id: `re_own-${number}-${pick}`, fromAddress: treasury, toAddress: from },
+      deposits: [{ ...proof, derivationIndex: null, amount: '10' }],
+    });
+    const paid = await ask(back);
+    if (!paid?.ok) return;
+    this.#signer.advance(paid);
+    this.swept.paidBack += 1;
   }
 
   orderOf(leg: number): OutgoingTransaction {
@@ -214,7 +252,8 @@ const termsOf = ({ id, amount, toAddress }: OutgoingTransaction): string => `${a
 
 /** What the chain shows that must never be; null when it is as it should be. */
 function violationOf({ paid, landed }: ModelChain, worker: Worker): string | null {
-  const { held } = worker;
+  const { held, swept } = worker;
+  if (swept.paidBack > 0) return 'a transfer of our own was paid back';
   const legs = landed.map(({ signedBytes }) => held.find((one) => one.signedBytes === signedBytes)!.leg);
   if (new Set(legs).size < legs.length) return `legs ${legs.join(', ')} were paid`;
   for (const payer of new Set([...paid.map((one) => one.payer), ...landed.map(({ toAddress }) => toAddress)])) {
@@ -245,6 +284,7 @@ describe.each(MODELS)('on %s', (network, model) => {
     let replaced = 0;
     let cancelled = 0;
     let approved = 0;
+    let swept = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(action, { minLength: 15, maxLength: 45 }), (steps) =>
         onModel(model, async (chain, directory) => {
@@ -254,6 +294,7 @@ describe.each(MODELS)('on %s', (network, model) => {
           moved += chain.landed.length;
           replaced += worker.held.length - new Set(worker.held.map(({ leg }) => leg)).size;
           cancelled += worker.cancelled;
+          swept += worker.swept.signed;
           approved += worker.held.filter(({ leg }) => needsApproval(worker.orderOf(leg))).length;
           expect(violationOf(chain, worker)).toBeNull();
         }),
@@ -264,6 +305,7 @@ describe.each(MODELS)('on %s', (network, model) => {
     expect(moved).toBeGreaterThan(40);
     expect(replaced).toBeGreaterThan(2);
     expect(approved).toBeGreaterThan(2);
+    expect(swept).toBeGreaterThan(2);
     expect(cancelled > 0).toBe(network === 'ethereum');
   }, 120_000);
 });
