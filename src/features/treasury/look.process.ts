@@ -38,12 +38,14 @@ export class TreasuryLook {
   readonly #deps: LookDeps;
   /** By treasury: the last address of the previous batch, and when that was. */
   readonly #looked = new Map<MoveExecutor, { readonly to: string | null; readonly atMs: number }>();
+  readonly #startedAtMs: number;
   #timer: NodeJS.Timeout | null = null;
   readonly #looks = new InTurn();
   #stopped = false;
 
   constructor(deps: LookDeps) {
     this.#deps = deps;
+    this.#startedAtMs = deps.clock.nowMs();
   }
 
   start(): void {
@@ -77,7 +79,8 @@ export class TreasuryLook {
     const { clock, everyMs, onOverdue } = this.#deps;
     const { reconciledAtSec, addressesTo } = await executor.context();
     const nowMs = clock.nowMs();
-    const dueMs = (reconciledAtSec ?? 0) * 1000 + everyMs;
+    // The first one ever is due when the process starts.
+    const dueMs = reconciledAtSec === null ? this.#startedAtMs : reconciledAtSec * 1000 + everyMs;
     onOverdue(executor, Math.max(0, Math.floor((nowMs - dueMs) / 1000)));
     const looked = this.#looked.get(executor);
     if (nowMs < Math.max(dueMs, (looked?.atMs ?? -Infinity) + everyMs)) return false;

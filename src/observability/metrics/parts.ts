@@ -163,11 +163,8 @@ export function reportComparisons(registry: Registry, comparisons: () => readonl
   gauges.by(
     'quittance_books_comparison_overdue_seconds',
     'By how much the comparison of the books with the chain is overdue; 0 while it is not.',
-    ['mode', 'network'],
-    () =>
-      comparisons().flatMap(({ mode, network, kind, overdueSec }) =>
-        kind === 'treasury' ? [[{ mode, network }, overdueSec] as const] : [],
-      ),
+    ['mode', 'network', 'kind'],
+    () => comparisons().map(({ mode, network, kind, overdueSec }) => [{ mode, network, kind }, overdueSec]),
   );
   gauges.by(
     'quittance_books_comparison_failures',

@@ -78,7 +78,9 @@ function allMetrics(): Metrics {
   reportCanaries(metrics.registry, () => [], 3600);
   reportClock(registry, () => ({ isInDoubt: true, offsetMs: -7_200_000, witnesses: [] }));
   reportPayouts(registry, () => [{ ...ethereum, alarm: null, waiting: [{ reason: 'insufficient_gas' }] }]);
-  reportComparisons(registry, () => [{ ...ethereum, kind: 'treasury', failures: 2, why: 'no provider' }]);
+  reportComparisons(registry, () => [
+    { ...ethereum, kind: 'treasury', failures: 2, why: 'no provider', overdueSec: 60 },
+  ]);
   reportTreasury(registry, () => [{ ...ethereum, kind: 'gas', coin: 'ETH', amount: 0.4 }]);
   reportBookRates(registry, () => [{ coin: 'BNB' }]);
   reportLedger(registry, { imbalances: () => [{ mode: 'live', coin: 'USDT', amount: 0 }] });
