@@ -14,7 +14,7 @@ const move = (mode: string, id: string) => ({
   ...{ to_address: '0x5', requested_by: 'Olga', requested_at: 1_799_999_000, approved_by: [], waiting: null },
 });
 const comparison = (mode: string, failures: number) => ({
-  ...{ mode, network: 'bsc', kind: 'treasury', failures, why: 'no provider answered' },
+  ...{ mode, network: 'bsc', kind: 'treasury', failures, why: 'no provider answered', overdueSec: 0 },
 });
 const BAND = 'Test mode: no real money';
 const ANY_LINK = /href="\/(?!assets)([^"]*)"/g;
