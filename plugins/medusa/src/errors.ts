@@ -32,6 +32,9 @@ export const isCode = (error: unknown, ...codes: readonly string[]): boolean =>
 /** What the service answered, as an error that Medusa shows. */
 export function shown(error: unknown): unknown {
   if (error instanceof ShopError) return error;
+  // Such as a currency that has no rate now.
+  if (error instanceof ApiError && error.status >= 500 && error.code !== 'unknown')
+    return new ShopError('unexpected_state', error.message, error);
   if (leavesDoubt(error))
     return new ShopError(
       'unexpected_state',

@@ -410,6 +410,17 @@ describe('the admin', () => {
   });
 });
 
+it('a currency without a rate is told as such, and not as a service without an answer', async () => {
+  const error = { code: 'rate_unavailable', message: 'No usable exchange rate for XOF.' };
+  vi.stubGlobal('fetch', (_: string, { method }: RequestInit) =>
+    Promise.resolve(method === 'POST' ? Response.json({ error }, { status: 503 }) : Response.json({ data: [] })),
+  );
+  await expect(shop.initiate(shop.cart('10.00'))).rejects.toMatchObject({
+    type: 'unexpected_state',
+    message: expect.stringContaining('No usable exchange rate') as string,
+  });
+});
+
 describe('amounts', () => {
   it.each([
     [10, 'usd', '10.00'],
