@@ -133,8 +133,9 @@ for (const role of ROLES) {
   );
   assert.deepEqual(
     container.volumeMounts.filter((mount) => !mount.readOnly).map((mount) => mount.mountPath),
-    ['/var/lib/quittance', '/tmp'],
+    ['/var/lib/quittance', '/tmp', ...(role === 'signer' ? [] : ['/var/lib/quittance-snapshots'])],
   );
+  assert.ok(container.volumeMounts.some(({ mountPath, readOnly }) => mountPath === '/run/trust' && readOnly));
 }
 done('every role: an account of its own, no rights, a read-only root, three probes');
 
@@ -215,9 +216,12 @@ done("every role's environment is one that quittance serve accepts");
 
 const values = (change: object): string => {
   const file = join(TOOLS, 'values.json');
-  const example = parse(readFileSync(EXAMPLE, 'utf8')) as Record<string, object>;
+  const example = parse(readFileSync(EXAMPLE, 'utf8')) as Record<string, object | string>;
   const merged = Object.fromEntries(
-    Object.entries({ ...example, ...change }).map(([key, value]) => [key, { ...example[key], ...value }]),
+    Object.entries({ ...example, ...change }).map(([key, value]: [string, object | string]) => {
+      const before = example[key];
+      return [key, typeof value === 'object' && typeof before === 'object' ? { ...before, ...value } : value];
+    }),
   );
   writeFileSync(file, JSON.stringify(merged));
   return file;
