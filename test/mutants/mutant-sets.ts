@@ -27,7 +27,7 @@ export const MUTANT_SETS: Readonly<Record<string, MutantSet>> = {
       'test/e2e/hostile-worker*.test.ts',
       'test/e2e/signer-*.test.ts',
       'test/property/{signer-search,solana-payers}.property.test.ts',
-      'test/unit/signer/{what-landed,own-money}.test.ts',
+      'test/unit/signer/{what-landed,own-money,tron-gas}.test.ts',
     ],
     exclude: ['test/e2e/hostile-worker-planted.test.ts'],
     always: [

@@ -32,6 +32,17 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
     foundBy: ['whatever a node without history knows'],
   },
   {
+    without: 'answers on TRON that are none',
+    changes: [
+      change(
+        'chains/tron-view.ts',
+        'z.strictObject({}).transform(() => null), form',
+        'form, z.unknown().transform(() => null)',
+      ),
+    ],
+    foundBy: ['is unknown as long as the node answers'],
+  },
+  {
     without: 'own transactions that are no deposits',
     changes: [
       change('policies/deposits.ts', 'own.hasSigned(txHash)', 'false'),
@@ -78,7 +89,11 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
     without: 'one writing of the name of a deposit',
     changes: [
       change('chains/network-fields.ts', 'regex(/^0x[0-9a-f]{64}$/)', 'regex(/^\\s*(0x|0X)?[0-9a-fA-F]{64}$/)'),
-      change('chains/evm-view.ts', '${found.transactionHash.toLowerCase()}', '${proof.txHash}'),
+      change(
+        'chains/evm-view.ts',
+        '${this.#network.network}:${found.transactionHash}',
+        '${this.#network.network}:${proof.txHash}',
+      ),
     ],
     foundBy: ['gets one refund of a deposit'],
   },
