@@ -4,8 +4,7 @@
  * - expected revision and `NoStream`: developers.eventstore.com, gRPC clients, "Appending events", "Handling
  *   concurrency";
  * - idempotent replays: same page, "Idempotent writes"; the decision follows `IndexWriter.CheckCommit` of the server
- *   (every event id must
- *   be found at its revision, otherwise the answer is a wrong expected version);
+ *   (every event id must be found at its revision, otherwise the answer is a wrong expected version);
  * - a deleted stream is as if it were not there, and a later append to it goes on with the next revision: same page,
  *   "Deleting streams";
  *   the mark is an event of the stream's metadata stream, `$$` and its name. A tombstone is an event of the stream
