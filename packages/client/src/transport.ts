@@ -63,6 +63,8 @@ export function createTransport(options: TransportOptions): Send {
     headerPrefix = 'X-Service-',
     signatureVersion = 2,
   } = options;
+  for (const [name, value] of Object.entries({ apiKey, apiSecret }))
+    if (typeof value !== 'string' || value.trim() === '') throw new TypeError(`${name} is missing or empty`);
   const fetchUrl = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
   const baseUrl = options.baseUrl.replace(/\/+$/, '');
   /** The furthest position seen in a response; undefined as long as the service sends none. */

@@ -45,6 +45,7 @@ export async function verifyWebhook(
     throw new TypeError(
       'verifyWebhook needs the raw body, as text or bytes: this one was parsed, and written again it has another signature',
     );
+  const secrets = secretsIn(options);
   const prefix = options.headerPrefix ?? 'X-Service-';
   const timestamp = headerOf(headers, `${prefix}Timestamp`);
   const nonce = headerOf(headers, `${prefix}Nonce`);
@@ -58,13 +59,20 @@ export async function verifyWebhook(
     throw new WebhookVerificationError('the timestamp is too far from now');
 
   let verified = false;
-  for (const secret of typeof options.secret === 'string' ? [options.secret] : options.secret) {
-    if (secret === '') throw new TypeError('the webhook secret is empty');
+  for (const secret of secrets)
     for (const signature of signatures)
       if (await verifySignature(secret, signature, timestamp, nonce, body)) verified = true;
-  }
   if (!verified) throw new WebhookVerificationError('the signature is wrong');
   return JSON.parse(typeof body === 'string' ? body : new TextDecoder().decode(body)) as WebhookEvent;
+}
+
+/** Without a secret anybody could sign. Throws `TypeError`. */
+function secretsIn({ secret }: WebhookOptions): readonly string[] {
+  const secrets: readonly unknown[] = Array.isArray(secret) ? secret : [secret];
+  const texts = secrets.filter((one): one is string => typeof one === 'string' && one.trim() !== '');
+  if (texts.length === 0 || texts.length < secrets.length)
+    throw new TypeError('the webhook secret is missing or empty');
+  return texts;
 }
 
 function headerOf(headers: WebhookHeaders, name: string): string | null {
@@ -115,6 +123,8 @@ export function webhookHandler(
     response.writeHead(status, { 'Content-Type': 'application/json' });
     response.end(JSON.stringify(body));
   };
+  // A shop that was set up without its secret does not start.
+  secretsIn(options);
   return async (request, response) => {
     try {
       const event = await verifyWebhook(await rawBodyOf(request), request.headers, options);

@@ -23,7 +23,10 @@ export function receiverSamples(headerPrefix: string): CodeSample[] {
 const JAVASCRIPT = `import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 
-const secret = process.env.QUITTANCE_WEBHOOK_SECRET;
+const MAX_BODY_BYTES = 256 * 1024;
+const secret = process.env.QUITTANCE_WEBHOOK_SECRET?.trim();
+// Without a secret anybody could sign.
+if (!secret) throw new Error('QUITTANCE_WEBHOOK_SECRET is not set');
 // In your shop: a table, written in one transaction with what the event changes.
 const handled = new Set();
 
@@ -43,18 +46,33 @@ function handle(event) {
   if (event.type === 'payment.completed') console.log(\`paid: \${order_id}\`);
 }
 
+async function bodyOf(request) {
+  const chunks = [];
+  let size = 0;
+  for await (const chunk of request) {
+    size += chunk.length;
+    if (size > MAX_BODY_BYTES) throw new Error('the body is too large');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
 createServer(async (request, response) => {
   const answer = (status, body) => response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
-  const chunks = [];
-  for await (const chunk of request) chunks.push(chunk);
-  const body = Buffer.concat(chunks);
-  if (!isGenuine(request.headers, body)) return answer(401, { error: 'invalid signature' });
-  const event = JSON.parse(body);
-  if (!handled.has(event.id)) {
-    handle(event);
-    handled.add(event.id);
+  try {
+    const body = await bodyOf(request);
+    if (!isGenuine(request.headers, body)) return answer(401, { error: 'invalid signature' });
+    const event = JSON.parse(body);
+    if (!handled.has(event.id)) {
+      handle(event);
+      handled.add(event.id);
+    }
+    answer(200, { received: true });
+  } catch (error) {
+    // One request that breaks off must not end the receiver.
+    console.error(error);
+    if (!response.headersSent) answer(500, { error: 'the event could not be handled' });
   }
-  answer(200, { received: true });
 }).listen(Number(process.env.PORT ?? 3000), '127.0.0.1');
 `;
 
@@ -65,7 +83,10 @@ import os
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-SECRET = os.environ["QUITTANCE_WEBHOOK_SECRET"].encode("utf-8")
+SECRET = os.environ.get("QUITTANCE_WEBHOOK_SECRET", "").strip().encode("utf-8")
+# Without a secret anybody could sign.
+if not SECRET:
+    raise SystemExit("QUITTANCE_WEBHOOK_SECRET is not set")
 # In your shop: a table, written in one transaction with what the event changes.
 handled = set()
 
@@ -137,8 +158,15 @@ function answer(int $status, array $body): void
     echo json_encode($body);
 }
 
+$secret = trim((string) getenv('QUITTANCE_WEBHOOK_SECRET'));
+// Without a secret anybody could sign.
+if ($secret === '') {
+    error_log('QUITTANCE_WEBHOOK_SECRET is not set');
+    answer(500, ['error' => 'the receiver has no secret']);
+    return;
+}
 $body = file_get_contents('php://input');
-if (!is_genuine($body, getenv('QUITTANCE_WEBHOOK_SECRET'))) {
+if (!is_genuine($body, $secret)) {
     answer(401, ['error' => 'invalid signature']);
     return;
 }
@@ -164,6 +192,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -184,13 +213,15 @@ var (
 	handled = map[string]bool{}
 )
 
+var secret = strings.TrimSpace(os.Getenv("QUITTANCE_WEBHOOK_SECRET"))
+
 func isGenuine(headers http.Header, body []byte) bool {
 	timestamp := headers.Get("X-Service-Timestamp")
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
 	if age := time.Now().Unix() - seconds; err != nil || age > 300 || age < -300 {
 		return false
 	}
-	mac := hmac.New(sha256.New, []byte(os.Getenv("QUITTANCE_WEBHOOK_SECRET")))
+	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(timestamp + "." + headers.Get("X-Service-Nonce") + "."))
 	mac.Write(body)
 	expected := mac.Sum(nil)
@@ -234,6 +265,11 @@ func receive(response http.ResponseWriter, request *http.Request) {
 }
 
 func main() {
+	// Without a secret anybody could sign.
+	if secret == "" {
+		fmt.Fprintln(os.Stderr, "QUITTANCE_WEBHOOK_SECRET is not set")
+		os.Exit(1)
+	}
 	port := os.Getenv("PORT")
 	if port == "" {
 		port = "3000"
