@@ -2,7 +2,7 @@ import type { TransactionDraft } from '../events/transaction-draft.ts';
 
 /*
  * What a node's answer says a transaction has done, for each kind of transaction that this service signs. The signer
- * releases money by it and the service records by it, so neither reads such answers in its own way.
+ * releases money by it and the service records by it, so neither reads such answers in its own way (ADR 0080).
  *
  * That a transaction is missing from an answer proves nothing: nodes forget, lag, and keep no history. That one can
  * never land follows from its validity (`TransactionValidity`) alone:
