@@ -37,6 +37,7 @@ const depositOn = (fields: NetworkFields, network: Network): z.ZodType<TakenDepo
       depositKey: z.string().max(256),
       txHash: fields.txHash,
       logIndex: z.int().min(0),
+      blockNumber: z.int().min(0).optional(),
       toAddress: fields.address,
       ...{ derivationIndex: walletIndex.nullable(), amount },
     })

@@ -112,19 +112,19 @@ describe('a payout on a misbehaving network', () => {
   it('is not covered from the moment a reorganisation takes its deposit, until that is as deep again', async () => {
     const deposit = await chain.send('USDT', 'transfer', [wallet.collectionAddress('evm', 0), 20_000_000n]);
     const raw = (await chain.rpc('eth_getRawTransactionByHash', [deposit])) as string;
-    expect(await payouts.holds([deposit])).toBe(false);
+    expect(await payouts.holds([{ txHash: deposit }])).toBe(false);
     await chain.mine(DEPTH);
-    expect(await payouts.holds([deposit])).toBe(true);
+    expect(await payouts.holds([{ txHash: deposit }])).toBe(true);
     const other = `0x${'ab'.repeat(32)}`;
-    expect(await payouts.holds([deposit, other])).toBe(false);
+    expect(await payouts.holds([{ txHash: deposit }, { txHash: other }])).toBe(false);
     await chain.rpc('anvil_reorg', [DEPTH, []]);
     await chain.rpc('anvil_dropTransaction', [deposit]);
-    expect(await payouts.holds([deposit])).toBe(false);
+    expect(await payouts.holds([{ txHash: deposit }])).toBe(false);
     await chain.rpc('eth_sendRawTransaction', [raw]);
     await chain.mine();
-    expect(await payouts.holds([deposit])).toBe(false);
+    expect(await payouts.holds([{ txHash: deposit }])).toBe(false);
     await chain.mine(DEPTH);
-    expect(await payouts.holds([deposit])).toBe(true);
+    expect(await payouts.holds([{ txHash: deposit }])).toBe(true);
     expect(await payouts.holds([])).toBe(true);
   });
 

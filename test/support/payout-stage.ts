@@ -5,9 +5,15 @@ import type { TransactionDraft } from '../../src/domain/events/transaction-draft
 import type { MerchantId, RefundId, SessionId } from '../../src/domain/values/ids.ts';
 import type { Network } from '../../src/domain/networks/networks.ts';
 import { sessionStream, treasuryStream } from '../../src/domain/values/streams.ts';
-import type { Fate, OutgoingTransaction, PreCheck, SentTransaction } from '../../src/ports/outgoing/transaction.ts';
+import type {
+  Fate,
+  Funding,
+  OutgoingTransaction,
+  PreCheck,
+  SentTransaction,
+} from '../../src/ports/outgoing/transaction.ts';
 import { silentLog } from '../../src/ports/log.ts';
-import type { OutgoingChain } from '../../src/ports/outgoing/chain.ts';
+import type { BroadcastAnswer, OutgoingChain } from '../../src/ports/outgoing/chain.ts';
 import type {
   Signature,
   SignedPayment,
@@ -70,6 +76,7 @@ export class PayoutStage {
   readonly restart: () => void;
   /** Transactions, in the order in which they went out. */
   readonly broadcast: string[] = [];
+  broadcastAnswers: readonly BroadcastAnswer[] = [];
   /** How often a leg was checked on chain. */
   readonly checks = new Map<string, number>();
   legs: LegRef[] = [];
@@ -244,9 +251,10 @@ export class PayoutStage {
       broadcast: async (sent: SentTransaction) => {
         this.broadcast.push(sent.txHash);
         await this.onBroadcast(sent);
+        return this.broadcastAnswers;
       },
       fate: async (order: OutgoingTransaction, sent: readonly SentTransaction[]) => orThrow(this.fateOf(order, sent)),
-      holds: async (txHashes: readonly string[]) => this.holds(txHashes),
+      holds: async (funding: readonly Funding[]) => this.holds(funding.map(({ txHash }) => txHash)),
       hasVanished: async ({ txHash }: { txHash: string }) => ({
         vanished: this.vanished(txHash),
         withheld: false,

@@ -1,5 +1,6 @@
 import type { Token } from '../../domain/networks/networks.ts';
 import { ProviderFault, RpcError, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
+import { faultOf } from '../rpc/dialects.ts';
 import { must } from '../../domain/values/must.ts';
 
 /** Addresses per call: about two million gas, far below the limits of nodes, and small enough for init code. */
@@ -57,9 +58,7 @@ async function call(provider: RpcProvider, data: string): Promise<string> {
   try {
     return String(await provider.call('eth_call', [{ data }, 'finalized']));
   } catch (error) {
-    if (error instanceof RpcError)
-      throw new ProviderFault('incapable', `does not run a call for many accounts (${error.code}: ${error.message})`);
-    throw error;
+    throw error instanceof RpcError ? faultOf(error, 'does not run a call for many accounts') : error;
   }
 }
 
@@ -70,9 +69,12 @@ async function call(provider: RpcProvider, data: string): Promise<string> {
 function codeFor(token: Token, addresses: readonly string[]): string {
   const asks = addresses.map((address, index) => {
     const at = RESULTS_AT + index * WORD;
-    // MSTORE(4, address); MSTORE(at + 32, STATICCALL(gas, token, 0, 36, at, 32))
+    // MSTORE(4, address); MSTORE(at + 32, STATICCALL(gas, token, 0, 36, at, 32) AND RETURNDATASIZE = 32)
     return (
-      `73${bare(address)}600452` + `602062${offset(at)}6024600073${bare(token.address)}5afa` + `62${offset(at + 32)}52`
+      `73${bare(address)}600452` +
+      `602062${offset(at)}6024600073${bare(token.address)}5afa` +
+      `3d60201416` +
+      `62${offset(at + 32)}52`
     );
   });
   // MSTORE(0, selector << 224) … RETURN(RESULTS_AT, 64 bytes an address)

@@ -20,7 +20,7 @@ import { Voices } from '../rpc/voices.ts';
 import { ProviderFault, RpcError, type RpcPool, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { usedEvmAddresses } from './address-history.ts';
 import { disproofAt } from './disproof.ts';
-import { fromQuantity, mustReadHeader, readBlockReceipts, readHeader, readReceipt } from './rpc.ts';
+import { findReceipt, fromQuantity, mustReadHeader, readBlockReceipts, readHeader, readReceipt } from './rpc.ts';
 import type { RawLog, RawReceipt } from './rpc.ts';
 import { LogScanner } from './log-scanner.ts';
 import { verifyProvider } from './provider-check.ts';
@@ -172,7 +172,7 @@ class EvmChain implements Chain, AddressHistory {
     const shown = whole?.receipts.get(txHash.toLowerCase());
     const transfer = shown ? this.#transferShown(shown, must(whole).block, logIndex) : null;
     if (transfer) return transfer;
-    const receipt = await readReceipt(provider, txHash);
+    const receipt = await (look ? findReceipt(provider, txHash, look.blockNumber) : readReceipt(provider, txHash));
     if (receipt === null) {
       await this.#assertKeepsUp(provider);
       return null;

@@ -1,5 +1,6 @@
 import type { NetworkSettings } from '../../domain/networks/networks.ts';
 import { ProviderFault, type RpcPool } from '../../ports/chain/rpc-pool.ts';
+import { agreedContract } from '../rpc/agreed-contract.ts';
 import type { ContractCheck } from '../../ports/chain/senders.ts';
 
 /** An account with delegated code can still receive and send (EIP-7702: 0xef0100 followed by the code's address). */
@@ -16,14 +17,12 @@ export function createEvmContractCheck({
   return {
     network: settings.network,
     mode: settings.mode,
-    isContract: async (address) => {
-      const { value } = await pool.run(async (provider) => {
+    isContract: (address) =>
+      agreedContract(settings.network, pool, async (provider) => {
         const code = await provider.call('eth_getCode', [address, 'latest']);
         if (typeof code !== 'string' || !CODE.test(code)) throw new ProviderFault('inconsistent', 'answered no code');
-        return code;
-      });
-      return value !== '0x' && !DELEGATED.test(value);
-    },
+        return code !== '0x' && !DELEGATED.test(code);
+      }),
     close: () => pool.close(),
   };
 }

@@ -2,6 +2,7 @@ import type { DepositFacts } from '../../domain/events/session-events.ts';
 import { formatAmount, fromTokenUnits } from '../../domain/money/money.ts';
 import type { Disproof } from '../../ports/chain/chain.ts';
 import { ProviderFault, RpcError, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
+import { faultOf } from '../rpc/dialects.ts';
 import { fromQuantity, mustReadHeader, readBlockReceipts, readReceipt, type Header, type RawReceipt } from './rpc.ts';
 import { createTransferBloom } from './logs-bloom.ts';
 import { receiptsRootOf } from './receipts-root.ts';
@@ -54,8 +55,9 @@ export async function provenReceipts(
   try {
     receipts = await readBlockReceipts(provider, block.number);
   } catch (error) {
-    if (error instanceof RpcError) return null;
-    throw error;
+    if (!(error instanceof RpcError)) throw error;
+    if (['cannot', 'not-kept', 'unknown', 'too-wide'].includes(error.means)) return null;
+    throw faultOf(error, 'eth_getBlockReceipts');
   }
   const root = receiptsRootOf(receipts);
   if (root === null || receiptsRoot === null) return null;

@@ -3,14 +3,13 @@ import type { Token } from '../../domain/networks/networks.ts';
 import type { OutgoingTransaction } from '../../ports/outgoing/transaction.ts';
 import { RpcError, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { readBaseFee, wideQuantity } from './rpc.ts';
-import { gasOfTransfer } from './token-calls.ts';
+import { faultOf } from '../rpc/dialects.ts';
+import { estimatedGas, gasOfTransfer, NATIVE_GAS } from './token-calls.ts';
 
 /* What a transaction takes of gas, and what gas costs. */
 
 /** More than token transfers need, including first-time receivers and fee-on-transfer code. */
 export const GAS_FLOOR = 90_000n;
-/** A plain transfer to an account without code. */
-export const NATIVE_GAS = 21_000n;
 const HUNDRED = 100n;
 /** Margin for token code that behaves differently in another block. */
 const GAS_MARGIN = 150n;
@@ -59,12 +58,13 @@ export async function nativeGasOf(
   if (kind !== 'native_return') return NATIVE_GAS;
   try {
     const call = { from, to, value: `0x${amountOf(amount).toString(16)}` };
-    const gas = wideQuantity(await provider.call('eth_estimateGas', [call]), 'gas');
-    return gas <= NATIVE_GAS ? NATIVE_GAS : (gas * GAS_MARGIN) / HUNDRED;
+    const gas = await estimatedGas(provider, call);
+    return gas === NATIVE_GAS ? NATIVE_GAS : (gas * GAS_MARGIN) / HUNDRED;
   } catch (error) {
+    if (!(error instanceof RpcError)) throw error;
     // The sender lacks the money; the caller reports that in the right words.
-    if (error instanceof RpcError) return NATIVE_GAS;
-    throw error;
+    if (error.means === 'no-funds' || error.means === 'reverted') return NATIVE_GAS;
+    throw faultOf(error, 'eth_estimateGas');
   }
 }
 
@@ -72,7 +72,9 @@ async function suggestedTip(provider: RpcProvider, fallback: bigint): Promise<bi
   try {
     return wideQuantity(await provider.call('eth_maxPriorityFeePerGas', []), 'priority fee');
   } catch (error) {
-    if (error instanceof RpcError) return fallback;
-    throw error;
+    if (!(error instanceof RpcError)) throw error;
+    // Some nodes suggest none.
+    if (error.means === 'cannot' || error.means === 'unknown') return fallback;
+    throw faultOf(error, 'eth_maxPriorityFeePerGas');
   }
 }

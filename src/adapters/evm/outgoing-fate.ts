@@ -1,9 +1,26 @@
 import { isCancelling } from '../../domain/events/transaction-draft.ts';
 import { formatAmount } from '../../domain/money/money.ts';
 import { OUTCOMES } from '../../domain/networks/outcomes.ts';
-import type { Fate, LandedCheck, LandedTransaction, SentTransaction } from '../../ports/outgoing/transaction.ts';
+import type {
+  Fate,
+  Funding,
+  LandedCheck,
+  LandedTransaction,
+  SentTransaction,
+} from '../../ports/outgoing/transaction.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
-import { feeOf, fromQuantity, mustReadHeader, readHeader, readReceipt, type RawLog, type RawReceipt } from './rpc.ts';
+import {
+  feeOf,
+  finalNumber,
+  findReceipt,
+  fromQuantity,
+  isNotKnown,
+  mustReadHeader,
+  readHeader,
+  readReceipt,
+  type RawLog,
+  type RawReceipt,
+} from './rpc.ts';
 import { TRANSFER_TOPIC } from './transfer-log.ts';
 import { must } from '../../domain/values/must.ts';
 
@@ -36,11 +53,8 @@ export async function fateAt(provider: RpcProvider, asked: Asked): Promise<Fate>
   const { block } = await mustReadHeader(provider, number);
   if (block.hash !== receipt.blockHash)
     throw new ProviderFault('inconsistent', 'the receipt is of a block that left the chain');
-  const [head, finalized] = await Promise.all([
-    mustReadHeader(provider, 'latest'),
-    mustReadHeader(provider, 'finalized'),
-  ]);
-  const final = number <= finalized.block.number;
+  const [head, finalizedNumber] = await Promise.all([mustReadHeader(provider, 'latest'), finalNumber(provider)]);
+  const final = number <= finalizedNumber;
   const txHash = receipt.transactionHash;
   const networkFee = formatAmount(feeOf(receipt));
   const isCancellation = asked.sent.some((sent) => sent.txHash === txHash && isCancelling(sent));
@@ -65,8 +79,7 @@ async function outsideBlocks(provider: RpcProvider, { sent, from }: Asked): Prom
   const last = must(sent.at(-1));
   if (last.validity.kind !== 'evm-nonce') throw new Error('not a transaction of this chain');
   const { nonce } = last.validity;
-  const final = fromQuantity(await provider.call('eth_getTransactionCount', [from, 'finalized']), 'transaction count');
-  if (final > nonce) {
+  if ((await finalCount(provider, from)) > nonce) {
     // Asked again after the count, because the receipt may have appeared between the two answers.
     if ((await receiptsOf(provider, sent)).length > 0) return { kind: 'pending', inBlock: true };
     return {
@@ -81,18 +94,32 @@ async function outsideBlocks(provider: RpcProvider, { sent, from }: Asked): Prom
 /** Whether all are in blocks of this provider's chain that are final or deep enough, with effect. */
 export async function areHeldAt(
   provider: RpcProvider,
-  { txHashes, depth }: { readonly txHashes: readonly string[] } & Pick<Asked, 'depth'>,
+  { funding, depth }: { readonly funding: readonly Funding[] } & Pick<Asked, 'depth'>,
 ): Promise<boolean> {
-  for (const txHash of txHashes) {
-    const receipt = await readReceipt(provider, txHash);
+  for (const { txHash, blockNumber } of funding) {
+    const receipt = await (blockNumber === undefined
+      ? readReceipt(provider, txHash)
+      : findReceipt(provider, txHash, blockNumber));
     if (receipt === null || OUTCOMES.evm(receipt) !== 'moved') return false;
     const number = fromQuantity(receipt.blockNumber, 'block number');
     const header = await readHeader(provider, number);
     if (header?.block.hash !== receipt.blockHash) return false;
-    if (number <= (await mustReadHeader(provider, 'finalized')).block.number) continue;
+    if (number <= (await finalNumber(provider))) continue;
     if (depth === null || (await mustReadHeader(provider, 'latest')).block.number - number + 1 < depth) return false;
   }
   return true;
+}
+
+/**
+ * How many transactions of the account are final. A node that keeps no state as old as finality is does not know: then
+ * nothing counts as final yet.
+ */
+async function finalCount(provider: RpcProvider, from: string): Promise<number> {
+  const answer = await provider.call('eth_getTransactionCount', [from, 'finalized']).catch((error: unknown) => {
+    if (isNotKnown(error)) return '0x0';
+    throw error;
+  });
+  return fromQuantity(answer, 'transaction count');
 }
 
 export async function vanishedAt(
@@ -101,14 +128,14 @@ export async function vanishedAt(
 ): Promise<LandedCheck> {
   const head = await mustReadHeader(provider, 'latest');
   const seen = { vanished: false, withheld: false, final: false, headNumber: head.block.number };
-  const receipt = await readReceipt(provider, txHash);
+  const receipt = await findReceipt(provider, txHash, blockNumber);
   if (receipt !== null) {
     const number = fromQuantity(receipt.blockNumber, 'block number');
     const header = await readHeader(provider, number);
-    const finalized = await mustReadHeader(provider, 'finalized');
+    const finalized = await finalNumber(provider);
     // In another block, the same transaction may have failed: then it has paid nothing any more.
     if (header?.block.hash === receipt.blockHash)
-      return { ...seen, vanished: OUTCOMES.evm(receipt) === 'nothing', final: number <= finalized.block.number };
+      return { ...seen, vanished: OUTCOMES.evm(receipt) === 'nothing', final: number <= finalized };
   }
   // It is missing where its receipt places it. Only another block at that height proves that it is gone.
   const there = await mustReadHeader(provider, blockNumber);

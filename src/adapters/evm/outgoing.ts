@@ -22,9 +22,11 @@ import {
   type PreCheck,
   type Reserved,
   type SentTransaction,
+  type Funding,
 } from '../../ports/outgoing/transaction.ts';
 import type {
   AccountBalances,
+  BroadcastAnswer,
   ShownBalances,
   OutgoingChain,
   SeenInflow,
@@ -39,12 +41,12 @@ import { askBeforeEnding } from '../rpc/ask-before-ending.ts';
 import { agreedFate } from '../rpc/agreed-fate.ts';
 import { evmNativeUnits, evmTokenUnits } from './balances.ts';
 import { areHeldAt, fateAt, vanishedAt } from './outgoing-fate.ts';
-import { feesNow, GAS_FLOOR, gasLimitOf, NATIVE_GAS, nativeGasOf, textOf, type Fees, type TipLimits } from './gas.ts';
+import { feesNow, GAS_FLOOR, gasLimitOf, nativeGasOf, textOf, type Fees, type TipLimits } from './gas.ts';
 import { evmInflows } from './inflows.ts';
 import { evmOutflows } from './outflows.ts';
 import { verifyProvider } from './provider-check.ts';
 import { fromQuantity, mustReadHeader, newestNumber, wideQuantity } from './rpc.ts';
-import { gasOfTransfer, isFrozen, isPaused, view } from './token-calls.ts';
+import { balanceOf, gasOfTransfer, isFrozen, isPaused, NATIVE_GAS } from './token-calls.ts';
 import { must } from '../../domain/values/must.ts';
 
 export interface EvmOutgoingOptions extends TipLimits {
@@ -96,9 +98,7 @@ export class EvmOutgoing implements OutgoingChain {
       await mustReach(atLeast, () => newestNumber(provider));
       const coins: Partial<Record<Coin, bigint>> = {};
       for (const token of this.settings.tokens) {
-        const units = await view(provider, token, 'balanceOf', [address]);
-        if (units === null) throw new ProviderFault('incapable', 'does not say what an account holds');
-        coins[token.coin] = fromTokenUnits(BigInt(units), token.decimals);
+        coins[token.coin] = fromTokenUnits(await balanceOf(provider, token, address), token.decimals);
       }
       return { coins, native: await nativeOf(provider, address) };
     }, preferOtherThan);
@@ -224,11 +224,12 @@ export class EvmOutgoing implements OutgoingChain {
     return { kind: 'evm-cancel', chainId, nonce, gasLimit: String(NATIVE_GAS), maxFeePerGas, maxPriorityFeePerGas };
   }
 
-  async broadcast({ signedBytes }: SentTransaction): Promise<void> {
+  async broadcast({ signedBytes }: SentTransaction): Promise<readonly BroadcastAnswer[]> {
     crashPoint('before-broadcast');
     // A node may accept the bytes in spite of an error, so only the chain tells the outcome.
-    await this.#providers.tellAll((provider) => provider.call('eth_sendRawTransaction', [signedBytes]));
+    const said = await this.#providers.broadcast((provider) => provider.call('eth_sendRawTransaction', [signedBytes]));
     crashPoint('after-broadcast');
+    return said;
   }
 
   async fate(order: OutgoingTransaction, sent: readonly SentTransaction[]): Promise<Fate> {
@@ -243,9 +244,9 @@ export class EvmOutgoing implements OutgoingChain {
     return agreedFate(await this.#providers.ask((provider) => fateAt(provider, asked)));
   }
 
-  async holds(txHashes: readonly string[]): Promise<boolean> {
+  async holds(funding: readonly Funding[]): Promise<boolean> {
     const { depth } = this.#options;
-    const seen = await this.#providers.ask((provider) => areHeldAt(provider, { txHashes, depth }));
+    const seen = await this.#providers.ask((provider) => areHeldAt(provider, { funding, depth }));
     return seen.every(Boolean);
   }
 
@@ -289,10 +290,7 @@ export class EvmOutgoing implements OutgoingChain {
     if (await isPaused(provider, token)) return { kind: 'fail', reason: 'token_paused' };
     if (await isFrozen(provider, token, toAddress)) return { kind: 'fail', reason: 'recipient_frozen' };
     if (await isFrozen(provider, token, fromAddress)) return { kind: 'fail', reason: 'sender_frozen' };
-    const balance = fromTokenUnits(
-      BigInt((await view(provider, token, 'balanceOf', [fromAddress])) ?? '0x0'),
-      token.decimals,
-    );
+    const balance = fromTokenUnits(await balanceOf(provider, token, fromAddress), token.decimals);
     return lackOfFunds(order, balance, reserved);
   }
 

@@ -1,5 +1,5 @@
 import type { Block } from '../../ports/chain/chain.ts';
-import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
+import { ProviderFault, RpcError, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 
 /*
  * The parts of Ethereum JSON-RPC responses that are used here (execution-apis), validated on entry. Hex text of
@@ -102,6 +102,40 @@ export async function mustReadHeader(provider: RpcProvider, at: number | 'latest
   return header;
 }
 
+/** The newest final block; -1 while the node knows none, as what is not known to be final is not. */
+export async function finalNumber(provider: RpcProvider): Promise<number> {
+  try {
+    return (await readHeader(provider, 'finalized'))?.block.number ?? -1;
+  } catch (error) {
+    if (isNotKnown(error)) return -1;
+    throw error;
+  }
+}
+
+/** What the node does not have yet, or no longer. */
+export const isNotKnown = (error: unknown): boolean =>
+  error instanceof RpcError && ['not-ready', 'not-kept', 'behind'].includes(error.means);
+
+/** By its hash, or in its block: a node forgets the hashes of old transactions and keeps their blocks. */
+export async function findReceipt(
+  provider: RpcProvider,
+  txHash: string,
+  blockNumber: number,
+): Promise<RawReceipt | null> {
+  const found = await readReceipt(provider, txHash).catch((error: unknown) => {
+    if (isNotKnown(error)) return null;
+    throw error;
+  });
+  if (found !== null) return found;
+  try {
+    const receipts = await readBlockReceipts(provider, blockNumber);
+    return receipts.find(({ transactionHash }) => transactionHash === txHash.toLowerCase()) ?? null;
+  } catch (error) {
+    if (error instanceof RpcError || (error instanceof ProviderFault && error.kind === 'behind')) return null;
+    throw error;
+  }
+}
+
 export async function readReceipt(provider: RpcProvider, txHash: string): Promise<RawReceipt | null> {
   const raw = await provider.call('eth_getTransactionReceipt', [txHash]);
   if (raw === null) return null;
@@ -150,8 +184,8 @@ export async function readTransaction(provider: RpcProvider, txHash: string): Pr
 /** Wei for a unit of gas in the newest block; 0 where the network has no base fee. */
 export async function readBaseFee(provider: RpcProvider): Promise<bigint> {
   const raw = await provider.call('eth_getBlockByNumber', ['latest', false]);
-  const fee = isObject(raw) ? raw['baseFeePerGas'] : undefined;
-  return typeof fee === 'string' ? wideQuantity(fee, 'base fee') : 0n;
+  if (!isObject(raw)) throw new ProviderFault('behind', 'does not have its newest block');
+  return wideQuantity(raw['baseFeePerGas'], 'base fee');
 }
 
 export async function readLogs(provider: RpcProvider, filter: Record<string, unknown>): Promise<RawLog[]> {

@@ -1,5 +1,6 @@
 import { ChainUnavailable } from '../../ports/chain/chain.ts';
-import type { RpcPool, RpcProvider } from '../../ports/chain/rpc-pool.ts';
+import { ProviderFault, RpcError, type RpcPool, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
+import type { BroadcastAnswer } from '../../ports/outgoing/chain.ts';
 
 /** Providers of one network. Nothing from a provider counts before it has proven to serve this chain. */
 export class AdmittedProviders {
@@ -65,9 +66,12 @@ export class AdmittedProviders {
     return Math.max(...(await this.#upToTwo(task)));
   }
 
-  /** Sends something to all of them, including unverified ones. Their answers prove nothing, so none is returned. */
-  async tellAll(task: (provider: RpcProvider) => Promise<unknown>): Promise<void> {
-    await this.#pool.survey(task);
+  /** Sends a transaction to all of them, including unverified ones. */
+  async broadcast(task: (provider: RpcProvider) => Promise<unknown>): Promise<readonly BroadcastAnswer[]> {
+    return (await this.#pool.survey(task)).map((opinion) => ({
+      provider: opinion.provider,
+      ...('fault' in opinion ? refusalOf(opinion.fault) : { kind: 'taken', text: 'taken' }),
+    }));
   }
 
   close(): Promise<void> {
@@ -89,4 +93,16 @@ export class AdmittedProviders {
     await this.#verify(provider);
     this.#admitted.set(provider, outages);
   }
+}
+
+/** A node that holds back or keeps no calls for us has refused, too; one that cannot be reached has said nothing. */
+function refusalOf(fault: Error): Pick<BroadcastAnswer, 'kind' | 'text'> {
+  const text = fault.message;
+  if (fault instanceof RpcError)
+    return {
+      kind: fault.means === 'known' ? 'taken' : fault.means === 'underpriced' ? 'underpriced' : 'refused',
+      text,
+    };
+  const isSilent = fault instanceof ProviderFault && (fault.kind === 'unreachable' || fault.kind === 'too-large');
+  return { kind: isSilent ? 'silent' : 'refused', text };
 }

@@ -17,8 +17,10 @@ import {
   type PreCheck,
   type Reserved,
   type SentTransaction,
+  type Funding,
 } from '../../ports/outgoing/transaction.ts';
 import type {
+  BroadcastAnswer,
   AccountBalances,
   ShownBalances,
   MissingAccount,
@@ -219,16 +221,17 @@ export class SolanaOutgoing implements OutgoingChain {
     };
   }
 
-  async broadcast({ signedBytes }: SentTransaction): Promise<void> {
+  async broadcast({ signedBytes }: SentTransaction): Promise<readonly BroadcastAnswer[]> {
     crashPoint('before-broadcast');
     // A node may have forwarded the bytes whatever it answers.
-    await this.#providers.tellAll((provider) =>
+    const said = await this.#providers.broadcast((provider) =>
       ask(provider, z.unknown(), 'sendTransaction', [
         signedBytes,
         { encoding: 'base64', skipPreflight: true, maxRetries: 0 },
       ]),
     );
     crashPoint('after-broadcast');
+    return said;
   }
 
   async fate(order: OutgoingTransaction, sent: readonly SentTransaction[]): Promise<Fate> {
@@ -241,7 +244,8 @@ export class SolanaOutgoing implements OutgoingChain {
     );
   }
 
-  async holds(txHashes: readonly string[]): Promise<boolean> {
+  async holds(funding: readonly Funding[]): Promise<boolean> {
+    const txHashes = funding.map(({ txHash }) => txHash);
     const seen = await this.#providers.ask(async (provider) => {
       const { found } = await readStatuses(provider, txHashes);
       return found.every((status) => status?.confirmationStatus === 'finalized' && OUTCOMES.solana(status) === 'moved');

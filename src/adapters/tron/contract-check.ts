@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { NetworkSettings } from '../../domain/networks/networks.ts';
 import type { RpcPool } from '../../ports/chain/rpc-pool.ts';
 import type { ContractCheck } from '../../ports/chain/senders.ts';
+import { agreedContract } from '../rpc/agreed-contract.ts';
 import { accountOf } from './address.ts';
 import { ask, orNothing } from './rpc.ts';
 
@@ -18,11 +19,11 @@ export function createTronContractCheck({
   return {
     network: settings.network,
     mode: settings.mode,
-    isContract: async (address) => {
-      const value = `41${accountOf(address)}`;
-      const found = await pool.run((provider) => ask(provider, contract, 'wallet', 'getcontract', { value }));
-      return found.value !== null;
-    },
+    isContract: (address) =>
+      agreedContract(settings.network, pool, async (provider) => {
+        const value = `41${accountOf(address)}`;
+        return (await ask(provider, contract, 'wallet', 'getcontract', { value })) !== null;
+      }),
     close: () => pool.close(),
   };
 }

@@ -14,8 +14,10 @@ import {
   type PreCheck,
   type Reserved,
   type SentTransaction,
+  type Funding,
 } from '../../ports/outgoing/transaction.ts';
 import type {
+  BroadcastAnswer,
   AccountBalances,
   ShownBalances,
   OutgoingChain,
@@ -28,6 +30,7 @@ import { mustReach, type RpcPool, type RpcProvider } from '../../ports/chain/rpc
 import { crashPoint } from '../../runtime/util/crash-point.ts';
 import { AdmittedProviders } from '../rpc/admitted-providers.ts';
 import { askBeforeEnding } from '../rpc/ask-before-ending.ts';
+import { rpcErrorOf } from '../rpc/dialects.ts';
 import { agreedFate } from '../rpc/agreed-fate.ts';
 import { tronInflows } from './inflows.ts';
 import { tronOutflows } from './outflows.ts';
@@ -61,6 +64,12 @@ const TRANSFER_SUN = 300_000;
  * Outgoing transactions on TRON over the `/wallet` API. A transaction has no nonce; only its expiration ends it, and
  * only what is solidified counts.
  */
+const broadcast = z.object({
+  result: z.boolean().nullish(),
+  code: z.string().nullish(),
+  message: z.string().nullish(),
+});
+
 export class TronOutgoing implements OutgoingChain {
   readonly settings: NetworkSettings;
   readonly bumpAfterMs = Number.POSITIVE_INFINITY;
@@ -178,15 +187,21 @@ export class TronOutgoing implements OutgoingChain {
     return Promise.resolve(null);
   }
 
-  async broadcast({ signedBytes }: SentTransaction): Promise<void> {
+  async broadcast({ signedBytes }: SentTransaction): Promise<readonly BroadcastAnswer[]> {
     crashPoint('before-broadcast');
     const transaction: unknown = JSON.parse(signedBytes);
     // A refusal proves nothing: DUP_TRANSACTION_ERROR means that the transaction is there, most others that this node
     // cannot take it now.
-    await this.#providers.tellAll((provider) =>
-      ask(provider, z.unknown(), 'wallet', 'broadcasttransaction', transaction),
-    );
+    const said = await this.#providers.broadcast(async (provider) => {
+      const { result, code, message } = await ask(provider, broadcast, 'wallet', 'broadcasttransaction', transaction);
+      if (result === true) return;
+      const text = `${code ?? 'no code'}: ${Buffer.from(message ?? '', 'hex')
+        .toString('utf8')
+        .slice(0, 200)}`;
+      throw rpcErrorOf({ family: 'tron', method: 'broadcasttransaction', text });
+    });
     crashPoint('after-broadcast');
+    return said;
   }
 
   async fate(order: OutgoingTransaction, sent: readonly SentTransaction[]): Promise<Fate> {
@@ -202,7 +217,8 @@ export class TronOutgoing implements OutgoingChain {
     );
   }
 
-  async holds(txHashes: readonly string[]): Promise<boolean> {
+  async holds(funding: readonly Funding[]): Promise<boolean> {
+    const txHashes = funding.map(({ txHash }) => txHash);
     const seen = await this.#providers.ask(async (provider) => {
       for (const txHash of txHashes) {
         const info = await transactionInfo(provider, 'walletsolidity', txHash);

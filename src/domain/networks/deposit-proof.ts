@@ -3,6 +3,8 @@ export interface DepositProof {
   readonly depositKey: string;
   readonly txHash: string;
   readonly logIndex: number;
+  /** Where it was seen: nodes forget the hashes of old transactions and keep their blocks. */
+  readonly blockNumber?: number | undefined;
   /** Our address that received it. */
   readonly toAddress: string;
   /** Derivation index of the address; null for the treasury. */

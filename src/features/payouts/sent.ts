@@ -10,7 +10,7 @@ import {
   type SentTransaction,
   treasuryOf,
 } from '../../ports/outgoing/transaction.ts';
-import type { OutgoingChain } from '../../ports/outgoing/chain.ts';
+import type { BroadcastAnswer, OutgoingChain } from '../../ports/outgoing/chain.ts';
 import type { OutgoingSigner } from '../../ports/outgoing/signer.ts';
 import { crashPoint } from '../../runtime/util/crash-point.ts';
 import { withLogContext } from '../../runtime/util/log-context.ts';
@@ -123,9 +123,7 @@ export class SentTransactions<Item extends Outgoing> {
         const unseen = await this.#unseen(item);
         if (unseen) return this.#withhold(item, unseen, true);
         retries.covered(item.ref);
-        await this.#broadcast(mayStillLand(item.signed));
-        // Nodes also drop, and refuse again, transactions that offer less than the network requires.
-        return this.#bumpWhenDue(item);
+        return this.#sendAgain(item);
       }
       case 'pending':
         retries.covered(item.ref);
@@ -139,6 +137,15 @@ export class SentTransactions<Item extends Outgoing> {
     const check = await chain.check(order, NOTHING_RESERVED);
     if (check.kind === 'wait') retries.wait(ref, check.reason, check.detail);
     return check.kind === 'wait';
+  }
+
+  /** Nodes also drop, and refuse again, transactions that offer less than the network requires. */
+  async #sendAgain(item: Item): Promise<void> {
+    const { chain, retries } = this.#parts;
+    let said: readonly BroadcastAnswer[] = [];
+    for (const sent of mayStillLand(item.signed)) said = await chain.broadcast(sent);
+    const refused = refusalIn(said);
+    return refused === null ? this.#bumpWhenDue(item) : retries.wait(item.ref, 'broadcast_refused', refused);
   }
 
   /** Raises the fee once a transaction has been in flight for long. */
@@ -219,6 +226,13 @@ export class SentTransactions<Item extends Outgoing> {
     crashPoint('after-release');
     return fail(item, failure);
   }
+}
+
+/** Null if a node took the transaction or asked for a higher fee, or if none said anything: then the fee may be raised. */
+function refusalIn(said: readonly BroadcastAnswer[]): string | null {
+  const refused = said.filter(({ kind }) => kind === 'refused');
+  if (refused.length === 0 || said.some(({ kind }) => kind === 'taken' || kind === 'underpriced')) return null;
+  return refused.map(({ provider, text }) => `${provider} refuses it: ${text}`).join('; ');
 }
 
 const paysBack = (kind: OutgoingKind): boolean => kind === 'refund' || kind === 'return' || kind === 'native_return';

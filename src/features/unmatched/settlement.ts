@@ -306,12 +306,23 @@ export function returnRequestOf(
   { moveId, treasury }: { readonly moveId: string; readonly treasury: string },
   { actor, reason, nowSec }: By,
 ): ReturnRequest {
-  const { mode, network, coin, amount, fromAddress, toAddress, depositKey, txHash, logIndex, derivationIndex } =
-    transfer;
+  const {
+    mode,
+    network,
+    coin,
+    amount,
+    fromAddress,
+    toAddress,
+    depositKey,
+    txHash,
+    logIndex,
+    blockNumber,
+    derivationIndex,
+  } = transfer;
   return {
     ...{ moveId, mode, network, coin, amount, fromAddress: treasury, toAddress: must(fromAddress) },
     ...{ derivationIndex: null, merchantId: null, forMoveId: null },
-    deposit: { depositKey, txHash, logIndex, toAddress, derivationIndex },
+    deposit: { depositKey, txHash, logIndex, blockNumber, toAddress, derivationIndex },
     ...{ requestedBy: actor, reason, requestedAtSec: nowSec },
   };
 }

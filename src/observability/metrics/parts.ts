@@ -126,6 +126,7 @@ const WAIT_REASONS: readonly WaitReason[] = [
   'insufficient_funds',
   'insufficient_gas',
   'network_fee_too_high',
+  'broadcast_refused',
   'chain_unavailable',
   'waiting_for_approval',
   'policy_limit',

@@ -5,6 +5,7 @@ import type { Mode } from '../../domain/values/ids.ts';
 import type { Coin } from '../../domain/money/money.ts';
 import type { NativeCoin, Network, NetworkSettings } from '../../domain/networks/networks.ts';
 import type {
+  Funding,
   Fate,
   LandedCheck,
   LandedTransaction,
@@ -23,6 +24,14 @@ export interface AccountBalances {
 /** Balances, and the provider that showed them. */
 export interface ShownBalances extends AccountBalances {
   readonly provider: string;
+}
+
+/** What one provider said to a broadcast. */
+export interface BroadcastAnswer {
+  readonly provider: string;
+  /** `taken`: or known already. `refused`: for another reason than its price. `silent`: no answer. */
+  readonly kind: 'taken' | 'underpriced' | 'refused' | 'silent';
+  readonly text: string;
 }
 
 /** Sends money from our own accounts on one network. Reads throw `ChainUnavailable`. */
@@ -64,15 +73,15 @@ export interface OutgoingChain {
    * chains where a signed transaction never blocks later ones.
    */
   cancel?(draft: TransactionDraft): Promise<TransactionDraft | null>;
-  /** Sends the bytes to every provider. Their responses prove nothing, so there is no result. */
-  broadcast(sent: SentTransaction): Promise<void>;
+  /** Sends the bytes to every provider. What they answer proves nothing; it is for people, and for the fee. */
+  broadcast(sent: SentTransaction): Promise<readonly BroadcastAnswer[]>;
   /** `sent` is oldest first. */
   fate(order: OutgoingTransaction, sent: readonly SentTransaction[]): Promise<Fate>;
   /**
    * Whether two providers, if two are configured, show all these transactions in final blocks, with effect. What is not
    * shown may still be there.
    */
-  holds(txHashes: readonly string[]): Promise<boolean>;
+  holds(funding: readonly Funding[]): Promise<boolean>;
   /** Whether a landed transaction is still in the chain. */
   hasVanished(landed: Pick<LandedTransaction, 'txHash' | 'blockNumber' | 'blockHash'>): Promise<LandedCheck>;
   /** How long a transaction may be in flight before its fee is reviewed. */

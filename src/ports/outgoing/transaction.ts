@@ -52,9 +52,15 @@ export const treasuryOf = ({ kind, fromAddress, toAddress }: OutgoingTransaction
   kind === 'sweep' ? toAddress : fromAddress;
 
 /** The transactions that brought the money that it pays back. */
-export const fundedBy = ({ deposits, transfer }: OutgoingTransaction): readonly string[] => [
-  ...new Set([...deposits.map(({ txHash }) => txHash), ...(transfer ? [transfer.txHash] : [])]),
+export const fundedBy = ({ deposits, transfer }: OutgoingTransaction): readonly Funding[] => [
+  ...new Map([...deposits, ...(transfer ? [transfer] : [])].map((funding) => [funding.txHash, funding])).values(),
 ];
+
+/** `blockNumber`: where a deposit was seen. */
+export interface Funding {
+  readonly txHash: string;
+  readonly blockNumber?: number | undefined;
+}
 
 /** Whether it moves the network's own coin, without a token contract. */
 export const isNative = ({ kind }: Pick<OutgoingTransaction, 'kind'>): boolean =>
@@ -101,6 +107,8 @@ export type WaitReason =
   | 'insufficient_funds'
   | 'insufficient_gas'
   | 'network_fee_too_high'
+  /** Signed and sent, and refused by every node that answered, for another reason than its fee. */
+  | 'broadcast_refused'
   | 'chain_unavailable'
   | 'waiting_for_approval'
   | 'policy_limit'

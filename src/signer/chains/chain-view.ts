@@ -90,6 +90,9 @@ export class ViewUnavailable extends Error {
   override readonly name = 'ViewUnavailable';
 }
 
+/** A provider answered that it does not do this, or does not have it. */
+export class Refused extends ViewUnavailable {}
+
 /** Rounds in which providers that gave no answer are asked again: a busy node breaks off what it computes. */
 const [ROUNDS, AGAIN_MS] = [3, 200];
 
@@ -199,8 +202,7 @@ export async function rpc<Value>(
   form: z.ZodType<Value>,
 ): Promise<Value> {
   const { result, error } = await postJson(network, url, { jsonrpc: '2.0', id: 1, method, params }, rpcAnswer);
-  if (error || result === undefined)
-    throw new ViewUnavailable(`a provider refused ${method} (${error?.code ?? 'no result'})`);
+  if (error || result === undefined) throw new Refused(`a provider refused ${method} (${error?.code ?? 'no result'})`);
   return inForm(result, form);
 }
 

@@ -13,6 +13,7 @@ import {
   cautiousGas,
   isExactly,
   opinions,
+  Refused,
   rpc,
   ViewUnavailable,
   type ChainView,
@@ -34,16 +35,14 @@ const hex = z
   .toLowerCase();
 const place = hex.regex(/^0x[0-9a-f]+$/);
 const log = z.object({ address: hex, topics: z.array(hex), data: hex, logIndex: place });
-const receipt = z
-  .object({
-    transactionHash: hex,
-    status: z.enum(['0x0', '0x1']),
-    blockNumber: place,
-    blockHash: hex,
-    logs: z.array(log),
-  })
-  .nullable();
-type Receipt = NonNullable<z.infer<typeof receipt>>;
+const receipt = z.object({
+  transactionHash: hex,
+  status: z.enum(['0x0', '0x1']),
+  blockNumber: place,
+  blockHash: hex,
+  logs: z.array(log),
+});
+type Receipt = z.infer<typeof receipt>;
 const transaction = z
   .object({
     hash: hex,
@@ -87,7 +86,7 @@ export class EvmView implements ChainView {
 
   async findDeposit(proof: DepositProof): Promise<FoundDeposit | null> {
     return agreed(this.#network, async (url) => {
-      const found = await this.#receipt(url, proof.txHash);
+      const found = await this.#receiptOf(url, proof);
       if (!found || OUTCOMES.evm(found) !== 'moved' || !(await this.#isCanonical(url, found))) return null;
       const moved = found.logs.find(({ logIndex }) => Number(logIndex) === proof.logIndex);
       const token = this.#network.tokens.find(({ address }) => address.toLowerCase() === moved?.address);
@@ -200,6 +199,7 @@ export class EvmView implements ChainView {
       if (units === 0n) continue;
       const transfer = { from: address, to, data: transferCall(treasury, units) };
       const gas = await this.#call(url, quantity, 'eth_estimateGas', transfer);
+      if (gas < NATIVE_GAS) throw new Refused('a provider estimated less gas than any transaction takes');
       dearest = most(dearest, least(gas, MAX_GAS));
     }
     return dearest;
@@ -225,9 +225,20 @@ export class EvmView implements ChainView {
     return (await this.#block(url, blockNumber))?.hash === blockHash;
   }
 
+  /** -1 if the node says that it has none: what is not known to be final is not. */
   async #blockNumber(url: string, tag: 'finalized' | 'latest'): Promise<number> {
-    const found = await this.#block(url, tag);
+    const found = await this.#block(url, tag).catch(ifRefused(null));
     return found ? Number(found.number) : -1;
+  }
+
+  /** By its hash, or in its block: a node forgets the hashes of old transactions and keeps their blocks. */
+  async #receiptOf(url: string, { txHash, blockNumber }: DepositProof): Promise<Receipt | null> {
+    if (blockNumber === undefined) return this.#receipt(url, txHash);
+    const found = await this.#receipt(url, txHash).catch(ifRefused(null));
+    if (found !== null) return found;
+    const at = `0x${blockNumber.toString(16)}`;
+    const inBlock = await this.#call(url, z.array(receipt).nullable(), 'eth_getBlockReceipts', at);
+    return inBlock?.find(({ transactionHash }) => transactionHash === txHash) ?? null;
   }
 
   #block(url: string, at: string): Promise<z.infer<typeof block>> {
@@ -235,7 +246,7 @@ export class EvmView implements ChainView {
   }
 
   #receipt(url: string, txHash: string): Promise<Receipt | null> {
-    return this.#call(url, receipt, 'eth_getTransactionReceipt', txHash);
+    return this.#call(url, receipt.nullable(), 'eth_getTransactionReceipt', txHash);
   }
 
   #call<Value>(url: string, form: z.ZodType<Value>, method: string, ...params: unknown[]): Promise<Value> {
@@ -246,6 +257,14 @@ export class EvmView implements ChainView {
 /** The call data of a token transfer. */
 export const transferCall = (toAddress: string, units: bigint): string =>
   TRANSFER_CALL + word(toAddress) + units.toString(16).padStart(64, '0');
+
+/** Takes a refusal for this answer; passes on that nobody answered. */
+const ifRefused =
+  <Value>(value: Value) =>
+  (error: unknown): Value => {
+    if (error instanceof Refused) return value;
+    throw error;
+  };
 
 const word = (address: string): string => address.slice(2).toLowerCase().padStart(64, '0');
 

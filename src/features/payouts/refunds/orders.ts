@@ -49,8 +49,8 @@ function proofOf({ created, deposits }: SessionContext, depositKey: string): Dep
   const facts = deposits[depositKey]?.facts;
   const credit = deposits[depositKey]?.credit;
   if (credit) {
-    const { txHash, logIndex, toAddress, derivationIndex } = credit;
-    return { depositKey, txHash, logIndex, toAddress, derivationIndex };
+    const { txHash, logIndex, blockNumber, toAddress, derivationIndex } = credit;
+    return { depositKey, txHash, logIndex, blockNumber, toAddress, derivationIndex };
   }
   const option = facts && created && optionAt(created, facts.toAddress);
   if (!option) return null;
@@ -58,6 +58,7 @@ function proofOf({ created, deposits }: SessionContext, depositKey: string): Dep
     depositKey,
     txHash: facts.txHash,
     logIndex: facts.logIndex,
+    blockNumber: facts.blockNumber,
     toAddress: option.address,
     derivationIndex: option.derivationIndex,
   };

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { AdmittedProviders } from '../../../../src/adapters/rpc/admitted-providers.ts';
 import { createRpcPool } from '../../../../src/adapters/rpc/pool.ts';
 import { ChainUnavailable } from '../../../../src/ports/chain/chain.ts';
-import { ProviderFault } from '../../../../src/ports/chain/rpc-pool.ts';
+import { ProviderFault, RpcError } from '../../../../src/ports/chain/rpc-pool.ts';
 
 /** Asks providers for a block; null: the provider does not answer. */
 async function extremeOf(which: 'lowest' | 'highest', ...blocks: readonly (number | null)[]): Promise<number> {
@@ -31,4 +31,21 @@ it('the higher of two heads counts, so that one provider that lags cannot hide a
 it('a single block counts if there is no other, and none is an error', async () => {
   expect(await extremeOf('lowest', null, 100)).toBe(100);
   await expect(extremeOf('lowest', null, null)).rejects.toThrow(ChainUnavailable);
+});
+
+it('a broadcast tells what each provider said to it', async () => {
+  const urls = ['one', 'two', 'three', 'four', 'five'].map((name) => `http://${name}.test`);
+  const providers = new AdmittedProviders('bsc', createRpcPool({ network: 'bsc', urls }), async () => undefined);
+  const faults: Readonly<Record<string, Error>> = {
+    'two.test': new RpcError(-32000, 'already known', undefined, 'known'),
+    'three.test': new RpcError(-32000, 'transaction underpriced', undefined, 'underpriced'),
+    'four.test': new RpcError(-32000, 'tx fee exceeds the configured cap', undefined, 'wrong'),
+    'five.test': new ProviderFault('unreachable', 'no answer'),
+  };
+  const said = await providers.broadcast(async ({ name }) => {
+    if (faults[name]) throw faults[name];
+  });
+  expect(said.map(({ kind }) => kind)).toEqual(['taken', 'taken', 'underpriced', 'refused', 'silent']);
+  expect(said[3]).toMatchObject({ provider: 'four.test', text: 'tx fee exceeds the configured cap' });
+  await providers.close();
 });

@@ -7,7 +7,8 @@ import { feesNow } from '../../../../src/adapters/evm/gas.ts';
 import { feeOf, readReceipt } from '../../../../src/adapters/evm/rpc.ts';
 import { gasOfTransfer } from '../../../../src/adapters/evm/token-calls.ts';
 import { receiptsOfBlock, transactionsOf } from '../../../../src/adapters/tron/rpc.ts';
-import { RpcError, type RpcProvider } from '../../../../src/ports/chain/rpc-pool.ts';
+import { rpcErrorOf } from '../../../../src/adapters/rpc/dialects.ts';
+import type { RpcProvider } from '../../../../src/ports/chain/rpc-pool.ts';
 
 const HASH = 'a'.repeat(64);
 const BLOCK = { number: 5, hash: HASH, parentHash: '', timeSec: 1 };
@@ -77,7 +78,8 @@ describe('an answer in another form than the API has', () => {
 
   it.each([null, '', '7 gwei', {}])('is a fault of the EVM provider if gas costs %j', async (price) => {
     const limits = { maxPriorityFeePerGas: 9n, fallbackTip: 1n };
-    await expect(feesNow(answering({ eth_maxPriorityFeePerGas: price }), limits)).rejects.toMatchObject(FAULT);
+    const answers = { eth_maxPriorityFeePerGas: price, eth_getBlockByNumber: { baseFeePerGas: '0x1' } };
+    await expect(feesNow(answering(answers), limits)).rejects.toMatchObject(FAULT);
     const receipt = { gasUsed: price, effectiveGasPrice: price } as never;
     expect(() => feeOf(receipt)).toThrow(expect.objectContaining(FAULT));
   });
@@ -97,7 +99,7 @@ describe('a token transfer that a node does not estimate', () => {
   const estimate = (message: string): Promise<bigint> => {
     const provider = answering({ eth_call: `0x${'f'.repeat(64)}` });
     const call = async (method: string, params: readonly unknown[]) => {
-      if (method === 'eth_estimateGas') throw new RpcError(-32000, message);
+      if (method === 'eth_estimateGas') throw rpcErrorOf({ family: 'evm', method, code: -32000, text: message });
       return provider.call(method, params);
     };
     return gasOfTransfer({ ...provider, call }, token, { from, to: from, units: 1n });
@@ -106,7 +108,7 @@ describe('a token transfer that a node does not estimate', () => {
   it.each(['execution aborted (timeout = 5s)', 'execution timeout', 'execution timed out'])(
     'may be possible all the same: %s',
     async (message) => {
-      await expect(estimate(message)).rejects.toBeInstanceOf(RpcError);
+      await expect(estimate(message)).rejects.toMatchObject({ name: 'ProviderFault' });
     },
   );
 

@@ -76,7 +76,7 @@ class Stage {
       draft: () => Promise.resolve(this.draft),
       bump: (_: TransactionDraft, order: OutgoingTransaction) =>
         Promise.resolve(this.isAffordable(order) ? { ...draft, maxFeePerGas: '125' } : null),
-      broadcast: ({ txHash }: SentTransaction) => Promise.resolve(void this.broadcast.push(txHash)),
+      broadcast: ({ txHash }: SentTransaction) => Promise.resolve((this.broadcast.push(txHash), [])),
       fate: (order: OutgoingTransaction) => Promise.resolve(this.fateOf(order)),
       holds: () => Promise.resolve(this.isHeld),
       cancel: () =>

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { BroadcastAnswer } from '../../../../src/ports/outgoing/chain.ts';
 import type { RefundId } from '../../../../src/domain/values/ids.ts';
 import type { Fate } from '../../../../src/ports/outgoing/transaction.ts';
 import type { Signature, SignedPayment, SignerVerdict } from '../../../../src/ports/outgoing/signer.ts';
@@ -28,6 +29,9 @@ beforeEach(async () => {
   await stage.executor.round();
   expect(await stage.leg('re_a-1')).toMatchObject({ status: 'PROCESSING', txHashes: ['0xt1'] });
 });
+
+const taken = (provider: string): BroadcastAnswer => ({ provider, kind: 'taken', text: 'taken' });
+const refusing = (provider: string, text: string): BroadcastAnswer => ({ provider, kind: 'refused', text });
 
 describe('a payout whose replacement is reserved and not signed', () => {
   const landing: SessionCommand = {
@@ -178,6 +182,33 @@ describe('a payout that no provider shows any more', () => {
     stage.bumpAfterMs = 0;
     await stage.executor.round();
     expect(await stage.leg('re_a-1')).toMatchObject({ txHashes: ['0xt1', '0xt2'] });
+  });
+
+  it.each<[string, readonly BroadcastAnswer[]]>([
+    ['the price', [{ provider: 'one', kind: 'underpriced', text: 'transaction underpriced' }]],
+    ['nothing', [{ provider: 'one', kind: 'silent', text: 'no answer' }]],
+    ['that one knows it', [taken('one'), refusing('two', 'SERVER_BUSY')]],
+  ])('offers a higher fee where the nodes said %s', async (_, said) => {
+    stage.fateOf = () => ({ kind: 'absent' });
+    stage.bumpAfterMs = 0;
+    stage.broadcastAnswers = said;
+    await stage.executor.round();
+    expect(await stage.leg('re_a-1')).toMatchObject({ txHashes: ['0xt1', '0xt2'] });
+    expect(stage.executor.waiting).toEqual([]);
+  });
+
+  it('keeps its fee and says why while every node refuses it for another reason', async () => {
+    stage.fateOf = () => ({ kind: 'absent' });
+    stage.bumpAfterMs = 0;
+    const cap = 'tx fee (2.00 ether) exceeds the configured cap (1.00 ether)';
+    stage.broadcastAnswers = [refusing('one', cap), { provider: 'two', kind: 'silent', text: 'no answer' }];
+    await stage.executor.round();
+    expect(await stage.leg('re_a-1')).toMatchObject({ txHashes: ['0xt1'] });
+    expect(stage.executor.waiting).toMatchObject([{ reason: 'broadcast_refused', detail: `one refuses it: ${cap}` }]);
+    stage.broadcastAnswers = [taken('one')];
+    stage.bumpAfterMs = 60_000;
+    await stage.executor.round();
+    expect(stage.executor.waiting).toEqual([]);
   });
 
   it('goes out again in everything that was signed at its nonce, since the newest may cost more than there is', async () => {

@@ -51,7 +51,7 @@ class World {
       check: () => Promise.resolve({ kind: 'ready' }),
       nextNonce: () => Promise.resolve(0),
       draft: () => Promise.resolve(draft(0)),
-      broadcast: () => Promise.resolve(),
+      broadcast: () => Promise.resolve([]),
       fate: (_: OutgoingTransaction, sent: readonly SentTransaction[]) => Promise.resolve(this.#fate(sent)),
       holds: () => Promise.resolve(true),
     } as never;
