@@ -111,7 +111,7 @@ describe('a payout on a misbehaving network', () => {
 
   it('is not covered from the moment a reorganisation takes its deposit, until that is as deep again', async () => {
     const deposit = await chain.send('USDT', 'transfer', [wallet.collectionAddress('evm', 0), 20_000_000n]);
-    const raw = (await chain.rpc('eth_getRawTransactionByHash', [deposit])) as string;
+    const raw = await chain.rpc('eth_getRawTransactionByHash', [deposit]);
     expect(await payouts.holds([{ txHash: deposit }])).toBe(false);
     await chain.mine(DEPTH);
     expect(await payouts.holds([{ txHash: deposit }])).toBe(true);
