@@ -1,6 +1,6 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { startSignerProcess, type SignerProcess } from '../adapters/signer/process.ts';
 import { takeWalletSources } from '../adapters/signer/wallet-sources.ts';
 import {
@@ -10,17 +10,18 @@ import {
   requiredMode,
   requiredText,
 } from '../operator/server/commands.ts';
-import { askNewPassphrase } from '../cli/passphrase.ts';
+import { askNewPassphrase, askPassphrase, isThere, ownTerminal, type Terminal } from '../cli/passphrase.ts';
 import type { Mode } from '../domain/values/ids.ts';
 import type { Log } from '../ports/log.ts';
 import type { JsonValue } from '../ports/read-model/read-model.ts';
 import { MAX_SOLANA_KEYS_PER_REQUEST, type WalletSource } from '../ports/signer/protocol.ts';
 import { writePrivateFile } from '../runtime/files/private-file.ts';
-import { sealKeystore } from '../signer/keys/keystore.ts';
+import { KeystoreRefused, openKeystore, sealKeystore } from '../signer/keys/keystore.ts';
 import { SCRYPT_COST } from '../signer/keys/sealed-text.ts';
 import { InvalidMnemonic, newMnemonic, Wallet } from '../signer/keys/wallet.ts';
 import { must } from '../domain/values/must.ts';
 import { codeOf } from '../runtime/util/code-of.ts';
+import { LOST_WITHOUT_WORDS, showWords } from './words.ts';
 
 type Environment = Record<string, string | undefined>;
 
@@ -39,10 +40,13 @@ export async function runWalletTool(
   args: AdminArguments,
   env: Environment,
   log: Log,
+  terminal: Terminal = ownTerminal(),
 ): Promise<JsonValue> {
   switch (command) {
     case 'wallet.init':
-      return init(args, env, log);
+      return init(args, env, log, terminal);
+    case 'wallet.words':
+      return words(args, env, terminal);
     case 'wallet.export-watch-only':
       return exportWatchOnly(args, env, log);
     case 'wallet.verify':
@@ -53,13 +57,19 @@ export async function runWalletTool(
 }
 
 /** A new keystore file, from new or existing words. Never overwrites a file. */
-async function init(args: AdminArguments, env: Environment, log: Log): Promise<JsonValue> {
+async function init(args: AdminArguments, env: Environment, log: Log, terminal: Terminal): Promise<JsonValue> {
   const mode = requiredMode(args);
   const file = resolve(requiredText(args, 'keystore'));
   if (existsSync(file)) throw new CommandRefused(`${file} exists: a keystore is never replaced, move it away first`);
   const brought = optionalText(args, 'import');
+  // Keys of test mode hold no money.
+  const isShown = mode === 'live' && brought === undefined && args['wordsLater'] !== true;
+  if (isShown && !isThere(terminal)) throw new CommandRefused(NOBODY_READS);
+  assertWritable(file);
   const mnemonic = brought === undefined ? newMnemonic() : checked(readText(brought, 'import'));
   const passphrase = checkedPassphrase(givenPassphrase(mode, args, env) ?? (await askNewPassphrase('keystore')));
+  // Before there is a keystore: money is never paid to keys whose words nobody has.
+  if (isShown) await showWords(terminal, mnemonic);
   writeText(file, `${JSON.stringify(sealKeystore(mode, mnemonic, passphrase, SCRYPT_COST.passphrase), null, 2)}\n`);
   // The signer itself must be able to open the file.
   const treasury = await withSigner(mode, { kind: 'keystore', file, passphrase }, log, (signer) =>
@@ -71,8 +81,44 @@ async function init(args: AdminArguments, env: Environment, log: Log): Promise<J
     keystore: file,
     encryption: `aes-256-gcm, scrypt N=${N} r=${r} p=${p}`,
     treasury: { ...treasury },
-    ...(args['showWords'] === true ? { words: mnemonic } : {}),
+    words: brought !== undefined ? 'yours, as imported' : isShown ? 'written down and asked for' : NOT_SHOWN,
+    ...(mode === 'live' && { keep: LOST_WITHOUT_WORDS }),
   };
+}
+
+const NOBODY_READS =
+  'the recovery words of a new keystore are shown at a terminal, and there is none: run this at one, or add --words-later ' +
+  'and run "quittance wallet words" before any money arrives; until then it depends on this file and its passphrase alone';
+const NOT_SHOWN = 'not shown: "quittance wallet words" shows them at a terminal; do that before any money arrives';
+
+/** Nobody shall write down words for a keystore that cannot be made. */
+function assertWritable(file: string): void {
+  try {
+    accessSync(dirname(file), constants.W_OK);
+  } catch (error) {
+    throw new CommandRefused(`${file} cannot be written (${codeOf(error) ?? 'unknown'})`);
+  }
+}
+
+/** Shows the words of a keystore to a person, never to a program. */
+async function words(args: AdminArguments, env: Environment, terminal: Terminal): Promise<JsonValue> {
+  const mode = requiredMode(args);
+  const file = optionalText(args, 'keystore') ?? env[`${prefixOf(mode)}WALLET_KEYSTORE`];
+  if (!file)
+    throw new CommandRefused(`no keystore: name a file with --keystore, or set ${prefixOf(mode)}WALLET_KEYSTORE`);
+  if (!isThere(terminal)) throw new CommandRefused('the words are shown at a terminal only, and there is none');
+  const text = readText(file, 'keystore');
+  const passphrase = givenPassphrase(mode, args, env) ?? (await askPassphrase('Passphrase of the keystore: '));
+  await showWords(terminal, opened(text, mode, passphrase));
+  return { mode, keystore: resolve(file), words: 'written down and asked for', keep: LOST_WITHOUT_WORDS };
+}
+
+function opened(text: string, mode: Mode, passphrase: string): string {
+  try {
+    return openKeystore(text, mode, passphrase);
+  } catch (error) {
+    throw error instanceof KeystoreRefused ? new CommandRefused(`keystore: ${error.message}`) : error;
+  }
 }
 
 async function exportWatchOnly(args: AdminArguments, env: Environment, log: Log): Promise<JsonValue> {

@@ -9,7 +9,9 @@ import type { CliHost } from '../host.ts';
 export function addWallet(program: Command, host: CliHost): void {
   const wallet = program
     .command('wallet')
-    .description('keys: create a keystore, export public keys, check that both belong together');
+    .description(
+      'keys: create a keystore, show its recovery words, export public keys, check that both belong together',
+    );
   const keys = [
     ['--mode <mode>', 'test or live', true],
     ['--keystore <file>', 'keystore file (default: the wallet of the environment)'],
@@ -20,14 +22,22 @@ export function addWallet(program: Command, host: CliHost): void {
     host,
     'init',
     'wallet.init',
-    'create an encrypted keystore from 24 new words; prompts for a passphrase if none is given',
+    'create an encrypted keystore from 24 new words; in live mode shows them at the terminal and asks for some of them',
     [
       ['--mode <mode>', 'test or live', true],
       ['--keystore <file>', 'output file; never overwrites a file', true],
-      ['--passphrase-file <file>', 'file with the passphrase'],
+      ['--passphrase-file <file>', 'file with the passphrase; otherwise it is asked for'],
       ['--import <file>', 'read the words from this file instead (- for standard input)'],
-      ['--show-words', 'print the words, to write them on paper'],
+      ['--words-later', 'do not show the words now, such as without a terminal: "wallet words" shows them'],
     ],
+  );
+  admin(
+    wallet,
+    host,
+    'words',
+    'wallet.words',
+    'show the recovery words of a keystore, at a terminal only, and ask for some of them',
+    keys,
   );
   admin(
     wallet,
