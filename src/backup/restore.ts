@@ -199,7 +199,7 @@ function restoreSigner(
 
 /**
  * Null if the list would be empty without proving anything: a journal no newer than the backup knows nothing of the
- * time after it.
+ * time after it, nor does one that an earlier restore placed and no signer has written to since (it has no head).
  */
 function lostOf(
   directory: string,
@@ -208,8 +208,9 @@ function lostOf(
   known: ReadonlySet<string>,
 ): readonly LostPayment[] | null {
   const lost = [...lostPayments(directory, known), ...lostPayments(backup, known, copied)];
-  const hasJournals = copied.length === 0 && readdirSync(directory).some((name) => PAYOUT_JOURNAL.test(name));
-  return hasJournals || lost.length > 0 ? lost : null;
+  const own = readdirSync(directory).filter((name) => PAYOUT_JOURNAL.test(name));
+  const outlived = own.length > 0 && own.every((name) => existsSync(join(directory, `${name}.head`)));
+  return (copied.length === 0 && outlived) || lost.length > 0 ? lost : null;
 }
 
 /**

@@ -13,7 +13,13 @@ import { MerchantDirectory } from '../features/merchants/directory.ts';
 import type { AuditAnchor } from '../ports/event-log/audit.ts';
 import type { RecordedEvent } from '../ports/event-log/event-store.ts';
 import { dataOf } from '../runtime/commands/codec.ts';
-import { createSealer, parseMasterKeys, type SealingKeys } from '../runtime/cryptography/sealing.ts';
+import {
+  createSealer,
+  keyIdsWithin,
+  parseMasterKeys,
+  SEALED_KINDS,
+  type SealingKeys,
+} from '../runtime/cryptography/sealing.ts';
 import { keptAnchors } from '../signer/audit/signer.ts';
 import { JournalBroken, readJournal } from '../signer/journal/journal.ts';
 import { faultsOfFiles, readManifest, SIGNER_FOLDER, type FileDigests, type Manifest } from './manifest.ts';
@@ -42,6 +48,11 @@ export interface BackupReport {
   readonly files: number;
   /** Whether the keys of this machine open its sealed contents. */
   readonly secrets: 'open' | 'not tried: no key is set' | 'do not open';
+  /**
+   * Ids of the keys that something in the event log is sealed under, and that neither the settings nor the log hold:
+   * older ones, which this backup needs too. Null if no key is set.
+   */
+  readonly keys_missing: readonly string[] | null;
   readonly faults: readonly string[];
 }
 
@@ -81,7 +92,7 @@ export async function verifyBackup(given: string, sealingKeys: SealingKeys | nul
       root_hash: read?.rootHash ?? null,
       last_event_at: manifest.data?.last_event_at ?? null,
       files: Object.keys(manifest.data?.files ?? {}).length + Object.keys(manifest.signer?.files ?? {}).length,
-      ...{ secrets: read?.secrets ?? 'not tried: no key is set', faults: all },
+      ...{ secrets: read?.secrets ?? 'not tried: no key is set', keys_missing: read?.missing ?? null, faults: all },
     };
     return { folder, manifest, report, reach: read?.reach ?? [], signed: read?.signed ?? new Set() };
   } finally {
@@ -119,6 +130,7 @@ export function placeFiles(from: string, to: string, files: FileDigests): void {
 interface ReadThrough {
   readonly rootHash: string;
   readonly secrets: BackupReport['secrets'];
+  readonly missing: BackupReport['keys_missing'];
   readonly faults: readonly string[];
   readonly reach: readonly AddressReach[];
   readonly signed: ReadonlySet<string>;
@@ -137,13 +149,16 @@ async function readThrough(
   // The journal is copied after the event log, so checkpoints signed in between cover more events than there are.
   const anchors = keptAnchors(join(scratch, SIGNER_FOLDER)).filter(({ size }) => size <= data.events);
   const reach = new Reach();
-  const signed = new Set<string>();
+  const [signed, sealedUnder] = [new Set<string>(), new Set<string>()];
   const { fault, rootHash } = readAll(dataDir, anchors, (event) => {
     takeSigned(event, signed);
+    for (const id of keyIdsWithin(event.data)) sealedUnder.add(id);
     return reach.take(event);
   });
-  if (fault !== null) return { rootHash, faults: [fault], secrets: 'not tried: no key is set', reach: [], signed };
-  return { rootHash, ...(await openedSecrets(dataDir, sealingKeys, data)), reach: reach.found(), signed };
+  if (fault !== null)
+    return { rootHash, faults: [fault], secrets: 'not tried: no key is set', missing: null, reach: [], signed };
+  const secrets = await openedSecrets(dataDir, sealingKeys, data, sealedUnder);
+  return { rootHash, ...secrets, reach: reach.found(), signed };
 }
 
 const signedForm = z.object({ journal: z.object({ hash: z.string() }).nullish() });
@@ -177,7 +192,8 @@ async function openedSecrets(
   dataDir: string,
   given: SealingKeys | null,
   { events, chain }: NonNullable<Manifest['data']>,
-): Promise<Pick<ReadThrough, 'secrets' | 'faults'>> {
+  sealedUnder: ReadonlySet<string>,
+): Promise<Pick<ReadThrough, 'secrets' | 'missing' | 'faults'>> {
   const keyFile = join(dataDir, 'master.key');
   const sealingKeys = given ?? (existsSync(keyFile) ? parseMasterKeys(readFileSync(keyFile, 'utf8').trim()) : null);
   const store = await openSqliteEventStore({ dataDir });
@@ -185,14 +201,19 @@ async function openedSecrets(
     const end = Number((await store.head()) ?? 0);
     const faults =
       end === events ? [] : [`the log holds ${end} events, not the ${events} of the manifest (chain ${chain})`];
-    if (!sealingKeys) return { faults, secrets: 'not tried: no key is set' };
-    const directory = new MerchantDirectory({ store, sealer: createSealer(await withKeptKeys(store, sealingKeys)) });
+    if (!sealingKeys) return { faults, secrets: 'not tried: no key is set', missing: null };
+    const held = await withKeptKeys(store, sealingKeys);
+    const ids = new Set(SEALED_KINDS.flatMap((kind) => held[kind]?.keys.map(({ id }) => id) ?? []));
+    const missing = [...sealedUnder].filter((id) => !ids.has(id));
+    const directory = new MerchantDirectory({ store, sealer: createSealer(held) });
     const fault = await directory.start().then(
       () => null,
       (error: unknown) => `the keys of the settings do not open what is sealed in the backup: ${messageOf(error)}`,
     );
     await directory.close();
-    return fault === null ? { faults, secrets: 'open' } : { faults: [...faults, fault], secrets: 'do not open' };
+    return fault === null
+      ? { faults, secrets: 'open', missing }
+      : { faults: [...faults, fault], secrets: 'do not open', missing };
   } finally {
     await store.close();
   }

@@ -305,4 +305,32 @@ it('the backup of a running service restores it: no payment is lost, and none is
       await eventually('the refund of a restored payment', completed, 60_000);
     },
   );
+
+  await step(
+    "brings a lost journal back from the signer's own backup, and pays nothing until two people resume it",
+    async () => {
+      const [own, journals] = [join(folder, 'signer-copy'), `${dataDir}-signer`];
+      const made = await quittance(dataDir, 'backup', '--only', 'signer', '--to', own);
+      expect(made).toMatchObject({ events: null, without_signer: null });
+      expect(await quittance(dataDir, 'backup', 'verify', own)).toMatchObject({ ok: true, faults: [] });
+      await sandbox.stop('SIGKILL');
+      rmSync(journals, { recursive: true });
+      const restored = await quittance(dataDir, 'restore', '--from', own, '--only', 'signer', '--operator', 'olga');
+      expect((restored.next as string[])[0]).toContain('payouts are stopped (payouts-test-');
+      sandbox = await startRunningSandbox({ dataDir });
+      const asked = await call('POST', '/v1/refunds', { session_id: openBefore.id });
+      const refund = async () => (await call('GET', `/v1/refunds/${String(asked.json.id)}`)).json;
+      const waiting = async (): Promise<string> => (await fetch(`${sandbox.facts.ops_url}/metrics`)).text();
+      await eventually('a refund that waits for the stopped signer', async () =>
+        /^quittance_refund_payouts_waiting\{[^}]*reason="payouts_stopped"\} [1-9]/m.test(await waiting()),
+      );
+      expect(await refund()).toMatchObject({ status: 'PENDING', tx_hash: null });
+      await demoApprove(dataDir, 'treasury.resume', { mode: 'test', operator: 'olga' });
+      await eventually(
+        'the refund after two people resumed',
+        async () => (await refund()).status === 'COMPLETED',
+        60_000,
+      );
+    },
+  );
 }, 600_000);

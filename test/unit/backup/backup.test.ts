@@ -6,11 +6,12 @@ import { runBackupCommand } from '../../../src/backup/commands.ts';
 import { lostPayments } from '../../../src/backup/lost-payments.ts';
 import { readConfig } from '../../../src/config.ts';
 import type { AdminArguments } from '../../../src/operator/server/commands.ts';
+import { createSealer, parseMasterKeys } from '../../../src/runtime/cryptography/sealing.ts';
 import { AuditKey } from '../../../src/signer/audit/key.ts';
 import { AuditSigner, keptAnchors } from '../../../src/signer/audit/signer.ts';
 import { Journal, type JournalEntry } from '../../../src/signer/journal/journal.ts';
 import { isStopped } from '../../../src/signer/policies/limits.ts';
-import { appendOf, FIRST } from '../../contract/event-store-samples.ts';
+import { appendOf, FIRST, sampleEvent } from '../../contract/event-store-samples.ts';
 import { growAuditedLog, signNow, type AuditedLog } from '../../support/audited-log.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -135,6 +136,28 @@ describe('a backup', () => {
   });
 });
 
+describe('the keys that a backup needs', () => {
+  const [older, newer] = ['1f'.repeat(15) + '2e3d', '2c'.repeat(15) + '4b5a'].map((text) => text.padEnd(64, '0'));
+  const sealed = createSealer(parseMasterKeys(older!)).seal('webhook-secrets', Buffer.from('secret'), 'somewhere');
+  const keyId = sealed.split('.')[1];
+
+  it.each([
+    ['the newer key alone', newer!, [keyId]],
+    ['both', `${newer!},${older!}`, []],
+  ])('are told apart: %s', async (_, MASTER_KEY, keysMissing) => {
+    const place = elsewhere();
+    cpSync(dataDir, place, { recursive: true });
+    const store = await openSqliteEventStore({ dataDir: place });
+    await store.append({ stream: 'sealed-1', expected: 'no-stream', events: [sampleEvent('sealed-1', FIRST, sealed)] });
+    await store.close();
+    const made = join(folder, `sealed-${copies}`);
+    await run('backup.make', { to: made }, place);
+    const verified = await run('backup.verify', { folder: made }, place, { MASTER_KEY });
+    expect(verified).toMatchObject({ ok: true, secrets: 'open', keys_missing: keysMissing });
+    expect(await run('backup.verify', { folder: made }, place)).toMatchObject({ keys_missing: null });
+  });
+});
+
 describe('a restored event log', () => {
   it('continues where the backup ended: later signatures are kept as evidence, and an event says what is lost', async () => {
     const place = elsewhere();
@@ -222,7 +245,13 @@ describe('a restored event log', () => {
     const restored = await run('backup.restore', { from: made, operator: 'olga', moveAside: true }, other);
     expect(restored).toMatchObject({ unknown_payments: null });
     rmSync(other, { recursive: true });
-    // A journal that outlived the event log is newer than any copy, and can tell.
+    // It came from the same backup, and still cannot; once a signer used it, it is newer than any copy.
+    expect(await run('backup.restore', { from: made, only: 'signer' }, other)).toMatchObject({
+      unknown_payments: null,
+    });
+    const used = Journal.open(join(`${other}-signer`, 'payouts-live-0a.jsonl'));
+    used.append({ kind: 'stopped', by: 'ada' }, 2);
+    used.close();
     expect(await run('backup.restore', { from: made, operator: 'olga' }, other)).toMatchObject({
       unknown_payments: [],
     });
@@ -290,5 +319,28 @@ describe('a restored event log', () => {
     await run('backup.restore', { from: backup, only: 'signer' }, place);
     expect(keptAnchors(`${place}-signer`).at(-1)!.size).toBeLessThanOrEqual(log.events);
     expect(filesIn(place)).toEqual([]);
+  });
+
+  it("from the signer's own backup stops, and proves nothing about what was signed after it, however often it is asked", async () => {
+    const place = elsewhere();
+    const [journalDir, own, name] = [`${place}-signer`, join(folder, `own-${copies}`), 'payouts-live-0a.jsonl'];
+    const journal = Journal.open(join(journalDir, name));
+    journal.append({ kind: 'released', id: 're_1', reason: 'tried' }, 1);
+    journal.close();
+    await run('backup.make', { to: own, only: 'signer' }, place);
+    expect(await run('backup.verify', { folder: own }, place)).toMatchObject({ ok: true, events: null, faults: [] });
+    const late = Journal.open(join(journalDir, name));
+    signedBy(late, 're_late-1', '0x02', 2);
+    late.close();
+    rmSync(journalDir, { recursive: true });
+    const { next } = await run('backup.restore', { from: own, only: 'signer', operator: 'olga' }, place);
+    expect((next as string[]).join()).toContain(`payouts are stopped (${name})`);
+    // Then compared with a backup of the event log.
+    expect(await run('backup.restore', { from: backup, only: 'signer', operator: 'olga' }, place)).toMatchObject({
+      unknown_payments: null,
+    });
+    const restored = Journal.open(join(journalDir, name));
+    expect([restored.entries.map(({ kind }) => kind), isStopped(restored)]).toEqual([['released', 'stopped'], true]);
+    restored.close();
   });
 });

@@ -49,7 +49,7 @@ describe('the units', () => {
     expect([stderr, status]).toEqual(['', 0]);
   });
 
-  it.each(['quittance.service', 'quittance-signer.service', 'quittance-backup.service'])(
+  it.each(names.filter((name) => name.endsWith('.service')))(
     '%s gives its program nothing that it does not need',
     (name) => {
       const lines = text(`ops/systemd/${name}`).split('\n');
@@ -68,6 +68,30 @@ describe('the units', () => {
       );
     },
   );
+
+  it('back up what each user has: the journal by the signer, who alone can read it, and without its keys', () => {
+    const settings = (unit: string): Record<string, string> =>
+      Object.fromEntries(
+        [...text(`ops/systemd/${unit}`).matchAll(/^(\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]),
+      );
+    const [signer, backup] = [settings('quittance-signer.service'), settings('quittance-signer-backup.service')];
+    const program = '/opt/quittance/current/ops/install/backup.sh';
+    expect(backup).toMatchObject({
+      ...{ User: signer['User'], Group: signer['Group'], PrivateNetwork: 'yes' },
+      Environment: 'NODE_ENV=production SIGNER_JOURNAL_DIR=/var/lib/quittance-signer',
+      ExecStart: `${program} /var/backups/quittance-signer --only signer`,
+      ReadWritePaths: '/var/backups/quittance-signer',
+      InaccessiblePaths: '-/etc/quittance-signer',
+    });
+    expect(backup).not.toHaveProperty('EnvironmentFile');
+    const install = text('docs/install.md');
+    for (const timer of names.filter((name) => name.endsWith('.timer'))) {
+      const { User, ExecStart } = settings(timer.replace('.timer', '.service'));
+      const [, place] = / (\/var\/backups\/\S+)/.exec(ExecStart!)!;
+      expect(install).toMatch(new RegExp(`^systemctl enable .*\\b${timer}\\b`, 'm'));
+      expect(install).toMatch(new RegExp(`^install -d .*-o ${User} .*${place}$`, 'm'));
+    }
+  });
 
   it('are documented with settings that exist', () => {
     const [, sample] = /`\/etc\/quittance\/environment` holds[^]*?```sh\n([^]*?)```/.exec(text('docs/install.md'))!;
@@ -245,7 +269,7 @@ describe('backup.sh', () => {
     const program = join(folder, 'node');
     writeFileSync(
       program,
-      `#!/bin/sh\necho "$2 $3" >> ${folder}/told\n[ "$3" = --to ] && mkdir -p "$4" && touch "$4/backup.json"\nexit 0\n`,
+      `#!/bin/sh\nshift; echo "$*" | sed 's| ${folder}[^ ]*||' >> ${folder}/told\n[ "$2" = --to ] && mkdir -p "$3" && touch "$3/backup.json"\nexit 0\n`,
     );
     chmodSync(program, 0o755);
     for (const [name, file, daysAgo] of [
@@ -258,10 +282,10 @@ describe('backup.sh', () => {
       const at = Date.now() / 1000 - daysAgo * 86_400;
       utimesSync(join(under, name, file), at, at);
     }
-    await promisify(execFile)(join(REPOSITORY, 'ops/install/backup.sh'), [under], {
+    await promisify(execFile)(join(REPOSITORY, 'ops/install/backup.sh'), [under, '--only', 'signer'], {
       env: { PATH: SBIN_PATH, NODE: program },
     });
-    expect(readFileSync(join(folder, 'told'), 'utf8')).toBe('backup --to\nbackup verify\n');
+    expect(readFileSync(join(folder, 'told'), 'utf8')).toBe('backup --to --only signer\nbackup verify\n');
     expect(readdirSync(under).filter((name) => !/^\d{4}-/.test(name))).toEqual(['new', 'of-somebody']);
     expect(readdirSync(under)).toHaveLength(3);
   });
