@@ -141,7 +141,7 @@ async function runLogged(config: Config, log: Logger, start: () => Promise<{ clo
 
 const endLogged = (log: Logger) => ({
   tell: (message: string, facts: object): void => log.info(facts, message),
-  onStrayFailure: (error: Error): void =>
+  onDriverFailure: (error: Error): void =>
     log.error({ err: error }, 'a driver failed where nobody waited for its answer: the process goes on'),
 });
 

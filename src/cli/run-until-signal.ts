@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { endWithNpm } from './end-with-npm.ts';
-import { type FailingProcess, surviveDrivers } from '../runtime/util/stray-failures.ts';
+import { type FailingProcess, surviveDrivers } from '../runtime/util/driver-failures.ts';
 
 /** How long an orderly shutdown may take before the process is killed; written data is safe at any moment. */
 const SHUTDOWN_MS = 9_500;
@@ -21,7 +21,7 @@ export interface UntilSignalOptions {
   /** Log lines about the shutdown. */
   readonly tell?: (message: string, facts: object) => void;
   /** Called with what a driver threw where nobody could catch it. */
-  readonly onStrayFailure?: (error: Error) => void;
+  readonly onDriverFailure?: (error: Error) => void;
 }
 
 /**
@@ -37,10 +37,10 @@ export async function runUntilSignal(
     killAfter = killFromThread,
     orphaned = endWithNpm,
     tell = () => undefined,
-    onStrayFailure = printFailure,
+    onDriverFailure = printFailure,
   }: UntilSignalOptions = {},
 ): Promise<void> {
-  surviveDrivers(host, onStrayFailure, (error) => {
+  surviveDrivers(host, onDriverFailure, (error) => {
     process.stderr.write(`${stackOf(error)}\n`);
     host.exit(1);
   });

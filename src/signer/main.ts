@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { surviveDrivers } from '../runtime/util/stray-failures.ts';
+import { surviveDrivers } from '../runtime/util/driver-failures.ts';
 import type { Mode } from '../domain/values/ids.ts';
 import type { SignerBootstrap, SignerStarted } from '../ports/signer/protocol.ts';
 import { armCrashPoints } from '../runtime/util/crash-point.ts';

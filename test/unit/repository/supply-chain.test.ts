@@ -99,7 +99,7 @@ describe('pinning images', () => {
       imagesIn(readFileSync(join(REPOSITORY, name), 'utf8')),
     );
     expect(found.map(({ name }) => name)).toEqual(
-      expect.arrayContaining(['node', 'redis', 'docker.kurrent.io/kurrent-latest/kurrentdb']),
+      expect.arrayContaining(['node', 'redis', 'docker.kurrent.io/kurrent-lts/kurrentdb']),
     );
     expect(found.filter(({ version }) => !/^v?\d+\.\d+\.\d+/.test(version))).toEqual([]);
   });

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { isOfDriver, surviveDrivers } from '../../../../src/runtime/util/stray-failures.ts';
+import { isOfDriver, surviveDrivers } from '../../../../src/runtime/util/driver-failures.ts';
 import { REPOSITORY } from '../../../support/repository.ts';
 
 const withStack = (...frames: string[]): Error =>
