@@ -106,10 +106,10 @@ module.exports = {
     },
     {
       name: 'resolvable',
-      comment: 'An import that leads nowhere.',
+      comment: 'An import that leads nowhere. Medusa and React are of the shop that the plugin is installed in.',
       severity: 'error',
       from: {},
-      to: { couldNotResolve: true },
+      to: { couldNotResolve: true, pathNot: '^(@medusajs/medusa/|react$)' },
     },
     {
       name: 'declared-packages-only',

@@ -17,7 +17,7 @@ import type {
   WebhookPayload,
 } from './medusa.ts';
 import { checkCredentials, checkOptions, connectionOf, type QuittanceOptions } from './options.ts';
-import { register } from './providers.ts';
+import { BuiltProviders } from './providers.ts';
 import { Refunds } from './refunds.ts';
 import { StoredPayments } from './rows.ts';
 import { CollectionSessions, ownsSession, SOURCE, type SessionTerms } from './sessions.ts';
@@ -62,7 +62,7 @@ export class QuittancePaymentProvider {
     this.stored = new StoredPayments(container);
     this.sessions = new CollectionSessions(this.quittance);
     this.refunds = new Refunds(this.quittance, this.stored);
-    register(this);
+    builtProviders.add(this);
   }
 
   getIdentifier(): string {
@@ -326,3 +326,5 @@ function keptIn(data: ProviderData | undefined): Kept {
     throw new ShopError('invalid_data', 'the payment has no session at the service (data.id, data.session_id)');
   return { session_id, id, url: typeof url === 'string' ? url : '' };
 }
+
+export const builtProviders = new BuiltProviders<QuittancePaymentProvider>();

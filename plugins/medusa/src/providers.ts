@@ -1,10 +1,17 @@
-import type { QuittancePaymentProvider } from './provider.ts';
-
 /* Medusa builds the providers inside its payment module; hooks, jobs and routes of the plugin need them, too. */
 
-const built = new Set<QuittancePaymentProvider>();
+interface Called {
+  isCalled(id: string): boolean;
+}
 
-export const register = (provider: QuittancePaymentProvider): void => void built.add(provider);
+export class BuiltProviders<Provider extends Called> {
+  readonly #built = new Set<Provider>();
 
-export const providerCalled = (id: string): QuittancePaymentProvider | undefined =>
-  [...built].find((provider) => provider.isCalled(id));
+  add(provider: Provider): void {
+    this.#built.add(provider);
+  }
+
+  called(id: string): Provider | undefined {
+    return [...this.#built].find((provider) => provider.isCalled(id));
+  }
+}

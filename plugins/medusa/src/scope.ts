@@ -1,5 +1,5 @@
 import type { Amount, Logger, ProviderData, SessionRow } from './medusa.ts';
-import { providerCalled } from './providers.ts';
+import { builtProviders } from './provider.ts';
 import type { QuittancePaymentProvider } from './provider.ts';
 
 /* What hooks, jobs, subscribers and routes of a plugin get from Medusa. */
@@ -71,10 +71,10 @@ export const isQuittance = (providerId: string): boolean => providerId.startsWit
 
 /** The provider by Medusa's name for it, which Medusa builds when it is first asked something. */
 export async function providerIn(scope: Scope, id: string): Promise<QuittancePaymentProvider | undefined> {
-  const built = providerCalled(id);
+  const built = builtProviders.called(id);
   if (built !== undefined || !isQuittance(id)) return built;
   await scope.resolve('payment').listPaymentMethods({ provider_id: id, context: {} });
-  return providerCalled(id);
+  return builtProviders.called(id);
 }
 
 export async function providersIn(scope: Scope): Promise<QuittancePaymentProvider[]> {

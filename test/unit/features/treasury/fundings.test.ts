@@ -66,6 +66,7 @@ describe('transfers that others made to an address', () => {
       transactionHash,
       logIndex: '0x2',
       blockNumber: '0x20',
+      blockHash: `0x${'b'.repeat(64)}`,
       data: `0x${units.toString(16).padStart(64, '0')}`,
     });
     const asked: unknown[] = [];
@@ -73,7 +74,11 @@ describe('transfers that others made to an address', () => {
       call: async (method: string, [filter]: readonly unknown[]) => {
         if (method === 'eth_blockNumber') return '0x28';
         asked.push(filter);
-        return [log('0xF00D', bank, 5_000_000), log('0x5eeb', bank, 1_000_000), log('0xbeef', own, 9_000_000)];
+        return [
+          log(`0xF00D${'0'.repeat(60)}`, bank, 5_000_000),
+          log(`0x5eeb${'0'.repeat(60)}`, bank, 1_000_000),
+          log(`0xbeef${'0'.repeat(60)}`, own, 9_000_000),
+        ];
       },
     } as unknown as RpcProvider;
     const settings = {
@@ -88,7 +93,14 @@ describe('transfers that others made to an address', () => {
       strangersAmong,
     );
     expect(found).toEqual([
-      { coin: 'USDT', units: 5n * UNIT, fromAddress: bank, txHash: '0xf00d', logIndex: 2, blockNumber: 32 },
+      {
+        coin: 'USDT',
+        units: 5n * UNIT,
+        fromAddress: bank,
+        txHash: `0xf00d${'0'.repeat(60)}`,
+        logIndex: 2,
+        blockNumber: 32,
+      },
     ]);
     expect(asked).toMatchObject([{ fromBlock: '0x1e', toBlock: '0x28', topics: [TRANSFER_TOPIC, null, topic(own)] }]);
   });
