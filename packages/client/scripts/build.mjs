@@ -1,6 +1,7 @@
 /*
  * Compiles the package in the working folder twice, for `import` and for `require`, into the folders that its two
- * configurations name. `npm pack` packs them.
+ * configurations name. `npm pack` packs them. The first configuration may be named: in the plugin it is not
+ * `tsconfig.json`, since editors and lint read the sources with the paths of the repository's own.
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,8 +10,10 @@ import { join } from 'node:path';
 
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 
+const [modules = 'tsconfig.json'] = process.argv.slice(2);
+
 for (const [project, type] of [
-  ['tsconfig.json', 'module'],
+  [modules, 'module'],
   ['tsconfig.commonjs.json', 'commonjs'],
 ]) {
   const { compilerOptions } = JSON.parse(readFileSync(project, 'utf8'));
