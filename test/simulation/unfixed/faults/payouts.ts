@@ -54,8 +54,8 @@ export const PAYOUTS_FAULTS: readonly Unfixed[] = [
     'a payout that every node dropped is never offered more',
     '--focus fees --focus aimed --network ethereum --profile embedded',
     SENT,
-    "return this.#bumpWhenDue(item);\n      }\n      case 'pending':",
-    "return retries.goesOn(item.ref);\n      }\n      case 'pending':",
+    'return refused === null ? this.#bumpWhenDue(item) :',
+    'return refused === null ? retries.goesOn(item.ref) :',
   ),
   unfixed(
     'a sweep is signed at a fee of nothing while a node does not show its gas',

@@ -55,7 +55,7 @@ describe('an answer in another form than the API has', () => {
     const balance = { accountIndex: 1, mint: 'mint', programId: TOKEN_PROGRAM, uiTokenAmount: { amount: '1' } };
     const transaction = {
       slot: 5,
-      meta: { err: null, preBalances: [1], postBalances: [1], postTokenBalances: [balance] },
+      meta: { err: null, preBalances: [1], postBalances: [1], preTokenBalances: [], postTokenBalances: [balance] },
       transaction: { message: { accountKeys: ['payer'] } },
     };
     expect(() => tokenDeltas(transaction, [token])).toThrow(expect.objectContaining(FAULT));

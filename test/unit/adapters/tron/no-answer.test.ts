@@ -1,3 +1,5 @@
+import { ChainUnavailable } from '../../../../src/ports/chain/chain.ts';
+import { ModelPool } from '../../../support/lying-evm.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -75,9 +77,10 @@ describe('an answer of a TRON node that is none', () => {
       () => costOfTransfer(provider, TOKEN, transfer),
       () => usedTronAddresses(provider, settings, [TO]),
       () => sunOf(provider, TO),
-      () => createTronContractCheck({ settings, pool: poolOf(provider) }).isContract(TO),
     ])
       await expect(read()).rejects.toBeInstanceOf(ProviderFault);
+    const check = createTronContractCheck({ settings, pool: new ModelPool([provider]) });
+    await expect(check.isContract(TO)).rejects.toBeInstanceOf(ChainUnavailable);
   });
 
   it.each(NO_ANSWERS)('is not a missing transaction or block: %s', async (_, answer) => {
@@ -176,8 +179,3 @@ describe('the fee limit of a transfer on TRON', () => {
     },
   );
 });
-
-const poolOf = (provider: RpcProvider): never =>
-  ({
-    run: async (task: (one: RpcProvider) => Promise<unknown>) => ({ value: await task(provider), provider: 'one' }),
-  }) as never;
