@@ -224,6 +224,8 @@ const environment = z.object({
    * says. 0: every payment.
    */
   ETHEREUM_FINALIZED_FROM_MAX: z.string().regex(AMOUNT).default('10000'),
+  /** How long a person of the console can refuse the recovery of their access before it can be completed. */
+  RECOVERY_DELAY_HOURS: whole.min(24).max(720).default(72),
   CHANGE_DELAY_MINUTES: whole.min(0).max(MAX_CHANGE_DELAY_MIN).default(0),
   /** The largest share of the amount due that a merchant's tolerance may let be missing. */
   TOLERANCE_MAX_PERCENT: whole.min(0).max(50).default(5),

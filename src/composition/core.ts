@@ -117,7 +117,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     ...policyBoundsOf(config),
     changeDelayMinutes: config.CHANGE_DELAY_MINUTES,
   });
-  const people = await startPeople(handlerDeps);
+  const people = await startPeople(handlerDeps, config.RECOVERY_DELAY_HOURS * 3_600);
   const ids = new SessionIds(await secretsFor('session-id', ports, log));
   const [cursorSecret] = await secretsFor('list-cursor', ports, log);
   const idempotency = new Idempotency({ store, clock, random });
@@ -256,8 +256,9 @@ async function secretsFor(
   });
 }
 
-async function startPeople(deps: Parameters<typeof createPersonHandler>[0]): Promise<People> {
+async function startPeople(deps: Parameters<typeof createPersonHandler>[0], recoveryDelaySec: number): Promise<People> {
   const directory = new PeopleDirectory(deps.store);
   await directory.start();
-  return new People({ handler: createPersonHandler(deps), directory, clock: deps.clock, random: deps.random });
+  const { clock, random } = deps;
+  return new People({ handler: createPersonHandler(deps), directory, clock, random, recoveryDelaySec });
 }

@@ -1,8 +1,10 @@
 import { html, type Html } from '../runtime/http/html.ts';
 import type { Mode } from '../domain/values/ids.ts';
+import type { Recovery } from '../../state-machines/person/person.state.ts';
 import { allowsSomewhere, type Action } from './access.ts';
 import type { Language } from './languages.ts';
 import { inMode, switched } from './modes.ts';
+import { changeForm, time } from './parts.ts';
 import { backOf } from './step-up.ts';
 import type { Page, ShownMerchant, Visit } from './visit.ts';
 import { words, type Words } from './words.ts';
@@ -64,8 +66,14 @@ export interface Frame {
   readonly sandbox: boolean;
 }
 
+/** What the person is told above the page. */
+export interface Told {
+  readonly notice: Words | null;
+  readonly recovery: Recovery | null;
+}
+
 /** A page for a signed-in person. */
-export function renderPage(frame: Frame, visit: Visit, page: Page, notice: Words | null): string {
+export function renderPage(frame: Frame, visit: Visit, page: Page, told: Told): string {
   const { merchant, service } = menuOf(visit, frame.known);
   const mode = page.mode ?? visit.mode;
   const menu = html`<nav aria-label="${words`Main`}">
@@ -123,13 +131,29 @@ export function renderPage(frame: Frame, visit: Visit, page: Page, notice: Words
         </details>
         <div class="menu side">${menu}</div>
         <main id="main" tabindex="-1">
-          ${page.isLive === true && STALE} ${notice !== null && html`<p class="notice" role="status">${notice}</p>`}
+          ${told.recovery !== null && recoveryPart(visit, told.recovery)} ${page.isLive === true && STALE}
+          ${told.notice !== null && html`<p class="notice" role="status">${told.notice}</p>`}
           <h1>${page.title}</h1>
           ${page.body}
         </main>
       </div>`,
   );
 }
+
+/** On every page of every open sign-in: whoever recovers the access of somebody who is there wants to pass for them. */
+const recoveryPart = (visit: Visit, { by, linkBy, opensAtSec }: Recovery): Html =>
+  html`<section class="card bad" role="alert" aria-label="${words`Recovery`}">
+    <p>
+      ${words`${by} reported that you lost every passkey, so that a link lets somebody in as you.`}
+      ${
+        linkBy === null
+          ? words`Another operator can make it from ${time(opensAtSec, visit)}.`
+          : words`${linkBy} made it: whoever holds it can come in.`
+      }
+      ${words`Refuse unless you asked for it, and tell your colleagues by another way.`}
+    </p>
+    ${changeForm(visit, '/me/recovery/refuse', html``, words`Refuse the recovery`, 'danger')}
+  </section>`;
 
 /** Shown when the page has stopped refreshing. */
 const STALE = html`<p

@@ -284,8 +284,9 @@ class Pipeline {
     }
     if ('file' in shown) return sendFile(response, shown.file);
     const notice = NOTICES.get(visit.query.get('done') ?? '') ?? null;
+    const recovery = this.#deps.people.recoveryOf(visit.person.personId);
     response.status(shown.page.status ?? 200).type('html');
-    sendCompressed(request, response, renderPage(this.#frame, visit, shown.page, notice));
+    sendCompressed(request, response, renderPage(this.#frame, visit, shown.page, { notice, recovery }));
   }
 
   async #fail(visit: Visit, request: Request, response: Response, error: unknown): Promise<void> {

@@ -34,6 +34,7 @@ const SHOWN = [
     'LOG_LEVEL',
   ] as const),
   'CHANGE_DELAY_MINUTES',
+  'RECOVERY_DELAY_HOURS',
 ] satisfies readonly (keyof Config)[];
 
 /** The settings in a start-up log line: enough to compare two starts, without secrets. */

@@ -2,6 +2,7 @@ import type { AdjustmentEvent, AdjustmentPosted, AdjustmentTerms } from '../../s
 import { isAdjustable } from '../../src/domain/money/ledger.ts';
 import { formatAmount, isCoin, parseAmount } from '../../src/domain/money/money.ts';
 import { NATIVE_COIN } from '../../src/domain/networks/networks.ts';
+import { lookOf, sameName } from '../../src/domain/values/names.ts';
 import { accept, refuse, type Decision, type Refusal } from '../../src/domain/values/result.ts';
 import { mayReverse, type AdjustmentsContext, type AdjustmentsValue } from './adjustments.machine.ts';
 
@@ -66,7 +67,7 @@ function post(
   if (!known) return refuse('not_found', 'no such adjustment is proposed', 'id');
   if (known.status === 'posted') return accept();
   const { terms } = known;
-  if (new Set(approvers.filter((name) => name !== terms.proposedBy)).size < APPROVALS_NEEDED)
+  if (new Set(approvers.filter((name) => !sameName(name, terms.proposedBy)).map(lookOf)).size < APPROVALS_NEEDED)
     return refuse('conflict', 'two people other than the proposer have not approved it yet');
   if (!mayReverse(context, terms.reverses))
     return refuse('conflict', `${terms.reverses} was already reversed`, 'reverses');

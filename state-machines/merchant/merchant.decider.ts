@@ -8,6 +8,7 @@ import { contactLink } from '../../src/domain/contact.ts';
 import { isNetwork } from '../../src/domain/networks/networks.ts';
 import { OUTCOME_TYPES } from '../../src/domain/notifications/types.ts';
 import { basisPointsOf } from '../../src/domain/money/percent.ts';
+import { lookOf } from '../../src/domain/values/names.ts';
 import { accept, refuse, type Decision, type Refusal } from '../../src/domain/values/result.ts';
 import { applyChange, decideChangeDelay, waiting, withdrawChange } from './changes.decider.ts';
 import { decideEndpoint, NEW_ENDPOINT } from './endpoints.decider.ts';
@@ -172,7 +173,8 @@ function setSettlementAddress(
   context: MerchantContext,
 ): Decision<MerchantEvent> {
   if (context.settlementAddresses[network] === address) return accept();
-  if (new Set(approvers).size < 2) return refuse('conflict', 'two approvers must approve a settlement address');
+  if (new Set(approvers.map(lookOf)).size < 2)
+    return refuse('conflict', 'two approvers must approve a settlement address');
   return accept({
     type: 'SettlementAddressSet',
     data: { merchantId: merchantIdOf(context), network, address, approvers },

@@ -8,8 +8,9 @@ import type {
   ActionTaken,
 } from '../../src/domain/events/person-events.ts';
 import { accept, refuse, type Decision, type Refusal } from '../../src/domain/values/result.ts';
+import { sameName } from '../../src/domain/values/names.ts';
 import type { PersonValue } from './person.machine.ts';
-import { sameName, type PersonContext } from './person.state.ts';
+import type { PersonContext } from './person.state.ts';
 import { must } from '../../src/domain/values/must.ts';
 
 export interface PersonState {
@@ -23,6 +24,11 @@ export interface Wanted {
   readonly reason: string;
 }
 
+/** Ids of whoever requests it and of everybody who let them in, directly or through others. */
+interface LetIn {
+  readonly letInBy: readonly string[];
+}
+
 export type PersonCommand =
   | (Wanted &
       JoinLink & {
@@ -33,8 +39,9 @@ export type PersonCommand =
         readonly nowSec: number;
       })
   /** `byHost`: whoever may run commands on the machine controls the service anyway. */
-  | (Wanted & JoinLink & { readonly type: 'IssueLink'; readonly byHost: boolean; readonly nowSec: number })
-  | (Wanted & { readonly type: 'RequestRecovery'; readonly nowSec: number })
+  | (Wanted & JoinLink & LetIn & { readonly type: 'IssueLink'; readonly byHost: boolean; readonly nowSec: number })
+  | (Wanted & LetIn & { readonly type: 'RequestRecovery'; readonly delaySec: number; readonly nowSec: number })
+  | (Wanted & { readonly type: 'RefuseRecovery' })
   | { readonly type: 'AddPasskey'; readonly passkey: Omit<PasskeyAdded['data'], 'personId'> }
   | (Wanted & { readonly type: 'RemovePasskey'; readonly credentialId: string })
   | (Wanted & { readonly type: 'ChangeRoles'; readonly grants: readonly Grant[]; readonly nowSec: number })
@@ -56,7 +63,8 @@ const MAX_PASSKEYS = 10;
 const MAX_SIGN_INS = 20;
 const MAX_REASON = 500;
 const MAX_AUDIT_SEC = 366 * 86_400;
-const RECOVERY_SEC = 86_400;
+/** How long a second operator can make the link once the wait is over. */
+const RECOVERY_SEC = 7 * 86_400;
 /** An approver's name at the signer. Pages show several blanks as one, so that two people would look the same. */
 const NAME = /^(?=.{1,64}$)[A-Za-z0-9](?: ?[A-Za-z0-9._-])*$/;
 /** Names that records use for actors other than people; a person with such a name could pass for them. */
@@ -89,6 +97,11 @@ export function decidePerson(command: PersonCommand, { context }: PersonState): 
       return issueLink(command, context, personId, name);
     case 'RequestRecovery':
       return requestRecovery(command, context, personId, name);
+    case 'RefuseRecovery':
+      if (!sameName(command.by, name)) return refuse('invalid_request', 'only the person can refuse it', 'person');
+      return context.recovery === null
+        ? refuse('invalid_request', 'no recovery was requested', 'person')
+        : accept({ type: 'RecoveryRefused', data: { personId, ...wantedOf(command) } });
     case 'AddPasskey':
       return addPasskey(command.passkey, context, personId);
     case 'RemovePasskey':
@@ -129,7 +142,8 @@ function invite(
   { invited }: PersonContext,
 ): Decision<PersonEvent> {
   const { personId, name, grants, linkHash, expiresAtSec, nowSec } = command;
-  if (invited !== null) return refuse('conflict', 'the person already exists');
+  if (invited !== null)
+    return refuse('conflict', `${invited.name} already exists: no two names may look alike`, 'name');
   const fault = nameFault(name) ?? grantsFault(grants, nowSec);
   if (fault) return { ok: false, refusal: fault };
   return accept({
@@ -145,7 +159,7 @@ function issueLink(
   personId: string,
   name: string,
 ): Decision<PersonEvent> {
-  const { by, byHost, linkHash, expiresAtSec, nowSec } = command;
+  const { by, byHost, linkHash, expiresAtSec } = command;
   if (context.suspended) return refuse('invalid_request', 'the person is suspended', 'person');
   if (Object.keys(context.passkeys).length >= MAX_PASSKEYS)
     return refuse('invalid_request', `a person has at most ${MAX_PASSKEYS} passkeys: remove one first`, 'person');
@@ -153,31 +167,48 @@ function issueLink(
     Object.keys(context.passkeys).length === 0 && (context.identity !== null || sameName(by, must(context.invited).by));
   if (!byHost && Object.keys(context.passkeys).length === 0 && sameName(by, name))
     return refuse('invalid_request', 'the first passkey needs a link from somebody else', 'person');
-  if (!byHost && !isFirst && !sameName(by, name)) {
-    const { recovery } = context;
-    if (recovery === null || recovery.requestedAtSec + RECOVERY_SEC <= nowSec)
-      return refuse(
-        'invalid_request',
-        'a person with passkeys gets a link for another one only if two operators agree: request recovery first',
-        'person',
-      );
-    if (sameName(recovery.by, by))
-      return refuse('invalid_request', 'recovery takes two people: the second must be another operator', 'person');
-  }
-  return accept({ type: 'JoinLinkIssued', data: { personId, ...wantedOf(command), linkHash, expiresAtSec } });
+  const recovers = !byHost && !isFirst && !sameName(by, name);
+  const fault = recovers ? recoveryFault(command, context) : null;
+  return fault
+    ? refuse('invalid_request', fault, 'person')
+    : accept({ type: 'JoinLinkIssued', data: { personId, ...wantedOf(command), linkHash, expiresAtSec, recovers } });
+}
+
+/**
+ * One person must not hold both names of the two operators: whoever invites somebody sees the link, and could use it
+ * themselves.
+ */
+function recoveryFault(
+  { by, letInBy, nowSec }: Extract<PersonCommand, { type: 'IssueLink' }>,
+  { recovery }: PersonContext,
+): string | null {
+  if (recovery === null || recovery.linkBy !== null || recovery.endsAtSec <= nowSec)
+    return 'a person with passkeys gets a link for another one only if two operators agree: request recovery first';
+  if (sameName(recovery.by, by)) return 'recovery takes two people: the second must be another operator';
+  if (recovery.letInBy.some((personId) => letInBy.includes(personId)))
+    return `recovery takes two operators of whom neither let the other in, and whom nobody else of the console let in both, directly or through others: ${recovery.by} requested it. Another operator, or the command line of the machine, can make the link`;
+  return recovery.opensAtSec > nowSec
+    ? `the person can refuse until ${new Date(recovery.opensAtSec * 1000).toISOString()}: make the link then`
+    : null;
 }
 
 function requestRecovery(
   command: Extract<PersonCommand, { type: 'RequestRecovery' }>,
-  { suspended }: PersonContext,
+  { suspended, recovery }: PersonContext,
   personId: string,
   name: string,
 ): Decision<PersonEvent> {
+  const { nowSec, delaySec, letInBy } = command;
   if (suspended) return refuse('invalid_request', 'the person is suspended', 'person');
+  if (recovery !== null && recovery.endsAtSec > nowSec)
+    return refuse('conflict', `${recovery.by} already requested recovery`, 'person');
   if (sameName(command.by, name)) return refuse('invalid_request', 'nobody can recover their own access', 'person');
   return accept({
     type: 'RecoveryRequested',
-    data: { personId, ...wantedOf(command), requestedAtSec: command.nowSec },
+    data: {
+      ...{ personId, ...wantedOf(command), letInBy, requestedAtSec: nowSec },
+      ...{ opensAtSec: nowSec + delaySec, endsAtSec: nowSec + delaySec + RECOVERY_SEC },
+    },
   });
 }
 

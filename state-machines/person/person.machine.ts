@@ -1,5 +1,6 @@
 import { assign, setup } from 'xstate';
 import type { JoinLink, PersonEvent } from '../../src/domain/events/person-events.ts';
+import { sameName } from '../../src/domain/values/names.ts';
 import { initialPersonContext, type PersonContext } from './person.state.ts';
 import { dataOf, typesOf } from '../wired.ts';
 
@@ -13,7 +14,29 @@ export type PersonValue = 'absent' | 'known';
 type Of<Type extends PersonEvent['type']> = Extract<PersonEvent, { type: Type }>['data'];
 type Seen = { readonly context: PersonContext; readonly event: PersonEvent };
 
-const linkOf = ({ linkHash, expiresAtSec }: JoinLink): JoinLink => ({ linkHash, expiresAtSec });
+const linkOf = ({ linkHash, expiresAtSec, by }: JoinLink & { readonly by: string }): PersonContext['link'] => ({
+  ...{ linkHash, expiresAtSec, by },
+});
+
+/** A recovery lasts until its link is used or has expired; any other link shows that it is not needed. */
+function foldLink({ recovery }: PersonContext, issued: Of<'JoinLinkIssued'>): Partial<PersonContext> {
+  const { by: linkBy, expiresAtSec: endsAtSec } = issued;
+  return { link: linkOf(issued), recovery: issued.recovers && recovery ? { ...recovery, linkBy, endsAtSec } : null };
+}
+
+/** The provider vouches for people of single sign-on: a link alone lets nobody in as them. */
+function foldPasskeyAdded(
+  { invited, identity, link, letInBy, passkeys }: PersonContext,
+  added: Of<'PasskeyAdded'>,
+): Partial<PersonContext> {
+  const isOwn = invited === null || link === null || identity !== null || sameName(link.by, invited.name);
+  return {
+    link: null,
+    recovery: null,
+    letInBy: isOwn || letInBy.includes(link.by) ? letInBy : [...letInBy, link.by],
+    passkeys: { ...passkeys, [added.credentialId]: { added, signCount: 0 } },
+  };
+}
 
 const without = <Value>(entries: Readonly<Record<string, Value>>, ...keys: string[]): Readonly<Record<string, Value>> =>
   Object.fromEntries(Object.entries(entries).filter(([key]) => !keys.includes(key)));
@@ -73,31 +96,29 @@ export const personMachine = setup({
     },
     isSignedIn: (seen: Seen) =>
       isTheirs(seen) && Object.hasOwn(seen.context.signIns, dataOf(seen.event, 'SignedOut').signInId),
+    isRecovered: (seen: Seen) => isTheirs(seen) && seen.context.recovery !== null,
     isActive: (seen: Seen) => isTheirs(seen) && !seen.context.suspended,
     isSuspended: (seen: Seen) => isTheirs(seen) && seen.context.suspended,
   },
   actions: {
     foldInvited: assign(({ event }) => {
       const invited = dataOf(event, 'PersonInvited');
-      return { invited, grants: invited.grants, link: linkOf(invited) };
+      return { invited, grants: invited.grants, link: linkOf(invited), letInBy: [invited.by] };
     }),
     foldProvisioned: assign(({ event }) => {
       const { personId, name, issuer, subject } = dataOf(event, 'PersonProvisioned');
       return { invited: { personId, name, by: issuer }, identity: { issuer, subject } };
     }),
-    foldLink: assign(({ event }) => ({ link: linkOf(dataOf(event, 'JoinLinkIssued')), recovery: null })),
+    foldLink: assign(({ context, event }) => foldLink(context, dataOf(event, 'JoinLinkIssued'))),
     foldRecovery: assign(({ event }) => {
-      const { by, requestedAtSec } = dataOf(event, 'RecoveryRequested');
-      return { recovery: { by, requestedAtSec } };
+      const { by, opensAtSec, endsAtSec, letInBy } = dataOf(event, 'RecoveryRequested');
+      return { recovery: { by, opensAtSec, endsAtSec, letInBy, linkBy: null } };
     }),
-    foldPasskeyAdded: assign(({ context, event }) => {
-      const added = dataOf(event, 'PasskeyAdded');
-      return {
-        link: null,
-        recovery: null,
-        passkeys: { ...context.passkeys, [added.credentialId]: { added, signCount: 0 } },
-      };
-    }),
+    foldRecoveryRefused: assign(({ context }) => ({
+      recovery: null,
+      link: context.recovery?.linkBy === null ? context.link : null,
+    })),
+    foldPasskeyAdded: assign(({ context, event }) => foldPasskeyAdded(context, dataOf(event, 'PasskeyAdded'))),
     foldPasskeyRemoved: assign(({ context, event }) => foldPasskeyRemoved(context, dataOf(event, 'PasskeyRemoved'))),
     foldRoles: assign(({ event }) => ({ grants: dataOf(event, 'RolesChanged').grants })),
     foldSuspended: assign(() => ({ suspended: true, signIns: {}, link: null, recovery: null })),
@@ -135,6 +156,7 @@ export const personMachine = setup({
     known: {
       on: {
         JoinLinkIssued: { guard: 'isActive', actions: 'foldLink' },
+        RecoveryRefused: { guard: 'isRecovered', actions: 'foldRecoveryRefused' },
         RecoveryRequested: { guard: 'isActive', actions: 'foldRecovery' },
         PasskeyAdded: { guard: 'isByOpenLink', actions: 'foldPasskeyAdded' },
         PasskeyRemoved: { guard: 'isTheirPasskey', actions: 'foldPasskeyRemoved' },

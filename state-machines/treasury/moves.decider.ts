@@ -17,6 +17,7 @@ import {
 import { nativeTransferKey } from '../../src/domain/networks/deposit-proof.ts';
 import { parseAmount } from '../../src/domain/money/money.ts';
 import { NATIVE_COIN } from '../../src/domain/networks/networks.ts';
+import { sameName } from '../../src/domain/values/names.ts';
 import { accept, refuse, type Decision } from '../../src/domain/values/result.ts';
 import {
   addressesOf,
@@ -145,8 +146,8 @@ function approve(
   const move = context.moves[moveId];
   if (!move) return refuse('not_found', 'no such move, or it is done');
   if (!mayBeApproved(move.kind)) return refuse('conflict', 'this move needs no approval');
-  if (approver === move.terms.requestedBy) return refuse('conflict', 'the proposer cannot approve it');
-  if (move.approvers.includes(approver)) return accept();
+  if (sameName(approver, move.terms.requestedBy)) return refuse('conflict', 'the proposer cannot approve it');
+  if (move.approvers.some((other) => sameName(other, approver))) return accept();
   return accept(named(move.kind, 'Approved', { moveId, approver, approvedAtSec: nowSec }));
 }
 

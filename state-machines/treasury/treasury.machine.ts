@@ -26,6 +26,7 @@ import {
   initialTreasuryContext,
 } from './treasury.state.ts';
 import { dataOf, typesOf } from '../wired.ts';
+import { sameName } from '../../src/domain/values/names.ts';
 import { must } from '../../src/domain/values/must.ts';
 
 /*
@@ -105,8 +106,7 @@ function isNewApproval({ moves }: TreasuryContext, { moveId, approver }: Of<'Wit
   return (
     move !== undefined &&
     mayBeApproved(move.kind) &&
-    move.terms.requestedBy !== approver &&
-    !move.approvers.includes(approver)
+    ![move.terms.requestedBy, ...move.approvers].some((other) => sameName(other, approver))
   );
 }
 

@@ -172,6 +172,11 @@ describe('an approval of a withdrawal', () => {
     const signer = await startSigner();
     for (const proposer of ['ada', 'Ada', 'ADA'])
       expect(await approveAt(signer, moving({}, proposer), 'ada')).toMatchObject({ ok: false, code: 'own_proposal' });
+    for (const proposer of ['c1eo', 'CIEO', 'cléo'])
+      expect(await approveAt(signer, moving({}, proposer), 'cleo')).toMatchObject({ ok: false, code: 'own_proposal' });
+    // With Cyrillic letters: no look of such a name is known, so that nobody may propose under it.
+    for (const proposer of ['аdа', 'clео'])
+      await expect(approveAt(signer, moving({}, proposer), 'ada')).rejects.toThrow('proposedBy');
     expect(await approveAt(signer, moving(), 'eve')).toMatchObject({ ok: false, code: 'unknown_approver' });
     const byEve = { ...signedBy('eve', await termsFor(signer, moving())), approver: 'ada' };
     expect(await signer.approve(moving(), byEve)).toMatchObject({ ok: false, code: 'wrong_signature' });

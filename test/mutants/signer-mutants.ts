@@ -132,6 +132,17 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
     foundBy: ['is not to be guessed'],
   },
   {
+    without: 'names that look alike as one name',
+    changes: [
+      change(
+        'approvals/proof.ts',
+        'export const personOf = (name: string): string => lookOf(name);',
+        'export const personOf = (name: string): string => name.toLowerCase() || lookOf(name);',
+      ),
+    ],
+    foundBy: ['is not valid from the proposer, however the name is written'],
+  },
+  {
     without: 'two approvals for going on',
     changes: [
       change(

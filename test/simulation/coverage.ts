@@ -35,7 +35,7 @@ const NEVER: readonly { readonly situations: RegExp; readonly why: string }[] = 
   { situations: /^event DeliveryBlocked/, why: 'receivers of plans have public addresses' },
   {
     situations:
-      /^event (Person|JoinLink|SignedIn|SignedOut|SignedInBySso|RecoveryRequested|Passkey|RolesChanged|ActionTaken|OperatorActed)/,
+      /^event (Person|JoinLink|SignedIn|SignedOut|SignedInBySso|RecoveryRequested|RecoveryRefused|Passkey|RolesChanged|ActionTaken|OperatorActed)/,
     why: 'people of the console are not modelled',
   },
   {

@@ -42,6 +42,7 @@ export const ROUTES: Readonly<Record<string, readonly string[]>> = {
     'GET /me/zone',
     'POST /me/passkeys',
     'POST /me/passkeys/remove',
+    'POST /me/recovery/refuse',
     'POST /me/sign-out',
   ],
   'payments.create': [

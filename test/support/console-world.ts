@@ -133,7 +133,7 @@ export class ConsoleWorld {
     const directory = new PeopleDirectory(store);
     await directory.start();
     const handler = createPersonHandler(handlerDeps(store, clock));
-    const people = new People({ handler, directory, clock, random: nodeRandom });
+    const people = new People({ handler, directory, clock, random: nodeRandom, recoveryDelaySec: 86_400 });
     const world = new ConsoleWorld(people, directory, store, clock, more, sso);
     time.world = world;
     await new Promise<void>((done) => world.#server.once('listening', done));
@@ -147,12 +147,18 @@ export class ConsoleWorld {
   }
 
   /** Somebody with these roles and a passkey, signed in. */
-  async person(
+  person(name: string, ...grants: (Omit<Grant, 'merchantId' | 'untilSec'> & Partial<Grant>)[]): Promise<TestPerson> {
+    return this.personBy('command line', name, ...grants);
+  }
+
+  /** The same, invited by somebody. */
+  async personBy(
+    by: string,
     name: string,
     ...grants: (Omit<Grant, 'merchantId' | 'untilSec'> & Partial<Grant>)[]
   ): Promise<TestPerson> {
     const whole = grants.map(({ role, merchantId = null, untilSec = null }) => ({ role, merchantId, untilSec }));
-    const made = await this.people.invite(name, whole, { by: 'command line', reason: 'test' });
+    const made = await this.people.invite(name, whole, { by, reason: 'test' });
     if (!made.ok) throw new Error(made.refusal.message);
     const key = passkey(name, 'P-256');
     const { credentialId, publicKey } = key.key as { credentialId: string; publicKey: string };

@@ -61,13 +61,27 @@ export interface PersonProvisioned {
 /** Another link: for another passkey, or after the last one was lost. */
 export interface JoinLinkIssued {
   readonly type: 'JoinLinkIssued';
-  readonly data: Reasoned & JoinLink;
+  /** `recovers`: the second operator of a recovery issued it. */
+  readonly data: Reasoned & JoinLink & { readonly recovers: boolean };
 }
 
 /** An operator reports that somebody lost every passkey; another operator must issue the link. */
 export interface RecoveryRequested {
   readonly type: 'RecoveryRequested';
-  readonly data: Reasoned & { readonly requestedAtSec: number };
+  readonly data: Reasoned & {
+    readonly requestedAtSec: number;
+    /** The link can be issued from then on, if the person has not refused. */
+    readonly opensAtSec: number;
+    readonly endsAtSec: number;
+    /** Ids of the operator and of everybody who let them in, directly or through others, at the time. */
+    readonly letInBy: readonly string[];
+  };
+}
+
+/** The person, from an open sign-in: their passkeys are not lost. */
+export interface RecoveryRefused {
+  readonly type: 'RecoveryRefused';
+  readonly data: Reasoned;
 }
 
 export interface PasskeyAdded {
@@ -155,6 +169,7 @@ export type PersonEvent =
   | PersonProvisioned
   | JoinLinkIssued
   | RecoveryRequested
+  | RecoveryRefused
   | PasskeyAdded
   | PasskeyRemoved
   | RolesChanged

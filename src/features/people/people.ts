@@ -2,11 +2,12 @@ import { refuse } from '../../domain/values/result.ts';
 import { hash } from 'node:crypto';
 import type { ActionTaken, Grant, Identity, PasskeyAdded, SignIn } from '../../domain/events/person-events.ts';
 import { base32 } from '../../domain/values/ids.ts';
+import { lookOf } from '../../domain/values/names.ts';
 import { personStream } from '../../domain/values/streams.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
 import type { PersonCommand, Wanted } from '../../../state-machines/person/person.decider.ts';
-import type { PersonContext } from '../../../state-machines/person/person.state.ts';
+import type { PersonContext, Recovery } from '../../../state-machines/person/person.state.ts';
 import type { PersonHandler } from '../shared/handlers/person-handler.ts';
 import type { Outcome } from '../shared/merchant-api.ts';
 import type { PeopleDirectory } from './directory.ts';
@@ -48,6 +49,8 @@ export interface PeopleDeps {
   readonly directory: PeopleDirectory;
   readonly clock: Clock;
   readonly random: Random;
+  /** How long a person can refuse the recovery of their access before a link for it can be made. */
+  readonly recoveryDelaySec: number;
 }
 
 /** Users of the console with their passkeys, roles and sign-ins, and the record of what they did. */
@@ -76,15 +79,42 @@ export class People {
 
   /** `byHost`: the request comes from the command line of the machine. */
   async issueLink(personId: string, wanted: Wanted, byHost: boolean): Promise<Outcome<NewLink>> {
+    await this.directory.catchUp();
     return this.#withLink(
       personId,
-      (link, nowSec) => ({ type: 'IssueLink', ...link, ...wanted, byHost, nowSec }),
+      (link, nowSec) => ({ type: 'IssueLink', ...link, ...wanted, letInBy: this.#letInBy(wanted.by), byHost, nowSec }),
       wanted.by,
     );
   }
 
-  requestRecovery(personId: string, wanted: Wanted): Promise<Outcome<PersonContext>> {
-    return this.#execute(personId, { type: 'RequestRecovery', ...wanted, nowSec: this.#nowSec() }, wanted.by);
+  async requestRecovery(personId: string, wanted: Wanted): Promise<Outcome<PersonContext>> {
+    await this.directory.catchUp();
+    const { recoveryDelaySec: delaySec } = this.#deps;
+    const shared = { ...wanted, letInBy: this.#letInBy(wanted.by), delaySec, nowSec: this.#nowSec() };
+    return this.#execute(personId, { type: 'RequestRecovery', ...shared }, wanted.by);
+  }
+
+  refuseRecovery(personId: string, wanted: Wanted): Promise<Outcome<PersonContext>> {
+    return this.#execute(personId, { type: 'RefuseRecovery', ...wanted }, wanted.by);
+  }
+
+  /** The recovery that can still let somebody in as the person; null if there is none. */
+  recoveryOf(personId: string): Recovery | null {
+    const recovery = this.directory.find(personId)?.recovery ?? null;
+    return recovery !== null && recovery.endsAtSec > this.#nowSec() ? recovery : null;
+  }
+
+  /** The person's id and those of everybody who let them in, directly or through others. */
+  #letInBy(name: string): readonly string[] {
+    const found = new Set<string>();
+    const add = (personId: string): void => {
+      const person = this.directory.find(personId);
+      if (person === null || found.has(personId)) return;
+      found.add(personId);
+      for (const by of person.letInBy) add(personIdOf(by));
+    };
+    add(personIdOf(name));
+    return [...found];
   }
 
   changeRoles(personId: string, grants: readonly Grant[], wanted: Wanted): Promise<Outcome<PersonContext>> {
@@ -265,9 +295,9 @@ export class People {
   }
 }
 
-/** Derived from the name, so that two people cannot have the same name. */
+/** Derived from the name's look, so that no two people have names that look alike. */
 export const personIdOf = (name: string): string =>
-  `psn_${base32(Buffer.from(hash('sha256', name.toLowerCase(), 'hex'), 'hex')).slice(0, 20)}`;
+  `psn_${base32(Buffer.from(hash('sha256', lookOf(name), 'hex'), 'hex')).slice(0, 20)}`;
 
 const hashOf = (token: string): string => hash('sha256', token, 'hex');
 

@@ -17,7 +17,7 @@ import type { ServedRows } from '../../runtime/projections/served-rows.ts';
 import type { FoundTransfer, Inbox, InboxOutcome } from '../../features/unmatched/unmatched.ts';
 import type { InboxFilter, InboxList, ListedTransfer } from '../../features/unmatched/list.ts';
 import type { NamedTransfer } from './record-transfer.ts';
-import { inTerms } from '../server/acts.ts';
+import { nameInTerms } from '../server/acts.ts';
 import { networkOf, optionalCoin, optionalNetwork } from '../treasury/arguments.ts';
 
 export interface InboxCommandParts {
@@ -102,7 +102,7 @@ async function findIn(
 }
 
 const orderOf = (args: AdminArguments) => ({
-  by: { actor: inTerms(wordsOf(args, 'actor'), 'actor'), reason: wordsOf(args, 'reason') },
+  by: { actor: nameInTerms(wordsOf(args, 'actor'), 'actor'), reason: wordsOf(args, 'reason') },
   dryRun: flag(args, 'dryRun', 'dry_run'),
 });
 

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { OPERATOR_ROLES, type Operators } from '../../ports/people/operators.ts';
 import type { JsonValue } from '../../ports/read-model/read-model.ts';
 import { CommandRefused, optionalText, requiredText, type AdminArguments } from '../server/commands.ts';
+import { sameName } from '../../domain/values/names.ts';
 import { oneOf } from '../../domain/values/one-of.ts';
 import { codeOf } from '../../runtime/util/code-of.ts';
 
@@ -35,7 +36,7 @@ function create(operators: Operators, args: AdminArguments, nowSec: number): Jso
   const file = optionalText(args, 'tokenFile');
   if (!NAME.test(name)) throw new CommandRefused('name must be 1 to 64 letters, digits, spaces or ._@-');
   if (!isRole(role)) throw new CommandRefused(`role must be ${OPERATOR_ROLES.join(' or ')}`);
-  if (operators.list().some((known) => known.name === name))
+  if (operators.list().some((known) => sameName(known.name, name)))
     throw new CommandRefused(`name: ${name} already has a token; revoke it first`);
   if (file !== undefined) claim(file);
   const { operator, token } = operators.create(name, role, nowSec);

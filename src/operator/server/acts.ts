@@ -1,5 +1,6 @@
 import type { OperatorActed } from '../../domain/events/operations-events.ts';
 import { LINE_OF_TERMS, onOneLine } from '../../domain/line-of-terms.ts';
+import { isPlainName } from '../../domain/values/names.ts';
 import { OPERATOR_ACTS_STREAM } from '../../domain/values/streams.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
 import type { EventStore } from '../../ports/event-log/event-store.ts';
@@ -76,13 +77,19 @@ export function proposerOf(args: AdminArguments): string {
   if (args['actor'] === undefined) return operatorIn(args);
   if (args['operator'] !== undefined)
     throw new CommandRefused('operator must not be given: it is the owner of the token');
-  return inTerms(actorOf(args), 'actor');
+  return nameInTerms(actorOf(args), 'actor');
 }
 
 /** The name in the command, which approvers read in the terms; `usual` if it names nobody. Throws `CommandRefused`. */
 export function operatorIn(args: AdminArguments, usual?: string): string {
-  const named = optionalText(args, 'operator') ?? usual;
-  return inTerms(named ?? requiredText(args, 'operator'), 'operator');
+  const given = optionalText(args, 'operator') ?? usual;
+  return nameInTerms(given ?? requiredText(args, 'operator'), 'operator');
+}
+
+/** Whoever proposed something must not pass for somebody else by letters that look like those of their name. */
+export function nameInTerms(name: string, field: string): string {
+  if (isPlainName(inTerms(name, field))) return name;
+  throw new CommandRefused(`${field} must be in Latin letters, digits and signs`);
 }
 
 /** The reason in the command, which approvers read in the terms. Throws `CommandRefused`. */

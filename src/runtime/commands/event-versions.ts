@@ -128,6 +128,7 @@ export const CURRENT_VERSION = {
   PersonProvisioned: 1,
   SignedInBySso: 1,
   RecoveryRequested: 1,
+  RecoveryRefused: 1,
   PasskeyAdded: 1,
   PasskeyRemoved: 1,
   RolesChanged: 1,

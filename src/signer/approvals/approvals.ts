@@ -102,7 +102,7 @@ export class Approvals {
       );
       if (!proven.ok) return this.#wrongly(person, 'wrong_signature', proven.why);
       const before = approversOf(journal.entries, found.hash, found.proposedBy);
-      const counted = !before.includes(name) && before.length < APPROVALS_NEEDED;
+      const counted = !before.some((other) => personOf(other) === personOf(name)) && before.length < APPROVALS_NEEDED;
       if (counted) {
         const { number, proof } = approval;
         const passkey = proof.kind === 'webauthn' && {

@@ -1,3 +1,4 @@
+import { sameName } from '../../domain/values/names.ts';
 import type { SignerRefusal } from '../../ports/outgoing/signer.ts';
 import { refusal } from '../exclusive.ts';
 import type { JournalEntry } from '../journal/journal.ts';
@@ -5,13 +6,13 @@ import type { JournalEntry } from '../journal/journal.ts';
 export const APPROVALS_NEEDED = 2;
 
 /** Each person once, in the order of their approvals. */
-export const approversOf = (entries: readonly JournalEntry[], terms: string, proposedBy: string): string[] => [
-  ...new Set(
-    entries.flatMap((entry) =>
+export const approversOf = (entries: readonly JournalEntry[], terms: string, proposedBy: string): string[] =>
+  entries
+    .flatMap((entry) =>
       entry.kind === 'approved' && entry.terms === terms && entry.proposedBy === proposedBy ? [entry.approver] : [],
-    ),
-  ),
-];
+    )
+    // The settings may write a name in another way than they did at an earlier approval.
+    .filter((name, index, all) => all.findIndex((other) => sameName(other, name)) === index);
 
 /** The largest number of people who approved the terms with the same proposer. */
 export function agreedTo(entries: readonly JournalEntry[], terms: string): number {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { LINE_OF_TERMS } from '../../domain/line-of-terms.ts';
+import { isPlainName } from '../../domain/values/names.ts';
 import { COINS } from '../../domain/money/money.ts';
 import { NATIVE_COIN, NETWORKS, type Network } from '../../domain/networks/networks.ts';
 import type { Approval, ApprovalAct, ProposedAdjustment } from '../../ports/signer/approvals.ts';
@@ -11,6 +12,8 @@ import { mode, order, outgoingOf, place } from '../outgoing-methods.ts';
 /** A person's name as it appears in signed text. */
 const person = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/);
 const line = z.string().regex(LINE_OF_TERMS);
+/** A proposer's name: in another script it could look like an approver's and be none. */
+const proposer = line.refine(isPlainName, 'a name in Latin letters');
 const outflowKey = z.string().regex(/^[\x21-\x7e]{1,200}$/);
 const base64url = z.string().regex(/^[A-Za-z0-9_-]{1,4096}$/);
 
@@ -19,10 +22,10 @@ const acknowledged = onNetwork(() => ({
   mode,
   outflowKeys: z.array(outflowKey).min(1).max(100),
   reason: line,
-  proposedBy: line,
+  proposedBy: proposer,
 }));
 const takenOver = onNetwork(({ txHash }) => ({
-  ...{ mode, txHash, reason: line, proposedBy: line, requestedBy: line.nullable() },
+  ...{ mode, txHash, reason: line, proposedBy: proposer, requestedBy: proposer.nullable() },
 }));
 const account = z.string().regex(/^[a-z]+(:[A-Za-z0-9_-]+){1,3}$/);
 const signedAmount = z.string().regex(/^-?(0|[1-9]\d{0,11})(\.\d{1,18})?$/);
@@ -39,14 +42,14 @@ const adjustment: z.ZodType<ProposedAdjustment> = onNetwork((_, network) => ({
   reverses: id.nullable(),
 }));
 const act: z.ZodType<ApprovalAct> = z.union([
-  z.strictObject({ kind: z.literal('transaction'), order, proposedBy: line }),
-  z.strictObject({ kind: z.literal('settlement_address'), destination, proposedBy: line }),
+  z.strictObject({ kind: z.literal('transaction'), order, proposedBy: proposer }),
+  z.strictObject({ kind: z.literal('settlement_address'), destination, proposedBy: proposer }),
   z.strictObject({
-    ...{ kind: z.literal('resume'), mode, proposedBy: line },
+    ...{ kind: z.literal('resume'), mode, proposedBy: proposer },
     anew: z.array(z.strictObject({ network: z.enum(NETWORKS), place })).max(NETWORKS.length),
   }),
-  z.strictObject({ kind: z.literal('limits'), mode, proposedBy: line }),
-  z.strictObject({ kind: z.literal('adjustment'), adjustment, proposedBy: line }),
+  z.strictObject({ kind: z.literal('limits'), mode, proposedBy: proposer }),
+  z.strictObject({ kind: z.literal('adjustment'), adjustment, proposedBy: proposer }),
   z
     .looseObject({ kind: z.literal('acknowledge') })
     .transform(({ kind: _, ...rest }): unknown => rest)

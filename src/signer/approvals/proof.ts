@@ -1,5 +1,6 @@
 import { createPublicKey, verify } from 'node:crypto';
 import type { ApprovalProof, ApproverKey, WebAuthnAssertion } from '../../ports/signer/approvals.ts';
+import { lookOf } from '../../domain/values/names.ts';
 import { signCountOf } from '../../runtime/cryptography/passkey.ts';
 
 /** The configured approvers are invalid. */
@@ -30,7 +31,8 @@ const COSE_CURVE = -1;
 export function checkApprovers(approvers: readonly ApproverKey[], reserved: string): void {
   const holders = new Map<string, string>();
   for (const key of approvers) {
-    if (key.name.toLowerCase() === reserved) throw new ApproversRefused(`an approver must not be called ${reserved}`);
+    if (personOf(key.name) === personOf(reserved))
+      throw new ApproversRefused(`an approver must not be called ${reserved}`);
     const material = materialOf(key);
     const other = holders.get(material);
     if (other !== undefined && other !== personOf(key.name))
@@ -54,8 +56,8 @@ function materialOf(key: ApproverKey): string {
   return point.toString('hex');
 }
 
-/** The person behind a name: approvals of one person count once, whatever the case of the name. */
-export const personOf = (name: string): string => name.toLowerCase();
+/** The person behind a name: approvals under names that look alike count as one person's. */
+export const personOf = (name: string): string => lookOf(name);
 
 /** Whether one of the approver's keys signed the text. `lastSignCount` is the authenticator's previous counter. */
 export async function prove(

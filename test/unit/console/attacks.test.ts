@@ -238,12 +238,50 @@ describe('people among themselves', () => {
     expect((await world.postSigned(link, ada, { reason: 'lost' })).body).toContain('two operators agree');
     expect((await world.postSigned(`/people/${erin.personId}/recover`, ada, { reason: 'lost' })).status).toBe(303);
     expect((await world.postSigned(link, ada, { reason: 'lost' })).body).toContain('another operator');
+    expect((await world.postSigned(link, ben, { reason: 'lost' })).body).toContain('the person can refuse until');
+  });
+
+  it('cannot recover access through somebody whom they or another of theirs invited, however the names are written', async () => {
+    const mallory = await world.person('Mallory', { role: 'operator' });
+    const eve = await world.personBy('Mallory', 'Eve', { role: 'operator' });
+    const ivo = await world.personBy('Eve', 'Ivo', { role: 'operator' });
+    const kim = await world.personBy('Mallory', 'Kim', { role: 'operator' });
+    const gus = await world.person('Gus', { role: 'finance' });
+    const recover = `/people/${gus.personId}/recover`;
+    const link = `/people/${gus.personId}/link`;
+    expect((await world.postSigned(recover, ivo, { reason: 'lost' })).status).toBe(303);
+    for (const other of [mallory, eve, kim])
+      expect((await world.postSigned(link, other, { reason: 'lost' })).body).toContain('neither let the other in');
+    expect((await world.postSigned(link, ben, { reason: 'lost' })).body).toContain('the person can refuse until');
+    const before = world.nowMs;
+    world.nowMs += 86_400_000;
+    ben.token = await world.signIn(ben);
     expect((await world.postSigned(link, ben, { reason: 'lost' })).body).toContain('/join/');
+    world.nowMs = before;
+  });
+
+  it('tell everybody in every open sign-in that their access is being recovered, and any of these can refuse it', async () => {
+    const hal = await world.person('Hal', { role: 'finance' });
+    const other = { ...hal, token: await world.signIn(hal) };
+    await world.postSigned(`/people/${hal.personId}/recover`, ada, { reason: 'lost' });
+    for (const place of ['/me', '/nowhere'])
+      for (const session of [hal, other])
+        expect((await world.get(place, session)).body).toMatch(
+          /Ada reported that you lost every passkey.*\/me\/recovery/s,
+        );
+    expect((await world.get('/me', ben)).body).not.toContain('/me/recovery');
+    expect((await world.post('/me/recovery/refuse', other, {})).status).toBe(303);
+    expect((await world.get('/me', hal)).body).not.toContain('/me/recovery');
+    expect((await world.postSigned(`/people/${hal.personId}/link`, ben, { reason: 'lost' })).body).toContain(
+      'request recovery first',
+    );
   });
 
   it('cannot be two of one name, however it is written', async () => {
     const answer = await world.postSigned('/people', ada, { name: 'ADA', roles: 'viewer', reason: 'again' });
     expect(answer.body).toContain('already exists');
+    const alike = await world.postSigned('/people', ada, { name: 'MaI1ory', roles: 'viewer', reason: 'again' });
+    expect(alike.body).toContain('Mallory already exists');
   });
 
   it('are shown no markup of each other', async () => {

@@ -99,6 +99,7 @@ const BESIDE: Readonly<Record<string, readonly string[]>> = {
   'POST /m/:merchant/webhooks/secret': ['webhook rotate'],
   'POST /me/passkeys': ['people link'],
   'POST /me/passkeys/remove': NOTHING,
+  'POST /me/recovery/refuse': NOTHING,
   'POST /me/sign-out': NOTHING,
   'POST /merchants': ['merchant create'],
   'POST /people': ['people invite'],

@@ -1,3 +1,4 @@
+import { sameName } from '../../../domain/values/names.ts';
 import type { AdminArguments } from '../../../operator/server/commands.ts';
 import type { JsonValue } from '../../../ports/read-model/read-model.ts';
 import { parseJson } from '../../../runtime/util/parse-json.ts';
@@ -60,7 +61,7 @@ export function approval(
 
 function noticeOf({ person }: Visit, { counted = true, approved_by: approvers = [] }: Asked): string {
   if (counted) return 'approved';
-  return approvers.includes(person.name) ? 'approved-before' : 'approved-by-others';
+  return approvers.some((name) => sameName(name, person.name)) ? 'approved-before' : 'approved-by-others';
 }
 
 interface Rejected extends Pick<ChangeRoute, 'action'> {

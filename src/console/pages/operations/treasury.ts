@@ -1,5 +1,6 @@
 import { html, type Html } from '../../../runtime/http/html.ts';
 import type { Mode } from '../../../domain/values/ids.ts';
+import { sameName } from '../../../domain/values/names.ts';
 import { type Network } from '../../../domain/networks/networks.ts';
 import type { Comparison } from '../../../features/treasury/comparisons.ts';
 import { csvLink, csvRoute } from '../../csv.ts';
@@ -191,7 +192,7 @@ const moveColumns = (visit: Visit): Column<Move>[] => [
 /** The signer counts each person once, and not the proposer. */
 function approvePart(visit: Visit, { id, approved_by: approvers, requested_by: proposer }: Move): Html {
   const { name } = visit.person;
-  if (approvers.includes(name)) return html`<p>${words`You approved it.`}</p>`;
-  if (proposer === name) return html`<p>${words`You proposed it: others approve.`}</p>`;
+  if (approvers.some((other) => sameName(other, name))) return html`<p>${words`You approved it.`}</p>`;
+  if (sameName(proposer, name)) return html`<p>${words`You proposed it: others approve.`}</p>`;
   return approveForm(visit, id);
 }

@@ -1,25 +1,24 @@
 import { html, type Html } from '../../../runtime/http/html.ts';
 import type { PasskeyState, PersonContext } from '../../../../state-machines/person/person.state.ts';
 import { grantText } from '../../../operator/people/people.ts';
-import type { ConsoleDeps } from '../../deps.ts';
+import { accepted, type ConsoleDeps } from '../../deps.ts';
 import { changeForm, code, facts, field, isZone, table, time, type Column } from '../../parts.ts';
 import type { ConsoleRoutes } from '../../server.ts';
-import { Refused, type Visit } from '../../visit.ts';
+import { Refused, type ChangeRoute, type Visit } from '../../visit.ts';
 import { zoneCookie } from '../outside.ts';
 import { must } from '../../../domain/values/must.ts';
 import { words } from '../../words.ts';
 
 /** The person's own passkeys and sign-ins. */
-export function meRoutes({ people, address }: ConsoleDeps): ConsoleRoutes {
-  const own = ({ person }: Visit): PersonContext => must(people.directory.find(person.personId));
-  const done = (detail: string, notice: string) => ({ detail, shown: { to: `/me?done=${notice}` } });
+export function meRoutes(deps: ConsoleDeps): ConsoleRoutes {
+  const { people, address } = deps;
   return {
     read: [
       {
         path: '/me',
         action: null,
         show: async (visit) => {
-          const body = mePage(visit, own(visit), (signIn) => people.isOpen(signIn), address);
+          const body = mePage(visit, ownOf(deps, visit), (signIn) => people.isOpen(signIn), address);
           return { page: { title: html`${visit.person.name}`, body } };
         },
       },
@@ -30,55 +29,69 @@ export function meRoutes({ people, address }: ConsoleDeps): ConsoleRoutes {
         show: async ({ query }) => ({ to: '/me?done=zone', cookie: zoneCookie(zoneIn(query)) }),
       },
     ],
-    change: [
-      {
-        path: '/me/passkeys',
-        action: null,
-        target: ({ person }) => person.name,
-        toSign: async ({ person }) => ({
-          kind: 'terms',
-          title: 'make a link for another passkey',
-          lines: [['person', person.name]],
-        }),
-        run: async ({ person }) => {
-          const made = await people.issueLink(person.personId, { by: person.name, reason: 'another passkey' }, false);
-          if (!made.ok) throw new Refused(made.refusal.message);
-          const to = `/join/${made.value.token}`;
-          return { detail: 'a link for another passkey', shown: { to } };
-        },
-      },
-      {
-        path: '/me/passkeys/remove',
-        action: null,
-        target: ({ form }) => form['credential'] ?? '',
-        toSign: async (visit) => ({
-          kind: 'terms',
-          title: 'remove a passkey',
-          lines: [['passkey', labelOf(own(visit).passkeys, visit.form['credential'] ?? '')]],
-        }),
-        run: async ({ person, form }) => {
-          const removed = await people.removePasskey(person.personId, form['credential'] ?? '', {
-            by: person.name,
-            reason: 'removed by its person',
-          });
-          if (!removed.ok) throw new Refused(removed.refusal.message);
-          return done('removed', 'passkey');
-        },
-      },
-      {
-        path: '/me/sign-out',
-        action: null,
-        target: ({ form, person }) => form['sign_in'] || person.signInId,
-        run: async ({ person, form }) => {
-          const signInId = form['sign_in'] || person.signInId;
-          await people.signOut(person.personId, signInId, { by: person.name, reason: 'signed out' });
-          return signInId === person.signInId
-            ? { detail: 'signed out', shown: { to: '/sign-in' } }
-            : done('signed out', 'signed-out');
-        },
-      },
-    ],
+    change: ownChanges(deps),
   };
+}
+
+const ownOf = ({ people }: ConsoleDeps, { person }: Visit): PersonContext =>
+  must(people.directory.find(person.personId));
+
+function ownChanges(deps: ConsoleDeps): ChangeRoute[] {
+  const { people } = deps;
+  const done = (detail: string, notice: string) => ({ detail, shown: { to: `/me?done=${notice}` } });
+  return [
+    {
+      path: '/me/passkeys',
+      action: null,
+      target: ({ person }) => person.name,
+      toSign: async ({ person }) => ({
+        kind: 'terms',
+        title: 'make a link for another passkey',
+        lines: [['person', person.name]],
+      }),
+      run: async ({ person }) => {
+        const wanted = { by: person.name, reason: 'another passkey' };
+        const { token } = accepted(await people.issueLink(person.personId, wanted, false));
+        return { detail: 'a link for another passkey', shown: { to: `/join/${token}` } };
+      },
+    },
+    {
+      path: '/me/passkeys/remove',
+      action: null,
+      target: ({ form }) => form['credential'] ?? '',
+      toSign: async (visit) => ({
+        kind: 'terms',
+        title: 'remove a passkey',
+        lines: [['passkey', labelOf(ownOf(deps, visit).passkeys, visit.form['credential'] ?? '')]],
+      }),
+      run: async ({ person, form }) => {
+        const wanted = { by: person.name, reason: 'removed by its person' };
+        accepted(await people.removePasskey(person.personId, form['credential'] ?? '', wanted));
+        return done('removed', 'passkey');
+      },
+    },
+    {
+      path: '/me/recovery/refuse',
+      action: null,
+      target: ({ person }) => person.name,
+      run: async ({ person }) => {
+        accepted(await people.refuseRecovery(person.personId, { by: person.name, reason: 'refused by its person' }));
+        return done('refused', 'recovery-refused');
+      },
+    },
+    {
+      path: '/me/sign-out',
+      action: null,
+      target: ({ form, person }) => form['sign_in'] || person.signInId,
+      run: async ({ person, form }) => {
+        const signInId = form['sign_in'] || person.signInId;
+        await people.signOut(person.personId, signInId, { by: person.name, reason: 'signed out' });
+        return signInId === person.signInId
+          ? { detail: 'signed out', shown: { to: '/sign-in' } }
+          : done('signed out', 'signed-out');
+      },
+    },
+  ];
 }
 
 const labelOf = (passkeys: PersonContext['passkeys'], id: string): string =>

@@ -1,5 +1,5 @@
 import { html, type Html } from '../../../runtime/http/html.ts';
-import type { PersonContext } from '../../../../state-machines/person/person.state.ts';
+import type { PersonContext, Recovery } from '../../../../state-machines/person/person.state.ts';
 import { grantText, presentEntry } from '../../../operator/people/people.ts';
 import { PERSON_ROLES } from '../../../domain/events/person-events.ts';
 import { personIdOf } from '../../../features/people/people.ts';
@@ -23,6 +23,7 @@ import {
 import type { ConsoleRoutes } from '../../server.ts';
 import type { Visit } from '../../visit.ts';
 import { peopleChanges, personOf } from './people-changes.ts';
+import { sameName } from '../../../domain/values/names.ts';
 import { must } from '../../../domain/values/must.ts';
 import { words, type Words } from '../../words.ts';
 
@@ -98,7 +99,8 @@ const stateOf = ({ suspended, passkeys, identity }: PersonContext): string =>
   suspended ? 'suspended' : Object.keys(passkeys).length === 0 && identity === null ? 'invited' : 'active';
 
 function personPage(deps: ConsoleDeps, visit: Visit, person: PersonContext): Html {
-  const { invited, grants, passkeys, suspended, recovery, signIns } = person;
+  const { invited, grants, passkeys, suspended, signIns } = person;
+  const recovery = deps.people.recoveryOf(must(invited).personId);
   const isSelf = visit.person.personId === must(invited).personId;
   const here = `/people/${must(invited).personId}`;
   const own = deps.people.directory.entries().filter(({ event }) => event.data.personId === must(invited).personId);
@@ -115,7 +117,7 @@ function personPage(deps: ConsoleDeps, visit: Visit, person: PersonContext): Htm
           .join(', ') || words`none`,
       ],
       [words`Open sign-ins`, Object.values(signIns).filter((signIn) => deps.people.isOpen(signIn)).length],
-      [words`Recovery`, recovery ? words`requested by ${recovery.by}; another operator creates the link` : words`none`],
+      [words`Recovery`, recovery ? recoveryText(recovery, visit) : words`none`],
     ])}
     ${
       visit.can('people.change') &&
@@ -126,11 +128,15 @@ function personPage(deps: ConsoleDeps, visit: Visit, person: PersonContext): Htm
         ${
           !suspended &&
           html`<h2>${words`Lost passkeys`}</h2>
-            <p>${words`Recovery takes two operators: one requests it and another creates the link.`}</p>
+            <p>
+              ${words`Recovery takes two operators, neither of whom let the other in: one requests it, and another creates the link once
+              the person had time to refuse.`}
+            </p>
             ${
-              recovery !== null && recovery.by.toLowerCase() !== visit.person.name.toLowerCase()
-                ? changeForm(visit, `${here}/link`, field(REASON), words`Create a recovery link`, 'danger')
-                : recovery === null && Object.keys(passkeys).length > 0
+              recovery !== null
+                ? mayRecover(recovery, visit) &&
+                  changeForm(visit, `${here}/link`, field(REASON), words`Create a recovery link`, 'danger')
+                : Object.keys(passkeys).length > 0
                   ? changeForm(visit, `${here}/recover`, field(REASON), words`Request recovery`, 'danger')
                   : changeForm(
                       visit,
@@ -146,6 +152,14 @@ function personPage(deps: ConsoleDeps, visit: Visit, person: PersonContext): Htm
     <h2>${words`What they did`}</h2>
     ${table(words`What they did`, columnsOf(deps, visit), own.slice(0, SHOWN), words`Nothing yet.`)}`;
 }
+
+const recoveryText = ({ by, linkBy, opensAtSec }: Recovery, visit: Visit): Words =>
+  linkBy === null
+    ? words`requested by ${by}; another operator can create the link from ${time(opensAtSec, visit)}`
+    : words`requested by ${by}; ${linkBy} created the link`;
+
+const mayRecover = ({ by, linkBy, opensAtSec }: Recovery, { person, nowSec }: Visit): boolean =>
+  linkBy === null && opensAtSec <= nowSec && !sameName(by, person.name);
 
 /** A row with everything that the record says about an entry. */
 function columnsOf(deps: ConsoleDeps, visit: Visit): Column<PersonEntry>[] {

@@ -155,5 +155,7 @@ describe('the proposer of what others approve', () => {
     expect(proposerOf({ operator: 'ada' })).toBe('ada');
     expect(() => proposerOf({ actor: 'olga', operator: 'ada' })).toThrow('operator must not be given');
     expect(() => proposerOf({})).toThrow('operator is missing');
+    expect(() => proposerOf({ operator: 'еvе' })).toThrow('operator must be in Latin letters');
+    expect(() => proposerOf({ actor: 'еvе' })).toThrow('actor must be in Latin letters');
   });
 });

@@ -152,6 +152,7 @@ const BOOKED_BY = {
   PersonProvisioned: 'nothing',
   SignedInBySso: 'nothing',
   RecoveryRequested: 'nothing',
+  RecoveryRefused: 'nothing',
   PasskeyAdded: 'nothing',
   PasskeyRemoved: 'nothing',
   RolesChanged: 'nothing',

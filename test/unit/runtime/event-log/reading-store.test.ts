@@ -55,7 +55,8 @@ describe('a damaged log that is only read', () => {
     const store = new MemoryEventStore();
     const directory = new PeopleDirectory(store);
     await directory.start();
-    const people = new People({ handler: createPersonHandler(depsOf(store)), directory, clock, random: nodeRandom });
+    const handler = createPersonHandler(depsOf(store));
+    const people = new People({ handler, directory, clock, random: nodeRandom, recoveryDelaySec: 86_400 });
     const wanted = { by: 'test', reason: 'test' };
     const keys = await Promise.all(
       ['Ada', 'Bob'].map(async (name) => {

@@ -36,6 +36,9 @@ describe('one key is one person', () => {
       check(ada, passkey('Ada', 'P-256').key, passkey('ada', 'Ed25519').key, approverKey('ben')),
     ).not.toThrow();
     expect(() => check(ada, { ...ada, name: 'ADA' })).not.toThrow();
+    const cleo = approverKey('cleo');
+    expect(() => check(cleo, { ...cleo, name: 'c1eo' })).not.toThrow();
+    expect(() => check({ ...cleo, name: 'rnerchant' })).toThrow(/must not be called merchant/);
   });
 
   it('whose key must be valid for its kind', () => {

@@ -38,10 +38,16 @@ const signedIn = (signInId: string, credentialId: string, signedInAtSec = NOW): 
     browser: 'test',
   },
 });
-const newLink = (by: string, linkHash: string, byHost = false, nowSec = NOW): PersonCommand => ({
+const newLink = (by: string, linkHash: string, byHost = false, nowSec = NOW, letInBy = [by]): PersonCommand => ({
   type: 'IssueLink',
-  ...{ by, reason: 'lost', byHost, nowSec },
+  ...{ by, reason: 'lost', byHost, nowSec, letInBy },
   ...link(linkHash),
+});
+const WAIT_SEC = 86_400;
+const LATER = NOW + WAIT_SEC;
+const recovery = (by: string, letInBy = [by], nowSec = NOW): PersonCommand => ({
+  type: 'RequestRecovery',
+  ...{ by, reason: 'lost', letInBy, delaySec: WAIT_SEC, nowSec },
 });
 
 /** The state after the commands, each of which must be accepted. */
@@ -113,16 +119,56 @@ describe('an invitation', () => {
 });
 
 describe('a link for somebody with passkeys', () => {
-  it('is made by themselves, or by two operators within a day', () => {
+  const asked = (letInBy?: string[]): PersonState =>
+    given(invited, passkey('one', 'first'), recovery('Grace', letInBy));
+
+  it('is made by themselves, or by two operators once the person had time to refuse', () => {
     expect(when(newLink('Ada', 'second'), active())).toMatchObject([{ type: 'JoinLinkIssued' }]);
     expect(when(newLink('Grace', 'second'), active())).toContain('two operators');
-    const asked = given(invited, passkey('one', 'first'), { type: 'RequestRecovery', ...wanted, nowSec: NOW });
-    expect(when(newLink('GRACE', 'second'), asked)).toContain('another operator');
-    expect(when(newLink('Ben', 'second'), asked)).toMatchObject([{ type: 'JoinLinkIssued' }]);
-    expect(when(newLink('Ben', 'second', false, NOW + 86_400), asked)).toContain('two operators');
-    expect(when({ type: 'RequestRecovery', by: 'ada', reason: 'mine', nowSec: NOW }, active())).toContain(
-      'nobody can recover their own access',
+    expect(when(newLink('GRACE', 'second', false, LATER), asked())).toContain('another operator');
+    expect(when(newLink('Ben', 'second', false, LATER - 1), asked())).toContain('the person can refuse until');
+    expect(when(newLink('Ben', 'second', false, LATER), asked())).toMatchObject([
+      { type: 'JoinLinkIssued', data: { recovers: true } },
+    ]);
+    expect(when(newLink('Ben', 'second', false, LATER + 7 * 86_400), asked())).toContain('two operators');
+    expect(when(recovery('ada'), active())).toContain('nobody can recover their own access');
+  });
+
+  it.each([
+    ['let in by the other', ['grace'], ['ben', 'grace']],
+    ['who let the other in', ['grace', 'ben'], ['ben']],
+    ['let in by the same person', ['grace', 'mallory'], ['ben', 'eve', 'mallory']],
+  ])('is not made by a second operator %s', (_, first, second) => {
+    expect(when(newLink('Ben', 'second', false, LATER, second), asked(first))).toContain('neither let the other in');
+  });
+
+  it('is not made once the person refused, and no longer lets anybody in', () => {
+    const refuse: PersonCommand = { type: 'RefuseRecovery', by: 'Ada', reason: 'I am here' };
+    const refused = given(invited, passkey('one', 'first'), recovery('Grace'), refuse);
+    expect(when(newLink('Ben', 'second', false, LATER), refused)).toContain('request recovery first');
+    const made = newLink('Ben', 'second', false, LATER);
+    const linked = given(invited, passkey('one', 'first'), recovery('Grace'), made);
+    expect(linked.context).toMatchObject({ recovery: { by: 'Grace', linkBy: 'Ben' }, link: { linkHash: 'second' } });
+    const stopped = given(invited, passkey('one', 'first'), recovery('Grace'), made, refuse);
+    expect(when(passkey('two', 'second'), stopped)).toContain('was used');
+    expect(when({ ...refuse, by: 'Grace' }, asked())).toContain('only the person');
+    expect(when(refuse, active())).toContain('no recovery was requested');
+  });
+
+  it('is made once, and another request begins no new wait while one waits', () => {
+    expect(when(recovery('Ben'), asked())).toContain('already requested recovery');
+    const linked = given(invited, passkey('one', 'first'), recovery('Grace'), newLink('Ben', 'second', false, LATER));
+    expect(when(newLink('Carol', 'third', false, LATER), linked)).toContain('request recovery first');
+  });
+
+  it('records who could have come in with it', () => {
+    const recovered = given(
+      ...[invited, passkey('one', 'first'), recovery('Grace'), newLink('Ben', 'second', false, LATER)],
+      passkey('two', 'second'),
+      newLink('Ada', 'third'),
+      passkey('three', 'third'),
     );
+    expect(recovered.context.letInBy).toEqual(['Grace', 'Ben']);
   });
 
   it('is made at the machine itself without anybody else', () => {

@@ -242,6 +242,9 @@ describe('a withdrawal', () => {
   it('cannot be approved by who proposed it, and one approver counts once', () => {
     expect(types(after(propose, approve('ada')))).toEqual(['refused']);
     expect(types(after(propose, approve('ben'), approve('ben')))).toEqual([]);
+    const alike = request('withdrawal', terms('wdr', { requestedBy: 'c1eo' }));
+    expect(types(after(alike, approve('cleo')))).toEqual(['refused']);
+    expect(types(after(propose, approve('cleo'), approve('CIeo')))).toEqual([]);
     const proposed = after(propose).history;
     const forged: TreasuryEvent = {
       type: 'WithdrawalApproved',
