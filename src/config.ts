@@ -29,6 +29,13 @@ const url = z.url({ protocol: /^https?$/ });
 const ROLES = ['api', 'worker', 'signer'] as const;
 export const RATE_PROVIDERS = ['static', 'coinbase', 'kraken', 'coingecko'] as const;
 export type RateProviderName = (typeof RATE_PROVIDERS)[number];
+/** Names of the risks that an operator can accept (`src/settings/risks.ts`). */
+export const RISKS = [
+  ...(['early-finality', 'wide-tolerance', 'single-provider', 'late-second-source', 'ignored-payments'] as const),
+  ...(['payouts-without-approval', 'native-coin-limits', 'books-not-compared'] as const),
+  ...(['old-rates', 'rare-checkpoints'] as const),
+] as const;
+export type RiskName = (typeof RISKS)[number];
 
 const rpcUrls = {
   ETHEREUM_RPC_URLS: list.optional(),
@@ -229,6 +236,10 @@ const environment = z.object({
   CHANGE_DELAY_MINUTES: whole.min(0).max(MAX_CHANGE_DELAY_MIN).default(0),
   /** The largest share of the amount due that a merchant's tolerance may let be missing. */
   TOLERANCE_MAX_PERCENT: whole.min(0).max(50).default(5),
+  /** Units of a coin; the most that a merchant's tolerance may let be missing. */
+  TOLERANCE_MAX: z.string().regex(AMOUNT).default('100'),
+  /** Risks of live mode that are taken knowingly, by name; each is shown for as long as the settings take it. */
+  ACCEPT_RISKS: list.pipe(z.array(z.enum(RISKS))).default([]),
   /** The directory of the signer's payout journal, outside `DATA_DIR`. Sandbox: `<DATA_DIR>-signer`. */
   SIGNER_JOURNAL_DIR: z
     .string()

@@ -210,7 +210,7 @@ const policyBoundsOf = (config: Config) => ({
     ethereumConfirmations: config.ETHEREUM_MIN_CONFIRMATIONS,
     ethereumFinalizedFrom: config.ETHEREUM_FINALIZED_FROM_MAX,
   },
-  toleranceMaxPercent: config.TOLERANCE_MAX_PERCENT,
+  toleranceBounds: { maxPercent: config.TOLERANCE_MAX_PERCENT, max: config.TOLERANCE_MAX },
 });
 
 const sessionSettingsOf = (config: Config) => ({

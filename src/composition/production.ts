@@ -14,6 +14,7 @@ import type { Metrics } from '../observability/metrics/metrics.ts';
 import type { AddressDeriver } from '../ports/chain/addresses.ts';
 import { systemClock } from '../ports/clock.ts';
 import type { OutgoingChain } from '../ports/outgoing/chain.ts';
+import type { AcceptedRisk } from '../ports/signer/protocol.ts';
 import type { Signer } from '../ports/signer/signer.ts';
 import { ClockCheck } from '../runtime/util/clock-check.ts';
 import { CANARY_WEBHOOK_PATH, openCanary } from './canary/account.ts';
@@ -25,7 +26,8 @@ import { payoutChain, productionPayoutRules, type PayoutParts } from './money/pa
 import { journalDirectory } from '../settings/journal-directory.ts';
 import { productionAccess } from '../settings/production-networks.ts';
 import { ownExport, productionFaults } from '../settings/production-faults.ts';
-import { secondSourceFrom, warnOfSingleSources } from '../settings/providers.ts';
+import { secondSourceFrom } from '../settings/providers.ts';
+import { acceptedRisks, logRisks } from '../settings/risks.ts';
 import { rolesOf } from '../settings/roles.ts';
 import { needlessKeys, sealingKeysOrFault } from '../settings/sealing-keys.ts';
 import { logFindings, quickFindings } from '../doctor/doctor.ts';
@@ -73,7 +75,6 @@ export async function startProduction(
   const networks = networksByMode(access, log);
   const onFatal = (error: Error): void => endWith(log, error);
   const storage = await openStorage(config, { clock, random, log, roles, namespace: '', onFatal, readDamaged: true });
-  warnOfSingleSources(access, log);
   const keys = await openKeys(config, { wallets, reread }, access, log);
   const signer = keys?.signer ?? null;
   const payouts = keys?.pays ? await payoutParts(config, keys.signer, metrics, access, keys.modes) : null;
@@ -106,6 +107,7 @@ export async function startProduction(
     payouts,
     canary: canary && { ...canary, chains: () => payoutChains(config, metrics, access) },
     checkpointSigner: signer,
+    acceptedRisks: () => [...acceptedRisks(config), ...(keys?.acceptedRisks() ?? [])],
     addressOwner: signer && signerOwner(signer),
     sandbox: false,
     testWallet: null,
@@ -135,6 +137,8 @@ interface Keys {
   readonly signer: Signer;
   readonly modes: readonly Mode[];
   readonly pays: boolean;
+  /** Those of another user's signer; what this process starts has this process's own settings. */
+  readonly acceptedRisks: () => readonly AcceptedRisk[];
 }
 
 /** The signer of another user, or one that this process starts with the keys it was given; null without either. */
@@ -155,7 +159,8 @@ async function openKeys(
       if (signer.modes.includes('live')) throw new InvalidConfig(SAME_USER);
       log.warn({}, SAME_USER);
     }
-    return { signer, modes: signer.modes, pays: signer.pays };
+    logRisks(signer.acceptedRisks(), log);
+    return { signer, modes: signer.modes, pays: signer.pays, acceptedRisks: signer.acceptedRisks };
   }
   if (modes.length === 0) return null;
   const rules = productionPayoutRules(config, access);
@@ -176,7 +181,7 @@ async function openKeys(
         ? undefined
         : endWith(log, new Error(reason), 'the signer has ended and this process has nothing else to do'),
   });
-  return { signer, modes, pays: rules !== null };
+  return { signer, modes, pays: rules !== null, acceptedRisks: () => [] };
 }
 
 const SAME_USER =

@@ -13,6 +13,7 @@ import type { AddressHistory } from '../ports/chain/address-safety.ts';
 import type { CheckpointSigner } from '../ports/event-log/audit.ts';
 import type { AddressDeriver, AddressOwner } from '../ports/chain/addresses.ts';
 import type { Chain } from '../ports/chain/chain.ts';
+import type { AcceptedRisk } from '../ports/signer/protocol.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { PayerTransactions } from '../ports/chain/payer-transactions.ts';
 import type { Random } from '../ports/random.ts';
@@ -32,6 +33,8 @@ import type { Storage } from './storage/parts.ts';
 export interface ServiceParts {
   readonly config: Config;
   readonly roles: Roles;
+  /** Risks of live mode that its settings, or its signer's, take. */
+  readonly acceptedRisks?: () => readonly AcceptedRisk[];
   readonly storage: Storage;
   readonly sealingKeys: SealingKeys;
   readonly clock: Clock;

@@ -15,6 +15,7 @@ import { productionPayoutRules } from './money/payouts.ts';
 import { productionAccess } from '../settings/production-networks.ts';
 import { must } from '../domain/values/must.ts';
 import { readSharedSecret } from '../settings/signer-secret.ts';
+import { acceptedRisks, logRisks, riskFaults } from '../settings/risks.ts';
 import { makeFolder } from '../runtime/files/make-folder.ts';
 
 /** The signer's settings whose files are as valuable as the money. */
@@ -41,6 +42,10 @@ export async function startSignerService(file: string, log: Logger): Promise<{ c
   if (env['CRASH_AT'] !== undefined) throw new InvalidConfig(`${file}: CRASH_AT is for tests of the sandbox`);
   for (const name of SECRET_FILES) if (env[name]) demandPrivateFile(name, env[name]);
   const config = readConfig(env);
+  const faults = riskFaults(config);
+  if (faults.length > 0) throw new InvalidConfig(`${file}:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
+  const risks = acceptedRisks(config);
+  logRisks(risks, log);
   const place = placeOf(config);
   const wallets = takeWalletSources(env);
   if (Object.keys(wallets).length === 0)
@@ -50,7 +55,7 @@ export async function startSignerService(file: string, log: Logger): Promise<{ c
   const rules = productionPayoutRules(config, productionAccess(config));
   const signer = await serveSigner(
     { wallets, ...(rules && { payouts: rules }), auditDirectory: must(config.SIGNER_JOURNAL_DIR), log },
-    place,
+    { ...place, acceptedRisks: risks },
   );
   log.info(
     { socket: place.socketPath, modes: Object.keys(wallets), pays: rules !== null },

@@ -1,8 +1,10 @@
 import { unknownSettings, type Config } from '../config.ts';
 import type { Mode } from '../domain/values/ids.ts';
 import { NETWORKS } from '../domain/networks/networks.ts';
-import { providerUrls, providerUrlsName } from '../settings/providers.ts';
+import { providerUrls } from '../settings/providers.ts';
+import type { AcceptedRisk } from '../ports/signer/protocol.ts';
 import { productionFaults } from '../settings/production-faults.ts';
+import { acceptedRisks, needlessAcceptances } from '../settings/risks.ts';
 import { rolesOf } from '../settings/roles.ts';
 import { namesKeys, needlessKeys, sealingKeysOf } from '../settings/sealing-keys.ts';
 import { exchangeWallets } from '../settings/exchange-wallets.ts';
@@ -23,6 +25,7 @@ export function settingsFindings(config: Config, env: Environment): Finding[] {
   const faults = productionFaults(config, env);
   return [
     ...(faults.length === 0 ? [ok('settings', 'quittance serve accepts them')] : faults.map(wrongSetting)),
+    ...riskFindings(config),
     ...unknownFindings(env),
     ...attempt(
       'sealing-keys',
@@ -47,6 +50,20 @@ export function settingsFindings(config: Config, env: Environment): Finding[] {
     ...egressFindings(env),
   ];
 }
+
+export const acceptedRisk = ({ name, why }: AcceptedRisk): Finding =>
+  warning(`accepted-risk:${name}`, why, `change the setting and take ${name} out of ACCEPT_RISKS`);
+
+const riskFindings = (config: Config): Finding[] => [
+  ...acceptedRisks(config).map(acceptedRisk),
+  ...needlessAcceptances(config).map((name) =>
+    warning(
+      'accepted-risks',
+      `ACCEPT_RISKS names ${name}, which no setting of live mode takes: a later change would pass unnoticed`,
+      'take it out',
+    ),
+  ),
+];
 
 /** A misspelt setting would silently have no effect. */
 function unknownFindings(env: Environment): Finding[] {
@@ -78,27 +95,14 @@ function providerSettings(config: Config): Finding[] {
   const all = (['live', 'test'] as const).flatMap((mode: Mode) =>
     NETWORKS.flatMap((network) => {
       const urls = providerUrls(config, mode, network).map((text) => URL.parse(text));
-      const name = providerUrlsName(mode, network);
-      const hosts = new Set(urls.map((each) => each?.host));
       const plain = urls.filter((each) => each?.protocol === 'http:' && !isLoopbackHost(each.hostname));
-      return [
-        ...(mode === 'live' && hosts.size === 1
-          ? [
-              warning(
-                `providers:${mode}:${network}`,
-                `${name} has one provider, whose word about payments is believed`,
-                'add a second one of another company',
-              ),
-            ]
-          : []),
-        ...plain.map((each) =>
-          warning(
-            `providers:${mode}:${network}`,
-            `${must(each).host} is queried without encryption: an attacker in between can invent payments`,
-            'use its https URL',
-          ),
+      return plain.map((each) =>
+        warning(
+          `providers:${mode}:${network}`,
+          `${must(each).host} is queried without encryption: an attacker in between can invent payments`,
+          'use its https URL',
         ),
-      ];
+      );
     }),
   );
   const none = NETWORKS.every(

@@ -12,6 +12,7 @@ import { ownExport } from '../settings/production-faults.ts';
 import { providerUrls } from '../settings/providers.ts';
 import { readSharedSecret } from '../settings/signer-secret.ts';
 import { runWalletTool } from '../key-tools/wallet.ts';
+import { acceptedRisk } from './settings-checks.ts';
 import { fault, ok, skipped, warning, type Finding } from './finding.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
 import { must } from '../domain/values/must.ts';
@@ -105,6 +106,7 @@ async function signerFindings(
         ...foreign.map((which) =>
           fault('signer', `the ${which} addresses are not the signer's: money sent there could not be moved`, EXPORT),
         ),
+        ...signer.acceptedRisks().map(acceptedRisk),
         ...(signer.pays
           ? []
           : [

@@ -1,4 +1,5 @@
 import { refusalText } from '../ports/chain/rpc-pool.ts';
+import type { AcceptedRisk } from '../ports/signer/protocol.ts';
 import type { HealthFact } from './health.ts';
 import { usableSources, type NetworkProviders, type WatchedChain } from './metrics/chains.ts';
 import type { RateProviderStatus } from './metrics/parts.ts';
@@ -67,6 +68,15 @@ export function clockFacts({ isInDoubt, offsetMs, witnesses }: ClockVerdict): He
       ...judged(reasons, offsetMs === null ? otherwise : `${otherwise}, ${(offsetMs / 1000).toFixed(1)} s apart`),
     },
   ];
+}
+
+/** Shown for as long as the settings take them: to everybody who reads the state, and by the metric of checks. */
+export function riskFacts(risks: readonly AcceptedRisk[]): HealthFact[] {
+  const names = [...new Set(risks.map(({ name }) => name))];
+  return names.map((name) => {
+    const reasons = risks.filter((risk) => risk.name === name).map(({ why }) => why);
+    return { name: `accepted-risk:${name}`, ...judged([...new Set(reasons)], '') };
+  });
 }
 
 export function projectionFacts(status: readonly ProjectionStatus[]): HealthFact[] {

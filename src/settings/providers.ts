@@ -29,19 +29,6 @@ export function missingSecondSources(config: Config): string[] {
   );
 }
 
-/** Logs at the start what trusting a single provider means. */
-export function warnOfSingleSources(networks: readonly NetworkAccess[], log: Pick<Logger, 'warn'>): void {
-  for (const { settings, urls } of networks) {
-    const { mode, network } = settings;
-    if (mode !== 'live' || sourcesIn(urls) >= 2) continue;
-    log.warn(
-      { mode, network },
-      `${network} is read from ONE provider: what it says about a payment is believed, so whoever runs it, or breaks into it, can make orders of any ` +
-        `amount appear paid without any money; add a second provider of another host in ${providerUrlsName(mode, network)}`,
-    );
-  }
-}
-
 /** The same refusal of a provider is logged again after this. */
 const LOG_REFUSAL_EVERY_MS = 3_600_000;
 const MOST_REFUSALS = 1_000;
@@ -82,7 +69,7 @@ export function loggedProviders(mode: Mode, observer: RpcObserver, log: Pick<Log
 }
 
 /** Number of independent providers among the URLs. */
-const sourcesIn = (urls: readonly string[]): number => new Set(urls.map((url) => URL.parse(url)?.host)).size;
+export const sourcesIn = (urls: readonly string[]): number => new Set(urls.map((url) => URL.parse(url)?.host)).size;
 
 const PROVIDER_SETTINGS = {
   ethereum: 'ETHEREUM_RPC_URLS',

@@ -19,8 +19,10 @@ export interface Door {
   readonly forGroup: boolean;
 }
 
-export function openDoor(door: SignerDoor, about: Omit<SignerAdmission, 'proof'>): Door {
-  return door.kind === 'parent' ? parentDoor(door.token) : userDoor(door.secret, about);
+export function openDoor(door: SignerDoor, about: Pick<SignerAdmission, 'modes' | 'pays'>): Door {
+  if (door.kind === 'parent') return parentDoor(door.token);
+  const { secret, acceptedRisks } = door;
+  return userDoor(secret, { ...about, acceptedRisks });
 }
 
 /** The token admits one connection, once: that of the process that started the signer. */

@@ -33,7 +33,11 @@ const bootstrapSchema: z.ZodType<SignerBootstrap> = z.strictObject({
   socketPath: z.string().min(1),
   door: z.discriminatedUnion('kind', [
     z.strictObject({ kind: z.literal('parent'), token: z.string().regex(/^[0-9a-f]{64}$/) }),
-    z.strictObject({ kind: z.literal('user'), secret: z.string().min(32).max(1024) }),
+    z.strictObject({
+      kind: z.literal('user'),
+      secret: z.string().min(32).max(1024),
+      acceptedRisks: z.array(z.strictObject({ name: z.string(), why: z.string() })),
+    }),
   ]),
   wallets: z.strictObject({ live: walletSource.exactOptional(), test: walletSource.exactOptional() }),
   payouts: payoutRulesSchema.exactOptional(),

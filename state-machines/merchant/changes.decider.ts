@@ -126,14 +126,14 @@ export function withdrawChange({ changeId }: Of<'WithdrawChange'>, context: Merc
  * requested now.
  */
 export function applyChange(
-  { changeId, nowSec, floor, toleranceMaxPercent }: Of<'ApplyChange'>,
+  { changeId, nowSec, floor, tolerance }: Of<'ApplyChange'>,
   context: MerchantContext,
   decide: (due: MerchantCommand) => Decision<MerchantEvent>,
 ): Decision<MerchantEvent> {
   const pending = Object.hasOwn(context.pendingChanges, changeId) ? context.pendingChanges[changeId] : undefined;
   if (!pending) return accept();
   if (nowSec < pending.takesEffectAtSec) return refuse('conflict', 'the change is still delayed');
-  const decision = decide(commandOf(pending.change, { floor, toleranceMaxPercent }));
+  const decision = decide(commandOf(pending.change, { floor, tolerance }));
   const applied = (refusal: string | null): MerchantEvent => ({
     type: 'MerchantChangeApplied',
     data: { ...subjectOf(context), changeId, refusal },

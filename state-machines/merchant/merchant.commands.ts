@@ -5,6 +5,7 @@ import type {
   MerchantPolicy,
   MerchantRegistered,
 } from '../../src/domain/events/merchant-events.ts';
+import type { ToleranceBounds } from '../../src/domain/money/tolerance.ts';
 import type { FinalityFloor } from '../../src/domain/networks/finality-floor.ts';
 import type { ApiKeyId } from '../../src/domain/values/ids.ts';
 import type { Network } from '../../src/domain/networks/networks.ts';
@@ -20,7 +21,7 @@ export interface FirstEndpoint {
 /** The operator's bounds for merchants' policies. */
 export interface PolicyBounds {
   readonly floor: FinalityFloor;
-  readonly toleranceMaxPercent: number;
+  readonly tolerance: ToleranceBounds;
 }
 
 /* Commands: imperative, with ids, sealed secrets and times as data. */

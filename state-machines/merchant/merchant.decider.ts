@@ -9,6 +9,7 @@ import { isNetwork } from '../../src/domain/networks/networks.ts';
 import { OUTCOME_TYPES } from '../../src/domain/notifications/types.ts';
 import { basisPointsOf } from '../../src/domain/money/percent.ts';
 import { lookOf } from '../../src/domain/values/names.ts';
+import type { ToleranceBounds } from '../../src/domain/money/tolerance.ts';
 import { accept, refuse, type Decision, type Refusal } from '../../src/domain/values/result.ts';
 import { applyChange, decideChangeDelay, waiting, withdrawChange } from './changes.decider.ts';
 import { decideEndpoint, NEW_ENDPOINT } from './endpoints.decider.ts';
@@ -183,10 +184,10 @@ function setSettlementAddress(
 
 /** Records only what differs. */
 function setPolicy(
-  { policy: asked, floor, toleranceMaxPercent }: Of<'SetPolicy'>,
+  { policy: asked, floor, tolerance }: Of<'SetPolicy'>,
   context: MerchantContext,
 ): Decision<MerchantEvent> {
-  const fault = policyFault(asked) ?? shareFault(asked, toleranceMaxPercent) ?? floorFault(asked, floor);
+  const fault = policyFault(asked) ?? toleranceFault(asked, tolerance) ?? floorFault(asked, floor);
   if (fault) return { ok: false, refusal: fault };
   const unset = {
     serviceFeeBasisPoints: 0,
@@ -260,7 +261,12 @@ function policyFault(policy: Partial<MerchantPolicy>): Refusal | null {
   return null;
 }
 
-function shareFault({ tolerancePercent: percent }: Partial<MerchantPolicy>, maxPercent: number): Refusal | null {
+function toleranceFault(
+  { tolerance, tolerancePercent: percent }: Partial<MerchantPolicy>,
+  { maxPercent, max }: ToleranceBounds,
+): Refusal | null {
+  if (tolerance !== undefined && amountOf(tolerance) > amountOf(max))
+    return invalid('tolerance', `tolerance must be at most ${max}, which the operator set`);
   if (percent === undefined || percent === null) return null;
   const basisPoints = typeof percent === 'string' ? basisPointsOf(percent) : null;
   return basisPoints !== null && basisPoints <= maxPercent * 100

@@ -62,7 +62,7 @@ async function node(masterKeys = KEY_A, faults: string[] = []) {
     clock,
     vetWebhookUrl: vet,
     finalityFloor: FLOOR,
-    toleranceMaxPercent: 5,
+    toleranceBounds: { maxPercent: 5, max: '100' },
     changeDelayMinutes: 0,
   });
   return {

@@ -22,7 +22,7 @@ export async function merchantsOf(
     ...{ handler, directory, sealer, clock, random: nodeRandom },
     vetWebhookUrl: (url) => ({ ok: true, url }),
     finalityFloor: { ethereumConfirmations: 12, ethereumFinalizedFrom: '10000' },
-    toleranceMaxPercent: 5,
+    toleranceBounds: { maxPercent: 5, max: '100' },
     changeDelayMinutes: 0,
     ...change,
   });

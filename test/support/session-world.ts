@@ -103,7 +103,7 @@ export function sessionWorld({
     sessionTtlSec: 1800,
     conversionDecimals: 2,
     dustLimit: '0.01',
-    toleranceMaxPercent: 5,
+    toleranceBounds: { maxPercent: 5, max: '100' },
     finalityFloor: { ethereumConfirmations: 12, ethereumFinalizedFrom: '10000' },
   };
   return { deps, store, domains, free, erased };

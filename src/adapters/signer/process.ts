@@ -88,10 +88,13 @@ export async function startSignerProcess(options: SignerProcessOptions): Promise
  */
 export async function serveSigner(
   options: Omit<SignerProcessOptions, 'directory' | 'onLost' | 'crashAt'>,
-  { socketPath, secret }: { readonly socketPath: string; readonly secret: string },
+  {
+    socketPath,
+    ...door
+  }: Omit<Extract<SignerBootstrap['door'], { kind: 'user' }>, 'kind'> & Pick<SignerBootstrap, 'socketPath'>,
 ): Promise<ServingSigner> {
   const removeSocket = (): void => rmSync(socketPath, { force: true });
-  const { child, end } = await launch(options, { socketPath, door: { kind: 'user', secret } }, removeSocket);
+  const { child, end } = await launch(options, { socketPath, door: { kind: 'user', ...door } }, removeSocket);
   let closing = false;
   const lost = new Promise<string>((resolve) => {
     child.once('exit', (code, signal) => closing || resolve(`the signer ended (${signal ?? `code ${code}`})`));

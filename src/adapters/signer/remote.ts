@@ -14,6 +14,8 @@ import { signerCalls } from './signer-calls.ts';
 export interface RemoteSigner extends Signer {
   readonly modes: readonly Mode[];
   readonly pays: boolean;
+  /** As of the newest connection. */
+  readonly acceptedRisks: () => SignerAdmission['acceptedRisks'];
 }
 
 const PROOF_TIMEOUT_MS = 5_000;
@@ -33,7 +35,8 @@ export async function connectSigner({
 }): Promise<RemoteSigner> {
   const first = await enter(socketPath, secret);
   const { modes, pays } = first.admission;
-  let connection = first.connection;
+  let { connection } = first;
+  let { acceptedRisks } = first.admission;
   let entering: Promise<SignerConnection> | null = null;
   let closed = false;
   const again = (): Promise<SignerConnection> =>
@@ -41,6 +44,7 @@ export async function connectSigner({
       .then((entered) => {
         log.warn({}, 'the connection to the signer was lost; reconnecting');
         connection = entered.connection;
+        acceptedRisks = entered.admission.acceptedRisks;
         return connection;
       })
       .finally(() => (entering = null)));
@@ -51,6 +55,7 @@ export async function connectSigner({
   return {
     modes,
     pays,
+    acceptedRisks: () => acceptedRisks,
     ...signerCalls({ call }),
     close: async () => {
       closed = true;
@@ -108,7 +113,8 @@ function prove(socket: Socket, secret: string): Promise<SignerAdmission> {
         if (!isSame(String(admission.proof), proofOf(secret, 'signer', { signer: signers, service: challenge })))
           return fail('what listens there does not know the secret');
         clearTimeout(timer);
-        resolve({ proof: '', modes: admission.modes ?? [], pays: admission.pays ?? false });
+        const { modes = [], pays = false, acceptedRisks = [] } = admission;
+        resolve({ proof: '', modes, pays, acceptedRisks });
       },
     });
   });

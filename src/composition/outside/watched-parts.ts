@@ -7,7 +7,7 @@ import {
   reportSigner,
   reportTreasury,
 } from '../../observability/metrics/parts.ts';
-import { clockFacts } from '../../observability/service-health.ts';
+import { clockFacts, riskFacts } from '../../observability/service-health.ts';
 import type { Metrics } from '../../observability/metrics/metrics.ts';
 import { ownershipFacts } from '../networks/address-ownership.ts';
 import { startSignerHeartbeat, type SignerHeartbeat } from '../../observability/signer-heartbeat.ts';
@@ -36,7 +36,7 @@ export function watchPayoutsAndStorage(
  * ownership of addresses.
  */
 export function watchSurroundings(
-  { checkpointSigner: signer, log }: ServiceParts,
+  { checkpointSigner: signer, acceptedRisks, log }: ServiceParts,
   { metrics: { registry }, clockCheck, ownership, shipping }: Foundation,
   health: HealthChecks,
 ): SignerHeartbeat | null {
@@ -45,6 +45,7 @@ export function watchSurroundings(
     health.add(() => heartbeat.health());
     reportSigner(registry, () => heartbeat.isAlive());
   }
+  if (acceptedRisks) health.add(() => riskFacts(acceptedRisks()));
   if (shipping) health.add(() => shipping.health());
   health.add(() => clockFacts(clockCheck.verdict()));
   reportClock(registry, () => clockCheck.verdict());

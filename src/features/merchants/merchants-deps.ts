@@ -1,3 +1,4 @@
+import type { ToleranceBounds } from '../../domain/money/tolerance.ts';
 import type { FinalityFloor } from '../../domain/networks/finality-floor.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
@@ -15,7 +16,7 @@ export interface MerchantsDeps {
   readonly vetWebhookUrl: WebhookUrlVetting;
   readonly finalityFloor: FinalityFloor;
   /** Largest tolerance that a merchant may set, as a percentage of what is due. */
-  readonly toleranceMaxPercent: number;
+  readonly toleranceBounds: ToleranceBounds;
   /** For live merchants without a delay of their own. */
   readonly changeDelayMinutes: number;
 }

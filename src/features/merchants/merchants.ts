@@ -268,8 +268,8 @@ export class Merchants {
   }
 
   #policyBounds(): PolicyBounds {
-    const { finalityFloor: floor, toleranceMaxPercent } = this.#deps;
-    return { floor, toleranceMaxPercent };
+    const { finalityFloor: floor, toleranceBounds: tolerance } = this.#deps;
+    return { floor, tolerance };
   }
 
   async #change(merchantId: MerchantId, command: MerchantCommand, by: ChangedBy): Promise<Outcome<MerchantOverview>> {

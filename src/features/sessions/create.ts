@@ -6,7 +6,7 @@ import type { Mode, SessionId } from '../../domain/values/ids.ts';
 import { amountOf, formatAmount, isCoin, least, type Coin } from '../../domain/money/money.ts';
 import { addressFamilyOf } from '../../domain/networks/networks.ts';
 import { sessionStream } from '../../domain/values/streams.ts';
-import { toleranceOf } from '../../domain/money/tolerance.ts';
+import { toleranceOf, type ToleranceBounds } from '../../domain/money/tolerance.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
 import { canonicalJson } from '../shared/canonical-json.ts';
 import type { Idempotency } from '../shared/idempotency.ts';
@@ -35,7 +35,7 @@ export interface CreateSessionDeps extends PriceDeps, PaymentOptionDeps {
   /** Units of the coin. Smaller transfers never change a state. */
   readonly dustLimit: string;
   /** Upper limit of any merchant's tolerance, as a percentage of what is due. */
-  readonly toleranceMaxPercent: number;
+  readonly toleranceBounds: ToleranceBounds;
 }
 
 /** Creates the session of an order, or returns the existing one (design, "used `order_id`"). */
@@ -218,11 +218,7 @@ function sessionData(deps: CreateSessionDeps, facts: SessionFacts): SessionCreat
 }
 
 /** An order smaller than the dust limit must still be payable in one transfer. */
-const limitsOf = (
-  { toleranceMaxPercent, dustLimit }: CreateSessionDeps,
-  { policy }: MerchantSettings,
-  due: bigint,
-) => ({
-  tolerance: formatAmount(toleranceOf(policy, due, toleranceMaxPercent)),
+const limitsOf = ({ toleranceBounds, dustLimit }: CreateSessionDeps, { policy }: MerchantSettings, due: bigint) => ({
+  tolerance: formatAmount(toleranceOf(policy, due, toleranceBounds)),
   dustLimit: formatAmount(least(due, amountOf(dustLimit))),
 });

@@ -26,7 +26,7 @@ export type SignerDoor =
    * A service of another user, repeatedly, one connection at a time: both sides prove that they know the secret without
    * sending it.
    */
-  | { readonly kind: 'user'; readonly secret: string };
+  | { readonly kind: 'user'; readonly secret: string; readonly acceptedRisks: readonly AcceptedRisk[] };
 
 /** The first and only line on the signer's standard input, which stays open: when it closes, the signer ends. */
 export interface SignerBootstrap {
@@ -89,12 +89,20 @@ export interface ServiceProof extends SignerChallenge {
   readonly proof: string;
 }
 
+/** A risk that settings of live mode take and an operator has accepted, in words for people. */
+export interface AcceptedRisk {
+  readonly name: string;
+  readonly why: string;
+}
+
 /** The signer's proof in turn, and its capabilities. */
 export interface SignerAdmission {
   readonly proof: string;
   readonly modes: readonly Mode[];
   /** False: it has no payout rules and signs nothing. */
   readonly pays: boolean;
+  /** Risks of live mode that its settings take, accepted by its operator. */
+  readonly acceptedRisks: readonly AcceptedRisk[];
 }
 
 export interface SignerRequest {

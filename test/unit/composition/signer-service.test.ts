@@ -70,6 +70,24 @@ describe('a separate signer', () => {
     expect(statSync(settings.SIGNER_SOCKET!).mode & 0o777).toBe(0o660);
   });
 
+  it('refuses what live mode must not risk, and tells the service what its operator accepted', async () => {
+    settings['BSC_RPC_URLS'] = 'https://one.example,https://two.example';
+    settings['PAYOUT_LIMITS'] =
+      '{"USDT":{"perTransaction":"9000","perHour":"9000","perDay":"9000","approvalFrom":"9000"}}';
+    await expect(start()).rejects.toThrow(/signer\.env:\n {2}PAYOUT_LIMITS: a refund of 9000\.00 USDT leaves without/);
+    settings['ACCEPT_RISKS'] = 'payouts-without-approval';
+    const service = await start();
+    const signer = await enter();
+    expect(signer.acceptedRisks()).toEqual([
+      { name: 'payouts-without-approval', why: expect.stringContaining('9000.00 USDT') as string },
+    ]);
+    await service.close();
+    delete settings['PAYOUT_LIMITS'];
+    await start();
+    await signer.auditIdentity();
+    expect(signer.acceptedRisks()).toEqual([]);
+  });
+
   it('lets nobody in without it, and keeps serving', async () => {
     await start();
     await expect(enter(randomBytes(32).toString('hex'))).rejects.toThrow(/closed the connection/);

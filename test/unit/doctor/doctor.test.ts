@@ -190,8 +190,19 @@ describe('the doctor', () => {
     [
       'live money believed from one provider',
       () => ({ BSC_RPC_URLS: otherChain.url }),
-      /^warning providers:live:bsc: .*one provider/,
+      /^fault settings: BSC_RPC_URLS has one provider/,
     ],
+    [
+      'the same, accepted knowingly',
+      () => ({ BSC_RPC_URLS: otherChain.url, ACCEPT_RISKS: 'single-provider' }),
+      /^warning accepted-risk:single-provider: BSC_RPC_URLS has one provider/,
+    ],
+    [
+      'a risk that is accepted and not taken',
+      () => ({ ACCEPT_RISKS: 'wide-tolerance' }),
+      /^warning accepted-risks: ACCEPT_RISKS names wide-tolerance/,
+    ],
+    ['a risk that does not exist', () => ({ ACCEPT_RISKS: 'all' }), /^fault settings: ACCEPT_RISKS/],
     [
       'a provider without encryption',
       () => ({ TEST_BSC_RPC_URLS: 'http://192.0.2.1:1' }),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { providerUrls } from '../../../src/settings/providers.ts';
-import { missingSecondSources, secondSourceFrom, warnOfSingleSources } from '../../../src/settings/providers.ts';
+import { missingSecondSources, secondSourceFrom } from '../../../src/settings/providers.ts';
 import { readConfig } from '../../../src/config.ts';
 import { knownNetwork } from '../../../src/domain/networks/known-networks.ts';
 import { amountOf } from '../../../src/domain/money/money.ts';
@@ -31,17 +31,5 @@ describe('the amount from which a second source is required', () => {
     expect(missingSecondSources(readConfig({ ...env, SECOND_SOURCE_FROM: '500' }))).toEqual([
       'SECOND_SOURCE_FROM is set, but BSC_RPC_URLS names one provider: add one of another host, or leave SECOND_SOURCE_FROM out',
     ]);
-  });
-
-  it('has the start say what it means to believe one provider, of live networks only', () => {
-    const lines: string[] = [];
-    const access = (mode: 'live' | 'test', urls: string) => ({
-      settings: knownNetwork(mode, 'bsc'),
-      urls: urls.split(','),
-    });
-    warnOfSingleSources([access('live', ONE), access('live', TWO), access('test', ONE)], {
-      warn: (_: unknown, message?: string) => void lines.push(message ?? ''),
-    } as Parameters<typeof warnOfSingleSources>[1]);
-    expect(lines).toEqual([expect.stringMatching(/^bsc is read from ONE provider.*BSC_RPC_URLS$/)]);
   });
 });

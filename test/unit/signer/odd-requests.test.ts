@@ -37,7 +37,7 @@ beforeAll(async () => {
   const context: SignerContext = { wallets, outgoing: new Outgoing(rules, wallets), audit: null };
   server = await startSignerServer(
     join(directory, 's'),
-    openDoor({ kind: 'user', secret: SECRET }, { modes: ['test'], pays: true }),
+    openDoor({ kind: 'user', secret: SECRET, acceptedRisks: [] }, { modes: ['test'], pays: true }),
     context,
   );
   const [of] = paid;

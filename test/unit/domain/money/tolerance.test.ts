@@ -3,9 +3,15 @@ import { describe, expect, it } from 'vitest';
 import { amountOf, formatAmount, least } from '../../../../src/domain/money/money.ts';
 import { toleranceOf } from '../../../../src/domain/money/tolerance.ts';
 
+/** Of the operator; the amount is larger than anything below, unless it is tested. */
+const bounds = (maxPercent: number, max = '999999999999') => ({ maxPercent, max });
 const tolerated = (due: string, tolerance: string, tolerancePercent?: string | null, maxPercent = 5): string =>
   formatAmount(
-    toleranceOf({ tolerance, ...(tolerancePercent !== undefined && { tolerancePercent }) }, amountOf(due), maxPercent),
+    toleranceOf(
+      { tolerance, ...(tolerancePercent !== undefined && { tolerancePercent }) },
+      amountOf(due),
+      bounds(maxPercent),
+    ),
   );
 
 const MICRO = 10n ** 12n;
@@ -15,7 +21,7 @@ const basisPoints = fc.integer({ min: 0, max: 5_000 });
 const maxPercent = fc.integer({ min: 0, max: 50 });
 const percentText = (points: number): string => `${Math.floor(points / 100)}.${String(points % 100).padStart(2, '0')}`;
 const shared = (due: bigint, cap: bigint, points: number, max: number): bigint =>
-  toleranceOf({ tolerance: formatAmount(cap), tolerancePercent: percentText(points) }, due, max);
+  toleranceOf({ tolerance: formatAmount(cap), tolerancePercent: percentText(points) }, due, bounds(max));
 
 describe('the tolerance', () => {
   it('is the amount alone where there is no share, bounded by the operator', () => {
@@ -86,7 +92,19 @@ describe('the tolerance', () => {
   it('without a share is the amount, bounded by the operator', () => {
     fc.assert(
       fc.property(units, amount, maxPercent, (due, cap, max) => {
-        expect(toleranceOf({ tolerance: formatAmount(cap) }, due, max)).toBe(least(cap, (due * BigInt(max)) / 100n));
+        expect(toleranceOf({ tolerance: formatAmount(cap) }, due, bounds(max))).toBe(
+          least(cap, (due * BigInt(max)) / 100n),
+        );
+      }),
+    );
+  });
+
+  it("is never more than the operator's amount, whatever the merchant and the share allow", () => {
+    fc.assert(
+      fc.property(units, amount, basisPoints, maxPercent, amount, (due, cap, points, percent, most) => {
+        const both = { tolerance: formatAmount(cap), tolerancePercent: percentText(points) };
+        const free = toleranceOf(both, due, bounds(percent));
+        expect(toleranceOf(both, due, bounds(percent, formatAmount(most)))).toBe(least(free, most));
       }),
     );
   });

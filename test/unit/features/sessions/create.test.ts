@@ -267,9 +267,12 @@ describe('a retry', () => {
 });
 
 describe('the tolerance of a session', () => {
-  const toleranceOf = async (amount: string, tolerance: string, toleranceMaxPercent = 5): Promise<string | false> => {
+  const toleranceOf = async (amount: string, tolerance: string, maxPercent = 5): Promise<string | false> => {
     const { deps } = sessionWorld({ policy: { tolerance } });
-    const made = await createSession({ ...deps, toleranceMaxPercent }, caller, { ...order, amount });
+    const made = await createSession({ ...deps, toleranceBounds: { maxPercent, max: '100' } }, caller, {
+      ...order,
+      amount,
+    });
     return made.ok && made.value.context.created!.policy.tolerance;
   };
 
@@ -280,6 +283,13 @@ describe('the tolerance of a session', () => {
     expect(await toleranceOf('0.50', '1.00')).toBe('0.025');
     expect(await toleranceOf('0.000001', '1.00')).toBe('0.00000005');
     expect(await toleranceOf('0.50', '1.00', 0)).toBe('0.00');
+    expect(await toleranceOf('1000000', '300')).toBe('100.00');
+  });
+
+  it('is never more than the amount that the operator allows, whatever share the merchant set', async () => {
+    const { deps } = sessionWorld({ policy: { tolerance: '0', tolerancePercent: '5' } });
+    const made = await createSession(deps, caller, { ...order, amount: '900000' });
+    expect(made.ok && made.value.context.created!.policy.tolerance).toBe('100.00');
   });
 
   it('is a share of what is due in each coin where the merchant set one', async () => {

@@ -12,7 +12,7 @@ import type { Waiting } from '../../../../state-machines/merchant/endpoints.deci
 
 const merchantId = 'mer_aaaaaaaaaaaaaaaaaaaa' as MerchantId;
 const FLOOR = { ethereumConfirmations: 12, ethereumFinalizedFrom: '10000' };
-const BOUNDS = { floor: FLOOR, toleranceMaxPercent: 5 };
+const BOUNDS = { floor: FLOOR, tolerance: { maxPercent: 5, max: '100' } };
 const OLD = 'https://shop.example/hooks';
 const NEW = 'https://other.example/hooks';
 
@@ -159,7 +159,7 @@ describe('a change of a guarded setting', () => {
       changeId: 'chg_1',
       nowSec: 4_600,
       ...BOUNDS,
-      toleranceMaxPercent: 2,
+      tolerance: { maxPercent: 2, max: '100' },
     } as const;
     const { types, context } = after(register(), asked, lowered);
     expect(types).toEqual(['MerchantChangeApplied']);

@@ -64,7 +64,7 @@ function after(...commands: MerchantCommand[]) {
 
 const FLOOR = { ethereumConfirmations: 12, ethereumFinalizedFrom: '10000' };
 const policy = (asked: Partial<MerchantPolicy>) =>
-  ({ type: 'SetPolicy', policy: asked, floor: FLOOR, toleranceMaxPercent: 5 }) as const;
+  ({ type: 'SetPolicy', policy: asked, floor: FLOOR, tolerance: { maxPercent: 5, max: '100' } }) as const;
 const domain = (host: string, shopName = 'Shop', domainId = 'dom_1'): MerchantCommand => ({
   type: 'AddDomain',
   domainId,
@@ -407,9 +407,9 @@ describe('the policy', () => {
   });
 
   it('accepts a share up to what the operator allows, and says how much that is', () => {
-    const bounded = (tolerancePercent: string, toleranceMaxPercent: number) => ({
+    const bounded = (tolerancePercent: string, maxPercent: number) => ({
       ...policy({ tolerancePercent }),
-      toleranceMaxPercent,
+      tolerance: { maxPercent, max: '100' },
     });
     expect(after(register()).then(bounded('50', 50))).toEqual(['PolicySet']);
     expect(after(register()).then(bounded('0', 0))).toEqual(['PolicySet']);
@@ -419,6 +419,14 @@ describe('the policy', () => {
     expect(after(register()).refusal(bounded('2.01', 2))?.message).toContain(
       'tolerance_percent must be a percentage from 0 to 2',
     );
+  });
+
+  it('accepts an amount up to what the operator allows, and says how much that is', () => {
+    expect(after(register()).then(policy({ tolerance: '100' }))).toEqual(['PolicySet']);
+    expect(after(register()).refusal(policy({ tolerance: '100.01' }))).toEqual({
+      ...{ code: 'invalid_request', param: 'tolerance' },
+      message: 'tolerance must be at most 100, which the operator set',
+    });
   });
 
   it('has no service fee until one is set, and none again once it is 0', () => {
