@@ -323,6 +323,11 @@ describe('a payout behind lying nodes', () => {
     const landed = await landedOf(payout);
     for (const node of [first, second]) node.play(lying('eth_getTransactionReceipt', () => null));
     for (const through of [alone, both])
+      expect(await through.hasVanished(landed)).toMatchObject({ vanished: false, withheld: false });
+    const hidden = ['eth_getTransactionReceipt', 'eth_getBlockReceipts'];
+    for (const node of [first, second])
+      node.play(async ({ method }) => (hidden.includes(method) ? { result: null } : undefined));
+    for (const through of [alone, both])
       expect(await through.hasVanished(landed)).toMatchObject({ vanished: false, withheld: true });
     second.heal();
     expect(await both.hasVanished(landed)).toMatchObject({ vanished: false, withheld: true, final: false });

@@ -68,10 +68,21 @@ export class AdmittedProviders {
 
   /** Sends a transaction to all of them, including unverified ones. */
   async broadcast(task: (provider: RpcProvider) => Promise<unknown>): Promise<readonly BroadcastAnswer[]> {
-    return (await this.#pool.survey(task)).map((opinion) => ({
-      provider: opinion.provider,
-      ...('fault' in opinion ? refusalOf(opinion.fault) : { kind: 'taken', text: 'taken' }),
-    }));
+    const opinions = await this.#pool.survey(async (provider) => {
+      try {
+        await task(provider);
+        return null;
+      } catch (error) {
+        // What a node says against a transaction is no reason to read less from it.
+        if (error instanceof RpcError) return error;
+        throw error;
+      }
+    });
+    return opinions.map((opinion) => {
+      const { provider } = opinion;
+      const refused = 'fault' in opinion ? opinion.fault : opinion.value;
+      return { provider, ...(refused === null ? { kind: 'taken', text: 'taken' } : refusalOf(refused)) };
+    });
   }
 
   close(): Promise<void> {

@@ -49,3 +49,14 @@ it('a broadcast tells what each provider said to it', async () => {
   expect(said[3]).toMatchObject({ provider: 'four.test', text: 'tx fee exceeds the configured cap' });
   await providers.close();
 });
+
+it('a broadcast that is refused in words that nobody knows keeps nobody from reading', async () => {
+  const pool = createRpcPool({ network: 'tron', urls: ['http://one.test'] });
+  const providers = new AdmittedProviders('tron', pool, async () => undefined);
+  const [said] = await providers.broadcast(() =>
+    Promise.reject(new RpcError(-1, 'TRANSACTION_EXPIRATION_ERROR', undefined, 'unknown')),
+  );
+  expect(said).toMatchObject({ kind: 'refused', text: 'TRANSACTION_EXPIRATION_ERROR' });
+  expect(await providers.ask(async ({ name }) => name)).toEqual(['one.test']);
+  await providers.close();
+});
