@@ -195,7 +195,7 @@ def session_entry(session, kind, data, event_id):
     elif kind == "DepositSetAside":
         deposit = session.deposits[data["depositKey"]]
         pocket, amount = (deposit["network"], deposit["coin"]), deposit["units"]
-        free[pocket] -= counted
+        free[pocket] -= amount
         on_time[pocket] -= amount if deposit["kind"] == "on_time" else 0
         deposit["aside"] = {"entry": event_id, "coin": deposit["coin"], "units": amount}
         return made("transfer_set_aside", [(unapplied, *pocket, amount, None), (UNMATCHED, *pocket, -amount, None)])
