@@ -97,7 +97,7 @@ export const reasonInTerms = (args: AdminArguments): string =>
   inTerms(onOneLine(requiredText(args, 'reason')), 'reason');
 
 /** The signer shows nothing else to approvers, so that what is proposed otherwise could never be approved. */
-export function inTerms(text: string, field: string): string {
+function inTerms(text: string, field: string): string {
   if (LINE_OF_TERMS.test(text)) return text;
   throw new CommandRefused(
     `${field} must be 1 to 500 letters, digits and signs on one line with single blanks and at most four accents on a letter, and must not begin with a blank or an accent`,
