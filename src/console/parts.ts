@@ -54,6 +54,7 @@ const TONES: Readonly<Record<string, string>> = {
   PENDING: 'info',
   PROCESSING: 'info',
   waiting_for_approval: 'warn',
+  exceeds_account: 'warn',
   ...{ sent: 'info', returning: 'info', attached: 'good', returned: 'good' },
   expired: 'warn',
   cancelled: 'quiet',

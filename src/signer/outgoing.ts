@@ -76,6 +76,9 @@ export class Outgoing {
       rules,
       onWrong: onWrongApproval,
       inTurn: (mode, task) => this.#inTurn(mode, task),
+      atOnce: (mode, task) => this.#atOnce(mode, task),
+      exceedsAccount: (order, entries) =>
+        order.kind === 'refund' && ledger.refusal(order, entries)?.code === 'exceeds_account',
     });
   }
 
@@ -141,16 +144,20 @@ export class Outgoing {
     return this.#inTurn(mode, async ({ journal }) => signedAfter(journal.entries, network, logPlace));
   }
 
-  /** Anyone may stop; resuming needs two approvers. */
+  /**
+   * Anyone may stop; resuming needs two approvers. It waits for no other request: what is being judged meanwhile is not
+   * signed. Pressed again, it is a stop of its own, for which approvals of resuming from the last one do not count.
+   */
   stop(mode: Mode, by: string): Promise<SignerStatus | SignerRefusal> {
-    return this.#inTurn(mode, async (account) => {
-      if (!isStopped(account.journal)) account.journal.append({ kind: 'stopped', by }, this.#nowMs());
+    return this.#atOnce(mode, (account) => {
+      if (account.journal.entries.at(-1)?.kind !== 'stopped')
+        account.journal.append({ kind: 'stopped', by }, this.#nowMs());
       return this.#statusOf(account);
     });
   }
 
   status(mode: Mode): Promise<SignerStatus | SignerRefusal> {
-    return this.#inTurn(mode, async (account) => this.#statusOf(account));
+    return this.#atOnce(mode, (account) => this.#statusOf(account));
   }
 
   async #sign(request: SigningRequest, account: SignerAccount, view: ChainView): Promise<Signature> {
@@ -174,10 +181,14 @@ export class Outgoing {
         'journal_disagrees',
         'the event log and the journal are at different positions: a restored backup, or a second signer',
       );
-    if (repeated)
+    if (repeated) {
+      // Kept for later: the event log would otherwise release what the journal has signed.
+      const stopped = stopRefusal(journal, network);
+      if (stopped) return { ...stopped, kind: 'stopped' };
       return sameRequest(repeated, request)
         ? signatureOf(repeated)
         : refusal('stopped', 'second_payload', `${id} was signed with another payload`);
+    }
     const fault = view.faultOf(draft, order);
     if (fault !== null) return refusal('denied', 'wrong_draft', fault);
     const tooDear = feeRefusal(draft, network, account.rules.nativeLimits) ?? this.#nativeRefusal(request, account);
@@ -196,6 +207,9 @@ export class Outgoing {
     // Two transactions with equal bytes would land as one; the later one uses another time.
     if (bytesOf(journal.entries).some((entry) => entry.txHash === signed.txHash))
       return refusal('later', 'equal_bytes', 'another transfer has exactly this transaction');
+    // A stop or an unknown outflow may have come since the judgement. From here on, nothing else runs before the answer.
+    const stopped = stopRefusal(journal, network);
+    if (stopped) return stopped;
     crashPoint('signer-before-journal');
     const money = { coin, units: amountOf(order.amount).toString(), fromAddress, toAddress };
     const fact = {
@@ -330,6 +344,17 @@ export class Outgoing {
     return view
       ? task(view)
       : Promise.resolve(refusal('later', 'unknown_network', `the signer knows no ${mode} ${network}`));
+  }
+
+  /** For what must not wait behind requests that ask the chain. */
+  async #atOnce<Result>(mode: Mode, task: (account: SignerAccount) => Result): Promise<Result | SignerRefusal> {
+    const account = this.#accounts.get(mode);
+    if (!account) return refusal('later', 'no_wallet', `the signer holds no ${mode} keys`);
+    try {
+      return task(account);
+    } catch (error) {
+      return asRefusal(error);
+    }
   }
 
   /** One decision at a time: two requests must never see the same journal. */

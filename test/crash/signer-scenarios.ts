@@ -6,6 +6,7 @@ import type { SigningRequest } from '../../src/ports/outgoing/signer.ts';
 import type { PayoutLimits, PayoutRules } from '../../src/ports/signer/protocol.ts';
 import { Outgoing } from '../../src/signer/outgoing.ts';
 import { Wallet } from '../../src/signer/keys/wallet.ts';
+import { bookedIn } from '../support/booked-refunds.ts';
 import { outgoing } from '../support/outgoing.ts';
 import { evmNodeWithDeposit, type StubNode } from './stub-evm-node.ts';
 
@@ -86,7 +87,7 @@ export async function withSigner(
         ...more,
       };
     };
-    return await run((nowMs) => new Outgoing(rules, new Map([['test', wallet]]), nowMs), order, request);
+    return await run((nowMs) => bookedIn(new Outgoing(rules, new Map([['test', wallet]]), nowMs)), order, request);
   } finally {
     await node.close();
     rmSync(directory, { recursive: true, force: true });

@@ -10,6 +10,7 @@ import type { SigningRequest } from '../../src/ports/outgoing/signer.ts';
 import type { PayoutRules } from '../../src/ports/signer/protocol.ts';
 import { silentLog } from '../../src/ports/log.ts';
 import { Wallet } from '../../src/signer/keys/wallet.ts';
+import { withBookedRefunds } from '../support/booked-refunds.ts';
 import type { ModelChain } from '../support/model-chains/model-chain.ts';
 import { modelSolana } from '../support/model-chains/solana-model.ts';
 import { outgoing } from '../support/outgoing.ts';
@@ -57,6 +58,7 @@ async function signerOn(change: Partial<PayoutRules> = {}, urls = [node.url]): P
   };
   const wallets = { test: { kind: 'mnemonic', mnemonic: MNEMONIC } } as const;
   const signer = await startSignerProcess({ directory: journalDirectory, wallets, payouts, log: silentLog });
+  withBookedRefunds(signer, signer.takeEvents);
   running.push(signer);
   return signer;
 }

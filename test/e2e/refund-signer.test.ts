@@ -20,6 +20,7 @@ import type { SandboxChain } from '../../src/sandbox/chain.ts';
 import { startSurfpool } from '../../src/sandbox/surfpool/start-surfpool.ts';
 import { startTronFacade } from '../../src/sandbox/tron-facade/start-tron-facade.ts';
 import { Wallet } from '../../src/signer/keys/wallet.ts';
+import { withBookedRefunds } from '../support/booked-refunds.ts';
 import { outgoing } from '../support/outgoing.ts';
 import { approveAt, approverKey } from '../support/approvers.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -173,7 +174,7 @@ async function startSigner(chains: readonly SandboxChain[], change: Partial<Payo
     log: silentLog,
   });
   running.push(signer);
-  return signer;
+  return withBookedRefunds(signer, signer.takeEvents);
 }
 
 async function whenFinal(signer: SignerProcess, order: OutgoingTransaction) {

@@ -64,6 +64,45 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
     foundBy: ['nothing is paid back to the treasury of another mode', 'nothing is withdrawn to an address'],
   },
   {
+    without: "the merchant's account as a limit of refunds",
+    changes: [change('policies/deposits.ts', 'return accountRefusal(order, parts) ??', 'return')],
+    foundBy: ['who was settled gets nothing back', 'no sequence of requests'],
+  },
+  {
+    without: 'approvals of their own for a refund beyond the account',
+    changes: [
+      change(
+        'policies/deposits.ts',
+        'agreedTo(others, hashOf(transactionTerms(order, BEYOND_ACCOUNT)))',
+        'agreedTo(others, hashOf(transactionTerms(order)))',
+      ),
+    ],
+    foundBy: ['who was settled gets nothing back'],
+  },
+  {
+    without: 'payments that the event log calls failed and the journal signed',
+    changes: [
+      change('journal/ledger-accounts.ts', 'return owed - this.#payments.unproven(account, entries);', 'return owed;'),
+    ],
+    foundBy: ['counts although the event log says', 'no more is signed for a merchant'],
+  },
+  {
+    without: 'the look at the stop right before a signature',
+    changes: [
+      change(
+        'outgoing.ts',
+        "if (stopped) return stopped; crashPoint('signer-before-journal');",
+        "crashPoint('signer-before-journal');",
+      ),
+    ],
+    foundBy: ['a stop waits for nothing', 'stays away', 'no sequence of requests'],
+  },
+  {
+    without: 'the stop over bytes that were signed before',
+    changes: [change('outgoing.ts', "if (stopped) return { ...stopped, kind: 'stopped' };", '')],
+    foundBy: ['is given out again only after it'],
+  },
+  {
     without: 'replacements on Solana that exclude each other',
     changes: [change('chains/solana-view.ts', 'earlier.every(({ draft }) => excludeEachOther(draft, next))', 'true')],
     foundBy: ['whatever blockhash, nonce, price', 'on solana no sequence of requests'],

@@ -23,11 +23,13 @@ import {
 
 /*
  * A worker that lies searches for any order of requests, chain events and restarts after which the chain shows more
- * than deposits and caps allow. Requests go through the signer's door as its socket hands them on.
+ * than deposits, caps and the account of a merchant who was settled allow. Requests go through the signer's door as its socket hands them on.
  */
 
 const LIMITS = { perTransaction: '45', perHour: '80', perDay: '80', approvalFrom: '40' };
 const PAYOUTS_PER_HOUR = 5;
+/** What the merchant was left with by a settlement: less than the deposits, and than the caps. */
+const ACCOUNT = '55';
 const LEGS = 6;
 const AMOUNTS = ['45', '30', '25', '20', '60', '7.5', '40'];
 
@@ -50,7 +52,8 @@ type Action =
       readonly pick: number;
       readonly misuse: Misuse | null;
     }
-  | { readonly does: 'submit' | 'advance' | 'release' | 'second' | 'own transfer'; readonly pick: number }
+  | { readonly does: 'submit' | 'advance' | 'release' | 'deny' | 'second' | 'own transfer'; readonly pick: number }
+  | { readonly does: 'stop'; readonly leg: number; readonly what: number; readonly pick: number }
   | { readonly does: 'fail' | 'restart' };
 
 const pick = fc.nat(1_000);
@@ -70,9 +73,13 @@ const action: fc.Arbitrary<Action> = fc.oneof(
     }),
   },
   { weight: 3, arbitrary: fc.record({ does: fc.constant('submit' as const), pick }) },
-  { weight: 4, arbitrary: fc.record({ does: fc.constantFrom('advance', 'advance', 'release', 'second'), pick }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ does: fc.constantFrom('advance', 'advance', 'release', 'deny', 'second'), pick }),
+  },
   { weight: 1, arbitrary: fc.record({ does: fc.constant('own transfer' as const), pick }) },
   { weight: 1, arbitrary: fc.record({ does: fc.constantFrom('fail', 'restart') }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant('stop' as const), leg: fc.nat(LEGS - 1), what: pick, pick }) },
 );
 
 const CANCELLATION: CancelDraft = {
@@ -90,6 +97,9 @@ class Worker {
   cancelled = 0;
   /** Sweeps that were signed, and how many of them were then paid back. */
   readonly swept = { signed: 0, paidBack: 0 };
+  /** Signatures that came although a stop had been answered. */
+  afterStop = 0;
+  #isStopped = false;
   /** Who signed which terms. */
   readonly agreed = new Map<string, Set<string>>();
   /** What was last approved for a leg, as the number that orders are made of. */
@@ -102,11 +112,15 @@ class Worker {
 
   constructor(chain: ModelChain, journalDirectory: string) {
     this.#chain = chain;
-    this.#signer = new SearchedSigner(chain, {
-      journalDirectory,
-      limits: { USDT: LIMITS },
-      payoutsPerHour: PAYOUTS_PER_HOUR,
-    });
+    this.#signer = new SearchedSigner(
+      chain,
+      {
+        journalDirectory,
+        limits: { USDT: LIMITS },
+        payoutsPerHour: PAYOUTS_PER_HOUR,
+      },
+      ACCOUNT,
+    );
   }
 
   async act(step: Action): Promise<void> {
@@ -128,11 +142,18 @@ class Worker {
         if (order) await this.#signer.ask<SignerVerdict>('release', { order });
         return;
       }
+      case 'deny': {
+        const order = this.#orders.get(step.pick % LEGS);
+        if (order) await this.#signer.deny(order);
+        return;
+      }
       case 'fail':
         chain.failsNext = true;
         return;
       case 'own transfer':
         return this.#ownTransfer(step.pick);
+      case 'stop':
+        return this.#stopDuring(step);
       case 'restart':
         this.#signer.restart();
     }
@@ -179,6 +200,7 @@ class Worker {
     const order = this.#orders.get(leg) ?? this.#order(leg, what, null);
     const act: ApprovalAct = { kind: 'transaction', order, proposedBy: 'merchant' };
     this.#approved.set(leg, what);
+    await this.#signer.book(order);
     for (const name of PEOPLE.slice(0, 1 + (pick % PEOPLE.length))) {
       const terms = await this.#signer.ask<ApprovalTerms>('approvalTerms', { act });
       if (!terms?.ok || terms.done) return;
@@ -210,8 +232,10 @@ class Worker {
       draft: this.#draft(leg, unitsOf(order), pick, lie === 'draft'),
       logPlace: this.#signer.placeOf(lie === 'log place'),
     };
+    await this.#signer.book(order);
     const answer = await this.#signer.ask<Signature>('sign', request);
     if (!answer?.ok) return;
+    if (this.#isStopped) this.afterStop += 1;
     if (this.#signer.advance(answer)) {
       this.#attempts.set(leg, request.attempt);
       this.#orders.set(leg, order);
@@ -221,6 +245,21 @@ class Worker {
     this.held.push({ leg, signedBytes: answer.signedBytes });
     // Half of the payloads go out at once, the others wait for their moment.
     if (pick % 2 === 0) this.#chain.submit(answer.signedBytes);
+  }
+
+  /** Somebody stops while a request is in work, and two people resume. */
+  async #stopDuring({ leg, what, pick: turns }: Extract<Action, { does: 'stop' }>): Promise<void> {
+    const signing = this.#sign({ does: 'sign', leg, what, pick: 3 * turns, lie: null });
+    for (let turn = 0; turn < turns % 12; turn += 1) await new Promise(setImmediate);
+    await this.#signer.ask('stop', { mode: 'test', by: 'olga' });
+    this.#isStopped = true;
+    await signing;
+    this.#isStopped = false;
+    const act: ApprovalAct = { kind: 'resume', mode: 'test', anew: [], proposedBy: 'olga' };
+    for (const name of PEOPLE.slice(0, 2)) {
+      const terms = await this.#signer.ask<ApprovalTerms>('approvalTerms', { act });
+      if (terms?.ok && !terms.done) await this.#signer.ask('approve', { act, approval: signedBy(name, terms) });
+    }
   }
 
   #order(leg: number, what: number, lie: Lie | null): OutgoingTransaction {
@@ -254,6 +293,7 @@ const termsOf = ({ id, amount, toAddress }: OutgoingTransaction): string => `${a
 function violationOf({ paid, landed }: ModelChain, worker: Worker): string | null {
   const { held, swept } = worker;
   if (swept.paidBack > 0) return 'a transfer of our own was paid back';
+  if (worker.afterStop > 0) return 'a signature came after a stop';
   const legs = landed.map(({ signedBytes }) => held.find((one) => one.signedBytes === signedBytes)!.leg);
   if (new Set(legs).size < legs.length) return `legs ${legs.join(', ')} were paid`;
   for (const payer of new Set([...paid.map((one) => one.payer), ...landed.map(({ toAddress }) => toAddress)])) {
@@ -270,6 +310,10 @@ function violationOf({ paid, landed }: ModelChain, worker: Worker): string | nul
     const agreed = worker.agreed.get(terms)?.size ?? 0;
     if (needsApproval(worker.orderOf(leg)) && agreed < 2) return `${terms} was paid, to which ${agreed} agreed`;
   }
+  const ofAccount = landed
+    .filter((_, index) => (worker.agreed.get(termsOf(worker.orderOf(legs[index]!)))?.size ?? 0) < 2)
+    .reduce((sum, { units }) => sum + units, 0n);
+  if (ofAccount > BigInt(ACCOUNT) * COIN) return `${ofAccount} of an account of ${ACCOUNT}, to which nobody agreed`;
   const total = landed.reduce((sum, { units }) => sum + units, 0n);
   if (total > BigInt(LIMITS.perHour) * COIN) return `${total} within an hour`;
   if (landed.some(({ units }) => units > BigInt(LIMITS.perTransaction) * COIN)) return 'one payout above its cap';
@@ -302,7 +346,7 @@ describe.each(MODELS)('on %s', (network, model) => {
       { numRuns: runsOf(32) },
     );
     // A search that gets nothing finds nothing.
-    expect(moved).toBeGreaterThan(40);
+    expect(moved).toBeGreaterThan(20);
     expect(replaced).toBeGreaterThan(2);
     expect(approved).toBeGreaterThan(2);
     expect(swept).toBeGreaterThan(2);

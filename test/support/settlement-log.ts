@@ -1,5 +1,7 @@
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { MoveRequested } from '../../src/domain/events/treasury-move-events.ts';
+import type { RefundLeg } from '../../src/domain/events/refund-events.ts';
+import type { RefundId } from '../../src/domain/values/ids.ts';
 import type { Network } from '../../src/domain/networks/networks.ts';
 import { sessionStream, treasuryStream } from '../../src/domain/values/streams.ts';
 import type { RecordedEvent } from '../../src/ports/event-log/event-store.ts';
@@ -65,5 +67,43 @@ export const settlementEvent = (
   }[type];
   return [treasuryStream(terms.mode, terms.network), { type, data } as unknown as DomainEvent];
 };
+
+type Leg = Pick<RefundLeg, 'legId' | 'amount' | 'network' | 'coin' | 'toAddress' | 'takenFrom'>;
+
+/** One refund with one payout, of the deposit of `paidOrder` unless the leg says otherwise. */
+export function refundRequested(index: number, legId: string, amount: string, change: Partial<Leg> = {}): StreamEvent {
+  const { network = 'ethereum', coin = 'USDT' } = change;
+  const leg: Leg = {
+    ...{ legId, network, coin, amount, toAddress: '0xPayer' },
+    takenFrom: [{ depositKey: `${network}:0x${index}:0`, amount }],
+    ...change,
+  };
+  return [sessionStream(sessionIdOf(index)), refundEvent(refundOfLeg(legId), [leg])];
+}
+
+export const refundOfLeg = (legId: string): RefundId => `re_${legId}` as RefundId;
+
+export const refundEvent = (refundId: RefundId, legs: readonly Leg[]): DomainEvent => ({
+  type: 'RefundRequested',
+  data: {
+    ...{ refundId, coin: legs[0]!.coin, amount: legs[0]!.amount, asked: null, namedDeposit: null },
+    ...{ refundType: 'partial', legs, requestedAtSec: CREATED_AT + 200, reason: null, idempotencyStream: null },
+    acknowledgedSender: true,
+  },
+});
+
+/** A step of that payout. */
+export function payoutEvent(
+  type: 'RefundPayoutSigned' | 'RefundPayoutLanded' | 'RefundPayoutReverted' | 'RefundPayoutFailed',
+  index: number,
+  legId: string,
+): StreamEvent {
+  const block = { txHash: `0x${legId}`, blockNumber: 130, blockHash: '0xb', blockTimeSec: CREATED_AT + 300 };
+  const data = {
+    ...{ refundId: refundOfLeg(legId), legId, attempt: 1, signedBytes: '0x', fromAddress: '0xTreasury', ...block },
+    ...{ networkFee: '0.001', reason: 'execution_reverted', headNumber: 200 },
+  };
+  return [sessionStream(sessionIdOf(index)), { type, data } as unknown as DomainEvent];
+}
 
 export const recorded = (events: readonly StreamEvent[]): RecordedEvent[] => recordedEvents(events, CREATED_AT * 1000);

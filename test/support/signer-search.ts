@@ -9,6 +9,7 @@ import { MethodRefused } from '../../src/signer/method.ts';
 import { callMethod } from '../../src/signer/methods.ts';
 import { Outgoing } from '../../src/signer/outgoing.ts';
 import { approverKey } from './approvers.ts';
+import { BookedRefunds } from './booked-refunds.ts';
 import { modelEvm } from './model-chains/evm-model.ts';
 import { MODEL_WALLET, type ModelChain } from './model-chains/model-chain.ts';
 import { modelSolana } from './model-chains/solana-model.ts';
@@ -30,10 +31,17 @@ export const MODELS = [
 export class SearchedSigner {
   #signer: Outgoing;
   readonly #rules: PayoutRules;
+  readonly #booked: BookedRefunds;
   #place: JournalPlace | null = null;
   #before: JournalPlace | null = null;
 
-  constructor({ network, chainId, token, urls }: ModelChain, rules: Omit<PayoutRules, 'networks' | 'approvers'>) {
+  /** `account`: what the account of the merchant who refunds holds. */
+  constructor(
+    { network, chainId, token, urls }: ModelChain,
+    rules: Omit<PayoutRules, 'networks' | 'approvers'>,
+    account: string | null = null,
+  ) {
+    this.#booked = new BookedRefunds(account);
     this.#rules = {
       networks: [{ mode: 'test', network, chainId, tokens: [{ coin: 'USDT', address: token, decimals: 6 }], urls }],
       ...{ ...rules, approvers: PEOPLE.map(approverKey) },
@@ -59,6 +67,17 @@ export class SearchedSigner {
     if (journal.seq <= (this.#place?.seq ?? 0)) return false;
     [this.#before, this.#place] = [this.#place, journal];
     return true;
+  }
+
+  /** The signer is told of the refund's request, as an honest worker and a lying one must, to get anything. */
+  async book(order: OutgoingTransaction): Promise<void> {
+    await this.#booked.give(order, (from, events) => this.ledger.take(from, events));
+  }
+
+  /** The event log says that the payout failed, which may be a lie. */
+  async deny(order: OutgoingTransaction): Promise<void> {
+    this.#booked.fail(order);
+    await this.book(order);
   }
 
   /** Null when it takes no such request. */

@@ -884,7 +884,7 @@ export interface Refund {
   readonly updated: number;
   /** Why it could not be paid out; null unless it failed. */
   readonly failure_reason: string | null;
-  /** Why it is not paid yet (`insufficient_funds`, `insufficient_gas`, `waiting_for_approval`, ...); otherwise null. */
+  /** Why it is not paid yet (`insufficient_funds`, `waiting_for_approval`, ...); otherwise null. `exceeds_account`: your account with the operator does not cover it, and it is paid once new payments do, or the operator approves it. */
   readonly waiting_reason?: string | null;
 }
 

@@ -81,7 +81,8 @@ export class SignerConnection implements SignerCaller {
 
   call<Method extends SignerMethod>(method: Method, params: unknown): Promise<AnswerTo<Method>> {
     if (this.#lost) return Promise.reject(this.#lost);
-    if (this.#waiting.size >= MAX_WAITING)
+    // A stop must get through whatever waits.
+    if (this.#waiting.size >= MAX_WAITING && method !== 'stop')
       return Promise.reject(new SignerUnavailable('too many requests are waiting for the signer'));
     const id = this.#nextId++;
     const line = jsonLine({ id, method, params } satisfies SignerRequest);

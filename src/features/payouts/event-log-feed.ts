@@ -1,6 +1,8 @@
 import type { EventStore, Position, RecordedEvent } from '../../ports/event-log/event-store.ts';
 import { isOwed } from '../../domain/events/treasury-move-events.ts';
 import type { OutgoingSigner } from '../../ports/outgoing/signer.ts';
+import type { OutgoingTransaction } from '../../ports/outgoing/transaction.ts';
+import type { ApprovalSigner } from '../../ports/signer/approvals.ts';
 import type { HashedParts } from '../../domain/events/canonical-text.ts';
 import { MAX_JSON_LINE_BYTES } from '../../runtime/util/json-lines.ts';
 import { InTurn } from '../../runtime/util/in-turn.ts';
@@ -12,23 +14,35 @@ const MAX_PAGE_CHARACTERS = MAX_JSON_LINE_BYTES / 4;
 
 /**
  * A signer that receives every existing event before it checks payments from accounts of others: it books them itself
- * and trusts nobody's word for what a merchant or an unknown sender is owed. It reads the whole event log once, then
+ * and trusts nobody's word for what a merchant or an unknown sender is owed, and so what a refund may take. It reads the whole event log once, then
  * what is new.
  */
-export function withEventLog<Signer extends OutgoingSigner>(
+export function withEventLog<Signer extends OutgoingSigner & ApprovalSigner>(
   signer: Signer,
   store: Pick<EventStore, 'readAll'>,
 ): Signer {
   const feed = new EventLogFeed(signer, store);
+  const before = async ({ kind }: Pick<OutgoingTransaction, 'kind'>): Promise<void> => {
+    if (kind === 'refund' || isOwed(kind)) await feed.run();
+  };
   return {
     ...signer,
     check: async (order) => {
-      if (isOwed(order.kind)) await feed.run();
+      await before(order);
       return signer.check(order);
     },
     sign: async (request) => {
-      if (isOwed(request.order.kind)) await feed.run();
+      await before(request.order);
       return signer.sign(request);
+    },
+    // The terms of a refund say whether the account covers it.
+    approvalTerms: async (act) => {
+      if (act.kind === 'transaction') await before(act.order);
+      return signer.approvalTerms(act);
+    },
+    approve: async (act, approval) => {
+      if (act.kind === 'transaction') await before(act.order);
+      return signer.approve(act, approval);
     },
   };
 }
@@ -59,7 +73,7 @@ class EventLogFeed {
       for (const page of pagesOf(events)) {
         const size = this.#given.size + page.length;
         const taken = await this.#signer.takeEvents(this.#given.size, page.map(hashedParts));
-        // The signer reports the fault itself when it is asked for a settlement.
+        // The signer reports the fault itself when it is asked for a payment.
         if (taken.fault !== null) return;
         // The signer was restarted and has read nothing yet.
         if (taken.size < this.#given.size) {

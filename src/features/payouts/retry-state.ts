@@ -17,6 +17,8 @@ export const SEQUENCE_BUSY = 'every nonce account of the treasury is in use or b
 /** The API's name for a temporary refusal. */
 export const WAIT_REASONS: Readonly<Record<string, WaitReason>> = {
   approval: 'waiting_for_approval',
+  exceeds_account: 'exceeds_account',
+  ledger_behind: 'signer_unavailable',
   kill_switch: 'payouts_stopped',
   unknown_outflow: 'payouts_stopped',
   chain_unavailable: 'chain_unavailable',

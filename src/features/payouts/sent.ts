@@ -1,4 +1,5 @@
 import { isCancelling, type ReplacementReason, type TransactionDraft } from '../../domain/events/transaction-draft.ts';
+import { isOwed } from '../../domain/events/treasury-move-events.ts';
 import {
   fundedBy,
   type Fate,
@@ -215,13 +216,13 @@ export class SentTransactions<Item extends Outgoing> {
     retries.wait(item.ref, 'network_fee_too_high', 'the network wants more for a cancellation than the limit allows');
   }
 
-  /** Releases the reserved part of the deposit, once the signer has seen for itself that nothing was paid. */
+  /** Releases the reserved money at the signer, once it has seen for itself that nothing was paid. */
   async #giveUp(item: Item, failure: Failure): Promise<void> {
     const { signer, retries, fail } = this.#parts;
     const { kind } = item.order;
     // That a nonce account was not made lets the signer sign for another one; the move ends in any case.
-    const released = paysBack(kind) || kind === 'nonce_account' ? await signer.release(item.order) : null;
-    if (paysBack(kind) && released?.ok === false)
+    const released = takesFromOthers(kind) || kind === 'nonce_account' ? await signer.release(item.order) : null;
+    if (takesFromOthers(kind) && released?.ok === false)
       return retries.wait(item.ref, WAIT_REASONS[released.code] ?? 'chain_unavailable', released.message);
     crashPoint('after-release');
     return fail(item, failure);
@@ -235,7 +236,8 @@ function refusalIn(said: readonly BroadcastAnswer[]): string | null {
   return refused.map(({ provider, text }) => `${provider} refuses it: ${text}`).join('; ');
 }
 
-const paysBack = (kind: OutgoingKind): boolean => kind === 'refund' || kind === 'return' || kind === 'native_return';
+/** Paid from deposits, or from an account in the books: the signer counts it until it is released. */
+const takesFromOthers = (kind: OutgoingKind): boolean => kind === 'refund' || kind === 'return' || isOwed(kind);
 
 /** The newest signed transaction. */
 function newest({ ref, signed }: Outgoing): Outgoing['signed'][number] {

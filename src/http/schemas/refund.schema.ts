@@ -95,7 +95,7 @@ export const refund = z
     failure_reason: whyFailed,
     waiting_reason: z.string().nullable().optional().meta({
       description:
-        'Why it is not paid yet (`insufficient_funds`, `insufficient_gas`, `waiting_for_approval`, ...); otherwise null.',
+        'Why it is not paid yet (`insufficient_funds`, `waiting_for_approval`, ...); otherwise null. `exceeds_account`: your account with the operator does not cover it, and it is paid once new payments do, or the operator approves it.',
     }),
   })
   .meta({ id: 'Refund' });

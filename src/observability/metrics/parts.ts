@@ -129,6 +129,7 @@ const WAIT_REASONS: readonly WaitReason[] = [
   'broadcast_refused',
   'chain_unavailable',
   'waiting_for_approval',
+  'exceeds_account',
   'policy_limit',
   'payouts_stopped',
   'signer_unavailable',

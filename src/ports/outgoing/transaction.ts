@@ -111,6 +111,8 @@ export type WaitReason =
   | 'broadcast_refused'
   | 'chain_unavailable'
   | 'waiting_for_approval'
+  /** The merchant's account in the books does not cover the refund, and two people have not approved that others do. */
+  | 'exceeds_account'
   | 'policy_limit'
   | 'payouts_stopped'
   | 'signer_unavailable'

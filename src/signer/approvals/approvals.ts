@@ -4,6 +4,7 @@ import type { Mode } from '../../domain/values/ids.ts';
 import type { Network } from '../../domain/networks/networks.ts';
 import type { Approval, ApprovalAct, ApprovalTerms, ApprovalVerdict } from '../../ports/signer/approvals.ts';
 import type { SignerRefusal } from '../../ports/outgoing/signer.ts';
+import type { OutgoingTransaction } from '../../ports/outgoing/transaction.ts';
 import type { PayoutRules } from '../../ports/signer/protocol.ts';
 import { approversOf, APPROVALS_NEEDED } from './count.ts';
 import { checkApprovers, personOf, prove } from './proof.ts';
@@ -39,6 +40,8 @@ interface ApprovalsParts {
     mode: Mode,
     task: (account: SignerAccount) => Promise<Result>,
   ) => Promise<Result | SignerRefusal>;
+  readonly atOnce: <Result>(mode: Mode, task: (account: SignerAccount) => Result) => Promise<Result | SignerRefusal>;
+  readonly exceedsAccount: (order: OutgoingTransaction, entries: readonly JournalEntry[]) => boolean;
   /** Called for every invalid approval. */
   readonly onWrong: (why: string) => void;
 }
@@ -101,7 +104,11 @@ export class Approvals {
         lastSignCount(journal.entries, credentialId),
       );
       if (!proven.ok) return this.#wrongly(person, 'wrong_signature', proven.why);
-      const before = approversOf(journal.entries, found.hash, found.proposedBy);
+      // A stop or an outflow that came meanwhile has terms of its own.
+      const now = this.#find(act, account);
+      if (!now.ok || now.done || now.hash !== found.hash)
+        return refusal('later', 'terms_changed', 'the terms changed meanwhile: request them again');
+      const before = approversOf(journal.entries, [found.hash], found.proposedBy);
       const counted = !before.some((other) => personOf(other) === personOf(name)) && before.length < APPROVALS_NEEDED;
       if (counted) {
         const { number, proof } = approval;
@@ -125,7 +132,7 @@ export class Approvals {
     network: Network,
     outflows: readonly OutflowFacts[],
   ): Promise<{ readonly ok: true } | SignerRefusal> {
-    return this.#parts.inTurn(mode, async ({ journal }) => {
+    return this.#parts.atOnce(mode, ({ journal }) => {
       for (const { mode: _, ...facts } of outflows) {
         const isKnown = journal.entries.some(
           (entry) => entry.kind === 'outflow' && entry.network === network && entry.outflowKey === facts.outflowKey,
@@ -142,7 +149,9 @@ export class Approvals {
     if (act.kind === 'acknowledge' && !isReported(act, journal.entries))
       return refusal('later', 'unknown_outflow', 'not all of these outflows are reported here yet: explain the others');
     const proposedBy = proposerOf(act);
-    const terms = termsOf(act, { entries: journal.entries, limits: { inForce: limits, wanted } });
+    const { entries } = journal;
+    const exceedsAccount = (order: OutgoingTransaction): boolean => this.#parts.exceedsAccount(order, entries);
+    const terms = termsOf(act, { entries, limits: { inForce: limits, wanted }, exceedsAccount });
     const agreed = alreadyDone(act, terms === null, journal.entries);
     if (terms === null || agreed) return { ok: true, done: true, approvers: agreed ?? [] } as const;
     const people = new Set(this.#parts.rules.approvers.map(({ name }) => personOf(name)));

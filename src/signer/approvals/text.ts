@@ -13,6 +13,8 @@ import { lostPlaces } from '../journal/log-places.ts';
 export interface TermsContext {
   readonly entries: readonly JournalEntry[];
   readonly limits: { readonly inForce: Limits; readonly wanted: Limits };
+  /** Whether the merchant's account does not cover the refund. */
+  readonly exceedsAccount: (order: OutgoingTransaction) => boolean;
 }
 
 type Line = readonly [label: string, value: string];
@@ -42,7 +44,7 @@ export const modeOf = (act: ApprovalAct): 'live' | 'test' =>
 export function termsOf(act: ApprovalAct, context: TermsContext): readonly Line[] | null {
   switch (act.kind) {
     case 'transaction':
-      return transactionTerms(act.order);
+      return transactionTerms(act.order, context.exceedsAccount(act.order) ? BEYOND_ACCOUNT : []);
     case 'settlement_address': {
       const { mode, network, merchantId, address } = act.destination;
       const change = destinationsOf(context.entries, act.destination).length + 1;
@@ -122,7 +124,12 @@ export const textOf = (terms: readonly Line[], proposedBy: string, validUntilMs:
     ].map(([label, value]) => `${label}: ${value}`),
   ].join('\n');
 
-export function transactionTerms(order: OutgoingTransaction): readonly Line[] {
+/** Approved apart, so that nobody who approved a large refund has approved that others pay for it. */
+export const BEYOND_ACCOUNT: readonly Line[] = [
+  ['account', "not covered by what the books hold for the merchant: other people's money would pay it"],
+];
+
+export function transactionTerms(order: OutgoingTransaction, further: readonly Line[] = []): readonly Line[] {
   const { kind, mode, network, id, coin, amount, fromAddress, toAddress, merchantId, refund, deposits, transfer } =
     order;
   return [
@@ -140,6 +147,7 @@ export function transactionTerms(order: OutgoingTransaction): readonly Line[] {
         ] as const)),
     ...(kind === 'return' ? deposits.map(({ depositKey }) => ['transfer', depositKey] as const) : []),
     ...(transfer ? [['transfer', `${transfer.txHash} to ${transfer.toAddress}`] as const] : []),
+    ...further,
     ['order', id],
   ];
 }

@@ -4,7 +4,7 @@ import type { SessionEvent } from '../../domain/events/session-events.ts';
 import { isOwed, isStep, OWED_MOVES, type MoveRequested } from '../../domain/events/treasury-move-events.ts';
 import type { TreasuryEvent } from '../../domain/events/treasury-events.ts';
 import { DEPOSIT_WALLETS, merchantAccountOf, SUSPENSE, type Posting } from '../../domain/money/ledger.ts';
-import { amountOf, formatAmount, isCoin } from '../../domain/money/money.ts';
+import { amountOf, formatAmount, isCoin, least, most } from '../../domain/money/money.ts';
 import type { Mode } from '../../domain/values/ids.ts';
 import { holding, readWritten } from '../../domain/values/written-json.ts';
 import { ADJUSTMENTS_PREFIX, SESSION_PREFIX, TREASURY_PREFIX } from '../../domain/values/streams.ts';
@@ -17,25 +17,22 @@ import { MerkleFrontier } from '../../runtime/merkle/frontier.ts';
 import { leafHash } from '../../runtime/merkle/tree.ts';
 import { adjustmentPostings } from '../../../projections/ledger/adjustment-postings.ts';
 import { bookSessionEvent } from '../../../projections/ledger/postings.ts';
-import type { SessionBooks } from '../../../projections/ledger/session-books.ts';
+import { ownUnapplied } from '../../../projections/ledger/order-money.ts';
+import { legKey, type SessionBooks } from '../../../projections/ledger/session-books.ts';
 import { bookTreasuryEvent } from '../../../projections/ledger/treasury-postings.ts';
 import { agreedTo, APPROVALS_NEEDED } from '../approvals/count.ts';
 import { adjustmentTerms, hashOf } from '../approvals/text.ts';
 import { refusal, standing } from '../exclusive.ts';
+import { AskedPayments, type BookedPayout } from './asked-payments.ts';
 import type { JournalEntry } from './journal.ts';
 import { must } from '../../domain/values/must.ts';
 
 /** Other streams book nothing. */
 const BOOKED = [SESSION_PREFIX, ADJUSTMENTS_PREFIX, TREASURY_PREFIX];
 const isAsked = isStep(OWED_MOVES, 'Requested');
-const isEnded = isStep(OWED_MOVES, 'Completed', 'Failed');
+const isCompleted = isStep(OWED_MOVES, 'Completed');
+const isFailed = isStep(OWED_MOVES, 'Failed');
 const isBooks = holding<SessionBooks>('sessionId', 'mode');
-
-/** An open settlement, or return of native coin, in the event log. */
-interface OpenMove {
-  readonly account: string;
-  readonly units: bigint;
-}
 
 /**
  * What each merchant and the account of unknown senders of native coin are owed, by network and coin. The signer
@@ -53,7 +50,7 @@ export class LedgerAccounts {
   readonly #owed = new Map<string, bigint>();
   /** Native coin at collection addresses in 10^-18 units. Fees beyond it were paid from outside funds. */
   readonly #held = new Map<string, bigint>();
-  readonly #moves = new Map<string, OpenMove>();
+  readonly #payments = new AskedPayments();
   /** Credits from manual entries, with the hash of the terms that two people must have approved. */
   readonly #given: { readonly account: string; readonly units: bigint; readonly terms: string }[] = [];
   readonly #asked = new Set<string>();
@@ -75,8 +72,8 @@ export class LedgerAccounts {
   }
 
   /**
-   * Why the settlement exceeds the merchant's account, or the return the account of unknown senders; null if it does
-   * not.
+   * Why the account in the books does not cover the payment: the merchant's for a settlement or a refund, that of
+   * unknown senders for a return of native coin. Null if it does.
    */
   refusal(order: OutgoingTransaction, entries: readonly JournalEntry[]): SignerRefusal | null {
     // A checkpoint may have been signed since the last events came.
@@ -90,19 +87,57 @@ export class LedgerAccounts {
         'ledger_behind',
         `the signer received ${this.#size} events of the event log but has signed ${newest.size}`,
       );
+    if (order.kind === 'refund') return this.#refundRefusal(order, entries);
     if (order.kind === 'settlement' && order.merchantId === null)
       return refusal('denied', 'no_merchant', 'a settlement must name its merchant');
     const account = accountKey(order.mode, order.merchantId ?? SUSPENSE, order);
-    const others = [...this.#moves].filter(([moveId, open]) => moveId !== order.id && open.account === account);
-    const given = this.#given.filter(
-      (each) => each.account === account && agreedTo(entries, each.terms) >= APPROVALS_NEEDED,
-    );
-    const owed = given.reduce((sum, { units }) => sum + units, this.#owed.get(account) ?? 0n);
-    const left = others.reduce((units, [, open]) => units - open.units, owed);
+    const left = this.#owedTo(account, entries) - this.#payments.moves(account, order.id);
     if (amountOf(order.amount) <= left) return null;
     const whom = order.kind === 'settlement' ? 'the merchant' : 'unknown senders';
     const why = `the books owe ${whom} ${formatAmount(left)} ${order.coin} on ${order.network}, less what is proposed or under way`;
     return refusal('later', 'exceeds_account', why);
+  }
+
+  /**
+   * Refunds for which nothing is signed are covered in the order of their requests; one that is too large does not keep
+   * a later one waiting. A settlement counts once it is signed: until then the refund comes first.
+   */
+  #refundRefusal(order: OutgoingTransaction, entries: readonly JournalEntry[]): SignerRefusal | null {
+    const asked = this.#payments.payoutOf(order);
+    if (asked === null || asked.account !== accountKey(order.mode, asked.payout.merchantId, order))
+      return refusal(
+        'later',
+        'ledger_behind',
+        `the events that the signer received have no open refund payout ${order.id} of ${order.amount} ${order.coin}`,
+      );
+    const { account, payout } = asked;
+    const waiting = this.#payments.waiting(account, entries);
+    const reserved = [...waiting.values()].reduce((sum, units) => sum + units, 0n);
+    let left = this.#owedTo(account, entries) + reserved - this.#payments.moves(account, order.id, entries);
+    for (const [id, units] of waiting) {
+      if (id === order.id) break;
+      if (units <= left) left -= units;
+    }
+    const need = asked.units + this.#lackingInSession(payout);
+    if (need <= left) return null;
+    const why = `the refund takes ${formatAmount(need)} ${order.coin} on ${order.network} from the merchant's account, for which the books hold ${formatAmount(left)}`;
+    return refusal('later', 'exceeds_account', why);
+  }
+
+  /** The part of the payout that the session itself has lost since, because a deposit left the chain. */
+  #lackingInSession({ stream, booked }: BookedPayout): bigint {
+    const books = readWritten(must(this.#sessions.get(stream)), isBooks);
+    const lacking = most(-ownUnapplied(books, booked.network, booked.coin), 0n);
+    return least(lacking, amountOf(booked.fromUnapplied));
+  }
+
+  /** What the account holds, without what open moves will take. */
+  #owedTo(account: string, entries: readonly JournalEntry[]): bigint {
+    const given = this.#given.filter(
+      (each) => each.account === account && agreedTo(entries, each.terms) >= APPROVALS_NEEDED,
+    );
+    const owed = given.reduce((sum, { units }) => sum + units, this.#owed.get(account) ?? 0n);
+    return owed - this.#payments.unproven(account, entries);
   }
 
   get #size(): number {
@@ -145,7 +180,8 @@ export class LedgerAccounts {
 
   #bookTreasury(event: TreasuryEvent): void {
     if (isAsked(event)) this.#ask(event.data);
-    if (isEnded(event)) this.#moves.delete(event.data.moveId);
+    if (isCompleted(event)) this.#payments.completed(event.data.moveId);
+    if (isFailed(event)) this.#payments.failed(event.data.moveId);
     const booking = bookTreasuryEvent(
       event,
       (place) => this.#held.get(accountKey(place.mode, place.address, place)) ?? null,
@@ -158,7 +194,7 @@ export class LedgerAccounts {
   #ask(terms: MoveRequested): void {
     this.#asked.add(terms.moveId);
     const { mode, merchantId, amount } = terms;
-    this.#moves.set(terms.moveId, {
+    this.#payments.ask(terms.moveId, {
       account: accountKey(mode, merchantId ?? SUSPENSE, terms),
       units: amountOf(amount),
     });
@@ -182,7 +218,35 @@ export class LedgerAccounts {
     const before = known === undefined ? null : readWritten(known, isBooks);
     const { books, draft, further = [] } = bookSessionEvent(before, event, eventId);
     if (books !== before) this.#sessions.set(stream, JSON.stringify(books));
+    this.#followRefund(stream, event, books);
     for (const each of [...(draft ? [draft] : []), ...further]) this.#post(books.mode, each.postings);
+  }
+
+  #followRefund(stream: string, event: SessionEvent, books: SessionBooks): void {
+    const ask = (refundId: string, legId: string): void => {
+      const booked = must(books.legs[legKey(refundId, legId)]);
+      this.#payments.ask(legId, {
+        account: accountKey(books.mode, books.merchantId, booked),
+        units: amountOf(booked.amount) - amountOf(booked.fromUnapplied),
+        payout: { stream, merchantId: books.merchantId, refundId, booked },
+      });
+    };
+    switch (event.type) {
+      case 'RefundRequested':
+        for (const { legId } of event.data.legs) ask(event.data.refundId, legId);
+        return;
+      case 'RefundPayoutSigned':
+      case 'RefundPayoutReplaced':
+        return this.#payments.signed(event.data.legId);
+      case 'RefundPayoutLanded':
+        return this.#payments.completed(event.data.legId);
+      case 'RefundPayoutReverted':
+        ask(event.data.refundId, event.data.legId);
+        return this.#payments.signed(event.data.legId);
+      case 'RefundPayoutFailed':
+        return this.#payments.failed(event.data.legId);
+      default:
+    }
   }
 
   #post(mode: Mode, postings: readonly Posting[]): void {

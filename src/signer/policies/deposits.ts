@@ -4,10 +4,11 @@ import { addressFamilyOf, type Network } from '../../domain/networks/networks.ts
 import { unknownPayerWords } from '../../domain/networks/unknown-payer.ts';
 import type { OutgoingTransaction } from '../../ports/outgoing/transaction.ts';
 import type { SignerRefusal } from '../../ports/outgoing/signer.ts';
-import { hashOf, transactionTerms } from '../approvals/text.ts';
+import { agreedTo, APPROVALS_NEEDED } from '../approvals/count.ts';
+import { BEYOND_ACCOUNT, hashOf, transactionTerms } from '../approvals/text.ts';
 import type { ChainView, FoundDeposit } from '../chains/chain-view.ts';
 import { DepositLookups } from '../chains/deposit-lookups.ts';
-import { refusal } from '../exclusive.ts';
+import { bytesOf, refusal } from '../exclusive.ts';
 import { limitsRefusal, takenByDeposit } from './limits.ts';
 import { treasuryFault, type Judged, type Policy, type PolicyParts } from './policy.ts';
 import type { SigningWallet } from '../keys/signing-wallet.ts';
@@ -23,8 +24,11 @@ export const PAY_BACK: Policy = {
     const fault = treasuryFault(order, wallet);
     if (fault) return fault;
     if (!isCoin(coin)) return refusal('denied', 'other_coin', 'only stablecoins are refunded');
-    const capped = limitsRefusal({ coin, amount }, hashOf(transactionTerms(order)), others, rules, nowMs);
-    return capped ?? ownAddressRefusal(order, parts);
+    const terms = [transactionTerms(order), transactionTerms(order, BEYOND_ACCOUNT)].map(hashOf);
+    const capped = limitsRefusal({ coin, amount }, terms, others, rules, nowMs);
+    // The console and the API name the graver reason why people must approve.
+    const graver = capped?.code === 'approval' ? beyondAccount(order, parts) : null;
+    return graver ?? capped ?? ownAddressRefusal(order, parts);
   },
   onChain: takeOfDeposits,
 };
@@ -49,12 +53,9 @@ function isOurs(wallet: SigningWallet, network: Network, { toAddress, derivation
 }
 
 /** Takes the ordered amounts from each deposit, all found on chain and paid by the payee. */
-async function takeOfDeposits(
-  order: OutgoingTransaction,
-  { others, own }: PolicyParts,
-  view: ChainView,
-): Promise<Judged> {
-  const taken = takenByDeposit(others);
+async function takeOfDeposits(order: OutgoingTransaction, parts: PolicyParts, view: ChainView): Promise<Judged> {
+  const taken = takenByDeposit(parts.others);
+  const { own } = parts;
   const takenFrom: { depositKey: string; units: string }[] = [];
   let rest = amountOf(order.amount);
   const lookedUp = new DepositLookups(view, order.deposits);
@@ -72,9 +73,26 @@ async function takeOfDeposits(
     rest -= share;
     takenFrom.push({ depositKey, units: share.toString() });
   }
-  return rest === 0n
-    ? { ok: true, takenFrom }
-    : refusal('denied', 'exceeds_deposit', "more than what is left of the payer's money");
+  if (rest > 0n) return refusal('denied', 'exceeds_deposit', "more than what is left of the payer's money");
+  return accountRefusal(order, parts) ?? { ok: true, takenFrom };
+}
+
+/**
+ * Why the merchant's account in the books does not allow the refund; null for a return. Beyond the account it needs two
+ * people who were told so. What was signed for it once counts as paid, and its replacement costs no more.
+ */
+function accountRefusal(order: OutgoingTransaction, { ledger, others, all }: PolicyParts): SignerRefusal | null {
+  if (order.kind !== 'refund' || bytesOf(all).some(({ id }) => id === order.id)) return null;
+  const refused = ledger.refusal(order, others);
+  const isAgreed =
+    refused?.code === 'exceeds_account' &&
+    agreedTo(others, hashOf(transactionTerms(order, BEYOND_ACCOUNT))) >= APPROVALS_NEEDED;
+  return isAgreed ? null : refused;
+}
+
+function beyondAccount(order: OutgoingTransaction, parts: PolicyParts): SignerRefusal | null {
+  const refused = accountRefusal(order, parts);
+  return refused?.code === 'exceeds_account' ? refused : null;
 }
 
 /** Why the deposit on chain does not allow a payout to this payee; null if it does. */

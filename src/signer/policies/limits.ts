@@ -22,8 +22,8 @@ export const isIdTaken = (entries: readonly JournalEntry[], { id, kind, network 
  */
 export function limitsRefusal(
   order: { readonly coin: Coin; readonly amount: string },
-  /** The terms that an approval refers to. */
-  terms: string,
+  /** The terms that an approval may refer to. */
+  terms: readonly string[],
   entries: readonly JournalEntry[],
   rules: PayoutRules,
   nowMs: number,

@@ -4,6 +4,7 @@ import { withEventLog } from '../../../src/features/payouts/event-log-feed.ts';
 import type { MoveRequested } from '../../../src/domain/events/treasury-move-events.ts';
 import type { OutgoingTransaction } from '../../../src/ports/outgoing/transaction.ts';
 import type { OutgoingSigner } from '../../../src/ports/outgoing/signer.ts';
+import type { ApprovalSigner } from '../../../src/ports/signer/approvals.ts';
 import type { HashedParts } from '../../../src/domain/events/canonical-text.ts';
 import { treasuryCommands } from '../../../src/operator/treasury/treasury.ts';
 import { LedgerAccounts } from '../../../src/signer/journal/ledger-accounts.ts';
@@ -54,7 +55,7 @@ function commandsOf(log: StreamEvent[]) {
       accounts.refusal(order, []) ?? { ok: false, kind: 'later', code: 'approval', message: 'two approvers' },
     approvalTerms: async () => ({ ok: true, done: false, text: 'the terms', number: 'the number' }),
     approve: async () => later({ ok: true, approvers: ['ben', 'cleo'], done: true, counted: true }),
-  } as unknown as OutgoingSigner;
+  } as unknown as OutgoingSigner & ApprovalSigner;
   const store = { readAll: async ({ after }: { after: string | null }) => recorded(log).slice(Number(after ?? 0)) };
   const parts = {
     treasury: () => ({ moves: { executors: [executor], wake: () => undefined } }),

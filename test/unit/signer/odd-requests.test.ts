@@ -9,6 +9,7 @@ import { openDoor } from '../../../src/signer/door.ts';
 import type { SignerContext } from '../../../src/signer/method.ts';
 import { Outgoing } from '../../../src/signer/outgoing.ts';
 import { startSignerServer, type SignerServer } from '../../../src/signer/server.ts';
+import { bookedIn } from '../../support/booked-refunds.ts';
 import { modelEvm } from '../../support/model-chains/evm-model.ts';
 import { MODEL_WALLET, type ModelChain } from '../../support/model-chains/model-chain.ts';
 import { outgoing } from '../../support/outgoing.ts';
@@ -34,7 +35,7 @@ beforeAll(async () => {
     { mode: 'test', network, chainId, tokens: [{ coin: 'USDT', address: token, decimals: 6 }], urls },
   ] as const;
   const rules = { networks, journalDirectory: directory, limits: { USDT: LIMITS }, payoutsPerHour: 9, approvers: [] };
-  const context: SignerContext = { wallets, outgoing: new Outgoing(rules, wallets), audit: null };
+  const context: SignerContext = { wallets, outgoing: bookedIn(new Outgoing(rules, wallets)), audit: null };
   server = await startSignerServer(
     join(directory, 's'),
     openDoor({ kind: 'user', secret: SECRET, acceptedRisks: [] }, { modes: ['test'], pays: true }),

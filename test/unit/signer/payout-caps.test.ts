@@ -57,7 +57,11 @@ describe('the caps of the signer', () => {
           // Each tenth time the clock is wrong by some hours, into the past.
           nowMs = piece % 10 === 9 ? trueMs - (piece % 7) * HOUR_MS : trueMs;
           const answer = await signer.sign(
-            request({ id: `re_${piece}-1`, amount: '0.10' }, { logPlace }, signedAtMs.length),
+            request(
+              { id: `re_${piece}-1`, amount: '0.10', refund: { sessionId: `cs_${piece}`, refundId: 're_1' } },
+              { logPlace },
+              signedAtMs.length,
+            ),
           );
           if (answer.ok) {
             logPlace = answer.journal;

@@ -21,7 +21,7 @@ interface Waiting {
   readonly waiting?: readonly WaitingRefund[];
 }
 
-/** Refunds that wait, and why; null if there are none. Those above the signer's threshold are approved here. */
+/** Refunds that wait, and why; null if there are none. Those that need two people are approved here. */
 export function waitingRefundsPart(visit: Visit, treasuries: readonly Waiting[]): Html | null {
   const rows = treasuries
     .filter(({ mode }) => mode === visit.mode)
@@ -47,10 +47,11 @@ const columns = (visit: Visit): Column<Row>[] => [
     name: words`Decide`,
     isForm: true,
     cell: ({ refundId: id = '', reason }) =>
-      html`${reason === 'waiting_for_approval' && visit.can('treasury.approve') && approveForm(visit, id)}
-      ${cancelPart(visit, id)}`,
+      html`${APPROVABLE.has(reason) && visit.can('treasury.approve') && approveForm(visit, id)} ${cancelPart(visit, id)}`,
   },
 ];
+
+const APPROVABLE: ReadonlySet<string | undefined> = new Set(['waiting_for_approval', 'exceeds_account']);
 
 const idField = (id: string): Html => html`<input type="hidden" name="id" value="${id}" />`;
 

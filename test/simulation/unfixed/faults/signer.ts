@@ -15,8 +15,8 @@ export const SIGNER_FAULTS: readonly Unfixed[] = [
     'the signer refunds more than came',
     WHERE,
     'src/signer/policies/deposits.ts',
-    'return rest === 0n\n',
-    'return rest >= 0n\n',
+    'if (rest > 0n) return refusal(',
+    'if (rest < 0n) return refusal(',
   ),
   unfixed(
     'the signer sweeps to an address that is not its treasury',

@@ -3,6 +3,7 @@ import { nodeRandom } from '../../../../src/adapters/node/random.ts';
 import { withEventLog } from '../../../../src/features/payouts/event-log-feed.ts';
 import { appendNext } from '../../../../src/runtime/commands/append-next.ts';
 import type { OutgoingSigner } from '../../../../src/ports/outgoing/signer.ts';
+import type { ApprovalSigner } from '../../../../src/ports/signer/approvals.ts';
 import type { HashedParts } from '../../../../src/domain/events/canonical-text.ts';
 import { LedgerAccounts } from '../../../../src/signer/journal/ledger-accounts.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
@@ -21,7 +22,7 @@ it('a signer that was started again is given the whole event log again before it
   const signer = {
     takeEvents: async (from: number, events: readonly HashedParts[]) => accounts.take(from, events),
     check: async () => (sizes.push(accounts.take(0, []).size), { ok: true }),
-  } as unknown as OutgoingSigner;
+  } as unknown as OutgoingSigner & ApprovalSigner;
   const fed = withEventLog(signer, store);
   const settlement = { kind: 'settlement' } as Parameters<OutgoingSigner['check']>[0];
   await Promise.all(['a', 'b', 'c'].map(write));
