@@ -8,6 +8,7 @@ import type { OutgoingTransaction } from '../../../src/ports/outgoing/transactio
 import type { PayoutRules } from '../../../src/ports/signer/protocol.ts';
 import { Outgoing } from '../../../src/signer/outgoing.ts';
 import { Wallet } from '../../../src/signer/keys/wallet.ts';
+import { bookedIn } from '../../support/booked-refunds.ts';
 import { MODEL_WALLET as wallet, type ModelChain } from '../../support/model-chains/model-chain.ts';
 import { outgoing } from '../../support/outgoing.ts';
 import { MODELS } from '../../support/signer-search.ts';
@@ -36,7 +37,7 @@ describe.each(MODELS)('on %s', (network, model) => {
       networks: [{ mode: 'test', network, chainId, tokens, urls }],
       ...{ limits: { USDT: limits }, payoutsPerHour: 100, approvers: [] },
     };
-    return new Outgoing(rules, new Map(modes), () => 1_800_000_000_000);
+    return bookedIn(new Outgoing(rules, new Map(modes), () => 1_800_000_000_000));
   }
   const refund = (of: number, toAddress: string): OutgoingTransaction =>
     outgoing({
