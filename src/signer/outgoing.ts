@@ -15,10 +15,9 @@ import type {
 } from '../ports/outgoing/signer.ts';
 import type { PayoutRules } from '../ports/signer/protocol.ts';
 import { crashPoint } from '../runtime/util/crash-point.ts';
-import { InTurn } from '../runtime/util/in-turn.ts';
 import { openOutflows } from './approvals/text.ts';
 import { Approvals } from './approvals/approvals.ts';
-import { asRefusal } from './as-refusal.ts';
+import { AccountTurns } from './account-turns.ts';
 import type { ChainView } from './chains/chain-view.ts';
 import { bytesOf, isReleased, refusal, sameRequest, sameTerms, sequenceRefusal, without } from './exclusive.ts';
 import { placeOf, type JournalEntry, type SignedEntry } from './journal/journal.ts';
@@ -44,11 +43,10 @@ import { must } from '../domain/values/must.ts';
  * is at another position than the journal is refused.
  */
 export class Outgoing {
-  readonly #accounts: ReadonlyMap<Mode, SignerAccount>;
+  readonly #accounts: AccountTurns;
   readonly #own: OwnMoney;
   readonly #views: ReadonlyMap<string, ChainView>;
   readonly #nowMs: () => number;
-  readonly #turns = new InTurn();
   readonly approvals: Approvals;
   /** What merchants are owed. */
   readonly ledger: LedgerAccounts;
@@ -63,8 +61,9 @@ export class Outgoing {
   ) {
     this.ledger = ledger;
     this.#nowMs = nowMs;
-    this.#accounts = new Map([...wallets].map(([mode, wallet]) => [mode, openAccount(rules, mode, wallet, nowMs())]));
-    this.#own = new OwnMoney(this.#accounts);
+    const accounts = new Map([...wallets].map(([mode, wallet]) => [mode, openAccount(rules, mode, wallet, nowMs())]));
+    this.#accounts = new AccountTurns(accounts);
+    this.#own = new OwnMoney(accounts);
     this.#views = new Map(
       rules.networks.map((network) => [
         `${network.mode}/${network.network}`,
@@ -75,29 +74,28 @@ export class Outgoing {
       nowMs,
       rules,
       onWrong: onWrongApproval,
-      inTurn: (mode, task) => this.#inTurn(mode, task),
-      atOnce: (mode, task) => this.#atOnce(mode, task),
+      accounts: this.#accounts,
       exceedsAccount: (order, entries) =>
         order.kind === 'refund' && ledger.refusal(order, entries)?.code === 'exceeds_account',
     });
   }
 
   check(order: OutgoingTransaction): Promise<SignerVerdict> {
-    return this.#inTurn(order.mode, async (account) => {
+    return this.#accounts.inTurn(order.mode, async (account) => {
       const judged = await this.#onView(order, (view) => this.#judge(order, account, view));
       return judged.ok ? { ok: true } : judged;
     });
   }
 
   sign(request: SigningRequest): Promise<Signature> {
-    return this.#inTurn(request.order.mode, (account) =>
+    return this.#accounts.inTurn(request.order.mode, (account) =>
       this.#onView(request.order, (view) => this.#sign(request, account, view)),
     );
   }
 
   /** Returns reserved money to its deposits, once the signer itself has seen on chain that nothing was paid. */
   release({ mode, network, id }: OutgoingTransaction): Promise<SignerVerdict> {
-    return this.#inTurn(mode, async ({ journal }) => {
+    return this.#accounts.inTurn(mode, async ({ journal }) => {
       const entries = bytesOf(journal.entries).filter((entry) => entry.id === id && entry.network === network);
       if (entries.length === 0 || isReleased(journal.entries, id)) return { ok: true };
       const view = this.#views.get(`${mode}/${network}`);
@@ -115,7 +113,7 @@ export class Outgoing {
     txHash,
     toAddress,
   }: AskedNativeTransfer): Promise<{ transfer: SeenNativeTransfer | null } | SignerRefusal> {
-    return this.#inTurn(mode, () =>
+    return this.#accounts.inTurn(mode, () =>
       this.#onView({ mode, network }, async (view) => {
         const found = await view.findNativeTransfer({ txHash, toAddress });
         return {
@@ -127,7 +125,7 @@ export class Outgoing {
 
   /** The transactions among these that this signer never signed. */
   unknown(mode: Mode, network: Network, txHashes: readonly string[]): Promise<readonly string[] | SignerRefusal> {
-    return this.#inTurn(mode, async ({ journal }) => {
+    return this.#accounts.inTurn(mode, async ({ journal }) => {
       const signed = new Set(
         bytesOf(journal.entries).flatMap((entry) => (entry.network === network ? [entry.txHash] : [])),
       );
@@ -141,7 +139,7 @@ export class Outgoing {
     network: Network,
     logPlace: JournalPlace | null,
   ): Promise<ReturnType<typeof signedAfter> | SignerRefusal> {
-    return this.#inTurn(mode, async ({ journal }) => signedAfter(journal.entries, network, logPlace));
+    return this.#accounts.inTurn(mode, async ({ journal }) => signedAfter(journal.entries, network, logPlace));
   }
 
   /**
@@ -149,7 +147,7 @@ export class Outgoing {
    * signed. Pressed again, it is a stop of its own, for which approvals of resuming from the last one do not count.
    */
   stop(mode: Mode, by: string): Promise<SignerStatus | SignerRefusal> {
-    return this.#atOnce(mode, (account) => {
+    return this.#accounts.atOnce(mode, (account) => {
       if (account.journal.entries.at(-1)?.kind !== 'stopped')
         account.journal.append({ kind: 'stopped', by }, this.#nowMs());
       return this.#statusOf(account);
@@ -157,7 +155,7 @@ export class Outgoing {
   }
 
   status(mode: Mode): Promise<SignerStatus | SignerRefusal> {
-    return this.#atOnce(mode, (account) => this.#statusOf(account));
+    return this.#accounts.atOnce(mode, (account) => this.#statusOf(account));
   }
 
   async #sign(request: SigningRequest, account: SignerAccount, view: ChainView): Promise<Signature> {
@@ -344,24 +342,6 @@ export class Outgoing {
     return view
       ? task(view)
       : Promise.resolve(refusal('later', 'unknown_network', `the signer knows no ${mode} ${network}`));
-  }
-
-  /** For what must not wait behind requests that ask the chain. */
-  async #atOnce<Result>(mode: Mode, task: (account: SignerAccount) => Result): Promise<Result | SignerRefusal> {
-    const account = this.#accounts.get(mode);
-    if (!account) return refusal('later', 'no_wallet', `the signer holds no ${mode} keys`);
-    try {
-      return task(account);
-    } catch (error) {
-      return asRefusal(error);
-    }
-  }
-
-  /** One decision at a time: two requests must never see the same journal. */
-  #inTurn<Result>(mode: Mode, task: (account: SignerAccount) => Promise<Result>): Promise<Result | SignerRefusal> {
-    const account = this.#accounts.get(mode);
-    if (!account) return Promise.resolve(refusal('later', 'no_wallet', `the signer holds no ${mode} keys`));
-    return this.#turns.run(() => task(account)).catch(asRefusal);
   }
 }
 

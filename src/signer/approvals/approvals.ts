@@ -6,6 +6,7 @@ import type { Approval, ApprovalAct, ApprovalTerms, ApprovalVerdict } from '../.
 import type { SignerRefusal } from '../../ports/outgoing/signer.ts';
 import type { OutgoingTransaction } from '../../ports/outgoing/transaction.ts';
 import type { PayoutRules } from '../../ports/signer/protocol.ts';
+import type { AccountTurns } from '../account-turns.ts';
 import { approversOf, APPROVALS_NEEDED } from './count.ts';
 import { checkApprovers, personOf, prove } from './proof.ts';
 import {
@@ -36,11 +37,7 @@ const MAX_OPEN_OUTFLOWS = 1_000;
 interface ApprovalsParts {
   readonly rules: PayoutRules;
   readonly nowMs: () => number;
-  readonly inTurn: <Result>(
-    mode: Mode,
-    task: (account: SignerAccount) => Promise<Result>,
-  ) => Promise<Result | SignerRefusal>;
-  readonly atOnce: <Result>(mode: Mode, task: (account: SignerAccount) => Result) => Promise<Result | SignerRefusal>;
+  readonly accounts: AccountTurns;
   readonly exceedsAccount: (order: OutgoingTransaction, entries: readonly JournalEntry[]) => boolean;
   /** Called for every invalid approval. */
   readonly onWrong: (why: string) => void;
@@ -67,7 +64,7 @@ export class Approvals {
   }
 
   terms(act: ApprovalAct): Promise<ApprovalTerms> {
-    return this.#parts.inTurn(modeOf(act), async (account): Promise<ApprovalTerms> => {
+    return this.#parts.accounts.inTurn(modeOf(act), async (account): Promise<ApprovalTerms> => {
       const found = this.#find(act, account);
       if (!found.ok || found.done) return found;
       const validUntilMs = this.#nowMs(account) + VALID_MS;
@@ -77,7 +74,7 @@ export class Approvals {
   }
 
   approve(act: ApprovalAct, approval: Approval): Promise<ApprovalVerdict> {
-    return this.#parts.inTurn(modeOf(act), async (account): Promise<ApprovalVerdict> => {
+    return this.#parts.accounts.inTurn(modeOf(act), async (account): Promise<ApprovalVerdict> => {
       const { journal } = account;
       const found = this.#find(act, account);
       if (!found.ok) return found;
@@ -132,7 +129,7 @@ export class Approvals {
     network: Network,
     outflows: readonly OutflowFacts[],
   ): Promise<{ readonly ok: true } | SignerRefusal> {
-    return this.#parts.atOnce(mode, ({ journal }) => {
+    return this.#parts.accounts.atOnce(mode, ({ journal }) => {
       for (const { mode: _, ...facts } of outflows) {
         const isKnown = journal.entries.some(
           (entry) => entry.kind === 'outflow' && entry.network === network && entry.outflowKey === facts.outflowKey,
