@@ -75,8 +75,7 @@ export class Outgoing {
       rules,
       onWrong: onWrongApproval,
       accounts: this.#accounts,
-      exceedsAccount: (order, entries) =>
-        order.kind === 'refund' && ledger.refusal(order, entries)?.code === 'exceeds_account',
+      ledger,
     });
   }
 

@@ -7,6 +7,7 @@ import type { SignerRefusal } from '../../ports/outgoing/signer.ts';
 import type { OutgoingTransaction } from '../../ports/outgoing/transaction.ts';
 import type { PayoutRules } from '../../ports/signer/protocol.ts';
 import type { AccountTurns } from '../account-turns.ts';
+import type { LedgerAccounts } from '../journal/ledger-accounts.ts';
 import { approversOf, APPROVALS_NEEDED } from './count.ts';
 import { checkApprovers, personOf, prove } from './proof.ts';
 import {
@@ -38,7 +39,7 @@ interface ApprovalsParts {
   readonly rules: PayoutRules;
   readonly nowMs: () => number;
   readonly accounts: AccountTurns;
-  readonly exceedsAccount: (order: OutgoingTransaction, entries: readonly JournalEntry[]) => boolean;
+  readonly ledger: LedgerAccounts;
   /** Called for every invalid approval. */
   readonly onWrong: (why: string) => void;
 }
@@ -147,7 +148,8 @@ export class Approvals {
       return refusal('later', 'unknown_outflow', 'not all of these outflows are reported here yet: explain the others');
     const proposedBy = proposerOf(act);
     const { entries } = journal;
-    const exceedsAccount = (order: OutgoingTransaction): boolean => this.#parts.exceedsAccount(order, entries);
+    const exceedsAccount = (order: OutgoingTransaction): boolean =>
+      order.kind === 'refund' && this.#parts.ledger.refusal(order, entries)?.code === 'exceeds_account';
     const terms = termsOf(act, { entries, limits: { inForce: limits, wanted }, exceedsAccount });
     const agreed = alreadyDone(act, terms === null, journal.entries);
     if (terms === null || agreed) return { ok: true, done: true, approvers: agreed ?? [] } as const;
