@@ -57,7 +57,7 @@ export async function startService(given: ServiceParts): Promise<RunningService>
   };
 }
 
-/** Ensures that the signer has read the event log before it is asked about a settlement. */
+/** Ensures that the signer has read the event log before it is asked about a settlement or a refund. */
 function withEventLogFed(parts: ServiceParts): ServiceParts {
   const { payouts, storage } = parts;
   return payouts ? { ...parts, payouts: { ...payouts, signer: withEventLog(payouts.signer, storage.store) } } : parts;

@@ -26,6 +26,7 @@ import type { Metrics } from '../../src/observability/metrics/metrics.ts';
 import type { AddressDeriver } from '../../src/ports/chain/addresses.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { parseMasterKeys } from '../../src/runtime/cryptography/sealing.ts';
+import { withEventLog } from '../../src/features/payouts/event-log-feed.ts';
 import type { Wallet } from '../../src/signer/keys/wallet.ts';
 import type { Disk } from './edges/storage.ts';
 import type { Receivers } from './edges/receiver.ts';
@@ -126,10 +127,11 @@ function serviceParts(
   const settings = networks.map((access) => access.settings);
   const readers = chainReaders(networks, metrics, { secondSourceFrom: () => secondSourceFrom });
   const families = new Set(settings.map(({ network }) => addressFamilyOf(network)));
+  const storage = disk.open({ profile, node: config.NODE_NUMBER, roles });
   return {
     config,
     roles,
-    storage: disk.open({ profile, node: config.NODE_NUMBER, roles }),
+    storage,
     sealingKeys: parseMasterKeys(hash('sha256', 'of this simulation')),
     clock: systemClock,
     random: nodeRandom,
@@ -148,7 +150,7 @@ function serviceParts(
     webhookRules: { allowInsecure: true, ownHosts: [] },
     webhookSender: receivers.sender(),
     payouts: signer && {
-      signer: signer.calls(),
+      signer: withEventLog(signer.calls(), storage.store),
       chains: () =>
         networks.map((network) =>
           payoutChain(network, {

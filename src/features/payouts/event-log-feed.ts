@@ -14,8 +14,8 @@ const MAX_PAGE_CHARACTERS = MAX_JSON_LINE_BYTES / 4;
 
 /**
  * A signer that receives every existing event before it checks payments from accounts of others: it books them itself
- * and trusts nobody's word for what a merchant or an unknown sender is owed, and so what a refund may take. It reads the whole event log once, then
- * what is new.
+ * and trusts nobody's word for what a merchant or an unknown sender is owed, and so what a refund may take. It reads the
+ * whole event log once, then what is new.
  */
 export function withEventLog<Signer extends OutgoingSigner & ApprovalSigner>(
   signer: Signer,
