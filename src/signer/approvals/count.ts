@@ -6,11 +6,7 @@ import type { JournalEntry } from '../journal/journal.ts';
 export const APPROVALS_NEEDED = 2;
 
 /** Each person once, in the order of their approvals. */
-export const approversOf = (
-  entries: readonly JournalEntry[],
-  terms: readonly string[],
-  proposedBy: string,
-): string[] =>
+export const approversOf = (entries: readonly JournalEntry[], terms: readonly string[], proposedBy: string): string[] =>
   entries
     .flatMap((entry) =>
       entry.kind === 'approved' && terms.includes(entry.terms) && entry.proposedBy === proposedBy
