@@ -30,6 +30,8 @@ export interface SolanaNodeState {
   skipped: Set<number>;
   /** By signature. */
   transactions: Map<string, PlayedTransaction>;
+  /** By slot: what blocks list of transactions that are not found by their signatures any more. */
+  blocks: Map<number, readonly (readonly [signature: string, PlayedTransaction])[]>;
   /** Signatures by account, newest first. */
   histories: Map<string, string[]>;
   /** Raw account data (base64) by address, under the token program unless told otherwise. */
@@ -87,7 +89,7 @@ export const solanaNodeState = (slot: number, finalizedSlot: number): SolanaNode
   genesis: MAINNET_GENESIS,
   fork: '0',
   skipped: new Set(),
-  transactions: new Map(),
+  ...{ transactions: new Map(), blocks: new Map() },
   histories: new Map(),
   ...{ accounts: new Map(), timeOf: (at) => 1_700_000_000 + Math.floor(at * 0.4) },
 });
@@ -150,6 +152,7 @@ export function replyOf(node: SolanaNodeState, { method, params }: Pick<Request,
     before?: string;
     limit?: number;
     maxSupportedTransactionVersion?: number;
+    transactionDetails?: string;
   };
   const limit = config.commitment === 'finalized' || config.commitment === undefined ? node.finalizedSlot : node.slot;
   if (config.minContextSlot !== undefined && limit < config.minContextSlot)
@@ -167,15 +170,17 @@ export function replyOf(node: SolanaNodeState, { method, params }: Pick<Request,
           -32001,
           `Block ${slot} cleaned up, does not exist on node. First available block: ${node.firstKeptSlot}`,
         );
+      if (node.skipped.has(slot))
+        return error(-32007, `Slot ${slot} was skipped, or missing due to ledger jump to recent snapshot`);
+      const listed = node.blocks.get(slot) ?? [...node.transactions].filter(([, { slot: at }]) => at === slot);
       return {
         result: {
           blockhash: hashOfSlot(slot, node.fork),
           previousBlockhash: hashOfSlot(slot - 1, node.fork),
           blockTime: node.timeOf(slot),
           parentSlot: slotBefore(node, slot),
-          signatures: [...node.transactions]
-            .filter(([, transaction]) => transaction.slot === slot)
-            .map(([signature]) => signature),
+          signatures: listed.map(([signature]) => signature),
+          ...(config.transactionDetails === 'accounts' && { transactions: listed.map(withAccounts) }),
         },
       };
     }
@@ -253,6 +258,24 @@ export function replyOf(node: SolanaNodeState, { method, params }: Pick<Request,
     default:
       return error(-32601, 'Method not found');
   }
+}
+
+/** With `accounts` as its details a block names the accounts of look-up tables among the others, and who signed. */
+function withAccounts([signature, played]: readonly [string, PlayedTransaction]): unknown {
+  const { meta, transaction } = played as PlayedTransaction & {
+    meta: { loadedAddresses?: { writable: string[]; readonly: string[] } | null };
+    transaction?: {
+      message: { accountKeys: (string | { pubkey: string })[]; header?: { numRequiredSignatures: number } };
+    };
+  };
+  const { accountKeys = [], header } = transaction?.message ?? {};
+  const keys = accountKeys.map((key) => (typeof key === 'string' ? key : key.pubkey));
+  const { writable = [], readonly = [] } = meta.loadedAddresses ?? {};
+  const named = [...keys, ...writable, ...readonly].map((pubkey, index) => ({
+    ...{ pubkey, signer: index < (header?.numRequiredSignatures ?? 1), writable: true },
+    source: index < keys.length ? 'transaction' : 'lookupTable',
+  }));
+  return { meta, version: 'legacy', transaction: { signatures: [signature], accountKeys: named } };
 }
 
 interface RawAccount {

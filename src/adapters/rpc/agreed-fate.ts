@@ -14,7 +14,10 @@ export function agreedFate(opinions: readonly Fate[]): Fate {
   if (others.every((other) => isSame(must(first), other))) return must(first);
   // One says landed, the other does not see it (yet): nothing is concluded, and the bytes are sent again.
   const known = opinions.some((fate) => fate.kind === 'pending' || fate.kind === 'landed');
-  return known ? { kind: 'pending', inBlock: opinions.some((fate) => fate.kind === 'landed') } : { kind: 'absent' };
+  if (!known) return { kind: 'absent' };
+  const unseen = opinions.flatMap((fate) => (fate.kind === 'pending' && fate.unseen) || [])[0];
+  const inBlock = unseen !== undefined || opinions.some((fate) => fate.kind === 'landed');
+  return { kind: 'pending', inBlock, ...(unseen !== undefined && { unseen }) };
 }
 
 function isSame(one: Fate, other: Fate): boolean {

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import type { Token } from '../../domain/networks/networks.ts';
 import { formatAmount } from '../../domain/money/money.ts';
 import { OUTCOMES } from '../../domain/networks/outcomes.ts';
-import type { Fate, SentTransaction } from '../../ports/outgoing/transaction.ts';
+import type { Fate, Funding, SentTransaction } from '../../ports/outgoing/transaction.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { receivingAccount } from '../../chain-formats/spl-token.ts';
 import { nonceAt } from './nonces.ts';
-import { ask, blockAtSlot, firstKeptSlot, readStatuses, readTransaction, slotOf } from './rpc.ts';
+import { ask, blockAtSlot, listedIn, readStatuses, readTransaction, slotOf } from './rpc.ts';
 import { tokenDeltas, type TokenDelta, type TransactionWithMeta } from './token-balances.ts';
 import { must } from '../../domain/values/must.ts';
 
@@ -39,13 +39,9 @@ export async function fateAt(provider: RpcProvider, asked: Asked): Promise<Fate>
   if (!included) return unseenAt(provider, asked, slot);
   if (included.status.confirmationStatus !== 'finalized') return { kind: 'pending', inBlock: true };
   const { txHash } = included;
-  const transaction = await readTransaction(provider, txHash, 'finalized');
-  if (!transaction) {
-    // A node may keep the status longer than the transaction. What it did can then be seen at another one only.
-    if ((await firstKeptSlot(provider)) > included.status.slot)
-      throw new ProviderFault('incapable', `says that ${txHash} is final, and does not keep it any more`);
-    return { kind: 'pending', inBlock: true };
-  }
+  const transaction =
+    (await readTransaction(provider, txHash, 'finalized')) ?? (await listedIn(provider, included.status.slot, txHash));
+  if (!transaction) return { kind: 'pending', inBlock: true };
   if (OUTCOMES.solana(included.status) === 'nothing')
     return { kind: 'ineffective', txHash, networkFee: formatAmount(lamportsOf(transaction) * LAMPORT) };
   const { signedBytes } = must(asked.sent.find((one) => one.txHash === txHash));
@@ -71,8 +67,26 @@ async function unseenAt(provider: RpcProvider, { sent, treasury }: Asked, slot: 
     const { value } = await ask(provider, isValid, 'isBlockhashValid', [blockhash, { commitment: 'confirmed' }]);
     return value ? { kind: 'absent' } : { kind: 'never' };
   }
-  // If its nonce was used, something landed that is not visible yet; what it was remains unknown until then.
-  return (await nonceAt(provider, treasury, validity, slot)) ? { kind: 'absent' } : { kind: 'pending', inBlock: true };
+  if (await nonceAt(provider, treasury, validity, slot)) return { kind: 'absent' };
+  // Something landed that is not visible yet, or not any more. What it was remains unknown until somebody shows it.
+  const unseen = `its nonce was used, and ${provider.name} does not show the transaction that used it: name a provider that keeps the whole chain`;
+  return { kind: 'pending', inBlock: true, unseen };
+}
+
+/** Whether all are in final blocks of this provider's chain, with effect. */
+export async function areHeldAt(provider: RpcProvider, funding: readonly Funding[]): Promise<boolean> {
+  const { found } = await readStatuses(
+    provider,
+    funding.map(({ txHash }) => txHash),
+  );
+  for (const [index, { txHash, blockNumber }] of funding.entries()) {
+    const status = found[index];
+    if (status && status.confirmationStatus !== 'finalized') return false;
+    const seen =
+      status ?? (blockNumber === undefined ? null : ((await listedIn(provider, blockNumber, txHash))?.meta ?? null));
+    if (seen === null || OUTCOMES.solana(seen) !== 'moved') return false;
+  }
+  return true;
 }
 
 /** Its cost in 10^-18 SOL; null if it did not do what it was signed for. */

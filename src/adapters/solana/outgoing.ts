@@ -4,7 +4,6 @@ import type { UsedNonces } from '../../domain/events/treasury-events.ts';
 import { amountOf, formatAmount, fromTokenUnits, toTokenUnits, type Coin } from '../../domain/money/money.ts';
 import { mostNative } from '../../domain/networks/native-cost.ts';
 import { NATIVE_DECIMALS, type NetworkSettings, type Token } from '../../domain/networks/networks.ts';
-import { OUTCOMES } from '../../domain/networks/outcomes.ts';
 import {
   isNative,
   lackOfFunds,
@@ -38,19 +37,10 @@ import { askBeforeEnding } from '../rpc/ask-before-ending.ts';
 import { agreedFate } from '../rpc/agreed-fate.ts';
 import { freeNonce, missingNonceAccount } from './nonces.ts';
 import { solanaInflows, solanaOutflows } from './outflows.ts';
-import { fateAt, LAMPORT } from './outgoing-fate.ts';
+import { areHeldAt, fateAt, LAMPORT } from './outgoing-fate.ts';
 import { verifySolanaProvider } from './provider-check.ts';
 import { payeeAccount, paysBack, tokenAccount } from './payee-account.ts';
-import {
-  ACCOUNTS_A_CALL,
-  ask,
-  finalLamports,
-  latestBlockhash,
-  readBalances,
-  readStatuses,
-  rentOf,
-  slotOf,
-} from './rpc.ts';
+import { ACCOUNTS_A_CALL, ask, finalLamports, latestBlockhash, readBalances, rentOf, slotOf } from './rpc.ts';
 import { must } from '../../domain/values/must.ts';
 
 export interface SolanaOutgoingOptions {
@@ -245,12 +235,7 @@ export class SolanaOutgoing implements OutgoingChain {
   }
 
   async holds(funding: readonly Funding[]): Promise<boolean> {
-    const txHashes = funding.map(({ txHash }) => txHash);
-    const seen = await this.#providers.ask(async (provider) => {
-      const { found } = await readStatuses(provider, txHashes);
-      return found.every((status) => status?.confirmationStatus === 'finalized' && OUTCOMES.solana(status) === 'moved');
-    });
-    return seen.every(Boolean);
+    return (await this.#providers.ask((provider) => areHeldAt(provider, funding))).every(Boolean);
   }
 
   /**

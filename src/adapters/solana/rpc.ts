@@ -7,7 +7,7 @@ import { TOKEN_PROGRAM } from '../../chain-formats/spl-token.ts';
 import { must } from '../../domain/values/must.ts';
 import { faultOf, meaningOf } from '../rpc/dialects.ts';
 import { inForm } from '../rpc/in-form.ts';
-import { solanaTransaction, type TransactionWithMeta } from './token-balances.ts';
+import { solanaTransaction, type SolanaTransaction, type TransactionWithMeta } from './token-balances.ts';
 
 export type Commitment = 'confirmed' | 'finalized';
 
@@ -75,15 +75,14 @@ const blockHeader = z
   .object({ blockhash: z.string(), previousBlockhash: z.string(), blockTime: z.number().nullish() })
   .nullable();
 
+const blockOptions = (commitment: Commitment, transactionDetails: 'none' | 'signatures' | 'accounts') => ({
+  ...{ commitment, encoding: 'json', transactionDetails, rewards: false },
+  maxSupportedTransactionVersion: MAX_TRANSACTION_VERSION,
+});
+
 /** Null for a slot without a block. Throws `ProviderFault` (behind) for a slot that the provider has not reached. */
 export async function blockAtSlot(provider: RpcProvider, slot: number, commitment: Commitment): Promise<Block | null> {
-  const options = {
-    commitment,
-    encoding: 'json',
-    transactionDetails: 'none',
-    rewards: false,
-    maxSupportedTransactionVersion: MAX_TRANSACTION_VERSION,
-  };
+  const options = blockOptions(commitment, 'none');
   const block = await ask(provider, blockHeader, 'getBlock', [slot, options]).catch((error: unknown) => {
     if (meaningIn(error, 'getBlock') === 'no-block') return null;
     throw error;
@@ -111,13 +110,7 @@ export async function firstFinalizedFrom(provider: RpcProvider, slot: number): P
   const asked = [slot, 1, { commitment: 'finalized' }];
   const [first] = await ask(provider, z.array(z.number()), 'getBlocksWithLimit', asked);
   if (first === undefined) throw new ProviderFault('behind', `has no finalized block from slot ${slot} on`);
-  const options = {
-    commitment: 'finalized',
-    encoding: 'json',
-    transactionDetails: 'signatures',
-    rewards: false,
-    maxSupportedTransactionVersion: MAX_TRANSACTION_VERSION,
-  };
+  const options = blockOptions('finalized', 'signatures');
   const block = await ask(provider, blockSignatures, 'getBlock', [first, options]);
   if (!block?.signatures) throw new ProviderFault('incapable', `does not list what is in the block of slot ${first}`);
   return { slot: first, parentSlot: block.parentSlot, hash: block.blockhash, signatures: new Set(block.signatures) };
@@ -244,10 +237,44 @@ export async function readTransaction(
 ): Promise<TransactionWithMeta | null> {
   const options = { commitment, encoding: 'json', maxSupportedTransactionVersion: MAX_TRANSACTION_VERSION };
   const transaction = await ask(provider, solanaTransaction.nullable(), 'getTransaction', [txHash, options]);
-  if (transaction === null) return null;
-  const { meta } = transaction;
+  return transaction && withMeta(transaction, txHash);
+}
+
+function withMeta({ meta, ...transaction }: SolanaTransaction, txHash: string): TransactionWithMeta {
   if (meta === null) throw new ProviderFault('incapable', `keeps no balances of ${txHash}`);
   return { ...transaction, meta };
+}
+
+/** Of a block with `accounts` as its details, which lists accounts of look-up tables among the others. */
+const listedTransaction = z.object({
+  transaction: z.object({
+    signatures: z.array(z.string()),
+    accountKeys: z.array(z.object({ pubkey: z.string(), signer: z.boolean() })),
+  }),
+  meta: solanaTransaction.shape.meta,
+});
+const blockTransactions = z.object({ transactions: z.array(listedTransaction) }).nullable();
+
+/**
+ * A transaction by its finalised block, for a node that does not find it by its signature any more. Null if the block
+ * does not list it, or the slot was skipped.
+ */
+export async function listedIn(
+  provider: RpcProvider,
+  slot: number,
+  txHash: string,
+): Promise<TransactionWithMeta | null> {
+  const options = blockOptions('finalized', 'accounts');
+  const block = await ask(provider, blockTransactions, 'getBlock', [slot, options]).catch((error: unknown) => {
+    const means = meaningIn(error, 'getBlock');
+    if (means === 'no-block') return null;
+    throw means === 'not-kept' ? new ProviderFault('incapable', `keeps nothing of slot ${slot} any more`) : error;
+  });
+  const listed = block?.transactions.find(({ transaction }) => transaction.signatures[0] === txHash);
+  if (!listed) return null;
+  const { accountKeys } = listed.transaction;
+  const header = { numRequiredSignatures: accountKeys.filter(({ signer }) => signer).length };
+  return withMeta({ slot, meta: listed.meta, transaction: { message: { accountKeys, header } } }, txHash);
 }
 
 const statuses = z.object({

@@ -22,6 +22,7 @@ import { type RetryState, WAIT_REASONS } from './retry-state.ts';
 
 /** Completed transactions checked per round while they can still leave the chain. */
 const ROUND = 20;
+const UNSEEN_AFTER_MS = 600_000;
 /** Fees that rise for a shorter time than this are waited out. */
 const MORE_GAS_AFTER_MS = 3_600_000;
 
@@ -128,8 +129,16 @@ export class SentTransactions<Item extends Outgoing> {
       }
       case 'pending':
         retries.covered(item.ref);
+        if (fate.unseen !== undefined) return this.#waitForSight(item, fate.unseen);
         return fate.inBlock ? retries.goesOn(item.ref) : this.#bumpWhenDue(item);
     }
+  }
+
+  /** Nodes show a transaction a moment after its effect. One that they have deleted is shown by no waiting. */
+  #waitForSight(item: Item, unseen: string): void {
+    const { retries, nowMs } = this.#parts;
+    if (retries.sentSince.outMs(item.ref.id, newest(item), nowMs()) < UNSEEN_AFTER_MS) return retries.goesOn(item.ref);
+    retries.wait(item.ref, 'not_shown', unseen);
   }
 
   /** What could not be paid once cannot be paid again: a replacement would only use up what may be signed in a day. */

@@ -127,6 +127,7 @@ const WAIT_REASONS: readonly WaitReason[] = [
   'insufficient_gas',
   'network_fee_too_high',
   'broadcast_refused',
+  'not_shown',
   'chain_unavailable',
   'waiting_for_approval',
   'exceeds_account',

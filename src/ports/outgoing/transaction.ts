@@ -109,6 +109,8 @@ export type WaitReason =
   | 'network_fee_too_high'
   /** Signed and sent, and refused by every node that answered, for another reason than its fee. */
   | 'broadcast_refused'
+  /** Signed and sent, and in a block that no provider shows. */
+  | 'not_shown'
   | 'chain_unavailable'
   | 'waiting_for_approval'
   /** The merchant's account in the books does not cover the refund, and two people have not approved that others do. */
@@ -127,7 +129,7 @@ export type WaitReason =
 
 /** Whether a person must look: it does not resolve itself, or should never have happened. */
 export const needsLook = (reason: WaitReason): boolean =>
-  reason === 'deposit_reverted' || reason === 'unexpected_error';
+  reason === 'deposit_reverted' || reason === 'unexpected_error' || reason === 'not_shown';
 
 /**
  * Why the sender's tokens do not suffice in addition to what is reserved; null if they do. `balance` in 10^-18 units.
@@ -176,8 +178,11 @@ export interface LandedTransaction {
 export type Fate =
   /** Nobody has it: broadcast the same bytes again. */
   | { readonly kind: 'absent' }
-  /** Known to a node, or in a block that is not deep enough. */
-  | { readonly kind: 'pending'; readonly inBlock: boolean }
+  /**
+   * Known to a node, or in a block that is not deep enough. `unseen`: why nobody shows what became of it although one of
+   * the transactions must be in a block.
+   */
+  | { readonly kind: 'pending'; readonly inBlock: boolean; readonly unseen?: string }
   | { readonly kind: 'landed'; readonly landed: LandedTransaction; readonly final: boolean }
   /** In a final block, but it moved nothing. */
   | { readonly kind: 'ineffective'; readonly txHash: string; readonly networkFee: string }

@@ -10,6 +10,7 @@ import { NONCE_ACCOUNTS, nonceAccountOf, storedNonce } from '../../chain-formats
 import {
   agreed,
   isExactly,
+  Refused,
   rpc,
   ViewUnavailable,
   type ChainView,
@@ -39,6 +40,26 @@ type Meta = z.infer<typeof meta>;
 const transaction = z
   .object({ transaction: z.object({ signatures: z.array(z.string()), message }), meta: meta.nullable() })
   .nullable();
+/** A block with `accounts` as its details, which lists accounts of look-up tables among the others. */
+const listing = z.object({
+  transactions: z.array(
+    z.object({
+      meta: meta.nullable(),
+      transaction: z
+        .object({
+          signatures: z.array(z.string()),
+          accountKeys: z.array(z.object({ pubkey: z.string(), signer: z.boolean() })),
+        })
+        .transform(({ signatures, accountKeys }) => ({
+          signatures,
+          message: {
+            accountKeys: accountKeys.map(({ pubkey }) => pubkey),
+            header: { numRequiredSignatures: accountKeys.filter(({ signer }) => signer).length },
+          },
+        })),
+    }),
+  ),
+});
 const account = z.object({
   value: z.object({ owner: z.string(), data: z.tuple([z.string(), z.string()]) }).nullable(),
 });
@@ -56,8 +77,10 @@ export class SolanaView implements ChainView {
 
   async findDeposit(proof: DepositProof): Promise<FoundDeposit | null> {
     return agreed(this.#network, async (url) => {
-      const finalized = await this.#transaction(url, proof.txHash, 'finalized');
-      const found = finalized ?? (await this.#transaction(url, proof.txHash, 'confirmed'));
+      const bySignature = await this.#transaction(url, proof.txHash, 'finalized');
+      const newest = bySignature ?? (await this.#transaction(url, proof.txHash, 'confirmed'));
+      const finalized = newest === null ? await this.#listedIn(url, proof) : bySignature;
+      const found = newest ?? finalized;
       if (found === null) await this.#assertKeepsAll(url);
       if (!found?.meta || OUTCOMES.solana(found.meta) !== 'moved') return null;
       const deltas = deltasOf(found.meta.preTokenBalances, found.meta.postTokenBalances);
@@ -184,6 +207,20 @@ export class SolanaView implements ChainView {
       throw new ViewUnavailable(
         `the deposit is not in the chain from slot ${first} on, and a provider keeps nothing older: name one that does`,
       );
+  }
+
+  /** In the finalised block in which it was seen: nodes forget signatures, and some keep the blocks. */
+  async #listedIn(url: string, { txHash, blockNumber }: DepositProof): Promise<z.infer<typeof transaction>> {
+    if (blockNumber === undefined) return null;
+    const details = { encoding: 'json', transactionDetails: 'accounts', rewards: false };
+    const options = { ...details, commitment: 'finalized', maxSupportedTransactionVersion: 1 };
+    try {
+      const { transactions } = await this.#call(url, listing, 'getBlock', blockNumber, options);
+      return transactions.find((listed) => listed.transaction.signatures[0] === txHash) ?? null;
+    } catch (error) {
+      if (error instanceof Refused) await this.#assertKeepsAll(url);
+      throw error;
+    }
   }
 
   #transaction(url: string, txHash: string, commitment: string): Promise<z.infer<typeof transaction>> {

@@ -32,8 +32,16 @@ export function heldBy(keys: readonly string[], state: Pick<State, 'get' | 'toke
   return { lamports: keys.map((key) => Number(state.get(lamportsKey(key)))), tokens };
 }
 
+/** As a block shows it with `accounts` as its details. */
+export function renderListed(included: SolanaIncluded, block: SolanaBlock): object {
+  const { meta, version, transaction } = render(included, block);
+  const { accountKeys: keys, header } = transaction.message;
+  const named = keys.map((pubkey, index) => ({ pubkey, signer: index < header.numRequiredSignatures }));
+  return { meta, version, transaction: { signatures: transaction.signatures, accountKeys: named } };
+}
+
 /** `getTransaction` in `json`. */
-export function render({ transaction, receipt }: SolanaIncluded, { number, timeSec }: SolanaBlock): object {
+export function render({ transaction, receipt }: SolanaIncluded, { number, timeSec }: SolanaBlock) {
   const { err, fee, keys, signers, before, after } = receipt;
   const header = { numRequiredSignatures: signers, numReadonlySignedAccounts: 0, numReadonlyUnsignedAccounts: 0 };
   return {

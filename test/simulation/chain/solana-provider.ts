@@ -1,6 +1,6 @@
 import type { ChainView } from './block.ts';
 import { bytesOf, CLOCK_SYSVAR, SYSTEM_PROGRAM, TOKEN_PROGRAM } from './solana-addresses.ts';
-import { render, type SolanaBlock } from './solana-block.ts';
+import { render, renderListed, type SolanaBlock } from './solana-block.ts';
 import type { Commitment, SolanaChain } from './solana-chain.ts';
 import { InvalidTransaction } from './solana-message.ts';
 import { authorityKey, lamportsKey, nonceKey, rentOf, spaceKey, tokensKey } from './solana-programs.ts';
@@ -127,6 +127,9 @@ export class SolanaProvider extends SimulatedProvider<SolanaChain> {
       ...{ blockTime: block.timeSec, blockHeight: this.chain.heightOf(block, shown) },
       ...(transactionDetails === 'signatures' && {
         signatures: block.included.map(({ transaction }) => transaction.txHash),
+      }),
+      ...(transactionDetails === 'accounts' && {
+        transactions: block.included.map((included) => renderListed(included, block)),
       }),
     };
   }

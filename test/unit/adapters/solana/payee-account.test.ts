@@ -82,11 +82,17 @@ function paidFrom(account: string): void {
   const transaction = {
     slot: 4_000,
     meta: {
-      ...{ err: null, preBalances: [], postBalances: [] },
+      ...{ err: null, fee: 5_000, preBalances: [], postBalances: [] },
       preTokenBalances: [of(0, PAYER, '5000000')],
       postTokenBalances: [of(0, PAYER, '0'), of(1, shop, '5000000')],
     },
-    transaction: { message: { accountKeys: [account, associatedTokenAccount(shop, MINT)] } },
+    transaction: {
+      signatures: [TX],
+      message: {
+        accountKeys: [account, associatedTokenAccount(shop, MINT)],
+        header: { numRequiredSignatures: 1 },
+      },
+    },
   };
   node.transactions.set(TX, transaction);
 }
@@ -178,6 +184,25 @@ describe('a refund on Solana', () => {
     expect(await view.findDeposit(proof!)).toBeNull();
     node.firstKeptSlot = 4_500;
     await expect(view.findDeposit(proof!)).rejects.toThrow('keeps nothing older');
+    await expect(view.findDeposit({ ...proof!, blockNumber: 4_000 })).rejects.toThrow('keeps nothing older');
+  });
+
+  it('finds the deposit in its block where the node has forgotten its signature', async () => {
+    const view = new SolanaView({ ...settings, urls: [node.url] });
+    const proof = { ...order.deposits[0]!, blockNumber: 4_000 };
+    paidFrom(ATA);
+    const shown = await view.findDeposit(proof);
+    expect(shown).toMatchObject({ payer: PAYER, units: 5n * 10n ** 18n, final: true });
+    node.blocks.set(4_000, [[TX, node.transactions.get(TX)!]]);
+    node.transactions.delete(TX);
+    expect(await view.findDeposit(proof)).toEqual(shown);
+    expect(await payouts.holds([proof])).toBe(true);
+    for (const listed of [[], [[TX, { slot: 4_000, meta: { err: 'failed' } }]] as const]) {
+      node.blocks.set(4_000, listed as never);
+      expect(await payouts.holds([proof])).toBe(false);
+    }
+    node.blocks.set(4_000, []);
+    expect(await view.findDeposit(proof)).toBeNull();
   });
 
   it("goes there only if the signer finds the account to be the payee's for this token", async () => {

@@ -223,6 +223,23 @@ describe('a payout that no provider shows any more', () => {
   });
 });
 
+describe('a payout in a block that no provider keeps any more', () => {
+  const unseen = 'its nonce was used, and one does not show the transaction that used it';
+
+  it('says so once nodes had time to show it, is not replaced, and ends when one shows it', async () => {
+    stage.fateOf = () => ({ kind: 'pending', inBlock: true, unseen });
+    await stage.executor.round();
+    expect(stage.executor.waiting).toEqual([]);
+    stage.clockOffMs = 700_000;
+    await stage.executor.round();
+    expect(stage.executor.waiting).toMatchObject([{ legId: 're_a-1', reason: 'not_shown', detail: unseen }]);
+    expect(await stage.leg('re_a-1')).toMatchObject({ status: 'PROCESSING', txHashes: ['0xt1'] });
+    stage.fateOf = () => landedAs('0xt1');
+    await stage.executor.round();
+    expect(await stage.leg('re_a-1')).toMatchObject({ status: 'COMPLETED' });
+  });
+});
+
 describe('a payout that waits for a block', () => {
   it('gets its higher fee in time also when the clock was set back by a day since it was signed', async () => {
     stage.fateOf = () => ({ kind: 'pending', inBlock: false });
