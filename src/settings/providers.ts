@@ -2,6 +2,7 @@ import type { Config } from '../config.ts';
 import type { Mode } from '../domain/values/ids.ts';
 import { amountOf } from '../domain/money/money.ts';
 import { NETWORKS, type Network } from '../domain/networks/networks.ts';
+import { sourceOfUrl } from '../domain/networks/provider-source.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { NotedRefusal, RpcObserver } from '../ports/chain/rpc-pool.ts';
 import type { NetworkAccess } from './network-access.ts';
@@ -69,7 +70,7 @@ export function loggedProviders(mode: Mode, observer: RpcObserver, log: Pick<Log
 }
 
 /** Number of independent providers among the URLs. */
-export const sourcesIn = (urls: readonly string[]): number => new Set(urls.map((url) => URL.parse(url)?.host)).size;
+export const sourcesIn = (urls: readonly string[]): number => new Set(urls.map(sourceOfUrl)).size;
 
 const PROVIDER_SETTINGS = {
   ethereum: 'ETHEREUM_RPC_URLS',

@@ -43,6 +43,13 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
     foundBy: ['is unknown as long as the node answers'],
   },
   {
+    without: 'one voice for all URLs of a host',
+    changes: [
+      change('chains/chain-view.ts', 'vote.sources.add(answer.source)', 'vote.sources.add(`${vote.sources.size}`)'),
+    ],
+    foundBy: ['with two URLs is one that says how much was paid'],
+  },
+  {
     without: 'own transactions that are no deposits',
     changes: [
       change('policies/deposits.ts', 'own.hasSigned(txHash)', 'false'),

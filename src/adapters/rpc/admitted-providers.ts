@@ -1,5 +1,5 @@
 import { ChainUnavailable } from '../../ports/chain/chain.ts';
-import { ProviderFault, RpcError, type RpcPool, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
+import { answersOf, ProviderFault, RpcError, type RpcPool, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import type { BroadcastAnswer } from '../../ports/outgoing/chain.ts';
 
 /** Providers of one network. Nothing from a provider counts before it has proven to serve this chain. */
@@ -37,16 +37,16 @@ export class AdmittedProviders {
   }
 
   /**
-   * As many answers as a conclusion needs: two if two providers are configured. Throws `ChainUnavailable` if there are
+   * As many answers as a conclusion needs: two if two sources are configured. Throws `ChainUnavailable` if there are
    * fewer.
    */
   async ask<Value>(task: (provider: RpcProvider) => Promise<Value>): Promise<readonly Value[]> {
-    const needed = Math.min(2, this.#pool.size);
+    const needed = Math.min(2, this.#pool.sources);
     const opinions = await this.#pool.survey(
       async (provider) => (await this.admit(provider), task(provider)),
-      (soFar) => soFar.filter((opinion) => 'value' in opinion).length >= needed,
+      (soFar) => answersOf(soFar).length >= needed,
     );
-    const answers = opinions.flatMap((opinion) => ('value' in opinion ? [opinion.value] : []));
+    const answers = answersOf(opinions);
     if (answers.length >= needed) return answers;
     const faults = opinions.flatMap((opinion) =>
       'fault' in opinion ? [`${opinion.provider}: ${opinion.fault.message}`] : [],

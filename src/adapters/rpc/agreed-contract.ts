@@ -1,5 +1,5 @@
 import { ChainUnavailable } from '../../ports/chain/chain.ts';
-import type { RpcPool, RpcProvider } from '../../ports/chain/rpc-pool.ts';
+import { answersOf, type RpcPool, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 
 /**
  * Whether code controls an address: on the word of one provider, as an answer that lacks the code looks like "no". Two
@@ -7,19 +7,15 @@ import type { RpcPool, RpcProvider } from '../../ports/chain/rpc-pool.ts';
  */
 export async function agreedContract(
   network: string,
-  pool: Pick<RpcPool, 'size' | 'survey'>,
+  pool: Pick<RpcPool, 'sources' | 'survey'>,
   isContract: (provider: RpcProvider) => Promise<boolean>,
 ): Promise<boolean> {
-  const needed = Math.min(2, pool.size);
-  const answers: boolean[] = [];
+  const needed = Math.min(2, pool.sources);
   const opinions = await pool.survey(
-    async (provider) => {
-      const answer = await isContract(provider);
-      answers.push(answer);
-      return answer;
-    },
-    () => answers.includes(true) || answers.length >= needed,
+    isContract,
+    (soFar) => answersOf(soFar).includes(true) || answersOf(soFar).length >= needed,
   );
+  const answers = answersOf(opinions);
   if (answers.includes(true)) return true;
   if (answers.length >= needed) return false;
   const faults = opinions.flatMap((opinion) => ('fault' in opinion ? [opinion.fault.message] : []));

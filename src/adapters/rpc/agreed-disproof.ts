@@ -1,5 +1,5 @@
 import type { Disproof } from '../../ports/chain/chain.ts';
-import type { Opinion, RpcPool, RpcProvider } from '../../ports/chain/rpc-pool.ts';
+import { answersOf, type RpcPool, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { must } from '../../domain/values/must.ts';
 
 /**
@@ -7,12 +7,10 @@ import { must } from '../../domain/values/must.ts';
  * recorded block at its height without a proof against it (null), outweighs any number of others.
  */
 export async function agreedDisproof(
-  pool: Pick<RpcPool, 'size' | 'survey'>,
+  pool: Pick<RpcPool, 'sources' | 'survey'>,
   ask: (provider: RpcProvider) => Promise<Disproof | null>,
 ): Promise<Disproof | null> {
-  const needed = Math.min(2, pool.size);
-  const answersOf = (opinions: readonly Opinion<Disproof | null>[]): (Disproof | null)[] =>
-    opinions.flatMap((opinion) => ('value' in opinion ? [opinion.value] : []));
+  const needed = Math.min(2, pool.sources);
   const opinions = await pool.survey(
     ask,
     (soFar) => answersOf(soFar).length >= needed || answersOf(soFar).includes(null),

@@ -9,6 +9,7 @@ import type {
   RpcProvider,
   RunOptions,
 } from '../../ports/chain/rpc-pool.ts';
+import { sourceOfUrl } from '../../domain/networks/provider-source.ts';
 import type { Family } from './dialects.ts';
 import { createHttpProvider, type HttpProvider } from './http-provider.ts';
 import { createProviderHealth, referenceHead, type ProviderHealth } from './provider-health.ts';
@@ -265,9 +266,9 @@ class HttpRpcPool implements RpcPool {
 
 const familyOf = (network: string): Family => (network === 'tron' || network === 'solana' ? network : 'evm');
 
-/** Host names, numbered if one host serves twice. Paths and queries contain keys and are left out. */
+/** Sources, numbered if one serves twice. Paths and queries contain keys and are left out. */
 function namesOf(urls: readonly string[]): string[] {
-  const hosts = urls.map((url) => new URL(url).host);
+  const hosts = urls.map(sourceOfUrl);
   return hosts.map((host, index) =>
     hosts.indexOf(host) === index
       ? host

@@ -82,6 +82,16 @@ export interface RpcPool {
 /** Providers of one host are one source and can be wrong together. */
 export const sourceOf = (provider: string): string => must(provider.split('#')[0]);
 
+/** The first answer of each source. */
+export function answersOf<Value>(opinions: readonly Opinion<Value>[]): Value[] {
+  const answers = new Map<string, Value>();
+  for (const opinion of opinions) {
+    const source = sourceOf(opinion.provider);
+    if ('value' in opinion && !answers.has(source)) answers.set(source, opinion.value);
+  }
+  return [...answers.values()];
+}
+
 /** Throws if a provider's head is below a block that the network is known to have. */
 export async function mustReach(atLeast: number, headOf: () => Promise<number>): Promise<void> {
   if (atLeast > 0 && (await headOf()) < atLeast) throw new ProviderFault('behind', `does not have block ${atLeast}`);

@@ -6,6 +6,7 @@ import type { UnknownPayer } from '../../domain/networks/unknown-payer.ts';
 import type { TransactionDraft } from '../../domain/events/transaction-draft.ts';
 import type { OutgoingTransaction } from '../../ports/outgoing/transaction.ts';
 import { amountOf, fromTokenUnits, least, most, type Coin } from '../../domain/money/money.ts';
+import { sourceOfUrl } from '../../domain/networks/provider-source.ts';
 
 /** A deposit that the signer itself found on chain. */
 export interface FoundDeposit {
@@ -100,14 +101,14 @@ const [ROUNDS, AGAIN_MS] = [3, 200];
 async function* answersOf<Value>(
   { urls }: PayoutNetwork,
   read: (url: string) => Promise<Value>,
-): AsyncGenerator<{ readonly value: Value } | { readonly fault: string }> {
+): AsyncGenerator<{ readonly value: Value; readonly source: string } | { readonly fault: string }> {
   let open = urls;
   for (let round = 1; open.length > 0; round += 1) {
     if (round > 1) await sleep(AGAIN_MS);
     const again: string[] = [];
     for (const url of open) {
       try {
-        yield { value: await read(url) };
+        yield { value: await read(url), source: sourceOfUrl(url) };
       } catch (error) {
         // Silence has already cost its whole time.
         if (!(error instanceof ViewUnavailable)) yield { fault: 'a provider did not answer' };
@@ -119,10 +120,13 @@ async function* answersOf<Value>(
   }
 }
 
+/** How many must say the same: two, or the only one there is. Two URLs of one host are one provider. */
+const voicesNeeded = ({ urls }: PayoutNetwork): number => Math.min(2, new Set(urls.map(sourceOfUrl)).size);
+
 /** Asks providers until two agree, or the only one there is. */
 export async function agreed<Value>(network: PayoutNetwork, read: (url: string) => Promise<Value>): Promise<Value> {
-  const needed = Math.min(2, network.urls.length);
-  const votes = new Map<string, { value: Value; count: number }>();
+  const needed = voicesNeeded(network);
+  const votes = new Map<string, { readonly value: Value; readonly sources: Set<string> }>();
   let lastFault = 'no provider is configured';
   for await (const answer of answersOf(network, read)) {
     if ('fault' in answer) {
@@ -130,10 +134,10 @@ export async function agreed<Value>(network: PayoutNetwork, read: (url: string) 
       continue;
     }
     const key = JSON.stringify(answer.value, (_, part: unknown) => (typeof part === 'bigint' ? `${part}n` : part));
-    const vote = votes.get(key) ?? { value: answer.value, count: 0 };
-    vote.count += 1;
+    const vote = votes.get(key) ?? { value: answer.value, sources: new Set() };
+    vote.sources.add(answer.source);
     votes.set(key, vote);
-    if (vote.count >= needed) return vote.value;
+    if (vote.sources.size >= needed) return vote.value;
   }
   throw new ViewUnavailable(
     votes.size > 1 ? `the providers of ${network.network} do not agree` : `${network.network}: ${lastFault}`,
@@ -145,13 +149,13 @@ export async function opinions<Value>(
   network: PayoutNetwork,
   read: (url: string) => Promise<Value>,
 ): Promise<readonly Value[]> {
-  const needed = Math.min(2, network.urls.length);
-  const values: Value[] = [];
+  const needed = voicesNeeded(network);
+  const values = new Map<string, Value>();
   for await (const answer of answersOf(network, read)) {
-    if ('value' in answer) values.push(answer.value);
-    if (values.length === needed) return values;
+    if ('value' in answer) values.set(answer.source, answer.value);
+    if (values.size === needed) return [...values.values()];
   }
-  throw new ViewUnavailable(`${network.network}: ${values.length} of ${needed} providers answered`);
+  throw new ViewUnavailable(`${network.network}: ${values.size} of ${needed} providers answered`);
 }
 
 /** The smallest need and the largest holding of all answers, so that a single lying provider gains nothing. */

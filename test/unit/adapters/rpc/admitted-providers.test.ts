@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
 import { AdmittedProviders } from '../../../../src/adapters/rpc/admitted-providers.ts';
+import { agreedContract } from '../../../../src/adapters/rpc/agreed-contract.ts';
+import { agreedDisproof } from '../../../../src/adapters/rpc/agreed-disproof.ts';
 import { createRpcPool } from '../../../../src/adapters/rpc/pool.ts';
-import { ChainUnavailable } from '../../../../src/ports/chain/chain.ts';
+import { ChainUnavailable, type Disproof } from '../../../../src/ports/chain/chain.ts';
 import { ProviderFault, RpcError } from '../../../../src/ports/chain/rpc-pool.ts';
 
 /** Asks providers for a block; null: the provider does not answer. */
@@ -58,5 +60,17 @@ it('a broadcast that is refused in words that nobody knows keeps nobody from rea
   );
   expect(said).toMatchObject({ kind: 'refused', text: 'TRANSACTION_EXPIRATION_ERROR' });
   expect(await providers.ask(async ({ name }) => name)).toEqual(['one.test']);
+  await providers.close();
+});
+
+it('two URLs of one host answer as one, wherever two must say the same', async () => {
+  const urls = ['http://one.test/key-1', 'http://one.test:8545/key-2', 'http://two.test'];
+  const pool = createRpcPool({ network: 'bsc', urls });
+  const providers = new AdmittedProviders('bsc', pool, async () => undefined);
+  const isOther = ({ name }: { readonly name: string }): boolean => name === 'two.test';
+  expect(await providers.ask(async (provider) => isOther(provider))).toEqual([false, true]);
+  expect(await agreedContract('bsc', pool, async (provider) => isOther(provider))).toBe(true);
+  const disproof = { kind: 'reorg' } as unknown as Disproof;
+  expect(await agreedDisproof(pool, async (provider) => (isOther(provider) ? null : disproof))).toBeNull();
   await providers.close();
 });
