@@ -121,12 +121,15 @@ describe.each(['tron', 'solana'] as const)('a transaction of the treasury that n
     expect(outflows[0]).toMatchObject({ coin: 'USDT', amount: '7.00', toAddress: thief });
     await until('payouts stand still', WAIT_MS, async () => (await alarm())?.includes(txHash));
     expect(await unknown()).toEqual([]);
-    const explained = { outflow: txHash, operator: 'ada', reason: 'a drill' };
-    expect(await world.twoApprove('treasury.acknowledge', explained)).toEqual({
-      acknowledged: txHash,
-      approved_by: ['ben', 'cleo'],
-      counted: true,
-    });
+    // Its fee is an outflow of its own, which somebody who names the transaction has not named.
+    if (outflows.length > 1)
+      await expect(
+        world.twoApprove('treasury.acknowledge', { outflow: txHash, operator: 'ada', reason: 'a drill' }),
+      ).rejects.toThrow('explained by itself');
+    for (const { outflowKey } of outflows)
+      expect(
+        await world.twoApprove('treasury.acknowledge', { outflow: outflowKey, operator: 'ada', reason: 'a drill' }),
+      ).toEqual({ acknowledged: outflowKey, approved_by: ['ben', 'cleo'], counted: true });
     await until('the alarm ends', WAIT_MS, async () => (await alarm()) === null);
     await until('the books have the loss', WAIT_MS, async () => (await world.disagreement()) === null);
   });

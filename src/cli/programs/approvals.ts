@@ -2,22 +2,39 @@ import { parseJson } from '../../runtime/util/parse-json.ts';
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { JsonValue } from '../../ports/read-model/read-model.ts';
-import { CommandRefused, optionalText, type AdminArguments } from '../../operator/server/commands.ts';
+import { CommandRefused } from '../../operator/server/commands.ts';
 import { print } from '../print.ts';
-import { assertTyped, EXPECTATIONS, hashOfTerms, shownTerms, termsIn, type AskedTerms } from '../approval-terms.ts';
+import { completed, EXPECTATIONS, withoutCompared } from '../approval-expectations.ts';
+import { assertTyped, hashOfTerms, shownTerms, termsIn, type AskedTerms } from '../approval-terms.ts';
 import { admin } from '../admin-command.ts';
 import type { CliHost } from '../host.ts';
 
 type Flags = readonly (readonly [string, string, boolean?])[];
-type Options = Record<string, string | boolean | undefined>;
+interface Options {
+  readonly [option: string]: JsonValue | undefined;
+  readonly key?: string | undefined;
+  readonly passphraseFile?: string | undefined;
+  readonly termsHash?: string | undefined;
+  readonly terms?: string;
+  readonly approvals?: string;
+}
 
 const KEY = [
   ['--key <file>', "the approver's key; without it the terms are only shown"],
   ['--passphrase-file <file>', "file with the key's passphrase (default: APPROVER_PASSPHRASE_FILE, or a prompt)"],
   ['--terms-hash <hash>', 'without a terminal: the hash of the terms that you have read, as shown without --key'],
-  ['--approvals <file>', 'the output of "quittance approver sign" on another machine'],
+  [
+    '--terms <file>',
+    'sign the output of "--json" from another machine (- for standard input); prints what --approvals takes',
+  ],
+  ['--approvals <file>', 'the output of this command with --terms on the machine that has the key'],
 ] as const;
 const PROPOSER = ['--operator <name>', 'the proposer, the same for both approvers (default: operator)'] as const;
+/** What is asked at the terminal unless it is given here, before the terms are shown. */
+const MONEY = [
+  ['--amount <amount>', 'the amount and coin that you approve, such as "5000 USDT"; anything else is not signed'],
+  ['--to <address>', 'the address that you approve; anything else is not signed'],
+] as const;
 const MODE = ['--mode <mode>', 'test or live', true] as const;
 
 function addApprover(program: Command, host: CliHost): void {
@@ -36,16 +53,6 @@ function addApprover(program: Command, host: CliHost): void {
       ['--passphrase-file <file>', 'file with the passphrase (default: APPROVER_PASSPHRASE_FILE, or a prompt)'],
     ],
   );
-  approver
-    .command('sign')
-    .description('sign the output of "--json" on your own machine; prints the input of --approvals')
-    .requiredOption('--terms <file>', 'the printed terms (- for standard input)')
-    .requiredOption('--key <file>', "the approver's key")
-    .option('--passphrase-file <file>', KEY[1][1])
-    .option('--terms-hash <hash>', KEY[2][1])
-    .action(async ({ terms, ...key }: { terms: string; key: string; passphraseFile?: string; termsHash?: string }) =>
-      print(await signAll(termsIn(parsed(terms, 'terms')), key, host), true),
-    );
 }
 
 /** `quittance approver ...`, and the commands that two approvers run. */
@@ -58,21 +65,17 @@ export function addApprovals(program: Command, treasury: Command, merchant: Comm
     id,
     'treasury.approve',
     'approve a refund or return above the threshold, a withdrawal, a settlement or a return of native coin',
-    [
-      [
-        '--amount <amount>',
-        'what you expect the terms to say, such as 5000 or "5000 USDT"; anything else is not signed',
-      ],
-      ['--to <address>', 'the address that you expect the terms to name; anything else is not signed'],
-    ],
+    MONEY,
   );
   declareApproved(treasury, host, 'resume', 'treasury.resume', 'resume the signer; two approvers run this', [
     MODE,
     PROPOSER,
+    ['--begin-anew <network...>', 'a network whose journal is lost, and which begins with the place of the event log'],
   ]);
   declareApproved(treasury, host, 'limits', 'treasury.limits', 'put wider limits into force; two approvers run this', [
     MODE,
     PROPOSER,
+    ['--change <text...>', 'a change that you approve, as the terms word it; each of them, nothing else is signed'],
   ]);
   const outflow = 'acknowledge <outflow>';
   declareApproved(
@@ -82,6 +85,8 @@ export function addApprovals(program: Command, treasury: Command, merchant: Comm
     'treasury.acknowledge',
     'explain an outflow that reconcile found, so that payouts continue; two approvers run this',
     [
+      ['--amount <amount>', 'what left, as the chain shows it, such as "7 USDT", or none'],
+      ['--to <address>', 'where it went, as the chain shows it, or unknown'],
       ['--operator <name>', 'who explains it, not one of the approvers; the same for both', true],
       ['--reason <text>', 'what it was, worded identically by both', true],
     ],
@@ -93,6 +98,7 @@ export function addApprovals(program: Command, treasury: Command, merchant: Comm
     'treasury.take-over',
     'record again a payment that a restored event log lost, as the journal has it; two approvers run this, oldest payment first',
     [
+      ...MONEY,
       ['--operator <name>', 'the proposer, not one of the approvers; the same for both', true],
       ['--reason <text>', 'why, worded identically by both', true],
       ['--session <id>', 'the session of the refund, if the event log does not know the refund'],
@@ -128,33 +134,37 @@ export function declareApproved(
     else command.option(option, text);
   }
   command.action(async (...given: unknown[]) => {
-    const { json, key, passphraseFile, termsHash, approvals, ...typed } = command.opts<Options>();
+    const { json, key, passphraseFile, termsHash, approvals, terms: file, ...options } = command.opts<Options>();
     const argument = command.registeredArguments[0]?.name();
-    const named = { ...typed, ...(argument !== undefined && { [argument]: String(given[0]) }) };
-    const { amount: _amount, to: _to, ...args } = named;
-    if (approvals !== undefined)
-      return print(
-        await host.admin(name, { ...args, approvals: parsed(String(approvals), 'approvals') }),
-        json === true,
-      );
-    const asked = await host.admin(name, args);
+    const typed = { ...options, ...(argument !== undefined && { [argument]: String(given[0]) }) };
+    const args = withoutCompared(typed);
+    const send = async (signed: JsonValue) =>
+      print(await host.admin(name, { ...args, approvals: signed }), json === true);
+    if (approvals !== undefined) return send(parsed(approvals, 'approvals'));
+    if (file !== undefined && key === undefined) throw new CommandRefused('--terms needs --key');
+    const asked = file === undefined ? await host.admin(name, args) : parsed(file, 'terms');
     const terms = termsIn(asked);
+    if (terms === null && file !== undefined) throw new CommandRefused('terms: the file contains nothing to sign');
     if (terms === null) return print(asked, json === true);
-    assertTyped(terms, EXPECTATIONS[name](named));
+    const known = key === undefined ? typed : await completed(name, typed, (question) => host.ask(question));
+    assertTyped(terms, EXPECTATIONS[name](known));
     if (key === undefined && json === true) return print(asked, true);
     if (key === undefined)
       return void process.stdout.write(`${shownTerms(terms)}\n\nNothing was signed: pass the key with --key.\n`);
     const signed = await signAll(terms, { key, passphraseFile, termsHash }, host);
-    print(await host.admin(name, { ...args, approvals: signed }), json === true);
+    return file === undefined ? send(signed) : print(signed, true);
   });
 }
 
 /** Shows the terms, and has a person agree, before the key is opened. */
-async function signAll(terms: AskedTerms | null, key: AdminArguments, host: CliHost): Promise<JsonValue> {
-  if (terms === null) throw new CommandRefused('terms: the file contains nothing to sign');
+async function signAll(
+  terms: AskedTerms,
+  { termsHash, ...key }: Pick<Options, 'key' | 'passphraseFile' | 'termsHash'>,
+  host: CliHost,
+): Promise<JsonValue> {
   process.stderr.write(`${shownTerms(terms)}\n\n`);
-  await agreedTo(terms, optionalText(key, 'termsHash'), host);
-  const { name, sign } = await host.openApproverKey({ ...key, passphraseFile: optionalText(key, 'passphraseFile') });
+  await agreedTo(terms, termsHash, host);
+  const { name, sign } = await host.openApproverKey(key);
   return terms.map(
     (one) => one && { approver: name, number: one.number, proof: { kind: 'ed25519', signature: sign(one.text) } },
   );

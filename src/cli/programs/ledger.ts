@@ -169,7 +169,11 @@ function addAdjustments(ledger: Command, host: CliHost): void {
     'approve-adjustment <id>',
     'ledger.approve-adjustment',
     'approve a manual entry; two approvers run this',
-    [],
+    [
+      ['--debit <lines>', 'the lines that you approve: account=amount, several separated by commas'],
+      ['--credit <lines>', 'the same in credit; anything else is not signed'],
+      ['--coin <coin>', 'the coin of these lines'],
+    ],
   );
   admin(
     ledger,

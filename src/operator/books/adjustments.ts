@@ -2,7 +2,7 @@ import type { AdjustmentTerms } from '../../domain/events/adjustment-events.ts';
 import { dataOf } from '../../runtime/commands/codec.ts';
 import { base32, MODES, type MerchantId, type Mode } from '../../domain/values/ids.ts';
 import { merchantAccountOf } from '../../domain/money/ledger.ts';
-import { formatAmount, isCoin, parseAmount } from '../../domain/money/money.ts';
+import { isCoin } from '../../domain/money/money.ts';
 import { NATIVE_COIN, type Network } from '../../domain/networks/networks.ts';
 import { textOfRefusal } from '../../domain/values/result.ts';
 import { adjustmentsStream } from '../../domain/values/streams.ts';
@@ -15,6 +15,7 @@ import { reversalOf, type AdjustmentsCommand } from '../../../state-machines/adj
 import type { Adjustment } from '../../../state-machines/adjustments/adjustments.machine.ts';
 import { actorOf, proposerOf, reasonInTerms } from '../server/acts.ts';
 import { agree, approvedBy } from '../treasury/approvals.ts';
+import { linesOf } from './entry-lines.ts';
 import {
   type AdminArguments,
   type AdminCommands,
@@ -109,7 +110,13 @@ async function termsOf(parts: AdjustmentParts, args: AdminArguments): Promise<Ad
   const mode = requiredMode(args);
   const network = networkOf(requiredText(args, 'network'));
   const coin = coinOf(network, requiredText(args, 'coin'));
-  const lines = [...linesOf(args, 'debit', 1n), ...linesOf(args, 'credit', -1n)];
+  const lines = [
+    ...linesOf(requiredText(args, 'debit'), 'debit'),
+    ...linesOf(requiredText(args, 'credit'), 'credit').map(({ account, amount }) => ({
+      account,
+      amount: `-${amount}`,
+    })),
+  ];
   for (const { account } of lines) {
     const merchant = merchantAccountOf(account)?.merchantId;
     if (merchant !== undefined && parts.modeOfMerchant(merchant) !== mode)
@@ -124,19 +131,6 @@ function coinOf(network: Network, text: string): AdjustmentTerms['coin'] {
   return coin === NATIVE_COIN[network]
     ? NATIVE_COIN[network]
     : refused(`coin must be USDT, USDC or ${NATIVE_COIN[network]} on ${network}`);
-}
-
-/** `account=amount`, several separated by commas. */
-function linesOf(args: AdminArguments, name: 'debit' | 'credit', sign: 1n | -1n): AdjustmentTerms['lines'] {
-  return requiredText(args, name)
-    .split(',')
-    .map((text) => {
-      const [account = '', amount = '', ...more] = text.split('=').map((part) => part.trim());
-      const units = parseAmount(amount) ?? 0n;
-      if (account === '' || units <= 0n || more.length > 0)
-        return refused(`${name} must be account=amount, several separated by commas, such as expenses:other=10.00`);
-      return { account, amount: formatAmount(sign * units) };
-    });
 }
 
 async function adjustmentsOf(

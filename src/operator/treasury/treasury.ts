@@ -115,28 +115,29 @@ async function acknowledge({ treasury, payouts, clock }: CommandParts, args: Adm
     nowSec: toSec(clock.nowMs()),
   };
   for (const executor of treasury().moves.executors) {
-    // A transaction that moved several coins is explained as a whole.
     const reported = Object.values((await executor.context()).unknownOutflows);
-    const meant = reported.filter((found) => found.outflowKey === outflow || found.txHash === outflow);
-    if (meant.length === 0) continue;
+    const [meant, ...more] = reported.filter((found) => found.outflowKey === outflow || found.txHash === outflow);
+    if (!meant) continue;
+    const { outflowKey } = meant;
+    if (more.length > 0)
+      refused(
+        `outflow: ${outflow} took several things, each explained by itself: ${[meant, ...more].map((found) => found.outflowKey).join(', ')}`,
+      );
     const { mode, network } = executor.chain;
     await reportOutflows(executor, payouts.signer);
-    const outflowKeys = meant.map(({ outflowKey }) => outflowKey);
     const act = {
       kind: 'acknowledge',
       mode,
       network,
-      outflowKeys,
+      outflowKeys: [outflowKey],
       reason: facts.reason,
       proposedBy: facts.actor,
     } as const;
     const agreed = await agree(payouts.signer, [act], args);
     if (!agreed.ok) return agreed.answer;
     if (!agreed.done) return { outflow, ...approvedBy(agreed), status: 'waiting_for_approval' };
-    for (const { outflowKey } of meant) {
-      const fault = await executor.tell({ type: 'AcknowledgeOutflow', outflowKey, ...facts }, facts.actor);
-      if (fault !== null) refused(fault);
-    }
+    const fault = await executor.tell({ type: 'AcknowledgeOutflow', outflowKey, ...facts }, facts.actor);
+    if (fault !== null) refused(fault);
     return { acknowledged: outflow, ...approvedBy(agreed) };
   }
   return refused('no such outflow is reported');

@@ -342,13 +342,13 @@ it('money that left without an order needs attention, and two approvers explain 
   expect((await world.get('/treasury', operator!)).body).toMatch(/7\.00 USDT.*Two approvers explain it/s);
   expect((await world.get('/treasury?mode=test', approver!)).body).not.toContain('Left without an order');
   const page = (await world.get('/treasury', approver!)).body;
-  expect(page).toMatch(/action="\/treasury\/acknowledge".*name="id" value="0xab"/s);
-  const form = { id: '0xab', reason: 'a drill', proposer: 'Olga' };
+  expect(page).toMatch(/action="\/treasury\/acknowledge".*name="id" value="0xab:1"/s);
+  const form = { id: '0xab:1', reason: 'a drill', proposer: 'Olga' };
   const terms = termsIn((await world.post('/treasury/acknowledge', approver!, form)).body)!;
   const signed = await world.post('/treasury/acknowledge', approver!, { ...form, ...signedForm(terms, approver!) });
   expect(signed.headers['location']).toBe('/treasury?done=approved');
   expect(told('treasury.acknowledge').at(-1)).toMatchObject({
-    ...{ outflow: '0xab', operator: 'Olga', reason: 'a drill' },
+    ...{ outflow: '0xab:1', operator: 'Olga', reason: 'a drill' },
     approvals: [{ approver: 'Ada', number: 'n-1' }],
   });
 });

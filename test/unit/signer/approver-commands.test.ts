@@ -21,14 +21,14 @@ const PASSPHRASE = 'correct horse battery';
 
 let directory: string;
 let written: string;
+const take = (text: unknown): boolean => {
+  written += String(text);
+  return true;
+};
 beforeEach(() => {
   directory = temporaryFolder('approver');
   writeFileSync(join(directory, 'passphrase'), `${PASSPHRASE}\n`);
   written = '';
-  const take = (text: unknown): boolean => {
-    written += String(text);
-    return true;
-  };
   vi.spyOn(process.stdout, 'write').mockImplementation(take);
   vi.spyOn(process.stderr, 'write').mockImplementation(take);
 });
@@ -43,6 +43,16 @@ const enrol = async (): Promise<ApproverKey> => {
     PAYOUT_APPROVERS: string;
   };
   return (JSON.parse(entry.PAYOUT_APPROVERS) as [ApproverKey])[0];
+};
+/** The same key for every test that only signs with one: making a key is slow. */
+let made: { readonly file: string; readonly entry: ApproverKey } | undefined;
+const enrolOnce = async (): Promise<ApproverKey> => {
+  if (made) writeFileSync(key(), made.file);
+  else {
+    const entry = await enrol();
+    made = { entry, file: readFileSync(key(), 'utf8') };
+  }
+  return made.entry;
 };
 const proves = async (entry: ApproverKey, text: string, signature: string): Promise<boolean> =>
   (await prove([entry], text, { kind: 'ed25519', signature }, () => 0)).ok;
@@ -91,17 +101,28 @@ describe('a key of an approver', () => {
 
 const asked: AdminArguments[] = [];
 let opened = 0;
-/** Runs a command against a service that gives these answers; `typed` is what a person types, null without a terminal. */
-const run = async (answers: readonly JsonValue[], typed: string | null, ...args: string[]): Promise<void> => {
+/**
+ * Runs a command against a service that gives these answers. What a person types: to the last question, or to one after
+ * the other; null without a terminal.
+ */
+const run = async (
+  answers: readonly JsonValue[],
+  typed: string | null | readonly string[],
+  ...args: string[]
+): Promise<void> => {
   asked.length = 0;
   opened = 0;
   const rest = [...answers];
+  const lines = Array.isArray(typed) ? [...(typed as readonly string[])] : null;
   const host = {
     admin: async (_name: string, given: AdminArguments) => {
       asked.push(given);
       return rest.shift()!;
     },
-    ask: async () => typed,
+    ask: async (question: string) => {
+      take(question);
+      return lines === null ? (typed as string | null) : lines.shift()!;
+    },
     openApproverKey: (given: AdminArguments) => {
       opened += 1;
       return openKeyFile(given, {});
@@ -110,13 +131,22 @@ const run = async (answers: readonly JsonValue[], typed: string | null, ...args:
   await createProgram(host).parseAsync(args, { from: 'user' });
 };
 const termsFor = (text: string): JsonValue => ({ to_sign: [{ text, number: NUMBER }] });
+const AGREED = ['--amount', '5 USDT', '--to', '0xCold'];
 const withKey = (): string[] => ['--key', key(), '--passphrase-file', passphraseFile()];
 const hashShown = (): string => /hash of these terms: ([0-9a-f]{64})/.exec(written)![1]!;
 
 describe('quittance treasury approve', () => {
   it('shows the terms and signs them here; the key and the passphrase go nowhere', async () => {
-    const entry = await enrol();
-    await run([termsFor(TEXT), { approved_by: ['ada'] }], 'yes', 'treasury', 'approve', 'wdr_1', ...withKey());
+    const entry = await enrolOnce();
+    await run(
+      [termsFor(TEXT), { approved_by: ['ada'] }],
+      'yes',
+      'treasury',
+      'approve',
+      'wdr_1',
+      ...AGREED,
+      ...withKey(),
+    );
     expect(written).toContain(TEXT);
     const [first, second] = asked;
     expect(first).toEqual({ id: 'wdr_1' });
@@ -129,16 +159,19 @@ describe('quittance treasury approve', () => {
   });
 
   it('only shows the terms without a key, and accepts what was signed on another machine', async () => {
-    const entry = await enrol();
+    const entry = await enrolOnce();
     await run([termsFor(TEXT)], null, 'treasury', 'approve', 'wdr_1');
     expect(written).toContain('Nothing was signed');
     expect(asked).toHaveLength(1);
     const [asTerms, asApprovals] = [join(directory, 'terms'), join(directory, 'approvals')];
     writeFileSync(asTerms, JSON.stringify(termsFor(TEXT)));
-    await expect(run([], null, 'approver', 'sign', '--terms', asTerms, ...withKey())).rejects.toThrow('--terms-hash');
+    const sign = ['treasury', 'approve', 'wdr_1', ...AGREED, '--terms', asTerms];
+    await expect(run([], 'yes', ...sign)).rejects.toThrow('--terms needs --key');
+    await expect(run([], null, ...sign, ...withKey())).rejects.toThrow('--terms-hash');
     written = '';
-    await run([], 'yes', 'approver', 'sign', '--terms', asTerms, ...withKey());
-    writeFileSync(asApprovals, written.slice(written.indexOf('\n[')));
+    await run([], 'yes', ...sign, ...withKey());
+    expect(asked).toEqual([]);
+    writeFileSync(asApprovals, written.slice(written.indexOf('Type yes: ') + 'Type yes: '.length));
     await run([{ approved_by: ['ada'] }], null, 'treasury', 'approve', 'wdr_1', '--approvals', asApprovals);
     const [approval] = asked[0]!['approvals'] as unknown as [{ proof: { signature: string } }];
     expect(await proves(entry, TEXT, approval.proof.signature)).toBe(true);
@@ -150,33 +183,33 @@ describe('quittance treasury approve', () => {
     ['steers the terminal', TEXT.replace('5.00', '5.00\u001b[8m')],
     ['turns text around', TEXT.replace('5.00', '5.00\u202e')],
   ])('signs nothing that %s', async (_, text) => {
-    await enrol();
-    await expect(run([termsFor(text)], 'yes', 'treasury', 'approve', 'wdr_1', ...withKey())).rejects.toThrow(
+    await enrolOnce();
+    await expect(run([termsFor(text)], 'yes', 'treasury', 'approve', 'wdr_1', ...AGREED, ...withKey())).rejects.toThrow(
       'what the service asks to sign',
     );
     expect(asked).toHaveLength(1);
   });
 
   it('opens no key before a person has typed yes', async () => {
-    await enrol();
+    await enrolOnce();
     for (const typed of ['', 'no', 'y'])
-      await expect(run([termsFor(TEXT)], typed, 'treasury', 'approve', 'wdr_1', ...withKey())).rejects.toThrow(
-        'nothing was signed',
-      );
+      await expect(
+        run([termsFor(TEXT)], typed, 'treasury', 'approve', 'wdr_1', ...AGREED, ...withKey()),
+      ).rejects.toThrow('nothing was signed');
     expect([opened, asked.length]).toEqual([0, 1]);
   });
 
   it('signs without a terminal only terms whose hash was passed, which is the same for every number and expiry', async () => {
-    await enrol();
+    await enrolOnce();
     const until = (time: string): string => TEXT.replace('\nnumber', `\nvalid until: ${time}\nnumber`);
     await run([termsFor(until('2026-11-28T10:00:00.000Z'))], null, 'treasury', 'approve', 'wdr_1');
     const known = hashShown();
     const later = termsFor(until('2026-11-28T10:05:00.000Z'));
-    const approve = ['treasury', 'approve', 'wdr_1', ...withKey()];
+    const approve = ['treasury', 'approve', 'wdr_1', ...AGREED, ...withKey()];
     await expect(run([later], null, ...approve)).rejects.toThrow('without a terminal');
     await run([later, { approved_by: ['ada'] }], null, ...approve, '--terms-hash', known);
     expect(asked).toHaveLength(2);
-    const other = termsFor(TEXT.replace('5.00', '5000.00'));
+    const other = termsFor(TEXT.replace('0xTreasury', '0xOther'));
     await expect(run([other], 'yes', ...approve, '--terms-hash', known)).rejects.toThrow('not the hash of these terms');
     expect(opened).toBe(0);
   });
@@ -194,32 +227,49 @@ describe('an approver whose service answers something else than was typed', () =
       'proposed by: olga',
     );
   const refund = (id: string): string =>
-    textOf('action: pay a refund', 'amount: 5.00 USDT', 'to: 0xPayer', ...PLACE, `refund: ${id}`, `order: ${id}-1`);
-  const entry = (id: string): string => textOf('action: post an entry to the books by hand', ...PLACE, `order: ${id}`);
-  const resume = (mode: string): string =>
+    textOf('action: pay a refund', 'amount: 5.00 USDT', 'to: 0xCold', ...PLACE, `refund: ${id}`, `order: ${id}-1`);
+  const entry = (id: string, ...lines: string[]): string =>
+    textOf('action: post an entry to the books by hand', ...lines, ...PLACE, `order: ${id}`);
+  const LINES = ['debit: 7.00 USDT expenses:other', 'debit: 3.00 USDT income:other', 'credit: 10.00 USDT assets:cash'];
+  const resume = (mode: string, ...lines: string[]): string =>
     textOf(
       'action: let the signer sign again, which ada stopped',
+      ...lines,
       `mode: ${mode}`,
       'order: stop-1',
       'proposed by: olga',
     );
-  const limits = (mode: string): string =>
-    textOf('action: put new limits into force', `mode: ${mode}`, 'order: limits-1', 'proposed by: olga');
-  const acknowledged = (outflow: string, reason: string): string =>
+  const LOST = 'begin anew: bsc, though this journal does not hold entry 7 (ab), up to which the event log has paid';
+  const limits = (mode: string, ...changes: string[]): string =>
+    textOf(
+      'action: put new limits into force',
+      ...changes.map((change) => `change: ${change}`),
+      `mode: ${mode}`,
+      'order: limits-1',
+      'proposed by: olga',
+    );
+  const WIDER = 'USDT of refunds per hour: 20000 instead of 10000';
+  const FURTHER = 'withdrawals may go to bsc 0xThief';
+  const acknowledged = (reason: string, ...outflows: string[]): string =>
     textOf(
       'action: acknowledge money that left without an order, and pay again',
-      `outflow: 5.00 USDT from 0xA to 0xB (${outflow})`,
+      ...outflows.map((outflow) => `outflow: ${outflow}`),
       `reason: ${reason}`,
       'proposed by: olga',
     );
-  const takenOver = (tx: string, reason: string): string =>
+  const LEFT = '5.00 USDT from 0xA to 0xCold (0x77:0)';
+  const FEE = '0.01 BNB from 0xA to several, or nobody known (0x77:fee)';
+  const takenOver = (tx: string, reason: string, to = '0xCold'): string =>
     textOf(
       'action: write a payment that was signed into an event log that lost it',
+      'amount: 5.00 USDT',
+      `to: ${to}`,
       `transaction: ${tx}`,
       `reason: ${reason}`,
       'proposed by: olga',
     );
-  const approve = ['treasury', 'approve', 'wdr_1'];
+  const approve = ['treasury', 'approve', 'wdr_1', ...AGREED];
+  const approveRefund = ['treasury', 'approve', 're_1', ...AGREED];
   const setAddress = [
     'merchant',
     'settlement-address',
@@ -231,35 +281,56 @@ describe('an approver whose service answers something else than was typed', () =
     '--operator',
     'olga',
   ];
-  const explain = ['treasury', 'acknowledge', '0xA:USDT:7', '--operator', 'olga', '--reason', 'gas'];
-  const takeOver = ['treasury', 'take-over', '0x1', '--operator', 'olga', '--reason', 'restored'];
-  const ofMode = (command: string): string[] => ['treasury', command, '--mode', 'live', '--operator', 'olga'];
+  const explain = (outflow: string, amount = '5 USDT', to = '0xCold'): string[] => [
+    ...['treasury', 'acknowledge', outflow, '--amount', amount, '--to', to],
+    ...['--operator', 'olga', '--reason', 'gas'],
+  ];
+  const takeOver = ['treasury', 'take-over', '0x1', ...AGREED, '--operator', 'olga', '--reason', 'restored'];
+  const ofMode = (command: string, ...more: string[]): string[] => [
+    ...['treasury', command, '--mode', 'live', '--operator', 'olga'],
+    ...more,
+  ];
+  const post = (debit: string): string[] => [
+    ...['ledger', 'approve-adjustment', 'adj_1', '--debit', debit],
+    ...['--credit', 'assets:cash=10', '--coin', 'usdt'],
+  ];
+  const BOTH = 'income:other=3, expenses:other=7.00';
 
   it.each<[string, string[], string, string]>([
     ['another action', approve, settlementAddress('0xThief'), 'action'],
     ['another withdrawal', approve, TEXT.replace('wdr_1', 'wdr_2'), 'order'],
-    ['another amount', [...approve, '--amount', '5 USDT'], TEXT.replace('5.00', '5000.00'), 'amount'],
-    ['another coin', [...approve, '--amount', '5 USDT'], TEXT.replace('USDT', 'USDC'), 'amount'],
-    ['another destination', [...approve, '--to', '0xCold'], TEXT.replace('0xCold', '0xThief'), 'to'],
-    [
-      'a second destination',
-      [...approve, '--to', '0xCold'],
-      TEXT.replace('to: 0xCold', 'to: 0xCold\nto: 0xThief'),
-      'to',
-    ],
-    ['another refund', ['treasury', 'approve', 're_1'], refund('re_2'), 'refund'],
-    ['a withdrawal as a refund', ['treasury', 'approve', 're_1'], TEXT, 'action'],
+    ['another amount', approve, TEXT.replace('5.00', '5000.00'), 'amount'],
+    ['another coin', approve, TEXT.replace('USDT', 'USDC'), 'amount'],
+    ['an amount without its coin', [...approve, '--amount', '5'], TEXT, 'amount'],
+    ['another destination', approve, TEXT.replace('0xCold', '0xThief'), 'to'],
+    ['the end of a destination', [...approve, '--to', 'Cold'], TEXT, 'to'],
+    ['a second destination', approve, TEXT.replace('to: 0xCold', 'to: 0xCold\nto: 0xThief'), 'to'],
+    ['another refund', approveRefund, refund('re_2'), 'refund'],
+    ['a refund to somebody else', approveRefund, refund('re_1').replace('0xCold', '0xThief'), 'to'],
+    ['a withdrawal as a refund', approveRefund, TEXT, 'action'],
     ['another address', setAddress, settlementAddress('0xThief'), 'to'],
     ['the address of another merchant', setAddress, settlementAddress('0xAb', 'mer_b'), 'merchant'],
     ['another mode to resume', ofMode('resume'), resume('test'), 'mode'],
-    ['limits to resume', ofMode('resume'), limits('live'), 'action'],
-    ['another mode of limits', ofMode('limits'), limits('test'), 'mode'],
-    ['another outflow', explain, acknowledged('0xA:USDT:8', 'gas'), 'outflow'],
-    ['another reason', explain, acknowledged('0xA:USDT:7', 'theft'), 'reason'],
+    ['limits to resume', ofMode('resume'), limits('live', WIDER), 'action'],
+    ['a network that begins anew unnamed', ofMode('resume'), resume('live', LOST), 'begin anew'],
+    ['another network that begins anew', ofMode('resume', '--begin-anew', 'tron'), resume('live', LOST), 'begin anew'],
+    ['another mode of limits', ofMode('limits', '--change', WIDER), limits('test', WIDER), 'mode'],
+    ['a further change of limits', ofMode('limits', '--change', WIDER), limits('live', WIDER, FURTHER), 'change'],
+    ['another change of limits', ofMode('limits', '--change', WIDER), limits('live', FURTHER), 'change'],
+    ['another outflow', explain('0x77:0'), acknowledged('gas', LEFT.replace('77:0', '78:0')), 'outflow'],
+    ['more than left', explain('0x77:0'), acknowledged('gas', LEFT.replace('5.00', '5000.00')), 'outflow'],
+    ['another coin that left', explain('0x77:0'), acknowledged('gas', LEFT.replace('USDT', 'USDC')), 'outflow'],
+    ['somebody else who has it', explain('0x77:0'), acknowledged('gas', LEFT.replace('0xCold', '0xThief')), 'outflow'],
+    ['a known destination for an unknown one', explain('0x77', '0.01 BNB'), acknowledged('gas', FEE), 'outflow'],
+    ['two outflows of one transaction', explain('0x77'), acknowledged('gas', LEFT, FEE), 'outflow'],
+    ['another reason', explain('0x77:0'), acknowledged('theft', LEFT), 'reason'],
     ['another lost payment', takeOver, takenOver('0x2', 'restored'), 'transaction'],
-    ['another entry of the books', ['ledger', 'approve-adjustment', 'adj_1'], entry('adj_2'), 'order'],
+    ['a lost payment to somebody else', takeOver, takenOver('0x1', 'restored', '0xThief'), 'to'],
+    ['another entry of the books', post(BOTH), entry('adj_2', ...LINES), 'order'],
+    ['another account of the books', post(BOTH.replace('expenses', 'income')), entry('adj_1', ...LINES), 'debit'],
+    ['a further line of the books', post('expenses:other=7'), entry('adj_1', ...LINES), 'debit'],
   ])('signs nothing: %s', async (_, command, text, label) => {
-    await enrol();
+    await enrolOnce();
     await expect(run([termsFor(text)], 'yes', ...command, ...withKey())).rejects.toThrow(
       `nothing was signed: the command says ${label}`,
     );
@@ -267,18 +338,74 @@ describe('an approver whose service answers something else than was typed', () =
   });
 
   it.each<[string, string[], string]>([
-    ['a withdrawal', [...approve, '--amount', '5', '--to', '0xcold'], TEXT],
-    ['a refund', ['treasury', 'approve', 're_1'], refund('re_1')],
+    ['a withdrawal', [...approve, '--amount', '5.0 USDT', '--to', '0xcold'], TEXT],
+    ['a refund', approveRefund, refund('re_1')],
     ['a settlement address, whatever the case of its hex', setAddress, settlementAddress('0xaB')],
     ['a resumption', ofMode('resume'), resume('live')],
-    ['limits', ofMode('limits'), limits('live')],
-    ['an outflow', explain, acknowledged('0xA:USDT:7', 'gas')],
+    ['a network that begins anew', ofMode('resume', '--begin-anew', 'bsc'), resume('live', LOST)],
+    ['limits', ofMode('limits', '--change', FURTHER, '--change', WIDER), limits('live', WIDER, FURTHER)],
+    ['an outflow', explain('0x77:0'), acknowledged('gas', LEFT)],
+    ['an outflow by its transaction', explain('0x77'), acknowledged('gas', LEFT)],
+    ['an outflow without a destination', explain('0x77:fee', '0.01 BNB', 'unknown'), acknowledged('gas', FEE)],
     ['a lost payment', takeOver, takenOver('0x1', 'restored')],
-    ['an entry of the books', ['ledger', 'approve-adjustment', 'adj_1'], entry('adj_1')],
+    ['an entry of the books', post(BOTH), entry('adj_1', ...LINES)],
   ])('signs what was typed: %s', async (_, command, text) => {
-    await enrol();
+    await enrolOnce();
     await run([termsFor(text), { approved_by: ['ada'] }], 'yes', ...command, ...withKey());
     expect([opened, asked.length]).toEqual([1, 2]);
+    expect(Object.keys(asked[1]!).filter((name) => ['amount', 'to', 'change', 'debit'].includes(name))).toEqual([]);
+  });
+
+  const bare = ['treasury', 'approve', 'wdr_1'];
+  it('asks for amount and destination before it shows the terms, which a person could only copy', async () => {
+    await enrolOnce();
+    const typed = ['5 USDT', '0xCold', 'yes'];
+    await run([termsFor(TEXT), { approved_by: ['ada'] }], typed, ...bare, ...withKey());
+    expect([opened, asked.length]).toEqual([1, 2]);
+    const places = ['Amount and coin', 'Address that it goes to', 'to: 0xCold', 'Type yes'].map((part) =>
+      written.indexOf(part),
+    );
+    expect(places).not.toContain(-1);
+    expect(places).toEqual(places.toSorted((one, other) => one - other));
+    await expect(run([termsFor(TEXT)], ['5 USDT', '0xThief'], ...bare, ...withKey())).rejects.toThrow(
+      'says to 0xThief',
+    );
+    await expect(run([termsFor(TEXT)], ['5 USDT', ' '], ...bare, ...withKey())).rejects.toThrow('--to or an answer');
+    const perChange = [WIDER, FURTHER, '', 'yes'];
+    await run([termsFor(limits('live', WIDER, FURTHER)), {}], perChange, ...ofMode('limits'), ...withKey());
+    expect(opened).toBe(1);
+    await expect(run([termsFor(limits('live', WIDER))], [''], ...ofMode('limits'), ...withKey())).rejects.toThrow(
+      'nothing was signed',
+    );
+  });
+
+  it('signs without a terminal nothing whose amount, destination, lines or changes the command leaves open', async () => {
+    await enrolOnce();
+    const open: [string[], string][] = [
+      [bare, TEXT],
+      [takeOver.filter((_, index) => index !== 3 && index !== 4), takenOver('0x1', 'restored')],
+      [explain('0x77:0').filter((_, index) => index !== 5 && index !== 6), acknowledged('gas', LEFT)],
+      [ofMode('limits'), limits('live', WIDER)],
+      [['ledger', 'approve-adjustment', 'adj_1'], entry('adj_1', ...LINES)],
+    ];
+    for (const [command, text] of open) {
+      await run([termsFor(text)], null, ...command);
+      const known = hashShown();
+      written = '';
+      await expect(run([termsFor(text)], null, ...command, ...withKey(), '--terms-hash', known)).rejects.toThrow(
+        'without a terminal, say what you approve with --',
+      );
+      expect([opened, asked.length]).toEqual([0, 1]);
+    }
+  });
+
+  it('signs no line about money of which the command cannot say anything', async () => {
+    await enrolOnce();
+    const hidden = resume('live', 'to: 0xThief');
+    await expect(run([termsFor(hidden)], 'yes', ...ofMode('resume'), ...withKey())).rejects.toThrow(
+      'say to 0xThief, and the command nothing of it',
+    );
+    expect(opened).toBe(0);
   });
 });
 

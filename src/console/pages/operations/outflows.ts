@@ -62,15 +62,14 @@ const columns = (visit: Visit): Column<Outflow>[] => [
 const amountOf = ({ amount, coin }: Outflow) =>
   amount === null || coin === null ? words`no coin of ours` : `${amount} ${coin}`;
 
-/** A transaction that moved several coins is explained as a whole. */
-const explainForm = (visit: Visit, { outflow, tx_hash: txHash }: Outflow): Html =>
+const explainForm = (visit: Visit, { outflow }: Outflow): Html =>
   html`<details>
     <summary>${words`Explain`}</summary>
     ${changeForm(
       visit,
       '/treasury/acknowledge',
       [
-        html`<input type="hidden" name="id" value="${txHash ?? outflow}" />`,
+        html`<input type="hidden" name="id" value="${outflow}" />`,
         field({ ...REASON, hint: words`What it was. Both approvers enter the same words.` }),
         field(PROPOSER),
       ],
