@@ -20,6 +20,7 @@ import { modelTron } from './model-chains/tron-model.ts';
 /** Who sign what they are shown, and nothing else; what becomes of their signatures is the worker's. */
 export const PEOPLE = ['ada', 'ben', 'cleo'];
 export const COIN = 1_000_000n;
+export const SEARCH_MS = 1_800_000_000_000;
 
 export const MODELS = [
   ['ethereum', modelEvm],
@@ -32,6 +33,7 @@ export class SearchedSigner {
   #signer: Outgoing;
   readonly #rules: PayoutRules;
   readonly #booked: BookedRefunds;
+  readonly #nowMs: () => number;
   #place: JournalPlace | null = null;
   #before: JournalPlace | null = null;
 
@@ -40,7 +42,9 @@ export class SearchedSigner {
     { network, chainId, token, urls }: ModelChain,
     rules: Omit<PayoutRules, 'networks' | 'approvers'>,
     account: string | null = null,
+    nowMs: () => number = () => SEARCH_MS,
   ) {
+    this.#nowMs = nowMs;
     this.#booked = new BookedRefunds(account);
     this.#rules = {
       networks: [{ mode: 'test', network, chainId, tokens: [{ coin: 'USDT', address: token, decimals: 6 }], urls }],
@@ -92,7 +96,7 @@ export class SearchedSigner {
   }
 
   #open(): Outgoing {
-    return new Outgoing(this.#rules, new Map([['test', MODEL_WALLET]]), () => 1_800_000_000_000);
+    return new Outgoing(this.#rules, new Map([['test', MODEL_WALLET]]), this.#nowMs);
   }
 }
 
