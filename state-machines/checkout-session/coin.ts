@@ -12,12 +12,7 @@ import { must } from '../../src/domain/values/must.ts';
 /** The other coin's terms while no money has decided; null if there is no choice, or not any more. */
 export function openAlternative({ created, paid, cancelled, deposits, refunds }: SessionContext): CoinTerms | null {
   const isDecided =
-    paid !== null ||
-    cancelled !== null ||
-    Object.keys(refunds).length > 0 ||
-    Object.values(deposits).some(
-      ({ kind, status }) => kind === 'on_time' && (status === 'detected' || status === 'final'),
-    );
+    paid !== null || cancelled !== null || Object.keys(refunds).length > 0 || deposits.sums.countedCount > 0;
   return isDecided ? null : (created?.alternative ?? null);
 }
 

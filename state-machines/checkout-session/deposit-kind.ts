@@ -1,7 +1,8 @@
 import type { DepositDetected, DepositKind } from '../../src/domain/events/session-events.ts';
 import { amountOf, least } from '../../src/domain/money/money.ts';
 import { foldCoinChosen, openAlternative } from './coin.ts';
-import { held, isPastDeadline, pending, type DepositState, type SessionContext } from './session.state.ts';
+import type { DepositState } from './deposits.ts';
+import { held, isPastDeadline, pending, type SessionContext } from './session.state.ts';
 
 /**
  * A smaller transfer is dust, unless it completes an open session: the payer was asked for it, however little it is.
@@ -16,7 +17,7 @@ function hasCounted(
   { deposits }: SessionContext,
   { depositKey, amount }: { depositKey: string; amount: string },
 ): boolean {
-  const known = deposits[depositKey];
+  const known = deposits.get(depositKey);
   return known?.kind === 'on_time' && known.units === amountOf(amount);
 }
 

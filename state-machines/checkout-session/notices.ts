@@ -11,9 +11,9 @@ import {
   held,
   isReversed,
   isSufficient,
-  type DepositState,
   type SessionContext,
 } from './session.state.ts';
+import type { DepositState } from './deposits.ts';
 
 /**
  * What an event of a session means to a merchant who subscribes to more than outcomes; null if it means nothing new.
@@ -43,13 +43,13 @@ const concerns = (deposit: DepositState | undefined): deposit is DepositState =>
   deposit !== undefined && deposit.aside === undefined && deposit.kind !== 'dust' && deposit.kind !== 'own';
 
 function loss(depositKey: string, context: SessionContext): Notice | null {
-  const deposit = context.deposits[depositKey];
+  const deposit = context.deposits.get(depositKey);
   return concerns(deposit) ? about('payment.reversed', context, deposit.facts) : null;
 }
 
 /** The notice for a deposit that has become final. */
 function arrival(depositKey: string, before: SessionContext, after: SessionContext): Notice | null {
-  const deposit = after.deposits[depositKey];
+  const deposit = after.deposits.get(depositKey);
   if (!concerns(deposit)) return null;
   const { kind, facts } = deposit;
   if (kind === 'wrong_coin' || kind === 'wrong_network') return about('payment.wrong_coin', after, facts, kind);
@@ -97,7 +97,7 @@ export function detailsOf(event: SessionEvent, context: SessionContext): Notific
 
 /** The event's transfer, otherwise the newest one that belongs to the session. */
 function transferOf(event: SessionEvent, context: SessionContext): DepositState | undefined {
-  if ('depositKey' in event.data) return context.deposits[event.data.depositKey];
+  if ('depositKey' in event.data) return context.deposits.get(event.data.depositKey);
   const final = depositsOf(context).filter(({ kind, status }) => kind === 'on_time' && status === 'final');
   return final.toSorted((one, other) => one.facts.blockTimeSec - other.facts.blockTimeSec).at(-1);
 }

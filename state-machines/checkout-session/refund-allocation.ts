@@ -4,15 +4,8 @@ import { addressFamilyOf, comparableAddress, type Network } from '../../src/doma
 import { unknownPayerWords } from '../../src/domain/networks/unknown-payer.ts';
 import { refundableOf } from '../../src/domain/money/refundable.ts';
 import type { Refusal } from '../../src/domain/values/result.ts';
-import {
-  depositsOf,
-  depositsOfOrder,
-  leftOf,
-  refundedOrReserved,
-  takenByDeposit,
-  type DepositState,
-  type SessionContext,
-} from './session.state.ts';
+import { depositsOf, depositsOfOrder, refundedOrReserved, type SessionContext } from './session.state.ts';
+import { leftOf, type DepositState } from './deposits.ts';
 import { must } from '../../src/domain/values/must.ts';
 
 /** What to refund, and the facts needed to split it. */
@@ -84,16 +77,17 @@ export function planRefund(context: SessionContext, terms: RefundTerms): RefundP
 
 /** Whether every leg takes its amount from deposits that still have it and were paid by its payee. */
 export function isCovered(context: SessionContext, legs: readonly RefundLeg[]): boolean {
-  const taken = new Map(takenByDeposit(context));
+  const taken = new Map<string, bigint>();
   return legs.every(({ network, coin, toAddress, amount, takenFrom }) => {
     let units = 0n;
     for (const part of takenFrom) {
-      const deposit = context.deposits[part.depositKey];
+      const deposit = context.deposits.get(part.depositKey);
       const share = amountOf(part.amount);
       const isThere = deposit?.facts.network === network && deposit.facts.coin === coin;
-      if (!isThere || personOf(deposit) !== person(network, toAddress) || share <= 0n || share > leftOf(deposit, taken))
-        return false;
-      taken.set(part.depositKey, (taken.get(part.depositKey) ?? 0n) + share);
+      if (!isThere || personOf(deposit) !== person(network, toAddress) || share <= 0n) return false;
+      const together = (taken.get(part.depositKey) ?? 0n) + share;
+      if (together > leftOf(deposit)) return false;
+      taken.set(part.depositKey, together);
       units += share;
     }
     return units > 0n && units === amountOf(amount);
@@ -102,27 +96,28 @@ export function isCovered(context: SessionContext, legs: readonly RefundLeg[]): 
 
 /** In the order in which a refund takes their money. */
 function payersOf(context: SessionContext, { coin, namedDeposit, decimals }: RefundTerms): Payer[] {
-  const taken = takenByDeposit(context);
-  const ofOrder = depositsOfOrder(context);
-  const people = new Set(ofOrder.map(personOf));
+  const ofOrder = new Set(depositsOfOrder(context));
+  const people = new Set([...ofOrder].map(personOf));
   const groups = new Map<string, DepositState[]>();
   for (const deposit of depositsOf(context)) {
     const { facts, kind } = deposit;
-    const left = leftOf(deposit, taken);
+    const left = leftOf(deposit);
     const may =
       namedDeposit === null
         ? refundableOf({ kind, fromAddress: facts.fromAddress, left }) > 0n
         : facts.depositKey === namedDeposit && left > 0n;
     if (!may || facts.coin !== coin || decimals[facts.network] === undefined) continue;
     const key = `${facts.network}:${personOf(deposit)}`;
-    groups.set(key, [...(groups.get(key) ?? []), deposit]);
+    const group = groups.get(key);
+    if (group) group.push(deposit);
+    else groups.set(key, [deposit]);
   }
   const payers = [...groups.values()].map((deposits): Payer => {
-    const isPaying = (deposit: DepositState): boolean => ofOrder.includes(deposit);
+    const isPaying = (deposit: DepositState): boolean => ofOrder.has(deposit);
     const inOrder = deposits.toSorted(
       (one, other) => Number(isPaying(one)) - Number(isPaying(other)) || byAge(one, other),
     );
-    const parts = inOrder.map((deposit) => ({ depositKey: deposit.facts.depositKey, left: leftOf(deposit, taken) }));
+    const parts = inOrder.map((deposit) => ({ depositKey: deposit.facts.depositKey, left: leftOf(deposit) }));
     const one = must(deposits[0]);
     const { network, fromAddress } = one.facts;
     return {
@@ -134,7 +129,7 @@ function payersOf(context: SessionContext, { coin, namedDeposit, decimals }: Ref
       paid: unitsOf(deposits.filter(isPaying)),
       isOfOrder: people.has(personOf(one)),
       units: unitsOf(deposits),
-      newestSec: Math.max(...deposits.map(({ facts }) => facts.blockTimeSec)),
+      newestSec: deposits.reduce((newest, { facts }) => Math.max(newest, facts.blockTimeSec), 0),
     };
   });
   return payers.sort(
@@ -212,7 +207,7 @@ const CHANGED: Refusal = {
 };
 
 function faultOf(context: SessionContext, coin: Coin, depositKey: string): Refusal | null {
-  const deposit = context.deposits[depositKey];
+  const deposit = context.deposits.get(depositKey);
   const invalid = (message: string): Refusal => ({ code: 'invalid_request', message, param: 'transaction_id' });
   if (!deposit || deposit.aside !== undefined) return invalid('transaction_id is not a deposit of this session');
   if (deposit.kind === 'own') return invalid('the deposit is a transfer of this installation itself');
@@ -230,10 +225,9 @@ function nobodyOf(deposits: readonly DepositState[]): Refusal {
 }
 
 function tooMuch(context: SessionContext, { coin, namedDeposit }: RefundTerms, most: bigint): Refusal {
-  const taken = takenByDeposit(context);
   const leftWhere = (counts: (deposit: DepositState) => boolean): bigint =>
     depositsOf(context).reduce(
-      (total, deposit) => (deposit.facts.coin === coin && counts(deposit) ? total + leftOf(deposit, taken) : total),
+      (total, deposit) => (deposit.facts.coin === coin && counts(deposit) ? total + leftOf(deposit) : total),
       0n,
     );
   const nobodys = leftWhere(({ facts }) => facts.fromAddress === null);

@@ -1,5 +1,6 @@
 import { amountOf, least } from '../../src/domain/money/money.ts';
-import { depositsOf, type DepositState, type LegState, type SessionContext } from './session.state.ts';
+import type { DepositState } from './deposits.ts';
+import { depositsOf, type LegState, type SessionContext } from './session.state.ts';
 
 /**
  * The state of the deposits that a leg pays back: final and sufficient, sufficient together with those waiting for
@@ -28,23 +29,24 @@ export function goneSinceSec(context: SessionContext): number | null {
 }
 
 function isCovered(context: SessionContext, legId: string, counted: readonly DepositState['status'][]): boolean {
-  const left = new Map(
-    depositsOf(context).flatMap(({ facts, units, status }) =>
-      counted.includes(status) ? [[facts.depositKey, units]] : [],
-    ),
-  );
+  const spent = new Map<string, bigint>();
+  const leftOf = (depositKey: string): bigint => {
+    const deposit = context.deposits.get(depositKey);
+    const isThere = deposit?.aside === undefined && deposit !== undefined && counted.includes(deposit.status);
+    return isThere ? deposit.units - (spent.get(depositKey) ?? 0n) : 0n;
+  };
   const legs = Object.values(context.refunds)
     .flatMap((refund) => Object.values(refund.legs))
     .filter(({ status }) => status !== 'FAILED')
     .sort((one, other) => RANK[one.status] - RANK[other.status]);
   for (const { leg, status } of legs) {
-    const isThere = leg.takenFrom.every(({ depositKey, amount }) => (left.get(depositKey) ?? 0n) >= amountOf(amount));
+    const isThere = leg.takenFrom.every(({ depositKey, amount }) => leftOf(depositKey) >= amountOf(amount));
     if (leg.legId === legId) return isThere;
     // A waiting leg without enough money takes nothing; a signed one may take all there is.
     if (status === 'PENDING' && !isThere) continue;
     for (const { depositKey, amount } of leg.takenFrom) {
-      const there = left.get(depositKey) ?? 0n;
-      left.set(depositKey, there - least(there, amountOf(amount)));
+      const taken = least(leftOf(depositKey), amountOf(amount));
+      spent.set(depositKey, (spent.get(depositKey) ?? 0n) + taken);
     }
   }
   return false;

@@ -1,8 +1,10 @@
 import type { EventOf } from '../../src/domain/events/domain-event.ts';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
-import type { RefundPayoutSigned } from '../../src/domain/events/refund-events.ts';
+import type { RefundLeg, RefundPayoutSigned } from '../../src/domain/events/refund-events.ts';
 import { isCancelling } from '../../src/domain/events/transaction-draft.ts';
 import { amountOf } from '../../src/domain/money/money.ts';
+import { must } from '../../src/domain/values/must.ts';
+import type { Deposits } from './deposits.ts';
 import { isCovered } from './refund-allocation.ts';
 import type { LegState, RefundState, SessionContext } from './session.state.ts';
 
@@ -39,8 +41,16 @@ export function foldRefundRequested(
     failureReason: null,
     returned: 0n,
   };
-  return { refunds: { ...context.refunds, [data.refundId]: refund } };
+  const deposits = data.legs.reduce((each, leg) => withTaken(each, leg, 1n), context.deposits);
+  return { refunds: { ...context.refunds, [data.refundId]: refund }, deposits };
 }
+
+/** Takes a leg's money from its deposits (`sign` 1) or releases it (-1). */
+const withTaken = (deposits: Deposits, { takenFrom }: RefundLeg, sign: 1n | -1n): Deposits =>
+  takenFrom.reduce((each, { depositKey, amount }) => {
+    const deposit = must(each.get(depositKey));
+    return each.with({ ...deposit, taken: deposit.taken + sign * amountOf(amount) });
+  }, deposits);
 
 function withLeg(
   context: SessionContext,
@@ -94,18 +104,22 @@ export const foldPayoutReverted = (
 ): Partial<SessionContext> =>
   withLeg(context, data, (leg) => ({ ...leg, status: 'PROCESSING', landedTxHash: null, landedIn: null }));
 
-export const foldPayoutFailed = (
+export function foldPayoutFailed(
   context: SessionContext,
   data: Of<'RefundPayoutFailed'>['data'],
-): Partial<SessionContext> =>
-  withLeg(
-    context,
-    data,
-    (leg) => ({ ...leg, status: 'FAILED', failureReason: data.reason, networkFee: data.networkFee }),
-    {
-      updatedAtSec: data.failedAtSec,
-    },
-  );
+): Partial<SessionContext> {
+  const known = context.refunds[data.refundId]?.legs[data.legId];
+  if (!known) return {};
+  return {
+    deposits: withTaken(context.deposits, known.leg, -1n),
+    ...withLeg(
+      context,
+      data,
+      (leg) => ({ ...leg, status: 'FAILED', failureReason: data.reason, networkFee: data.networkFee }),
+      { updatedAtSec: data.failedAtSec },
+    ),
+  };
+}
 
 export function foldRefundEnd(
   context: SessionContext,

@@ -181,7 +181,7 @@ function moveDeadline(
 }
 
 function recordDeposit({ facts, isOwn }: RecordDeposit, { context }: SessionState): Decision<SessionEvent> {
-  const known = context.deposits[facts.depositKey];
+  const known = context.deposits.get(facts.depositKey);
   if (known && (known.credit || known.status === 'detected' || known.status === 'final')) return accept();
   // Whatever look-up led to this session, only its own events tell what it offered.
   if (!optionAt(createdOf(context), facts.toAddress))
@@ -195,7 +195,7 @@ function recordDeposit({ facts, isOwn }: RecordDeposit, { context }: SessionStat
 }
 
 function confirmDeposit({ data, nowSec, valuation }: ConfirmDeposit, state: SessionState): Decision<SessionEvent> {
-  const deposit = state.context.deposits[data.depositKey];
+  const deposit = state.context.deposits.get(data.depositKey);
   if (deposit?.status !== 'detected') return accept();
   const kind = kindInBlock(state.context, deposit, data);
   const facts = { ...data, ...(kind !== deposit.kind && { kind }) };
@@ -210,7 +210,7 @@ function confirmDeposit({ data, nowSec, valuation }: ConfirmDeposit, state: Sess
  */
 function moveDeposit({ facts, headNumber, nowSec }: MoveDeposit, { context }: SessionState): Decision<SessionEvent> {
   const { depositKey } = facts;
-  const deposit = context.deposits[depositKey];
+  const deposit = context.deposits.get(depositKey);
   const isLate = deposit?.status === 'final' && deposit.kind === 'late' && !deposit.credit;
   const kind = isLate ? kindInBlock(context, deposit, facts) : 'late';
   if (kind === 'late') return accept();
@@ -225,7 +225,7 @@ function revertDeposit(
   { depositKey, reason, headNumber, revertedAtSec }: RevertDeposit,
   { context }: SessionState,
 ): Decision<SessionEvent> {
-  const { status, credit } = context.deposits[depositKey] ?? {};
+  const { status, credit } = context.deposits.get(depositKey) ?? {};
   if (credit || (status !== 'detected' && status !== 'final')) return accept();
   return accept({
     type: 'DepositReverted',
@@ -296,7 +296,7 @@ function doubtfulSender(
 ): Refusal | null {
   for (const { toAddress, takenFrom } of legs) {
     for (const { depositKey } of takenFrom) {
-      const sender = context.deposits[depositKey]?.sender ?? senders[depositKey];
+      const sender = context.deposits.get(depositKey)?.sender ?? senders[depositKey];
       // The senders were looked up for the money that was left at that moment.
       if (!sender)
         return {

@@ -24,11 +24,10 @@ import {
   held,
   initialContext,
   isSufficient,
-  suffices,
   withDeposit,
-  type DepositState,
   type SessionContext,
 } from './session.state.ts';
+import type { DepositState } from './deposits.ts';
 import {
   allLegs,
   foldLanded,
@@ -65,34 +64,33 @@ function foldCreated(_: SessionContext, data: Of<'SessionCreated'>['data']): Par
 }
 
 function foldDetected(context: SessionContext, data: Of<'DepositDetected'>['data']): Partial<SessionContext> {
-  const aside = context.deposits[data.depositKey]?.aside;
-  const deposit: DepositState = {
-    ...{ facts: data, kind: data.kind, units: amountOf(data.amount), status: 'detected' },
-    // A transfer that returns after a reorganisation stays where an operator put it.
+  // A transfer that returns after a reorganisation stays where an operator put it, and refunds keep what they took.
+  const { aside, taken = 0n } = context.deposits.get(data.depositKey) ?? {};
+  return withDeposit(context, {
+    ...{ facts: data, kind: data.kind, units: amountOf(data.amount), status: 'detected', taken },
     ...(aside !== undefined && { aside }),
-  };
-  const deposits = { ...context.deposits, [data.depositKey]: deposit };
-  return { deposits, sufficientSeen: context.sufficientSeen || suffices({ ...context, deposits }) };
+  });
 }
 
-const foldReverted = (context: SessionContext, data: Of<'DepositReverted'>['data']): Partial<SessionContext> =>
-  withDeposit(context, data.depositKey, (deposit) => ({
-    ...deposit,
-    status: data.reason === 'failed' ? 'failed' : 'reverted',
-    revertedAtSec: data.revertedAtSec,
-  }));
+function foldReverted(context: SessionContext, data: Of<'DepositReverted'>['data']): Partial<SessionContext> {
+  const deposit = context.deposits.get(data.depositKey);
+  if (!deposit) return {};
+  const status = data.reason === 'failed' ? 'failed' : 'reverted';
+  return withDeposit(context, { ...deposit, status, revertedAtSec: data.revertedAtSec });
+}
 
 /* Guards: total functions, one invariant each. */
 
 /** The session that received an attached transfer keeps following it on the chain. */
 const depositIn = (context: SessionContext, key: string, ...statuses: DepositState['status'][]): boolean => {
-  const deposit = context.deposits[key];
+  const deposit = context.deposits.get(key);
   return deposit !== undefined && deposit.credit === undefined && statuses.includes(deposit.status);
 };
 
 /** A deposit is detected once; again only after it was reverted (a reorg brought it back). */
 const isUnknownDeposit = (context: SessionContext, key: string): boolean =>
-  context.created !== null && (context.deposits[key] === undefined || depositIn(context, key, 'reverted', 'failed'));
+  context.created !== null &&
+  (context.deposits.get(key) === undefined || depositIn(context, key, 'reverted', 'failed'));
 
 const foldOf =
   <Type extends SessionEvent['type']>(
@@ -175,7 +173,7 @@ export const checkoutSessionMachine = setup({
       foldOf('SessionPaid', (context, paid) => ({
         paid,
         returnedUnpaid: arrived(context) - amountOf(paid.received),
-        paidBy: depositsOfOrder(context).map(({ facts }) => facts.depositKey),
+        paidBy: new Set(depositsOfOrder(context).map(({ facts }) => facts.depositKey)),
       })),
     ),
     foldExpired: assign(foldOf('SessionExpired', (_, expired) => ({ expired }))),

@@ -1,21 +1,17 @@
 import type { RefundFailureReason } from '../../src/domain/events/refund-failures.ts';
 import type {
   DepositConfirmed,
-  DepositDetected,
-  DepositKind,
   PaymentOption,
   SessionCancelled,
   SessionCreated,
   SessionExpired,
   SessionFailed,
   SessionPaid,
-  TransferCredited,
 } from '../../src/domain/events/session-events.ts';
 import type { RefundLeg, RefundPayoutSigned, RefundRequested } from '../../src/domain/events/refund-events.ts';
-import { amountOf, type Coin, most } from '../../src/domain/money/money.ts';
-import { refundableOf } from '../../src/domain/money/refundable.ts';
-import type { Sender } from '../../src/domain/networks/senders.ts';
+import { type Coin, most } from '../../src/domain/money/money.ts';
 import { must } from '../../src/domain/values/must.ts';
+import { Deposits, leftOf, type DepositState } from './deposits.ts';
 
 /** The state of a session's machine: facts folded from its events, and the sums that the guards need. */
 export interface SessionContext {
@@ -25,7 +21,7 @@ export interface SessionContext {
   readonly tolerance: bigint;
   /** Only moves earlier. */
   readonly expiresAtSec: number;
-  readonly deposits: Readonly<Record<string, DepositState>>;
+  readonly deposits: Deposits;
   readonly refunds: Readonly<Record<string, RefundState>>;
   /** By deposit key: the newest operator decision carried out here. */
   readonly operations: Readonly<Record<string, number>>;
@@ -35,25 +31,10 @@ export interface SessionContext {
   /** On-time money that had been refunded when the session was paid. */
   readonly returnedUnpaid: bigint;
   /** Keys of the deposits that paid it, in block order. */
-  readonly paidBy: readonly string[];
+  readonly paidBy: ReadonlySet<string>;
   readonly expired: SessionExpired['data'] | null;
   readonly failed: SessionFailed['data'] | null;
   readonly cancelled: SessionCancelled['data'] | null;
-}
-
-export interface DepositState {
-  readonly facts: DepositDetected['data'];
-  readonly kind: DepositKind;
-  readonly units: bigint;
-  readonly status: 'detected' | 'final' | 'reverted' | 'failed';
-  /** When it last left the chain; kept once it is back. */
-  readonly revertedAtSec?: number;
-  /** The sender; absent while unknown. */
-  readonly sender?: Sender;
-  /** The decision that set it aside, and the amount: it then does not belong to this session. */
-  readonly aside?: { readonly operation: number; readonly coin: Coin; readonly units: bigint };
-  /** Present if it arrived at another address and an operator attached it. */
-  readonly credit?: TransferCredited['data'];
 }
 
 export interface RefundState {
@@ -86,13 +67,13 @@ export const initialContext: SessionContext = {
   due: 0n,
   tolerance: 0n,
   expiresAtSec: 0,
-  deposits: {},
+  deposits: Deposits.NONE,
   refunds: {},
   operations: {},
   sufficientSeen: false,
   paid: null,
   returnedUnpaid: 0n,
-  paidBy: [],
+  paidBy: new Set(),
   expired: null,
   failed: null,
   cancelled: null,
@@ -118,42 +99,22 @@ export const optionAt = (
 
 /** Without those set aside, which do not belong to the session. */
 export const depositsOf = (context: SessionContext): DepositState[] =>
-  Object.values(context.deposits).filter(({ aside }) => aside === undefined);
+  [...context.deposits].filter(({ aside }) => aside === undefined);
 
 /** Final on-time money of the due coin, wherever it went since. */
-export function arrived(context: SessionContext): bigint {
-  return sum(
-    depositsOf(context)
-      .filter((deposit) => deposit.kind === 'on_time' && deposit.status === 'final')
-      .map((deposit) => deposit.units),
-  );
-}
+export const arrived = ({ deposits }: SessionContext): bigint => deposits.sums.arrived;
 
 /** On-time money of the due coin that was seen but is not final. */
-export function pending(context: SessionContext): bigint {
-  return sum(
-    depositsOf(context)
-      .filter((deposit) => deposit.kind === 'on_time' && deposit.status === 'detected')
-      .map((deposit) => deposit.units),
-  );
-}
+export const pending = ({ deposits }: SessionContext): bigint => deposits.sums.pending;
 
-export function hasPending(context: SessionContext): boolean {
-  return depositsOf(context).some((deposit) => deposit.kind === 'on_time' && deposit.status === 'detected');
-}
+export const hasPending = ({ deposits }: SessionContext): boolean => deposits.sums.pendingCount > 0;
 
 export function isSufficient(context: SessionContext, units: bigint): boolean {
   return units >= context.due - context.tolerance;
 }
 
 /** Final money of a coin other than our own, whatever its kind; all of it can be refunded to its payers. */
-export function finalOf(context: SessionContext, coin: Coin): bigint {
-  return sum(
-    depositsOf(context)
-      .filter(({ facts, kind, status }) => facts.coin === coin && status === 'final' && kind !== 'own')
-      .map((deposit) => deposit.units),
-  );
-}
+export const finalOf = ({ deposits }: SessionContext, coin: Coin): bigint => deposits.sums.final[coin];
 
 /** Money of a coin that refunds have paid out or hold reserved. A failed leg is released. */
 export function refundedOrReserved(context: SessionContext, coin: Coin): bigint {
@@ -174,46 +135,11 @@ export function refunded(context: SessionContext, coin: Coin): bigint {
   );
 }
 
-/** By deposit key: what refunds have paid out of it or hold reserved. A failed leg is released. */
-export function takenByDeposit({ refunds }: SessionContext): ReadonlyMap<string, bigint> {
-  const taken = new Map<string, bigint>();
-  for (const { legs } of Object.values(refunds))
-    for (const { leg, status } of Object.values(legs)) {
-      if (status === 'FAILED') continue;
-      for (const { depositKey, amount } of leg.takenFrom)
-        taken.set(depositKey, (taken.get(depositKey) ?? 0n) + amountOf(amount));
-    }
-  return taken;
-}
-
-/**
- * What a refund may still take of a deposit; never negative, and nothing while the deposit is not final, or where it is
- * our own money.
- */
-export function leftOf(
-  { facts, kind, status, units, aside }: DepositState,
-  taken: ReadonlyMap<string, bigint>,
-): bigint {
-  const left = units - (taken.get(facts.depositKey) ?? 0n);
-  return status === 'final' && kind !== 'own' && aside === undefined && left > 0n ? left : 0n;
-}
-
 /** The most that a refund of this coin without a named deposit may take. */
-export function refundable(context: SessionContext, coin: Coin): bigint {
-  const taken = takenByDeposit(context);
-  const ofCoin = Object.values(context.deposits).filter(({ facts }) => facts.coin === coin);
-  return sum(
-    ofCoin.map((deposit) =>
-      refundableOf({ kind: deposit.kind, fromAddress: deposit.facts.fromAddress, left: leftOf(deposit, taken) }),
-    ),
-  );
-}
+export const refundable = ({ deposits }: SessionContext, coin: Coin): bigint => deposits.sums.refundable[coin];
 
 /** Final on-time money that refunds have neither paid out nor reserved; refunded money pays nothing. */
-export function held(context: SessionContext): bigint {
-  const taken = takenByDeposit(context);
-  return sum(onTimeOf(context).map((deposit) => leftOf(deposit, taken)));
-}
+export const held = ({ deposits }: SessionContext): bigint => deposits.sums.held;
 
 const onTimeOf = (context: SessionContext): DepositState[] =>
   depositsOf(context).filter(({ kind, status }) => kind === 'on_time' && status === 'final');
@@ -223,18 +149,20 @@ const onTimeOf = (context: SessionContext): DepositState[] =>
  * is not enough. On-time money that arrived when there already was enough pays nothing.
  */
 export function depositsOfOrder(context: SessionContext): DepositState[] {
-  const taken = takenByDeposit(context);
   const onTime = onTimeOf(context).sort((one, other) => one.facts.blockTimeSec - other.facts.blockTimeSec);
-  const paying = onTime.filter(({ facts }) => context.paidBy.includes(facts.depositKey));
-  let units = sum(paying.map((deposit) => deposit.units));
-  for (const deposit of onTime) {
+  const [paying, others] = [true, false].map((pays) =>
+    onTime.filter(({ facts }) => context.paidBy.has(facts.depositKey) === pays),
+  );
+  const all = [...must(paying)];
+  let units = sum(all.map((deposit) => deposit.units));
+  for (const deposit of must(others)) {
     if (units > 0n && isSufficient(context, units)) break;
-    const left = leftOf(deposit, taken);
-    if (left === 0n || paying.includes(deposit)) continue;
-    paying.push(deposit);
+    const left = leftOf(deposit);
+    if (left === 0n) continue;
+    all.push(deposit);
     units += left;
   }
-  return paying;
+  return all;
 }
 
 /** What the merchant holds beyond what was due. */
@@ -255,15 +183,9 @@ export const isPastDeadline = (context: SessionContext, { blockTimeSec }: { bloc
 export const suffices = (context: SessionContext): boolean =>
   isSufficient(context, held(context) + pending(context)) && (held(context) > 0n || hasPending(context));
 
-/** Changes one known deposit and records whether enough was ever seen. */
-export function withDeposit(
-  context: SessionContext,
-  key: string,
-  change: (deposit: DepositState) => DepositState,
-): Partial<SessionContext> {
-  const deposit = context.deposits[key];
-  if (!deposit) return {};
-  const deposits = { ...context.deposits, [key]: change(deposit) };
+/** The deposit in place of what was known of it; records whether enough was ever seen. */
+export function withDeposit(context: SessionContext, deposit: DepositState): Partial<SessionContext> {
+  const deposits = context.deposits.with(deposit);
   return { deposits, sufficientSeen: context.sufficientSeen || suffices({ ...context, deposits }) };
 }
 
@@ -272,19 +194,14 @@ export function withDeposit(
  * counts, as for every other reader, whatever later rules would say about its block.
  */
 export function foldConfirmed(context: SessionContext, data: DepositConfirmed['data']): Partial<SessionContext> {
-  return withDeposit(context, data.depositKey, (deposit) => {
-    const facts = {
-      ...deposit.facts,
-      blockNumber: data.blockNumber,
-      blockHash: data.blockHash,
-      blockTimeSec: data.blockTimeSec,
-    };
-    return {
-      ...deposit,
-      facts,
-      kind: data.kind ?? deposit.kind,
-      status: 'final',
-      ...(data.sender && { sender: data.sender }),
-    };
+  const deposit = context.deposits.get(data.depositKey);
+  if (!deposit) return {};
+  const { blockNumber, blockHash, blockTimeSec, sender } = data;
+  return withDeposit(context, {
+    ...deposit,
+    facts: { ...deposit.facts, blockNumber, blockHash, blockTimeSec },
+    kind: data.kind ?? deposit.kind,
+    status: 'final',
+    ...(sender && { sender }),
   });
 }

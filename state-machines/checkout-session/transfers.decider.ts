@@ -71,7 +71,7 @@ export function decideTransferOfSession(
 /** Refused once the session has the money: the giving-up process is the late one then. */
 function giveUp(command: GiveUpTransfer, context: SessionContext): Decision<SessionEvent> {
   const { depositKey, operation, nowSec } = command;
-  const { aside, credit: credited, status } = context.deposits[depositKey] ?? {};
+  const { aside, credit: credited, status } = context.deposits.get(depositKey) ?? {};
   if (aside?.operation === operation) return putBack(command, context);
   if (credited?.operation === operation && status === 'final')
     return refuse('conflict', 'the transfer is attached to the session');
@@ -93,7 +93,7 @@ function putBack(
 }
 
 function setAside({ depositKey, operation, nowSec }: SetDepositAside, context: SessionContext): Decision<SessionEvent> {
-  if (context.deposits[depositKey]?.aside?.operation === operation) return accept();
+  if (context.deposits.get(depositKey)?.aside?.operation === operation) return accept();
   if (!isNewOperation(context, depositKey, operation)) return refuse('conflict', OVERTAKEN);
   const why = whyNotSetAside(context, depositKey);
   return why === null
@@ -110,7 +110,7 @@ export function whyNotCreditable(
   if (created.mode !== mode) return `the session is in ${created.mode} mode, the transfer in ${mode} mode`;
   if (merchantId !== null && created.merchantId !== merchantId)
     return `the money is owed to ${merchantId}, but the session belongs to ${created.merchantId}`;
-  if (!mayBeCredited(deposits[transfer.depositKey])) return 'the transfer came to this session itself';
+  if (!mayBeCredited(deposits.get(transfer.depositKey))) return 'the transfer came to this session itself';
   return transfer.coin === created.dueCoin
     ? null
     : `the session is due in ${created.dueCoin}, but the transfer is in ${transfer.coin}`;
@@ -118,7 +118,7 @@ export function whyNotCreditable(
 
 function credit(command: CreditTransfer, context: SessionContext): Decision<SessionEvent> {
   const { transfer, nowSec, valuation } = command;
-  const known = context.deposits[transfer.depositKey];
+  const known = context.deposits.get(transfer.depositKey);
   if (known?.status === 'final' && known.credit?.operation === transfer.operation) return accept();
   if (!isNewOperation(context, transfer.depositKey, transfer.operation)) return refuse('conflict', OVERTAKEN);
   const why = whyNotCreditable(command, context);
@@ -136,7 +136,7 @@ function reverse(
   { depositKey, operation, nowSec }: ReverseTransferCredit,
   context: SessionContext,
 ): Decision<SessionEvent> {
-  const { credit: credited, status } = context.deposits[depositKey] ?? {};
+  const { credit: credited, status } = context.deposits.get(depositKey) ?? {};
   if (credited?.operation !== operation || status !== 'final') return accept();
   const why = whyNotReversible(context, depositKey);
   if (why !== null) return refuse('conflict', why);

@@ -6,14 +6,8 @@ import type {
   TransferGivenUp,
 } from '../../src/domain/events/session-events.ts';
 import { amountOf } from '../../src/domain/money/money.ts';
-import {
-  createdOf,
-  finalOf,
-  refundedOrReserved,
-  suffices,
-  type DepositState,
-  type SessionContext,
-} from './session.state.ts';
+import { createdOf, finalOf, refundedOrReserved, withDeposit, type SessionContext } from './session.state.ts';
+import type { DepositState } from './deposits.ts';
 import { must } from '../../src/domain/values/must.ts';
 
 /*
@@ -52,7 +46,7 @@ function whyNotFree(context: SessionContext, { facts, units }: DepositState): st
 
 /** Why a deposit cannot leave its session, in words; null if it can. */
 export function whyNotSetAside(context: SessionContext, depositKey: string): string | null {
-  const deposit = context.deposits[depositKey];
+  const deposit = context.deposits.get(depositKey);
   if (!deposit || deposit.credit) return 'the session has no such deposit';
   if (deposit.kind === 'own') return 'it is a transfer of this installation itself';
   if (deposit.aside !== undefined) return 'it is already set aside';
@@ -64,7 +58,7 @@ export function whyNotSetAside(context: SessionContext, depositKey: string): str
 }
 
 export const isSetAsideFor = ({ deposits }: SessionContext, { depositKey, operation }: Data<DepositPutBack>): boolean =>
-  deposits[depositKey]?.aside?.operation === operation;
+  deposits.get(depositKey)?.aside?.operation === operation;
 
 /** Only a decision that moved nothing here yet. */
 export const mayGiveUp = (context: SessionContext, { depositKey, operation }: Data<TransferGivenUp>): boolean =>
@@ -78,7 +72,7 @@ export const mayBeCredited = (deposit: DepositState | undefined): boolean =>
 export function isCreditable(context: SessionContext, data: Data<TransferCredited>): boolean {
   return (
     context.created !== null &&
-    mayBeCredited(context.deposits[data.depositKey]) &&
+    mayBeCredited(context.deposits.get(data.depositKey)) &&
     isNewOperation(context, data.depositKey, data.operation) &&
     data.coin === context.created.dueCoin &&
     data.kind === (isPayable(context) ? 'on_time' : 'late')
@@ -87,7 +81,7 @@ export function isCreditable(context: SessionContext, data: Data<TransferCredite
 
 /** Why a credit cannot be undone, in words; null if it can. */
 export function whyNotReversible(context: SessionContext, depositKey: string): string | null {
-  const deposit = context.deposits[depositKey];
+  const deposit = context.deposits.get(depositKey);
   if (!deposit?.credit || deposit.status !== 'final') return 'the transfer is not attached to the session';
   if (deposit.kind === 'on_time' && context.paid !== null)
     return `the session ${createdOf(context).sessionId} is paid with it`;
@@ -98,7 +92,7 @@ export const mayReverseCredit = (
   context: SessionContext,
   { depositKey, operation }: Data<TransferCreditReversed>,
 ): boolean =>
-  context.deposits[depositKey]?.credit?.operation === operation && whyNotReversible(context, depositKey) === null;
+  context.deposits.get(depositKey)?.credit?.operation === operation && whyNotReversible(context, depositKey) === null;
 
 /* Fold: one function an event. */
 
@@ -108,14 +102,10 @@ function withAside(
   operation: number,
   isAside: boolean,
 ): Partial<SessionContext> {
-  const { aside: _, ...deposit } = must(context.deposits[depositKey]);
+  const { aside: _, ...deposit } = must(context.deposits.get(depositKey));
+  const aside = { operation, coin: deposit.facts.coin, units: deposit.units };
   return {
-    deposits: {
-      ...context.deposits,
-      [depositKey]: isAside
-        ? { ...deposit, aside: { operation, coin: deposit.facts.coin, units: deposit.units } }
-        : deposit,
-    },
+    deposits: context.deposits.with(isAside ? { ...deposit, aside } : deposit),
     operations: { ...context.operations, [depositKey]: operation },
   };
 }
@@ -137,34 +127,22 @@ export const foldGivenUp = (
   operations: { ...operations, [depositKey]: operation },
 });
 
-function creditedDeposit(data: Data<TransferCredited>): DepositState {
-  const { sender } = data;
-  return {
-    facts: data,
-    kind: data.kind,
-    units: amountOf(data.amount),
-    status: 'final',
-    credit: data,
-    ...(sender && { sender }),
-  };
-}
-
 export function foldCredited(context: SessionContext, data: Data<TransferCredited>): Partial<SessionContext> {
-  const deposits = { ...context.deposits, [data.depositKey]: creditedDeposit(data) };
+  const { depositKey, operation, kind, sender } = data;
+  const taken = context.deposits.get(depositKey)?.taken ?? 0n;
   return {
-    deposits,
-    operations: { ...context.operations, [data.depositKey]: data.operation },
-    sufficientSeen: context.sufficientSeen || suffices({ ...context, deposits }),
-  };
-}
-
-export function foldCreditReversed(
-  context: SessionContext,
-  { depositKey, operation }: Data<TransferCreditReversed>,
-): Partial<SessionContext> {
-  const deposit: DepositState = { ...must(context.deposits[depositKey]), status: 'reverted' };
-  return {
-    deposits: { ...context.deposits, [depositKey]: deposit },
+    ...withDeposit(context, {
+      ...{ facts: data, kind, units: amountOf(data.amount), status: 'final', taken, credit: data },
+      ...(sender && { sender }),
+    }),
     operations: { ...context.operations, [depositKey]: operation },
   };
 }
+
+export const foldCreditReversed = (
+  context: SessionContext,
+  { depositKey, operation }: Data<TransferCreditReversed>,
+): Partial<SessionContext> => ({
+  deposits: context.deposits.with({ ...must(context.deposits.get(depositKey)), status: 'reverted' }),
+  operations: { ...context.operations, [depositKey]: operation },
+});

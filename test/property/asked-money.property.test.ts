@@ -89,9 +89,7 @@ function after(state: SessionState, given: readonly SessionCommand[]): SessionSt
 }
 
 const confirmations = ({ context }: SessionState): SessionCommand[] =>
-  Object.values(context.deposits)
-    .filter(({ status }) => status === 'detected')
-    .map(({ facts }) => confirm(facts));
+  [...context.deposits].filter(({ status }) => status === 'detected').map(({ facts }) => confirm(facts));
 
 describe('the amount that the page asks for', () => {
   it('pays the session when exactly that is sent, on any network, whatever happened before', () => {

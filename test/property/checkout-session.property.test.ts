@@ -11,7 +11,8 @@ import {
   type SessionState,
 } from '../../state-machines/checkout-session/session.decider.ts';
 import { checkoutSessionMachine } from '../../state-machines/checkout-session/session.machine.ts';
-import { arrived, refundable, takenByDeposit } from '../../state-machines/checkout-session/session.state.ts';
+import { arrived, refundable } from '../../state-machines/checkout-session/session.state.ts';
+import { plainSums, takenByDeposit } from '../support/plain-session-sums.ts';
 import {
   choiceFacts,
   createdFacts,
@@ -257,6 +258,29 @@ describe('the checkout session, over random histories', () => {
     );
   });
 
+  it('keeps sums that agree with their definitions, in every state that anybody may still hold', () => {
+    fc.assert(
+      fc.property(fc.oneof(history, refunding, choosing), fc.infiniteStream(fc.nat()), (commands, draws) => {
+        const seen: { state: SessionState; deposits: unknown[] }[] = [];
+        run(commands, (before, after) => {
+          for (const state of [before, after]) {
+            expect(state.context.deposits.sums).toEqual(plainSums(state.context));
+            seen.push({ state, deposits: [...state.context.deposits] });
+          }
+          // Decisions on an older state must not disturb a newer one.
+          const older = seen[draws.next().value! % seen.length]!;
+          for (const one of commands) decideSession(one, older.state);
+        });
+        for (let looks = 0; looks < seen.length; looks++) {
+          const { state, deposits } = seen[draws.next().value! % seen.length]!;
+          expect([...state.context.deposits]).toEqual(deposits);
+          expect(state.context.deposits.sums).toEqual(plainSums(state.context));
+        }
+      }),
+      { numRuns: runsOf(200) },
+    );
+  });
+
   it('never refunds or reserves more of a deposit than was final at the request, and never leaves paid', () => {
     fc.assert(
       fc.property(fc.oneof(history, refunding), (commands) => {
@@ -267,11 +291,11 @@ describe('the checkout session, over random histories', () => {
             if (event.type !== 'RefundRequested') continue;
             const taken = takenByDeposit(after.context);
             for (const { depositKey } of event.data.legs.flatMap((leg) => leg.takenFrom)) {
-              expect(before.context.deposits[depositKey]).toMatchObject({
+              expect(before.context.deposits.get(depositKey)).toMatchObject({
                 status: 'final',
                 facts: { coin: event.data.coin },
               });
-              expect(taken.get(depositKey)).toBeLessThanOrEqual(before.context.deposits[depositKey]!.units);
+              expect(taken.get(depositKey)).toBeLessThanOrEqual(before.context.deposits.get(depositKey)!.units);
             }
             expect(refundable(after.context, event.data.coin)).toBeGreaterThanOrEqual(0n);
           }
@@ -302,7 +326,7 @@ describe('the checkout session, over random histories', () => {
         run(commands, (before, after, events) => {
           if (before.value === 'absent') return;
           const { created, deposits, due } = after.context;
-          const there = Object.values(deposits).filter(
+          const there = [...deposits].filter(
             ({ kind, status }) => kind === 'on_time' && (status === 'detected' || status === 'final'),
           );
           expect(new Set(there.map(({ facts }) => facts.coin)).size).toBeLessThanOrEqual(1);
@@ -332,7 +356,7 @@ describe('the checkout session, over random histories', () => {
             // What went in as a coin goes out as that coin.
             if (event.type === 'RefundRequested')
               for (const { coin, takenFrom } of event.data.legs)
-                for (const { depositKey } of takenFrom) expect(deposits[depositKey]!.facts.coin).toBe(coin);
+                for (const { depositKey } of takenFrom) expect(deposits.get(depositKey)!.facts.coin).toBe(coin);
           }
         });
       }),

@@ -15,7 +15,7 @@ import { amountOf, signedAmountOf } from '../../src/domain/money/money.ts';
 import { decodeEvent } from '../../src/runtime/commands/codec.ts';
 import { ProjectionRunner } from '../../src/runtime/projections/runner.ts';
 import type { SessionState } from '../../state-machines/checkout-session/session.decider.ts';
-import type { DepositState } from '../../state-machines/checkout-session/session.state.ts';
+import type { DepositState } from '../../state-machines/checkout-session/deposits.ts';
 import { MemoryBooks } from '../support/books.ts';
 import type { MemoryEventStore } from '../support/memory-event-store.ts';
 import { MemoryReadModel } from '../support/memory-read-model.ts';
@@ -94,7 +94,7 @@ async function expectedStates(inbox: RandomInbox): Promise<Map<string, string>> 
     const key = keyOf(transfer);
     const state = await transferOf(transfer);
     const session = await sessionOf(SESSIONS[transfer % SESSIONS.length]!);
-    const deposit = Object.values(session.context.deposits).find(
+    const deposit = [...session.context.deposits].find(
       ({ facts, credit }) => facts.depositKey === key && credit === undefined,
     );
     const waits = state === 'open' || state === 'absent';
@@ -124,7 +124,7 @@ async function placesOf(inbox: RandomInbox, transfer: number): Promise<number> {
   const key = keyOf(transfer);
   const sessions = await Promise.all(SESSIONS.map(sessionOf));
   const held = sessions
-    .map(({ context }) => context.deposits[key])
+    .map(({ context }) => context.deposits.get(key))
     .filter((deposit) => deposit?.status === 'final' && deposit.aside === undefined);
   const paid = inbox.store.events.filter(
     ({ type, data }) => type === 'ReturnCompleted' && data.includes(`"depositKey":"${key}"`),
@@ -132,7 +132,7 @@ async function placesOf(inbox: RandomInbox, transfer: number): Promise<number> {
   expect(await treasury.context().then((context) => Object.keys(context?.moves ?? {}))).toEqual([]);
   const isNobodys =
     (await transferOf(transfer)) === 'open' &&
-    sessions.every(({ context }) => !context.deposits[key] || context.deposits[key].credit);
+    sessions.every(({ context }) => !context.deposits.get(key) || context.deposits.get(key)!.credit);
   return held.length + paid.length + (isNobodys ? 1 : 0);
 }
 
@@ -194,7 +194,7 @@ describe('the inbox', () => {
           const { sessionOf } = inbox.process();
           for (let transfer = 0; transfer < TRANSFERS; transfer += 1) {
             const { context } = await sessionOf(SESSIONS[transfer % SESSIONS.length]!);
-            const deposit = context.deposits[keyOf(transfer)];
+            const deposit = context.deposits.get(keyOf(transfer));
             const isThere = states.has(keyOf(transfer)) || (deposit?.status === 'final' && !deposit.credit);
             expect([transfer, states.get(keyOf(transfer)), await placesOf(inbox, transfer)]).toEqual([
               transfer,

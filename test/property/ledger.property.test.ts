@@ -56,7 +56,7 @@ function expectedBalances(states: ReadonlyMap<number, SessionState>): Map<string
   };
   for (const [index, { context }] of states) {
     const { mode, merchantId } = ownerOf(index);
-    for (const { status, facts, units, aside, credit } of Object.values(context.deposits)) {
+    for (const { status, facts, units, aside, credit } of context.deposits) {
       const { network, coin } = facts;
       // What was set aside is nobody's until it is put back, whatever becomes of the transfer meanwhile.
       if (aside) add(mode, UNMATCHED, network, aside.coin, -aside.units);
@@ -113,7 +113,7 @@ function withComeback({ entries, states }: ReturnType<typeof historyOf>): Histor
       now = next;
       after.push({ session, event, atMs: (after.at(-1)?.atMs ?? 0) + 1_000 });
     };
-    const finals = Object.values(state.context.deposits).filter(({ status, credit }) => status === 'final' && !credit);
+    const finals = [...state.context.deposits].filter(({ status, credit }) => status === 'final' && !credit);
     for (const { facts } of finals) add(depositReverted(facts.depositKey, { headNumber: 400 }));
     for (const { facts, kind } of finals) {
       add(depositDetected(facts, kind));

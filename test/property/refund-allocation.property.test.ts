@@ -14,12 +14,10 @@ import {
 import {
   depositsOf,
   depositsOfOrder,
-  leftOf,
   refundable,
-  takenByDeposit,
-  type DepositState,
   type SessionContext,
 } from '../../state-machines/checkout-session/session.state.ts';
+import { leftOf, type DepositState } from '../../state-machines/checkout-session/deposits.ts';
 import { createdFacts, depositFacts, EXPIRES_AT, refundCommand, TOKEN_DECIMALS } from '../support/session-facts.ts';
 import { runsOf } from '../support/runs.ts';
 
@@ -147,12 +145,12 @@ describe('a refund that is accepted, over random deposits, strangers, dust, reor
           if (!outcome.ok) return;
           const legs = legsOf(outcome.events);
           several += legs.length > 1 ? 1 : 0;
-          const left = (key: string): bigint => leftOf(before.deposits[key]!, takenByDeposit(before));
+          const left = (key: string): bigint => leftOf(before.deposits.get(key)!);
           for (const leg of legs) {
             expect(toTokenUnits(amountOf(leg.amount), TOKEN_DECIMALS[leg.network])).toBeGreaterThan(0n);
             expect(sumOf(leg.takenFrom)).toBe(amountOf(leg.amount));
             for (const { depositKey, amount } of leg.takenFrom) {
-              const { facts, kind, status, sender } = before.deposits[depositKey]!;
+              const { facts, kind, status, sender } = before.deposits.get(depositKey)!;
               expect([facts.network, facts.coin, facts.fromAddress, status]).toEqual([
                 leg.network,
                 command.coin,
@@ -187,7 +185,6 @@ describe('a refund that is accepted, over random deposits, strangers, dust, reor
           const legs = legsOf(outcome.events);
           if (legs.every(isTheirs)) return;
           strangers += 1;
-          const taken = takenByDeposit(before);
           const theirs = depositsOf(before).filter(
             (deposit) =>
               deposit.facts.coin === command.coin &&
@@ -195,7 +192,7 @@ describe('a refund that is accepted, over random deposits, strangers, dust, reor
               deposit.facts.fromAddress !== null &&
               people.has(payerOf(deposit)),
           );
-          const left = theirs.reduce((sum, deposit) => sum + leftOf(deposit, taken), 0n);
+          const left = theirs.reduce((sum, deposit) => sum + leftOf(deposit), 0n);
           const given = sumOf(legs.filter(isTheirs));
           // What is left of theirs is less than a refund can be asked for, of each of them on each network.
           const payers = new Set(theirs.map(({ facts }) => `${facts.network} ${facts.fromAddress}`)).size;

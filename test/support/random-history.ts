@@ -175,7 +175,7 @@ function commandOf(drawn: Step, state: SessionState, nowSec: number): SessionCom
     fromAddress: tx === 0 ? null : `0xPayer${tx % 2}`,
     blockNumber: 100 + tx,
   });
-  const known = Object.values(state.context.deposits);
+  const known = [...state.context.deposits];
   const depositKey = known[cents % Math.max(1, known.length)]?.facts.depositKey ?? '';
   const serviceFee = serviceFeeOf(session);
   switch (drawn.kind) {
@@ -241,7 +241,7 @@ function transferCommandOf(
   facts: DepositFacts,
   nowSec: number,
 ): SessionCommand | null {
-  const deposit = context.deposits[depositKey];
+  const deposit = context.deposits.get(depositKey);
   const next = (context.operations[depositKey] ?? 0) + 1;
   switch (kind) {
     case 'set-aside':

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { MoveTerms } from '../../domain/events/treasury-move-events.ts';
 import { amountOf } from '../../domain/money/money.ts';
 import { sessionStream } from '../../domain/values/streams.ts';
-import type { DepositState } from '../../../state-machines/checkout-session/session.state.ts';
+import type { DepositState } from '../../../state-machines/checkout-session/deposits.ts';
 import { indexKey } from '../../features/addresses/address-index.ts';
 import type { Core } from '../core.ts';
 import { addressFamilyOf } from '../../domain/networks/networks.ts';
@@ -136,7 +136,7 @@ async function returnedDeposit(
 ): Promise<DepositState | null> {
   const id = deposit && addressIndexes.get(indexKey(mode, addressFamilyOf(network)))?.sessionOf(deposit.toAddress);
   if (!id) return null;
-  return (await sessionHandler.read(sessionStream(id)))?.context.deposits[deposit.depositKey] ?? null;
+  return (await sessionHandler.read(sessionStream(id)))?.context.deposits.get(deposit.depositKey) ?? null;
 }
 
 function unbookedLook(

@@ -41,7 +41,7 @@ export class Deposits {
     const created = state?.context.created;
     const valuation =
       created && created.rateLock ? this.#deps.rates.valuation(created.currency, created.dueCoin, nowMs) : null;
-    const payer = state?.context.deposits[data.depositKey]?.facts;
+    const payer = state?.context.deposits.get(data.depositKey)?.facts;
     const sender =
       created && payer?.fromAddress
         ? await this.#deps.senders.of(created.mode, payer.network, payer.fromAddress)
@@ -56,7 +56,7 @@ export class Deposits {
   async move(id: SessionId, facts: DepositFacts, headNumber: number): Promise<boolean> {
     const nowSec = toSec(this.#deps.clock.nowMs());
     const { context } = await this.#send(id, { type: 'MoveDeposit', facts, headNumber, nowSec }, facts.network);
-    return context.deposits[facts.depositKey]?.status === 'detected';
+    return context.deposits.get(facts.depositKey)?.status === 'detected';
   }
 
   async revert(

@@ -7,14 +7,13 @@ import {
   excess,
   held,
   isReversed,
-  leftOf,
   pending,
   refundable,
   refunded,
-  takenByDeposit,
   type RefundState,
   type SessionContext,
 } from '../../../state-machines/checkout-session/session.state.ts';
+import { leftOf } from '../../../state-machines/checkout-session/deposits.ts';
 import { depositTransactionId } from '../../../projections/sessions/transaction-id.ts';
 import { openAlternative } from '../../../state-machines/checkout-session/coin.ts';
 import type {
@@ -90,15 +89,14 @@ function alternativeOf({ value, context }: SessionState): AlternativeView | null
 }
 
 function depositViews(context: SessionContext): DepositView[] {
-  const taken = takenByDeposit(context);
-  return Object.values(context.deposits).map((deposit) => {
+  return [...context.deposits].map((deposit) => {
     const { facts, kind, status, sender, aside } = deposit;
     return {
       transactionId: depositTransactionId(createdOf(context).sessionId, facts.depositKey),
       // Money that an operator set aside does not belong to the session, whatever its chain status.
       ...{ ...facts, kind, status: aside === undefined ? status : ('reverted' as const) },
       sender: sender ?? null,
-      refundable: formatAmount(facts.fromAddress === null ? 0n : leftOf(deposit, taken)),
+      refundable: formatAmount(facts.fromAddress === null ? 0n : leftOf(deposit)),
     };
   });
 }

@@ -174,7 +174,7 @@ export class Inbox {
 
   async #ofSession(sessionId: SessionId, depositKey: string): Promise<UnmatchedTransfer | null> {
     const context = (await this.#deps.sessions.read(sessionStream(sessionId)))?.context;
-    const deposit = context?.deposits[depositKey];
+    const deposit = context?.deposits.get(depositKey);
     if (!context?.created || !deposit || deposit.credit) return null;
     const { kind: _, ...facts } = deposit.facts;
     const { mode, merchantId } = context.created;

@@ -16,6 +16,7 @@ import {
 } from '../../domain/notifications/notifications.ts';
 import { isOptionalType } from '../../domain/notifications/types.ts';
 import { sessionTable } from '../shared/handlers/session-handler.ts';
+import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
 import { detailsOf, noticeOf } from '../../../state-machines/checkout-session/notices.ts';
 import type { EndpointDirectory, Subscription } from '../../ports/webhooks/endpoint-directory.ts';
 import type { EventStore, RecordedEvent } from '../../ports/event-log/event-store.ts';
@@ -24,7 +25,6 @@ import { decodeOrNull } from './decode.ts';
 import type { PendingNotification, Reading } from './pending-notification.ts';
 import { isOfSettings, SettingsNotifications } from './settings-notifications.ts';
 import { RecentMap } from '../../runtime/util/recent-map.ts';
-import { must } from '../../domain/values/must.ts';
 
 const ACTOR = 'process:deliver-webhooks';
 /**
@@ -32,6 +32,7 @@ const ACTOR = 'process:deliver-webhooks';
  * session causes at least one notification.
  */
 const KEPT_FACTS = 25_000;
+const KEPT_STATES = 1_000;
 
 export const isNotifying = (recorded: RecordedEvent): boolean =>
   isOfSettings(recorded) ||
@@ -45,12 +46,22 @@ interface Moment {
   readonly details: NotificationDetails;
 }
 
+/** A session up to and including the revision. */
+interface Followed {
+  readonly revision: number;
+  readonly state: SessionState;
+}
+
+const BEGINNING: Followed = { revision: -1, state: sessionTable.initial };
+
 /** Turns session events into notifications for their merchants. */
 export class NotificationReader {
   readonly #store: EventStore;
   readonly #directory: EndpointDirectory;
   readonly #clock: Clock;
   readonly #facts = new RecentMap<string, SessionFacts>(KEPT_FACTS);
+  /** So that a session is not replayed from its beginning for each of its events. */
+  readonly #states = new RecentMap<string, Followed>(KEPT_STATES);
   /** Sessions of those current events for which a merchant subscribed to more than the event contains; by event id. */
   #moments: ReadonlyMap<string, Moment> = new Map();
   readonly #settings: SettingsNotifications;
@@ -85,10 +96,8 @@ export class NotificationReader {
     if (unknown.length > 0)
       await Promise.all([...new Set(unknown.map(({ stream }) => stream))].map((stream) => this.#recall(stream)));
     const wanted = notifying.filter((recorded) => this.#needsSession(recorded));
-    const moments = wanted.map(async (recorded) => [recorded.id, await this.#momentOf(recorded)] as const);
-    this.#moments = new Map(
-      (await Promise.all(moments)).filter((found): found is readonly [string, Moment] => found[1] !== null),
-    );
+    const moments = [...Map.groupBy(wanted, ({ stream }) => stream)].map(([stream, of]) => this.#momentsOf(stream, of));
+    this.#moments = new Map((await Promise.all(moments)).flatMap((found) => [...found]));
   }
 
   /** The notifications of an event, after `recall` has seen it. Every subscribed endpoint receives the same event. */
@@ -145,20 +154,30 @@ export class NotificationReader {
   }
 
   /**
-   * Derived from the session at the event's commit, so that the result is the same however often it is read. Null if
-   * the session is unreadable.
+   * By event id. Derived from the session at each event's commit, so that the result is the same however often it is
+   * read. Without those from an unreadable event on.
    */
-  async #momentOf({ stream, revision }: RecordedEvent): Promise<Moment | null> {
-    const history = (await this.#store.readStream(stream, { from: 0, limit: revision + 1 })).map(decodeOrNull);
-    const events = history.filter((stored) => stored !== null && isOfSession(stored)).map(({ event }) => event);
-    if (events.length <= revision) return null;
-    const before = sessionTable.replay(events.slice(0, -1));
-    const event = must(events.at(-1));
-    const after = sessionTable.replay([event], before);
-    return {
-      notice: isNoticedType(event.type) ? noticeOf(event, before, after) : null,
-      details: detailsOf(event, after.context),
-    };
+  async #momentsOf(stream: string, wanted: readonly RecordedEvent[]): Promise<ReadonlyMap<string, Moment>> {
+    const revisions = wanted.map(({ revision }) => revision);
+    const kept = this.#states.get(stream);
+    let followed = kept && kept.revision < Math.min(...revisions) ? kept : BEGINNING;
+    const from = followed.revision + 1;
+    const ids = new Set(wanted.map(({ id }) => id));
+    const moments = new Map<string, Moment>();
+    const history = await this.#store.readStream(stream, { from, limit: Math.max(...revisions) + 1 - from });
+    for (const recorded of history) {
+      const stored = decodeOrNull(recorded);
+      if (!stored || !isOfSession(stored)) break;
+      const { event } = stored;
+      const { state: before } = followed;
+      const after = sessionTable.replay([event], before);
+      followed = { revision: recorded.revision, state: after };
+      if (!ids.has(recorded.id)) continue;
+      const notice = isNoticedType(event.type) ? noticeOf(event, before, after) : null;
+      moments.set(recorded.id, { notice, details: detailsOf(event, after.context) });
+    }
+    this.#states.set(stream, followed);
+    return moments;
   }
 
   async #recall(stream: string): Promise<void> {

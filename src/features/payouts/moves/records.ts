@@ -11,7 +11,7 @@ import {
 } from '../../../ports/outgoing/transaction.ts';
 import type { Random } from '../../../ports/random.ts';
 import { crashPoint } from '../../../runtime/util/crash-point.ts';
-import type { DepositState } from '../../../../state-machines/checkout-session/session.state.ts';
+import type { DepositState } from '../../../../state-machines/checkout-session/deposits.ts';
 import {
   hasGasUnderWay,
   isApproved,

@@ -46,8 +46,7 @@ export function orderedLeg(
 }
 
 function proofOf({ created, deposits }: SessionContext, depositKey: string): DepositProof | null {
-  const facts = deposits[depositKey]?.facts;
-  const credit = deposits[depositKey]?.credit;
+  const { facts, credit } = deposits.get(depositKey) ?? {};
   if (credit) {
     const { txHash, logIndex, blockNumber, toAddress, derivationIndex } = credit;
     return { depositKey, txHash, logIndex, blockNumber, toAddress, derivationIndex };

@@ -35,7 +35,7 @@ export function previewRefund(deps: PreviewDeps, input: RefundInput, state: Sess
   const plan = planRefund(context, { refundId: 're_preview', ...money.value, decimals });
   if (!plan.ok) return plan;
   const payouts = plan.legs.map(({ network, toAddress, amount, takenFrom }) => {
-    const senders = takenFrom.map(({ depositKey }) => context.deposits[depositKey]?.sender ?? null);
+    const senders = takenFrom.map(({ depositKey }) => context.deposits.get(depositKey)?.sender ?? null);
     return {
       ...{ network, coin, toAddress, amount },
       sender: senders.find((sender) => sender && sender.kind !== 'wallet') ?? senders[0] ?? null,

@@ -29,7 +29,7 @@ export function refundedMoney(input: RefundInput, { context }: SessionState): Ou
   const created = createdOf(context);
   const namedDeposit = transactionId === undefined ? null : depositNamed(context, transactionId);
   if (namedDeposit === undefined) return invalid('transaction_id', 'transaction_id is not a deposit of this session');
-  const coin = namedDeposit === null ? created.dueCoin : must(context.deposits[namedDeposit]).facts.coin;
+  const coin = namedDeposit === null ? created.dueCoin : must(context.deposits.get(namedDeposit)).facts.coin;
   if (!amount) return { ok: true, value: { coin, units: null, namedDeposit } };
   const { value, currency } = amount;
   if (currency === created.currency && created.rateLock && coin === created.dueCoin) {
@@ -48,7 +48,8 @@ const invalid = (param: string, message: string): Outcome<never> => refuse('inva
 
 /** Undefined if the session has no such deposit. */
 const depositNamed = ({ created, deposits }: SessionContext, transactionId: string): string | undefined =>
-  Object.keys(deposits).find((key) => depositTransactionId(must(created).sessionId, key) === transactionId);
+  [...deposits].find(({ facts }) => depositTransactionId(must(created).sessionId, facts.depositKey) === transactionId)
+    ?.facts.depositKey;
 
 /**
  * Converts at the locked rate, rounded down. The refund that completes the order's total leaves no rounding remainder:

@@ -114,7 +114,7 @@ async function unknownSenders(
   const found: Record<string, Sender> = {};
   const plan = planRefund(context, terms);
   for (const { network, toAddress, takenFrom } of plan.ok ? plan.legs : []) {
-    const unknown = takenFrom.filter(({ depositKey }) => !context.deposits[depositKey]?.sender);
+    const unknown = takenFrom.filter(({ depositKey }) => !context.deposits.get(depositKey)?.sender);
     if (unknown.length === 0) continue;
     const looked = await senders.of(createdOf(context).mode, network, toAddress);
     if (looked === null) return null;

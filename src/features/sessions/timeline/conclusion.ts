@@ -37,7 +37,7 @@ export function conclusionOf(
       const when =
         value === 'expired' ? 'Not paid: it expired' : isOver ? 'Not paid: the deadline has passed' : 'Not paid yet';
       const what =
-        Object.keys(context.deposits).length === 0
+        context.deposits.size === 0
           ? `. ${nothing(coverage)}`
           : ` with ${has} received.${wentBack(context, coin)}${uncounted(context)}`;
       return `${when}${what}${value !== 'expired' && isOver ? ' The networks are still being read up to the deadline.' : ''}`;
@@ -46,7 +46,7 @@ export function conclusionOf(
 }
 
 function uncounted({ deposits }: SessionContext): string {
-  const count = Object.values(deposits).filter(
+  const count = [...deposits].filter(
     ({ kind, status, aside }) => kind !== 'on_time' || (status !== 'detected' && status !== 'final') || aside,
   ).length;
   if (count === 0) return '';

@@ -31,8 +31,8 @@ export const SESSIONS_FAULTS: readonly Unfixed[] = [
     'money that went back pays the session',
     '--network bsc --focus sweep --profile embedded',
     STATE,
-    'return sum(onTimeOf(context).map((deposit) => leftOf(deposit, taken)));',
-    'return sum(onTimeOf(context).map((deposit) => leftOf(deposit, taken.size < 0 ? taken : new Map())));',
+    'bigint => deposits.sums.held;',
+    'bigint => deposits.sums.arrived;',
   ),
   unfixed(
     'late money pays the session',
@@ -84,9 +84,9 @@ export const SESSIONS_FAULTS: readonly Unfixed[] = [
   unfixed(
     'a refund takes what another one took',
     '--focus sweep --network bsc --profile embedded',
-    STATE,
-    'const left = units - (taken.get(facts.depositKey) ?? 0n);',
-    'const left = taken.size < 0 ? 0n : units;',
+    'state-machines/checkout-session/deposits.ts',
+    'units > taken ? units - taken : 0n;',
+    'units + taken > taken ? units : 0n;',
   ),
   unfixed(
     'money that was lost is not told from money that never came',

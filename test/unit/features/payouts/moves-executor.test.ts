@@ -19,7 +19,7 @@ import type {
 } from '../../../../src/ports/outgoing/signer.ts';
 import { moveExecutor, type MoveExecutor } from '../../../../src/features/payouts/moves/records.ts';
 import { createTreasuryHandler } from '../../../../src/features/shared/handlers/treasury-handler.ts';
-import type { DepositState } from '../../../../state-machines/checkout-session/session.state.ts';
+import type { DepositState } from '../../../../state-machines/checkout-session/deposits.ts';
 import type { TreasuryCommand } from '../../../../state-machines/treasury/treasury.decider.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 import { handlerDeps } from '../../../support/handler-deps.ts';

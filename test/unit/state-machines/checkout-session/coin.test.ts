@@ -84,7 +84,7 @@ describe('a session whose payer chooses the coin', () => {
     const { after } = given(...history)
       .when({ type: 'RecordDeposit', facts: late })
       .then('DepositDetected');
-    expect(after.context.deposits[late.depositKey]!.kind).toBe('wrong_coin');
+    expect(after.context.deposits.get(late.depositKey)!.kind).toBe('wrong_coin');
     const final = sessionTable.replay([confirmed(late)], after);
     expect(sessionView(final, null).refundableByCoin.find(({ coin }) => coin === late.coin)!.amount).toBe(late.amount);
     given(...history, detected(late, 'wrong_coin'), confirmed(late))

@@ -133,7 +133,7 @@ describe('a payment', () => {
     const { events, after } = given(...history)
       .when(confirm(full))
       .then('DepositConfirmed');
-    expect(after.context.deposits[full.depositKey]?.kind).toBe('own');
+    expect(after.context.deposits.get(full.depositKey)?.kind).toBe('own');
     given(...history, ...events)
       .when(refund(null))
       .thenRefused('session_not_paid');
@@ -165,7 +165,7 @@ describe('a payment', () => {
         .when(confirm(full))
         .then('DepositConfirmed', ...(type === 'SessionExpired' ? ['SessionPaid' as const] : []));
       expect(events[0]).toMatchObject({ data: { kind: 'on_time' } });
-      expect([after.value, after.context.deposits[full.depositKey]?.kind]).toEqual(['paid', 'on_time']);
+      expect([after.value, after.context.deposits.get(full.depositKey)?.kind]).toEqual(['paid', 'on_time']);
       const view = sessionView(after, null);
       expect([view.received, view.excess]).toEqual(type === 'SessionExpired' ? ['10.00', '0.00'] : ['20.00', '10.00']);
     },
@@ -230,7 +230,7 @@ describe('a payment', () => {
       [[detected(full), { type: 'DepositConfirmed', data: { ...confirmData(moved), kind: 'late' } }], 'late'],
     ] as const) {
       const { state } = given(created(), ...history);
-      expect(state.context.deposits[full.depositKey]).toMatchObject({ kind, status: 'final' });
+      expect(state.context.deposits.get(full.depositKey)).toMatchObject({ kind, status: 'final' });
       const books = [created(), ...history].reduce<SessionBooks | null>(
         (before, event, at) => bookSessionEvent(before, event, `e${at}`).books,
         null,
