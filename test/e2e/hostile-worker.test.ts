@@ -203,6 +203,17 @@ describe('a hostile worker at the socket of the signer', () => {
     });
   });
 
+  it('takes what the limits allow once, not once on each network', async () => {
+    const signer = await signerOn({ limits: { USDT: { ...limits, perHour: '150', perDay: '150' } } });
+    expect(await signer.sign(request())).toMatchObject({ ok: true });
+    const onBsc = (amount: string) => {
+      const deposits = [{ ...request().order.deposits[0]!, depositKey: `bsc:${node.txHash}:0`, amount }];
+      return signer.sign(request({ id: `re_2-${amount}`, network: 'bsc', amount, deposits }));
+    };
+    expect(await onBsc('50.01')).toMatchObject({ ok: false, code: 'hourly_cap' });
+    expect(await onBsc('50')).toMatchObject({ ok: true });
+  });
+
   it('cannot end the signer by a failpoint', async () => {
     const wallets = { test: { kind: 'mnemonic', mnemonic: MNEMONIC } } as const;
     const armed = startSignerProcess({
