@@ -208,7 +208,7 @@ describe('a hostile worker at the socket of the signer', () => {
     expect(await signer.sign(request())).toMatchObject({ ok: true });
     const onBsc = (amount: string) => {
       const deposits = [{ ...request().order.deposits[0]!, depositKey: `bsc:${node.txHash}:0`, amount }];
-      return signer.sign(request({ id: `re_2-${amount}`, network: 'bsc', amount, deposits }));
+      return signer.sign(request({ id: 're_2-1', network: 'bsc', amount, deposits }));
     };
     expect(await onBsc('50.01')).toMatchObject({ ok: false, code: 'hourly_cap' });
     expect(await onBsc('50')).toMatchObject({ ok: true });
