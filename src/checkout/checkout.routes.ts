@@ -1,4 +1,4 @@
-import express, { type Request, type Response, type Router } from 'express';
+import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express';
 import type { PaymentOption } from '../domain/events/session-events.ts';
 import { parseSessionId, type SessionId } from '../domain/values/ids.ts';
 import { isCoin, type Coin } from '../domain/money/money.ts';
@@ -22,6 +22,7 @@ import { formField, readForm } from './form.ts';
 import { renderHelp } from './help.ts';
 import { linkRoutes, type LinkPages } from './link.routes.ts';
 import { LivePages, type LiveUpdate } from './live-pages.ts';
+import { renderFallback, renderUnavailable } from './page/fallback.ts';
 import { pageHeaders } from './page/headers.ts';
 import { notFoundPage, pageTitle, pageVersion, renderPage } from './page/page.ts';
 import type { PageInput } from './page/input.ts';
@@ -36,6 +37,7 @@ import { must } from '../domain/values/must.ts';
 
 export interface CheckoutDeps {
   readonly api: PayerApi;
+  readonly log: { error(context: object, message: string): void };
   readonly clock: Clock;
   readonly publicUrl: string;
   readonly settingsOf: (session: SessionView, network: Network) => NetworkSettings | undefined;
@@ -91,7 +93,21 @@ export function checkoutRoutes(deps: CheckoutDeps): Router {
   if (deps.sandboxPay) {
     router.post('/pay/:id/sandbox-pay', readForm(1024), testPayment(pages.found, deps.sandboxPay));
   }
+  router.use(failed(pages));
   return router;
+}
+
+const RETRY_AFTER_SEC = 15;
+
+/** Whatever failed, a payer never sees the error of an API. An id that cannot be decoded is unknown. */
+function failed({ deps, headers, languageOf, notFound }: Pages): ErrorRequestHandler {
+  return (error: unknown, request, response, next) => {
+    if (response.headersSent) return next(error);
+    if (error instanceof URIError) return notFound(request, response);
+    deps.log.error({ err: error }, 'a request of a payer failed');
+    response.status(503).set(headers).set('Retry-After', String(RETRY_AFTER_SEC)).type('html').vary('Accept-Language');
+    sendCompressed(request, response, renderUnavailable(new Speech(languageOf(request))));
+  };
 }
 
 function createPages(deps: CheckoutDeps, version: string): Pages {
@@ -138,32 +154,45 @@ function scriptRoutes(router: Router, files: ReadonlyMap<string, Encoded>, { not
   });
 }
 
-function pageRoutes(router: Router, { deps, headers, found, notFound, inputOf }: Pages): void {
-  const send = (request: Request, response: Response, input: PageInput, html: string): void => {
-    response.set('Content-Language', input.speech.language.code).type('html').vary('Accept-Language');
-    sendCompressed(request, response, html);
+function pageRoutes(router: Router, { deps, headers, found, notFound, languageOf, inputOf }: Pages): void {
+  /** A page that cannot be drawn gives way to one that still says what to pay and where. */
+  const send = async (
+    request: Request,
+    response: Response,
+    session: SessionView,
+    draw: (input: PageInput) => string | Promise<string>,
+  ): Promise<void> => {
+    const language = languageOf(request);
+    let page: string;
+    try {
+      page = await draw(inputOf(session, request));
+    } catch (error) {
+      deps.log.error({ err: error, sessionId: session.sessionId }, 'a page of a payment could not be drawn');
+      page = renderFallback(session, toSec(deps.clock.nowMs()), new Speech(language));
+    }
+    response.set('Content-Language', language.code).type('html').vary('Accept-Language');
+    sendCompressed(request, response, page);
   };
 
   router.get('/pay/:id', async (request, response) => {
     const session = await found(request, response);
-    if (!session) return;
-    const input = inputOf(session, request);
-    send(request, response.set(headers), input, renderPage(input));
+    if (session) await send(request, response.set(headers), session, renderPage);
   });
 
   router.get('/pay/:id/receipt', async (request, response) => {
     const session = await found(request, response);
     if (!session) return;
-    const input = inputOf(session, request);
-    const proven = session.paidAtSec !== null && (await deps.proofOf(session)) !== null;
-    send(request, response.set(headers), input, renderReceipt(input, proven));
+    await send(request, response.set(headers), session, async (input) =>
+      renderReceipt(input, session.paidAtSec !== null && (await deps.proofOf(session)) !== null),
+    );
   });
 
   router.get('/pay/:id/help', async (request, response) => {
     const session = await found(request, response);
     if (!session) return;
-    const input = inputOf(session, request);
-    send(request, response.set(headers), input, renderHelp(input, await deps.recordOf(session)));
+    await send(request, response.set(headers), session, async (input) =>
+      renderHelp(input, await deps.recordOf(session)),
+    );
   });
 
   router.get('/pay/:id/proof.json', async (request, response) => {
@@ -181,9 +210,8 @@ function pageRoutes(router: Router, { deps, headers, found, notFound, inputOf }:
     if (!session) return;
     const origin = registeredOrigin(request.query.origin, deps.hostsOf(session), session.mode === 'test');
     if (origin === null) return notFound(request, response);
-    const input = { ...inputOf(session, request), embeddedBy: origin };
     response.set(pageHeaders({ forms: deps.sandboxPay !== null, frameAncestors: [origin] }));
-    send(request, response, input, renderPage(input));
+    await send(request, response, session, (input) => renderPage({ ...input, embeddedBy: origin }));
   });
 
   router.get('/pay/:id/logo.png', async (request, response) => {

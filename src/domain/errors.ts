@@ -13,6 +13,11 @@ export const ERRORS = {
     meaning: 'The body contains a field that this operation does not know. `param` names it.',
     action: 'Remove the field. The service does not guess where money is involved.',
   },
+  line_items_mismatch: {
+    status: 400,
+    meaning: 'Line items, tax and shipping do not add up to `amount`, or an item has a price in another currency.',
+    action: 'Correct the amounts. If the difference is meant, such as a discount, set `amounts_differ` to `true`.',
+  },
   session_expired: {
     status: 400,
     meaning: 'The session has expired or was cancelled.',

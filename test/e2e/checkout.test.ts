@@ -295,6 +295,7 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
         price_data: { currency: 'EUR', unit_amount: '999999999999.99', product_data: { name, description: name } },
         quantity: 1e9,
       })),
+      amounts_differ: true,
       metadata: { key: '<svg onload=alert(4)>' },
       cancel_url: 'https://shop.example/?q=%22%3E%3Cscript%3E',
     });

@@ -151,7 +151,27 @@ describe('a field is refused and named', () => {
     ['line_items[0].quantity', [{ price_data: priceData, quantity: -1 }]],
     ['line_items[0].quantity', [{ price_data: priceData, quantity: '2' }]],
     ['line_items[0].quantity', [{ price_data: priceData, quantity: 1e300 }]],
+    ['line_items[0].quantity', [{ price_data: priceData, quantity: 1e-7 }]],
+    ['line_items[0].quantity', [{ price_data: priceData, quantity: 0.1 + 0.2 }]],
+    ['line_items[0].quantity', [{ price_data: priceData, quantity: 1.1234567 }]],
   ])('when line items are wrong at %s', async (param, value) => refused(create({ line_items: value }), param));
+
+  const priced = (unitAmount: string, quantity = 1, currency = 'USD') => ({
+    price_data: { ...priceData, currency, unit_amount: unitAmount },
+    quantity,
+  });
+  it.each([
+    ['line_items', { line_items: [priced('9.00')] }],
+    ['line_items', { line_items: [priced('10.00')], tax_amount: '1.00' }],
+    ['line_items', { line_items: [priced('3.34', 3)] }],
+    ['line_items[1].price_data.currency', { line_items: [priced('5.00'), priced('5.00', 1, 'EUR')] }],
+    ['tax_amount', { tax_amount: '8.00', shipping_amount: '3.00' }],
+    ['shipping_amount', { shipping_amount: '10.01' }],
+  ])('when the parts do not add up to the amount, unless that is meant: %s %j', async (param, patch) => {
+    const { status, json } = await create({ amount: '10.00', ...patch });
+    expect([status, json.error.code, json.error.param]).toEqual([400, 'line_items_mismatch', param]);
+    expect((await create({ amount: '10.00', amounts_differ: true, ...patch })).status).toBe(200);
+  });
 
   const names = (n: number) => Object.fromEntries(Array.from({ length: n }, (_, i) => [`k${i}`, 'v']));
   it.each([
@@ -329,6 +349,7 @@ describe('a body is accepted', () => {
       line_items: Array.from({ length: 100 }, () => item),
       success_url: `https://shop.example/${'a'.repeat(2027)}`,
       amount: '999999999999.99',
+      amounts_differ: true,
     });
     expect(status).toBe(200);
     expect([json.line_items.length, Object.keys(json.metadata).length, json.amount_total]).toEqual([
@@ -336,7 +357,7 @@ describe('a body is accepted', () => {
       51,
       '999999999999.99',
     ]);
-    expect(json.line_items[0]).toEqual(item);
+    expect(json.line_items[0]).toEqual({ ...item, quantity: 1 });
   });
 
   it('with text in any script, echoed byte for byte', async () => {

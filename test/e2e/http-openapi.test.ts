@@ -215,14 +215,21 @@ describe('every response matches the document', () => {
       amount: '10.00',
       currency: 'USD',
       order_id: 'documented',
-      line_items: [{ price_data: { currency: 'USD', unit_amount: '1', product_data: { name: 'x' } } }],
+      line_items: [{ price_data: { currency: 'USD', unit_amount: '10', product_data: { name: 'x' } } }],
     };
     const created = await create(order);
     expectDocumented('createPaymentSession', created);
-    expectDocumented('createPaymentSession', await create({ ...order, currency: 'USDC', order_id: 'coin' }));
+    expectDocumented(
+      'createPaymentSession',
+      await create({ ...order, currency: 'USDC', order_id: 'coin', amounts_differ: true }),
+    );
     expectDocumented('createPaymentSession', await create({ ...order, amount: '11.00' }));
+    expectDocumented('createPaymentSession', await create({ ...order, amount: '11.00', amounts_differ: true }));
     expectDocumented('createPaymentSession', await create({ ...order, colour: 'red' }));
-    expectDocumented('createPaymentSession', await create({ ...order, currency: 'JPY', amount: '1', order_id: 'yen' }));
+    expectDocumented(
+      'createPaymentSession',
+      await create({ ...order, currency: 'JPY', amount: '1', order_id: 'yen', amounts_differ: true }),
+    );
     expectDocumented(
       'createPaymentSession',
       await service.call('POST', '/api/v1/checkout/sessions/create', ' '.repeat(300_000)),

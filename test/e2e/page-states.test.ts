@@ -6,6 +6,7 @@ import { pageStatus } from '../../src/checkout/page/model.ts';
 import { PUBLIC_STATUS_PAGE } from '../../src/observability/public-status-page.ts';
 import { createSessionPresenter } from '../../src/http/presenters/session.presenter.ts';
 import { NETWORKS } from '../../src/domain/networks/networks.ts';
+import type { SessionView } from '../../src/features/shared/views.ts';
 import { inCoin } from '../../src/features/shared/coin-choice.ts';
 import { CHOICE, DEPOSIT, FACTS, NOW_SEC, OPEN, SESSIONS } from '../support/page-sessions.ts';
 import { eventually } from '../support/running-sandbox.ts';
@@ -342,6 +343,64 @@ describe.skipIf(CHROMIUM === undefined)('an open page and a reloaded one', () =>
     expect(await read(page)).toEqual(told);
     expect(answers, 'asked again, should the other have been the older one').toBe(2);
     await page.unroute(status);
+  });
+
+  it('list an order that adds up to its total, and name what is not listed', async () => {
+    const item = (unitAmount: string, quantity: number, currency = 'EUR') => ({
+      price_data: { currency, unit_amount: unitAmount, product_data: { name: 'Mug' } },
+      quantity,
+    });
+    const rows = async (lineItems: ReturnType<typeof item>[], more: Partial<SessionView> = {}): Promise<string[]> => {
+      served.show({ ...SESSIONS['paid']!, ...more, personal: { lineItems } });
+      await page.goto(`${served.url}?lang=en`);
+      return (await page.locator('.order tr').allTextContents()).map(words);
+    };
+    expect(await rows([item('3.50', 2)])).toEqual([
+      'Mug2 × €3.50 €7.00',
+      'Tax €1.00',
+      'Shipping €2.00',
+      'Total €10.00',
+    ]);
+    expect((await rows([item('4.00', 2)])).slice(-2)).toEqual(['Discounts and other amounts -€1.00', 'Total €10.00']);
+    expect((await rows([item('7.00', 1, 'usd')])).slice(-2)).toEqual(['Discounts and other amounts', 'Total €10.00']);
+    expect((await rows([], { amount: '1.00' })).slice(-2)).toEqual([
+      'Discounts and other amounts -€2.00',
+      'Total €1.00',
+    ]);
+  });
+
+  it('give way to a plain one with amount and addresses if they cannot be drawn, and to the whole one later', async () => {
+    const item = {
+      price_data: { currency: 'EUR', unit_amount: '1.00', product_data: { name: 'Saffron' } },
+      quantity: 1e-7,
+    };
+    const planted: SessionView = { ...OPEN, personal: { lineItems: [item] } };
+    const plain = await browser.newPage({ viewport: { width: 320, height: 740 } });
+    for (const [session, query, says] of [
+      [planted, '?lang=en', 'Pay 10.80 USDT'],
+      [planted, '?lang=ar', '10.80 USDT'],
+      [inCoin({ ...planted, alternative: CHOICE.alternative }, 'USDC'), '?coin=USDC', 'Pay 10.79 USDC'],
+      [{ ...SESSIONS['paid']!, personal: planted.personal }, '/receipt?lang=en', 'Paid'],
+      [{ ...SESSIONS['expired']!, personal: planted.personal }, '', 'Do not send money to this address any more.'],
+    ] as const) {
+      served.show(session);
+      const answer = await plain.goto(served.url + query);
+      expect(answer?.status()).toBe(200);
+      expect(words(await plain.textContent('h1'))).toContain(says);
+      const text = words(await plain.textContent('body'));
+      expect(session.paymentOptions.every(({ address }) => text.includes(address))).toBe(says.includes('10.'));
+      expect(await plain.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+      expect(await violations(plain)).toEqual([]);
+    }
+    served.fail();
+    for (const path of ['', '/receipt', '/status', '/qr/bsc.svg']) {
+      const answer = await plain.goto(served.url + path);
+      expect([answer?.status(), answer?.headers()['retry-after']], path).toEqual([503, '15']);
+      expect(words(await plain.textContent('h1'))).toBe('The payment cannot be shown just now');
+    }
+    expect((await plain.goto(`${new URL(served.url).origin}/pay/%E0`))?.status()).toBe(404);
+    expect(words(await plain.textContent('h1'))).toBe('No such payment');
+    await plain.close();
   });
 
   it('of the public status, hosted anywhere, moves nothing and stays accessible when its data arrives late', async () => {

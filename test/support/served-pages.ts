@@ -14,6 +14,8 @@ export interface ServedPages {
   readonly url: string;
   /** Shows another view, and tells open pages. */
   show(view: SessionView, facts?: Partial<PageFacts>): void;
+  /** Until the next `show`, nothing can be read. */
+  fail(): void;
   /** The same, and what the page's own JSON says then. */
   update(
     view: SessionView,
@@ -26,6 +28,7 @@ export async function servePages(
   shop: Partial<ReturnType<PayerApi['shopOf']>> = {},
 ): Promise<ServedPages> {
   let view = first;
+  let isDown = false;
   let facts: PageFacts = FACTS;
   const changes = new EventEmitter();
   const app = express();
@@ -35,13 +38,17 @@ export async function servePages(
   app.use(
     checkoutRoutes({
       api: {
-        viewSession: (id: SessionId) => Promise.resolve(id === view.sessionId ? view : null),
+        viewSession: async (id: SessionId) => {
+          if (isDown) throw new Error('the event log is away');
+          return id === view.sessionId ? view : null;
+        },
         shopOf: () => ({ name: 'Mug shop', host: 'mugs.example', contact: null, logo: null, ...shop }),
         onChange: (_id: SessionId, listener: () => void) => {
           changes.on('change', listener);
           return () => changes.off('change', listener);
         },
       },
+      log: { error: () => undefined },
       clock: { nowMs: () => NOW_SEC * 1000 },
       publicUrl: url,
       settingsOf: () => undefined,
@@ -57,12 +64,16 @@ export async function servePages(
   const page = `${url}/pay/${first.sessionId}`;
   const show = (next: SessionView, more: Partial<PageFacts> = {}): void => {
     view = next;
+    isDown = false;
     facts = { ...FACTS, ...more };
     changes.emit('change');
   };
   return {
     url: page,
     show,
+    fail: () => {
+      isDown = true;
+    },
     update: async (next) => {
       show(next);
       const answer = await fetch(`${page}/status`);

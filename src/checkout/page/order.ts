@@ -1,4 +1,6 @@
-import { decimalsOf, formatAmount, parseAmount, SCALE, shownRate } from '../../domain/money/money.ts';
+import { formatAmount, shownRate } from '../../domain/money/money.ts';
+import { shownDecimals } from '../../domain/money/currencies.ts';
+import { lineTotal, unlistedAmount } from '../../domain/money/order-parts.ts';
 import type { LineItem } from '../../domain/events/session-personal-data.ts';
 import { html, when, type Html } from '../../runtime/http/html.ts';
 import type { PageInput } from './input.ts';
@@ -42,19 +44,25 @@ function itemsHtml({ session, status, speech }: PageInput): Html | null {
   </details>`;
 }
 
-/** The order as a table: items, tax, shipping, total in the shop's currency. */
+/**
+ * The order as a table: items, tax, shipping, total in the shop's currency. What the total has beyond its parts is a row
+ * of its own, so that the table always adds up.
+ */
 export function itemsTable({ session, speech }: Pick<PageInput, 'session' | 'speech'>): Html {
   const items = session.personal?.lineItems ?? [];
+  const unlisted = unlistedAmount({ ...session, lineItems: items });
+  const rest = unlisted === null ? '' : formatAmount(unlisted, shownDecimals(session.currency));
   const extra = (label: string, amount: string | null): Html | false =>
     amount !== null &&
     html`<tr>
       <th scope="row">${label}</th>
-      <td><bdi>${speech.money(amount, session.currency)}</bdi></td>
+      <td><bdi>${amount && speech.money(amount, session.currency)}</bdi></td>
     </tr>`;
   return html`<table>
     <tbody>
       ${items.map((item) => itemRow(item, speech))}
       ${extra(speech.text('tax'), session.taxAmount)}${extra(speech.text('shipping'), session.shippingAmount)}
+      ${unlisted !== 0n && extra(speech.text('unlisted'), rest)}
       <tr class="total">
         <th scope="row">${speech.text('total')}</th>
         <td><bdi>${speech.money(session.amount, session.currency)}</bdi></td>
@@ -63,24 +71,14 @@ export function itemsTable({ session, speech }: Pick<PageInput, 'session' | 'spe
   </table>`;
 }
 
-function itemRow({ price_data: price, quantity = 1 }: LineItem, speech: PageInput['speech']): Html {
+function itemRow(item: LineItem, speech: PageInput['speech']): Html {
+  const { price_data: price, quantity = 1 } = item;
   const { name, description } = price.product_data;
-  const each = speech.money(price.unit_amount, price.currency);
-  const sum = timesQuantity(price.unit_amount, quantity);
+  const currency = price.currency.toUpperCase();
+  const each = speech.money(price.unit_amount, currency);
   const count = quantity !== 1 && html`<small><bdi>${speech.number(String(quantity))} × ${each}</bdi></small>`;
   return html`<tr>
     <th scope="row"><bdi>${name}</bdi>${description && html`<small><bdi>${description}</bdi></small>`}${count}</th>
-    <td><bdi>${sum === null ? '' : speech.money(sum, price.currency)}</bdi></td>
+    <td><bdi>${speech.money(lineTotal(item), currency)}</bdi></td>
   </tr>`;
-}
-
-/**
- * Exact, with at least the decimals of the unit price; null for quantities without an exact decimal form (such as
- * 1e-7).
- */
-function timesQuantity(unitAmount: string, quantity: number): string | null {
-  const units = parseAmount(unitAmount);
-  const count = parseAmount(String(quantity));
-  if (units === null || count === null) return null;
-  return formatAmount((units * count) / 10n ** BigInt(SCALE), decimalsOf(unitAmount));
 }

@@ -129,6 +129,7 @@ export const german: Texts = {
   contact: 'Shop kontaktieren',
   tax: 'Steuer',
   shipping: 'Versand',
+  unlisted: 'Rabatte und sonstige Beträge',
   total: 'Gesamt',
   rate: '{total} zum Kurs {rate}. Der Kurs gilt bis {deadline}.',
   rate_past: '{total} zum Kurs {rate}.',
@@ -170,6 +171,10 @@ export const german: Texts = {
   language: 'Sprache',
   no_script: 'Laden Sie diese Seite neu, um zu sehen, ob Ihre Zahlung angekommen ist.',
   paused: 'Keine Verbindung. Neuer Versuch läuft.',
+  page_trouble:
+    'Ein Teil dieser Seite kann gerade nicht angezeigt werden. Was hier steht, stimmt. Laden Sie sie gleich noch einmal.',
+  page_unavailable_title: 'Die Zahlung kann gerade nicht angezeigt werden',
+  page_unavailable: 'Mit Ihrem Geld ist alles in Ordnung. Laden Sie diese Seite gleich noch einmal.',
   link_pay: 'Weiter zur Zahlung',
   link_hint: 'Das öffnet eine eigene Zahlung für Sie. Die nächste Seite zeigt, wohin das Geld zu senden ist.',
   link_ended_title: 'Dieser Zahlungslink ist beendet',

@@ -123,6 +123,7 @@ export const spanish: Texts = {
   contact: 'Contactar con la tienda',
   tax: 'Impuestos',
   shipping: 'Envío',
+  unlisted: 'Descuentos y otros importes',
   total: 'Suma total',
   rate: '{total} a {rate}. El cambio vale hasta las {deadline}.',
   rate_past: '{total} a {rate}.',
@@ -164,6 +165,10 @@ export const spanish: Texts = {
   language: 'Idioma',
   no_script: 'Recargue esta página para ver si su pago ha llegado.',
   paused: 'Sin conexión. Intentando de nuevo.',
+  page_trouble:
+    'Parte de esta página no se puede mostrar ahora mismo. Lo que muestra es correcto. Vuelva a cargarla en un momento.',
+  page_unavailable_title: 'El pago no se puede mostrar ahora mismo',
+  page_unavailable: 'Su dinero no corre peligro. Vuelva a cargar esta página en un momento.',
   link_pay: 'Continuar con el pago',
   link_hint: 'Esto abre un pago solo para usted. La página siguiente muestra adónde enviar el dinero.',
   link_ended_title: 'Este enlace de pago ha terminado',

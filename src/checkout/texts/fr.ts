@@ -125,6 +125,7 @@ export const french: Texts = {
   contact: 'Contacter la boutique',
   tax: 'Taxes',
   shipping: 'Livraison',
+  unlisted: 'Remises et autres montants',
   total: 'Somme totale',
   rate: '{total} à {rate}. Le taux vaut jusqu’à {deadline}.',
   rate_past: '{total} à {rate}.',
@@ -166,6 +167,10 @@ export const french: Texts = {
   language: 'Langue',
   no_script: 'Rechargez cette page pour voir si votre paiement est arrivé.',
   paused: 'Pas de connexion. Nouvel essai en cours.',
+  page_trouble:
+    'Une partie de cette page ne peut pas être affichée pour le moment. Ce qui est affiché est exact. Rechargez-la dans un instant.',
+  page_unavailable_title: 'Le paiement ne peut pas être affiché pour le moment',
+  page_unavailable: 'Votre argent n’est pas en danger. Rechargez cette page dans un instant.',
   link_pay: 'Continuer vers le paiement',
   link_hint: 'Ceci ouvre un paiement rien que pour vous. La page suivante indique où envoyer l’argent.',
   link_ended_title: 'Ce lien de paiement est terminé',

@@ -122,6 +122,7 @@ export const japanese: Texts = {
   contact: 'ショップに問い合わせる',
   tax: '税',
   shipping: '送料',
+  unlisted: '割引・その他の金額',
   total: '合計',
   rate: '{total}、レート {rate}。このレートは {deadline} まで有効です。',
   rate_past: '{total}、レート {rate}。',
@@ -162,6 +163,10 @@ export const japanese: Texts = {
   language: '言語',
   no_script: '着金したかどうかは、このページを再読み込みして確認してください。',
   paused: '接続がありません。再試行しています。',
+  page_trouble:
+    'このページの一部は現在表示できません。表示されている内容は正しいものです。少ししてから再読み込みしてください。',
+  page_unavailable_title: '現在、支払いを表示できません',
+  page_unavailable: 'お客様のお金は安全です。少ししてからこのページを再読み込みしてください。',
   link_pay: '支払いへ進む',
   link_hint: 'あなた専用の支払いを開きます。次のページに送金先が表示されます。',
   link_ended_title: 'この支払いリンクは終了しました',

@@ -123,6 +123,7 @@ export const portuguese: Texts = {
   contact: 'Falar com a loja',
   tax: 'Impostos',
   shipping: 'Frete',
+  unlisted: 'Descontos e outros valores',
   total: 'Soma total',
   rate: '{total} a {rate}. O câmbio vale até as {deadline}.',
   rate_past: '{total} a {rate}.',
@@ -164,6 +165,10 @@ export const portuguese: Texts = {
   language: 'Idioma',
   no_script: 'Recarregue esta página para ver se o seu pagamento chegou.',
   paused: 'Sem conexão. Tentando de novo.',
+  page_trouble:
+    'Parte desta página não pode ser mostrada agora. O que aparece está correto. Recarregue-a em instantes.',
+  page_unavailable_title: 'O pagamento não pode ser mostrado agora',
+  page_unavailable: 'Seu dinheiro está seguro. Recarregue esta página em instantes.',
   link_pay: 'Continuar para o pagamento',
   link_hint: 'Isto abre um pagamento só seu. A próxima página mostra para onde enviar o dinheiro.',
   link_ended_title: 'Este link de pagamento terminou',

@@ -120,6 +120,7 @@ export const turkish: Texts = {
   contact: 'Mağazayla iletişim',
   tax: 'Vergi',
   shipping: 'Kargo',
+  unlisted: 'İndirimler ve diğer tutarlar',
   total: 'Toplam',
   rate: '{total}, kur {rate}. Kurun geçerli olduğu son saat: {deadline}.',
   rate_past: '{total}, kur {rate}.',
@@ -161,6 +162,10 @@ export const turkish: Texts = {
   language: 'Dil',
   no_script: 'Ödemenizin gelip gelmediğini görmek için bu sayfayı yeniden yükleyin.',
   paused: 'Bağlantı yok. Yeniden deneniyor.',
+  page_trouble:
+    'Bu sayfanın bir bölümü şu anda gösterilemiyor. Gösterilenler doğrudur. Sayfayı birazdan yeniden yükleyin.',
+  page_unavailable_title: 'Ödeme şu anda gösterilemiyor',
+  page_unavailable: 'Paranız güvende. Bu sayfayı birazdan yeniden yükleyin.',
   link_pay: 'Ödemeye devam et',
   link_hint: 'Bu, size ait bir ödeme açar. Sonraki sayfa paranın nereye gönderileceğini gösterir.',
   link_ended_title: 'Bu ödeme bağlantısı sona erdi',

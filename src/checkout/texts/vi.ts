@@ -121,6 +121,7 @@ export const vietnamese: Texts = {
   contact: 'Liên hệ cửa hàng',
   tax: 'Thuế',
   shipping: 'Phí giao hàng',
+  unlisted: 'Giảm giá và các khoản khác',
   total: 'Tổng cộng',
   rate: '{total} theo tỷ giá {rate}. Tỷ giá có hiệu lực đến {deadline}.',
   rate_past: '{total} theo tỷ giá {rate}.',
@@ -162,6 +163,10 @@ export const vietnamese: Texts = {
   language: 'Ngôn ngữ',
   no_script: 'Hãy tải lại trang này để xem khoản thanh toán đã đến chưa.',
   paused: 'Không có kết nối. Đang thử lại.',
+  page_trouble:
+    'Hiện không thể hiển thị một phần của trang này. Những gì hiển thị là đúng. Hãy tải lại trang sau giây lát.',
+  page_unavailable_title: 'Hiện không thể hiển thị khoản thanh toán',
+  page_unavailable: 'Tiền của bạn vẫn an toàn. Hãy tải lại trang này sau giây lát.',
   link_pay: 'Tiếp tục thanh toán',
   link_hint: 'Thao tác này mở một khoản thanh toán riêng cho bạn. Trang tiếp theo cho biết nơi gửi tiền.',
   link_ended_title: 'Liên kết thanh toán này đã kết thúc',

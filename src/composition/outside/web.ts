@@ -138,9 +138,9 @@ export function createWebApp(parts: WebParts): Express {
 }
 
 function payersPages(parts: WebParts): ReturnType<typeof checkoutRoutes> {
-  const { core, clock, publicUrl, networks, testWallet } = parts;
+  const { core, clock, log, publicUrl, networks, testWallet } = parts;
   return checkoutRoutes({
-    ...{ api: core.sessions, clock, publicUrl, links: parts.links },
+    ...{ api: core.sessions, clock, log, publicUrl, links: parts.links },
     settingsOf: (session, network) => networks(session.mode).find((settings) => settings.network === network),
     chainsOf: ({ mode }) => ({
       confirmationsOf: (network, block) => parts.confirmationsOf(mode, network, block),

@@ -1,8 +1,6 @@
-import type { Caller, CreateSessionInput, MerchantApi } from '../../features/shared/merchant-api.ts';
+import type { Caller, MerchantApi } from '../../features/shared/merchant-api.ts';
 import type { SessionView } from '../../features/shared/views.ts';
-import { decimalsOf, isCoin, type Coin } from '../../domain/money/money.ts';
-import { maxDecimals, shownDecimals } from '../../domain/money/currencies.ts';
-import { parseSessionId, type Mode, type SessionId } from '../../domain/values/ids.ts';
+import { parseSessionId } from '../../domain/values/ids.ts';
 import { NOT_FOUND, answer } from '../answer.ts';
 import type { TimelineReader } from './timeline.routes.ts';
 import type { WebhookApi } from './webhooks.routes.ts';
@@ -11,18 +9,11 @@ import type { RefundPresenter } from '../presenters/refund.presenter.ts';
 import { presentTimeline } from '../presenters/timeline.presenter.ts';
 import { asked, expandedSession, getSessionQuery, MAX_EXPANDED_EVENTS } from '../schemas/expand.schema.ts';
 import { answerOf } from '../answer-of.ts';
+import { createInput } from './create-input.ts';
 import { route, type Operation, type Route } from '../operation.ts';
-import { paddedAmount } from '../presenters/amount-text.ts';
 import type { SessionPresenter } from '../presenters/session.presenter.ts';
-import {
-  cancelSessionBody,
-  cancelledSession,
-  createSessionBody,
-  paymentSession,
-  type CreateSessionBody,
-} from '../schemas/session.schema.ts';
+import { cancelSessionBody, cancelledSession, createSessionBody, paymentSession } from '../schemas/session.schema.ts';
 import { CANCELLED_SESSION_EXAMPLE, CREATE_SESSION_EXAMPLE, SESSION_EXAMPLE } from '../schemas/session.example.ts';
-import { refusedField, type Validated } from '../validation.ts';
 import { must } from '../../domain/values/must.ts';
 
 const createSessionOperation = {
@@ -41,6 +32,7 @@ const createSessionOperation = {
     ...([
       'invalid_request',
       'unknown_field',
+      'line_items_mismatch',
       'session_expired',
       'order_id_conflict',
       'conflict',
@@ -136,47 +128,5 @@ async function expansionOf(
     ...(asked(expand, 'refunds') && { refunds: view.refunds.map((one) => refund(one, caller.mode)) }),
     ...(events && { events: events.map(presentEvent) }),
     ...(steps && { timeline: presentTimeline(steps) }),
-  };
-}
-
-/**
- * Rules across fields: decimals by currency, return URLs by mode. Amounts get their padded form, so `10.5` and `10.50`
- * are the same request.
- */
-function createInput(body: CreateSessionBody, mode: Mode): Validated<CreateSessionInput> {
-  const currency = body.currency.toUpperCase();
-  for (const name of ['amount', 'tax_amount', 'shipping_amount'] as const) {
-    const text = body[name];
-    if (text !== undefined && decimalsOf(text) > maxDecimals(currency))
-      return refusedField(name, `must have at most ${maxDecimals(currency)} decimals in ${currency}`);
-  }
-  for (const name of ['success_url', 'cancel_url'] as const) {
-    if (mode === 'live' && body[name] !== undefined && !/^https:/i.test(body[name]))
-      return refusedField(name, 'must start with https:// in live mode');
-  }
-  const decimals = shownDecimals(currency);
-  const target = body.target_currency?.toUpperCase();
-  return {
-    ok: true,
-    value: {
-      amount: paddedAmount(body.amount, decimals),
-      currency,
-      orderId: body.order_id,
-      ...(body.merchant_domain_id === undefined ? undefined : { merchantDomainId: body.merchant_domain_id }),
-      ...(body.description === undefined ? undefined : { description: body.description }),
-      ...(body.line_items === undefined ? undefined : { lineItems: body.line_items }),
-      ...(body.tax_amount === undefined ? undefined : { taxAmount: paddedAmount(body.tax_amount, decimals) }),
-      ...(body.shipping_amount === undefined
-        ? undefined
-        : { shippingAmount: paddedAmount(body.shipping_amount, decimals) }),
-      ...(body.success_url === undefined ? undefined : { successUrl: body.success_url }),
-      ...(body.cancel_url === undefined ? undefined : { cancelUrl: body.cancel_url }),
-      ...(body.metadata === undefined ? undefined : { metadata: body.metadata }),
-      ...(body.expires_in === undefined ? undefined : { lifetimeSec: body.expires_in }),
-      ...(body.supersedes === undefined
-        ? undefined
-        : { supersedes: parseSessionId(body.supersedes) ?? (body.supersedes as SessionId) }),
-      ...(target !== undefined && isCoin(target) ? { targetCurrency: target satisfies Coin } : undefined),
-    },
   };
 }

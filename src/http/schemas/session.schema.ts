@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isQuantity, MAX_QUANTITY_DECIMALS } from '../../domain/money/order-parts.ts';
 import { SESSION_STATUS, transferStatus } from './list.schema.ts';
 import {
   amountText,
@@ -51,8 +52,12 @@ const lineItem = z
       .number(QUANTITY_RULE)
       .positive(QUANTITY_RULE)
       .max(MAX_QUANTITY, `must be at most ${MAX_QUANTITY}`)
+      .refine(isQuantity, `must have at most ${MAX_QUANTITY_DECIMALS} decimals`)
       .optional()
-      .meta({ description: 'How many units; 1 when absent.', default: 1 }),
+      .meta({
+        description: `How many units, with at most ${MAX_QUANTITY_DECIMALS} decimals; 1 when absent.`,
+        default: 1,
+      }),
   })
   .meta({ id: 'LineItem' });
 
@@ -112,9 +117,19 @@ export const createSessionBody = z
       .array(lineItem, 'must be an array of line items')
       .max(MAX_LINE_ITEMS, `must hold at most ${MAX_LINE_ITEMS} items`)
       .optional()
-      .meta({ description: 'What is sold, shown to the payer.' }),
-    tax_amount: amountText.optional().meta({ description: 'Tax within `amount`, decimal string.' }),
-    shipping_amount: amountText.optional().meta({ description: 'Shipping within `amount`, decimal string.' }),
+      .meta({
+        description:
+          'What is sold, shown to the payer. Unit prices times quantities, `tax_amount` and `shipping_amount` must add up to `amount`; each line may be rounded to the smallest unit of the currency.',
+      }),
+    tax_amount: amountText.optional().meta({ description: 'Tax that `amount` contains besides the line items.' }),
+    shipping_amount: amountText
+      .optional()
+      .meta({ description: 'Shipping that `amount` contains besides the line items.' }),
+    amounts_differ: z.boolean('must be true or false').optional().meta({
+      description:
+        'Accepts line items, tax and shipping that do not add up to `amount`, for example with a discount or with tax inside the prices. The page then shows the difference as an amount of its own.',
+      default: false,
+    }),
     success_url: httpsUrl
       .optional()
       .meta({ description: 'Where the payment page sends the payer after the payment: an https URL.' }),
