@@ -1,5 +1,6 @@
 import type { Express } from 'express';
-import { checkoutRoutes, type CheckoutDeps } from '../../checkout/checkout.routes.ts';
+import { checkoutRoutes } from '../../checkout/checkout.routes.ts';
+import type { CheckoutDeps } from '../../checkout/pages.ts';
 import { deepLinks } from '../../checkout/deep-links.ts';
 import { sandboxHomeRoutes, type SandboxHome } from '../../checkout/sandbox-home.ts';
 import type { Config } from '../../config.ts';
