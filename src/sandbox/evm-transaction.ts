@@ -9,8 +9,8 @@ export interface EvmTransaction {
   readonly gasLimit: bigint;
 }
 
-/** Fees that no congestion of a local chain reaches; the payers have practically unlimited gas. */
-const MAX_FEE_PER_GAS = 10n ** 12n;
+/** Fees that no congestion of a local chain reaches, and below what a node passes on (geth: 1 ETH for a transaction). */
+const MAX_FEE_PER_GAS = 3n * 10n ** 11n;
 const MAX_PRIORITY_FEE_PER_GAS = 10n ** 9n;
 
 /** The signed bytes (hex) of a type 2 transaction without value. */

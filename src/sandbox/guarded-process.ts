@@ -9,12 +9,13 @@ import { must } from '../domain/values/must.ts';
  * code.
  */
 const GUARD = `
+GRACE=$1; shift
 exec 3<&0 </dev/null
 "$@" 3<&- & program=$!
 { read -r _ <&3
   kill "$program"
   tries=0
-  while kill -0 "$program" && [ "$tries" -lt 30 ]; do sleep 0.1; tries=$((tries + 1)); done
+  while kill -0 "$program" && [ "$tries" -lt "$GRACE" ]; do sleep 0.1; tries=$((tries + 1)); done
   kill -9 "$program"
 } >/dev/null 2>&1 & watch=$!
 exec 3<&- 2>/dev/null
@@ -24,8 +25,12 @@ kill "$watch" 2>/dev/null
 exit "$code"
 `;
 
+/** How long a program may take to end before it is killed. */
+const GRACE_MS = 3_000;
+/** Between two looks at whether it has ended. */
+const LOOK_MS = 100;
 /** Longer than the guard itself allows the program. */
-const END_TIMEOUT_MS = 8_000;
+const MORE_MS = 5_000;
 
 export interface GuardedProcess {
   readonly stdout: Readable;
@@ -40,10 +45,10 @@ export interface GuardedProcess {
 export function startGuarded(
   binary: string,
   args: readonly string[],
-  env: NodeJS.ProcessEnv = process.env,
+  { env = process.env, graceMs = GRACE_MS }: { readonly env?: NodeJS.ProcessEnv; readonly graceMs?: number } = {},
 ): GuardedProcess {
   // Its own process session keeps Ctrl-C in the terminal from ending the program before our own orderly shutdown does.
-  const shell = spawn('/bin/sh', ['-c', GUARD, 'guard', binary, ...args], {
+  const shell = spawn('/bin/sh', ['-c', GUARD, 'guard', String(graceMs / LOOK_MS), binary, ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
     detached: true,
     env,
@@ -53,16 +58,21 @@ export function startGuarded(
     () => {},
     () => {},
   );
-  return { stdout: shell.stdout, ended, hasEnded: () => hasEnded(shell), end: () => end(shell, ended) };
+  return {
+    stdout: shell.stdout,
+    ended,
+    hasEnded: () => hasEnded(shell),
+    end: () => end(shell, ended, graceMs + MORE_MS),
+  };
 }
 
 const hasEnded = (shell: ChildProcess): boolean =>
   shell.pid === undefined || shell.exitCode !== null || shell.signalCode !== null;
 
-async function end(shell: ChildProcess, ended: Promise<void>): Promise<void> {
+async function end(shell: ChildProcess, ended: Promise<void>, withinMs: number): Promise<void> {
   if (hasEnded(shell)) return;
   must(shell.stdin).end();
-  const timer = setTimeout(() => shell.kill('SIGKILL'), END_TIMEOUT_MS);
+  const timer = setTimeout(() => shell.kill('SIGKILL'), withinMs);
   await ended;
   clearTimeout(timer);
 }

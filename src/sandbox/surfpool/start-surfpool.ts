@@ -49,8 +49,7 @@ export async function startSurfpool(options: SurfpoolOptions): Promise<SolanaSan
     directory: options.directory,
   };
   const child = startGuarded(process.execPath, [join(import.meta.dirname, 'child.ts'), JSON.stringify(config)], {
-    PATH: process.env['PATH'],
-    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] },
   });
   const report = await reportOf(child);
   if ('failure' in report) {
