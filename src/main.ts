@@ -45,7 +45,6 @@ const FOR_OPERATORS: ReadonlySet<string> = new Set([
   'ServiceError',
   'SignerUnavailable',
   'StoreDenies',
-  'WrongChain',
 ]);
 
 /** Tools for testing a merchant's programs. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import type { Mode } from '../domain/values/ids.ts';
 import type { Network, NetworkSettings } from '../domain/networks/networks.ts';
@@ -38,6 +39,9 @@ export interface MovingMoney {
   close(): Promise<void>;
 }
 
+/** What a network needs longer for, such as all blocks since the last run, does not hold up the others. */
+const FIRST_READ_MS = 15_000;
+
 export async function startMoney(
   parts: ServiceParts,
   foundation: Foundation,
@@ -48,7 +52,8 @@ export async function startMoney(
   const { core, store, metrics, tracing, servedRows } = foundation;
   const testWallet = parts.testWallet?.(core) ?? null;
   const watched = await watchAll(parts, foundation);
-  await Promise.all(watched.map(({ watcher }) => watcher.start()));
+  const begun = Promise.all(watched.map(({ watcher }) => watcher.start()));
+  await Promise.race([begun, sleep(FIRST_READ_MS, undefined, { ref: false })]);
   if (!parts.sandbox) foundation.clockCheck.watchBlocks(() => newestBlocks(watched));
   const pays = roles.signer && parts.payouts ? parts.payouts : null;
   const lookUps = pays && startLookUpCheck(storage.comparison, hasHistory, log);

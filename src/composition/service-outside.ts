@@ -192,7 +192,8 @@ function webApp(
     log,
     networks,
     confirmationsOf: confirmationCounter(watched),
-    outageSince: (mode, network) => outageSince(statusOf(watched, mode, network), toSec(clock.nowMs())),
+    outageSince: (mode, network) =>
+      outageSince(statusOf(watched, mode, network), toSec(clock.nowMs()), toSec(startedAtMs)),
     waitingFor: waitingIn(payouts),
     testWallet,
     sandboxHome: parts.sandboxHome,

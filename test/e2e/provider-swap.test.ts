@@ -36,7 +36,12 @@ beforeAll(async () => {
   payer = await chain.account();
   await chain.send('USDT', 'transfer', [payer.address, 1_000_000_000n]);
   await chain.mine(20);
-  service = await RunningProduction.start(directory, chain, { TEST_ETHEREUM_RPC_URLS: `${first.url}/?key=${SECRET}` });
+  const { chainId, tokens } = chain.settings;
+  service = await RunningProduction.start(directory, chain, {
+    TEST_ETHEREUM_RPC_URLS: `${first.url}/?key=${SECRET}`,
+    TEST_BSC_RPC_URLS: foreign.url,
+    TEST_NETWORKS: JSON.stringify({ ethereum: { chain_id: chainId, tokens }, bsc: { chain_id: '31338', tokens } }),
+  });
 });
 afterAll(async () => {
   await service?.kill();
@@ -59,6 +64,27 @@ async function swapTo(url: string): Promise<string> {
 
 const pay = (address: string) => chain.send('USDT', 'transfer', [address, 50_000_000n], payer);
 const isPaid = async (id: string) => (await service.client.sessions.get(id)).payment_status === 'paid';
+
+describe('a network whose provider serves another chain', () => {
+  it('stays out and says so, while the others are read', async () => {
+    const facts = async () => {
+      const { checks } = (await (await fetch(`${service.opsUrl}/readyz`)).json()) as {
+        checks: { name: string; state: string; detail?: string }[];
+      };
+      return Object.fromEntries(checks.map(({ name, state, detail = '' }) => [name, `${state}: ${detail}`]));
+    };
+    await until('both are looked at', WAIT_MS, async () => /failed reads/.test((await facts())['chain:test:bsc']!));
+    expect(await facts()).toMatchObject({
+      'chain:test:bsc': expect.stringMatching(/^degraded: \d+ failed reads in a row; nothing read yet/),
+      'providers:test:bsc': expect.stringMatching(
+        /^degraded: 0 of 1 .*is left out: it serves chain 999 instead of 31338/,
+      ),
+      // Its blocks are an hour old.
+      'chain:test:ethereum': expect.stringMatching(/^degraded: payments of the last/),
+    });
+    expect(await service.metric(/^quittance_rpc_provider_excluded\{.*network="bsc"/)).toBe(1);
+  });
+});
 
 describe('a provider that replaces another while payments are pending', () => {
   it('is taken once it has proved itself; nothing is missed, and no block is read twice', async () => {

@@ -1,7 +1,6 @@
 import type { NetworkSettings } from '../../domain/networks/networks.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SharedStatus } from '../../ports/shared-status.ts';
-import { WrongChain } from '../../ports/chain/chain.ts';
 import type { Leases } from '../../ports/leases.ts';
 import type { RescanResult, WatchStatus } from './chain/types.ts';
 import type { NetworkWatcher } from './network-watcher.ts';
@@ -36,7 +35,6 @@ export class LeasedWatcher implements NetworkWatcher {
   readonly #deps: LeasedWatcherDeps;
   #current: NetworkWatcher | null = null;
   #lease: RunningLease | null = null;
-  #wrongChain: WrongChain | null = null;
 
   /** Absent for chains that are not read by blocks; `recheck` for those that are. */
   readonly rescan?: NonNullable<NetworkWatcher['rescan']>;
@@ -48,15 +46,12 @@ export class LeasedWatcher implements NetworkWatcher {
     else this.rescan = (fromBlock, toBlock) => this.#rescan(fromBlock, toBlock);
   }
 
-  /** Resolves after the first attempt to acquire the lease and to read. Rejects with `WrongChain`. */
+  /** Resolves after the first attempt to acquire the lease and to read; a watcher that cannot start is tried again. */
   async start(): Promise<void> {
     const { create } = this.#deps;
     if (!create) return;
     this.#lease = withLease(this.#about, (grant) => this.#watch(create, grant), this.#deps);
     await this.#lease.first.catch(() => undefined);
-    if (!this.#wrongChain) return;
-    await this.stop();
-    throw this.#wrongChain;
   }
 
   async stop(): Promise<void> {
@@ -113,7 +108,6 @@ export class LeasedWatcher implements NetworkWatcher {
     try {
       await watcher.start();
     } catch (error) {
-      if (error instanceof WrongChain) this.#wrongChain = error;
       await watcher.stop();
       throw error;
     } finally {

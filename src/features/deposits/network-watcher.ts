@@ -27,10 +27,12 @@ const STANDING_LAG_SEC = 120;
 const FAILURES = 2;
 
 /**
- * Since when a network has been unreadable or stalled (Unix seconds); null if healthy, and before anything was read.
+ * Since when a network has been unreadable or stalled (Unix seconds); null if healthy, and before the first look at it.
+ * `startedSec`: when this process started, as it may not have read anything since.
  */
-export function outageSince(status: WatchStatus | undefined, nowSec: number): number | null {
-  if (!status || status.scannedToSec === null) return null;
+export function outageSince(status: WatchStatus | undefined, nowSec: number, startedSec: number): number | null {
+  if (!status) return null;
+  if (status.scannedToSec === null) return status.consecutiveFailures > FAILURES ? startedSec : null;
   const lagSec = nowSec - status.scannedToSec;
   const fails = status.consecutiveFailures > FAILURES && lagSec > FAILING_LAG_SEC;
   return fails || lagSec > STANDING_LAG_SEC ? status.scannedToSec : null;

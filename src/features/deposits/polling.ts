@@ -1,11 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { WrongChain } from '../../ports/chain/chain.ts';
 import type { AwaitedPayments, WatchObserver, WatchStatus } from './chain/types.ts';
 
 export interface PollingDeps {
-  /**
-   * Rejects with `WrongChain` when the providers serve another chain or other tokens. Called until it resolves once.
-   */
+  /** Rejects while no provider serves this chain with its tokens. Called until it resolves once. */
   readonly verify: () => Promise<unknown>;
   /** Reads the chain once. Errors are reported and increase the pause before the next poll. */
   readonly poll: () => Promise<void>;
@@ -49,14 +46,12 @@ export class Polling {
   }
 
   /**
-   * Resolves after the first attempt to read, whether or not the chain was reachable; polling continues until `stop`.
-   * Rejects with `WrongChain` and reads nothing when the providers serve another chain or other tokens.
+   * Resolves after the first attempt to read, whether or not it succeeded; polling continues until `stop`. Nothing is
+   * read from providers that serve another chain or other tokens; they are asked again.
    */
   async start(): Promise<void> {
-    const first = this.#attempt();
-    this.#running = first.then(() => undefined);
-    const wrong = await first;
-    if (wrong) throw wrong;
+    this.#running = this.#attempt();
+    await this.#running;
     this.#unsubscribe = this.#deps.awaited?.onAwaited(() => this.#pause.abort());
     this.#running = this.#loop();
   }
@@ -80,8 +75,7 @@ export class Polling {
     }
   }
 
-  /** Returns the one error that must abort the start. */
-  async #attempt(): Promise<WrongChain | null> {
+  async #attempt(): Promise<void> {
     const { verify, poll, status, observer } = this.#deps;
     try {
       if (!this.#verified) await verify();
@@ -89,11 +83,9 @@ export class Polling {
       await poll();
       this.#failures = 0;
       observer?.onTick?.(status());
-      return null;
     } catch (error) {
       this.#failures += 1;
       observer?.onTrouble?.({ error, consecutiveFailures: this.#failures });
-      return error instanceof WrongChain ? error : null;
     }
   }
 }

@@ -40,6 +40,7 @@ const RPC_BUCKETS_SEC = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 /** How the chains are read: heads, gaps, reorganisations, and their providers. */
 export class ChainMetrics {
   readonly #clock: Clock;
+  readonly #startedSec: number;
   readonly #watched: WatchedChain[] = [];
   readonly #providers: NetworkProviders[] = [];
   readonly #rpcRequests: Counter<Where | 'provider' | 'method' | 'result'>;
@@ -54,6 +55,7 @@ export class ChainMetrics {
 
   constructor(registry: Registry, clock: Clock) {
     this.#clock = clock;
+    this.#startedSec = clock.nowMs() / 1000;
     const registers = [registry];
     const counter = <Label extends string>(
       name: string,
@@ -195,8 +197,8 @@ export class ChainMetrics {
     );
     gauge(
       'quittance_chain_scan_lag_seconds',
-      'Age of the chain time up to which every payment is known.',
-      (status, nowSec) => (status.scannedToSec === null ? null : Math.max(0, nowSec - status.scannedToSec)),
+      'Age of the chain time up to which every payment is known; of this process while it knows of none.',
+      (status, nowSec) => Math.max(0, nowSec - (status.scannedToSec ?? this.#startedSec)),
     );
     gauge('quittance_chain_scan_gap_blocks', 'Blocks of the chain not read yet.', ({ headBlock, scannedBlock }) =>
       gap(headBlock, scannedBlock),

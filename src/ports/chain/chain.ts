@@ -69,7 +69,7 @@ export interface ScanResult {
 }
 
 /**
- * Reads one block-based chain. Errors are thrown as `ChainUnavailable` (retry later) or `WrongChain` (refuse to run).
+ * Reads one block-based chain. Errors are thrown as `ChainUnavailable` (retry later) or `WrongChain` (read nothing).
  * An adapter makes no decisions about money.
  */
 export interface Chain {

@@ -82,7 +82,7 @@ export class ChainWatcher {
     });
   }
 
-  /** Like the polling loop, rejects only with `WrongChain`. */
+  /** Resolves after the first attempt to read. */
   start(): Promise<void> {
     return this.#polling.start();
   }

@@ -123,7 +123,7 @@ export class SolanaWatcher implements NetworkWatcher {
     });
   }
 
-  /** Like the polling loop, rejects only with `WrongChain`. */
+  /** Resolves after the first attempt to read. */
   start(): Promise<void> {
     return this.#polling.start();
   }

@@ -256,12 +256,16 @@ describe('a first start', () => {
 });
 
 describe('a watcher', () => {
-  test('reads nothing from another chain', async () => {
+  test('reads nothing from another chain, and begins once the chain is the right one', async () => {
     const chain = new StraightChain(100, 10, 300);
     chain.verdict = new WrongChain('serves chain 1 instead of 31337');
-    const { ranges } = watch(chain, null);
-    await expect(watcher.start()).rejects.toThrow(WrongChain);
-    expect([chain.scans, ranges]).toEqual([[], []]);
+    const { ranges } = watch(chain, null, {}, { pollIntervalMs: 5 });
+    await watcher.start();
+    await expect.poll(() => watcher.status().consecutiveFailures).toBeGreaterThan(2);
+    expect([chain.scans, ranges, watcher.scannedToSec()]).toEqual([[], [], null]);
+    chain.verdict = null;
+    await expect.poll(() => watcher.scannedToSec()).not.toBeNull();
+    expect(watcher.status().consecutiveFailures).toBe(0);
   });
 
   test('matches no block before all addresses assigned by then are known', async () => {
