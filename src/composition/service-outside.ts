@@ -164,7 +164,7 @@ function watchBooks(
 
 function webApp(
   parts: ServiceParts,
-  { metrics, tracing, core, servedRows }: Foundation,
+  { metrics, tracing, core, servedRows, startedAtMs }: Foundation,
   { watched, payouts, webhooks, testWallet }: MovingMoney,
   { audit, ledger, settings, requestLog, metadataIndex, paymentLinks }: ApiParts,
   publicUrl: string,

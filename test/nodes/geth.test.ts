@@ -83,9 +83,8 @@ describe('a payout on geth', () => {
     const blockNumber = Number(place!.blockNumber);
     expect(await payouts.holds([{ txHash: deposit, blockNumber }])).toBe(true);
     const logIndex = Number(place!.logs[0]!.logIndex);
-    expect(await view.findDeposit({ txHash: deposit, logIndex, toAddress, blockNumber })).toMatchObject({
-      final: true,
-    });
+    const proof = { depositKey: `ethereum:${deposit}:${logIndex}`, txHash: deposit, logIndex, toAddress, blockNumber };
+    expect(await view.findDeposit({ ...proof, derivationIndex: 0 })).toMatchObject({ final: true });
   });
 
   test('waits for what the node has lost with its newest blocks, and for finality that it does not know any more', async () => {
