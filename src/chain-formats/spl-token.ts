@@ -1,4 +1,5 @@
 import type * as Web3 from '@solana/web3.js';
+import { base58 } from './base58.ts';
 import { web3 } from './solana-web3.ts';
 
 /** The classic SPL Token program; accepted coins are its mints, never those of Token-2022. */
@@ -17,6 +18,34 @@ export function associatedTokenAccount(owner: string, mint: string): string {
   const { PublicKey } = web3();
   const seeds = [new PublicKey(owner), new PublicKey(TOKEN_PROGRAM), new PublicKey(mint)].map((key) => key.toBuffer());
   return PublicKey.findProgramAddressSync(seeds, new PublicKey(ASSOCIATED_TOKEN_PROGRAM))[0].toBase58();
+}
+
+const [TOKEN_ACCOUNT_BYTES, OWNER_AT, AMOUNT_AT, STATE_AT] = [165, 32, 64, 108];
+/** Mints and multisigs, the program's other accounts. */
+const OTHER_BYTES = [82, 355];
+const [UNUSED, INITIALISED] = [0, 1];
+
+export interface HeldTokens {
+  readonly mint: string;
+  readonly owner: string;
+  readonly units: bigint;
+  readonly isFrozen: boolean;
+}
+
+/**
+ * What the data of an account under the token program says; null for a mint or a multisig, undefined for what the
+ * program never wrote.
+ */
+export function heldIn(data: Buffer): HeldTokens | null | undefined {
+  if (OTHER_BYTES.includes(data.length)) return null;
+  if (data.length !== TOKEN_ACCOUNT_BYTES) return undefined;
+  if (data[STATE_AT] === UNUSED) return null;
+  return {
+    mint: base58(data.subarray(0, OWNER_AT)),
+    owner: base58(data.subarray(OWNER_AT, AMOUNT_AT)),
+    units: data.readBigUInt64LE(AMOUNT_AT),
+    isFrozen: data[STATE_AT] !== INITIALISED,
+  };
 }
 
 /** Addresses are base58. */

@@ -58,7 +58,7 @@ export class SolanaModelChain {
       ...{ accountIndex, mint: MINT, owner, programId: TOKEN_PROGRAM, uiTokenAmount: { amount: amount.toString() } },
     });
     const meta = {
-      err: null,
+      ...{ err: null, preBalances: [1, 0, 0], postBalances: [1, 0, 0] },
       preTokenBalances: [balance(2, PAYER, units)],
       postTokenBalances: [balance(1, SOLANA_OWNER, units), balance(2, PAYER, 0n)],
     };

@@ -23,7 +23,16 @@ import { usedSolanaOwners } from './address-history.ts';
 import { solanaDisproof } from './disproof.ts';
 import { verifySolanaProvider } from './provider-check.ts';
 import { holdingsOf } from './payee-account.ts';
-import { ACCOUNTS_A_CALL, blockAtSlot, hasStatus, readBalances, readHistory, readTransaction, slotOf } from './rpc.ts';
+import {
+  ACCOUNTS_A_CALL,
+  blockAtSlot,
+  hasStatus,
+  newestFinalized,
+  readBalances,
+  readHistory,
+  readTransaction,
+  slotOf,
+} from './rpc.ts';
 import { SolanaPayerTransactions } from './unsigned-transfer.ts';
 import { payerOf, tokenDeltas, type SolanaTransaction, type TokenDelta } from './token-balances.ts';
 import { must } from '../../domain/values/must.ts';
@@ -139,10 +148,8 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
 
   async finalized(): Promise<Block> {
     const task = async (provider: RpcProvider): Promise<Block> => {
-      const slot = await slotOf(provider, 'finalized');
-      provider.report('final', slot);
-      const block = await blockAtSlot(provider, slot, 'finalized');
-      if (block === null) throw new ProviderFault('behind', `has no block at its finalized slot ${slot}`);
+      const block = await newestFinalized(provider);
+      provider.report('final', block.number);
       return block;
     };
     const value = await this.#providers.on(task);
@@ -220,7 +227,7 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
     provider.report('head', slot);
     if (slot < Math.max(this.#finalizedSeen, this.#headSeen - MAX_LAG_SLOTS))
       throw new ProviderFault('behind', `is ${this.#headSeen - slot} slots behind`);
-    if (await hasStatus(provider, txHash))
+    if (await hasStatus(provider, txHash, slot))
       throw new ProviderFault('behind', `knows ${txHash} but does not show it yet`);
   }
 

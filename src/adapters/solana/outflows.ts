@@ -112,8 +112,11 @@ function broughtBy(
 
 /** In lamports; negative for a loss. */
 function gainOf(transaction: TransactionWithMeta, owner: string): number {
-  const index = accountKeysOf(transaction).indexOf(owner);
+  const keys = accountKeysOf(transaction);
+  const index = keys.indexOf(owner);
   const { preBalances, postBalances } = transaction.meta;
+  if (preBalances.length !== keys.length || postBalances.length !== keys.length)
+    throw new ProviderFault('inconsistent', 'left out accounts of a transaction, or what they hold');
   return index < 0 ? 0 : must(postBalances[index]) - must(preBalances[index]);
 }
 

@@ -42,7 +42,7 @@ export async function fateAt(provider: RpcProvider, asked: Asked): Promise<Fate>
   const transaction =
     (await readTransaction(provider, txHash, 'finalized')) ?? (await listedIn(provider, included.status.slot, txHash));
   if (!transaction) return { kind: 'pending', inBlock: true };
-  if (OUTCOMES.solana(included.status) === 'nothing')
+  if (OUTCOMES.solana(transaction.meta) === 'nothing')
     return { kind: 'ineffective', txHash, networkFee: formatAmount(lamportsOf(transaction) * LAMPORT) };
   const { signedBytes } = must(asked.sent.find((one) => one.txHash === txHash));
   const fee = feeOf(transaction, asked.expected, signedBytes);

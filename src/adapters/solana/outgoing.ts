@@ -29,7 +29,7 @@ import type {
   SoughtInflows,
   StrangersAmong,
 } from '../../ports/outgoing/chain.ts';
-import { mustReach, type RpcPool, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
+import { mustReach, ProviderFault, type RpcPool, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { crashPoint } from '../../runtime/util/crash-point.ts';
 import { associatedTokenAccount } from '../../chain-formats/spl-token.ts';
 import { AdmittedProviders } from '../rpc/admitted-providers.ts';
@@ -292,7 +292,10 @@ export class SolanaOutgoing implements OutgoingChain {
    * accounts: for a mint, which transfers only read, they answer 0.
    */
   async #price(provider: RpcProvider, locked: readonly string[]): Promise<number> {
-    const fees = await ask(provider, recentFees, 'getRecentPrioritizationFees', [locked]).catch(() => []);
+    const fees = await ask(provider, recentFees, 'getRecentPrioritizationFees', [locked]).catch((error: unknown) => {
+      if (error instanceof ProviderFault && error.kind === 'incapable') return [];
+      throw error;
+    });
     const sorted = fees.map(({ prioritizationFee }) => prioritizationFee).sort((one, other) => one - other);
     return Math.min(this.#maxPrice, Math.max(MIN_PRICE, sorted[Math.floor(sorted.length * 0.75)] ?? 0));
   }

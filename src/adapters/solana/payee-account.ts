@@ -1,27 +1,10 @@
 import { z } from 'zod';
 import type { Token } from '../../domain/networks/networks.ts';
 import type { OutgoingTransaction } from '../../ports/outgoing/transaction.ts';
-import type { RpcProvider } from '../../ports/chain/rpc-pool.ts';
-import { associatedTokenAccount, TOKEN_PROGRAM } from '../../chain-formats/spl-token.ts';
-import { ask, readTransaction } from './rpc.ts';
-import { tokenAmount, tokenDeltas } from './token-balances.ts';
-
-const tokenInfo = z.object({
-  ...{ mint: z.string().nullish(), owner: z.string().nullish(), state: z.string().nullish() },
-  tokenAmount: tokenAmount.nullish(),
-});
-/** Nodes answer a list of texts for an account that they cannot parse, such as one that only holds SOL. */
-const parsedData = z.object({ parsed: z.object({ info: tokenInfo.optional() }).optional() });
-const parsedAccount = z.object({
-  value: z
-    .object({ owner: z.string(), data: z.union([z.array(z.string()).transform(() => null), parsedData]) })
-    .nullable(),
-});
-
-interface ShownAccount {
-  readonly units: bigint;
-  readonly isFrozen: boolean;
-}
+import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
+import { associatedTokenAccount, heldIn, TOKEN_PROGRAM, type HeldTokens } from '../../chain-formats/spl-token.ts';
+import { ask, rawAccount, readAccounts, readTransaction, type RawAccount } from './rpc.ts';
+import { tokenDeltas } from './token-balances.ts';
 
 /** The account of an owner for a token; null when it is not there, or is somebody else's by now. */
 export async function tokenAccount(
@@ -29,29 +12,33 @@ export async function tokenAccount(
   account: string,
   owner: string,
   { address: mint }: Token,
-): Promise<ShownAccount | null> {
-  const options = { encoding: 'jsonParsed', commitment: 'confirmed' };
-  const { value } = await ask(provider, parsedAccount, 'getAccountInfo', [account, options]);
-  const info = value?.owner === TOKEN_PROGRAM ? value.data?.parsed?.info : undefined;
-  if (info?.owner !== owner || info.mint !== mint) return null;
-  return { units: BigInt(info.tokenAmount?.amount ?? '0'), isFrozen: info.state === 'frozen' };
+): Promise<HeldTokens | null> {
+  const { accounts } = await readAccounts(provider, [account], { commitment: 'confirmed' });
+  const held = mustBeHeld(account, accounts[0] ?? null);
+  return held?.owner === owner && held.mint === mint ? held : null;
 }
 
-const holdings = z.object({
-  value: z.array(z.object({ pubkey: z.string(), account: z.object({ data: parsedData }) })),
-});
+/** Null when it is not there, or holds no tokens. */
+function mustBeHeld(account: string, raw: RawAccount): HeldTokens | null {
+  if (raw?.owner !== TOKEN_PROGRAM) return null;
+  const held = heldIn(Buffer.from(raw.data[0], 'base64'));
+  if (held === undefined) throw new ProviderFault('inconsistent', `answered no data of the token account ${account}`);
+  return held;
+}
+
+const holdings = z.object({ value: z.array(z.object({ pubkey: z.string(), account: rawAccount.unwrap() })) });
 
 /** Every final token account of an owner. */
 export async function holdingsOf(
   provider: RpcProvider,
   owner: string,
-): Promise<{ readonly account: string; readonly mint: string; readonly units: bigint }[]> {
-  const options = { encoding: 'jsonParsed', commitment: 'finalized' };
+): Promise<(HeldTokens & { readonly account: string })[]> {
+  const options = { encoding: 'base64', commitment: 'finalized' };
   const asked = [owner, { programId: TOKEN_PROGRAM }, options];
   const { value } = await ask(provider, holdings, 'getTokenAccountsByOwner', asked);
-  return value.map(({ pubkey, account: { data } }) => {
-    const info = data.parsed?.info;
-    return { account: pubkey, mint: info?.mint ?? '', units: BigInt(info?.tokenAmount?.amount ?? 0) };
+  return value.flatMap(({ pubkey: account, account: raw }) => {
+    const held = mustBeHeld(account, raw);
+    return held?.owner === owner ? [{ account, ...held }] : [];
   });
 }
 

@@ -45,9 +45,12 @@ async function verifyMints(provider: RpcProvider, { tokens }: NetworkSettings): 
   const { accounts } = await readAccounts(provider, addresses, { commitment: 'confirmed' });
   for (const [index, token] of tokens.entries()) {
     const mint = accounts[index];
-    if (!mint || mint.owner !== TOKEN_PROGRAM)
+    // Its genesis is right, so what is missing is missing at this node.
+    if (!mint) throw new ProviderFault('behind', `has no ${token.coin} mint at ${token.address}`);
+    if (mint.owner !== TOKEN_PROGRAM)
       throw new ProviderFault('wrong-chain', `has no classic ${token.coin} mint at ${token.address}`);
     const decimals = Buffer.from(mint.data[0], 'base64')[MINT_DECIMALS_OFFSET];
+    if (decimals === undefined) throw new ProviderFault('inconsistent', `answered no data of ${token.address}`);
     if (decimals !== token.decimals)
       throw new ProviderFault(
         'wrong-chain',

@@ -52,13 +52,21 @@ export async function keptSec(provider: RpcProvider): Promise<number | null> {
   if (first <= 1) return null;
   // The oldest block may be deleted between the two calls.
   const { slot } = await firstFinalizedFrom(provider, first + KEPT_MARGIN_SLOTS);
-  const [oldest, newest] = [slot, await slotOf(provider, 'finalized')].map((at) =>
-    blockAtSlot(provider, at, 'finalized'),
-  );
-  return Math.max(0, ((await newest)?.timeSec ?? 0) - ((await oldest)?.timeSec ?? 0));
+  const [oldest, newest] = await Promise.all([mustHaveBlock(provider, slot), newestFinalized(provider)]);
+  return Math.max(0, newest.timeSec - oldest.timeSec);
 }
 
 const KEPT_MARGIN_SLOTS = 64;
+
+async function mustHaveBlock(provider: RpcProvider, slot: number): Promise<Block> {
+  const block = await blockAtSlot(provider, slot, 'finalized');
+  if (block === null) throw new ProviderFault('inconsistent', `has no block at slot ${slot}, which it named`);
+  return block;
+}
+
+/** The block of the slot that the provider calls finalised. */
+export const newestFinalized = async (provider: RpcProvider): Promise<Block> =>
+  mustHaveBlock(provider, await slotOf(provider, 'finalized'));
 
 /** Lamports that keep an account of this size alive. */
 export const rentOf = async (provider: RpcProvider, bytes: number): Promise<bigint> =>
@@ -80,18 +88,23 @@ const blockOptions = (commitment: Commitment, transactionDetails: 'none' | 'sign
   maxSupportedTransactionVersion: MAX_TRANSACTION_VERSION,
 });
 
-/** Null for a slot without a block. Throws `ProviderFault` (behind) for a slot that the provider has not reached. */
+/** Null for a slot without a block. Throws `ProviderFault` (behind) for one that the provider does not have yet. */
 export async function blockAtSlot(provider: RpcProvider, slot: number, commitment: Commitment): Promise<Block | null> {
   const options = blockOptions(commitment, 'none');
-  const block = await ask(provider, blockHeader, 'getBlock', [slot, options]).catch((error: unknown) => {
-    if (meaningIn(error, 'getBlock') === 'no-block') return null;
-    throw error;
-  });
-  if (block === null) return null;
+  const block = await unlessSkipped(ask(provider, blockHeader, 'getBlock', [slot, options]));
+  if (block === 'skipped') return null;
+  // For a skipped slot nodes answer an error.
+  if (block === null) throw new ProviderFault('behind', `has no block at slot ${slot} yet`);
   const timeSec = block.blockTime ?? (await ask(provider, z.number().nullable(), 'getBlockTime', [slot]));
   if (timeSec === null) throw new ProviderFault('incapable', `knows no time of slot ${slot}`);
   return { number: slot, hash: block.blockhash, parentHash: block.previousBlockhash, timeSec };
 }
+
+const unlessSkipped = <Value>(block: Promise<Value>): Promise<Value | 'skipped'> =>
+  block.catch((error: unknown) => {
+    if (meaningIn(error, 'getBlock') === 'no-block') return 'skipped';
+    throw error;
+  });
 
 /** The parts of a finalised block that prove the absence of a transaction or a slot. */
 export interface FinalizedBlock {
@@ -116,8 +129,8 @@ export async function firstFinalizedFrom(provider: RpcProvider, slot: number): P
   return { slot: first, parentSlot: block.parentSlot, hash: block.blockhash, signatures: new Set(block.signatures) };
 }
 
-const rawAccount = z.object({ owner: z.string(), data: z.tuple([z.string(), z.string()]) }).nullable();
-type RawAccount = z.infer<typeof rawAccount>;
+export const rawAccount = z.object({ owner: z.string(), data: z.tuple([z.string(), z.string()]) }).nullable();
+export type RawAccount = z.infer<typeof rawAccount>;
 const accountsAnswer = z.object({ context: z.object({ slot: z.number() }), value: z.array(rawAccount) });
 
 /** The accounts with these names; null for one that does not exist. */
@@ -144,7 +157,7 @@ export async function readBalances(
   commitment: Commitment = 'confirmed',
 ): Promise<Balances> {
   const names = [...accounts.map(({ account }) => account), CLOCK_SYSVAR];
-  const read = await readAccounts(provider, names, { commitment, dataSlice: { offset: 0, length: 72 } });
+  const read = await readAccounts(provider, names, { commitment, dataSlice: { offset: 0, length: BALANCE_BYTES } });
   const clock = Buffer.from(read.accounts[accounts.length]?.data[0] ?? '', 'base64');
   if (clock.length < 40) throw new ProviderFault('inconsistent', 'answered no clock');
   if (commitment === 'confirmed') for (const what of ['head', 'read'] as const) provider.report(what, read.slot);
@@ -168,15 +181,19 @@ export async function finalLamports(provider: RpcProvider, addresses: readonly s
   return lamports;
 }
 
-/** Mint, owner and amount are the first 72 bytes of a token account. */
+/** Mint, owner and amount come first in a token account. */
+const BALANCE_BYTES = 72;
+
 function unitsIn(raw: RawAccount, { owner, token }: TokenAccount): bigint {
   if (raw === null || raw.owner !== TOKEN_PROGRAM) return 0n;
   const data = Buffer.from(raw.data[0], 'base64');
-  if (data.length < 72 || base58(data.subarray(0, 32)) !== token.address || base58(data.subarray(32, 64)) !== owner)
-    return 0n;
+  if (data.length < BALANCE_BYTES)
+    throw new ProviderFault('inconsistent', `answered ${data.length} bytes of the token account of ${owner}`);
+  if (base58(data.subarray(0, 32)) !== token.address || base58(data.subarray(32, 64)) !== owner) return 0n;
   return data.readBigUInt64LE(64);
 }
 
+/** Some providers leave out what is null. Each that is not said to have failed is read. */
 const signatures = z.array(z.object({ signature: z.string(), slot: z.number(), err: z.unknown().default(null) }));
 
 /** One page of the transactions that name an account, newest first. */
@@ -265,12 +282,14 @@ export async function listedIn(
   txHash: string,
 ): Promise<TransactionWithMeta | null> {
   const options = blockOptions('finalized', 'accounts');
-  const block = await ask(provider, blockTransactions, 'getBlock', [slot, options]).catch((error: unknown) => {
-    const means = meaningIn(error, 'getBlock');
-    if (means === 'no-block') return null;
-    throw means === 'not-kept' ? new ProviderFault('incapable', `keeps nothing of slot ${slot} any more`) : error;
+  const asked = ask(provider, blockTransactions, 'getBlock', [slot, options]).catch((error: unknown) => {
+    const isGone = meaningIn(error, 'getBlock') === 'not-kept';
+    throw isGone ? new ProviderFault('incapable', `keeps nothing of slot ${slot} any more`) : error;
   });
-  const listed = block?.transactions.find(({ transaction }) => transaction.signatures[0] === txHash);
+  const block = await unlessSkipped(asked);
+  if (block === 'skipped') return null;
+  if (block === null) throw new ProviderFault('behind', `has no block at slot ${slot} yet`);
+  const listed = block.transactions.find(({ transaction }) => transaction.signatures[0] === txHash);
   if (!listed) return null;
   const { accountKeys } = listed.transaction;
   const header = { numRequiredSignatures: accountKeys.filter(({ signer }) => signer).length };

@@ -6,14 +6,14 @@ import { ProviderFault } from '../../ports/chain/rpc-pool.ts';
 import type { Transfer } from '../../ports/chain/chain.ts';
 import { TOKEN_PROGRAM } from '../../chain-formats/spl-token.ts';
 
-export const tokenAmount = z.object({ amount: z.string().regex(/^\d+$/) });
+const tokenAmount = z.object({ amount: z.string().regex(/^\d+$/) });
 
 /** One entry of `preTokenBalances` or `postTokenBalances`. */
 const tokenBalance = z.object({
   accountIndex: z.number(),
   mint: z.string(),
   owner: z.string().nullish(),
-  programId: z.string().nullish(),
+  programId: z.string(),
   uiTokenAmount: tokenAmount,
 });
 type TokenBalance = z.infer<typeof tokenBalance>;
@@ -24,8 +24,8 @@ export const solanaTransaction = z.object({
   meta: z
     .object({
       err: z.unknown(),
-      preBalances: z.array(z.number()).default([]),
-      postBalances: z.array(z.number()).default([]),
+      preBalances: z.array(z.number()),
+      postBalances: z.array(z.number()),
       preTokenBalances: z.array(tokenBalance).nullish(),
       postTokenBalances: z.array(tokenBalance).nullish(),
       loadedAddresses: z.object({ writable: z.array(z.string()), readonly: z.array(z.string()) }).nullish(),

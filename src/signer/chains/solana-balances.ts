@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { UnknownPayer } from '../../domain/networks/unknown-payer.ts';
-import { base58 } from '../../chain-formats/base58.ts';
+import { TOKEN_PROGRAM } from '../../chain-formats/spl-token.ts';
 import type { FoundDeposit } from './chain-view.ts';
 
 /* What the signer itself makes of the token balances before and after a transaction. */
@@ -9,12 +9,10 @@ export const tokenBalance = z.object({
   accountIndex: z.number(),
   mint: z.string(),
   owner: z.string().nullish(),
-  programId: z.string().nullish(),
+  programId: z.string(),
   uiTokenAmount: z.object({ amount: z.string() }),
 });
 type TokenBalance = z.infer<typeof tokenBalance>;
-
-export const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 
 export interface Delta {
   readonly accountIndex: number;
@@ -38,20 +36,6 @@ export function deltasOf(
       units: BigInt(holds?.uiTokenAmount.amount ?? 0) - BigInt(held?.uiTokenAmount.amount ?? 0),
     };
   });
-}
-
-const [TOKEN_ACCOUNT_BYTES, OWNER_AT, AMOUNT_AT, STATE_AT, INITIALISED] = [165, 32, 64, 108, 1];
-
-/** What the data of a token account says; null for a mint or a multisig. */
-export function heldIn(
-  data: Buffer,
-): { readonly mint: string; readonly owner: string; readonly isFrozen: boolean } | null {
-  if (data.length !== TOKEN_ACCOUNT_BYTES || data[STATE_AT] === 0) return null;
-  return {
-    mint: base58(data.subarray(0, OWNER_AT)),
-    owner: base58(data.subarray(OWNER_AT, AMOUNT_AT)),
-    isFrozen: data[STATE_AT] !== INITIALISED,
-  };
 }
 
 /** By mint, too: an account can be closed and opened again for another one. */

@@ -7,6 +7,7 @@ import type { OutgoingTransaction } from '../../ports/outgoing/transaction.ts';
 import type { PayoutNetwork } from '../../ports/signer/protocol.ts';
 import type { DepositProof, NativeTransfer } from '../../domain/networks/deposit-proof.ts';
 import { NONCE_ACCOUNTS, nonceAccountOf, storedNonce } from '../../chain-formats/solana-nonce.ts';
+import { heldIn, TOKEN_PROGRAM } from '../../chain-formats/spl-token.ts';
 import {
   agreed,
   isExactly,
@@ -18,7 +19,7 @@ import {
   type FoundNativeTransfer,
   type JournaledBytes,
 } from './chain-view.ts';
-import { deltasOf, heldIn, payerOf, TOKEN_PROGRAM, tokenBalance } from './solana-balances.ts';
+import { deltasOf, payerOf, tokenBalance } from './solana-balances.ts';
 import { excludeEachOther } from '../exclusive.ts';
 import { must } from '../../domain/values/must.ts';
 
@@ -171,6 +172,7 @@ export class SolanaView implements ChainView {
       const options = { encoding: 'base64', commitment: 'confirmed' };
       const { value } = await this.#call(url, account, 'getAccountInfo', toAccount, options);
       const held = value?.owner === TOKEN_PROGRAM ? heldIn(Buffer.from(value.data[0], 'base64')) : null;
+      if (held === undefined) throw new ViewUnavailable('a provider answered no data of a token account');
       if (held?.owner !== payee || held.mint !== mint) return `${toAccount} is no account of the payee for this token`;
       return held.isFrozen ? `${toAccount} is frozen` : null;
     });

@@ -53,7 +53,7 @@ describe('an answer that is none', () => {
 describe('whether an address is a contract', () => {
   const check = (...providers: RpcProvider[]) =>
     createEvmContractCheck({ settings: localSettings(token.address), pool: new ModelPool(providers) });
-  const code = (answer: unknown, name: string) => answeringProvider({ eth_getCode: answer }, name);
+  const code = (answer: unknown, name: string) => answeringProvider({ eth_getCode: answer }, { name });
 
   it('is believed of one provider, and denied by two', async () => {
     expect(await check(code('0x', 'one'), code('0x6001', 'two')).isContract(OURS)).toBe(true);

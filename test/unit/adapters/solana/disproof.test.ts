@@ -48,7 +48,7 @@ const paying = (slot: number, units: bigint, err: unknown = null): PlayedTransac
   ({
     slot,
     meta: {
-      err,
+      ...{ err, preBalances: [], postBalances: [] },
       preTokenBalances: [],
       postTokenBalances: [
         {

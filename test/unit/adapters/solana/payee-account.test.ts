@@ -197,8 +197,10 @@ describe('a refund on Solana', () => {
     node.transactions.delete(TX);
     expect(await view.findDeposit(proof)).toEqual(shown);
     expect(await payouts.holds([proof])).toBe(true);
-    for (const listed of [[], [[TX, { slot: 4_000, meta: { err: 'failed' } }]] as const]) {
-      node.blocks.set(4_000, listed as never);
+    const moved = node.blocks.get(4_000)![0]![1];
+    const failed = { ...moved, meta: { ...moved.meta, err: 'failed' } };
+    for (const listed of [[], [[TX, failed]] as const]) {
+      node.blocks.set(4_000, listed);
       expect(await payouts.holds([proof])).toBe(false);
     }
     node.blocks.set(4_000, []);
