@@ -8,15 +8,21 @@
   let expiresSec = Number(document.body.dataset.expires);
 
   // The server's clock decides, so a wrong clock on this device never shows a wrong deadline.
+  // Some systems stop one of the two clocks of a browser while they sleep.
+  const stamp = () => [performance.now(), Date.now()];
+  const since = ([steadyMs, wallMs]) => Math.max(performance.now() - steadyMs, Date.now() - wallMs);
   let serverNowMs = Number(document.body.dataset.now);
-  let heardAtMs = performance.now();
-  const nowMs = () => serverNowMs + performance.now() - heardAtMs;
+  let toldAt = stamp();
+  const nowMs = () => serverNowMs + since(toldAt);
+  const tellTime = (now) => {
+    serverNowMs = now;
+    toldAt = stamp();
+  };
 
   const padded = (number) => String(number).padStart(2, '0');
   const SOON_SEC = 300;
   const RENEW_AGAIN_MS = 2000;
-  const ASK_AFTER_DEADLINE_MS = 1500;
-  let askedAfterDeadline = false;
+  const isPastDeadline = () => nowMs() / 1000 > expiresSec;
   const countdown = () => {
     const timer = document.getElementById('timer');
     if (!timer) return;
@@ -28,9 +34,6 @@
     timer.textContent = parts.map((part, index) => (index === 0 ? String(part) : padded(part))).join(':');
     timer.parentElement.classList.add('counts');
     timer.parentElement.classList.toggle('soon', left < SOON_SEC);
-    if (left > 0 || askedAfterDeadline) return;
-    askedAfterDeadline = true;
-    setTimeout(poll, ASK_AFTER_DEADLINE_MS);
   };
 
   const element = (name, text, properties) => {
@@ -38,6 +41,9 @@
     if (text !== undefined) made.textContent = text;
     return made;
   };
+  const ANSWER_MS = 10_000;
+  /** Null without an answer; a line that went dead gives none and no error either. */
+  const ask = (url) => fetch(url, { cache: 'no-store', signal: AbortSignal.timeout(ANSWER_MS) }).catch(() => null);
   // More than the words changed: the page is fetched anew, and all but the status, which screen readers follow, replaced.
   let renewals = 0;
   const replaceAround = (kept, fresh) => {
@@ -49,7 +55,7 @@
   };
   const renew = async (wanted) => {
     const renewal = (renewals += 1);
-    const answer = await fetch(page, { cache: 'no-store' }).catch(() => null);
+    const answer = await ask(page);
     const text = answer?.ok ? await answer.text().catch(() => null) : null;
     // A later change asked anew: what it got must not give way to this older page, and the address on it.
     if (renewal !== renewals) return;
@@ -87,8 +93,7 @@
   let applied = 0;
   const apply = async ({ now, page: shown }) => {
     applied += 1;
-    serverNowMs = now;
-    heardAtMs = performance.now();
+    tellTime(now);
     expiresSec = shown.expires_at;
     // Rendered by what renders the page: both always say the same.
     status.replaceChildren(...new DOMParser().parseFromString(shown.html, 'text/html').body.childNodes);
@@ -99,38 +104,70 @@
     countdown();
   };
 
+  /*
+   * The stream tells of changes at once, but a line that went dead, a proxy that holds its answer back and a device that
+   * slept look like one on which nothing happens. So the page also asks by itself: soon while the stream is silent or
+   * the deadline has passed, seldom as long as anything is open, and at once when the payer comes back to it.
+   */
   const POLL_MS = 5000;
+  const POLL_ANYWAY_MS = 30_000;
+  /** Two beats of the stream missed. */
+  const SILENT_MS = 22_000;
+  const OVER = ['paid', 'overpaid', 'refunded'];
   let source = null;
-  let polling = null;
+  let heardAt = null;
+  let openedAt = stamp();
+  let askedAt = stamp();
+  let isAsking = false;
   const paused = (is) => {
     const hint = document.getElementById('paused');
     if (hint) hint.hidden = !is;
   };
-  const poll = async () => {
+  const askForNews = async () => {
     const before = applied;
-    const answer = await fetch(statusUrl, { cache: 'no-store' }).catch(() => null);
-    paused(!answer?.ok);
-    if (!answer?.ok) return;
-    const told = await answer.json();
+    const answer = await ask(statusUrl);
+    const news = answer?.ok ? await answer.json().catch(() => null) : null;
+    paused(news === null);
+    if (news === null) return;
     // What came meanwhile may be newer: an older answer would ask for money that has been paid.
-    await (applied === before ? apply(told) : poll());
+    await (applied === before ? apply(news) : askForNews());
   };
-  const stopPolling = () => {
-    clearInterval(polling);
-    polling = null;
+  const poll = async () => {
+    askedAt = stamp();
+    if (isAsking) return;
+    isAsking = true;
+    await askForNews().finally(() => (isAsking = false));
   };
   const listen = () => {
+    source?.close();
     source = new EventSource(events);
-    source.onmessage = (message) => void apply(JSON.parse(message.data));
-    source.onopen = () => {
-      stopPolling();
+    openedAt = stamp();
+    const heard = () => {
+      heardAt = stamp();
       paused(false);
     };
-    source.onerror = () => {
-      polling ??= setInterval(poll, POLL_MS);
-      // A refusal ends the stream for good, so the poll also tries to open it again.
-      if (source.readyState === EventSource.CLOSED) setTimeout(() => polling && listen(), 6 * POLL_MS);
+    source.onmessage = (message) => {
+      heard();
+      void apply(JSON.parse(message.data));
     };
+    source.addEventListener('beat', ({ data }) => {
+      heard();
+      tellTime(Number(data));
+    });
+    source.onerror = () => (heardAt = null);
+  };
+  const watch = () => {
+    countdown();
+    const isSilent = heardAt === null || since(heardAt) > SILENT_MS;
+    const isOpen = !OVER.includes(root.dataset.state);
+    const isLate = isPastDeadline() && document.querySelector('.pay') !== null;
+    if (since(askedAt) > (isOpen && (isSilent || isLate) ? POLL_MS : POLL_ANYWAY_MS)) void poll();
+    if (isSilent && since(openedAt) > SILENT_MS) listen();
+  };
+  const comeBack = () => {
+    heardAt = null;
+    listen();
+    void poll();
   };
 
   const say = (after, text, bad) => {
@@ -205,7 +242,10 @@
 
   countdown();
   if (!events) return;
-  setInterval(countdown, 1000);
+  setInterval(watch, 1000);
   listen();
-  addEventListener('pageshow', (event) => event.persisted && void poll());
+  addEventListener('pageshow', ({ persisted }) => persisted && comeBack());
+  addEventListener('online', comeBack);
+  document.addEventListener('resume', comeBack);
+  document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && comeBack());
 })();
