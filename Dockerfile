@@ -1,10 +1,20 @@
 # One image for every role: ROLES says what a container does (docs/operations.md, "Containers").
-FROM node:24.21.0-bookworm-slim AS packages
+FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY packages/client/package.json packages/client/
-# Development packages and the local chains of the sandbox stay out; no package may run a script of its own here.
-RUN npm ci --omit=dev --omit=optional --ignore-scripts
+# No package may run a script of its own here; none of them reaches the image except inside the programs.
+RUN npm ci --ignore-scripts
+COPY CHANGELOG.md LICENSE SECURITY.md ./
+COPY bin ./bin
+COPY docs ./docs
+COPY ops ./ops
+COPY scripts/build.ts scripts/
+COPY packages/client/src packages/client/src
+COPY state-machines ./state-machines
+COPY projections ./projections
+COPY src ./src
+RUN node scripts/build.ts
 
 FROM node:24.21.0-bookworm-slim AS service
 # What installs packages is not needed to run them.
@@ -14,14 +24,7 @@ RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /us
   && chmod -R 700 /var/lib/quittance /var/lib/quittance-snapshots
 WORKDIR /app
 # Owned by root and not writable by the service: what runs cannot be changed from within.
-COPY --from=packages /app/node_modules ./node_modules
-COPY package.json LICENSE ./
-COPY bin ./bin
-COPY state-machines ./state-machines
-COPY projections ./projections
-COPY packages/client/package.json packages/client/
-COPY packages/client/src packages/client/src
-COPY src ./src
+COPY --from=build /app/dist ./
 ENV NODE_ENV=production HOST=0.0.0.0 DATA_DIR=/var/lib/quittance/data SIGNER_JOURNAL_DIR=/var/lib/quittance/journal
 USER node
 VOLUME /var/lib/quittance

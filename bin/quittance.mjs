@@ -1,7 +1,11 @@
 #!/usr/bin/env node
+import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-// Node runs the TypeScript sources itself (type stripping), which needs Node 24; `npm ci` brings it.
+// A release has its programs in `lib` as JavaScript. In a checkout Node runs the TypeScript sources itself (type
+// stripping). Both need Node 24; `npm ci` brings it.
+const release = new URL('../lib/main.mjs', import.meta.url);
+const isRelease = existsSync(release);
 const major = Number(process.versions.node.split('.')[0]);
 if (major < 24) {
   process.stderr.write(
@@ -9,9 +13,9 @@ if (major < 24) {
   );
   process.exit(1);
 }
-if (import.meta.url.includes('/node_modules/')) {
+if (!isRelease && import.meta.url.includes('/node_modules/')) {
   process.stderr.write(
-    'Node runs no TypeScript inside node_modules. Run the service from a checkout or from its unpacked tarball; the client is the package @quittance/client.\n',
+    'Node runs no TypeScript inside node_modules. Run the service from a checkout, or install what "npm run build" makes; the client is the package @quittance/client.\n',
   );
   process.exit(1);
 }
@@ -32,5 +36,5 @@ if (stays && !process.execArgv.includes('--disable-sigusr1') && process.platform
       ...process.env,
     },
   );
-const { main } = await import('../src/main.ts');
+const { main } = await import(isRelease ? release.href : '../src/main.ts');
 await main(process.argv.slice(2));

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Puts a release in place, or goes back to the one before: docs/install.md, "Update and go back".
-#   update.sh <folder of a release>     a checkout or an unpacked archive of one
+#   update.sh <folder of a release>     what "npm run build" makes, or an unpacked archive of it
 #   update.sh --back                    the release that ran before
 set -eu
 
@@ -76,14 +76,15 @@ if [ "$1" = --back ]; then
 fi
 
 source=$(cd "$1" 2>/dev/null && pwd) || fail "$1 is no folder"
-for name in package.json package-lock.json bin/quittance.mjs; do [ -f "$source/$name" ] || fail "$source is no release: it has no $name"; done
+for name in package.json bin/quittance.mjs lib/main.mjs; do
+    [ -f "$source/$name" ] || fail "$source is no release: it has no $name. In a checkout run \"npm ci && npm run build\" and name its folder dist"
+done
 version=$("$node" -p 'JSON.parse(fs.readFileSync(process.argv[1])).version' "$source/package.json")
 release=$version-$(date -u +%Y%m%dT%H%M%SZ)
 folder=$root/releases/$release
 mkdir -p "$root/releases" && mkdir "$folder"
 # Of its own to the last file, root's, and what runs cannot change it.
-(cd "$source" && tar --exclude=./node_modules --exclude=./.git --exclude=./data --exclude='./data-*' -cf - .) | tar -xf - -C "$folder" --no-same-owner
-(cd "$folder" && npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund) || { rm -rf "$folder"; fail 'the packages could not be installed; nothing was changed'; }
+(cd "$source" && tar -cf - .) | tar -xf - -C "$folder" --no-same-owner || { rm -rf "$folder"; fail 'the release could not be copied; nothing was changed'; }
 chmod -R go-w "$folder"
 # With the settings of the service and before anything stops.
 as_service "$node" --env-file="$settings" "$folder/bin/quittance.mjs" doctor || [ "${QUITTANCE_DESPITE_FAULTS:-no}" = yes ] ||

@@ -4,13 +4,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callAdmin } from '../../src/cli/admin-client.ts';
 import { Wallet } from '../../src/signer/keys/wallet.ts';
 import { until } from '../crash/running-service.ts';
+import { builtRelease } from '../support/built-release.ts';
 import { drillRules } from '../drills/drill-rules.ts';
 import { MNEMONIC, RunningProduction } from '../support/paying-production.ts';
 import { PROMETHEUS, startPrometheus, type RunningPrometheus } from '../support/running-prometheus.ts';
 import { startTokenChain, type TokenChain } from '../support/tokens.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-/* `quittance serve` on a chain whose blocks and reorganisations are in the test's own hand: finality lags 64 blocks. */
+/* `quittance serve` of a built release, on a chain whose blocks and reorganisations are in the test's own hand: finality lags 64 blocks. */
 
 const WAIT_MS = 90_000;
 const DEPTH = 12;
@@ -31,10 +32,8 @@ beforeAll(async () => {
   await chain.mine(70);
   const list = join(directory, 'exchanges.json');
   writeFileSync(list, JSON.stringify({ ethereum: { [payer.address]: 'Example Exchange' } }));
-  service = await RunningProduction.start(directory, chain, {
-    EXCHANGE_WALLETS_FILE: list,
-    PAYOUT_BUMP_AFTER_SECONDS: '3600',
-  });
+  const env = { EXCHANGE_WALLETS_FILE: list, PAYOUT_BUMP_AFTER_SECONDS: '3600' };
+  service = await RunningProduction.start(directory, chain, env, await builtRelease());
   if (PROMETHEUS !== undefined) prometheus = await startPrometheus(service.opsUrl, drillRules(0));
 });
 afterAll(async () => {

@@ -9,14 +9,14 @@ import { ENDS_WITH_PARENT } from './ends-with-parent.ts';
 import type { TokenChain } from './tokens.ts';
 import { freePort } from './free-port.ts';
 
-const ENTRY = join(import.meta.dirname, '../../bin/quittance.mjs');
+const CHECKOUT = join(import.meta.dirname, '../..');
 const START_MS = 60_000;
 const MASTER_KEY = randomBytes(32).toString('hex');
 export const MNEMONIC = 'test test test test test test test test test test test junk';
 
 /**
  * `quittance serve` as an operator runs it, test mode on one Ethereum chain of the test's own, in a process that may be
- * killed.
+ * killed. `release` is the folder of a checkout or of a built release.
  */
 export class RunningProduction {
   readonly client: Quittance;
@@ -43,6 +43,7 @@ export class RunningProduction {
     directory: string,
     chain: TokenChain,
     env: Readonly<Record<string, string>>,
+    release = CHECKOUT,
   ): Promise<RunningProduction> {
     const [port, opsPort] = [await freePort(), await freePort()];
     const dataDir = join(directory, 'data');
@@ -62,7 +63,10 @@ export class RunningProduction {
       PAYOUT_LIMITS: JSON.stringify({ USDT: limits }),
     };
     const given = { ...ENDS_WITH_PARENT, PATH: process.env['PATH'], HOME: process.env['HOME'], ...settings, ...env };
-    const child = spawn(process.execPath, [ENTRY, 'serve'], { env: given, stdio: ['ignore', out, out] });
+    const child = spawn(process.execPath, [join(release, 'bin/quittance.mjs'), 'serve'], {
+      env: given,
+      stdio: ['ignore', out, out],
+    });
     closeSync(out);
     try {
       const merchant = await until('the service starts', START_MS, async () => {
