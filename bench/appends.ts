@@ -9,6 +9,8 @@ import { base32, type MerchantId, type SessionId } from '../src/domain/values/id
 import { encodeEvent, type EventToEncode } from '../src/runtime/commands/codec.ts';
 import { BareLog } from './appends/bare-log.ts';
 import { type BenchSection, median, percentile } from './section.ts';
+import { parseMasterKeys } from '../src/runtime/cryptography/sealing.ts';
+import { authenticationKeys } from '../src/settings/sealing-keys.ts';
 
 /*
  * Durable appends per second: the embedded store against the least a durable log can do. Every append is a new session,
@@ -140,7 +142,9 @@ const batched = (size: number): string => `bare log: ${size} events an append + 
 export async function benchAppends(): Promise<BenchSection> {
   // Beside the repository: the temporary folder may be memory, which syncs for nothing.
   const folder = mkdtempSync(join(process.cwd(), '.bench-appends-'));
-  const store = await openSqliteEventStore({ dataDir: join(folder, 'store') });
+  const sealKeys = authenticationKeys(parseMasterKeys(randomBytes(32).toString('hex')));
+  const store = await openSqliteEventStore({ dataDir: join(folder, 'store'), sealKeys });
+  // The same schema, without seals.
   const plain = await openSqliteEventStore({ dataDir: join(folder, 'plain') });
   await plain.close();
   const committer = new Committer(join(folder, 'plain'));

@@ -20,6 +20,9 @@ import { must } from '../src/domain/values/must.ts';
 import { encoded, expired, rebuild, sessionOf } from './ledger.ts';
 import { startSandbox, stop } from './payments/service.ts';
 import { percentile, type BenchSection } from './section.ts';
+import { parseMasterKeys } from '../src/runtime/cryptography/sealing.ts';
+import { keptMasterKey } from '../src/runtime/files/kept-master-key.ts';
+import { authenticationKeys } from '../src/settings/sealing-keys.ts';
 
 /*
  * Every kind of page of the console, on the whole sandbox with one merchant who has many payments: bytes, and the
@@ -71,7 +74,10 @@ interface Filled {
 /** Sessions and their look-ups, written beside a sandbox that does not run. */
 async function fill(dataDir: string, merchant: Merchant): Promise<Filled> {
   const merchantId = merchant.id;
-  const store = await openSqliteEventStore({ dataDir });
+  const store = await openSqliteEventStore({
+    dataDir,
+    sealKeys: authenticationKeys(parseMasterKeys(must(keptMasterKey(dataDir)))),
+  });
   const nowSec = Math.floor(Date.now() / 1000);
   let some: Filled | null = null;
   const write = async (index: number): Promise<void> => {

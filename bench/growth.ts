@@ -19,6 +19,8 @@ import { shown, type Curve } from './curve.ts';
 import { encoded, expired, rebuild } from './ledger.ts';
 import { treeClocksUs, treeRssMib } from './payments/processes.ts';
 import type { BenchSection } from './section.ts';
+import { parseMasterKeys } from '../src/runtime/cryptography/sealing.ts';
+import { authenticationKeys } from '../src/settings/sealing-keys.ts';
 
 /*
  * The same service with ever more sessions: what a create, a get, a page of a list, the match of a transfer, a start
@@ -97,7 +99,10 @@ async function stop({ child }: Running): Promise<void> {
 
 /** Sessions, as far as they are not there yet, and their rows. All but the newest have expired. */
 async function fill(world: World, sessions: number): Promise<void> {
-  const store = await openSqliteEventStore({ dataDir: world.dataDir });
+  const store = await openSqliteEventStore({
+    dataDir: world.dataDir,
+    sealKeys: authenticationKeys(parseMasterKeys(world.masterKey)),
+  });
   const firstSec = Math.floor(Date.now() / 1_000) - 200 * DAY_SEC;
   for (let first = world.sessions; first < sessions; first += IN_FLIGHT) {
     const count = Math.min(IN_FLIGHT, sessions - first);

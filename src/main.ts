@@ -151,11 +151,16 @@ const migrateEventLog: CliHost['migrate'] = async ({ from, to }) => {
     throw new InvalidConfig(
       '--to holds a password, which everybody sees in the list of processes: name that target in EVENTSTORE_URL',
     );
-  const { migrate } = await import('./migration/migrate.ts');
-  const { createProgress } = await import('./cli/progress.ts');
+  const [{ migrate }, { createProgress }, { ownKeys }, { authenticationKeys }] = await Promise.all([
+    import('./migration/migrate.ts'),
+    import('./cli/progress.ts'),
+    import('./composition/commands/own-keys.ts'),
+    import('./settings/sealing-keys.ts'),
+  ]);
+  const sealKeys = authenticationKeys(ownKeys({ ...readConfig(process.env), DATA_DIR: from }).sealingKeys);
   const progress = createProgress(process.stderr);
   try {
-    return await migrate({ from, to: url, onProgress: (...at) => progress.report(...at) });
+    return await migrate({ from, sealKeys, to: url, onProgress: (...at) => progress.report(...at) });
   } finally {
     progress.end();
   }
@@ -199,6 +204,10 @@ async function admin(command: string, given: AdminArguments): Promise<JsonValue>
   if (command.startsWith('backup.')) {
     const { runBackupCommand } = await import('./backup/commands.ts');
     return runBackupCommand(config, command, args);
+  }
+  if (command === 'audit.accept') {
+    const { acceptEventLog } = await import('./composition/commands/accept-event-log.ts');
+    return acceptEventLog(config, args);
   }
   if (command === 'store.users') {
     const { setStoreUsers } = await import('./composition/commands/store-users.ts');

@@ -38,6 +38,7 @@ const storage = await openEmbedded(dataDir, {
   clock: systemClock,
   random: nodeRandom,
   log,
+  sealingKeys,
   onFatal: (error) => process.stderr.write(`${error.message}\n`),
 });
 const xpub = HDKey.fromMasterSeed(Buffer.from(masterKey, 'hex')).derive("m/44'/60'/0'/0").publicExtendedKey;

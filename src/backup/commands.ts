@@ -7,11 +7,11 @@ import { CommandRefused, json, optionalText, requiredText, type AdminArguments }
 import { systemClock } from '../ports/clock.ts';
 import type { JsonValue } from '../ports/read-model/read-model.ts';
 import { journalDirectory } from '../settings/journal-directory.ts';
-import { namesKeys, sealingKeysOrFault } from '../settings/sealing-keys.ts';
+import { authenticationKeys, namesKeys, sealingKeysOrFault } from '../settings/sealing-keys.ts';
 import { makeBackup, type BackupPart } from './make.ts';
 import { fetchShipped } from './fetch-shipped.ts';
 import { restoreBackup } from './restore.ts';
-import { shippedPlace, shippingKeys } from './shipping-place.ts';
+import { shippedPlace } from './shipping-place.ts';
 import { verifyBackup } from './verify.ts';
 
 /**
@@ -55,7 +55,7 @@ async function withFolder(
   if (!shipped) return work(named);
   const scratch = mkdtempSync(join(tmpdir(), 'quittance-shipped-'));
   try {
-    await fetchShipped(shipped, shippingKeys(sealingKeysOrFault(config)), scratch);
+    await fetchShipped(shipped, authenticationKeys(sealingKeysOrFault(config)), scratch);
     return await work(scratch);
   } finally {
     rmSync(scratch, { recursive: true, force: true });

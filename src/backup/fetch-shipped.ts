@@ -31,7 +31,7 @@ export async function fetchShipped(place: ObjectStore, keys: KeyList, folder: st
   if (!shipped) throw new CommandRefused(`${place.place} holds no shipped log (${SHIPPED_MARK} and ${SHIPPED_END})`);
   const { objects, end } = shipped;
   await demandAllObjects(objects, end);
-  await writeLog(objects, folder, end.events);
+  await writeLog(objects, keys, folder, end.events);
   await writeSalts(objects, folder);
   const signer = join(folder, SIGNER_FOLDER);
   await writeFiles(objects, folder, signer);
@@ -43,8 +43,9 @@ export async function fetchShipped(place: ObjectStore, keys: KeyList, folder: st
   writePrivate(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
-async function writeLog(objects: ObjectStore, folder: string, expected: number): Promise<void> {
-  const store = await openSqliteEventStore({ dataDir: folder });
+/** Sealed anew: the objects are authentic. */
+async function writeLog(objects: ObjectStore, sealKeys: KeyList, folder: string, expected: number): Promise<void> {
+  const store = await openSqliteEventStore({ dataDir: folder, sealKeys });
   try {
     let end = 0;
     for await (const lines of readable(objects, SHIPPED_LOG)) {

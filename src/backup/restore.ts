@@ -10,10 +10,11 @@ import { CommandRefused } from '../operator/server/commands.ts';
 import { systemClock, toSec } from '../ports/clock.ts';
 import { appendNext } from '../runtime/commands/append-next.ts';
 import { keptAnchors, leaveOutAnchorsAbove } from '../signer/audit/signer.ts';
+import { authenticationKeys } from '../settings/sealing-keys.ts';
 import { Journal, JournalBroken, lockJournals } from '../signer/journal/journal.ts';
 import { writePrivate } from '../runtime/files/private-file.ts';
 import { lostPayments, PAYOUT_JOURNAL, type LostPayment } from './lost-payments.ts';
-import type { SealingKeys } from '../runtime/cryptography/sealing.ts';
+import type { KeyList, SealingKeys } from '../runtime/cryptography/sealing.ts';
 import { syncPath } from '../runtime/files/sync-path.ts';
 import type { BackupPart, BackupPlaces } from './make.ts';
 import { MANIFEST, SIGNER_FOLDER } from './manifest.ts';
@@ -67,6 +68,7 @@ export async function restoreBackup(places: BackupPlaces, request: RestoreReques
   const { data } = backup.manifest;
   if (request.only !== 'signer' && !data)
     throw new CommandRefused(`${backup.folder} contains only the signer's files: use --only signer`);
+  const sealKeys = request.only === 'signer' ? null : authenticationKeys(backup.sealingKeys);
   // Neither side is changed while one of them is in use.
   const target = request.only === 'signer' ? null : openTarget(places.dataDir, request.moveAside);
   let signer: SignerSide;
@@ -80,8 +82,8 @@ export async function restoreBackup(places: BackupPlaces, request: RestoreReques
     target?.lock.release();
   }
   const addresses = backup.reach.map((reach) => reachWith(reach, signer.marks));
-  if (target && data)
-    await recordRestore(target.dataDir, {
+  if (target && data && sealKeys)
+    await recordRestore(target.dataDir, sealKeys, {
       backupMadeAtSec: secOf(backup.manifest.made_at),
       events: data.events,
       lastEventAtSec: data.last_event_at === null ? null : secOf(data.last_event_at),
@@ -275,8 +277,8 @@ function placeEventLog({ dataDir, there, movedAside }: Target, { folder, manifes
   placeFiles(folder, dataDir, { [EVENT_LOG]: must(eventLog) });
 }
 
-async function recordRestore(dataDir: string, data: EventLogRestored['data']): Promise<void> {
-  const store = await openSqliteEventStore({ dataDir });
+async function recordRestore(dataDir: string, sealKeys: KeyList, data: EventLogRestored['data']): Promise<void> {
+  const store = await openSqliteEventStore({ dataDir, sealKeys });
   try {
     const last = await store.lastOfStream(OPERATOR_ACTS_STREAM);
     const event: EventLogRestored = { type: 'EventLogRestored', data };

@@ -5,7 +5,6 @@ import { s3Objects } from '../adapters/s3/s3-objects.ts';
 import { InvalidConfig, type Config } from '../config.ts';
 import type { ObjectStore } from '../ports/event-log/object-store.ts';
 import { isLoopbackHost } from '../runtime/http/loopback-request.ts';
-import { KEY_SETTINGS, type KeyList, type SealingKeys } from '../runtime/cryptography/sealing.ts';
 import { SHIPPED_MARK } from './shipped-mark.ts';
 import { must } from '../domain/values/must.ts';
 
@@ -37,15 +36,6 @@ function s3Faults(config: Config, to: string): string[] {
     (name) => config[name] === undefined,
   );
   return missing.map((name) => `${name} is missing: LOG_SHIPPING_TO names a bucket`);
-}
-
-/** The keys that authenticate a place: those of the kind that the fewest processes hold. Throws `InvalidConfig`. */
-export function shippingKeys(sealingKeys: SealingKeys): KeyList {
-  const keys = sealingKeys['api-secrets'];
-  if (keys) return keys;
-  throw new InvalidConfig(
-    `${KEY_SETTINGS['api-secrets']} or MASTER_KEY is missing: what is shipped is authenticated under it`,
-  );
 }
 
 /** Null if nothing is shipped. Throws `InvalidConfig`. */

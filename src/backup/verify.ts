@@ -1,4 +1,4 @@
-import { chmodSync, copyFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
@@ -20,6 +20,7 @@ import {
   SEALED_KINDS,
   type SealingKeys,
 } from '../runtime/cryptography/sealing.ts';
+import { keptMasterKey } from '../runtime/files/kept-master-key.ts';
 import { keptAnchors } from '../signer/audit/signer.ts';
 import { JournalBroken, readJournal } from '../signer/journal/journal.ts';
 import { faultsOfFiles, readManifest, SIGNER_FOLDER, type FileDigests, type Manifest } from './manifest.ts';
@@ -46,7 +47,7 @@ export interface BackupReport {
   readonly root_hash: string | null;
   readonly last_event_at: string | null;
   readonly files: number;
-  /** Whether the keys of this machine open its sealed contents. */
+  /** Whether the keys of this machine open its sealed contents. Without a key the seal of its event log is not checked. */
   readonly secrets: 'open' | 'not tried: no key is set' | 'do not open';
   /**
    * Ids of the keys that something in the event log is sealed under, and that neither the settings nor the log hold:
@@ -62,6 +63,8 @@ export interface VerifiedBackup {
   readonly folder: string;
   readonly manifest: Manifest;
   readonly report: BackupReport;
+  /** Those of the settings, or of the sandbox in the backup; null if there are none. */
+  readonly sealingKeys: SealingKeys | null;
   readonly reach: readonly AddressReach[];
   /** Hashes of the journal entries of everything signed according to the event log. */
   readonly signed: ReadonlySet<string>;
@@ -70,8 +73,10 @@ export interface VerifiedBackup {
 /**
  * Copies the backup into a scratch folder and reads all of it there, like a start would. Does not change the backup.
  */
-export async function verifyBackup(given: string, sealingKeys: SealingKeys | null): Promise<VerifiedBackup> {
+export async function verifyBackup(given: string, keys: SealingKeys | null): Promise<VerifiedBackup> {
   const folder = resolve(given);
+  const own = keys ? null : keptMasterKey(folder);
+  const sealingKeys = own === null ? keys : parseMasterKeys(own);
   const manifest = readManifest(folder);
   const faults = [
     ...faultsOfFiles(folder, manifest.data?.files ?? {}),
@@ -94,7 +99,7 @@ export async function verifyBackup(given: string, sealingKeys: SealingKeys | nul
       files: Object.keys(manifest.data?.files ?? {}).length + Object.keys(manifest.signer?.files ?? {}).length,
       ...{ secrets: read?.secrets ?? 'not tried: no key is set', keys_missing: read?.missing ?? null, faults: all },
     };
-    return { folder, manifest, report, reach: read?.reach ?? [], signed: read?.signed ?? new Set() };
+    return { folder, manifest, report, sealingKeys, reach: read?.reach ?? [], signed: read?.signed ?? new Set() };
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
@@ -190,14 +195,14 @@ function readAll(
 /** Opened like a service would. Its end must be the one recorded when the backup was made. */
 async function openedSecrets(
   dataDir: string,
-  given: SealingKeys | null,
+  sealingKeys: SealingKeys | null,
   { events, chain }: NonNullable<Manifest['data']>,
   sealedUnder: ReadonlySet<string>,
 ): Promise<Pick<ReadThrough, 'secrets' | 'missing' | 'faults'>> {
-  const keyFile = join(dataDir, 'master.key');
-  const sealingKeys = given ?? (existsSync(keyFile) ? parseMasterKeys(readFileSync(keyFile, 'utf8').trim()) : null);
-  const store = await openSqliteEventStore({ dataDir });
+  const sealKeys = sealingKeys?.['api-secrets'];
+  const store = await openSqliteEventStore({ dataDir, readDamaged: true, ...(sealKeys && { sealKeys }) });
   try {
+    if (store.refusal !== null) return { faults: [store.refusal], secrets: 'do not open', missing: null };
     const end = Number((await store.head()) ?? 0);
     const faults =
       end === events ? [] : [`the log holds ${end} events, not the ${events} of the manifest (chain ${chain})`];

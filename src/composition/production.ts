@@ -66,15 +66,15 @@ export async function startProduction(
     throw new InvalidConfig(
       `ROLES is ${config.ROLES.join(',')}, so keys do not belong here: WALLET_MNEMONIC and WALLET_KEYSTORE belong to the signer`,
     );
-  const clock = systemClock;
-  const random = nodeRandom;
+  const [clock, random] = [systemClock, nodeRandom];
   const metrics = createMetrics(config, clock, log);
   const sealingKeys = sealingKeysOrFault(config);
   for (const needless of needlessKeys(config)) log.warn({}, needless);
   const access = productionAccess(config);
   const networks = networksByMode(access, log);
   const onFatal = (error: Error): void => endWith(log, error);
-  const storage = await openStorage(config, { clock, random, log, roles, namespace: '', onFatal, readDamaged: true });
+  const stored = { clock, random, log, sealingKeys, roles, namespace: '', onFatal, readDamaged: true };
+  const storage = await openStorage(config, stored);
   const keys = await openKeys(config, { wallets, reread }, access, log);
   const signer = keys?.signer ?? null;
   const payouts = keys?.pays ? await payoutParts(config, keys.signer, metrics, access, keys.modes) : null;

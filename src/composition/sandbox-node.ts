@@ -54,10 +54,12 @@ export async function startSandboxNode(config: Config, log: Logger, file: string
     log.fatal({ err: error }, 'the event log can no longer be written');
     process.exit(1);
   };
+  const sealingKeys = parseMasterKeys(masterKey);
   const storage = await openStorage(config, {
     clock,
     random,
     log,
+    sealingKeys,
     roles,
     namespace: sandboxNamespace(masterKey),
     onFatal,
@@ -71,7 +73,7 @@ export async function startSandboxNode(config: Config, log: Logger, file: string
     config: { ...config, WEBHOOK_ALLOW_INSECURE: true },
     roles,
     storage,
-    sealingKeys: parseMasterKeys(masterKey),
+    sealingKeys,
     clock,
     random,
     log,

@@ -75,8 +75,11 @@ export async function startSandbox(config: Config, log: Logger, crashAt: string)
   const metrics = createMetrics(config, clock, log);
   const roles = rolesOf(config);
   const masterKey = config.MASTER_KEY ?? sandboxMasterKey(dataDir);
-  const [namespace, onFatal] = [sandboxNamespace(masterKey), endWith(log)];
-  const storage = await openStorage(config, { clock, random, log, roles, namespace, onFatal, readDamaged: true });
+  const sealingKeys = parseMasterKeys(masterKey);
+  const storage = await openStorage(config, {
+    ...{ clock, random, log, sealingKeys, roles },
+    ...{ namespace: sandboxNamespace(masterKey), onFatal: endWith(log), readDamaged: true },
+  });
   const chains = await startChains(config, log);
   const access = chains.chains.map((chain) => ({ settings: chain.settings, urls: [chain.rpcUrl] }));
   const signer = await startSandboxSigner(config, access, log, crashAt);
@@ -92,7 +95,7 @@ export async function startSandbox(config: Config, log: Logger, crashAt: string)
     config: withSandboxDefaults(config),
     roles,
     storage,
-    sealingKeys: parseMasterKeys(masterKey),
+    sealingKeys,
     clock,
     random,
     log,

@@ -3,11 +3,11 @@ import { openEsdbEventStore } from '../adapters/esdb/event-store.ts';
 import { connectRedis } from '../adapters/redis/connection.ts';
 import type { Config } from '../config.ts';
 import { shippedIn } from '../backup/shipped-mark.ts';
-import { shippingFaults, shippingKeys, shippingPlace } from '../backup/shipping-place.ts';
+import { shippingFaults, shippingPlace } from '../backup/shipping-place.ts';
 import { fault, ok, warning, type Finding } from './finding.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
 import { must } from '../domain/values/must.ts';
-import { sealingKeysOrFault } from '../settings/sealing-keys.ts';
+import { authenticationKeys, sealingKeysOrFault } from '../settings/sealing-keys.ts';
 
 const ANSWER_MS = 2_000;
 
@@ -47,7 +47,7 @@ async function shipping(config: Config): Promise<Finding | null> {
   try {
     const finding = folderFinding(config.LOG_SHIPPING_TO, config.DATA_DIR);
     if (finding) return finding;
-    const shipped = await shippedIn(must(shippingPlace(config)), shippingKeys(sealingKeysOrFault(config)));
+    const shipped = await shippedIn(must(shippingPlace(config)), authenticationKeys(sealingKeysOrFault(config)));
     return ok(
       'log-shipping',
       shipped === null

@@ -6,6 +6,7 @@ import { OtherSalt } from '../adapters/esdb/personal-keys.ts';
 import { openSqliteReadModel } from '../adapters/sqlite/read-model/read-model.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../adapters/sqlite/event-log/event-store.ts';
 import { DamagedEvent, type EventStore, StoreUnavailable } from '../ports/event-log/event-store.ts';
+import type { KeyList } from '../runtime/cryptography/sealing.ts';
 import { CopyRefused, copyRest, type LogReader, type Standing, standingOf } from '../runtime/event-log/log-copy.ts';
 import { differingStreams, digestOf, type LogDigest } from '../runtime/event-log/log-digest.ts';
 import { type ProjectionDigest, projectionDigests } from '../runtime/projections/digest.ts';
@@ -26,6 +27,8 @@ export type MigrationStage =
 export interface MigrationOptions {
   /** Data directory of the embedded profile. */
   readonly from: string;
+  /** Those under which its event log is sealed. */
+  readonly sealKeys: KeyList;
   /** Connection string of the EventStoreDB cluster. */
   readonly to: string;
   readonly onProgress: (stage: MigrationStage, done: number, total: number) => void;
@@ -68,7 +71,7 @@ const NAMED_STREAMS = 5;
  * Can be interrupted at any moment and run again: it continues where it stopped. Rejects with `MigrationRefused`,
  * `DataDirInUse` or `LogDamaged`. Changes nothing in the source except for the marker of a finished migration.
  */
-export async function migrate({ from, to, onProgress }: MigrationOptions): Promise<MigrationReport> {
+export async function migrate({ from, sealKeys, to, onProgress }: MigrationOptions): Promise<MigrationReport> {
   const dataDir = resolve(from);
   if (!/^esdb(\+discover)?:\/\//.test(to))
     throw new MigrationRefused(
@@ -78,7 +81,7 @@ export async function migrate({ from, to, onProgress }: MigrationOptions): Promi
     throw new MigrationRefused(
       `there is no event log in ${dataDir}: --from is the data directory of the embedded service`,
     );
-  const source = await openSqliteEventStore({ dataDir });
+  const source = await openSqliteEventStore({ dataDir, sealKeys });
   try {
     const total = checkedLength(source, onProgress);
     const target = await openTarget(to);
@@ -137,7 +140,7 @@ async function move({ source, target, salts, total, onProgress }: Move): Promise
   };
 }
 
-/** Verifies every hash and the chain over the whole log. */
+/** Verifies every hash and the chain over the whole log, whose end was verified when it was opened. */
 function checkedLength(source: SqliteEventStore, onProgress: MigrationOptions['onProgress']): number {
   onProgress('checking the source', 0, 1);
   const check = source.verifyTail(Number.MAX_SAFE_INTEGER);

@@ -9,7 +9,7 @@ import {
   type SealedKind,
   type SealingKeys,
 } from '../runtime/cryptography/sealing.ts';
-import { actorOf } from './server/acts.ts';
+import { actorOf, recordAct } from './server/acts.ts';
 import { CommandRefused, type AdminCommands } from './server/commands.ts';
 import { must } from '../domain/values/must.ts';
 
@@ -50,6 +50,8 @@ export function sealingKeyCommands(parts: SealingKeyParts): AdminCommands {
         throw new CommandRefused(
           `the event log holds data sealed under ${lost.join(', ')}, which is not in ${settingsOf(kinds)}: add that key and run this again`,
         );
+      // The end of the event log is then sealed under the first key, by which alone the next start may verify it.
+      await recordAct(parts, 'key.rewrap', null, args);
       const keys = kinds.flatMap(({ kind, list, keptNow, alone }) => {
         const { setting } = list;
         return alone.map((id) => ({

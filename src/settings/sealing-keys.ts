@@ -5,6 +5,7 @@ import {
   keysByKind,
   parseKeys,
   SEALED_KINDS,
+  type KeyList,
   type SealedKind,
   type SealingKeys,
 } from '../runtime/cryptography/sealing.ts';
@@ -47,6 +48,18 @@ export function sealingKeysOrFault(config: KeySettings): SealingKeys {
   } catch (error) {
     throw error instanceof InvalidMasterKey ? new InvalidConfig(error.message) : error;
   }
+}
+
+/**
+ * The keys that authenticate the event log and what is shipped of it: those of the kind that the fewest processes hold.
+ * Throws `InvalidConfig`.
+ */
+export function authenticationKeys(sealingKeys: SealingKeys | null): KeyList {
+  const keys = sealingKeys?.['api-secrets'];
+  if (keys) return keys;
+  throw new InvalidConfig(
+    `${KEY_SETTINGS['api-secrets']} or MASTER_KEY is missing: the event log, and what is shipped of it, are authenticated under it`,
+  );
 }
 
 /** Keys that this process's roles lack, and keys that are not separate, in words for the operator. */

@@ -31,6 +31,7 @@ import { growAuditedLog } from '../support/audited-log.ts';
 import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
 import { MemoryReadModel } from '../support/memory-read-model.ts';
 import { appendHistory, historyOf, sessionIdOf, steps, type HistoryEntry } from '../support/random-history.ts';
+import { SEAL_KEYS } from '../support/test-keys.ts';
 import { appendOf, FIRST, until } from './event-store-samples.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -340,7 +341,7 @@ describe('the Merkle log over EventStoreDB (double)', () => {
 test('an event log migrated from the embedded store to EventStoreDB (double) keeps its proofs, and signing continues', async () => {
   const dataDir = join(folder, 'data');
   const { checkpoints } = await growAuditedLog(dataDir, 3);
-  await migrate({ from: dataDir, to: double.connectionString, onProgress: () => undefined });
+  await migrate({ from: dataDir, sealKeys: SEAL_KEYS, to: double.connectionString, onProgress: () => undefined });
   const moved = await node({ anchors: checkpoints });
   await sound(moved.tree);
   expect(moved.faults).toEqual([]);

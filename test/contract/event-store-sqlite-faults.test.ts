@@ -13,6 +13,7 @@ import { StoreUnavailable } from '../../src/ports/event-log/event-store.ts';
 import { CAN_MOUNT, onSmallDisk } from '../support/small-disk.ts';
 import { appendOf, afterAppend, FIRST, grow, idsOf, readWholeLog, until } from './event-store-samples.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { SEAL_KEYS } from '../support/test-keys.ts';
 
 const CHILD = join(import.meta.dirname, 'event-store-sqlite.child.ts');
 const WAL_HEADER_BYTES = 32;
@@ -34,7 +35,7 @@ afterEach(async () => {
 });
 
 async function open(directory = dataDir): Promise<SqliteEventStore> {
-  const store = await openSqliteEventStore({ dataDir: directory });
+  const store = await openSqliteEventStore({ dataDir: directory, sealKeys: SEAL_KEYS });
   stores.push(store);
   return store;
 }
@@ -71,7 +72,7 @@ describe('a killed process', () => {
       await until('its last words were read', () => child.stdout!.destroyed || child.stdout!.readableEnded);
       answered.push(...storedIds(said));
 
-      const store = await openSqliteEventStore({ dataDir });
+      const store = await openSqliteEventStore({ dataDir, sealKeys: SEAL_KEYS });
       const log = await readWholeLog(store);
       const ids = new Set(idsOf(log));
       expect(ids.size).toBe(log.length);
@@ -90,7 +91,7 @@ describe('a killed process', () => {
   test('frees the data directory, which refuses everyone else while it lives', async () => {
     const { child, said } = start('append-and-idle');
     await until('the process is ready', () => said.includes('ready'));
-    const refusal = await openSqliteEventStore({ dataDir }).catch((error: unknown) => error);
+    const refusal = await openSqliteEventStore({ dataDir, sealKeys: SEAL_KEYS }).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(DataDirInUse);
     expect((refusal as Error).message).toContain(dataDir);
     expect((refusal as Error).message).toContain(`process ${child.pid}`);
@@ -101,7 +102,7 @@ describe('a killed process', () => {
 
 test('the data directory refuses a second opener of the same process too, and is free after close', async () => {
   const store = await open();
-  await expect(openSqliteEventStore({ dataDir })).rejects.toThrow(DataDirInUse);
+  await expect(openSqliteEventStore({ dataDir, sealKeys: SEAL_KEYS })).rejects.toThrow(DataDirInUse);
   await store.close();
   await open();
 });
@@ -135,7 +136,7 @@ describe('a damaged log', () => {
       cpSync(crashed, copy, { recursive: true });
       damage(join(copy, 'events.db-wal'));
       rmSync(join(copy, 'events.db-shm'), { force: true });
-      await expect(openSqliteEventStore({ dataDir: copy }), `damage ${index}`).rejects.toThrow(
+      await expect(openSqliteEventStore({ dataDir: copy, sealKeys: SEAL_KEYS }), `damage ${index}`).rejects.toThrow(
         /(damaged|lost|no such table)/,
       );
     }
@@ -152,7 +153,7 @@ describe('a damaged log', () => {
     await later.close();
 
     cpSync(join(folder, 'backup', 'events.db'), join(dataDir, 'events.db'));
-    const refusal = await openSqliteEventStore({ dataDir }).catch((error: unknown) => error);
+    const refusal = await openSqliteEventStore({ dataDir, sealKeys: SEAL_KEYS }).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(LogDamaged);
     expect((refusal as Error).message).toMatch(/ends at position 3, but it had reached position 5/);
     rmSync(join(dataDir, 'events.anchor.json'));
@@ -171,7 +172,7 @@ describe('a damaged log', () => {
     const at = bytes.indexOf(third!.events[0]!.id) + 3;
     flip(path, at);
 
-    await expect(openSqliteEventStore({ dataDir })).rejects.toThrow(/damaged at position 3/);
+    await expect(openSqliteEventStore({ dataDir, sealKeys: SEAL_KEYS })).rejects.toThrow(/damaged at position 3/);
     const reader = await openSqliteEventStoreReader({ dataDir });
     expect(reader.verifyTail(5)).toEqual({ ok: false, position: 3, reason: 'its text does not have its hash' });
     expect(reader.verifyTail(2)).toEqual({ ok: true, checked: 2 });
@@ -288,11 +289,15 @@ describe('a disk that fails', () => {
 
   test('that lets no thread open its files ends the store: many appends at once are rejected, not forgotten', async () => {
     const failures: string[] = [];
-    const before = await openSqliteEventStore({ dataDir });
+    const before = await openSqliteEventStore({ dataDir, sealKeys: SEAL_KEYS });
     await grow(before, 's-1', 2);
     await before.close();
     // A slow commit would start the thread while its files are still there, so nothing is appended in between.
-    const store = await openSqliteEventStore({ dataDir, onFatal: (error) => failures.push(error.name) });
+    const store = await openSqliteEventStore({
+      dataDir,
+      sealKeys: SEAL_KEYS,
+      onFatal: (error) => failures.push(error.name),
+    });
     renameSync(join(dataDir, 'stream-names.db'), join(dataDir, 'moved'));
     mkdirSync(join(dataDir, 'stream-names.db'));
     const outcomes = await Promise.allSettled(
@@ -314,7 +319,7 @@ describe('a disk that fails', () => {
       mkdirSync(dataDir);
       await onSmallDisk(dataDir, async () => {
         writeFileSync(join(dataDir, 'filler'), Buffer.alloc(1_500_000));
-        const store = await openSqliteEventStore({ dataDir });
+        const store = await openSqliteEventStore({ dataDir, sealKeys: SEAL_KEYS });
         let place = FIRST;
         let failure: unknown = null;
         let stored = 0;

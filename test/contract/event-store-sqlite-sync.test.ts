@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { openSqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
 import { readWholeLog } from './event-store-samples.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { SEAL_KEYS } from '../support/test-keys.ts';
 
 const CHILD = join(import.meta.dirname, 'event-store-sqlite.child.ts');
 const LIBRARY_SOURCE = join(import.meta.dirname, 'event-store-sqlite-failing-sync.c');
@@ -46,7 +47,7 @@ describe('a sync that fails', () => {
     const stored = Number(said.find((line) => line.startsWith('stored '))!.slice(7));
     expect(stored).toBeGreaterThan(0);
 
-    const store = await openSqliteEventStore({ dataDir });
+    const store = await openSqliteEventStore({ dataDir, sealKeys: SEAL_KEYS });
     const log = await readWholeLog(store);
     expect(log.length).toBeGreaterThanOrEqual(stored);
     expect(store.verifyTail(log.length)).toEqual({ ok: true, checked: log.length });
@@ -60,7 +61,7 @@ describe('a sync that fails', () => {
     expect(said.at(-1)).toBe('closed');
     expect(syncs).toBe(`${'+'.repeat(11)}-`);
 
-    const store = await openSqliteEventStore({ dataDir });
+    const store = await openSqliteEventStore({ dataDir, sealKeys: SEAL_KEYS });
     const ids = new Set((await readWholeLog(store)).map(({ id }) => id));
     const stored = said.filter((line) => line.startsWith('stored ')).map((line) => line.slice(7));
     expect(stored.length).toBeGreaterThan(0);

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openSqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
 import { afterAppend, appendOf, FIRST, type Place, until } from './event-store-samples.ts';
+import { SEAL_KEYS } from '../support/test-keys.ts';
 
 /* A process that is killed, starved or limited by a test: node event-store-sqlite.child.ts <task> <data directory>. */
 
@@ -9,7 +10,7 @@ const [task, dataDir] = process.argv.slice(2) as [string, string];
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 async function open(): ReturnType<typeof openSqliteEventStore> {
-  return openSqliteEventStore({ dataDir, onFatal: (error) => say(`fatal ${error.name}`) });
+  return openSqliteEventStore({ dataDir, sealKeys: SEAL_KEYS, onFatal: (error) => say(`fatal ${error.name}`) });
 }
 
 /** Says the id of each event only after its append was answered, until it is killed. */

@@ -19,10 +19,11 @@ import {
   until,
 } from './event-store-samples.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { SEAL_KEYS } from '../support/test-keys.ts';
 
 eventStoreContract('the embedded store', async () => {
   const dataDir = temporaryFolder('store');
-  const store = await openSqliteEventStore({ dataDir });
+  const store = await openSqliteEventStore({ dataDir, sealKeys: SEAL_KEYS });
   return {
     store,
     dispose: () => store.close(),
@@ -35,13 +36,13 @@ describe('the embedded store', () => {
 
   beforeEach(async () => {
     dataDir = temporaryFolder('store');
-    store = await openSqliteEventStore({ dataDir });
+    store = await openSqliteEventStore({ dataDir, sealKeys: SEAL_KEYS });
   });
   afterEach(() => store.close());
 
   async function reopen(): Promise<void> {
     await store.close();
-    store = await openSqliteEventStore({ dataDir });
+    store = await openSqliteEventStore({ dataDir, sealKeys: SEAL_KEYS });
   }
 
   test('continues where it was after a restart', async () => {
@@ -180,7 +181,7 @@ describe('the embedded store', () => {
     await closed;
     expect((await Promise.all(appends)).every(({ ok }) => ok)).toBe(true);
     await expect(store.readStream('s-1')).rejects.toThrow(StoreUnavailable);
-    store = await openSqliteEventStore({ dataDir });
+    store = await openSqliteEventStore({ dataDir, sealKeys: SEAL_KEYS });
     expect(await readWholeLog(store)).toHaveLength(40);
   });
 
@@ -199,11 +200,11 @@ describe('the embedded store', () => {
     }
     expect(() =>
       database.exec(
-        'INSERT INTO events SELECT 9, stream_number, revision, stream, id, type, version, at_ms, data, metadata, hash, chain FROM events',
+        'INSERT INTO events SELECT 9, stream_number, revision, stream, id, type, version, at_ms, data, metadata, hash, chain, seal FROM events',
       ),
     ).toThrow(/UNIQUE/);
     database.close();
-    store = await openSqliteEventStore({ dataDir });
+    store = await openSqliteEventStore({ dataDir, sealKeys: SEAL_KEYS });
     expect(await readWholeLog(store)).toHaveLength(2);
   });
 
@@ -224,7 +225,7 @@ describe('the embedded store', () => {
         .digest('hex');
       expect(row.chain).toBe(chain);
     }
-    store = await openSqliteEventStore({ dataDir });
+    store = await openSqliteEventStore({ dataDir, sealKeys: SEAL_KEYS });
   });
 
   describe('its subscriptions', () => {
@@ -258,6 +259,7 @@ describe('the embedded store', () => {
       const failures: string[] = [];
       store = await openSqliteEventStore({
         dataDir,
+        sealKeys: SEAL_KEYS,
         onSubscriptionError: (name, error, attempt) => failures.push(`${name} ${attempt} ${(error as Error).message}`),
       });
       await grow(store, 's-1', 1);
@@ -348,7 +350,7 @@ describe('the embedded store', () => {
         join(dataDir, 'stream-names.db'),
         'not a database, and longer than the header of one: '.repeat(100),
       );
-      store = await openSqliteEventStore({ dataDir });
+      store = await openSqliteEventStore({ dataDir, sealKeys: SEAL_KEYS });
       expect(await store.readStream('s-1')).toEqual(before);
       await grow(store, 's-2', 1);
       expect(await store.readStream('s-2')).toHaveLength(1);
@@ -361,7 +363,7 @@ describe('the embedded store', () => {
       expect(await readWholeLog(reader)).toHaveLength(2);
       await reader.close();
       await expect(openSqliteEventStoreReader({ dataDir: join(dataDir, 'nowhere') })).rejects.toThrow(/no event log/);
-      store = await openSqliteEventStore({ dataDir });
+      store = await openSqliteEventStore({ dataDir, sealKeys: SEAL_KEYS });
     });
   });
 });

@@ -172,7 +172,10 @@ async function startNode(): Promise<RunningService & { readonly closeAll: () => 
     log.fatal({ err: error }, 'the event log can no longer be written');
     process.exit(1);
   };
-  const storage = withHangingFollowers(await openEmbedded(config.DATA_DIR, { clock, random, log, onFatal }));
+  const sealingKeys = parseMasterKeys(sandboxMasterKey(config.DATA_DIR));
+  const storage = withHangingFollowers(
+    await openEmbedded(config.DATA_DIR, { clock, random, log, sealingKeys, onFatal }),
+  );
   if (settings.canaryLeaseTaken) await storage.leases.acquire('canary', 86_400_000);
   const paidOver = networks.map(({ settings, payoutUrl }) => ({ settings, urls: [payoutUrl] }));
   const signer = await startSignerProcess({
@@ -200,7 +203,7 @@ async function startNode(): Promise<RunningService & { readonly closeAll: () => 
     config,
     roles: rolesOf(config),
     storage,
-    sealingKeys: parseMasterKeys(sandboxMasterKey(config.DATA_DIR)),
+    sealingKeys,
     clock,
     random,
     log,

@@ -19,6 +19,7 @@ import { verifyExport, type VerifyReport } from '../../src/features/audit/verify
 import { eventually } from '../support/running-sandbox.ts';
 import { exchanged, recomputed, rewrite, type Row } from '../support/rewritten-log.ts';
 import { exportOf, foundAtStart, growAuditedLog, type AuditedLog } from '../support/audited-log.ts';
+import { SEAL_KEYS } from '../support/test-keys.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const PARTS = 3;
@@ -215,7 +216,7 @@ describe('a log that was changed', () => {
 
   it('is not accused while it only grows', async () => {
     const copy = copyOf(dataDir);
-    const store = await openSqliteEventStore({ dataDir: copy });
+    const store = await openSqliteEventStore({ dataDir: copy, sealKeys: SEAL_KEYS });
     const audit = new LogAudit({ dataDir: copy, verifierKey: log.verifierKey, anchors: log.checkpoints });
     let step = audit.check();
     while (step === 'more') step = audit.check();

@@ -8,7 +8,8 @@ import { createLogger } from '../../src/observability/logger.ts';
 import { countOf, growLogs, MUTATIONS, PAGE, TORN, type GrownLogs } from '../support/damaged-logs.ts';
 import { openForReading } from '../support/opened-for-reading.ts';
 import { signedCall } from '../support/running-sandbox.ts';
-import { MASTER_KEY_TEXT, startServiceInProcess, type ServiceInProcess } from '../support/service-in-process.ts';
+import { startServiceInProcess, type ServiceInProcess } from '../support/service-in-process.ts';
+import { MASTER_KEY_TEXT } from '../support/test-keys.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const folder = temporaryFolder('damaged');

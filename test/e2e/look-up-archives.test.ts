@@ -15,6 +15,7 @@ import { startServiceInProcess, type ServiceInProcess } from '../support/service
 import { createdFacts } from '../support/session-facts.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { BY } from '../support/by-operator.ts';
+import { SEAL_KEYS } from '../support/test-keys.ts';
 
 const DAY_SEC = 86_400;
 const OLD_DAYS = 100;
@@ -34,7 +35,7 @@ const createdSecOf = (index: number): number => FIRST_SEC + index * 60;
 
 /** Orders of a hundred days ago that nobody paid, and one of today. */
 async function appendOrders(): Promise<void> {
-  const store = await openSqliteEventStore({ dataDir });
+  const store = await openSqliteEventStore({ dataDir, sealKeys: SEAL_KEYS });
   for (let index = 0; index <= OLD; index += 1) {
     const createdAtSec = index === OLD ? NOW_SEC : createdSecOf(index);
     const expiresAtSec = createdAtSec + 1_800;

@@ -20,6 +20,7 @@ import { encodeEvent } from '../../src/runtime/commands/codec.ts';
 import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
 import { historyOf, steps } from '../support/random-history.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { MASTER_KEY_TEXT, SEALING_KEYS, SEAL_KEYS } from '../support/test-keys.ts';
 
 const repository = resolve(import.meta.dirname, '../..');
 const folder = temporaryFolder('migrate');
@@ -74,7 +75,7 @@ async function writeKeys(store: EventStore, dataDir: string, subjects: readonly 
 
 async function sourceLog(name: string): Promise<{ dataDir: string; events: RecordedEvent[]; sessions: string[] }> {
   const dataDir = join(folder, name);
-  const store = await openSqliteEventStore({ dataDir });
+  const store = await openSqliteEventStore({ dataDir, sealKeys: SEAL_KEYS });
   await writeHistory(store);
   const sessions = new Set((await store.readAll({ after: null, limit: 1_000_000 })).map(({ stream }) => stream));
   await writeKeys(store, dataDir, [...sessions]);
@@ -105,10 +106,12 @@ interface Outcome {
 
 const command = (args: readonly string[]) => [join(repository, 'bin/quittance.mjs'), 'migrate', ...args];
 
+const env = { ...process.env, MASTER_KEY: MASTER_KEY_TEXT, TMPDIR: temporary };
+
 async function migrate(...args: readonly string[]): Promise<Outcome> {
   try {
     const { stdout, stderr } = await promisify(execFile)(process.execPath, command(args), {
-      env: { ...process.env, TMPDIR: temporary },
+      env,
     });
     return { code: 0, stdout, stderr };
   } catch (error) {
@@ -158,6 +161,7 @@ describe('quittance migrate', () => {
       double.faults.plan('append', { kind: 'unavailable-after-commit' }, { kind: 'timeout-after-commit' });
       const child = spawn(process.execPath, command(['--from', source.dataDir, '--to', double.connectionString]), {
         stdio: 'ignore',
+        env,
       });
       const stopListening = double.log.onAppend(() => {
         if (copiedTo(double).length >= total * share) child.kill('SIGKILL');
@@ -192,6 +196,7 @@ describe('quittance migrate', () => {
       clock: systemClock,
       random: nodeRandom,
       log,
+      sealingKeys: SEALING_KEYS,
       onFatal: () => undefined,
     });
     await expect(opening).rejects.toThrow(/was moved to an EventStoreDB cluster.*remove .*moved\.json/s);
@@ -205,7 +210,7 @@ describe('quittance migrate', () => {
 
   it('refuses to run while a service owns the source', async () => {
     const double = await startDouble();
-    const running = await openSqliteEventStore({ dataDir: source.dataDir });
+    const running = await openSqliteEventStore({ dataDir: source.dataDir, sealKeys: SEAL_KEYS });
     const { code, stderr } = await migrate('--from', source.dataDir, '--to', double.connectionString);
     await running.close();
     expect(stderr).toContain(`the data directory ${source.dataDir} is in use by process ${process.pid}`);

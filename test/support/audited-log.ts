@@ -10,6 +10,7 @@ import { SignAuditCheckpoints } from '../../src/features/audit/sign-checkpoints.
 import { AuditSigner } from '../../src/signer/audit/signer.ts';
 import { AuditKey } from '../../src/signer/audit/key.ts';
 import { auditLine } from '../../src/features/audit/lines.ts';
+import { SEAL_KEYS } from './test-keys.ts';
 import { appendHistory, historyOf, steps, type HistoryEntry } from './random-history.ts';
 
 export interface AuditedLog {
@@ -28,7 +29,7 @@ export async function growAuditedLog(
   whileOpen?: (store: SqliteEventStore) => Promise<void>,
 ): Promise<AuditedLog> {
   const entries = longHistory();
-  const store = await openSqliteEventStore({ dataDir });
+  const store = await openSqliteEventStore({ dataDir, sealKeys: SEAL_KEYS });
   const executor = AuditSigner.open(`${dataDir}-signer`, new AuditKey(Buffer.alloc(64, 7)));
   const checkpoints: AuditAnchor[] = [];
   for (let part = 0; part < parts; part += 1) {
@@ -103,7 +104,7 @@ const treeOf = (audit: LogAudit): AuditTree => ({
 export async function foundAtStart(dataDir: string, { verifierKey, checkpoints }: AuditedLog): Promise<string | null> {
   let store: SqliteEventStore;
   try {
-    store = await openSqliteEventStore({ dataDir, readDamaged: true });
+    store = await openSqliteEventStore({ dataDir, sealKeys: SEAL_KEYS, readDamaged: true });
   } catch (error) {
     return `cannot start: ${(error as Error).message}`;
   }

@@ -8,6 +8,7 @@ import { appendRandomHistory, signNow } from './audited-log.ts';
 import { exchanged, recomputed, rewrite, type Row } from './rewritten-log.ts';
 import { eventually } from './running-sandbox.ts';
 import { auditSignerOf, startServiceInProcess, type ServiceInProcess } from './service-in-process.ts';
+import { SEAL_KEYS } from './test-keys.ts';
 import { BY } from './by-operator.ts';
 
 type Change = (rows: Row[]) => Row[];
@@ -25,7 +26,7 @@ export async function growLogs(folder: string): Promise<GrownLogs> {
   const closed = join(folder, 'closed');
   const running = join(folder, 'running');
   const dataDir = join(closed, 'data');
-  const store = await openSqliteEventStore({ dataDir });
+  const store = await openSqliteEventStore({ dataDir, sealKeys: SEAL_KEYS });
   await appendRandomHistory(store);
   await store.close();
   const service = await startServiceInProcess(dataDir);
@@ -64,7 +65,7 @@ export async function growLogs(folder: string): Promise<GrownLogs> {
   for (const name of ['events.db-shm', 'read-model.db-shm', 'stream-names.db-shm'])
     rmSync(join(running, 'data', name), { force: true });
   await service.close();
-  const signed = await openSqliteEventStore({ dataDir });
+  const signed = await openSqliteEventStore({ dataDir, sealKeys: SEAL_KEYS });
   await signNow(signed, dataDir, auditSignerOf(dataDir));
   await signed.close();
   // Not under the checkpoint, as the newest events of every log, and the last of all: nobody is told of it, and nothing

@@ -17,7 +17,7 @@ import { createLogger } from '../../src/observability/logger.ts';
 import type { EventStore } from '../../src/ports/event-log/event-store.ts';
 import { parseMasterKeys } from '../../src/runtime/cryptography/sealing.ts';
 import { keptAnchors } from '../../src/signer/audit/signer.ts';
-import { MASTER_KEY_TEXT } from './service-in-process.ts';
+import { MASTER_KEY_TEXT, SEAL_KEYS } from './test-keys.ts';
 
 export interface OpenedForReading {
   readonly damage: string | null;
@@ -32,7 +32,7 @@ export interface OpenedForReading {
  */
 export async function openForReading(dataDir: string): Promise<OpenedForReading> {
   const log = createLogger('silent');
-  const own = await openSqliteEventStore({ dataDir, readDamaged: true });
+  const own = await openSqliteEventStore({ dataDir, sealKeys: SEAL_KEYS, readDamaged: true });
   const readModel = await openSqliteReadModel({ dataDir });
   const personalKeys = openSqlitePersonalKeys({ dataDir, random: nodeRandom });
   const damage = own.refusal ?? (await missingFrom(dataDir, own, readModel, null)) ?? faultIn(dataDir);

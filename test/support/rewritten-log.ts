@@ -17,6 +17,7 @@ export interface Row {
   metadata: string;
   hash: string;
   chain: string;
+  seal: Uint8Array | null;
 }
 
 /**
@@ -33,7 +34,7 @@ export function rewrite(directory: string, change: (rows: Row[]) => Row[]): void
   for (const { name } of triggers) db.exec(`DROP TRIGGER ${name}`);
   const rows = change(db.prepare('SELECT * FROM events ORDER BY position').all() as unknown as Row[]);
   db.exec('DELETE FROM events');
-  const insert = db.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
+  const insert = db.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
   for (const row of rows) {
     const {
       position,
@@ -48,8 +49,9 @@ export function rewrite(directory: string, change: (rows: Row[]) => Row[]): void
       metadata,
       hash: own,
       chain,
+      seal,
     } = row;
-    insert.run(position, number, revision, stream, id, type, version, atMs, data, metadata, own, chain);
+    insert.run(position, number, revision, stream, id, type, version, atMs, data, metadata, own, chain, seal);
   }
   for (const { sql } of triggers) db.exec(sql);
   db.exec('COMMIT');

@@ -9,9 +9,9 @@ import type { CheckpointSigner } from '../../src/ports/event-log/audit.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import type { EventStore } from '../../src/ports/event-log/event-store.ts';
 import type { ReadModel } from '../../src/ports/read-model/read-model.ts';
-import { parseMasterKeys } from '../../src/runtime/cryptography/sealing.ts';
 import { AuditKey } from '../../src/signer/audit/key.ts';
 import { AuditSigner } from '../../src/signer/audit/signer.ts';
+import { MASTER_KEY_TEXT, SEALING_KEYS } from './test-keys.ts';
 
 export interface ServiceInProcess {
   readonly core: Core;
@@ -25,7 +25,6 @@ export interface ServiceInProcess {
   close(): Promise<void>;
 }
 
-export const MASTER_KEY_TEXT = '0123456789abcdef'.repeat(4);
 const ROLES = { api: true, worker: true, signer: true };
 const BASE_36 = 36;
 
@@ -53,6 +52,7 @@ export async function startServiceInProcess(
     clock: systemClock,
     random: nodeRandom,
     log,
+    sealingKeys: SEALING_KEYS,
     onFatal,
     readDamaged: true,
     archiveAfterDays: config.LOOK_UP_ARCHIVE_AFTER_DAYS,
@@ -61,7 +61,7 @@ export async function startServiceInProcess(
     config,
     roles: ROLES,
     storage,
-    sealingKeys: parseMasterKeys(MASTER_KEY_TEXT),
+    sealingKeys: SEALING_KEYS,
     clock: systemClock,
     random: nodeRandom,
     log,

@@ -4,12 +4,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { folderObjects } from '../../src/adapters/node/folder-objects.ts';
 import { objectsBeside, SHIPPED_MARK } from '../../src/backup/shipped-mark.ts';
-import { shippingKeys } from '../../src/backup/shipping-place.ts';
+import { authenticationKeys } from '../../src/settings/sealing-keys.ts';
 import type { ObjectStore } from '../../src/ports/event-log/object-store.ts';
 import { parseMasterKeys } from '../../src/runtime/cryptography/sealing.ts';
 
 export const SHIPPING_MASTER_KEY = 'a1'.repeat(31) + 'b2';
-export const SHIPPING_KEYS = shippingKeys(parseMasterKeys(SHIPPING_MASTER_KEY));
+export const SHIPPING_KEYS = authenticationKeys(parseMasterKeys(SHIPPING_MASTER_KEY));
 
 /** The content of a shipped log in a folder. */
 export const openedPlace = (place: string): ObjectStore =>

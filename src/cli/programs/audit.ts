@@ -35,6 +35,18 @@ export function addAudit(program: Command, host: CliHost): void {
       ['--to <size>', 'events of the later checkpoint'],
     ],
   );
+  admin(
+    audit,
+    host,
+    'accept',
+    'audit.accept',
+    'answer for an event log whose seal does not hold, because its key is lost (docs/runbook.md); recorded',
+    [
+      ['--events <number>', 'how many events it has', true],
+      ['--operator <name>', 'your name, for the record', true],
+      ['--reason <text>', 'why you know that they are the right ones', true],
+    ],
+  );
   audit
     .command('export')
     .description('write every event with its hashes as JSON Lines, with or without a running service')

@@ -1,10 +1,9 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Config } from '../../config.ts';
 import { AUDIT_STREAM } from '../../domain/values/streams.ts';
 import type { EventStore } from '../../ports/event-log/event-store.ts';
 import { namesKeys } from '../../settings/sealing-keys.ts';
-import { sandboxMasterKey, sandboxNamespace } from '../../sandbox/master-key.ts';
+import { sandboxNamespace } from '../../sandbox/master-key.ts';
+import { keptMasterKey } from '../../runtime/files/kept-master-key.ts';
 import { dataOf } from '../../runtime/commands/codec.ts';
 
 /** Read-only access to the event log. */
@@ -28,8 +27,8 @@ export async function openEventLogReader(config: Config): Promise<EventLogReader
 
 async function openOnServers(config: Config, connectionString: string): Promise<EventLogReader> {
   const { openEsdbEventStore } = await import('../../adapters/esdb/event-store.ts');
-  const isSandbox = !namesKeys(config) && existsSync(join(config.DATA_DIR, 'master.key'));
-  const namespace = isSandbox ? sandboxNamespace(sandboxMasterKey(config.DATA_DIR)) : '';
+  const sandboxKey = namesKeys(config) ? null : keptMasterKey(config.DATA_DIR);
+  const namespace = sandboxKey === null ? '' : sandboxNamespace(sandboxKey);
   const store = await openEsdbEventStore({ connectionString, namespace });
   return {
     readAll: (options) => store.readAll(options),

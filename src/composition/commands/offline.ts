@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { nodeRandom } from '../../adapters/node/random.ts';
 import { vetWebhookUrl } from '../../adapters/webhook-http/url.ts';
 import {
@@ -10,16 +8,11 @@ import {
   type AdminStream,
   type AdminStreams,
 } from '../../operator/server/commands.ts';
-import { InvalidConfig, type Config } from '../../config.ts';
+import type { Config } from '../../config.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { systemClock } from '../../ports/clock.ts';
 import type { JsonValue } from '../../ports/read-model/read-model.ts';
-import {
-  createPersonalSealer,
-  createSealer,
-  parseMasterKeys,
-  type SealingKeys,
-} from '../../runtime/cryptography/sealing.ts';
+import { createPersonalSealer, createSealer, type SealingKeys } from '../../runtime/cryptography/sealing.ts';
 import { peopleCommands } from '../../operator/people/people.ts';
 import { withKeptKeys } from '../../features/shared/kept-keys.ts';
 import { sealingKeyCommands } from '../../operator/sealing-keys.ts';
@@ -28,8 +21,8 @@ import { checkOwnLog } from '../audit/audit.ts';
 import { readingStorage } from '../storage/reading-service.ts';
 import { startCore, type Core, type CorePorts } from '../core.ts';
 import { openLedger } from '../money/ledger.ts';
-import { sandboxMasterKey, sandboxNamespace } from '../../sandbox/master-key.ts';
-import { namesKeys, sealingKeysOrFault } from '../../settings/sealing-keys.ts';
+import { namesKeys } from '../../settings/sealing-keys.ts';
+import { ownKeys } from './own-keys.ts';
 import { openStorage } from '../storage/storage.ts';
 import type { Storage } from '../storage/parts.ts';
 import { compareCommands } from '../../look-ups/compare.ts';
@@ -88,14 +81,17 @@ interface Offline {
 }
 
 async function openOffline(config: Config, log: Logger): Promise<Offline> {
-  const { sealingKeys: given, namespace } = keysOf(config);
+  const { sealingKeys: given, namespace } = ownKeys(config);
   const clock = systemClock;
   const random = nodeRandom;
   const fatal = (error: Error): never => {
     throw error;
   };
   const roles = { api: true, worker: true, signer: false };
-  const opened = await openStorage(config, { clock, random, log, roles, namespace, onFatal: fatal, readDamaged: true });
+  const opened = await openStorage(config, {
+    ...{ clock, random, log, sealingKeys: given, roles, namespace },
+    ...{ onFatal: fatal, readDamaged: true },
+  });
   const { storage, damage, commands: auditCommands } = await checkedStorage(config, opened, log);
   const runner = storage.projections;
   const close = async (): Promise<void> => {
@@ -204,16 +200,4 @@ async function checkedStorage(config: Config, opened: Storage, log: Logger): Pro
     damage,
     commands: { 'audit.status': async () => ({ ...checked, read_only: damage !== null, reason: damage }) },
   };
-}
-
-/** A sandbox stores its own key and has a namespace on shared servers; production supplies keys. */
-function keysOf(config: Config): { readonly sealingKeys: SealingKeys; readonly namespace: string } {
-  if (namesKeys(config)) return { sealingKeys: sealingKeysOrFault(config), namespace: '' };
-  if (existsSync(join(config.DATA_DIR, 'master.key'))) {
-    const text = sandboxMasterKey(config.DATA_DIR);
-    return { sealingKeys: parseMasterKeys(text), namespace: sandboxNamespace(text) };
-  }
-  throw new InvalidConfig(
-    `no service runs on ${config.DATA_DIR}; to work on the data directory itself set MASTER_KEY, or start the service first`,
-  );
 }

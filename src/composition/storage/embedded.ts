@@ -14,6 +14,7 @@ import type { Follows } from '../../look-ups/messages.ts';
 import { followsFiles, openProjectionThread } from '../../look-ups/thread.ts';
 import type { StorageDeps, Storage } from './parts.ts';
 import { caughtUpWithLog } from '../../runtime/projections/caught-up.ts';
+import { authenticationKeys } from '../../settings/sealing-keys.ts';
 import { must } from '../../domain/values/must.ts';
 
 /** No other process could take over, however long this one stalls. */
@@ -25,12 +26,14 @@ const NOBODY_ELSE_MS = 3 * 86_400_000;
  */
 export async function openEmbedded(
   dataDir: string,
-  deps: Pick<StorageDeps, 'clock' | 'random' | 'log' | 'onFatal' | 'readDamaged'> & Pick<Follows, 'archiveAfterDays'>,
+  deps: Pick<StorageDeps, 'clock' | 'random' | 'log' | 'sealingKeys' | 'onFatal' | 'readDamaged'> &
+    Pick<Follows, 'archiveAfterDays'>,
 ): Promise<Storage> {
   const { clock, random, log } = deps;
   assertNotMoved(dataDir);
   const store = await openSqliteEventStore({
     dataDir,
+    sealKeys: authenticationKeys(deps.sealingKeys),
     onSubscriptionError: (name, error, attempt) =>
       log.error({ err: error, subscription: name, attempt }, 'a subscription failed and is retried'),
     onFatal: deps.onFatal,

@@ -3,7 +3,8 @@ import { reportShipping } from '../../observability/metrics/backup.ts';
 import { journalDirectory } from '../../settings/journal-directory.ts';
 import type { ServiceParts } from '../service-parts.ts';
 import { LogShipping } from '../../backup/ship-log.ts';
-import { shippingKeys, shippingPlace } from '../../backup/shipping-place.ts';
+import { shippingPlace } from '../../backup/shipping-place.ts';
+import { authenticationKeys } from '../../settings/sealing-keys.ts';
 
 /** Null if nothing is shipped. A damaged log is not shipped, because the copy may be needed to restore it. */
 export function startLogShipping(
@@ -13,7 +14,7 @@ export function startLogShipping(
   const objects = shippingPlace(config);
   if (!objects || !storage.ownLog || readOnly) return null;
   const shipping = new LogShipping({
-    ...{ objects, keys: shippingKeys(sealingKeys), store: storage.store, clock, log },
+    ...{ objects, keys: authenticationKeys(sealingKeys), store: storage.store, clock, log },
     dataDir: config.DATA_DIR,
     signerDirectory: journalDirectory(config),
     everyMs: config.LOG_SHIPPING_EVERY_SECONDS * 1000,

@@ -12,6 +12,7 @@ import type { Random } from '../../ports/random.ts';
 import type { RateLimiter } from '../../ports/rate-limiter.ts';
 import type { ReadModel } from '../../ports/read-model/read-model.ts';
 import type { SharedStatus } from '../../ports/shared-status.ts';
+import type { SealingKeys } from '../../runtime/cryptography/sealing.ts';
 import type { ProjectionHooks } from '../../runtime/projections/hooks.ts';
 import type { RunningProjections } from '../../runtime/projections/runner.ts';
 import type { EventLogGuard } from '../../runtime/event-log/guarded-store.ts';
@@ -83,6 +84,7 @@ export interface StorageDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  readonly sealingKeys: SealingKeys;
   readonly roles: Roles;
   /** Separates installations that share servers; empty for the only one. */
   readonly namespace: string;

@@ -4,15 +4,19 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { openSqliteEventStore } from '../../../src/adapters/sqlite/event-log/event-store.ts';
 import { runBackupCommand } from '../../../src/backup/commands.ts';
 import { lostPayments } from '../../../src/backup/lost-payments.ts';
+import { describeData } from '../../../src/backup/make.ts';
 import { readConfig } from '../../../src/config.ts';
 import type { AdminArguments } from '../../../src/operator/server/commands.ts';
 import { createSealer, parseMasterKeys } from '../../../src/runtime/cryptography/sealing.ts';
+import { authenticationKeys } from '../../../src/settings/sealing-keys.ts';
 import { AuditKey } from '../../../src/signer/audit/key.ts';
 import { AuditSigner, keptAnchors } from '../../../src/signer/audit/signer.ts';
 import { Journal, type JournalEntry } from '../../../src/signer/journal/journal.ts';
 import { isStopped } from '../../../src/signer/policies/limits.ts';
 import { appendOf, FIRST, sampleEvent } from '../../contract/event-store-samples.ts';
 import { growAuditedLog, signNow, type AuditedLog } from '../../support/audited-log.ts';
+import { recomputed, rewrite } from '../../support/rewritten-log.ts';
+import { MASTER_KEY_TEXT, SEAL_KEYS } from '../../support/test-keys.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const folder = temporaryFolder('backup');
@@ -25,10 +29,16 @@ const run = async (
   command: string,
   args: AdminArguments,
   dir = dataDir,
-  more: Readonly<Record<string, string>> = {},
+  more: Readonly<Record<string, string | undefined>> = {},
 ): Promise<Record<string, unknown>> =>
-  (await runBackupCommand(readConfig({ DATA_DIR: dir, ...more }), command, args)) as Record<string, unknown>;
+  (await runBackupCommand(
+    readConfig({ DATA_DIR: dir, MASTER_KEY: MASTER_KEY_TEXT, ...more }),
+    command,
+    args,
+  )) as Record<string, unknown>;
 const filesIn = (directory: string): string[] => readdirSync(directory).toSorted();
+
+const NO_KEY = { MASTER_KEY: undefined };
 
 /** A data directory elsewhere, with what the signer of the first one remembers. */
 function elsewhere(): string {
@@ -73,7 +83,7 @@ beforeAll(async () => {
 
 /** Checkpoints that the backup does not have. */
 async function signMore(): Promise<void> {
-  const store = await openSqliteEventStore({ dataDir });
+  const store = await openSqliteEventStore({ dataDir, sealKeys: SEAL_KEYS });
   await store.append(appendOf('elsewhere-1', FIRST, 1));
   await signNow(store, dataDir, AuditSigner.open(`${dataDir}-signer`, new AuditKey(Buffer.alloc(64, 7))));
   await store.close();
@@ -90,8 +100,12 @@ describe('a backup', () => {
   });
 
   it('is read through and gives the root hash of the checkpoint of its size', async () => {
-    const report = await run('backup.verify', { folder: backup });
-    expect(report).toMatchObject({ ok: true, events: log.events, faults: [], secrets: 'not tried: no key is set' });
+    const sound = { ok: true, events: log.events, faults: [] };
+    expect(await run('backup.verify', { folder: backup })).toMatchObject({ ...sound, secrets: 'open' });
+    expect(await run('backup.verify', { folder: backup }, dataDir, NO_KEY)).toMatchObject({
+      ...sound,
+      secrets: 'not tried: no key is set',
+    });
     expect(filesIn(backup)).not.toContain('events.db-wal');
   });
 
@@ -107,6 +121,32 @@ describe('a backup', () => {
     });
     const place = elsewhere();
     await expect(run('backup.restore', { from: damaged }, place)).rejects.toThrow('nothing was restored');
+    expect(filesIn(place)).toEqual([]);
+  });
+
+  it('is refused when its newest events were rewritten, with digests and hashes that fit', async () => {
+    const crafted = changed('backup.json', (bytes) => bytes);
+    rewrite(crafted, (rows) =>
+      recomputed(rows.map((row, at) => (at === rows.length - 1 ? { ...row, at_ms: 1 } : row))),
+    );
+    const manifest = JSON.parse(readFileSync(join(crafted, 'backup.json'), 'utf8')) as object;
+    rmSync(join(crafted, 'backup.json'));
+    const data = await describeData(crafted);
+    writeFileSync(join(crafted, 'backup.json'), JSON.stringify({ ...manifest, data }));
+    const faults = [
+      expect.stringMatching(/damaged at position \d+: up to its end, event \d+, it is not what this service wrote/),
+    ];
+    expect(await run('backup.verify', { folder: crafted })).toMatchObject({ ok: false, faults });
+    await expect(run('backup.restore', { from: crafted }, elsewhere())).rejects.toThrow('nothing was restored');
+  });
+
+  it('is restored with the keys that sealed its event log only', async () => {
+    const place = elsewhere();
+    await expect(run('backup.restore', { from: backup }, place, NO_KEY)).rejects.toThrow('MASTER_KEY is missing');
+    const another = { MASTER_KEY: 'fedcba9876543210'.repeat(4) };
+    await expect(run('backup.restore', { from: backup }, place, another)).rejects.toThrow(
+      /sealed under the key [0-9a-f]{8}, which MASTER_KEY does not hold: add that key/,
+    );
     expect(filesIn(place)).toEqual([]);
   });
 
@@ -130,7 +170,7 @@ describe('a backup', () => {
 
   it('never replaces an event log that is in use', async () => {
     const place = elsewhere();
-    const store = await openSqliteEventStore({ dataDir: place });
+    const store = await openSqliteEventStore({ dataDir: place, sealKeys: SEAL_KEYS });
     await expect(run('backup.restore', { from: backup, moveAside: true }, place)).rejects.toThrow('in use by process');
     await store.close();
   });
@@ -147,14 +187,15 @@ describe('the keys that a backup needs', () => {
   ])('are told apart: %s', async (_, MASTER_KEY, keysMissing) => {
     const place = elsewhere();
     cpSync(dataDir, place, { recursive: true });
-    const store = await openSqliteEventStore({ dataDir: place });
+    const sealKeys = authenticationKeys(parseMasterKeys(`${MASTER_KEY},${MASTER_KEY_TEXT}`));
+    const store = await openSqliteEventStore({ dataDir: place, sealKeys });
     await store.append({ stream: 'sealed-1', expected: 'no-stream', events: [sampleEvent('sealed-1', FIRST, sealed)] });
     await store.close();
     const made = join(folder, `sealed-${copies}`);
     await run('backup.make', { to: made }, place);
     const verified = await run('backup.verify', { folder: made }, place, { MASTER_KEY });
     expect(verified).toMatchObject({ ok: true, secrets: 'open', keys_missing: keysMissing });
-    expect(await run('backup.verify', { folder: made }, place)).toMatchObject({ keys_missing: null });
+    expect(await run('backup.verify', { folder: made }, place, NO_KEY)).toMatchObject({ keys_missing: null });
   });
 });
 
@@ -170,7 +211,7 @@ describe('a restored event log', () => {
     expect(Number(restored.lost_events)).toBeGreaterThan(0);
     expect(keptAnchors(`${place}-signer`).every(({ size }) => size <= log.events)).toBe(true);
     expect(keptAnchors(`${dataDir}-signer`).some(({ size }) => size > log.events)).toBe(true);
-    const store = await openSqliteEventStore({ dataDir: place });
+    const store = await openSqliteEventStore({ dataDir: place, sealKeys: SEAL_KEYS });
     const [event] = await store.readStream('operator-acts');
     await store.close();
     expect(event).toMatchObject({ type: 'EventLogRestored', position: String(log.events + 1) });
@@ -306,7 +347,7 @@ describe('a restored event log', () => {
 
   it('replaces another event log, whose files are kept beside it', async () => {
     const place = elsewhere();
-    const store = await openSqliteEventStore({ dataDir: place });
+    const store = await openSqliteEventStore({ dataDir: place, sealKeys: SEAL_KEYS });
     await store.close();
     const { moved_aside: aside } = await run('backup.restore', { from: backup, moveAside: true }, place);
     expect(filesIn(aside as string)).toContain('events.db');

@@ -7,7 +7,7 @@ import { openSqliteEventStore, type SqliteEventStore } from '../../../src/adapte
 import { openSqlitePersonalKeys } from '../../../src/adapters/sqlite/event-log/personal-keys.ts';
 import { runBackupCommand } from '../../../src/backup/commands.ts';
 import { LogShipping } from '../../../src/backup/ship-log.ts';
-import { shippingKeys } from '../../../src/backup/shipping-place.ts';
+import { authenticationKeys } from '../../../src/settings/sealing-keys.ts';
 import { storeFindings } from '../../../src/doctor/store-checks.ts';
 import { readConfig } from '../../../src/config.ts';
 import { systemClock } from '../../../src/ports/clock.ts';
@@ -167,7 +167,7 @@ describe('a shipped log that somebody tampered with', () => {
     const forger = await installationAt(
       join(folder, 'forger'),
       join(folder, 'forged'),
-      shippingKeys(parseMasterKeys('c3'.repeat(31) + 'd4')),
+      authenticationKeys(parseMasterKeys('c3'.repeat(31) + 'd4')),
     );
     await forger.goOn();
     await forger.ship();
@@ -179,7 +179,7 @@ describe('a shipped log that somebody tampered with', () => {
 
   it('is refused without any key to check it by', async () => {
     await expect(run('backup.verify', { folder: place }, { MASTER_KEY: undefined })).rejects.toThrow(
-      /API_SECRETS_KEY or MASTER_KEY is missing: what is shipped is authenticated under it/,
+      /API_SECRETS_KEY or MASTER_KEY is missing: the event log, and what is shipped of it, are authenticated under it/,
     );
   });
 
@@ -209,7 +209,7 @@ describe('a shipped log that somebody tampered with', () => {
 
   it('opens with a new key once the service has run with both', async () => {
     const newKey = 'e5'.repeat(31) + 'f6';
-    const own = await startedAgain(shippingKeys(parseMasterKeys(`${newKey},${SHIPPING_MASTER_KEY}`)));
+    const own = await startedAgain(authenticationKeys(parseMasterKeys(`${newKey},${SHIPPING_MASTER_KEY}`)));
     await own.ship();
     await own.close();
     await expect(run('backup.verify', { folder: place }, { MASTER_KEY: newKey })).resolves.toMatchObject({ ok: true });

@@ -97,7 +97,7 @@ describe('key rewrap', () => {
     await (await started(store, `${NEWER},${OLD}`)).rewrap();
     const before = store.events.length;
     await (await started(store, `${NEWER},${OLD}`)).rewrap();
-    expect(store.events.length).toBe(before);
+    expect(store.events.slice(before).map(({ type }) => type)).toEqual(['OperatorActed']);
     await (await started(store, `${NEWEST},${NEWER}`)).rewrap();
     const { directory, sealingKeys } = await started(store, NEWEST);
     expect(idsOf(sealingKeys)).toEqual(idsOfTexts(NEWEST, NEWER, OLD));
@@ -117,7 +117,7 @@ describe('key rewrap', () => {
     await expect(run(ending)).rejects.toThrow('the process ended');
     await run(store);
     expect(idsOf(await withKeptKeys(store, keysOf(NEWEST)))).toEqual(idsOfTexts(NEWEST, NEWER, OLD));
-    expect(store.events.length).toBe(2 * SEALED_KINDS.length);
+    expect(store.events.filter(({ type }) => type === 'SecretGenerated')).toHaveLength(2 * SEALED_KINDS.length);
   });
 
   it('never says that the first key is enough while the event log holds something that no key opens', async () => {

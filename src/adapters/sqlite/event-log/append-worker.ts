@@ -1,7 +1,9 @@
 import { parentPort } from 'node:worker_threads';
 import { CLOSE, type CommitParcel, packCommit, unpackOrder } from './append-parcel.ts';
 import { Committer } from './committer.ts';
+import { LogSeals } from './log-seals.ts';
 import { faultOf, type SqliteFault } from '../fault.ts';
+import type { KeyList } from '../../../runtime/cryptography/sealing.ts';
 import { threadData } from '../../../runtime/util/thread-data.ts';
 import { must } from '../../../domain/values/must.ts';
 
@@ -9,8 +11,14 @@ import { must } from '../../../domain/values/must.ts';
 
 export type AppendReply = CommitParcel | { readonly fault: SqliteFault };
 
+export interface AppendWorkerData {
+  readonly dataDir: string;
+  readonly sealKeys: KeyList | null;
+}
+
 const port = must(parentPort);
-const committer = new Committer(threadData<{ dataDir: string }>().dataDir);
+const { dataDir, sealKeys } = threadData<AppendWorkerData>();
+const committer = new Committer(dataDir, sealKeys && new LogSeals(sealKeys));
 let failed: SqliteFault | null = null;
 
 port.on('message', (order: string) => {

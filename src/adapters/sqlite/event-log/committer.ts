@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { canonicalText } from '../../../domain/events/canonical-text.ts';
 import type { EncodedEvent, CoCommit } from '../../../ports/event-log/event-store.ts';
 import { openEventsDatabase } from './event-schema.ts';
+import type { LogSeals } from './log-seals.ts';
 import { NONCE_LIFETIME_SEC } from '../nonces/nonce-memory.ts';
 import { PersonalKeysFile, type SubjectSalt } from './personal-keys-file.ts';
 import { faultOf } from '../fault.ts';
@@ -25,6 +26,7 @@ const NONCE_SWEEP_INTERVAL = 512;
 export class Committer {
   readonly database: DatabaseSync;
   readonly #dataDir: string;
+  readonly #seals: LogSeals | null;
   readonly #names: StreamNamesFile;
   readonly #statements: Statements;
   #personalKeys: PersonalKeysFile | null = null;
@@ -32,10 +34,14 @@ export class Committer {
   #headsOfBatch = new Map<string, StreamHead>();
   #headsBefore = new Map<string, StreamHead>();
   #saltsOfBatch: SubjectSalt[] = [];
+  /** The newest event: written once it is known whether it ends the batch, because the last one carries the seal. */
+  #unwritten: EventRow | null = null;
   #noncesSinceSweep = NONCE_SWEEP_INTERVAL;
 
-  constructor(dataDir: string) {
+  /** Without `seals`, no process that has keys accepts what is written. */
+  constructor(dataDir: string, seals: LogSeals | null = null) {
     this.#dataDir = dataDir;
+    this.#seals = seals;
     this.database = openEventsDatabase(dataDir);
     this.#statements = prepareStatements(this.database);
     this.#names = StreamNamesFile.open(dataDir, (number) => this.#streamAt(number));
@@ -57,10 +63,12 @@ export class Committer {
       this.#begin();
       const outcomes = this.#names.together(() => jobs.map((job) => this.#apply(job)));
       if (this.#saltsOfBatch.length > 0) this.#storeSalts(this.#saltsOfBatch);
+      this.#write(this.#seals?.seal(this.#tail) ?? null);
       statements.commit.run();
       return { outcomes, tail: this.#tail };
     } catch (error) {
       this.#tail = before;
+      this.#unwritten = null;
       this.#headsOfBatch = this.#headsBefore;
       if (this.database.isTransaction) statements.rollback.run();
       throw error;
@@ -119,21 +127,25 @@ export class Committer {
   #insert(stream: string, number: number, revision: number, event: EncodedEvent): void {
     const position = this.#tail.position + 1;
     const chain = hash('sha256', this.#tail.chain + event.hash, 'hex');
-    this.#statements.insertEvent.run(
-      position,
-      number,
-      revision,
-      stream,
-      event.id,
-      event.type,
-      event.version,
-      event.atMs,
-      event.data,
-      event.metadata,
-      event.hash,
-      chain,
-    );
+    this.#write(null);
+    const { id, type, version, atMs, data, metadata } = event;
+    this.#unwritten = [
+      ...([position, number, revision, stream, id, type] as const),
+      ...([version, atMs, data, metadata, event.hash, chain] as const),
+    ];
     this.#tail = { position, chain };
+  }
+
+  #write(seal: Uint8Array | null): void {
+    if (this.#unwritten === null) return;
+    this.#statements.insertEvent.run(...this.#unwritten, seal);
+    this.#unwritten = null;
+  }
+
+  #eventAt(number: number, revision: number): { readonly id: string; readonly position: number } | undefined {
+    const [position, ofStream, at, , id] = this.#unwritten ?? [];
+    if (position !== undefined && id !== undefined && ofStream === number && at === revision) return { id, position };
+    return this.#statements.findEvent.get(number, revision);
   }
 
   #repeated(job: AppendJob, head: StreamHead | undefined): JobOutcome | null {
@@ -141,7 +153,7 @@ export class Committer {
     if (!head || head.revision < last) return null;
     let position = 0;
     for (const [index, event] of job.events.entries()) {
-      const stored = must(this.#statements.findEvent.get(head.number, job.expected + 1 + index));
+      const stored = must(this.#eventAt(head.number, job.expected + 1 + index));
       if (stored.id !== event.id) return null;
       position = stored.position;
     }
@@ -175,6 +187,11 @@ export class Committer {
     this.#personalKeys.put(salts);
   }
 }
+
+type EventRow = readonly [
+  ...[position: number, streamNumber: number, revision: number, stream: string, id: string, type: string],
+  ...[version: number, atMs: number, data: string, metadata: string, hash: string, chain: string],
+];
 
 function faultOfJob({ stream, expected, events }: AppendJob): string | null {
   let revision = expected;
@@ -213,7 +230,7 @@ function prepareStatements(database: DatabaseSync) {
       'SELECT id, position FROM events WHERE stream_number = ? AND revision = ?',
     ),
     streamAt: query<{ stream: string }>(database, 'SELECT stream FROM events WHERE position = ?'),
-    insertEvent: database.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
+    insertEvent: database.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
     insertNonce: database.prepare('INSERT INTO command_nonces (digest, expires_at_sec) VALUES (?, ?)'),
     sweepNonces: database.prepare(
       'DELETE FROM command_nonces WHERE number IN (SELECT number FROM command_nonces ORDER BY number LIMIT ?) AND expires_at_sec < ?',

@@ -128,6 +128,12 @@ export class EventReader {
     return row ? { position: row.position, chain: row.chain } : { position: 0, chain: CHAIN_GENESIS };
   }
 
+  /** The seals of commits, newest first. */
+  seals(): Iterable<Tail & { readonly seal: Uint8Array }> {
+    const sql = 'SELECT position, chain, seal FROM events WHERE seal IS NOT NULL ORDER BY position DESC';
+    return query<Tail & { readonly seal: Uint8Array }>(this.#database, sql).iterate();
+  }
+
   /** The streams that begin after the position. */
   streamsAfter(position: number): Iterable<StreamName> {
     const sql =

@@ -10,9 +10,9 @@ export const CHAIN_GENESIS = '0'.repeat(64);
 /*
  * `events` is keyed by position and indexed by stream number, so appends touch only the end of both; the random stream
  * names are indexed elsewhere (`stream-names-file.ts`). A stream's number is the position of its first event. `chain`
- * is the SHA-256 (hex) of the previous event's chain text followed by this event's hash text. Only rows of
- * `command_nonces` are ever removed: it is the replay window of signed requests, committed with the events of their
- * commands.
+ * is the SHA-256 (hex) of the previous event's chain text followed by this event's hash text. `seal` is
+ * that of a commit (`log-seals.ts`), on its last event. Only rows of `command_nonces` are ever removed: it is the replay
+ * window of signed requests, committed with the events of their commands.
  */
 const SCHEMA = `
   CREATE TABLE events (
@@ -27,7 +27,8 @@ const SCHEMA = `
     data TEXT NOT NULL,
     metadata TEXT NOT NULL,
     hash TEXT NOT NULL,
-    chain TEXT NOT NULL
+    chain TEXT NOT NULL,
+    seal BLOB
   ) STRICT;
 
   CREATE UNIQUE INDEX events_by_stream ON events (stream_number, revision);

@@ -20,6 +20,7 @@ import { type Committed, GroupWriter } from './group-writer.ts';
 import { EVENTS_FILE } from './event-schema.ts';
 import { type Checkpoints, Housekeeping } from './housekeeping.ts';
 import { assertUndamaged, LogDamaged } from './log-check.ts';
+import { LogSeals } from './log-seals.ts';
 import type { UsedNonce } from '../nonces/nonces-file.ts';
 import { PERSONAL_KEYS_FILE } from './personal-keys-file.ts';
 import { toPosition } from './position.ts';
@@ -28,6 +29,7 @@ import { faultOf, isDamaged, type SqliteFault } from '../fault.ts';
 import { catchUpStreamNames, StreamNames } from './stream-names.ts';
 import { StreamBeginsTwice, StreamNamesFile } from './stream-names-file.ts';
 import { acquireWriterLock, type WriterLock } from '../writer-lock.ts';
+import type { KeyList } from '../../../runtime/cryptography/sealing.ts';
 import { must } from '../../../domain/values/must.ts';
 
 /** WAL bytes that a commit writes in addition to its texts: about four pages. */
@@ -36,6 +38,13 @@ const COMMIT_OVERHEAD_BYTES = 16 * 1024;
 export interface SqliteEventStoreOptions {
   /** Created if absent. */
   readonly dataDir: string;
+  /**
+   * Keys from outside the data directory: what they did not seal is refused, and they seal what is written. Without
+   * them nothing is verified, and nothing that is written is accepted by a process that has some.
+   */
+  readonly sealKeys?: KeyList;
+  /** A log that ends here is opened although its seal does not hold: somebody answers for it. */
+  readonly acceptedEnd?: number;
   /** Called with each failed attempt of a subscription's handler, which is repeated with backoff. */
   readonly onSubscriptionError?: (name: string, error: unknown, attempt: number) => void;
   /**
@@ -107,12 +116,14 @@ class WritableEventStore implements SqliteEventStore, LogSource {
     this.#lock = lock;
     this.#anchor = new Anchor(dataDir);
     StreamNamesFile.removeUnreadable(dataDir);
-    this.#committer = new Committer(dataDir);
+    const { sealKeys = null } = options;
+    const seals = sealKeys && new LogSeals(sealKeys);
+    this.#committer = new Committer(dataDir, seals);
     // Reads share a connection, and so cached pages, with this thread's committer.
     this.#reader = new EventReader(this.#committer.database);
     const namesFile = StreamNamesFile.open(dataDir, (number) => this.#reader.streamAt(number));
     try {
-      this.#checkEnd(options);
+      this.#checkEnd(options, seals);
       catchUpStreamNames(namesFile, this.#reader);
     } catch (error) {
       namesFile.close();
@@ -127,6 +138,7 @@ class WritableEventStore implements SqliteEventStore, LogSource {
     this.#writer = new GroupWriter({
       dataDir,
       committer: this.#committer,
+      sealKeys,
       tail,
       names: this.#names,
       onCommitted: (committed) => this.#publish(committed),
@@ -134,9 +146,10 @@ class WritableEventStore implements SqliteEventStore, LogSource {
     });
   }
 
-  #checkEnd({ dataDir, readDamaged = false }: SqliteEventStoreOptions): void {
+  #checkEnd({ dataDir, acceptedEnd, readDamaged = false }: SqliteEventStoreOptions, seals: LogSeals | null): void {
     try {
-      assertUndamaged(this.#reader, this.#anchor, dataDir);
+      const isAccepted = acceptedEnd !== undefined && acceptedEnd === this.#reader.tail().position;
+      assertUndamaged(this.#reader, this.#anchor, dataDir, isAccepted ? null : seals);
     } catch (error) {
       if (!readDamaged || !(error instanceof LogDamaged)) throw error;
       this.#refusal = error.message;

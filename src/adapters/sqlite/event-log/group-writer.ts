@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { type AppendRequest, type AppendResult, StoreUnavailable } from '../../../ports/event-log/event-store.ts';
 import { CLOSE, packOrder, unpackCommit } from './append-parcel.ts';
-import type { AppendReply } from './append-worker.ts';
+import type { AppendReply, AppendWorkerData } from './append-worker.ts';
 import type { Committer } from './committer.ts';
 import type { Commit, JobOutcome, AppendJob, Tail } from './append-job.ts';
 import { faultOf, type SqliteFault } from '../fault.ts';
@@ -10,6 +10,7 @@ import { StreamHeads } from './stream-heads.ts';
 import type { StreamNames } from './stream-names.ts';
 import type { StreamName } from './stream-names-file.ts';
 import { must } from '../../../domain/values/must.ts';
+import type { KeyList } from '../../../runtime/cryptography/sealing.ts';
 import { threadEnvironment } from '../../../runtime/util/thread-environment.ts';
 
 /** One batch being committed, and one queued at the worker. */
@@ -40,6 +41,8 @@ export interface Committed {
 export interface GroupWriterOptions {
   readonly dataDir: string;
   readonly committer: Committer;
+  /** For the committer of the worker thread. */
+  readonly sealKeys: KeyList | null;
   readonly tail: Tail;
   readonly names: StreamNames;
   /** Called after each commit, before its callers are answered. */
@@ -218,7 +221,10 @@ export class GroupWriter {
   #startWorker(): Worker {
     const worker = new Worker(new URL('./append-worker.ts', import.meta.url), {
       name: 'commits',
-      workerData: { dataDir: this.#options.dataDir },
+      workerData: {
+        dataDir: this.#options.dataDir,
+        sealKeys: this.#options.sealKeys,
+      } satisfies AppendWorkerData,
       execArgv: [],
       env: threadEnvironment(),
     });

@@ -1,5 +1,6 @@
 import type { Anchor } from './anchor.ts';
 import type { EventReader } from './event-reader.ts';
+import type { LogSeals } from './log-seals.ts';
 
 /** The start verifies everything since the last checkpoint, within these limits. */
 const FEWEST_AT_START = 256;
@@ -11,14 +12,17 @@ export class LogDamaged extends Error {
 }
 
 /**
- * Throws `LogDamaged` if the end of the log fails verification, or contradicts its anchor. Everything before the last
- * checkpoint is verified in the background (`log-walker.ts`).
+ * Throws `LogDamaged` if the end of the log fails verification, is not sealed, or contradicts its anchor. The rest of
+ * the history, which the seal covers by its chain, is verified by the audit (`log-walker.ts`).
  */
-export function assertUndamaged(reader: EventReader, anchor: Anchor, dataDir: string): void {
+export function assertUndamaged(reader: EventReader, anchor: Anchor, dataDir: string, seals: LogSeals | null): void {
   const sinceCheckpoint = reader.sinceLast('CheckpointSigned', MOST_AT_START);
   const check = reader.verifyTail(Math.max(FEWEST_AT_START, sinceCheckpoint));
   if (!check.ok)
     throw new LogDamaged(`the log in ${dataDir} is damaged at position ${check.position}: ${check.reason}`);
+  const unsealed = seals?.faultOfEnd(reader) ?? null;
+  if (unsealed)
+    throw new LogDamaged(`the log in ${dataDir} is damaged at position ${unsealed.position}: ${unsealed.reason}`);
   const anchored = anchor.read();
   if (anchored === null || reader.chainAt(anchored.position) === anchored.chain) return;
   const { position } = reader.tail();

@@ -355,7 +355,7 @@ function groupWriter(
   const tail = { position: 0, chain: CHAIN_GENESIS };
   return {
     committer,
-    writer: new GroupWriter({ dataDir, committer, tail, names, onCommitted, onFatal: () => undefined }),
+    writer: new GroupWriter({ dataDir, committer, sealKeys: null, tail, names, onCommitted, onFatal: () => undefined }),
   };
 }
 
