@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort } from 'node:worker_threads';
 import { LogAudit } from '../../adapters/sqlite/event-log/log-audit.ts';
+import { StreamNamesCheck } from '../../adapters/sqlite/event-log/stream-names-check.ts';
 import { SpilledMap } from '../../adapters/sqlite/read-model/spilled-map.ts';
 import { StreamHistories } from '../../features/audit/replay.ts';
 import type { AuditState } from '../../ports/event-log/audit.ts';
@@ -19,7 +20,9 @@ const RECHECKED_TILES = 2;
 lowerPriority();
 
 const histories = new StreamHistories(() => new SpilledMap());
-const audit = new LogAudit({ ...threadData<AuditWorkerData>(), inspect: (event) => histories.take(event) });
+const data = threadData<AuditWorkerData>();
+const names = new StreamNamesCheck(data.dataDir);
+const audit = new LogAudit({ ...data, inspect: (event) => names.faultOf(event) ?? histories.take(event) });
 let state: AuditState = { size: 0, integrity: 'checking', fault: null };
 let isStopped = false;
 
@@ -39,6 +42,7 @@ async function run(): Promise<void> {
     await nextTurn();
   }
   histories.close();
+  names.close();
   if (isStopped) return;
   setState('sound', null);
   setInterval(() => {

@@ -97,7 +97,8 @@ export class StreamNamesFile {
   numberOf(name: string): number | null {
     const number = numberIn(this.#find.get(keyOfName(name)));
     if (number === null || this.#nameOf(number) === name) return number;
-    return numberIn(this.#findClash.get(name));
+    const clash = numberIn(this.#findClash.get(name));
+    return clash !== null && this.#nameOf(clash) === name ? clash : null;
   }
 
   /** Runs several look-ups under one lock. */
