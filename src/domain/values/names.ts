@@ -10,13 +10,16 @@ const bare = (name: string): string => name.normalize('NFKD').replaceAll(HIDDEN_
 /** Whether the name is in Latin letters, digits and signs, accents aside: a Cyrillic е could pass for a Latin one. */
 export const isPlainName = (name: string): boolean => /^[\x20-\x7e]+$/.test(bare(name));
 
-/** What the name looks like, in either case: one person where two names have the same look. */
+/**
+ * What the name looks like, in either case: one person where two names have the same look. A dot at the end, or another
+ * sign between words, is no other name.
+ */
 export const lookOf = (name: string): string =>
   bare(name)
     .toLowerCase()
-    .trim()
-    .replaceAll(/\s+/g, ' ')
     .replaceAll(/[1i|!]/g, 'l')
+    .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim()
     .replaceAll('0', 'o')
     .replaceAll('rn', 'm')
     .replaceAll('vv', 'w');

@@ -11,6 +11,10 @@ describe('names that look alike are one name', () => {
     ['Walter', 'VValter'],
     ['Zoe', 'Zoë'],
     ['Ada Byron', 'Ada  Byron '],
+    ['Ada', 'Ada.'],
+    ['Ada Byron', 'Ada-Byron'],
+    ['Ada Byron', 'ada_byron'],
+    ['ada.byron', 'Ada Byron '],
     ['Ada', 'A\u200bda'],
     ['Ada', 'Ａｄａ'],
     ['merchant', 'rnerchant'],
@@ -22,6 +26,7 @@ describe('names that look alike are one name', () => {
     ['Ada', 'Ida'],
     ['Ben', 'Ken'],
     ['Ada Byron', 'Ada'],
+    ['Ada Byron', 'Adabyron'],
   ])('but not %s and %s', (one, other) => {
     expect(sameName(one, other)).toBe(false);
   });
