@@ -94,6 +94,16 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
     foundBy: ['counts although the event log says', 'no more is signed for a merchant'],
   },
   {
+    without: 'what the books have as unmatched transfers',
+    changes: [change('policies/deposits.ts', 'if (bytesOf(all)', "if (order.kind === 'return' || bytesOf(all)")],
+    foundBy: ['is returned as an unmatched transfer to nobody'],
+  },
+  {
+    without: 'refunds that were signed and the event log lacks',
+    changes: [change('journal/ledger-accounts.ts', "purpose === 'refund' || isOwed(purpose)", 'isOwed(purpose)')],
+    foundBy: ['lacks a refund that was signed'],
+  },
+  {
     without: 'the look at the stop right before a signature',
     changes: [
       change(
@@ -228,12 +238,16 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
   {
     without: 'four eyes from the threshold on',
     changes: [change('policies/limits.ts', '(units < amountOf(limits.approvalFrom) ?', '(units >= 0n ?')],
-    foundBy: ['on ethereum no sequence of requests', 'on tron no order of requests', 'on solana no order of requests'],
+    foundBy: [
+      'on ethereum no sequence of requests',
+      'on tron no sequence of requests',
+      'on solana no sequence of requests',
+    ],
   },
   {
     without: 'caps by the hour and the day',
     changes: [change('policies/limits.ts', 'return used + units <= amountOf(cap) ? null', 'return true ? null')],
-    foundBy: ['on ethereum no sequence of requests', 'on solana no order of requests'],
+    foundBy: ['on ethereum no sequence of requests', 'on solana no sequence of requests'],
   },
 ];
 

@@ -28,8 +28,11 @@ export const MOVE_KINDS = [
 ] as const;
 export type MoveKind = (typeof MOVE_KINDS)[number];
 
-/** Moves paid out of an account of the books that belongs to somebody else: a merchant, or unknown senders. */
-export const OWED_MOVES = ['settlement', 'native_return'] as const satisfies readonly MoveKind[];
+/**
+ * Moves paid out of an account of the books that belongs to somebody else: a merchant, or who sent unmatched transfers or
+ * native coin.
+ */
+export const OWED_MOVES = ['settlement', 'return', 'native_return'] as const satisfies readonly MoveKind[];
 export const isOwed = oneOf(OWED_MOVES);
 
 /** The event names of each kind. */

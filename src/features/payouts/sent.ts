@@ -246,7 +246,7 @@ function refusalIn(said: readonly BroadcastAnswer[]): string | null {
 }
 
 /** Paid from deposits, or from an account in the books: the signer counts it until it is released. */
-const takesFromOthers = (kind: OutgoingKind): boolean => kind === 'refund' || kind === 'return' || isOwed(kind);
+const takesFromOthers = (kind: OutgoingKind): boolean => kind === 'refund' || isOwed(kind);
 
 /** The newest signed transaction. */
 function newest({ ref, signed }: Outgoing): Outgoing['signed'][number] {

@@ -59,7 +59,8 @@ async function forecast(
   if (check.kind === 'fail') return `would fail: ${check.reason}`;
   if (check.kind === 'wait') return `would wait: ${check.detail}`;
   const verdict = await signer.check(order);
-  return verdict.ok
+  // The books have it as an unmatched transfer once the decision sets it aside.
+  return verdict.ok || verdict.code === 'exceeds_account'
     ? 'ready to be paid'
     : `the signer would ${verdict.kind === 'denied' ? 'refuse' : 'wait'}: ${verdict.message}`;
 }

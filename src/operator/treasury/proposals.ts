@@ -57,7 +57,7 @@ export function outwardCommands(parts: CommandParts): AdminCommands {
       const executor = await executorOf(id);
       const move = must((await executor.context()).moves[id]);
       // Refunds and reorganisations since the proposal may have used up the money.
-      if (isOwed(move.kind)) {
+      if (isOwed(move.kind) && move.kind !== 'return') {
         const verdict = await payouts.signer.check(orderOf(move));
         if (!verdict.ok && concernsAccounts(verdict.code)) refused(verdict.message);
       }

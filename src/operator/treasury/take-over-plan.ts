@@ -1,6 +1,6 @@
 import { refused } from '../server/commands.ts';
 import type { CommandParts } from './arguments.ts';
-import { isOwed, type MoveRequested } from '../../domain/events/treasury-move-events.ts';
+import type { MoveRequested } from '../../domain/events/treasury-move-events.ts';
 import { parseMerchantId, parseSessionId, type RefundId, type SessionId } from '../../domain/values/ids.ts';
 import { amountOf, isCoin } from '../../domain/money/money.ts';
 import { addressFamilyOf } from '../../domain/networks/networks.ts';
@@ -205,7 +205,7 @@ async function requestOf(
   const { kind, id, network, coin, amount, fromAddress, toAddress, merchantId, draft, signedAtSec } = payment;
   if (kind === 'return' || kind === 'native_return')
     return refused(`the event log does not know the ${kind} ${id}, and the journal does not say what it returns`);
-  if (isOwed(kind) && merchantId === null) return refused(`the journal names no merchant for ${toAddress}`);
+  if (kind === 'settlement' && merchantId === null) return refused(`the journal names no merchant for ${toAddress}`);
   const money = { moveId: id, mode: chain.mode, network, coin, amount, fromAddress, toAddress };
   const address = kind === 'sweep' ? fromAddress : kind === 'gas_top_up' ? toAddress : null;
   const ofAddress = address === null ? null : await indexOf(core, chain, address);

@@ -149,7 +149,8 @@ export class Approvals {
     const proposedBy = proposerOf(act);
     const { entries } = journal;
     const exceedsAccount = (order: OutgoingTransaction): boolean =>
-      order.kind === 'refund' && this.#parts.ledger.refusal(order, entries)?.code === 'exceeds_account';
+      (order.kind === 'refund' || order.kind === 'return') &&
+      this.#parts.ledger.refusal(order, entries)?.code === 'exceeds_account';
     const terms = termsOf(act, { entries, limits: { inForce: limits, wanted }, exceedsAccount });
     const agreed = alreadyDone(act, terms === null, journal.entries);
     if (terms === null || agreed) return { ok: true, done: true, approvers: agreed ?? [] } as const;

@@ -13,7 +13,7 @@ import { lostPlaces } from '../journal/log-places.ts';
 export interface TermsContext {
   readonly entries: readonly JournalEntry[];
   readonly limits: { readonly inForce: Limits; readonly wanted: Limits };
-  /** Whether the merchant's account does not cover the refund. */
+  /** Whether the account in the books does not cover a refund or return. */
   readonly exceedsAccount: (order: OutgoingTransaction) => boolean;
 }
 
@@ -124,9 +124,9 @@ export const textOf = (terms: readonly Line[], proposedBy: string, validUntilMs:
     ].map(([label, value]) => `${label}: ${value}`),
   ].join('\n');
 
-/** Approved apart, so that nobody who approved a large refund has approved that others pay for it. */
+/** Approved apart, so that nobody who approved a large payment has approved that others pay for it. */
 export const BEYOND_ACCOUNT: readonly Line[] = [
-  ['account', "not covered by what the books hold for the merchant: other people's money would pay it"],
+  ['account', "not covered by what the books hold for it: other people's money would pay it"],
 ];
 
 export function transactionTerms(order: OutgoingTransaction, further: readonly Line[] = []): readonly Line[] {

@@ -1,15 +1,15 @@
 import type { AdjustmentEvent } from '../../domain/events/adjustment-events.ts';
-import { isOfAdjustments, isOfSession, isOfTreasury } from '../../domain/events/of-streams.ts';
+import { isOfAdjustments, isOfSession, isOfTransfer, isOfTreasury } from '../../domain/events/of-streams.ts';
 import type { SessionEvent } from '../../domain/events/session-events.ts';
-import { isOwed, isStep, OWED_MOVES, type MoveRequested } from '../../domain/events/treasury-move-events.ts';
+import { isOwed, isStep, OWED_MOVES, type MoveTerms } from '../../domain/events/treasury-move-events.ts';
 import type { TreasuryEvent } from '../../domain/events/treasury-events.ts';
-import { DEPOSIT_WALLETS, merchantAccountOf, SUSPENSE, type Posting } from '../../domain/money/ledger.ts';
+import { DEPOSIT_WALLETS, type Posting } from '../../domain/money/ledger.ts';
 import { amountOf, formatAmount, isCoin, least, most } from '../../domain/money/money.ts';
 import type { Mode } from '../../domain/values/ids.ts';
 import { holding, readWritten } from '../../domain/values/written-json.ts';
-import { ADJUSTMENTS_PREFIX, SESSION_PREFIX, TREASURY_PREFIX } from '../../domain/values/streams.ts';
+import { ADJUSTMENTS_PREFIX, SESSION_PREFIX, TRANSFER_PREFIX, TREASURY_PREFIX } from '../../domain/values/streams.ts';
 import type { AuditAnchor } from '../../ports/event-log/audit.ts';
-import type { OutgoingTransaction } from '../../ports/outgoing/transaction.ts';
+import type { OutgoingKind, OutgoingTransaction } from '../../ports/outgoing/transaction.ts';
 import type { TakenEvents, SignerRefusal } from '../../ports/outgoing/signer.ts';
 import type { HashedParts } from '../../domain/events/canonical-text.ts';
 import { decodeData, hashRecorded } from '../../runtime/commands/codec.ts';
@@ -19,23 +19,24 @@ import { adjustmentPostings } from '../../../projections/ledger/adjustment-posti
 import { bookSessionEvent } from '../../../projections/ledger/postings.ts';
 import { ownUnapplied } from '../../../projections/ledger/order-money.ts';
 import { legKey, type SessionBooks } from '../../../projections/ledger/session-books.ts';
+import { bookTransferEvent } from '../../../projections/ledger/transfer-postings.ts';
 import { bookTreasuryEvent } from '../../../projections/ledger/treasury-postings.ts';
 import { agreedTo, APPROVALS_NEEDED } from '../approvals/count.ts';
 import { adjustmentTerms, hashOf } from '../approvals/text.ts';
 import { refusal, standing } from '../exclusive.ts';
 import { AskedPayments, type BookedPayout } from './asked-payments.ts';
 import type { JournalEntry } from './journal.ts';
+import { accountKey, ownedAccountOf, ownerOf, UnmatchedTransfers } from './owed-accounts.ts';
 import { must } from '../../domain/values/must.ts';
 
 /** Other streams book nothing. */
-const BOOKED = [SESSION_PREFIX, ADJUSTMENTS_PREFIX, TREASURY_PREFIX];
-const isAsked = isStep(OWED_MOVES, 'Requested');
+const BOOKED = [SESSION_PREFIX, ADJUSTMENTS_PREFIX, TREASURY_PREFIX, TRANSFER_PREFIX];
 const isCompleted = isStep(OWED_MOVES, 'Completed');
 const isFailed = isStep(OWED_MOVES, 'Failed');
 const isBooks = holding<SessionBooks>('sessionId', 'mode');
 
 /**
- * What each merchant and the account of unknown senders of native coin are owed, by network and coin. The signer
+ * What each merchant, and the accounts of unmatched transfers and of unknown senders of native coin, are owed, by network and coin. The signer
  * computes it from the event log itself: it receives every event from the first one, hashes each text, and counts
  * nothing unless the tree over all of them has the roots that it signed as checkpoints.
  */
@@ -51,6 +52,7 @@ export class LedgerAccounts {
   /** Native coin at collection addresses in 10^-18 units. Fees beyond it were paid from outside funds. */
   readonly #held = new Map<string, bigint>();
   readonly #payments = new AskedPayments();
+  readonly #unmatched = new UnmatchedTransfers();
   /** Credits from manual entries, with the hash of the terms that two people must have approved. */
   readonly #given: { readonly account: string; readonly units: bigint; readonly terms: string }[] = [];
   readonly #asked = new Set<string>();
@@ -73,7 +75,7 @@ export class LedgerAccounts {
 
   /**
    * Why the account in the books does not cover the payment: the merchant's for a settlement or a refund, that of
-   * unknown senders for a return of native coin. Null if it does.
+   * unmatched transfers for a return, that of unknown senders for a return of native coin. Null if it does.
    */
   refusal(order: OutgoingTransaction, entries: readonly JournalEntry[]): SignerRefusal | null {
     // A checkpoint may have been signed since the last events came.
@@ -88,13 +90,14 @@ export class LedgerAccounts {
         `the signer received ${this.#size} events of the event log but has signed ${newest.size}`,
       );
     if (order.kind === 'refund') return this.#refundRefusal(order, entries);
-    if (order.kind === 'settlement' && order.merchantId === null)
-      return refusal('denied', 'no_merchant', 'a settlement must name its merchant');
-    const account = accountKey(order.mode, order.merchantId ?? SUSPENSE, order);
+    const payer = ownerOf(order.kind, order.merchantId);
+    if (payer === null) return refusal('denied', 'no_merchant', 'a settlement must name its merchant');
+    const account = accountKey(order.mode, payer.owner, order);
     const left = this.#owedTo(account, entries) - this.#payments.moves(account, order.id);
+    if (order.kind === 'return' && !order.deposits.every((deposit) => this.#unmatched.has(order.mode, deposit)))
+      return refusal('later', 'exceeds_account', 'the books do not have it as an unmatched transfer');
     if (amountOf(order.amount) <= left) return null;
-    const whom = order.kind === 'settlement' ? 'the merchant' : 'unknown senders';
-    const why = `the books owe ${whom} ${formatAmount(left)} ${order.coin} on ${order.network}, less what is proposed or under way`;
+    const why = `the books owe ${payer.name} ${formatAmount(left)} ${order.coin} on ${order.network}, less what is proposed or under way`;
     return refusal('later', 'exceeds_account', why);
   }
 
@@ -119,7 +122,8 @@ export class LedgerAccounts {
       if (units <= left) left -= units;
     }
     const need = asked.units + this.#lackingInSession(payout);
-    if (need <= left) return null;
+    // Nothing is taken from the account of a merchant who owes us, either.
+    if (need === 0n || need <= left) return null;
     const why = `the refund takes ${formatAmount(need)} ${order.coin} on ${order.network} from the merchant's account, for which the books hold ${formatAmount(left)}`;
     return refusal('later', 'exceeds_account', why);
   }
@@ -176,10 +180,16 @@ export class LedgerAccounts {
     if (isOfSession(stored)) this.#bookSession(stored.stream, stored.event, stored.id);
     else if (isOfAdjustments(stored)) this.#bookAdjustment(stored.event);
     else if (isOfTreasury(stored)) this.#bookTreasury(stored.event);
+    else if (isOfTransfer(stored)) {
+      const booking = bookTransferEvent(stored.event);
+      if (!booking) return;
+      this.#unmatched.follow(booking.mode, stored.event);
+      this.#post(booking.mode, booking.draft.postings);
+    }
   }
 
   #bookTreasury(event: TreasuryEvent): void {
-    if (isAsked(event)) this.#ask(event.data);
+    for (const kind of OWED_MOVES) if (isStep([kind], 'Requested')(event)) this.#ask(kind, event.data);
     if (isCompleted(event)) this.#payments.completed(event.data.moveId);
     if (isFailed(event)) this.#payments.failed(event.data.moveId);
     const booking = bookTreasuryEvent(
@@ -191,13 +201,12 @@ export class LedgerAccounts {
     this.#post(booking.mode, booking.draft.postings);
   }
 
-  #ask(terms: MoveRequested): void {
+  #ask(kind: OutgoingKind, terms: MoveTerms): void {
     this.#asked.add(terms.moveId);
-    const { mode, merchantId, amount } = terms;
-    this.#payments.ask(terms.moveId, {
-      account: accountKey(mode, merchantId ?? SUSPENSE, terms),
-      units: amountOf(amount),
-    });
+    const payer = ownerOf(kind, terms.merchantId);
+    if (payer === null) throw new Error(`${terms.moveId} names no merchant`);
+    const account = accountKey(terms.mode, payer.owner, terms);
+    this.#payments.ask(terms.moveId, { account, units: amountOf(terms.amount) });
   }
 
   /** Debits count at once; credits count once two people have approved them here. */
@@ -219,11 +228,13 @@ export class LedgerAccounts {
     const { books, draft, further = [] } = bookSessionEvent(before, event, eventId);
     if (books !== before) this.#sessions.set(stream, JSON.stringify(books));
     this.#followRefund(stream, event, books);
+    this.#unmatched.follow(books.mode, event);
     for (const each of [...(draft ? [draft] : []), ...further]) this.#post(books.mode, each.postings);
   }
 
   #followRefund(stream: string, event: SessionEvent, books: SessionBooks): void {
     const ask = (refundId: string, legId: string): void => {
+      this.#asked.add(legId);
       const booked = must(books.legs[legKey(refundId, legId)]);
       this.#payments.ask(legId, {
         account: accountKey(books.mode, books.merchantId, booked),
@@ -265,25 +276,12 @@ export class LedgerAccounts {
    */
   #unknownMove({ network }: OutgoingTransaction, entries: readonly JournalEntry[]): string | null {
     const missing = standing(entries).find(
-      (entry) => isOwed(entry.purpose) && entry.network === network && !this.#asked.has(entry.id),
+      ({ purpose, network: of, id }) =>
+        (purpose === 'refund' || isOwed(purpose)) && of === network && !this.#asked.has(id),
     );
     return missing ? `the event log does not know the ${missing.purpose} ${missing.id}, which was signed` : null;
   }
 }
 
-/** The account of a merchant or of unknown senders in this line; null for others. */
-function ownedAccountOf(mode: Mode, posting: Posting): string | null {
-  if (posting.account === SUSPENSE) return accountKey(mode, SUSPENSE, posting);
-  const merchant = merchantAccountOf(posting.account);
-  return merchant?.part === 'payable' ? accountKey(mode, merchant.merchantId, posting) : null;
-}
-
 const add = (sums: Map<string, bigint>, key: string, units: bigint): unknown =>
   sums.set(key, (sums.get(key) ?? 0n) + units);
-
-/** `owner`: a merchant, the account of unknown senders, or an address. */
-const accountKey = (
-  mode: Mode,
-  owner: string,
-  { network, coin }: Pick<Posting, 'network'> & { readonly coin: string },
-): string => `${mode}/${owner}/${network}/${coin}`;

@@ -27,7 +27,7 @@ export const PAY_BACK: Policy = {
     const terms = [transactionTerms(order), transactionTerms(order, BEYOND_ACCOUNT)].map(hashOf);
     const capped = limitsRefusal({ coin, amount }, terms, others, rules, nowMs);
     // The console and the API name the graver reason why people must approve.
-    const graver = capped?.code === 'approval' ? beyondAccount(order, parts) : null;
+    const graver = order.kind === 'refund' && capped?.code === 'approval' ? beyondAccount(order, parts) : null;
     return graver ?? capped ?? ownAddressRefusal(order, parts);
   },
   onChain: takeOfDeposits,
@@ -78,11 +78,12 @@ async function takeOfDeposits(order: OutgoingTransaction, parts: PolicyParts, vi
 }
 
 /**
- * Why the merchant's account in the books does not allow the refund; null for a return. Beyond the account it needs two
- * people who were told so. What was signed for it once counts as paid, and its replacement costs no more.
+ * Why the account in the books does not allow the payment: the merchant's, or that of unmatched transfers, so that a
+ * return pays nothing that was settled. Beyond the account it needs two people who were told so. What was signed for it
+ * once counts as paid, and its replacement costs no more.
  */
 function accountRefusal(order: OutgoingTransaction, { ledger, others, all }: PolicyParts): SignerRefusal | null {
-  if (order.kind !== 'refund' || bytesOf(all).some(({ id }) => id === order.id)) return null;
+  if (bytesOf(all).some(({ id }) => id === order.id)) return null;
   const refused = ledger.refusal(order, others);
   const isAgreed =
     refused?.code === 'exceeds_account' &&

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { addressFamilyOf } from '../../../src/domain/networks/networks.ts';
+import { parseMerchantId } from '../../../src/domain/values/ids.ts';
 import type { ApprovalAct, ApprovalTerms } from '../../../src/ports/signer/approvals.ts';
 import type { OutgoingTransaction } from '../../../src/ports/outgoing/transaction.ts';
 import type { Signature } from '../../../src/ports/outgoing/signer.ts';
@@ -61,8 +62,23 @@ it.each(MODELS)(
       const next = refundOf(chain, 're_3-1', '0.01');
       expect(await ask(next, 1)).toMatchObject({ ok: false, code: 'exceeds_account' });
 
-      expect((await approve(large))[0]).toContain('account: not covered by what the books hold for the merchant');
+      expect((await approve(large))[0]).toContain('account: not covered by what the books hold for it');
       expect(await ask(large, 1)).toMatchObject({ ok: true });
       expect(await ask(next, 2)).toMatchObject({ ok: false, code: 'exceeds_account' });
     }),
+);
+
+it.each(MODELS)('what was settled on %s is returned as an unmatched transfer to nobody', (_, model) =>
+  onModel(model, async (chain, journalDirectory) => {
+    const rules = { journalDirectory, limits: { USDT: LIMITS }, payoutsPerHour: 10 };
+    const signer = new SearchedSigner(chain, rules, '0');
+    await signer.book(refundOf(chain, 're_1-1', '1'));
+    const { refund: _refund, ...same } = refundOf(chain, 'rtn_1', '20');
+    for (const merchantId of [null, parseMerchantId('mer_bbbbbbbbbbbbbbbbbbbb')]) {
+      const order = { ...same, kind: 'return', refund: null, merchantId } as const;
+      const draft = chain.draft(20_000_000n, 0, 0);
+      const answer = await signer.ask<Signature>('sign', { order, attempt: 1, draft, logPlace: null });
+      expect(answer).toMatchObject({ ok: false, code: 'exceeds_account' });
+    }
+  }),
 );

@@ -37,8 +37,8 @@ it.each(MODELS)('on %s a stop waits for nothing, and what is in work is not sign
     const { signer, request, other } = await begin(chain, directory);
     const ended: string[] = [];
     const asked = [
-      signer.ask<Signature>('check', { order: other.order }).finally(() => ended.push('check')),
       signer.ask<Signature>('sign', request).finally(() => ended.push('sign')),
+      signer.ask<Signature>('check', { order: other.order }).finally(() => ended.push('check')),
       signer.ask<Signature>('sign', other).finally(() => ended.push('sign')),
     ];
     // The first request waits for the chain now.
@@ -46,8 +46,7 @@ it.each(MODELS)('on %s a stop waits for nothing, and what is in work is not sign
     expect(await stop(signer)).toMatchObject({ stopped: true, entries: 0 });
     expect(await signer.ask('status', { mode: 'test' })).toMatchObject({ stopped: true });
     expect(ended).toEqual([]);
-    const [, ...signatures] = await Promise.all(asked);
-    for (const answer of signatures) expect(answer).toMatchObject({ ok: false, code: 'kill_switch' });
+    for (const answer of await Promise.all(asked)) expect(answer).toMatchObject({ ok: false, code: 'kill_switch' });
     expect(await signer.ask('status', { mode: 'test' })).toMatchObject({ entries: 0 });
   }),
 );

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { amountOf, formatAmount } from '../../../../src/domain/money/money.ts';
-import { sessionStream } from '../../../../src/domain/values/streams.ts';
+import type { DomainEvent } from '../../../../src/domain/events/domain-event.ts';
+import { sessionStream, transferStream } from '../../../../src/domain/values/streams.ts';
 import { orderOf } from '../../../../src/features/payouts/moves/order.ts';
 import type { OutgoingTransaction } from '../../../../src/ports/outgoing/transaction.ts';
 import type { JournalEntry } from '../../../../src/signer/journal/journal.ts';
@@ -14,6 +15,7 @@ import {
   depositFacts,
   depositReverted,
   addressOfSession,
+  MERCHANT_ID,
 } from '../../../support/session-facts.ts';
 import {
   paidOrder,
@@ -120,6 +122,21 @@ describe('a refund', () => {
     expect(codeOf(accountsOf(...orders(1), ...settled('10'), ...late, back, gone), order)).toBe('exceeds_account');
   });
 
+  it('of money that pays no order is no matter of a merchant who owes us', () => {
+    const sessionId = sessionIdOf(1);
+    const over = depositFacts({ txHash: '0xover', amount: '3', toAddress: addressOfSession(sessionId) });
+    const late: StreamEvent[] = [depositDetected(over, 'late'), depositConfirmed(over)].map((event) => [
+      sessionStream(sessionId),
+      event,
+    ]);
+    const gone: StreamEvent = [sessionStream(sessionIdOf(0)), depositReverted('ethereum:0x0:0')];
+    const takenFrom = [{ depositKey: over.depositKey, amount: '3' }];
+    const log = [...orders(2), ...settled('20'), gone, ...late, refundRequested(1, 'leg_a', '3', { takenFrom })];
+    expect(codeOf(accountsOf(...log), refund(1, 'leg_a', '3'))).toBeNull();
+    const more = refundRequested(1, 'leg_b', '1');
+    expect(codeOf(accountsOf(...log, more), refund(1, 'leg_b', '1'))).toBe('exceeds_account');
+  });
+
   it('waits when a reorganisation took the payment of another order that was settled', () => {
     const gone: StreamEvent = [sessionStream(sessionIdOf(1)), depositReverted('ethereum:0x1:0')];
     const log = [...orders(2), ...settled('10'), refundRequested(0, 'leg_a', '10')];
@@ -170,6 +187,60 @@ describe('a payout that is signed', () => {
       ],
     ])
       expect(codeOf(accountsOf(...next, ...steps), refund(1, 'leg_b', '10'))).toBe('exceeds_account');
+  });
+});
+
+it('nothing is paid from accounts while the event log lacks a refund that was signed', () => {
+  const log = [...orders(2), settled('20')[0]!];
+  const settlement = orderOf({ kind: 'settlement', terms: settlementTerms('stl_1', '20') });
+  expect(codeOf(accountsOf(...log), settlement)).toBeNull();
+  expect(accountsOf(...log).refusal(settlement, [signed('leg_a')])).toMatchObject({
+    ...{ kind: 'stopped', code: 'ledger_disagrees' },
+    message: expect.stringContaining('does not know the refund leg_a') as string,
+  });
+});
+
+describe('a return', () => {
+  const facts = depositFacts({ txHash: '0xlate', toAddress: addressOfSession(sessionIdOf(0)) });
+  const { depositKey } = facts;
+  const inSession = (...events: readonly DomainEvent[]): StreamEvent[] =>
+    events.map((event) => [sessionStream(sessionIdOf(0)), event]);
+  const late = [...orders(1), ...inSession(depositDetected(facts, 'late'), depositConfirmed(facts))];
+  const decided = (type: 'DepositSetAside' | 'DepositPutBack'): StreamEvent[] =>
+    inSession({ type, data: { depositKey, operation: 1 } } as unknown as DomainEvent);
+  const recordedAt = (origin: object): StreamEvent => [
+    transferStream('test', depositKey),
+    { type: 'TransferRecorded', data: { ...facts, mode: 'test', origin } } as unknown as DomainEvent,
+  ];
+  const returned = (amount: string, change: Partial<OutgoingTransaction> = {}): OutgoingTransaction => {
+    const deposit = { depositKey, txHash: '0xlate', logIndex: 0, toAddress: '0xA', derivationIndex: 0 };
+    return {
+      ...orderOf({ kind: 'return', terms: settlementTerms('rtn_1', amount, { merchantId: null, deposit }) }),
+      ...change,
+    };
+  };
+
+  it('pays back a transfer that is unmatched in the books, and no other', () => {
+    expect(codeOf(accountsOf(...late), returned('10'))).toBe('exceeds_account');
+    const aside = [...late, ...decided('DepositSetAside')];
+    expect(codeOf(accountsOf(...aside), returned('10'))).toBeNull();
+    expect(codeOf(accountsOf(...aside), returned('10.01'))).toBe('exceeds_account');
+    expect(codeOf(accountsOf(...aside, ...decided('DepositPutBack')), returned('10'))).toBe('exceeds_account');
+    const [named] = returned('10').deposits;
+    const other = [{ ...named!, depositKey: 'ethereum:0x0:0' }];
+    expect(codeOf(accountsOf(...aside), returned('10', { deposits: other }))).toBe('exceeds_account');
+    expect(codeOf(accountsOf(...aside), returned('10', { mode: 'live' }))).toBe('exceeds_account');
+  });
+
+  it('pays back what came to an address or to the treasury, once it is recorded', () => {
+    for (const kind of ['address', 'treasury'])
+      expect(codeOf(accountsOf(recordedAt({ kind })), returned('10'))).toBeNull();
+    expect(codeOf(accountsOf(...late, recordedAt({ kind: 'session' })), returned('10'))).toBe('exceeds_account');
+  });
+
+  it('is charged to no merchant, whatever the request says', () => {
+    const log = [...orders(3), ...inSession(depositDetected(facts, 'late'), depositConfirmed(facts))];
+    expect(codeOf(accountsOf(...log), returned('10', { merchantId: MERCHANT_ID }))).toBe('exceeds_account');
   });
 });
 
