@@ -10,6 +10,7 @@ import { LivePages, type LiveUpdate } from './live-pages.ts';
 import { pageTitle, pageVersion } from './page/page.ts';
 import type { PageInput } from './page/input.ts';
 import { paymentLink } from './page/payment.ts';
+import { returnUrl } from './page/return-url.ts';
 import { statusHtml, statusWords } from './page/status.ts';
 import { qrSvg } from './qr.ts';
 import { answerSolanaTransfer } from './solana-transfer.ts';
@@ -151,6 +152,7 @@ function liveUpdate(input: PageInput): LiveUpdate {
     amount_due: toSend,
     network,
     html: statusHtml(input, words).text,
+    return_url: returnUrl(input.session),
   };
   return { shown, moving };
 }

@@ -238,6 +238,15 @@ describe('a return URL is refused when it is', () => {
     const { json } = await create({ success_url: 'HTTPS://Shop.Example/a/../b?q=1#x' });
     expect(json.success_url).toBe('https://shop.example/b?q=1#x');
   });
+
+  it('keeps the placeholders of a return URL, and refuses others', async () => {
+    const url = 'https://shop.example/{ORDER_ID}/ok?s={SESSION_ID}&x={lower}';
+    const { json } = await create({ success_url: url, cancel_url: url });
+    expect([json.success_url, json.cancel_url]).toEqual([url, url]);
+    for (const other of ['{CHECKOUT_SESSION_ID}', '{session_ID}{SESSION}'])
+      await refused(create({ success_url: `https://shop.example/?s=${other}` }), 'success_url');
+    await refused(create({ cancel_url: 'https://{ORDER_ID}.shop.example/' }), 'cancel_url');
+  });
 });
 
 describe('a body is refused when it', () => {

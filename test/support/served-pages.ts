@@ -53,7 +53,7 @@ export async function servePages(
       publicUrl: url,
       settingsOf: () => undefined,
       chainsOf: () => facts,
-      hostsOf: () => [],
+      hostsOf: () => ['localhost'],
       payerTransactions: () => null,
       recordOf: () => Promise.resolve(null),
       proofOf: () => Promise.resolve(null),

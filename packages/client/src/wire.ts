@@ -191,9 +191,9 @@ export interface CreatePaymentSession {
   readonly shipping_amount?: string;
   /** Accepts line items, tax and shipping that do not add up to `amount`, for example with a discount or with tax inside the prices. The page then shows the difference as an amount of its own. */
   readonly amounts_differ?: boolean;
-  /** Where the payment page sends the payer after the payment: an https URL. */
+  /** Where the payment page takes the payer once the payment is complete: an https URL. `{SESSION_ID}` and `{ORDER_ID}` are replaced. The return proves nothing: deliver after `payment.completed`. */
   readonly success_url?: string;
-  /** Where the payment page sends a payer who gives up: an https URL. */
+  /** Where *Back to the shop* leads before that: an https URL with the same placeholders. */
   readonly cancel_url?: string;
   /** Key-value pairs returned with the session. */
   readonly metadata?: Readonly<Record<string, string>>;

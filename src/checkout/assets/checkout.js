@@ -80,11 +80,11 @@
   const tell = (type, facts) =>
     host?.postMessage({ type: `quittance.${type}`, version: 1, session_id: session, ...facts }, embeddedBy);
   let told = '';
-  const tellStatus = () => {
-    if (told !== root.dataset.state) tell('status', { status: (told = root.dataset.state) });
+  const tellStatus = (leadsTo) => {
+    if (told !== root.dataset.state) tell('status', { status: (told = root.dataset.state), return_url: leadsTo });
   };
   if (host) {
-    tellStatus();
+    tellStatus(document.body.dataset.returnUrl || null);
     new ResizeObserver(() => tell('size', { height: Math.ceil(document.body.getBoundingClientRect().height) })).observe(
       document.body,
     );
@@ -100,7 +100,7 @@
     root.dataset.tone = shown.tone;
     document.title = shown.title;
     if (shown.version !== version) await renew(shown.version);
-    tellStatus();
+    tellStatus(shown.return_url);
     countdown();
   };
 
@@ -158,6 +158,7 @@
   };
   const watch = () => {
     countdown();
+    goBack();
     const isSilent = heardAt === null || since(heardAt) > SILENT_MS;
     const isOpen = !OVER.includes(root.dataset.state);
     const isLate = isPastDeadline() && document.querySelector('.pay') !== null;
@@ -168,6 +169,39 @@
     heardAt = null;
     listen();
     void poll();
+  };
+
+  // Back to the shop, once in this tab: whoever comes back to this page wants to read it.
+  let returning = null;
+  const remember = (key) => {
+    try {
+      const known = sessionStorage.getItem(key);
+      sessionStorage.setItem(key, '1');
+      return known !== null;
+    } catch {
+      return false;
+    }
+  };
+  const goBack = () => {
+    const hint = document.getElementById('return');
+    if (!hint) return void (returning = null);
+    const shown = hint.querySelector('b');
+    if (returning === null) {
+      if (hint.dataset.done) return;
+      hint.dataset.done = '1';
+      if (remember(`returned ${hint.dataset.session}`)) return;
+      returning = { at: stamp(), seconds: parseInt(shown.textContent.match(/\d+/)[0], 10) };
+    }
+    const left = Math.max(0, Math.ceil(returning.seconds - since(returning.at) / 1000));
+    hint.hidden = false;
+    shown.textContent = shown.textContent.replace(/\d+/, left);
+    if (left > 0) return;
+    returning = null;
+    location.assign(hint.dataset.to);
+  };
+  const stay = () => {
+    returning = null;
+    document.getElementById('return').hidden = true;
   };
 
   const say = (after, text, bad) => {
@@ -205,6 +239,7 @@
     const button = event.target.closest('button.copy');
     if (button) void copy(button);
     if (event.target.closest('#print')) print();
+    if (event.target.closest('#stay')) stay();
     const all = event.target.closest('#copy-all');
     if (all)
       navigator.clipboard.writeText(document.querySelector('main').innerText).then(

@@ -5,9 +5,11 @@
  *   Quittance.popup(session.url, { onStatus })            // in a click handler
  *   Quittance.mount(element, session.url, { onStatus })   // answers { unmount }
  *
- * `onStatus` is called with { session_id, status }: awaiting, underpaid, seen, closing, paid, overpaid, expired, failed or
- * cancelled. It is a hint for the page alone: goods are handed over on the webhook or the API's word. The shop's domain
- * must be registered with its merchant, and only messages from the payment service's own origin count.
+ * `onStatus` is called with { session_id, status, return_url }. The status is awaiting, underpaid, seen, closing, paid,
+ * overpaid, refunded, reversed, expired, failed or cancelled. `return_url` is the session's `success_url` once it is paid and
+ * before that its `cancel_url`; whether to go there is up to the shop's page. Both are hints for that page alone: goods are
+ * handed over on the webhook or the API's word. The shop's domain must be registered with its merchant, and only messages
+ * from the payment service's own origin count.
  */
 'use strict';
 (() => {
@@ -23,9 +25,9 @@
   const listen = (source, options, onSize) => {
     const heard = (event) => {
       if (event.origin !== home || event.source !== source()) return;
-      const { type, version, session_id, status, height } = event.data ?? {};
+      const { type, version, session_id, status, return_url, height } = event.data ?? {};
       if (version !== 1) return;
-      if (type === 'quittance.status') options.onStatus?.({ session_id, status });
+      if (type === 'quittance.status') options.onStatus?.({ session_id, status, return_url });
       if (type === 'quittance.size') onSize?.(height);
     };
     addEventListener('message', heard);

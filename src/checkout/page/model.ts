@@ -4,6 +4,7 @@ import type { SessionId } from '../../domain/values/ids.ts';
 import type { Network, UsualFinality } from '../../domain/networks/networks.ts';
 import type { DepositView, RefundView, SessionView } from '../../features/shared/views.ts';
 import { headlineOf, isSome, isThere, nothingCame, type Headline } from './headline.ts';
+import { returnUrl } from './return-url.ts';
 import { must } from '../../domain/values/must.ts';
 
 /**
@@ -168,21 +169,17 @@ function stateOf(session: SessionView, { kind }: Headline, isOver: boolean): Pag
 }
 
 function actionsOf(session: SessionView, state: PageState, rest: string | null, isSuperseded: boolean): PageAction[] {
-  const { successUrl, cancelUrl } = session.personal ?? {};
   const isPaid = session.paidAtSec !== null;
+  const leads = returnUrl(session) !== null;
   const actions: PageAction[] = rest === null ? [] : ['pay'];
   if (isPaid) {
-    if (isLink(successUrl)) actions.push('back');
+    if (leads) actions.push('back');
     actions.push('receipt');
   } else if (isSuperseded) actions.push('new_attempt');
   // Going back by the shop's "cancel" URL would mislead while everything is on its way.
-  else if (state !== 'seen' && isLink(cancelUrl))
-    actions.push(rest === null && state !== 'closing' ? 'pay_again' : 'back');
+  else if (state !== 'seen' && leads) actions.push(rest === null && state !== 'closing' ? 'pay_again' : 'back');
   return [...actions, 'help'];
 }
-
-/** Only the URL that the merchant set, never one that a link to this page could name. */
-const isLink = (url: string | undefined): url is string => url !== undefined && /^https?:\/\//.test(url);
 
 const missing = (session: SessionView): bigint =>
   amountOf(session.dueAmount) - amountOf(session.received) - amountOf(session.pending);

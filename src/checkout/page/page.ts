@@ -2,10 +2,11 @@ import { clip, html, type Html } from '../../runtime/http/html.ts';
 import { LANGUAGES } from '../languages.ts';
 import { coinQuery, pagePath, SHOP_NAME_LENGTH, type PageInput } from './input.ts';
 import type { ShopFacts } from '../../features/shared/merchant-api.ts';
-import type { PageAction } from './model.ts';
+import { nextSteps } from './next-steps.ts';
 import { orderHtml } from './order.ts';
 import { paymentHtml } from './payment.ts';
 import { statusHtml, statusWords, type StatusWords } from './status.ts';
+import { returnUrl } from './return-url.ts';
 import type { Speech } from '../speech.ts';
 import { firstViewHtml, styleHtml } from '../style.ts';
 
@@ -40,7 +41,9 @@ export function renderPage(input: PageInput): string {
   const query = `${coinQuery(input)}${language}`;
   const payable = status.toSend !== null;
   const embedding =
-    input.embeddedBy !== null && html` data-embedded-by="${input.embeddedBy}" data-session="${session.sessionId}"`;
+    input.embeddedBy !== null &&
+    html` data-embedded-by="${input.embeddedBy}" data-session="${session.sessionId}"
+    data-return-url="${returnUrl(session) ?? ''}"`;
   return html`<!doctype html>
     <html
       lang="${speech.language.code}"
@@ -161,30 +164,6 @@ export function testBand({
 }: Pick<PageInput, 'sandbox' | 'testMode' | 'speech'>): Html | null {
   if (!sandbox && !testMode) return null;
   return html`<header class="band">${speech.text(sandbox ? 'sandbox_band' : 'test_band')}</header>`;
-}
-
-/** Links for every possible next step, in the order of `PageStatus.actions`. */
-function nextSteps(input: PageInput): Html {
-  const { session, speech, status, newAttempt } = input;
-  const { successUrl = '', cancelUrl = '' } = session.personal ?? {};
-  const leaving = input.embeddedBy !== null && html` target="_top"`;
-  const here = `/pay/${session.sessionId}`;
-  const language = `${coinQuery(input)}lang=${speech.language.code}`;
-  const look = status.toSend === null ? 'button' : 'quiet';
-  const shop = (href: string, key: 'back_to_shop' | 'pay_again'): Html =>
-    html`<a class="${look}" href="${href}" rel="noopener noreferrer" ${leaving}>${speech.text(key)}</a>`;
-  const own = (href: string, key: 'receipt' | 'help'): Html =>
-    html`<a href="${href}?${language}" ${leaving}>${speech.text(key)}</a>`;
-  const links: Readonly<Record<PageAction, () => Html | null>> = {
-    pay: () => null,
-    back: () => shop(session.paidAtSec === null ? cancelUrl : successUrl, 'back_to_shop'),
-    pay_again: () => shop(cancelUrl, 'pay_again'),
-    new_attempt: () =>
-      html`<a class="${look}" href="/pay/${newAttempt}?${language}" ${leaving}>${speech.text('new_attempt')}</a>`,
-    receipt: () => own(`${here}/receipt`, 'receipt'),
-    help: () => own(`${here}/help`, 'help'),
-  };
-  return html`<p class="next">${status.actions.map((action) => links[action]())}</p>`;
 }
 
 /**

@@ -120,6 +120,8 @@ export const arabic: Texts = {
   rate: '{total} بسعر {rate}. يسري السعر حتى {deadline}.',
   rate_past: '{total} بسعر {rate}.',
   back_to_shop: 'العودة إلى المتجر',
+  returning_soon: 'العودة إلى المتجر خلال',
+  stay: 'البقاء هنا',
   pay_again: 'الدفع من جديد في المتجر',
   new_attempt: 'الانتقال إلى الدفعة الجديدة',
   receipt: 'الإيصال',

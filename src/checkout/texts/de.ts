@@ -134,6 +134,8 @@ export const german: Texts = {
   rate: '{total} zum Kurs {rate}. Der Kurs gilt bis {deadline}.',
   rate_past: '{total} zum Kurs {rate}.',
   back_to_shop: 'Zurück zum Shop',
+  returning_soon: 'Zurück zum Shop in',
+  stay: 'Hier bleiben',
   pay_again: 'Im Shop erneut zahlen',
   new_attempt: 'Zur neuen Zahlung',
   receipt: 'Beleg',

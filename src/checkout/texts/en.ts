@@ -127,6 +127,8 @@ export const english = {
   rate: '{total} at {rate}. The rate holds until {deadline}.',
   rate_past: '{total} at {rate}.',
   back_to_shop: 'Back to the shop',
+  returning_soon: 'You go back to the shop in',
+  stay: 'Stay here',
   pay_again: 'Pay again at the shop',
   new_attempt: 'Go to the new payment',
   receipt: 'Receipt',

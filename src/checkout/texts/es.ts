@@ -128,6 +128,8 @@ export const spanish: Texts = {
   rate: '{total} a {rate}. El cambio vale hasta las {deadline}.',
   rate_past: '{total} a {rate}.',
   back_to_shop: 'Volver a la tienda',
+  returning_soon: 'Vuelve a la tienda en',
+  stay: 'Quedarse aquí',
   pay_again: 'Volver a pagar en la tienda',
   new_attempt: 'Ir al pago nuevo',
   receipt: 'Recibo',

@@ -130,6 +130,8 @@ export const french: Texts = {
   rate: '{total} à {rate}. Le taux vaut jusqu’à {deadline}.',
   rate_past: '{total} à {rate}.',
   back_to_shop: 'Retour à la boutique',
+  returning_soon: 'Retour à la boutique dans',
+  stay: 'Rester ici',
   pay_again: 'Payer de nouveau dans la boutique',
   new_attempt: 'Aller au nouveau paiement',
   receipt: 'Reçu',

@@ -121,6 +121,8 @@ export const hebrew: Texts = {
   rate: '{total} לפי שער {rate}. השער בתוקף עד {deadline}.',
   rate_past: '{total} לפי שער {rate}.',
   back_to_shop: 'חזרה לחנות',
+  returning_soon: 'חזרה לחנות בעוד',
+  stay: 'להישאר כאן',
   pay_again: 'תשלום מחדש בחנות',
   new_attempt: 'לתשלום החדש',
   receipt: 'קבלה',

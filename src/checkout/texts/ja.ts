@@ -127,6 +127,8 @@ export const japanese: Texts = {
   rate: '{total}、レート {rate}。このレートは {deadline} まで有効です。',
   rate_past: '{total}、レート {rate}。',
   back_to_shop: 'ショップに戻る',
+  returning_soon: 'ショップに戻るまで',
+  stay: 'このページにとどまる',
   pay_again: 'ショップでもう一度支払う',
   new_attempt: '新しい支払いへ',
   receipt: '領収書',

@@ -122,6 +122,8 @@ export const korean: Texts = {
   rate: '{total}, 환율 {rate}. 이 환율은 {deadline}까지 유효합니다.',
   rate_past: '{total}, 환율 {rate}.',
   back_to_shop: '상점으로 돌아가기',
+  returning_soon: '상점으로 돌아가기까지',
+  stay: '이 페이지에 머물기',
   pay_again: '상점에서 다시 결제',
   new_attempt: '새 결제로 이동',
   receipt: '영수증',

@@ -128,6 +128,8 @@ export const portuguese: Texts = {
   rate: '{total} a {rate}. O câmbio vale até as {deadline}.',
   rate_past: '{total} a {rate}.',
   back_to_shop: 'Voltar à loja',
+  returning_soon: 'Voltando à loja em',
+  stay: 'Ficar aqui',
   pay_again: 'Pagar de novo na loja',
   new_attempt: 'Ir para o novo pagamento',
   receipt: 'Recibo',

@@ -126,6 +126,8 @@ export const russian: Texts = {
   rate: '{total} по курсу {rate}. Курс действует до {deadline}.',
   rate_past: '{total} по курсу {rate}.',
   back_to_shop: 'Вернуться в магазин',
+  returning_soon: 'Возврат в магазин через',
+  stay: 'Остаться здесь',
   pay_again: 'Оплатить снова в магазине',
   new_attempt: 'Перейти к новому платежу',
   receipt: 'Квитанция',

@@ -125,6 +125,8 @@ export const turkish: Texts = {
   rate: '{total}, kur {rate}. Kurun geçerli olduğu son saat: {deadline}.',
   rate_past: '{total}, kur {rate}.',
   back_to_shop: 'Mağazaya dön',
+  returning_soon: 'Mağazaya dönüş:',
+  stay: 'Burada kal',
   pay_again: 'Mağazada yeniden öde',
   new_attempt: 'Yeni ödemeye git',
   receipt: 'Makbuz',

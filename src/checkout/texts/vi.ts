@@ -126,6 +126,8 @@ export const vietnamese: Texts = {
   rate: '{total} theo tỷ giá {rate}. Tỷ giá có hiệu lực đến {deadline}.',
   rate_past: '{total} theo tỷ giá {rate}.',
   back_to_shop: 'Quay lại cửa hàng',
+  returning_soon: 'Quay lại cửa hàng sau',
+  stay: 'Ở lại đây',
   pay_again: 'Thanh toán lại tại cửa hàng',
   new_attempt: 'Đến khoản thanh toán mới',
   receipt: 'Biên nhận',

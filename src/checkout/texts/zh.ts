@@ -119,6 +119,8 @@ export const chinese: Texts = {
   rate: '{total}，汇率 {rate}。汇率有效至 {deadline}。',
   rate_past: '{total}，汇率 {rate}。',
   back_to_shop: '返回商家',
+  returning_soon: '即将返回商家：',
+  stay: '留在此页',
   pay_again: '返回商家重新付款',
   new_attempt: '前往新的付款',
   receipt: '收据',

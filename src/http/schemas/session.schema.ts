@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isQuantity, MAX_QUANTITY_DECIMALS } from '../../domain/money/order-parts.ts';
+import { lineItem } from './line-item.schema.ts';
 import { SESSION_STATUS, transferStatus } from './list.schema.ts';
 import {
   amountText,
@@ -27,39 +27,6 @@ import {
 
 const MAX_LINE_ITEMS = 100;
 const MAX_METADATA_KEYS = 50;
-const MAX_QUANTITY = 1e9;
-
-const productData = z.strictObject({
-  name: plainText(250, { min: 1 }).meta({
-    description: 'Name of the product, shown to the payer.',
-    examples: ['Mug'],
-  }),
-  description: plainText(1000, { lines: true }).optional().meta({ description: 'What the product is, in a sentence.' }),
-});
-
-const priceData = z.strictObject({
-  currency: currencyCode.meta({ description: 'Currency of the price.' }),
-  unit_amount: amountText.meta({ description: 'Unit price, decimal string.' }),
-  product_data: productData.meta({ description: 'What is sold.' }),
-});
-
-const QUANTITY_RULE = 'must be a number above zero';
-
-const lineItem = z
-  .strictObject({
-    price_data: priceData.meta({ description: 'What one unit costs and what it is.' }),
-    quantity: z
-      .number(QUANTITY_RULE)
-      .positive(QUANTITY_RULE)
-      .max(MAX_QUANTITY, `must be at most ${MAX_QUANTITY}`)
-      .refine(isQuantity, `must have at most ${MAX_QUANTITY_DECIMALS} decimals`)
-      .optional()
-      .meta({
-        description: `How many units, with at most ${MAX_QUANTITY_DECIMALS} decimals; 1 when absent.`,
-        default: 1,
-      }),
-  })
-  .meta({ id: 'LineItem' });
 
 const METADATA_RULE = 'must be an object with string values';
 
@@ -130,12 +97,13 @@ export const createSessionBody = z
         'Accepts line items, tax and shipping that do not add up to `amount`, for example with a discount or with tax inside the prices. The page then shows the difference as an amount of its own.',
       default: false,
     }),
-    success_url: httpsUrl
-      .optional()
-      .meta({ description: 'Where the payment page sends the payer after the payment: an https URL.' }),
+    success_url: httpsUrl.optional().meta({
+      description:
+        'Where the payment page takes the payer once the payment is complete: an https URL. `{SESSION_ID}` and `{ORDER_ID}` are replaced. The return proves nothing: deliver after `payment.completed`.',
+    }),
     cancel_url: httpsUrl
       .optional()
-      .meta({ description: 'Where the payment page sends a payer who gives up: an https URL.' }),
+      .meta({ description: 'Where *Back to the shop* leads before that: an https URL with the same placeholders.' }),
     metadata: metadata.optional(),
     expires_in: sessionLifetime
       .optional()

@@ -145,7 +145,8 @@ export const httpsUrl = z
     else context.value = read.href;
   })
   .meta({
-    description: 'https URL of at most 2048 characters without user name or password; http for localhost in test mode.',
+    description:
+      'https URL of at most 2048 characters without user name or password; http for localhost in test mode. `{SESSION_ID}` and `{ORDER_ID}` are replaced, percent-encoded.',
     format: 'uri',
     maxLength: 2048,
     examples: ['https://shop.example/thanks'],
@@ -167,9 +168,13 @@ export function readReturnUrl(text: string): ReturnUrl {
     return { fault: 'must not hold blanks, control characters or backslashes' };
   const authority = /^https?:\/\/([^/?#]+)/i.exec(text)?.[1];
   if (authority === undefined) return { fault: 'must start with https://' };
+  if (/[{}]/.test(authority)) return { fault: 'must hold no placeholders in its host' };
   if (authority.includes('@')) return { fault: 'must not hold a user name or password' };
+  const unknown = /\{(?!SESSION_ID\}|ORDER_ID\})[A-Z_]+\}/.exec(text)?.[0];
+  if (unknown !== undefined) return { fault: `must hold no placeholders but {SESSION_ID} and {ORDER_ID}: ${unknown}` };
   const url = URL.parse(text);
-  const href = url?.href;
+  // In a path, the parser writes braces as percent signs.
+  const href = url?.href.replaceAll(/%7B(SESSION_ID|ORDER_ID)%7D/g, '{$1}');
   if (url === null || href === undefined || href.length > MAX_URL_LENGTH)
     return { fault: `must be a valid URL of at most ${MAX_URL_LENGTH} characters` };
   if (url.protocol === 'http:' && !LOCAL_HOSTS.has(url.hostname)) return { fault: 'must start with https://' };
