@@ -5,7 +5,7 @@ import { systemClock } from '../ports/clock.ts';
 import { ClockCheck } from '../runtime/util/clock-check.ts';
 import type { NetworkAccess } from '../settings/network-access.ts';
 import { productionAccess } from '../settings/production-networks.ts';
-import { lookAtProvider } from './provider-look.ts';
+import { lookAtHistory, lookAtProvider, type Kept } from './provider-look.ts';
 import { fault, ok, skipped, warning, type Finding } from './finding.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
 
@@ -35,21 +35,14 @@ async function providerFindings(
   const { mode, network, chainId } = access.settings;
   const name = `provider:${mode}:${network}:${URL.parse(url)?.host ?? '?'}`;
   try {
-    const { head, latencyMs, historyFault, keptSec } = await lookAtProvider(access, url, { onServerTime: check.heard });
+    const { head, latencyMs, historyFault } = await lookAtProvider(access, url, { onServerTime: check.heard });
     heads.push({ name, head });
+    const kept = await lookAtHistory(access, url);
     return [
       historyFault === null
         ? ok(name, `serves chain ${chainId} and its tokens with finality, head ${head}, ${Math.round(latencyMs)} ms`)
         : warning(name, historyFault, 'use one that has them: after an outage they are read again'),
-      ...(keptSec !== null && keptSec < LEAST_KEPT_SEC
-        ? [
-            warning(
-              name,
-              `keeps transactions of the last ${inWords(keptSec)}: refunds of older deposits wait, since nobody can see the deposit, and so do payouts that landed longer ago while the service was down`,
-              'name a provider that keeps the whole chain, at least as the second one',
-            ),
-          ]
-        : []),
+      ...(kept === null ? [] : keptFindings(name, kept)),
       ...(latencyMs > SLOW_MS
         ? [warning(name, `answers after ${Math.round(latencyMs)} ms`, 'choose a nearer one, or a larger plan')]
         : []),
@@ -57,6 +50,26 @@ async function providerFindings(
   } catch (error) {
     return [fault(name, messageOf(error), 'correct its URL or key, or use another provider')];
   }
+}
+
+/** Refunds and payouts of older transactions depend on whether anybody still shows them. */
+function keptFindings(name: string, { sec, servesOlderBlocks }: Kept): Finding[] {
+  const knows = `knows transactions of the last ${inWords(sec)}`;
+  if (servesOlderBlocks)
+    return [
+      ok(
+        name,
+        `${knows} by their hashes; refunds of older deposits find them in their blocks, and payouts that landed longer ago while the service was down are found by their transfers`,
+      ),
+    ];
+  if (sec >= LEAST_KEPT_SEC) return [];
+  return [
+    warning(
+      name,
+      `${knows}: refunds of older deposits wait, since nobody can see the deposit, and so do payouts that landed longer ago while the service was down`,
+      'name a provider that keeps the whole chain, at least as the second one',
+    ),
+  ];
 }
 
 const inWords = (sec: number): string =>

@@ -1,3 +1,4 @@
+import { keptTransactions } from '../adapters/evm/kept-transactions.ts';
 import { verifyProvider } from '../adapters/evm/provider-check.ts';
 import { createRpcPool } from '../adapters/rpc/pool.ts';
 import { verifySolanaProvider } from '../adapters/solana/provider-check.ts';
@@ -18,8 +19,13 @@ export interface ProviderLook {
   readonly latencyMs: number;
   /** Why it cannot be used to catch up after an outage; null if it can. */
   readonly historyFault: string | null;
-  /** How far back it keeps transactions; null if it keeps all, does not say, or the network's nodes keep all. */
-  readonly keptSec: number | null;
+}
+
+export interface Kept {
+  /** How far back it knows transactions. */
+  readonly sec: number;
+  /** Whether it serves older blocks, in which deposits are still found. */
+  readonly servesOlderBlocks: boolean;
 }
 
 /**
@@ -38,8 +44,7 @@ export async function lookAtProvider(
     const { value: head } = await pool.run((provider) => headOf(provider, settings.network));
     const latencyMs = performance.now() - startedMs;
     await pool.run((provider) => verify(provider, settings));
-    const kept = settings.network === 'solana' ? await pool.run(keptSec).catch(() => null) : null;
-    return { head, latencyMs, historyFault: await historyFault(pool, head, settings), keptSec: kept?.value ?? null };
+    return { head, latencyMs, historyFault: await historyFault(pool, head, settings) };
   } finally {
     await pool.close();
   }
@@ -48,6 +53,28 @@ export async function lookAtProvider(
 function verify(provider: RpcProvider, settings: NetworkSettings): Promise<void> {
   if (settings.network === 'solana') return verifySolanaProvider(provider, settings);
   return settings.network === 'tron' ? verifyTronProvider(provider, settings) : verifyProvider(provider, settings);
+}
+
+/** Null if it knows all transactions, does not say, or the network's nodes keep all. */
+export async function lookAtHistory(access: NetworkAccess, url: string): Promise<Kept | null> {
+  const pool = createRpcPool({ ...reached(access), urls: [url], timeoutMs: TIMEOUT_MS, maxWaitMs: 0 });
+  try {
+    return (await pool.run((provider) => keptBy(provider, access.settings.network))).value;
+  } catch {
+    return null;
+  } finally {
+    await pool.close();
+  }
+}
+
+async function keptBy(provider: RpcProvider, network: NetworkSettings['network']): Promise<Kept | null> {
+  if (network === 'tron') return null;
+  if (network !== 'solana') {
+    const { byHashSec, servesOlderBlocks } = await keptTransactions(provider);
+    return byHashSec === null ? null : { sec: byHashSec, servesOlderBlocks };
+  }
+  const sec = await keptSec(provider);
+  return sec === null ? null : { sec, servesOlderBlocks: false };
 }
 
 async function headOf(provider: RpcProvider, network: NetworkSettings['network']): Promise<number> {

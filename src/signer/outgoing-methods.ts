@@ -165,7 +165,10 @@ export const OUTGOING_METHODS: readonly (readonly [string, Method<unknown, unkno
   ['sign', method({ params: request, run: (params, context) => outgoingOf(context).sign(params) })],
   [
     'release',
-    method({ params: z.strictObject({ order }), run: (params, context) => outgoingOf(context).release(params.order) }),
+    method({
+      params: z.strictObject({ order, seenIn: z.int().nonnegative().optional() }),
+      run: (params, context) => outgoingOf(context).release(params.order, params.seenIn),
+    }),
   ],
   [
     'nativeTransfer',

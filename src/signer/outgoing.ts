@@ -93,12 +93,12 @@ export class Outgoing {
   }
 
   /** Returns reserved money to its deposits, once the signer itself has seen on chain that nothing was paid. */
-  release({ mode, network, id }: OutgoingTransaction): Promise<SignerVerdict> {
+  release({ mode, network, id }: OutgoingTransaction, seenIn?: number): Promise<SignerVerdict> {
     return this.#accounts.inTurn(mode, async ({ journal }) => {
       const entries = bytesOf(journal.entries).filter((entry) => entry.id === id && entry.network === network);
       if (entries.length === 0 || isReleased(journal.entries, id)) return { ok: true };
       const view = this.#views.get(`${mode}/${network}`);
-      if (!view || !(await view.hadNoEffect(entries)))
+      if (!view || !(await view.hadNoEffect(entries, seenIn)))
         return refusal('later', 'may_have_paid', 'the chain does not show conclusively that nothing was paid');
       journal.append({ kind: 'released', id, reason: 'no_effect' }, this.#nowMs());
       return { ok: true };

@@ -55,7 +55,7 @@ export function describeChain(name: string, open: () => Promise<ChainBench>): vo
     });
 
     test('has a final block at or below its head', async () => {
-      const [finalized, head] = [await bench.chain.finalized(), await bench.chain.head()];
+      const [finalized, head] = [(await bench.chain.finalized())!, await bench.chain.head()];
       expect(finalized.number).toBeLessThanOrEqual(head.number);
       expect(await bench.chain.blockAt(finalized.number)).toEqual(finalized);
     });

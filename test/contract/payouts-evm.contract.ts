@@ -177,6 +177,17 @@ export function describePayouts(name: string, open: () => Promise<TokenChain>): 
       expect(await chain.balanceOf('USDT', PAYEE)).toBe(2_000_000n);
     });
 
+    test('counts as landed for the signer by its nonce, whichever of its forms used it', async () => {
+      const { chain, payouts, order, view } = bench;
+      const draft = await payouts.draft(order, 0);
+      const [payout, bumped] = [await bench.signed(draft), await bench.signed((await payouts.bump(draft))!)];
+      const entries = [payout, bumped].map((signed) => ({ ...signed, draft, fromAddress: bench.treasury }));
+      await payouts.broadcast(bumped);
+      for (const entry of entries) expect(await view.hasLanded(entry)).toBe(false);
+      await chain.mine();
+      for (const entry of entries) expect(await view.hasLanded(entry)).toBe(true);
+    });
+
     test('waits while the network costs more than the limit', async () => {
       const thrifty = bench.open([bench.chain.url], { maxFeePerGas: 1n });
       expect(await thrifty.check(bench.order, NOTHING_RESERVED)).toMatchObject({

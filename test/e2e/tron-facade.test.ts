@@ -98,9 +98,9 @@ describe('the TRON sandbox, block by block', () => {
       },
     ]);
     sandbox.mine(18);
-    expect((await chain.finalized()).number).toBeLessThan(lastBlock.number);
+    expect((await chain.finalized())!.number).toBeLessThan(lastBlock.number);
     sandbox.mine(1);
-    expect((await chain.finalized()).number).toBe(lastBlock.number);
+    expect((await chain.finalized())!.number).toBe(lastBlock.number);
     expect(await chain.transferAt(paid.txHash, 0)).toEqual(transfers[0]);
   });
 

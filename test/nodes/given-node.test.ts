@@ -50,7 +50,7 @@ for (const network of ['ethereum', 'bsc', 'tron'] as const) {
     test('serves its chain and the tokens', () => chain.verify());
 
     test('links its blocks, the final ones below its head', async () => {
-      const [head, finalized] = [await chain.head(), await chain.finalized()];
+      const [head, finalized] = [await chain.head(), (await chain.finalized())!];
       until = finalized.number;
       expect(finalized.number).toBeLessThanOrEqual(head.number);
       const parent = await chain.blockAt(finalized.number - 1);

@@ -20,7 +20,15 @@ import { Voices } from '../rpc/voices.ts';
 import { ProviderFault, RpcError, type RpcPool, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { usedEvmAddresses } from './address-history.ts';
 import { disproofAt } from './disproof.ts';
-import { findReceipt, fromQuantity, mustReadHeader, readBlockReceipts, readHeader, readReceipt } from './rpc.ts';
+import {
+  finalBlock,
+  findReceipt,
+  fromQuantity,
+  mustReadHeader,
+  readBlockReceipts,
+  readHeader,
+  readReceipt,
+} from './rpc.ts';
 import type { RawLog, RawReceipt } from './rpc.ts';
 import { LogScanner } from './log-scanner.ts';
 import { verifyProvider } from './provider-check.ts';
@@ -107,8 +115,10 @@ class EvmChain implements Chain, AddressHistory {
     return this.#providers.on((provider) => readHead(provider));
   }
 
-  async finalized(): Promise<Block> {
-    return this.#providers.on((provider) => readFinalized(provider));
+  async finalized(): Promise<Block | null> {
+    const { value, provider } = await this.#providers.run(readFinalized);
+    if (value !== null || this.#pool.size < 2) return value;
+    return this.#providers.on(readFinalized, [provider]);
   }
 
   async blockAt(number: number): Promise<Block | null> {
@@ -256,9 +266,10 @@ async function readWithReceipts(provider: RpcProvider, number: number): Promise<
   return { block, receipts: new Map(receipts.map((receipt) => [receipt.transactionHash, receipt])) };
 }
 
-async function readFinalized(provider: RpcProvider): Promise<Block> {
-  const { block } = await mustReadHeader(provider, 'finalized');
-  provider.report('final', block.number);
+/** Null while the provider knows none: what is not known to be final is not. */
+async function readFinalized(provider: RpcProvider): Promise<Block | null> {
+  const block = await finalBlock(provider);
+  if (block !== null) provider.report('final', block.number);
   return block;
 }
 

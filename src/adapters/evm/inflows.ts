@@ -3,8 +3,9 @@ import { NATIVE_COIN, type NetworkSettings } from '../../domain/networks/network
 import type { SeenInflow, SoughtInflows, StrangersAmong } from '../../ports/outgoing/chain.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { blocksOfChange } from './balance-changes.ts';
-import { strangeLogs, topicOf, transferOf } from './outflows.ts';
+import { strangeLogs, transferOf } from './outflows.ts';
 import { newestNumber, readReceipt, readTransactions } from './rpc.ts';
+import { topicOf } from './transfer-log.ts';
 import { must } from '../../domain/values/must.ts';
 
 /** Limit of blocks read with all transactions; each has a few hundred kilobytes on the main networks. */

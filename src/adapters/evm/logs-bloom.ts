@@ -1,5 +1,5 @@
 import { getBytes, keccak256 } from 'ethers';
-import { TRANSFER_TOPIC } from './transfer-log.ts';
+import { topicOf, TRANSFER_TOPIC } from './transfer-log.ts';
 import { must } from '../../domain/values/must.ts';
 
 /** A bit of the header's bloom filter: the index of its hex digit and its mask in that digit. */
@@ -20,7 +20,6 @@ function bitsOf(value: string): BloomBit[] {
 }
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
-const topicOf = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
 
 /**
  * Tells from a block's header alone whether it may contain a transfer of the token, optionally between two given

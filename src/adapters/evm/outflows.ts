@@ -5,7 +5,7 @@ import { NATIVE_COIN, type NetworkSettings } from '../../domain/networks/network
 import type { SeenOutflow, StrangersAmong } from '../../ports/outgoing/chain.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { feeOf, newestNumber, readReceipt, readTransaction, toQuantity, type RawLog } from './rpc.ts';
-import { readTransferLogs } from './transfer-log.ts';
+import { readTransferLogs, topicOf } from './transfer-log.ts';
 import { must } from '../../domain/values/must.ts';
 
 /** Providers truncate wider ranges. */
@@ -28,8 +28,6 @@ export async function evmOutflows(
   const native = await Promise.all(hashesOf(logs).map((txHash) => nativeOutflow(provider, settings, address, txHash)));
   return [...transfers, ...native.flat()];
 }
-
-export const topicOf = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
 
 const hashesOf = (logs: readonly RawLog[]): string[] => [
   ...new Set(logs.map(({ transactionHash }) => transactionHash)),

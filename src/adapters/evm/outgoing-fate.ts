@@ -21,8 +21,11 @@ import {
   type RawLog,
   type RawReceipt,
 } from './rpc.ts';
-import { TRANSFER_TOPIC } from './transfer-log.ts';
+import { forgottenReceipt } from './forgotten.ts';
+import { topicOf, TRANSFER_TOPIC } from './transfer-log.ts';
 import { must } from '../../domain/values/must.ts';
+
+const FORGOTTEN_AFTER_SEC = 86_400;
 
 interface Expected {
   readonly tokenAddress: string;
@@ -47,8 +50,11 @@ async function receiptsOf(provider: RpcProvider, sent: readonly SentTransaction[
 
 /** One provider's view of everything signed for one nonce. */
 export async function fateAt(provider: RpcProvider, asked: Asked): Promise<Fate> {
-  const receipt = (await receiptsOf(provider, asked.sent))[0];
-  if (!receipt) return outsideBlocks(provider, asked);
+  const [receipt] = await receiptsOf(provider, asked.sent);
+  return receipt ? fateInBlock(provider, asked, receipt) : outsideBlocks(provider, asked);
+}
+
+async function fateInBlock(provider: RpcProvider, asked: Asked, receipt: RawReceipt): Promise<Fate> {
   const number = fromQuantity(receipt.blockNumber, 'block number');
   const { block } = await mustReadHeader(provider, number);
   if (block.hash !== receipt.blockHash)
@@ -62,7 +68,9 @@ export async function fateAt(provider: RpcProvider, asked: Asked): Promise<Fate>
   if (outcome === 'unclear') throw new ProviderFault('incapable', 'answered a receipt without a status');
   // A result that releases the money must be as final as the chain allows.
   if (outcome === 'nothing')
-    return final ? { kind: 'ineffective', txHash, networkFee } : { kind: 'pending', inBlock: true };
+    return final
+      ? { kind: 'ineffective', txHash, networkFee, blockNumber: number }
+      : { kind: 'pending', inBlock: true };
   if (asked.expected !== null && !receipt.logs.some((log) => isExpected(log, must(asked.expected))))
     return { kind: 'alarm', detail: `${txHash} succeeded without the transfer it was signed for` };
   const deep = final || (asked.depth !== null && head.block.number - number + 1 >= asked.depth);
@@ -74,22 +82,32 @@ export async function fateAt(provider: RpcProvider, asked: Asked): Promise<Fate>
   };
 }
 
-/** Without a receipt the transaction is in a mempool, was dropped, or its nonce was used by another. */
-async function outsideBlocks(provider: RpcProvider, { sent, from }: Asked): Promise<Fate> {
+/** Without a receipt the transaction is in a mempool, was dropped or forgotten, or its nonce was used by another. */
+async function outsideBlocks(provider: RpcProvider, asked: Asked): Promise<Fate> {
+  const { sent, from } = asked;
   const last = must(sent.at(-1));
   if (last.validity.kind !== 'evm-nonce') throw new Error('not a transaction of this chain');
   const { nonce } = last.validity;
   if ((await finalCount(provider, from)) > nonce) {
     // Asked again after the count, because the receipt may have appeared between the two answers.
     if ((await receiptsOf(provider, sent)).length > 0) return { kind: 'pending', inBlock: true };
-    return {
-      kind: 'alarm',
-      detail: `nonce ${nonce} of ${from} was used by a transaction that is not ours, or a provider lost ${last.txHash}`,
-    };
+    const forgotten = await forgottenReceipt(provider, { ...asked, nonce });
+    if (forgotten !== null && forgotten !== 'foreign') return fateInBlock(provider, asked, forgotten);
+    const detail = `nonce ${nonce} of ${from} was used by a transaction that is not ours`;
+    if (forgotten === 'foreign') return { kind: 'alarm', detail };
+    const { block } = await mustReadHeader(provider, 'latest');
+    if (!mayBeForgotten(last, block.timeSec))
+      return { kind: 'alarm', detail: `${detail}, or a provider lost ${last.txHash}` };
+    const unseen = `nonce ${nonce} of ${from} is used, and no provider shows ${last.txHash} or its block any more`;
+    return { kind: 'pending', inBlock: true, unseen };
   }
   const known = await Promise.all(sent.map(({ txHash }) => provider.call('eth_getTransactionByHash', [txHash])));
   return known.some((transaction) => transaction !== null) ? { kind: 'pending', inBlock: false } : { kind: 'absent' };
 }
+
+/** Nodes know a transaction by its hash for days at least. */
+const mayBeForgotten = ({ signedAtSec }: SentTransaction, nowSec: number): boolean =>
+  signedAtSec !== undefined && nowSec - signedAtSec > FORGOTTEN_AFTER_SEC;
 
 /** Whether all are in blocks of this provider's chain that are final or deep enough, with effect. */
 export async function areHeldAt(
@@ -144,13 +162,12 @@ export async function vanishedAt(
 }
 
 function isExpected(log: RawLog, { tokenAddress, from, to, units }: Expected): boolean {
-  const topic = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
   return (
     log.address === tokenAddress.toLowerCase() &&
     log.topics.length === 3 &&
     log.topics[0] === TRANSFER_TOPIC &&
-    log.topics[1] === topic(from) &&
-    log.topics[2] === topic(to) &&
+    log.topics[1] === topicOf(from) &&
+    log.topics[2] === topicOf(to) &&
     /^0x[0-9a-f]{64}$/i.test(log.data) &&
     BigInt(log.data) === units
   );

@@ -79,10 +79,7 @@ export class EvmOutgoing implements OutgoingChain {
     this.#options = options;
     this.settings = settings;
     this.bumpAfterMs = bumpAfterMs;
-    this.#providers = new AdmittedProviders(settings.network, pool, async (provider) => {
-      await verifyProvider(provider, settings);
-      await mustReadHeader(provider, 'finalized');
-    });
+    this.#providers = new AdmittedProviders(settings.network, pool, (provider) => verifyProvider(provider, settings));
   }
 
   get network(): OutgoingChain['network'] {

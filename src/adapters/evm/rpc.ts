@@ -102,15 +102,18 @@ export async function mustReadHeader(provider: RpcProvider, at: number | 'latest
   return header;
 }
 
-/** The newest final block; -1 while the node knows none, as what is not known to be final is not. */
-export async function finalNumber(provider: RpcProvider): Promise<number> {
+/** The newest final block; null while the node knows none. */
+export async function finalBlock(provider: RpcProvider): Promise<Block | null> {
   try {
-    return (await readHeader(provider, 'finalized'))?.block.number ?? -1;
+    return (await readHeader(provider, 'finalized'))?.block ?? null;
   } catch (error) {
-    if (isNotKnown(error)) return -1;
+    if (isNotKnown(error)) return null;
     throw error;
   }
 }
+
+/** -1 while the node knows none, as what is not known to be final is not. */
+export const finalNumber = async (provider: RpcProvider): Promise<number> => (await finalBlock(provider))?.number ?? -1;
 
 /** What the node does not have yet, or no longer. */
 export const isNotKnown = (error: unknown): boolean =>

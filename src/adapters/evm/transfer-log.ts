@@ -9,6 +9,9 @@ import { must } from '../../domain/values/must.ts';
 /** ERC-20: `Transfer(address indexed from, address indexed to, uint256 value)`. */
 export const TRANSFER_TOPIC = id('Transfer(address,address,uint256)');
 
+/** An address as the topic of a log. */
+export const topicOf = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
+
 /** `parties`: sender and receiver as topics; null for any. Throws `ProviderFault` for one that cannot be read. */
 export async function readTransferLogs(
   provider: RpcProvider,

@@ -11,7 +11,7 @@ export const signerCalls = (signer: SignerCaller): Omit<Signer, 'close'> => ({
   takeEvents: (from, events) => signer.call('takeEvents', { from, events }),
   check: (order) => signer.call('check', { order }),
   sign: (request) => signer.call('sign', request),
-  release: (order) => signer.call('release', { order }),
+  release: (order, seenIn) => signer.call('release', { order, ...(seenIn !== undefined && { seenIn }) }),
   nativeTransfer: (asked) => signer.call('nativeTransfer', asked),
   unknownTransactions: (mode, network, txHashes) => signer.call('unknownTransactions', { mode, network, txHashes }),
   signedAfter: (mode, network, logPlace) => signer.call('signedAfter', { mode, network, logPlace }),

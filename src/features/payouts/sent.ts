@@ -230,7 +230,8 @@ export class SentTransactions<Item extends Outgoing> {
     const { signer, retries, fail } = this.#parts;
     const { kind } = item.order;
     // That a nonce account was not made lets the signer sign for another one; the move ends in any case.
-    const released = takesFromOthers(kind) || kind === 'nonce_account' ? await signer.release(item.order) : null;
+    const asks = takesFromOthers(kind) || kind === 'nonce_account';
+    const released = asks ? await signer.release(item.order, failure.ineffective?.blockNumber) : null;
     if (takesFromOthers(kind) && released?.ok === false)
       return retries.wait(item.ref, WAIT_REASONS[released.code] ?? 'chain_unavailable', released.message);
     crashPoint('after-release');

@@ -6,6 +6,7 @@ export async function lastBlockBefore(
   timeSec: number,
 ): Promise<Block> {
   const newest = await chain.finalized();
+  if (newest === null) throw new ChainUnavailable(`${chain.network}: no block is called final yet`);
   if (newest.timeSec <= timeSec || newest.number === 0) return newest;
   let low = 0;
   let high = newest.number;

@@ -66,7 +66,7 @@ export async function unmatchedTransferOf(named: NamedTransfer, parts: RecordPar
   const transfer = await chain.transferAt(txHash, logIndex);
   if (!transfer) throw new CommandRefused(`there is no transfer of our coins at log index ${logIndex} of ${txHash}`);
   const isFinal =
-    transfer.block.number <= (await chain.finalized()).number &&
+    transfer.block.number <= ((await chain.finalized())?.number ?? -1) &&
     (await chain.agreeOnFinality(transfer, { kind: 'finalized' }));
   if (!isFinal) throw new CommandRefused('the transfer is not final yet');
   const facts = depositFactsOf(transfer, chain.settings);

@@ -79,8 +79,8 @@ export interface Chain {
   /** Checks chain id and token decimals. Throws `WrongChain` if they differ from the settings. */
   verify(): Promise<void>;
   head(): Promise<Block>;
-  /** The highest block that the chain itself calls final. */
-  finalized(): Promise<Block>;
+  /** The highest block that the chain itself calls final; null while no provider knows one. */
+  finalized(): Promise<Block | null>;
   /** The block at a height of the current chain; null above the head. */
   blockAt(number: number): Promise<Block | null>;
   /** Both blocks are inclusive. May read less than requested: `lastBlock` is the actual end. */

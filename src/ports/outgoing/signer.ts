@@ -127,8 +127,11 @@ export interface OutgoingSigner {
   check(order: OutgoingTransaction): Promise<SignerVerdict>;
   /** The same request always gets the same bytes. */
   sign(request: SigningRequest): Promise<Signature>;
-  /** Returns reserved money to its deposits, once the signer itself has seen on chain that nothing was paid. */
-  release(order: OutgoingTransaction): Promise<SignerVerdict>;
+  /**
+   * Returns reserved money to its deposits, once the signer itself has seen on chain that nothing was paid. `seenIn`:
+   * the block where the service saw that, as nodes forget the hashes of old transactions.
+   */
+  release(order: OutgoingTransaction, seenIn?: number): Promise<SignerVerdict>;
   /** Null if the chain shows none. */
   nativeTransfer(asked: AskedNativeTransfer): Promise<{ readonly transfer: SeenNativeTransfer | null } | SignerRefusal>;
   /** The transactions among these that are missing from its journal. */

@@ -160,6 +160,7 @@ export interface SentTransaction {
   readonly txHash: string;
   readonly signedBytes: string;
   readonly validity: TransactionValidity;
+  readonly signedAtSec?: number;
 }
 
 export interface LandedTransaction {
@@ -185,7 +186,13 @@ export type Fate =
   | { readonly kind: 'pending'; readonly inBlock: boolean; readonly unseen?: string }
   | { readonly kind: 'landed'; readonly landed: LandedTransaction; readonly final: boolean }
   /** In a final block, but it moved nothing. */
-  | { readonly kind: 'ineffective'; readonly txHash: string; readonly networkFee: string }
+  | {
+      readonly kind: 'ineffective';
+      readonly txHash: string;
+      readonly networkFee: string;
+      /** Where it was seen: nodes forget the hashes of old transactions and keep their blocks. */
+      readonly blockNumber?: number;
+    }
   /** A chain rule excludes it permanently in the final state; a new transaction may be signed. */
   | { readonly kind: 'never' }
   /** Impossible for one of our transactions: nothing more is sent from this treasury. */

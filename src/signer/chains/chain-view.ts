@@ -71,14 +71,17 @@ export interface ChainView {
    * land.
    */
   mayFollow(earlier: readonly JournaledBytes[], next: TransactionDraft): Promise<boolean>;
-  /** Whether the transaction is in the chain, with or without effect. */
-  hasLanded(txHash: string): Promise<boolean>;
+  /** Whether it, or one that excludes it, is in the chain, with or without effect. */
+  hasLanded(signed: JournaledBytes & { readonly fromAddress: string }): Promise<boolean>;
   /**
    * The native coin that a sweep of the address into the treasury needs now; null where the treasury pays for sweeps.
    */
   sweepGas(address: string, treasury: string): Promise<SweepGas | null>;
-  /** True if, in the final state, none of the entries moved money and none ever can. */
-  hadNoEffect(entries: readonly JournaledBytes[]): Promise<boolean>;
+  /**
+   * True if, in the final state, none of the entries moved money and none ever can. `seenIn`: the block of the one that
+   * excludes the others, where it is known.
+   */
+  hadNoEffect(entries: readonly JournaledBytes[], seenIn?: number): Promise<boolean>;
 }
 
 /** Whether a draft's base units are exactly the amount. False for an amount finer than the token. */

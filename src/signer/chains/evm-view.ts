@@ -156,11 +156,11 @@ export class EvmView implements ChainView {
   }
 
   /** One of them is in a final block and failed there, or moves nothing: the nonce is used, so no other can land. */
-  async hadNoEffect(entries: readonly JournaledBytes[]): Promise<boolean> {
+  async hadNoEffect(entries: readonly JournaledBytes[], seenIn?: number): Promise<boolean> {
     for (const { draft, txHash } of entries) {
       if (!isEvm(draft)) return false;
       const failed = await agreed(this.#network, async (url) => {
-        const found = await this.#receipt(url, txHash);
+        const found = await this.#receiptOf(url, { txHash, blockNumber: seenIn });
         return (
           found !== null &&
           OUTCOMES[draft.kind](found) === 'nothing' &&
@@ -173,11 +173,14 @@ export class EvmView implements ChainView {
     return false;
   }
 
-  hasLanded(txHash: string): Promise<boolean> {
-    return agreed(this.#network, async (url) => {
-      const found = await this.#receipt(url, txHash);
-      return found !== null && this.#isCanonical(url, found);
-    });
+  /** Its nonce is used, by it or by another of the same account's; a node forgets hashes, and never a count. */
+  hasLanded({ draft, fromAddress }: JournaledBytes & { readonly fromAddress: string }): Promise<boolean> {
+    if (!isEvm(draft)) return Promise.resolve(false);
+    return agreed(
+      this.#network,
+      async (url) =>
+        (await this.#call(url, quantity, 'eth_getTransactionCount', fromAddress, 'latest')) > BigInt(draft.nonce),
+    );
   }
 
   async sweepGas(address: string, treasury: string): Promise<SweepGas> {
@@ -232,7 +235,10 @@ export class EvmView implements ChainView {
   }
 
   /** By its hash, or in its block: a node forgets the hashes of old transactions and keeps their blocks. */
-  async #receiptOf(url: string, { txHash, blockNumber }: DepositProof): Promise<Receipt | null> {
+  async #receiptOf(
+    url: string,
+    { txHash, blockNumber }: Pick<DepositProof, 'txHash' | 'blockNumber'>,
+  ): Promise<Receipt | null> {
     if (blockNumber === undefined) return this.#receipt(url, txHash);
     const found = await this.#receipt(url, txHash).catch(ifRefused(null));
     if (found !== null) return found;

@@ -140,7 +140,7 @@ export class SolanaView implements ChainView {
     return isExactly(draft.tokenUnits, order.amount, token.decimals) ? null : 'the draft moves a different amount';
   }
 
-  hasLanded(txHash: string): Promise<boolean> {
+  hasLanded({ txHash }: Pick<JournaledBytes, 'txHash'>): Promise<boolean> {
     return agreed(this.#network, async (url) => (await this.#transaction(url, txHash, 'confirmed')) !== null);
   }
 

@@ -165,7 +165,7 @@ export class TronView implements ChainView {
     return draft.expirationMs - draft.timestampMs > MAX_LIFETIME_MS ? 'the draft lives too long' : null;
   }
 
-  hasLanded(txHash: string): Promise<boolean> {
+  hasLanded({ txHash }: Pick<JournaledBytes, 'txHash'>): Promise<boolean> {
     return agreed(this.#network, async (url) => (await this.#info(url, 'wallet', txHash)) !== null);
   }
 

@@ -96,9 +96,12 @@ function beyondAccount(order: OutgoingTransaction, parts: PolicyParts): SignerRe
   return refused?.code === 'exceeds_account' ? refused : null;
 }
 
+const NOT_FOUND =
+  'no provider shows the deposit, by its hash or in its block: it left the chain, or is older than what they keep (quittance doctor tells how far that is)';
+
 /** Why the deposit on chain does not allow a payout to this payee; null if it does. */
 function depositFault(found: FoundDeposit | null, { coin, toAddress }: OutgoingTransaction): SignerRefusal | null {
-  if (!found) return refusal('later', 'deposit_not_found', 'the deposit is not in the chain');
+  if (!found) return refusal('later', 'deposit_not_found', NOT_FOUND);
   if (found.coin !== coin) return refusal('denied', 'other_coin', `the payer paid ${found.coin}`);
   if (found.payer === null || found.payer !== toAddress) {
     const why = found.payer === null ? `nobody is known to have paid: ${unknownPayerWords(found.unknownPayer)}` : null;

@@ -52,6 +52,6 @@ async function mayHaveMore(
     ({ purpose, fromAddress, seq }) => purpose === 'sweep' && fromAddress === toAddress && seq > last.seq,
   );
   const isOld = nowMs - last.atMs >= AGAIN_AFTER_MS;
-  for (const { txHash } of isOld ? [...sweeps, ...given] : sweeps) if (await view.hasLanded(txHash)) return true;
+  for (const signed of isOld ? [...sweeps, ...given] : sweeps) if (await view.hasLanded(signed)) return true;
   return view.hadNoEffect(given);
 }

@@ -122,12 +122,15 @@ describe('the gas that a sweep on TRON needs', () => {
     expect(await view().sweepGas(ADDRESS, wallet.treasury.tron)).toEqual(sound);
     instead = { answer, times: Infinity };
     await expect(view().sweepGas(ADDRESS, wallet.treasury.tron)).rejects.toThrow(ViewUnavailable);
-    await expect(view().hasLanded('ab'.repeat(32))).rejects.toThrow(ViewUnavailable);
+    await expect(view().hasLanded({ txHash: 'ab'.repeat(32) })).rejects.toThrow(ViewUnavailable);
   });
 
   it('counts as spent once the sweep is in a block', async () => {
     landed = new Set(['ab'.repeat(32)]);
-    expect([await view().hasLanded('ab'.repeat(32)), await view().hasLanded('cd'.repeat(32))]).toEqual([true, false]);
+    expect([
+      await view().hasLanded({ txHash: 'ab'.repeat(32) }),
+      await view().hasLanded({ txHash: 'cd'.repeat(32) }),
+    ]).toEqual([true, false]);
   });
 });
 
@@ -151,6 +154,6 @@ describe('an error that a TRON node returns with status 200', () => {
     expect(await view().mayFollow(earlier, draft)).toBe(true);
     isBroken = true;
     await expect(view().mayFollow(earlier, draft)).rejects.toThrow(/not every provider/);
-    await expect(view().hasLanded(txId)).rejects.toThrow(/unknown form/);
+    await expect(view().hasLanded({ txHash: txId })).rejects.toThrow(/unknown form/);
   });
 });

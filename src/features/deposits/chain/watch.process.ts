@@ -210,7 +210,7 @@ export class ChainWatcher {
   async #readFinalized(): Promise<void> {
     const finalized = await this.#deps.chain.finalized();
     // A lagging provider reports an older block; finality never moves back.
-    if (!this.#finalized || finalized.number > this.#finalized.number) this.#finalized = finalized;
+    if (finalized && finalized.number > (this.#finalized?.number ?? -1)) this.#finalized = finalized;
   }
 
   /** Compares the known hashes with the chain, newest first, and rewinds to the last common block. */

@@ -1,5 +1,8 @@
 import { expect, describe, it } from 'vitest';
+import { keptTransactions } from '../../../../src/adapters/evm/kept-transactions.ts';
 import { fateAt, vanishedAt } from '../../../../src/adapters/evm/outgoing-fate.ts';
+import { finalBlock } from '../../../../src/adapters/evm/rpc.ts';
+import { TRANSFER_TOPIC } from '../../../../src/adapters/evm/transfer-log.ts';
 import { answeringProvider, Refuses } from '../../../support/answering-provider.ts';
 
 /* Answers of geth 1.17.10 about what it does not keep, or has not computed. */
@@ -58,5 +61,91 @@ describe('a payout whose hash the node has forgotten', () => {
   it('is withheld where the block does not show it either', async () => {
     for (const inBlock of [null, [], new Refuses('the method is not available', -32_601)])
       expect(await vanishedAt(node(null, inBlock), landed)).toMatchObject({ vanished: false, withheld: true });
+  });
+});
+
+describe('a payout that landed while nobody looked, and whose hash the node has forgotten since', () => {
+  const DAY_SEC = 86_400;
+  const PAYEE = '0x976EA74026E726554dB657fA54763abd0C3a0aa9';
+  const TOKEN = '0x5FbDB2315678afecb367f032d93F642f64180aa3';
+  const topic = (address: string) => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
+  const log = {
+    ...{ address: TOKEN, topics: [TRANSFER_TOPIC, topic(OURS), topic(PAYEE)], data: `0x${'5'.padStart(64, '0')}` },
+    ...{ blockNumber: '0x10', blockHash: hash('b'), transactionHash: TX, logIndex: '0x0', removed: false },
+  };
+  const expected = { tokenAddress: TOKEN, from: OURS, to: PAYEE, units: 5n };
+  /** Block 0x10 holds it; 0x20 is the newest and final, two days later. */
+  const node = (change: Record<string, unknown>) =>
+    answeringProvider({
+      eth_getBlockByNumber: (at: string) => {
+        const number = at === 'finalized' || at === 'latest' ? 0x20 : Number(at);
+        return { ...header(number), timestamp: `0x${(number * (DAY_SEC / 8)).toString(16)}` };
+      },
+      eth_getTransactionCount: (_: string, at: string) => (at === 'finalized' ? '0x6' : PRUNED),
+      eth_getBlockReceipts: (at: string) => (at === '0x10' ? [{ ...receipt, logs: [log] }] : []),
+      eth_getLogs: [],
+      ...change,
+    });
+  const old = { ...asked, expected, sent: [{ ...sent[0]!, signedAtSec: 0x0f * (DAY_SEC / 8) }] };
+
+  it.each([
+    ['its transfer', { eth_getLogs: [log] }],
+    [
+      'the use of its nonce',
+      {
+        eth_getTransactionCount: (_: string, at: string) => (at === 'finalized' || Number(at) >= 0x10 ? '0x6' : '0x5'),
+      },
+    ],
+  ])('is found in its block by %s', async (_, change) => {
+    expect(await fateAt(node(change), old)).toMatchObject({ kind: 'landed', final: true, landed: { txHash: TX } });
+  });
+
+  it('is an alarm when its nonce was used by another transaction', async () => {
+    const count = (_: string, at: string) => (at === 'finalized' || Number(at) >= 0x11 ? '0x6' : '0x5');
+    expect(await fateAt(node({ eth_getTransactionCount: count }), old)).toMatchObject({ kind: 'alarm' });
+  });
+
+  it('says so when nobody shows its block either, and stops nothing else', async () => {
+    expect(await fateAt(node({}), old)).toMatchObject({ kind: 'pending', unseen: expect.stringContaining(TX) });
+  });
+
+  it('is an alarm while no node can have forgotten it', async () => {
+    const fresh = { ...old, sent: [{ ...old.sent[0]!, signedAtSec: 0x1f * (DAY_SEC / 8) }] };
+    expect(await fateAt(node({}), fresh)).toMatchObject({ kind: 'alarm' });
+  });
+});
+
+describe('finality that the node does not know yet', () => {
+  it('is none, rather than a fault', async () => {
+    expect(await finalBlock(answeringProvider({ eth_getBlockByNumber: blocks(UNKNOWN) }))).toBeNull();
+    expect(await finalBlock(answeringProvider({ eth_getBlockByNumber: blocks(header(7)) }))).toMatchObject({
+      number: 7,
+    });
+  });
+});
+
+describe('how far back a node knows transactions', () => {
+  /** Each block holds one; those from `first` on are in its index. */
+  const node = (first: number, change: Record<string, unknown> = {}) =>
+    answeringProvider({
+      eth_getBlockByNumber: (at: string) => {
+        const number = at === 'latest' ? 1_000 : Number(at);
+        const transaction = { hash: `0x${number.toString(16).padStart(64, '0')}`, from: OURS, value: '0x0' };
+        return { ...header(number), timestamp: `0x${(number * 12).toString(16)}`, transactions: [transaction] };
+      },
+      eth_getTransactionReceipt: (txHash: string) =>
+        Number(txHash) >= first ? { ...receipt, transactionHash: txHash } : null,
+      eth_getBlockReceipts: [],
+      ...change,
+    });
+
+  it('is found by halving, with whether older blocks are served', async () => {
+    expect(await keptTransactions(node(700))).toEqual({ byHashSec: 300 * 12, servesOlderBlocks: true });
+    const pruned = node(700, { eth_getBlockReceipts: new Refuses('pruned history unavailable', 4444) });
+    expect(await keptTransactions(pruned)).toEqual({ byHashSec: 300 * 12, servesOlderBlocks: false });
+  });
+
+  it('is everything for a node that keeps its whole index', async () => {
+    expect(await keptTransactions(node(0))).toEqual({ byHashSec: null, servesOlderBlocks: true });
   });
 });

@@ -1,7 +1,7 @@
 import { toBeHex } from 'ethers';
 import { expect, it } from 'vitest';
-import { evmOutflows, topicOf } from '../../../../src/adapters/evm/outflows.ts';
-import { TRANSFER_TOPIC } from '../../../../src/adapters/evm/transfer-log.ts';
+import { evmOutflows } from '../../../../src/adapters/evm/outflows.ts';
+import { topicOf, TRANSFER_TOPIC } from '../../../../src/adapters/evm/transfer-log.ts';
 import type { NetworkSettings } from '../../../../src/domain/networks/networks.ts';
 import type { RpcProvider } from '../../../../src/ports/chain/rpc-pool.ts';
 

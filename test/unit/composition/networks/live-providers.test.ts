@@ -26,7 +26,7 @@ const looks = (faults: Readonly<Record<string, string>>, historyFaults: Readonly
     const { host } = new URL(url);
     asked.push(host);
     if (faults[host]) throw new Error(faults[host]);
-    return { head: 1, latencyMs: 1, historyFault: historyFaults[host] ?? null, keptSec: null };
+    return { head: 1, latencyMs: 1, historyFault: historyFaults[host] ?? null };
   };
   return { asked, look };
 };
@@ -155,7 +155,7 @@ describe('the providers of a running service', () => {
     const held = Promise.withResolvers<void>();
     const look: typeof lookAtProvider = async () => (
       await held.promise,
-      { head: 1, latencyMs: 1, historyFault: null, keptSec: null }
+      { head: 1, latencyMs: 1, historyFault: null }
     );
     const { access, log, set, acts } = await running({ look });
     const both = [set(`ETHEREUM_RPC_URLS=${THREE},${ONE}`), set('LOG_LEVEL=debug')];

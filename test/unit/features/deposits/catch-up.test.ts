@@ -60,7 +60,7 @@ class StraightChain implements Chain {
     return blockOf(this.headNumber);
   }
 
-  async finalized(): Promise<Block> {
+  async finalized(): Promise<Block | null> {
     return blockOf(Math.max(0, this.headNumber - FINALITY));
   }
 
@@ -266,6 +266,15 @@ describe('a watcher', () => {
     chain.verdict = null;
     await expect.poll(() => watcher.scannedToSec()).not.toBeNull();
     expect(watcher.status().consecutiveFailures).toBe(0);
+  });
+
+  test('goes on reading while no block is called final, and calls nothing final', async () => {
+    const chain = new StraightChain(1_000, 995, 300);
+    chain.finalized = async () => null;
+    const { recorded, confirmed } = watch(chain, coveredAt(900));
+    await watcher.start();
+    expect([recorded.length, confirmed.length, watcher.status().finalizedBlock]).toEqual([1, 0, null]);
+    expect(watcher.status().scannedBlock).toBe(1_000);
   });
 
   test('matches no block before all addresses assigned by then are known', async () => {

@@ -27,7 +27,7 @@ const wallet = { treasury: { evm: '0xTreasury' } } as SigningWallet;
 
 const codeAfter = async (ms: number, landed: readonly string[], held = '0.001'): Promise<string | undefined> => {
   const view = {
-    hasLanded: async (txHash: string) => landed.includes(txHash),
+    hasLanded: async ({ txHash }: { txHash: string }) => landed.includes(txHash),
     hadNoEffect: async () => false,
     sweepGas: async () => ({ needed: amountOf('0.004'), held: amountOf(held) }),
   } as unknown as ChainView;
