@@ -57,6 +57,8 @@ export class TronModelProvider implements RpcProvider {
     switch (call) {
       case 'getblock':
         return blockOf(shown(body.id_or_num === undefined ? limit : Number(body.id_or_num)), false);
+      case 'getnowblock':
+        return blockOf(shown(limit), true);
       case 'getblockbynum':
         return blockOf(shown(body.num!), true);
       case 'gettransactioninfobyblocknum':

@@ -262,7 +262,7 @@ describe('a TRON provider without `getblock`', () => {
     const chain = chainOver([node]);
     await chain.verify();
     expect((await chain.head()).number).toBe(HEIGHT + 30);
-    expect((await chain.finalized()).number).toBe(HEIGHT + 11);
+    expect((await chain.finalized())!.number).toBe(HEIGHT + 11);
     expect((await chain.scan(HEIGHT, HEIGHT, everyone)).transfers).toHaveLength(2);
     expect(await chain.transferAt(GAS_FREE.id, 1)).toMatchObject({ tokenUnits: 938_500_000n });
     expect(node.requests.filter(({ path }) => path.endsWith('/getblock')).length).toBeLessThanOrEqual(3);
@@ -352,7 +352,7 @@ describe('TRON blocks', () => {
     expect(await chain.blockAt(HEIGHT + 31)).toBeNull();
     const head = await chain.head();
     expect(head).toMatchObject({ number: HEIGHT + 30, parentHash: blockIdOf(HEIGHT + 29, '0') });
-    expect((await chain.finalized()).number).toBe(HEIGHT + 11);
+    expect((await chain.finalized())!.number).toBe(HEIGHT + 11);
     node.headNumber -= 3;
     await expect(chain.blockAt(HEIGHT + 30)).rejects.toThrow(ChainUnavailable);
   });
