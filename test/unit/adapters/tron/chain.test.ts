@@ -211,7 +211,7 @@ describe('TRON providers', () => {
     sound.headNumber += 10;
     sound.solidNumber += 10;
     await expect.poll(async () => (await chain.head()).number, { timeout: 2_000 }).toBe(HEIGHT + 40);
-    expect((await chain.finalized()).number).toBe(HEIGHT + 21);
+    expect((await chain.finalized())!.number).toBe(HEIGHT + 21);
   });
 
   it('are refused when they serve another chain, another token or other decimals', async () => {
