@@ -153,10 +153,7 @@ describe('the providers of a running service', () => {
 
   it('change one after the other with all other settings, so that neither of two changes at once is lost', async () => {
     const held = Promise.withResolvers<void>();
-    const look: typeof lookAtProvider = async () => (
-      await held.promise,
-      { head: 1, latencyMs: 1, historyFault: null }
-    );
+    const look: typeof lookAtProvider = async () => (await held.promise, { head: 1, latencyMs: 1, historyFault: null });
     const { access, log, set, acts } = await running({ look });
     const both = [set(`ETHEREUM_RPC_URLS=${THREE},${ONE}`), set('LOG_LEVEL=debug')];
     held.resolve();
