@@ -46,6 +46,8 @@ export type TransactionRow = {
    * While an operator has set the deposit aside, its status is `reverted`; this is the status it would have otherwise.
    */
   readonly aside?: TransactionStatus;
+  /** How many transfers below the dust limit it stands for; absent for a single one. */
+  readonly transfers?: number;
   /** What refunds have paid out of the deposit or hold reserved; absent if nothing. */
   readonly taken?: string;
   /** Place in the merchant's lists, and in the session's. */
@@ -80,6 +82,7 @@ export function detectedDeposit(
     logIndex: data.logIndex,
     blockNumber: data.blockNumber,
     blockTimeSec: data.blockTimeSec,
+    ...(data.together && { transfers: data.together.transfers }),
   };
 }
 

@@ -163,7 +163,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     completeIn: (subscription) => caughtUpWith(ports, subscription),
     recordDeposit: async (mode, family, facts) => {
       const id = addressIndexes.get(indexKey(mode, family))?.sessionOf(facts.toAddress);
-      if (id) await deposits.record(id, facts);
+      if (id) await deposits.record(id, [facts]);
     },
     close: async () => {
       await Promise.all(followers.map((follower) => follower.close()));

@@ -90,6 +90,7 @@ function presentTransaction(deps: ListRecordsDeps, row: TransactionRow): Transac
     to_address: row.toAddress,
     tx_hash: row.txHash,
     log_index: row.logIndex,
+    ...(row.transfers !== undefined && { transfers: row.transfers }),
     block_number: row.blockNumber,
     block_time: row.blockTimeSec,
     confirmations:

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { EventMetadata } from '../domain/events/envelope.ts';
+import type { Network } from '../domain/networks/networks.ts';
 import type { NotificationId, SessionId } from '../domain/values/ids.ts';
 import { deliveryStream, sessionStream } from '../domain/values/streams.ts';
 import type { HttpObserver } from '../http/endpoint.ts';
@@ -23,10 +24,10 @@ interface Commands<Command extends { readonly type: string }, Result> {
   execute(stream: string, command: Command, context: CommandContext, options: { expectNew?: boolean }): Promise<Result>;
 }
 
-interface DepositCalls<Facts, Confirmed, Reverted> {
-  record(id: SessionId, facts: Facts): Promise<void>;
+interface DepositCalls<Facts, Recorded, Confirmed, Reverted> {
+  record(id: SessionId, transfers: readonly Facts[]): Promise<Recorded>;
   move(id: SessionId, facts: Facts, headNumber: number): Promise<boolean>;
-  confirm(id: SessionId, data: Confirmed, network: string): Promise<void>;
+  confirm(id: SessionId, data: readonly Confirmed[], network: Network): Promise<void>;
   revert(id: SessionId, revert: Reverted, network: string): Promise<void>;
 }
 
@@ -125,7 +126,7 @@ export class Tracing implements TraceSource {
   }
 
   /** Chain observations about a session: separate traces, linked to the request that created it. */
-  deposits<Facts, Confirmed, Reverted>(deposits: DepositCalls<Facts, Confirmed, Reverted>): void {
+  deposits<Facts, Recorded, Confirmed, Reverted>(deposits: DepositCalls<Facts, Recorded, Confirmed, Reverted>): void {
     const record = deposits.record.bind(deposits);
     const move = deposits.move.bind(deposits);
     const confirm = deposits.confirm.bind(deposits);

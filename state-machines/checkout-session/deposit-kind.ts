@@ -29,11 +29,16 @@ export function kindOf(
   const created = context.created;
   if (created && deposit.coin === openAlternative(context)?.coin)
     return kindOf({ ...context, ...foldCoinChosen(context) }, deposit);
-  if (!created || deposit.coin !== created.dueCoin) return 'wrong_coin';
-  if (!created.paymentOptions.some(({ network, coin }) => network === deposit.network && coin === deposit.coin))
-    return 'wrong_network';
-  const limit = dustLimit(context, amountOf(created.policy.dustLimit));
-  if (amountOf(deposit.amount) < limit && !hasCounted(context, deposit)) return 'dust';
+  if (!created) return 'wrong_coin';
+  const isOffered = created.paymentOptions.some(
+    ({ network, coin }) => network === deposit.network && coin === deposit.coin,
+  );
+  const limit = amountOf(created.policy.dustLimit);
+  const canPay = isOffered && deposit.coin === created.dueCoin;
+  if (amountOf(deposit.amount) < (canPay ? dustLimit(context, limit) : limit) && !hasCounted(context, deposit))
+    return 'dust';
+  if (deposit.coin !== created.dueCoin) return 'wrong_coin';
+  if (!isOffered) return 'wrong_network';
   return context.cancelled !== null || isPastDeadline(context, deposit) ? 'late' : 'on_time';
 }
 

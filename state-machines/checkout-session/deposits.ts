@@ -35,6 +35,8 @@ export interface DepositSums {
   readonly pendingCount: number;
   /** Number of on-time deposits that are seen or final, those set aside too. */
   readonly countedCount: number;
+  /** Number of deposits below the dust limit, wherever they are. */
+  readonly dustCount: number;
   /** Final money other than our own, whatever its kind. */
   readonly final: ByCoin;
   /** The most that a refund without a named deposit may take. */
@@ -48,6 +50,7 @@ const NO_SUMS: DepositSums = {
   pending: 0n,
   pendingCount: 0,
   countedCount: 0,
+  dustCount: 0,
   final: NOTHING,
   refundable: NOTHING,
 };
@@ -66,17 +69,19 @@ function count(sums: DepositSums, deposit: DepositState, sign: 1 | -1): DepositS
   const isOnTime = kind === 'on_time';
   const isThere = status === 'detected' || status === 'final';
   const countedCount = isOnTime && isThere ? sums.countedCount + sign : sums.countedCount;
-  if (aside !== undefined || !isThere) return { ...sums, countedCount };
+  const dustCount = kind === 'dust' ? sums.dustCount + sign : sums.dustCount;
+  if (aside !== undefined || !isThere) return { ...sums, countedCount, dustCount };
   const by = BigInt(sign);
   if (status === 'detected')
     return isOnTime
       ? { ...sums, countedCount, pending: sums.pending + by * units, pendingCount: sums.pendingCount + sign }
-      : sums;
+      : { ...sums, dustCount };
   const left = leftOf(deposit);
   const { coin, fromAddress } = facts;
   return {
     ...sums,
     countedCount,
+    dustCount,
     arrived: isOnTime ? sums.arrived + by * units : sums.arrived,
     held: isOnTime ? sums.held + by * left : sums.held,
     final: kind === 'own' ? sums.final : plus(sums.final, coin, by * units),

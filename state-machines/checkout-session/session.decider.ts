@@ -1,20 +1,10 @@
-import type {
-  DepositFacts,
-  DepositConfirmed,
-  DepositReverted,
-  SessionCreated,
-  SessionEvent,
-  SessionExpired,
-} from '../../src/domain/events/session-events.ts';
-import type { Valuation } from '../../src/domain/events/coin-events.ts';
+import type { SessionCreated, SessionEvent, SessionExpired } from '../../src/domain/events/session-events.ts';
 import type { RefundLeg } from '../../src/domain/events/refund-events.ts';
 import type { RefundId } from '../../src/domain/values/ids.ts';
 import { COINS, formatAmount, type Coin } from '../../src/domain/money/money.ts';
 import { accept, refuse, type Decision, type Refusal } from '../../src/domain/values/result.ts';
 import { needsAcknowledgement, type Sender } from '../../src/domain/networks/senders.ts';
-import { chosenBy, openAlternative } from './coin.ts';
-import { kindInBlock, kindOf } from './deposit-kind.ts';
-import { paymentOf } from './payment.ts';
+import { decideDeposit, type DepositCommand } from './deposits.decider.ts';
 import { decidePayout, type PayoutCommand } from './payouts.decider.ts';
 import { decideTransferOfSession, type TransferCommandOfSession } from './transfers.decider.ts';
 import { planRefund, type RefundTerms } from './refund-allocation.ts';
@@ -23,15 +13,12 @@ import {
   arrived,
   createdOf,
   finalOf,
-  foldConfirmed,
   hasPending,
   held,
   isSufficient,
-  optionAt,
   refundable,
   type SessionContext,
 } from './session.state.ts';
-import { must } from '../../src/domain/values/must.ts';
 
 export interface SessionState {
   readonly value: SessionValue;
@@ -53,32 +40,6 @@ export interface MoveDeadline {
   readonly type: 'MoveDeadline';
   readonly expiresAtSec: number;
   readonly nowSec: number;
-}
-export interface RecordDeposit {
-  readonly type: 'RecordDeposit';
-  readonly facts: DepositFacts;
-  /** It came from an address of ours, in whichever mode. */
-  readonly isOwn?: boolean;
-}
-export interface ConfirmDeposit {
-  readonly type: 'ConfirmDeposit';
-  readonly data: Omit<DepositConfirmed['data'], 'kind'>;
-  readonly nowSec: number;
-  readonly valuation: Valuation | null;
-}
-/** A reorganisation put a confirmed deposit into another block. */
-export interface MoveDeposit {
-  readonly type: 'MoveDeposit';
-  readonly facts: DepositFacts;
-  readonly headNumber: number;
-  readonly nowSec: number;
-}
-export interface RevertDeposit {
-  readonly type: 'RevertDeposit';
-  readonly depositKey: string;
-  readonly reason: DepositReverted['data']['reason'];
-  readonly headNumber: number;
-  readonly revertedAtSec: number;
 }
 /** Sent only when every offered network was scanned past the deadline, or the longest wait is over. */
 export interface ExpireSession {
@@ -102,10 +63,7 @@ export type SessionCommand =
   | CreateSession
   | CancelSession
   | MoveDeadline
-  | RecordDeposit
-  | ConfirmDeposit
-  | MoveDeposit
-  | RevertDeposit
+  | DepositCommand
   | ExpireSession
   | RequestRefund
   | TransferCommandOfSession
@@ -121,13 +79,13 @@ export function decideSession(command: SessionCommand, state: SessionState): Dec
     case 'MoveDeadline':
       return moveDeadline(command, state);
     case 'RecordDeposit':
-      return recordDeposit(command, state);
+    case 'RecordDeposits':
     case 'ConfirmDeposit':
-      return confirmDeposit(command, state);
+    case 'ConfirmDeposits':
+    case 'CountTogether':
     case 'MoveDeposit':
-      return moveDeposit(command, state);
     case 'RevertDeposit':
-      return revertDeposit(command, state);
+      return decideDeposit(command, state.context);
     case 'ExpireSession':
       return expire(command, state);
     case 'RequestRefund':
@@ -178,59 +136,6 @@ function moveDeadline(
   return sooner >= context.expiresAtSec
     ? accept()
     : accept({ type: 'SessionDeadlineMoved', data: { expiresAtSec: sooner, movedAtSec: nowSec } });
-}
-
-function recordDeposit({ facts, isOwn }: RecordDeposit, { context }: SessionState): Decision<SessionEvent> {
-  const known = context.deposits.get(facts.depositKey);
-  if (known && (known.credit || known.status === 'detected' || known.status === 'final')) return accept();
-  // Whatever look-up led to this session, only its own events tell what it offered.
-  if (!optionAt(createdOf(context), facts.toAddress))
-    return refuse('conflict', `${facts.toAddress} is not an address of this session`);
-  const kind = isOwn === true ? 'own' : kindOf(context, facts);
-  const other = kind === 'on_time' && facts.coin !== createdOf(context).dueCoin ? must(openAlternative(context)) : null;
-  const detected: SessionEvent = { type: 'DepositDetected', data: { ...facts, kind } };
-  return other
-    ? accept<SessionEvent>({ type: 'CoinChosen', data: chosenBy(other) }, detected)
-    : accept<SessionEvent>(detected);
-}
-
-function confirmDeposit({ data, nowSec, valuation }: ConfirmDeposit, state: SessionState): Decision<SessionEvent> {
-  const deposit = state.context.deposits.get(data.depositKey);
-  if (deposit?.status !== 'detected') return accept();
-  const kind = kindInBlock(state.context, deposit, data);
-  const facts = { ...data, ...(kind !== deposit.kind && { kind }) };
-  const confirmed: SessionEvent = { type: 'DepositConfirmed', data: facts };
-  const after = { ...state.context, ...foldConfirmed(state.context, facts) };
-  return accept<SessionEvent>(confirmed, ...paymentOf(after, { paidAtSec: nowSec, valuation }));
-}
-
-/**
- * A late deposit that is on time in its new block is detected again, because it pays once that block is confirmed; one
- * that an operator set aside pays when it is put back.
- */
-function moveDeposit({ facts, headNumber, nowSec }: MoveDeposit, { context }: SessionState): Decision<SessionEvent> {
-  const { depositKey } = facts;
-  const deposit = context.deposits.get(depositKey);
-  const isLate = deposit?.status === 'final' && deposit.kind === 'late' && !deposit.credit;
-  const kind = isLate ? kindInBlock(context, deposit, facts) : 'late';
-  if (kind === 'late') return accept();
-  const left = { depositKey, reason: 'reorg', afterFinal: true, headNumber, revertedAtSec: nowSec } as const;
-  return accept<SessionEvent>(
-    { type: 'DepositReverted', data: left },
-    { type: 'DepositDetected', data: { ...facts, kind } },
-  );
-}
-
-function revertDeposit(
-  { depositKey, reason, headNumber, revertedAtSec }: RevertDeposit,
-  { context }: SessionState,
-): Decision<SessionEvent> {
-  const { status, credit } = context.deposits.get(depositKey) ?? {};
-  if (credit || (status !== 'detected' && status !== 'final')) return accept();
-  return accept({
-    type: 'DepositReverted',
-    data: { depositKey, reason, afterFinal: status === 'final', headNumber, revertedAtSec },
-  });
 }
 
 /** While on-time money is under way, the session neither expires nor fails: the money's finality decides. */

@@ -19,12 +19,13 @@ import { foldCoinChosen, isChoosable } from './coin.ts';
 import {
   depositsOfOrder,
   foldConfirmed,
+  foldDetected,
+  foldReverted,
   arrived,
   hasPending,
   held,
   initialContext,
   isSufficient,
-  withDeposit,
   type SessionContext,
 } from './session.state.ts';
 import type { DepositState } from './deposits.ts';
@@ -61,22 +62,6 @@ function foldCreated(_: SessionContext, data: Of<'SessionCreated'>['data']): Par
     tolerance: amountOf(data.policy.tolerance),
     expiresAtSec: data.expiresAtSec,
   };
-}
-
-function foldDetected(context: SessionContext, data: Of<'DepositDetected'>['data']): Partial<SessionContext> {
-  // A transfer that returns after a reorganisation stays where an operator put it, and refunds keep what they took.
-  const { aside, taken = 0n } = context.deposits.get(data.depositKey) ?? {};
-  return withDeposit(context, {
-    ...{ facts: data, kind: data.kind, units: amountOf(data.amount), status: 'detected', taken },
-    ...(aside !== undefined && { aside }),
-  });
-}
-
-function foldReverted(context: SessionContext, data: Of<'DepositReverted'>['data']): Partial<SessionContext> {
-  const deposit = context.deposits.get(data.depositKey);
-  if (!deposit) return {};
-  const status = data.reason === 'failed' ? 'failed' : 'reverted';
-  return withDeposit(context, { ...deposit, status, revertedAtSec: data.revertedAtSec });
 }
 
 /* Guards: total functions, one invariant each. */

@@ -1,6 +1,9 @@
 import type { RefundFailureReason } from '../../src/domain/events/refund-failures.ts';
 import type {
   DepositConfirmed,
+  DepositDetected,
+  DepositFacts,
+  DepositReverted,
   PaymentOption,
   SessionCancelled,
   SessionCreated,
@@ -9,7 +12,7 @@ import type {
   SessionPaid,
 } from '../../src/domain/events/session-events.ts';
 import type { RefundLeg, RefundPayoutSigned, RefundRequested } from '../../src/domain/events/refund-events.ts';
-import { type Coin, most } from '../../src/domain/money/money.ts';
+import { amountOf, type Coin, most } from '../../src/domain/money/money.ts';
 import { must } from '../../src/domain/values/must.ts';
 import { Deposits, leftOf, type DepositState } from './deposits.ts';
 
@@ -23,6 +26,8 @@ export interface SessionContext {
   readonly expiresAtSec: number;
   readonly deposits: Deposits;
   readonly refunds: Readonly<Record<string, RefundState>>;
+  /** By network, address and coin: how far transfers below the dust limit were counted together. */
+  readonly counted: Readonly<Record<string, Counted>>;
   /** By deposit key: the newest operator decision carried out here. */
   readonly operations: Readonly<Record<string, number>>;
   /** True once enough on-time money was seen, final or not. */
@@ -35,6 +40,12 @@ export interface SessionContext {
   readonly expired: SessionExpired['data'] | null;
   readonly failed: SessionFailed['data'] | null;
   readonly cancelled: SessionCancelled['data'] | null;
+}
+
+/** Every transfer up to this block that is no larger was counted. */
+export interface Counted {
+  readonly throughBlock: number;
+  readonly largest: bigint;
 }
 
 export interface RefundState {
@@ -68,6 +79,7 @@ export const initialContext: SessionContext = {
   tolerance: 0n,
   expiresAtSec: 0,
   deposits: Deposits.NONE,
+  counted: {},
   refunds: {},
   operations: {},
   sufficientSeen: false,
@@ -204,4 +216,57 @@ export function foldConfirmed(context: SessionContext, data: DepositConfirmed['d
     status: 'final',
     ...(sender && { sender }),
   });
+}
+
+export function foldDetected(context: SessionContext, data: DepositDetected['data']): Partial<SessionContext> {
+  // A transfer that returns after a reorganisation stays where an operator put it, and refunds keep what they took.
+  const { aside, taken = 0n } = context.deposits.get(data.depositKey) ?? {};
+  return {
+    ...withDeposit(context, {
+      ...{ facts: data, kind: data.kind, units: amountOf(data.amount), status: 'detected', taken },
+      ...(aside !== undefined && { aside }),
+    }),
+    ...(data.together && withCounted(context, data, data.blockNumber, amountOf(data.together.largest))),
+  };
+}
+
+export function foldReverted(context: SessionContext, data: DepositReverted['data']): Partial<SessionContext> {
+  const deposit = context.deposits.get(data.depositKey);
+  if (!deposit) return {};
+  const { together, blockNumber } = deposit.facts;
+  const status = data.reason === 'failed' ? 'failed' : 'reverted';
+  const counted = countedIn(context, deposit.facts);
+  return {
+    ...withDeposit(context, { ...deposit, status, revertedAtSec: data.revertedAtSec }),
+    // Its blocks are read again, and what is still in them is counted again.
+    ...(together &&
+      counted?.throughBlock === blockNumber &&
+      withCounted(context, deposit.facts, together.fromBlock - 1, counted.largest)),
+  };
+}
+
+type Place = Pick<DepositFacts, 'network' | 'coin' | 'toAddress'>;
+const placeOf = ({ network, coin, toAddress }: Place): string => `${network}/${toAddress}/${coin}`;
+
+const countedIn = ({ counted }: SessionContext, place: Place): Counted | undefined => counted[placeOf(place)];
+
+function withCounted(
+  { counted }: SessionContext,
+  place: Place,
+  throughBlock: number,
+  units: bigint,
+): Pick<SessionContext, 'counted'> {
+  const before = counted[placeOf(place)]?.largest ?? 0n;
+  return { counted: { ...counted, [placeOf(place)]: { throughBlock, largest: most(before, units) } } };
+}
+
+/** Whether the transfer was already counted together with others. */
+export function isCounted(
+  context: SessionContext,
+  facts: Place & Pick<DepositFacts, 'blockNumber' | 'amount'>,
+): boolean {
+  const counted = countedIn(context, facts);
+  return (
+    counted !== undefined && facts.blockNumber <= counted.throughBlock && amountOf(facts.amount) <= counted.largest
+  );
 }

@@ -9,7 +9,6 @@ import { ChainWatcher } from '../../src/features/deposits/chain/watch.process.ts
 import type {
   Anomaly,
   CoveredBlock,
-  DepositCommands,
   PendingDeposit,
   Reorg,
   RevertedDeposit,
@@ -17,11 +16,12 @@ import type {
 } from '../../src/features/deposits/chain/types.ts';
 import { AddressIndex } from '../../src/features/addresses/address-index.ts';
 import { Anvil, localSettings } from '../support/anvil.ts';
+import { keepingAll } from '../support/watching.ts';
 
 export const sessionId = (letter: string): SessionId => `cs_${letter.repeat(32)}` as SessionId;
 
 /** What the sessions would know, by the rules of their decider: repeated commands add nothing. */
-export class DepositBook implements DepositCommands {
+export class DepositBook {
   readonly log: string[] = [];
   readonly deposits = new Map<
     string,
@@ -143,7 +143,7 @@ export class WatchWorld {
       {
         chain,
         addresses: this.addresses,
-        deposits: this.book,
+        deposits: keepingAll(this.book),
         clock: systemClock,
         coverage: {
           lastCovered: async () => this.lastCovered(),

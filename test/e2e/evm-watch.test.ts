@@ -56,7 +56,7 @@ describe('a payment', () => {
     ]);
     await anvil.mine(3);
     await world.until(() => book.log.filter((line) => line.startsWith('confirmed')).length === 3);
-    expect([...book.deposits].map(([key, { facts, sessionId: id }]) => [key, facts.amount, id])).toEqual([
+    expect([...book.deposits].map(([key, { facts, sessionId: id }]) => [key, facts.amount, id]).sort()).toEqual([
       [`ethereum:${txHash}:0`, '1.00', sessionId('a')],
       [`ethereum:${txHash}:2`, '3.00', sessionId('b')],
       [`ethereum:${txHash}:3`, '4.00', sessionId('a')],

@@ -127,7 +127,7 @@ describe.skipIf(findSurfpoolAddon() === null)('the Solana sandbox', () => {
           chain,
           owners,
           addresses: { sessionOf: (owner) => owners.find(owner)?.sessionId ?? null },
-          deposits,
+          deposits: deposits.commands,
           coverage: { lastCovered: async () => null, record: async (range) => void ranges.push(range) },
           clock: { nowMs: Date.now },
           finalityRuleOf: () => ({ kind: 'finalized' }),

@@ -62,7 +62,7 @@ describe.skipIf(findSurfpoolAddon() === null)(
           chain,
           owners,
           addresses: { sessionOf: (address) => owners.find(address)?.sessionId ?? null },
-          deposits,
+          deposits: deposits.commands,
           coverage: { lastCovered: async () => null, record: async () => undefined },
           clock: { nowMs: Date.now },
           finalityRuleOf: () => ({ kind: 'finalized' }),

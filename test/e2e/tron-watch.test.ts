@@ -11,6 +11,7 @@ import { tronProxyBefore, withoutInfos } from '../support/tron-proxy.ts';
 import { until } from '../support/watching.ts';
 import { DepositBook, sessionId } from './evm-watch-world.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { keepingAll } from '../support/watching.ts';
 
 const OURS = 'TWer2Ygk5TEheHp3TPuYeqxmB6SsGZmaL6';
 const running: (() => Promise<unknown>)[] = [];
@@ -48,7 +49,7 @@ async function watch(sandbox: TronSandbox, { book, ranges }: Recorded, url = san
     {
       chain,
       addresses,
-      deposits: book,
+      deposits: keepingAll(book),
       clock: systemClock,
       coverage: {
         lastCovered: async () => {

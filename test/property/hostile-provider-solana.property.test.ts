@@ -11,6 +11,7 @@ import { ModelPool } from '../support/lying-evm.ts';
 import { SOLANA_MODEL, SOLANA_OWNER, SolanaModelChain, SolanaModelProvider } from '../support/lying-solana.ts';
 import { runsOf } from '../support/runs.ts';
 import { hashOfSlot } from '../support/solana-node.ts';
+import { keepingAll } from '../support/watching.ts';
 
 /*
  * One provider of two, or of three, makes up whatever it likes about a Solana account; what the honest chain does not
@@ -114,7 +115,7 @@ class HostileSolana {
         chain: createSolanaChain({ settings: SOLANA_MODEL, pool, lagProbeMs: Infinity, confirmWithSecond }),
         owners,
         addresses: { sessionOf: (owner) => (owner === SOLANA_OWNER ? sessionId('a') : null) },
-        deposits: this.book,
+        deposits: keepingAll(this.book),
         coverage: {
           lastCovered: async () => this.#covered,
           record: async ({ toBlock, toBlockHash, toBlockTimeSec, sweeps }) =>

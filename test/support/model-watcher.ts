@@ -11,6 +11,7 @@ import type { NetworkSettings } from '../../src/domain/networks/networks.ts';
 import type { Chain } from '../../src/ports/chain/chain.ts';
 import type { RpcProvider } from '../../src/ports/chain/rpc-pool.ts';
 import { ModelPool } from './lying-evm.ts';
+import { keepingAll } from './watching.ts';
 
 type ChainOptions = EvmChainOptions & TronChainOptions;
 
@@ -55,7 +56,7 @@ export function modelWatcher(parts: ModelWatcherParts): ChainWatcher {
         ...(confirmWithSecond && { confirmWithSecond }),
       }),
       addresses,
-      deposits: book,
+      deposits: keepingAll(book),
       clock: systemClock,
       coverage: {
         lastCovered: async () => covered(ranges.at(-1)),

@@ -56,6 +56,7 @@ export function plainSums(context: SessionContext): DepositSums {
     pendingCount: onTime('detected').length,
     countedCount: all.filter(({ kind, status }) => kind === 'on_time' && (status === 'detected' || status === 'final'))
       .length,
+    dustCount: all.filter(({ kind }) => kind === 'dust').length,
     final: { USDT: USDT!.final, USDC: USDC!.final },
     refundable: { USDT: USDT!.refundable, USDC: USDC!.refundable },
   };

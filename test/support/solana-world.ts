@@ -6,6 +6,7 @@ import { WatchedOwners, type WatchedOwner } from '../../src/features/deposits/so
 import type { WatchSolanaOptions } from '../../src/features/deposits/solana/types.ts';
 import type { CoveredBlock, PendingDeposit } from '../../src/features/deposits/chain/types.ts';
 import { ScriptedAccountChain } from './account-chain.ts';
+import { keepingAll } from './watching.ts';
 
 const POLL_MS = 1_000;
 
@@ -84,7 +85,7 @@ export class SolanaWorld {
         chain: this.chain,
         owners,
         addresses: { sessionOf: (owner) => (owners.find(owner) ? (`cs_${owner}` as SessionId) : null) },
-        deposits: {
+        deposits: keepingAll({
           record: async (sessionId, facts: DepositFacts) => {
             if (!this.shownAtSec.has(facts.txHash)) this.shownAtSec.set(facts.txHash, this.nowSec);
             this.#tell(facts.depositKey, 'record', {
@@ -109,7 +110,7 @@ export class SolanaWorld {
               revertedForSec: 0,
             });
           },
-        },
+        }),
         coverage: {
           lastCovered: async () => this.covered,
           record: async ({ toBlock, toBlockHash, toBlockTimeSec, sweeps }) =>

@@ -1,30 +1,45 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { DepositFacts } from '../../src/domain/events/session-events.ts';
+import type { DepositConfirmed, DepositFacts } from '../../src/domain/events/session-events.ts';
+import type { Network } from '../../src/domain/networks/networks.ts';
 import type { SessionId } from '../../src/domain/values/ids.ts';
 import type { DepositCommands } from '../../src/features/deposits/chain/types.ts';
 
+interface OneByOne extends Pick<DepositCommands, 'move' | 'revert'> {
+  record(sessionId: SessionId, facts: DepositFacts): Promise<unknown>;
+  confirm(sessionId: SessionId, data: DepositConfirmed['data'], network: Network): Promise<unknown>;
+}
+
+/** Sessions that keep every transfer, for watchers that tell all of a reading at once. */
+export const keepingAll = (of: OneByOne): DepositCommands => ({
+  record: async (id, transfers) => {
+    for (const facts of transfers) await of.record(id, facts);
+    return new Map(transfers.map(({ depositKey }) => [depositKey, 'kept']));
+  },
+  confirm: async (id, data, network) => {
+    for (const each of data) await of.confirm(id, each, network);
+  },
+  countTogether: () => Promise.resolve([]),
+  move: (...given) => of.move(...given),
+  revert: (...given) => of.revert(...given),
+});
+
 /** What a watcher told the sessions, in the order it did. */
-export class ToldDeposits implements DepositCommands {
+export class ToldDeposits {
   readonly facts: DepositFacts[] = [];
   readonly lines: string[] = [];
 
-  async record(sessionId: SessionId, facts: DepositFacts): Promise<void> {
-    this.facts.push(facts);
-    this.lines.push(`record ${sessionId} ${facts.txHash} ${facts.amount} ${facts.coin}`);
-  }
-
-  async confirm(sessionId: SessionId, data: { readonly depositKey: string }): Promise<void> {
-    this.lines.push(`confirm ${sessionId} ${data.depositKey}`);
-  }
-
-  async move(sessionId: SessionId, facts: DepositFacts): Promise<boolean> {
-    this.lines.push(`move ${sessionId} ${facts.depositKey} to ${facts.blockNumber}`);
-    return false;
-  }
-
-  async revert(sessionId: SessionId, data: { readonly depositKey: string }): Promise<void> {
-    this.lines.push(`revert ${sessionId} ${data.depositKey}`);
-  }
+  readonly commands = keepingAll({
+    record: async (sessionId, facts) => {
+      this.facts.push(facts);
+      this.lines.push(`record ${sessionId} ${facts.txHash} ${facts.amount} ${facts.coin}`);
+    },
+    confirm: async (sessionId, data) => this.lines.push(`confirm ${sessionId} ${data.depositKey}`),
+    move: async (sessionId, facts) => {
+      this.lines.push(`move ${sessionId} ${facts.depositKey} to ${facts.blockNumber}`);
+      return false;
+    },
+    revert: async (sessionId, data) => void this.lines.push(`revert ${sessionId} ${data.depositKey}`),
+  });
 }
 
 const GIVE_UP_MS = 30_000;

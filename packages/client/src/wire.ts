@@ -282,6 +282,8 @@ export interface Deposit {
   readonly tx_hash: string;
   /** Which of the transfers of the transaction it is. */
   readonly log_index: number;
+  /** Only for transfers below the dust limit that are counted together: their number. Transaction, block and time are those of the newest. */
+  readonly transfers?: number;
   /** Block (on Solana: slot) that holds the transaction. */
   readonly block_number: number;
   /** Time of the block, Unix seconds. */
@@ -1093,6 +1095,8 @@ export interface Transaction {
   readonly tx_hash: string;
   /** Which of the transfers of the transaction it is. */
   readonly log_index: number | null;
+  /** Only for transfers below the dust limit that are counted together: their number. Transaction, block and time are those of the newest. */
+  readonly transfers?: number;
   /** Block (on Solana: slot) that holds the transaction. */
   readonly block_number: number | null;
   /** Time of the block, Unix seconds; null before it is in one. */

@@ -108,6 +108,16 @@ export interface DepositFacts {
   readonly blockNumber: number;
   readonly blockHash: string;
   readonly blockTimeSec: number;
+  /** Present for transfers too small to be kept one by one; transaction and block are those of the newest. */
+  readonly together?: CountedTogether;
+}
+
+/** Small transfers to one address in final blocks, as one deposit of their sum. */
+export interface CountedTogether {
+  readonly transfers: number;
+  readonly fromBlock: number;
+  /** The amount of the largest: one that is found later in these blocks and no larger was counted. */
+  readonly largest: string;
 }
 
 export interface DepositDetected {

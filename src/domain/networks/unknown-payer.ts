@@ -6,7 +6,9 @@ export type UnknownPayer =
   | 'account_closed'
   | 'account_handed_over'
   /** The node does not say whose account it was. */
-  | 'owner_not_named';
+  | 'owner_not_named'
+  /** Transfers too small to be kept one by one. */
+  | 'counted_together';
 
 const WORDS: Readonly<Record<UnknownPayer, string>> = {
   several_payers: 'the chain does not name exactly one paying address',
@@ -14,6 +16,7 @@ const WORDS: Readonly<Record<UnknownPayer, string>> = {
   account_closed: 'the account that paid was closed in the same transaction',
   account_handed_over: 'the account that paid was handed to another owner in the same transaction',
   owner_not_named: 'the node does not say whose account paid',
+  counted_together: 'it is the sum of many transfers below the dust limit',
 };
 
 /** `why` is absent for transfers of networks that know one reason only. */

@@ -1,12 +1,22 @@
-import type { DepositConfirmed, DepositFacts, DepositReverted } from '../../domain/events/session-events.ts';
+import type { Valuation } from '../../domain/events/coin-events.ts';
+import type {
+  DepositConfirmed,
+  DepositFacts,
+  DepositReverted,
+  SessionCreated,
+  SessionEvent,
+} from '../../domain/events/session-events.ts';
 import type { Network } from '../../domain/networks/networks.ts';
 import type { SessionId } from '../../domain/values/ids.ts';
+import { must } from '../../domain/values/must.ts';
 import { sessionStream } from '../../domain/values/streams.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
 import type { Rates } from '../../ports/rates/rates.ts';
 import type { Senders } from '../../ports/chain/senders.ts';
 import type { SessionCommand, SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
+import { isCounted } from '../../../state-machines/checkout-session/session.state.ts';
+import type { RecordedAs } from './chain/types.ts';
 import type { SessionHandler } from '../shared/handlers/session-handler.ts';
 
 interface DepositDeps {
@@ -29,28 +39,56 @@ export class Deposits {
     this.#deps = deps;
   }
 
-  async record(id: SessionId, facts: DepositFacts): Promise<void> {
-    const { fromAddress, network } = facts;
-    const isOwn = fromAddress !== null && this.#deps.isOurs(network, fromAddress);
-    await this.#send(id, { type: 'RecordDeposit', facts, isOwn }, network);
+  /** The transfers of one reading. */
+  async record(id: SessionId, transfers: readonly DepositFacts[]): Promise<ReadonlyMap<string, RecordedAs>> {
+    const told = transfers.map((facts) => ({ facts, isOwn: this.#isOwn(facts) }));
+    const { context } = await this.#send(id, { type: 'RecordDeposits', transfers: told }, must(transfers[0]).network);
+    const places = new Map<string, RecordedAs>();
+    for (const facts of transfers)
+      if (context.deposits.get(facts.depositKey)) places.set(facts.depositKey, 'kept');
+      else if (!isCounted(context, facts)) places.set(facts.depositKey, 'small');
+    return places;
   }
 
-  async confirm(id: SessionId, data: DepositConfirmed['data'], network: string): Promise<void> {
+  async confirm(id: SessionId, data: readonly DepositConfirmed['data'][], network: Network): Promise<void> {
     const nowMs = this.#deps.clock.nowMs();
     const state = await this.#deps.sessions.read(sessionStream(id));
     const created = state?.context.created;
-    const valuation =
-      created && created.rateLock ? this.#deps.rates.valuation(created.currency, created.dueCoin, nowMs) : null;
-    const payer = state?.context.deposits.get(data.depositKey)?.facts;
-    const sender =
-      created && payer?.fromAddress
-        ? await this.#deps.senders.of(created.mode, payer.network, payer.fromAddress)
-        : null;
-    await this.#send(
-      id,
-      { type: 'ConfirmDeposit', data: { ...data, ...(sender && { sender }) }, nowSec: toSec(nowMs), valuation },
-      network,
+    const confirmations = await Promise.all(
+      data.map(async (each) => {
+        const payer = state?.context.deposits.get(each.depositKey)?.facts.fromAddress;
+        const sender = created && payer ? await this.#deps.senders.of(created.mode, network, payer) : null;
+        return { ...each, ...(sender && { sender }) };
+      }),
     );
+    const valuation = this.#valuationOf(created, nowMs);
+    await this.#send(id, { type: 'ConfirmDeposits', confirmations, nowSec: toSec(nowMs), valuation }, network);
+  }
+
+  /** Transfers below the dust limit in final blocks, as one deposit. Returns the deposits that hold them. */
+  async countTogether(
+    id: SessionId,
+    transfers: readonly DepositFacts[],
+    headNumber: number,
+  ): Promise<readonly DepositFacts[]> {
+    const nowMs = this.#deps.clock.nowMs();
+    const created = (await this.#deps.sessions.read(sessionStream(id)))?.context.created;
+    const valuation = this.#valuationOf(created, nowMs);
+    const command = { type: 'CountTogether', transfers, headNumber, nowSec: toSec(nowMs), valuation } as const;
+    const { events } = await this.#execute(id, command, must(transfers[0]).network);
+    return events.flatMap(({ type, data }) => {
+      if (type !== 'DepositDetected') return [];
+      const { kind: _, ...facts } = data;
+      return [facts];
+    });
+  }
+
+  #isOwn({ fromAddress, network }: DepositFacts): boolean {
+    return fromAddress !== null && this.#deps.isOurs(network, fromAddress);
+  }
+
+  #valuationOf(created: SessionCreated['data'] | null | undefined, nowMs: number): Valuation | null {
+    return created?.rateLock ? this.#deps.rates.valuation(created.currency, created.dueCoin, nowMs) : null;
   }
 
   async move(id: SessionId, facts: DepositFacts, headNumber: number): Promise<boolean> {
@@ -68,11 +106,19 @@ export class Deposits {
   }
 
   async #send(id: SessionId, command: SessionCommand, network: string): Promise<SessionState> {
+    return (await this.#execute(id, command, network)).state;
+  }
+
+  async #execute(
+    id: SessionId,
+    command: SessionCommand,
+    network: string,
+  ): Promise<{ readonly state: SessionState; readonly events: readonly SessionEvent[] }> {
     const result = await this.#deps.sessions.execute(sessionStream(id), command, {
       correlationId: this.#deps.random.uuid(),
       actor: `chain:${network}`,
     });
     if (!result.ok) throw new Error(`${command.type} was refused for ${id}: ${result.refusal.message}`);
-    return result.state;
+    return result;
   }
 }

@@ -136,6 +136,7 @@ function presentDeposit(deposit: DepositView, network: NetworkSettings | undefin
     network: deposit.network,
     coin: deposit.coin,
     amount: paddedAmount(deposit.amount, 2),
+    ...(deposit.together && { transfers: deposit.together.transfers }),
     status: deposit.status,
     kind: deposit.kind,
     from_address: deposit.fromAddress,

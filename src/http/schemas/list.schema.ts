@@ -10,6 +10,7 @@ import {
   flag,
   integer,
   logIndex,
+  smallTransfers,
   MAX_METADATA_KEY_LENGTH,
   MAX_METADATA_VALUE_LENGTH,
   network,
@@ -195,6 +196,7 @@ export const transaction = z
     to_address: text('Address that received; null if there is none, as for a fee.').nullable(),
     tx_hash: transactionHash,
     log_index: logIndex.nullable(),
+    transfers: smallTransfers.optional(),
     block_number: blockNumber.nullable(),
     block_time: unixSeconds
       .nullable()

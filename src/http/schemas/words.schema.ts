@@ -109,6 +109,9 @@ export const explorerUrl = text(
   'The transaction at a block explorer; null where the network has none, as in the sandbox.',
 ).nullable();
 export const blockNumber = integer('Block (on Solana: slot) that holds the transaction.');
+export const smallTransfers = integer(
+  'Only for transfers below the dust limit that are counted together: their number. Transaction, block and time are those of the newest.',
+);
 export const logIndex = integer('Which of the transfers of the transaction it is.');
 
 const MIN_SESSION_TTL_SEC = 60;

@@ -12,12 +12,22 @@ import type { Clock } from '../../../ports/clock.ts';
 
 /** Commands to sessions. Each resolves once the fact is durable; repeating one changes nothing. */
 export interface DepositCommands {
-  record(sessionId: SessionId, facts: DepositFacts): Promise<void>;
-  confirm(sessionId: SessionId, data: DepositConfirmed['data'], network: Network): Promise<void>;
+  /** Takes the transfers of one reading. */
+  record(sessionId: SessionId, transfers: readonly DepositFacts[]): Promise<ReadonlyMap<string, RecordedAs>>;
+  confirm(sessionId: SessionId, data: readonly DepositConfirmed['data'][], network: Network): Promise<void>;
+  /** Returns the deposits that were made of them. */
+  countTogether(
+    sessionId: SessionId,
+    transfers: readonly DepositFacts[],
+    headNumber: number,
+  ): Promise<readonly DepositFacts[]>;
   /** A confirmed deposit is in another block. True when its session waits for it to become final anew. */
   move(sessionId: SessionId, facts: DepositFacts, headNumber: number): Promise<boolean>;
   revert(sessionId: SessionId, revert: RevertedDeposit, network: Network): Promise<void>;
 }
+
+/** `kept` as a deposit of its own, or too `small` for that and left to `countTogether`; absent if counted before. */
+export type RecordedAs = 'kept' | 'small';
 
 export type RevertedDeposit = Pick<DepositReverted['data'], 'depositKey' | 'reason' | 'headNumber'>;
 

@@ -98,7 +98,7 @@ export class ChainWatcher {
    */
   scannedToSec(): number | null {
     if (!this.#scanned) return null;
-    const parked = this.#deposits.oldestParked;
+    const parked = this.#deposits.intake.oldestParked;
     return parked ? Math.min(this.#scanned.timeSec, parked.timeSec - 1) : this.#scanned.timeSec;
   }
 
@@ -128,8 +128,8 @@ export class ChainWatcher {
     const { chain, coverage } = this.#deps;
     const parts = {
       scan: (from: number, to: number, readBefore?: readonly string[]) => this.#scan(from, to, readBefore),
-      observe: (transfers: ScanResult['transfers']) => this.#deposits.observe(transfers),
-      oldestParked: () => this.#deposits.oldestParked?.number ?? Infinity,
+      observe: (transfers: ScanResult['transfers']) => this.#deposits.intake.observe(transfers),
+      oldestParked: () => this.#deposits.intake.oldestParked?.number ?? Infinity,
       isSound: async (from: number, result: ScanResult) =>
         this.#checks.isSameChain(result) && (await this.#checks.isComplete(from, result)),
       coveredBlock: this.#covered?.number ?? -1,
@@ -202,7 +202,7 @@ export class ChainWatcher {
   /** The durable cursor must exist before any session that relies on it. */
   async #readFirst(block: Block): Promise<void> {
     const result = await this.#scan(block.number, block.number);
-    await this.#deposits.observe(result.transfers);
+    await this.#deposits.intake.observe(result.transfers);
     await this.#coverage.add(block.number, result, result.transfers.length);
     await this.#coverage.write();
   }
@@ -229,7 +229,7 @@ export class ChainWatcher {
       if (block === null) return;
       if (block.hash === known.hash) {
         // A shorter chain with the same blocks is a node that lags, or one that will produce the missing blocks again.
-        if (!isNewest) this.#rewindTo(known, head);
+        if (!isNewest) await this.#rewindTo(known, head);
         return;
       }
       isNewest = false;
@@ -246,11 +246,14 @@ export class ChainWatcher {
     );
     if (!common) return;
     this.#deposits.restore(await this.#deps.pendingDeposits(common.number + 1), false);
-    this.#rewindTo(common, head);
+    await this.#rewindTo(common, head);
   }
 
-  #rewindTo(common: Block, head: Block): void {
+  async #rewindTo(fork: Block, head: Block): Promise<void> {
     const scanned = must(this.#scanned);
+    // What was counted together is counted again from its first block on.
+    const from = this.#deposits.togetherFrom(fork.number);
+    const common = (from <= fork.number && (await this.#deps.chain.blockAt(Math.max(0, from - 1)))) || fork;
     const beyondFinality = common.number < must(this.#covered).number;
     // A running chain never gets shorter. Only a local node that was killed and came back with an older state does.
     const rewound = this.#options.sandbox && head.number < scanned.number;
@@ -266,8 +269,8 @@ export class ChainWatcher {
     }
     if (!rewound)
       this.#deps.observer?.onReorg?.({
-        commonBlock: common.number,
-        depthBlocks: scanned.number - common.number,
+        commonBlock: fork.number,
+        depthBlocks: scanned.number - fork.number,
         beyondFinality,
       });
   }
@@ -278,7 +281,7 @@ export class ChainWatcher {
       const from = must(this.#scanned).number + 1;
       const result = await this.#scan(from, Math.min(head.number, from + this.#options.maxScanBlocks - 1));
       if (!(await this.#checks.follows(must(this.#scanned), result))) return;
-      await this.#deposits.observe(result.transfers);
+      await this.#deposits.intake.observe(result.transfers);
       this.#firstReadings.add(from, result.lastBlock.number, result.providers);
       for (const block of result.headers ?? [result.lastBlock]) this.#known.add(block);
       this.#moveTo(result.lastBlock);
@@ -318,8 +321,8 @@ export class ChainWatcher {
   async #coverAsRead(from: number, limit: number, providers: readonly string[]): Promise<boolean> {
     if (providers.length === 0) return false;
     const last = this.#known.newestUpTo(limit);
-    if (last === null || last.number < from || this.#deposits.missingIn(from, limit, new Set()).length > 0)
-      return false;
+    if (last === null || last.number < from || this.#deposits.oldestUncovered <= limit) return false;
+    if (this.#deposits.missingIn(from, limit, new Set()).length > 0) return false;
     if ((await this.#deps.chain.blockAt(last.number))?.hash !== last.hash) return false;
     await this.#cover(from, { transfers: [], lastBlock: last, providers });
     return true;
@@ -329,10 +332,11 @@ export class ChainWatcher {
   async #coverSome(from: number, limit: number, readBefore: readonly string[]): Promise<boolean> {
     const result = await this.#scan(from, limit, readBefore);
     if (!this.#checks.isSameChain(result) || !(await this.#checks.isComplete(from, result))) return false;
-    for (const depositKey of await this.#deposits.observe(result.transfers))
+    for (const depositKey of await this.#deposits.intake.observe(result.transfers))
       this.#deps.observer?.onAnomaly?.({ kind: 'found-late', depositKey });
     await this.#settle();
-    if (this.#deposits.oldestUndecided <= result.lastBlock.number) return false;
+    await this.#deposits.countSmall(result.lastBlock.number, must(this.#head).number);
+    if (this.#deposits.oldestUncovered <= result.lastBlock.number) return false;
     await this.#cover(from, result);
     return true;
   }

@@ -1,6 +1,6 @@
 import type { BalanceLook, TokenAccount } from '../../../ports/chain/account-chain.ts';
 import { ChainUnavailable } from '../../../ports/chain/chain.ts';
-import type { TrackedDeposits } from '../chain/deposits.ts';
+import type { Intake } from '../chain/intake.ts';
 import { AccountHistories, type AccountReading } from './accounts.ts';
 import type { SolanaCoverage } from './coverage.ts';
 import type { WatchedOwner } from './owners.ts';
@@ -8,7 +8,7 @@ import type { Pace, WatchSolanaDeps } from './types.ts';
 import { must } from '../../../domain/values/must.ts';
 
 interface WatchedAccountsDeps extends Pick<WatchSolanaDeps, 'chain' | 'addresses' | 'observer' | 'booked'> {
-  readonly deposits: Pick<TrackedDeposits, 'observe'>;
+  readonly deposits: Pick<Intake, 'observe'>;
   readonly found: Pick<SolanaCoverage, 'saw' | 'found'>;
   readonly pace: Pace;
   readonly unexplainedAfterMs: number;

@@ -107,7 +107,7 @@ export class SolanaWatcher implements NetworkWatcher {
     const { unexplainedAfterMs } = this.#options;
     this.#accounts = new WatchedAccounts({
       ...deps,
-      deposits: this.#deposits,
+      deposits: this.#deposits.intake,
       found: this.#coverage,
       pace: this.#pace,
       unexplainedAfterMs,
@@ -134,7 +134,7 @@ export class SolanaWatcher implements NetworkWatcher {
 
   /** Chain time up to which every transfer to an open session is known. Null before anything was read. */
   scannedToSec(): number | null {
-    const parked = this.#deposits.oldestParked;
+    const parked = this.#deposits.intake.oldestParked;
     return parked && this.#scannedToSec !== null
       ? Math.min(this.#scannedToSec, parked.timeSec - 1)
       : this.#scannedToSec;
@@ -174,7 +174,7 @@ export class SolanaWatcher implements NetworkWatcher {
     if (coverageDue || this.#deposits.unsettled > 0) await this.#readFinalized();
     // Transfers that no session accepted are offered again with every poll. Their history is explained, so no later
     // poll would return to them.
-    await this.#deposits.observe([]);
+    await this.#deposits.intake.observe([]);
     await this.#lookAtOpen();
     await this.#sweep();
     await this.#checkEnded();
@@ -314,6 +314,7 @@ export class SolanaWatcher implements NetworkWatcher {
   async #cover(): Promise<void> {
     const reached = this.#openReached();
     if (!this.#finalized || !reached) return;
+    await this.#deposits.countSmall(this.#finalized.number, this.#accounts.headSlot ?? this.#finalized.number);
     await this.#coverage.write(this.#finalized, reached.slot, this.#sweptTo);
     this.#deposits.forgetBelow(this.#finalized.number - REMEMBERED_SLOTS);
   }

@@ -15,7 +15,7 @@ const KIND_WORDS: Readonly<Record<DepositKind, string>> = {
   late: 'it does not count because it came after the deadline or after the session had ended; it can be refunded',
   wrong_coin: 'it does not count because the session is due in another coin; it can be refunded',
   wrong_network: 'it does not count because the session does not offer this network; it can be refunded',
-  dust: 'it does not count because it is below the dust limit; it can be refunded',
+  dust: 'it does not count because it is below the dust limit; it can be refunded if its payer is known',
   own: 'it does not count because it came from an address of this installation; it is refunded to nobody',
 };
 

@@ -68,8 +68,8 @@ export const SESSIONS_FAULTS: readonly Unfixed[] = [
     changes: [
       {
         file: KIND,
-        from: 'if (!created || deposit.coin !== created.dueCoin) return',
-        to: 'if (!created) return',
+        from: "if (deposit.coin !== created.dueCoin) return 'wrong_coin';",
+        to: '',
       },
       { file: KIND, from: 'network === deposit.network && coin === deposit.coin', to: 'network === deposit.network' },
     ],
@@ -77,8 +77,8 @@ export const SESSIONS_FAULTS: readonly Unfixed[] = [
   unfixed(
     'money that a fork moved over the deadline stays what it was',
     '--focus deep --focus deadline --network ethereum --profile embedded',
-    DECIDER,
-    'const kind = kindInBlock(state.context, deposit, data);',
+    'state-machines/checkout-session/deposits.decider.ts',
+    'const kind = kindInBlock(context, deposit, data);',
     'const kind = deposit.kind;',
   ),
   unfixed(

@@ -15,6 +15,7 @@ import type { CoveredBlock, WatchChainDeps, WatchChainOptions } from '../../../.
 import { AddressIndex } from '../../../../src/features/addresses/address-index.ts';
 import { localSettings } from '../../../support/anvil.ts';
 import { depositFacts } from '../../../support/session-facts.ts';
+import { keepingAll } from '../../../support/watching.ts';
 
 const TOKEN = '0x5FbDB2315678afecb367f032d93F642f64180aa3';
 const OURS = '0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc';
@@ -120,12 +121,12 @@ function watch(
       chain,
       addresses,
       clock: { nowMs: () => START_SEC * 1000 },
-      deposits: {
+      deposits: keepingAll({
         record: async (_id, facts) => void recorded.push(facts),
         confirm: async (_id, data) => void confirmed.push(data.blockNumber),
         revert: async () => expect.unreachable(),
         move: async () => false,
-      },
+      }),
       coverage: {
         lastCovered: async () => covered,
         coveredBelow: async () => null,
@@ -180,14 +181,14 @@ describe('ten thousand blocks behind', () => {
   test('no block is recorded as read before its payments are confirmed, so a restart without any memory finds them', async () => {
     const chain = new StraightChain(2_000, 100, 300);
     let isDown = true;
-    const deposits = {
+    const deposits = keepingAll({
       record: async () => undefined,
       revert: async () => expect.unreachable(),
       move: async () => false,
       confirm: async (_id: unknown, data: { blockNumber: number }) => {
         if (isDown && data.blockNumber >= 1_500) throw new StoreUnavailable('no answer');
       },
-    };
+    });
     const { ranges } = watch(chain, coveredAt(1_000), { deposits }, { coverageIntervalMs: 0 });
     await watcher.start();
     await watcher.stop();
@@ -313,7 +314,7 @@ describe('a watcher', () => {
     const confirmed: number[] = [];
     const anomalies = new Set<string>();
     const troubles: unknown[] = [];
-    const deposits = {
+    const deposits = keepingAll({
       record: async () => undefined,
       revert: async () => expect.unreachable(),
       move: async () => false,
@@ -321,7 +322,7 @@ describe('a watcher', () => {
         if (blockNumber <= 840) throw new Error('the session does not take it now');
         confirmed.push(blockNumber);
       },
-    };
+    });
     const observer: WatchChainDeps['observer'] = {
       onAnomaly: ({ kind }) => anomalies.add(kind),
       onTrouble: ({ error }) => troubles.push(error),
@@ -371,12 +372,12 @@ describe('a watcher', () => {
       disprove,
     });
     const undone: number[] = [];
-    const deposits = {
+    const deposits = keepingAll({
       record: async () => undefined,
       confirm: async () => expect.unreachable(),
       revert: async () => void undone.push(looks),
       move: async () => false,
-    };
+    });
     const facts = depositFacts({ blockNumber: 910, toAddress: OURS });
     const pendingDeposits = async () => [
       { sessionId: SESSION, facts, rule: { kind: 'finalized' }, status: 'detected' } as const,
@@ -393,12 +394,12 @@ describe('a watcher', () => {
     const facts = depositFacts({ blockNumber: 910, blockHash: '0xleft', toAddress: OURS, tokenAddress: TOKEN });
     chain.transferAt = async () => ({ ...facts, tokenUnits: 10_000_000n, block: blockOf(905) });
     const told: unknown[] = [];
-    const deposits = {
+    const deposits = keepingAll({
       record: async () => expect.unreachable(),
       revert: async () => expect.unreachable(),
       move: async (_id: unknown, { blockHash }: DepositFacts) => told.push(['move', blockHash]) > 0,
       confirm: async (_id: unknown, { blockHash }: { blockHash: string }) => void told.push(['confirm', blockHash]),
-    };
+    });
     const pendingDeposits = async () => [
       { sessionId: SESSION, facts, rule: { kind: 'confirmations', confirmations: 12 }, status: 'final' } as const,
     ];
@@ -422,12 +423,12 @@ describe('a watcher', () => {
     const reverted: boolean[] = [];
     const tracked = new TrackedDeposits({
       ...{ chain, addresses: new AddressIndex('evm'), finalityRuleOf: () => expect.unreachable() },
-      deposits: {
+      deposits: keepingAll({
         record: async () => expect.unreachable(),
         confirm: async () => expect.unreachable(),
         revert: async () => undefined,
         move: async () => false,
-      },
+      }),
       observer: { onReverted: ({ afterFinal }) => void reverted.push(afterFinal) },
     });
     const rule = { kind: 'confirmations', confirmations: 12 } as const;

@@ -7,6 +7,7 @@ import type { IdlePace } from '../../../../src/features/deposits/chain/types.ts'
 import { AddressIndex } from '../../../../src/features/addresses/address-index.ts';
 import { DueSessions } from '../../../../src/features/sessions/due.ts';
 import { localSettings } from '../../../support/anvil.ts';
+import { keepingAll } from '../../../support/watching.ts';
 
 const TOKEN = '0x5FbDB2315678afecb367f032d93F642f64180aa3';
 const OURS = '0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc';
@@ -89,12 +90,12 @@ function world(paidIn: readonly number[] = [], idle = ASLEEP): World {
       chain,
       addresses,
       clock: { nowMs: () => START_SEC * 1000 },
-      deposits: {
+      deposits: keepingAll({
         record: async (_id, facts: DepositFacts) => void state.recorded.push(facts.blockNumber),
         confirm: async () => undefined,
         revert: async () => undefined,
         move: async () => false,
-      },
+      }),
       coverage: {
         lastCovered: async () => ({ block: 900, hash: blockOf(900).hash, timeSec: blockOf(900).timeSec }),
         coveredBelow: async () => null,

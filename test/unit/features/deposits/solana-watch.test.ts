@@ -11,6 +11,7 @@ import { WatchedOwners } from '../../../../src/features/deposits/solana/owners.t
 import type { WatchSolanaOptions } from '../../../../src/features/deposits/solana/types.ts';
 import type { Anomaly, CoveredBlock, PendingDeposit } from '../../../../src/features/deposits/chain/types.ts';
 import { ScriptedAccountChain } from '../../../support/account-chain.ts';
+import { keepingAll } from '../../../support/watching.ts';
 
 const NOW_SEC = 1_800_001_000;
 const running: SolanaWatcher[] = [];
@@ -37,7 +38,7 @@ function watching(
       chain,
       owners,
       addresses: { sessionOf: (owner) => (owners.find(owner) ? (`cs_${owner}` as SessionId) : null) },
-      deposits: {
+      deposits: keepingAll({
         record: async (id, data) => {
           if (refusing) throw new Error('the session does not take it now');
           facts.push(data);
@@ -46,7 +47,7 @@ function watching(
         confirm: async (id, data) => void told.push(`confirm ${id} ${data.depositKey}`),
         revert: async (id, data) => void told.push(`revert ${id} ${data.depositKey} ${data.reason}`),
         move: async () => false,
-      },
+      }),
       coverage: { lastCovered: async () => before.covered ?? null, record: async (range) => void ranges.push(range) },
       clock: { nowMs: () => nowSec * 1000 },
       finalityRuleOf: () => ({ kind: 'finalized' }),
