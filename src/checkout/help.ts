@@ -1,6 +1,7 @@
 import { formatAmount } from '../domain/money/money.ts';
 import type { SessionView } from '../features/shared/views.ts';
 import type { Timeline } from '../features/sessions/timeline/types.ts';
+import { coinText } from './coin-text.ts';
 import { code, html, type Html } from '../runtime/http/html.ts';
 import { coinQuery, NETWORK_NAMES, type PageInput } from './page/input.ts';
 import { sumOf } from './page/model.ts';
@@ -41,10 +42,12 @@ export function renderHelp(input: PageInput, record: Timeline | null): string {
 
 /** Wherever the money went since: refunds are shown separately. */
 const arrivedInTime = ({ deposits }: SessionView): string =>
-  formatAmount(
-    sumOf(
-      deposits.filter(({ kind }) => kind === 'on_time'),
-      'final',
+  coinText(
+    formatAmount(
+      sumOf(
+        deposits.filter(({ kind }) => kind === 'on_time'),
+        'final',
+      ),
     ),
   );
 
@@ -54,7 +57,9 @@ function facts({ session, status, speech, nowMs }: PageInput): Html {
     [speech.text('receipt_order'), session.orderId],
     [
       speech.text('help_due'),
-      [session, session.alternative].flatMap((one) => (one ? [`${one.dueAmount} ${one.dueCoin}`] : [])).join(' / '),
+      [session, session.alternative]
+        .flatMap((one) => (one ? [`${coinText(one.dueAmount)} ${one.dueCoin}`] : []))
+        .join(' / '),
     ],
     [speech.text('receipt_received'), `${arrivedInTime(session)} ${status.coin}`],
     [speech.text('help_created'), speech.dateTime(session.createdAtSec)],

@@ -2,7 +2,7 @@ import type { ShownLink } from '../features/payment-links/payment-links.ts';
 import type { ShopFacts } from '../features/shared/merchant-api.ts';
 import { html, type Html } from '../runtime/http/html.ts';
 import { headHtml, languageSwitch, shopName, testBand } from './page/page.ts';
-import type { Speech } from './speech.ts';
+import { sentenceHtml, type Speech } from './speech.ts';
 import type { TextKey } from './texts/en.ts';
 
 export type LinkProblem = Extract<TextKey, 'link_limited' | 'link_paused' | 'link_unavailable'>;
@@ -31,7 +31,8 @@ export function renderLinkPage({ link, shop, speech, press, problem, sandbox }: 
   const path = `/l/${link.linkId}`;
   const amount = speech.money(link.amount, link.currency);
   const isOpen = link.status === 'on' || link.status === 'busy' || link.status === 'paused';
-  const title = speech.text(isOpen ? 'awaiting_title' : 'link_ended_title', { due: amount });
+  const key = isOpen ? 'awaiting_title' : 'link_ended_title';
+  const title = speech.text(key, { due: amount });
   return html`<!doctype html>
     <html lang="${code}" dir="${direction}">
       <head>
@@ -41,7 +42,7 @@ export function renderLinkPage({ link, shop, speech, press, problem, sandbox }: 
         ${testBand({ sandbox: sandbox && link.mode === 'test', testMode: link.mode === 'test', speech })}
         <main class="receipt">
           ${shopHtml(path, shop, speech)}
-          <h1 class="headline">${title}</h1>
+          <h1 class="headline">${sentenceHtml(speech.sentence(key, { due: { text: amount, kind: 'money' } }))}</h1>
           ${link.description !== null && html`<p class="description"><bdi>${link.description}</bdi></p>`}
           ${problem !== null && html`<p class="warning" role="alert">${speech.text(problem)}</p>`}
           ${link.status === 'on' ? payForm(`${path}?pay&lang=${code}`, press, speech) : html`<p class="state" role="status">${speech.text(CLOSED[link.status])}</p>`}

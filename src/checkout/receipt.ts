@@ -1,4 +1,5 @@
 import type { DepositView } from '../features/shared/views.ts';
+import { coinText } from './coin-text.ts';
 import { code, html, type Html } from '../runtime/http/html.ts';
 import { NETWORK_NAMES, type PageInput } from './page/input.ts';
 import { itemsTable } from './page/order.ts';
@@ -37,7 +38,7 @@ function facts(input: PageInput, paidAtSec: number): Html {
     <dl>
       <div>
         <dt>${speech.text('receipt_received')}</dt>
-        <dd><bdi>${status.received} ${status.coin}</bdi></dd>
+        <dd><bdi class="number">${status.received} ${status.coin}</bdi></dd>
       </div>
       <div>
         <dt>${speech.text('receipt_order')}</dt>
@@ -68,7 +69,7 @@ export function transferFacts(speech: PageInput['speech'], deposit: DepositView,
     href === null ? code(txHash) : html`<a href="${href}" rel="noopener noreferrer nofollow">${code(txHash)}</a>`;
   return html`<dl>
     <div>
-      <dt><bdi>${amount} ${coin}</bdi> · ${NETWORK_NAMES[network]}</dt>
+      <dt><bdi class="number">${coinText(amount)} ${coin}</bdi> · ${NETWORK_NAMES[network]}</dt>
       <dd>${hash}</dd>
     </div>
     <div>

@@ -1,14 +1,16 @@
 import type { Language } from './languages.ts';
+import { decimalsOf } from '../domain/money/money.ts';
 import { html, type Html } from '../runtime/http/html.ts';
+import { coinText, evenDecimals } from './coin-text.ts';
 import type { TextKey } from './texts/en.ts';
 
 /**
- * A run of text. `value` is a filled-in value, `strong` is also emphasised, and `time` is a moment (Unix seconds) that
+ * A run of text. `value` is a filled-in value, `strong` is also emphasised, `money` stays on one line, and `time` is a moment (Unix seconds) that
  * the script shows in the reader's time zone.
  */
 export interface Piece {
   readonly text: string;
-  readonly kind?: 'value' | 'strong' | 'time';
+  readonly kind?: 'value' | 'strong' | 'money' | 'time';
   readonly atSec?: number;
 }
 
@@ -89,11 +91,11 @@ export class Speech {
    * digit.
    */
   money(amount: string, currency: string): string {
-    if (!/^[A-Z]{3}$/.test(currency)) return `${amount} ${currency}`;
-    const decimals = amount.includes('.') ? amount.length - amount.indexOf('.') - 1 : 0;
-    const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
-    return new Intl.NumberFormat(this.language.locale, { style: 'currency', currency, ...digits }).format(
-      exact(amount),
+    if (!/^[A-Z]{3}$/.test(currency)) return `${coinText(amount)} ${currency}`;
+    const digits = digitsOf(this.#usesComma() ? evenDecimals(amount) : amount);
+    return this.#written(
+      new Intl.NumberFormat(this.language.locale, { style: 'currency', currency, ...digits }),
+      amount,
     );
   }
 
@@ -106,9 +108,32 @@ export class Speech {
 
   /** Formats a plain decimal string for the language. */
   number(decimal: string): string {
-    return new Intl.NumberFormat(this.language.locale, { maximumFractionDigits: 20 }).format(exact(decimal));
+    const digits = digitsOf(evenDecimals(decimal));
+    return this.#written(new Intl.NumberFormat(this.language.locale, digits), decimal);
+  }
+
+  #usesComma(): boolean {
+    return new Intl.NumberFormat(this.language.locale).formatToParts(1.5).some(({ value }) => value === ',');
+  }
+
+  /**
+   * The coins' sign for decimals is a point everywhere, so a page has no other: where a comma is usual, which makes a
+   * point group digits, groups are set apart by blanks.
+   */
+  #written(format: Intl.NumberFormat, decimal: string): string {
+    const isComma = this.#usesComma();
+    const signs: Readonly<Record<string, string>> = { decimal: '.', group: '\u202f' };
+    return format
+      .formatToParts(exact(decimal))
+      .map(({ type, value }) => (isComma ? (signs[type] ?? value) : value))
+      .join('');
   }
 }
+
+const digitsOf = (decimal: string): Intl.NumberFormatOptions => {
+  const decimals = decimalsOf(decimal);
+  return { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+};
 
 const isDecimal = (text: string): text is `${number}` => /^-?\d+(\.\d+)?$/.test(text);
 
@@ -123,6 +148,7 @@ export function sentenceHtml(sentence: Sentence): Html {
   return html`${sentence.map((piece) => {
     if (piece.kind === 'strong') return html`<strong><bdi>${amountHtml(piece.text)}</bdi></strong>`;
     if (piece.kind === 'value') return html`<bdi>${piece.text}</bdi>`;
+    if (piece.kind === 'money') return moneyHtml(piece.text);
     if (piece.kind === 'time') return html`<time datetime="${isoTime(piece.atSec ?? 0)}">${piece.text}</time>`;
     return html`${piece.text}`;
   })}`;
@@ -131,12 +157,18 @@ export function sentenceHtml(sentence: Sentence): Html {
 const AMOUNT = /\d+(?:\.\d+)?/;
 /** Shorter numbers are readable at a glance. */
 const UNGROUPED_DIGITS = 4;
+/** More characters in the first line would not fit a small phone at its size. */
+const LONG_NUMBER = 11;
+/** Longer than any amount that can be due. */
+const ENDLESS_NUMBER = 26;
 
 /**
- * Separates groups of three digits visually only: the text that is read aloud, selected and copied stays the plain
- * number.
+ * Never breaks inside the number. Separates groups of three digits visually only: the text that is read aloud, selected
+ * and copied stays the plain number.
  */
 export function amountHtml(text: string): Html {
+  const [first = '', ...others] = text.split(' + ');
+  if (others.length > 0) return html`${amountHtml(first)} + ${amountHtml(others.join(' + '))}`;
   const number = AMOUNT.exec(text)?.[0];
   if (number === undefined) return html`${text}`;
   const at = text.indexOf(number);
@@ -146,7 +178,25 @@ export function amountHtml(text: string): Html {
     fraction === undefined ? [] : fraction.length > UNGROUPED_DIGITS ? (fraction.match(/\d{1,3}/g) ?? []) : [fraction];
   const apart = (all: readonly string[]): Html[] =>
     all.map((group, index) => (index === 0 ? html`${group}` : html`<span class="group">${group}</span>`));
-  return html`${text.slice(0, at)}${apart(groups)}${fraction !== undefined && '.'}${apart(behind)}${text.slice(at + number.length)}`;
+  const look = number.length > LONG_NUMBER ? 'number long' : 'number';
+  return html`${text.slice(0, at)}<span class="${look}"
+      >${apart(groups)}${fraction !== undefined && '.'}${apart(behind)}</span
+    >${text.slice(at + number.length)}`;
+}
+
+const WRITTEN_NUMBER = /(\d(?:[\d.,\u00a0\u202f]*\d)?)/;
+const BETWEEN_GROUPS = /(?<=[,\u00a0\u202f])/;
+
+/** Money or a rate as `Speech` writes it. Its numbers never break, except an endless one between groups. */
+export function moneyHtml(text: string): Html {
+  if (text.length <= ENDLESS_NUMBER) return html`<bdi class="number">${text}</bdi>`;
+  const numberHtml = (number: string): Html =>
+    number.length > ENDLESS_NUMBER
+      ? html`${number.split(BETWEEN_GROUPS).map((group) => html`${group}<wbr />`)}`
+      : html`<span class="number">${number}</span>`;
+  return html`<bdi
+    >${text.split(WRITTEN_NUMBER).map((part, index) => (index % 2 === 1 ? numberHtml(part) : part))}</bdi
+  >`;
 }
 
 const isoTime = (sec: number): string => new Date(sec * 1000).toISOString();

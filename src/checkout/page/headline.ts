@@ -1,4 +1,5 @@
 import { amountOf, COINS, formatAmount } from '../../domain/money/money.ts';
+import { coinText } from '../coin-text.ts';
 import type { DepositView, SessionView } from '../../features/shared/views.ts';
 
 /** Kinds of headline. Each has its own text (`<kind>_title`). */
@@ -112,7 +113,7 @@ function ending(session: SessionView, isOver: boolean): Found {
   switch (session.status) {
     case 'paid':
       return isSome(session.excess)
-        ? { kind: 'overpaid', amount: `${session.excess} ${session.dueCoin}` }
+        ? { kind: 'overpaid', amount: withCoin({ amount: session.excess, coin: session.dueCoin }) }
         : { kind: 'paid' };
     case 'processing':
       return { kind: isOver ? 'closing' : 'seen' };
@@ -145,7 +146,7 @@ const isWronglySent = (deposit: DepositView): deposit is WronglySent =>
 /** The newest transfer in another coin or on another network. */
 const wronglySent = (deposits: readonly DepositView[]): WronglySent | undefined => deposits.findLast(isWronglySent);
 
-const withCoin = ({ amount, coin }: Pick<DepositView, 'amount' | 'coin'>): string => `${amount} ${coin}`;
+const withCoin = ({ amount, coin }: Pick<DepositView, 'amount' | 'coin'>): string => `${coinText(amount)} ${coin}`;
 
 function sumByCoin(amounts: readonly Pick<DepositView, 'amount' | 'coin'>[]): string {
   const sums = COINS.map((coin) => ({
@@ -154,6 +155,6 @@ function sumByCoin(amounts: readonly Pick<DepositView, 'amount' | 'coin'>[]): st
   }));
   return sums
     .filter(({ units }) => units > 0n)
-    .map(({ coin, units }) => `${formatAmount(units)} ${coin}`)
+    .map(({ coin, units }) => withCoin({ amount: formatAmount(units), coin }))
     .join(' + ');
 }

@@ -4,6 +4,7 @@ import type { SessionId } from '../../domain/values/ids.ts';
 import type { Network, UsualFinality } from '../../domain/networks/networks.ts';
 import type { DepositView, RefundView, SessionView } from '../../features/shared/views.ts';
 import { headlineOf, isSome, isThere, nothingCame, type Headline } from './headline.ts';
+import { coinText } from '../coin-text.ts';
 import { returnUrl } from './return-url.ts';
 import { must } from '../../domain/values/must.ts';
 
@@ -125,11 +126,11 @@ export function pageStatus(session: SessionView, facts: PageFacts): PageStatus {
     actions: actionsOf(session, state, rest, facts.newAttempt !== null),
     network: deposits.findLast((deposit) => isThere(deposit) && offered.includes(deposit.network))?.network ?? null,
     expiresAtSec: session.expiresAtSec,
-    due: session.dueAmount,
+    due: coinText(session.dueAmount),
     coin: session.dueCoin,
     ...arrived(session, deposits),
     toSend: rest,
-    excess: session.excess,
+    excess: coinText(session.excess),
     notes: notes(session, deposits),
     transfers: deposits.map((deposit) => transfer(session, deposit, facts)),
     refunds: session.refunds.map(pageRefund),
@@ -144,12 +145,13 @@ export function pageStatus(session: SessionView, facts: PageFacts): PageStatus {
 function arrived(session: SessionView, deposits: readonly DepositView[]): Pick<PageStatus, 'received' | 'pending'> {
   const { status, dueCoin, pending, received, refundable, paidWith } = session;
   // A refund is shown separately; the payer still sees what paid the order.
-  if (status === 'paid') return { received: isSome(session.excess) ? received : must(paidWith), pending };
-  if (status !== 'cancelled') return { received, pending };
+  if (status === 'paid')
+    return { received: coinText(isSome(session.excess) ? received : must(paidWith)), pending: coinText(pending) };
+  if (status !== 'cancelled') return { received: coinText(received), pending: coinText(pending) };
   const ofCoin = deposits.filter(({ coin }) => coin === dueCoin);
   return {
-    received: formatAmount(least(sumOf(ofCoin, 'final'), amountOf(refundable))),
-    pending: formatAmount(sumOf(ofCoin, 'detected')),
+    received: coinText(formatAmount(least(sumOf(ofCoin, 'final'), amountOf(refundable)))),
+    pending: coinText(formatAmount(sumOf(ofCoin, 'detected'))),
   };
 }
 
@@ -194,7 +196,7 @@ export function toSend(session: SessionView, nowSec: number): string | null {
   const moneyCame = left < amountOf(session.dueAmount);
   // Transfers on other networks may have had decimals that the payer's network lacks.
   return left > (moneyCame ? amountOf(session.tolerance) : 0n)
-    ? formatAmount(roundedUp(left, COIN_MAX_DECIMALS))
+    ? coinText(formatAmount(roundedUp(left, COIN_MAX_DECIMALS)))
     : null;
 }
 
@@ -213,8 +215,8 @@ function notes(session: SessionView, deposits: readonly DepositView[]): PageNote
   // When nothing else arrived, the headline already reports the failure itself.
   const showsFailure = session.status === 'failed' && nothingCame(session.deposits);
   for (const deposit of deposits) {
-    const { kind, amount, coin, network } = deposit;
-    const about = { amount, coin, network };
+    const { kind, coin, network } = deposit;
+    const about = { amount: coinText(deposit.amount), coin, network };
     const gone = !isThere(deposit);
     // The refund shown with it says what happened.
     if (wentBack(session, deposit)) continue;
@@ -230,7 +232,8 @@ function transfer(
   deposit: DepositView,
   { confirmationsOf, finalityOf }: PageFacts,
 ): PageTransfer {
-  const { network, coin, amount, txHash, status } = deposit;
+  const { network, coin, txHash, status } = deposit;
+  const amount = coinText(deposit.amount);
   const rule = session.paymentOptions.find((option) => option.network === network)?.finality;
   const have = isThere(deposit) ? confirmationsOf(network, deposit.blockNumber) : 0;
   return { network, coin, amount, txHash, status, have, ...waitOf(rule, finalityOf(network)) };
@@ -252,13 +255,13 @@ export function waitOf(
 const PAYOUT_STATUS = { PENDING: 'pending', PROCESSING: 'pending', COMPLETED: 'done', FAILED: 'failed' } as const;
 
 const pageRefund = ({ amount, coin, status, payouts }: RefundView): PageRefund => ({
-  amount,
+  amount: coinText(amount),
   coin,
   status: PAYOUT_STATUS[status],
   payouts: payouts.map((leg) => ({
     network: leg.network,
     coin: leg.coin,
-    amount: leg.amount,
+    amount: coinText(leg.amount),
     toAddress: leg.toAddress,
     status: PAYOUT_STATUS[leg.status],
     txHash: leg.txHash,

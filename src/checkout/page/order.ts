@@ -4,7 +4,7 @@ import { lineTotal, unlistedAmount } from '../../domain/money/order-parts.ts';
 import type { LineItem } from '../../domain/events/session-personal-data.ts';
 import { html, when, type Html } from '../../runtime/http/html.ts';
 import type { PageInput } from './input.ts';
-import { sentenceHtml } from '../speech.ts';
+import { moneyHtml, sentenceHtml, type Piece } from '../speech.ts';
 
 /** What is bought and its price; below it what is due now, or what happened to the money. */
 export function orderHtml(input: PageInput): Html {
@@ -16,13 +16,15 @@ export function orderHtml(input: PageInput): Html {
   </section>`;
 }
 
+const money = (text: string): Piece => ({ text, kind: 'money' });
+
 /** The order's total in the shop's currency and its conversion rate. */
 function rateHtml({ session, status, speech }: PageInput): Html | null {
   if (session.rateLock === null) return null;
   const rate = shownRate(session.amount, session.dueAmount);
   const values = {
-    total: speech.money(session.amount, session.currency),
-    rate: `1 ${session.currency} = ${speech.number(rate)} ${session.dueCoin}`,
+    total: money(speech.money(session.amount, session.currency)),
+    rate: money(`1 ${session.currency} = ${speech.number(rate)} ${session.dueCoin}`),
   };
   const holds = status.toSend !== null;
   const sentence = holds
@@ -56,7 +58,7 @@ export function itemsTable({ session, speech }: Pick<PageInput, 'session' | 'spe
     amount !== null &&
     html`<tr>
       <th scope="row">${label}</th>
-      <td><bdi>${amount && speech.money(amount, session.currency)}</bdi></td>
+      <td>${amount && moneyHtml(speech.money(amount, session.currency))}</td>
     </tr>`;
   return html`<table>
     <tbody>
@@ -65,7 +67,7 @@ export function itemsTable({ session, speech }: Pick<PageInput, 'session' | 'spe
       ${unlisted !== 0n && extra(speech.text('unlisted'), rest)}
       <tr class="total">
         <th scope="row">${speech.text('total')}</th>
-        <td><bdi>${speech.money(session.amount, session.currency)}</bdi></td>
+        <td>${moneyHtml(speech.money(session.amount, session.currency))}</td>
       </tr>
     </tbody>
   </table>`;
@@ -76,9 +78,10 @@ function itemRow(item: LineItem, speech: PageInput['speech']): Html {
   const { name, description } = price.product_data;
   const currency = price.currency.toUpperCase();
   const each = speech.money(price.unit_amount, currency);
-  const count = quantity !== 1 && html`<small><bdi>${speech.number(String(quantity))} × ${each}</bdi></small>`;
+  const count =
+    quantity !== 1 && html`<small>${moneyHtml(speech.number(String(quantity)))} × ${moneyHtml(each)}</small>`;
   return html`<tr>
     <th scope="row"><bdi>${name}</bdi>${description && html`<small><bdi>${description}</bdi></small>`}${count}</th>
-    <td><bdi>${speech.money(lineTotal(item), currency)}</bdi></td>
+    <td>${moneyHtml(speech.money(lineTotal(item), currency))}</td>
   </tr>`;
 }

@@ -7,6 +7,7 @@ import { waitOf } from './model.ts';
 import { outageSentence } from './status.ts';
 import { qrCode } from '../qr.ts';
 import { walletChainOf } from '../solana-transfer.ts';
+import { coinText } from '../coin-text.ts';
 import { amountHtml, strong, sentenceHtml } from '../speech.ts';
 import { must } from '../../domain/values/must.ts';
 
@@ -65,7 +66,7 @@ function coinSwitch(input: PageInput): Html | null {
     <h2 id="coins">${speech.text('coin')}</h2>
     <ul>
       ${coins.map(({ dueCoin, dueAmount }) => {
-        const label = html`<span>${dueCoin}</span><small>${amountHtml(dueAmount)}</small>`;
+        const label = html`<span>${dueCoin}</span><small>${amountHtml(coinText(dueAmount))}</small>`;
         if (dueCoin === session.dueCoin) return html`<li><b aria-current="true">${label}</b></li>`;
         return html`<li><a href="${here}coin=${dueCoin}${language}" rel="nofollow">${label}</a></li>`;
       })}

@@ -164,10 +164,10 @@ describe('the languages of the page', () => {
       expect(new Speech(language).clock()).toMatch(/^[^{}|]*{hh?}:{mm}[^{}|]*(?:\|[^{}|]*{hh?}:{mm}[^{}|]*)?$/);
   });
 
-  it('write shop money and rates in their own format, and coins as wallets write them', () => {
+  it('write shop money in their own order, with the one sign for decimals that wallets write', () => {
     const inFrench = textOf(renderPage(inputOf(OPEN, chooseLanguage('fr', undefined))));
-    expect(inFrench).toContain('1,08 USDT');
-    expect(inFrench).toMatch(/10,00\s€/);
+    expect(inFrench).toContain('1.08 USDT');
+    expect(inFrench).toMatch(/10\.00\s€/);
     expect(inFrench).toContain('10.80');
     const inArabic = renderPage(inputOf(OPEN, chooseLanguage('ar', undefined)));
     expect(inArabic).toContain('dir="rtl"');
@@ -449,10 +449,12 @@ describe('amounts', () => {
     const plain = (text: string): string => amountHtml(text).text.replaceAll(/<[^>]*>/g, '');
     for (const text of ['1234.56', '12345.67 USDT', '0.123456', '1000000', '10.80 USDT + 5.00 USDC', '12', 'none'])
       expect(plain(text)).toBe(text);
-    expect(amountHtml('1234567.891234 USDT').text).toBe(
-      '1<span class="group">234</span><span class="group">567</span>.891<span class="group">234</span> USDT',
-    );
-    expect(amountHtml('1234.5678').text).toBe('1234.5678');
+    const groups = (text: string): string =>
+      amountHtml(text)
+        .text.replaceAll(/\s+/g, ' ')
+        .replaceAll(/<span class="group" ?>(\d+)<\/span ?>/g, '|$1');
+    expect(groups('1234567.891234 USDT')).toContain('>1|234|567.891|234<');
+    expect(groups('1234.5678')).toContain('>1234.5678<');
   });
 
   it('and the printed rate agree to the last digit', () => {
@@ -587,11 +589,8 @@ describe('the order', () => {
       price_data: { currency: 'EUR', unit_amount: unit, product_data: { name: '1' } },
       quantity,
     });
-    const page = textOf(
-      renderPage(
-        inputOf({ ...OPEN, personal: { lineItems: [item('4.75', 2), item('0.1', 3), item('999999999999.99', 1e9)] } }),
-      ),
-    );
+    const lineItems = [item('4.75', 2), item('0.1', 3), item('999999999999.99', 1e9)];
+    const page = textOf(renderPage(inputOf({ ...OPEN, personal: { lineItems } })).replaceAll('<wbr />', ''));
     expect(page).toContain('€9.50');
     expect(page).toContain('€0.3');
     expect(page).toContain('€999,999,999,999,990,000,000.00');
