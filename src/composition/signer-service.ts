@@ -12,7 +12,7 @@ import {
   demandSharedFile,
 } from '../settings/private-files.ts';
 import { productionPayoutRules } from './money/payouts.ts';
-import { productionAccess } from '../settings/production-networks.ts';
+import { networkFaults, productionAccess } from '../settings/production-networks.ts';
 import { must } from '../domain/values/must.ts';
 import { readSharedSecret } from '../settings/signer-secret.ts';
 import { acceptedRisks, logRisks, riskFaults } from '../settings/risks.ts';
@@ -42,7 +42,7 @@ export async function startSignerService(file: string, log: Logger): Promise<{ c
   if (env['CRASH_AT'] !== undefined) throw new InvalidConfig(`${file}: CRASH_AT is for tests of the sandbox`);
   for (const name of SECRET_FILES) if (env[name]) demandPrivateFile(name, env[name]);
   const config = readConfig(env);
-  const faults = riskFaults(config);
+  const faults = [...networkFaults(config), ...riskFaults(config)];
   if (faults.length > 0) throw new InvalidConfig(`${file}:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
   const risks = acceptedRisks(config);
   logRisks(risks, log);

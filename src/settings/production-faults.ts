@@ -4,6 +4,7 @@ import { shippingFaults } from '../backup/shipping-place.ts';
 import { canaryFaults } from './canary-faults.ts';
 import { consoleFaults } from './console-faults.ts';
 import { missingSecondSources } from './providers.ts';
+import { networkFaults } from './production-networks.ts';
 import { riskFaults } from './risks.ts';
 import { profileFaults, rolesOf } from './roles.ts';
 import { sealingKeyFaults } from './sealing-keys.ts';
@@ -38,6 +39,7 @@ export function productionFaults(config: Config, env: Readonly<Record<string, st
     config.WEBHOOK_ALLOW_INSECURE === true &&
       'WEBHOOK_ALLOW_INSECURE must not be set: webhooks use https to public addresses only',
     ...missingSecondSources(config),
+    ...networkFaults(config),
     ...riskFaults(config),
     ...consoleFaults(config),
     ...canaryFaults(config),

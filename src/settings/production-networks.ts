@@ -24,5 +24,22 @@ function settingsOf(config: Config, mode: Mode, network: Network): NetworkSettin
     : known;
 }
 
+/** Two networks of one chain would both count one payment; a live chain in test mode would escape the floors. */
+export function networkFaults(config: Config): string[] {
+  const used = new Map<string, string>(
+    NETWORKS.map((network) => [knownNetwork('live', network).chainId, `live ${network}`]),
+  );
+  return NETWORKS.filter((network) => providerUrls(config, 'test', network).length > 0).flatMap((network) => {
+    const { chainId } = settingsOf(config, 'test', network);
+    const other = used.get(chainId);
+    used.set(chainId, `test ${network}`);
+    return other === undefined
+      ? []
+      : [
+          `TEST_NETWORKS: ${network} has the chain ${chainId}, which is that of ${other}: each network needs a chain of its own, and test mode none with real money`,
+        ];
+  });
+}
+
 const headersOf = (config: Config, network: Network): Record<string, string> =>
   network === 'tron' && config.TRON_API_KEY !== undefined ? { 'TRON-PRO-API-KEY': config.TRON_API_KEY } : {};

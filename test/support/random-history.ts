@@ -104,8 +104,14 @@ export interface HistoryEntry {
   readonly atMs: number;
 }
 
-/** A legal history of several sessions: every event that the steps ask for and the session's machine allows. */
-export function historyOf(drawnSteps: readonly Step[]): { entries: HistoryEntry[]; states: Map<number, SessionState> } {
+/**
+ * A legal history of several sessions: every event that the steps ask for, and that the session's machine and `happens`
+ * allow.
+ */
+export function historyOf(
+  drawnSteps: readonly Step[],
+  happens: (session: number, event: SessionEvent, before: SessionState) => boolean = () => true,
+): { entries: HistoryEntry[]; states: Map<number, SessionState> } {
   const entries: HistoryEntry[] = [];
   const states = new Map<number, SessionState>();
   let nowSec = EXPIRES_AT - 100;
@@ -114,7 +120,7 @@ export function historyOf(drawnSteps: readonly Step[]): { entries: HistoryEntry[
     let state: SessionState = states.get(drawn.session) ?? sessionTable.initial;
     for (const event of eventsOf(drawn, state, nowSec)) {
       const next = sessionTable.next(state, event);
-      if (!next) break;
+      if (!next || !happens(drawn.session, event, state)) break;
       state = next;
       entries.push({ session: drawn.session, event, atMs: nowSec * 1000 + 7 });
     }
