@@ -5,11 +5,14 @@ import { systemClock } from '../ports/clock.ts';
 import { ClockCheck } from '../runtime/util/clock-check.ts';
 import type { NetworkAccess } from '../settings/network-access.ts';
 import { productionAccess } from '../settings/production-networks.ts';
+import { lookAtPace } from './pace-look.ts';
 import { lookAtHistory, lookAtProvider, type Kept } from './provider-look.ts';
 import { fault, ok, skipped, warning, type Finding } from './finding.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
 
 const SLOW_MS = 2_000;
+/** Blocks are read twice, and after an outage those that were missed, too. */
+const LEAST_PACE = 3;
 /** Orders are refunded for weeks. */
 const LEAST_KEPT_SEC = 90 * 86_400;
 /** Allowed difference between the providers of one network, in blocks. */
@@ -37,12 +40,21 @@ async function providerFindings(
   try {
     const { head, latencyMs, historyFault } = await lookAtProvider(access, url, { onServerTime: check.heard });
     heads.push({ name, head });
-    const kept = await lookAtHistory(access, url);
+    const [kept, pace] = [await lookAtHistory(access, url), await lookAtPace(access, url)];
     return [
       historyFault === null
         ? ok(name, `serves chain ${chainId} and its tokens with finality, head ${head}, ${Math.round(latencyMs)} ms`)
         : warning(name, historyFault, 'use one that has them: after an outage they are read again'),
       ...(kept === null ? [] : keptFindings(name, kept)),
+      ...(pace !== null && pace.readPerSec < LEAST_PACE * pace.madePerSec
+        ? [
+            warning(
+              name,
+              `${pace.readPerSec.toFixed(1)} blocks a second can be read of it, and ${pace.madePerSec.toFixed(1)} are made: payments are seen late, after an outage ever later`,
+              'use one that serves the logs of many blocks in a call (eth_getLogs), a nearer one, or a larger plan',
+            ),
+          ]
+        : []),
       ...(latencyMs > SLOW_MS
         ? [warning(name, `answers after ${Math.round(latencyMs)} ms`, 'choose a nearer one, or a larger plan')]
         : []),

@@ -18,11 +18,14 @@ const PROJECTION_LAG_SEC = 10;
 /** An unreadable chain stops payments on that network only, so it never takes the node out of traffic. */
 export function chainFacts(watched: readonly WatchedChain[], nowMs: number): HealthFact[] {
   return watched.map(({ settings, watcher }) => {
-    const { consecutiveFailures, scannedToSec } = watcher.status();
+    const { consecutiveFailures, scannedToSec, readPace = null } = watcher.status();
     const lagSec = scannedToSec === null ? null : Math.max(0, Math.floor(nowMs / 1000 - scannedToSec));
     const reasons = [
       consecutiveFailures > CHAIN_FAILURES && `${consecutiveFailures} failed reads in a row`,
       lagSec === null && 'nothing read yet',
+      readPace !== null &&
+        readPace < 1 &&
+        `read at ${readPace.toFixed(2)} times the pace of its blocks: it falls behind`,
       lagSec !== null && lagSec > CHAIN_LAG_SEC && `payments of the last ${lagSec} s are not known`,
     ].filter((reason) => reason !== false);
     return {

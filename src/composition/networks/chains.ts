@@ -170,7 +170,14 @@ function both(first: WatchObserver, second: WatchObserver): WatchObserver {
 
 function logging(log: Logger, mode: Mode, network: Network): WatchObserver {
   const where = { mode, network };
+  let isTooSlow = false;
   return {
+    onTick: ({ readPace = null }) => {
+      if (readPace === null || readPace < 1 === isTooSlow) return;
+      isTooSlow = readPace < 1;
+      if (isTooSlow) log.warn({ ...where, readPace }, 'the network makes blocks faster than its providers are read');
+      else log.info({ ...where, readPace }, 'the network is read as fast as it makes blocks again');
+    },
     onReorg: (reorg) =>
       log[reorg.beyondFinality ? 'error' : 'warn']({ ...where, ...reorg }, 'the chain was reorganised'),
     onReverted: ({ sessionId: session, ...reverted }) =>

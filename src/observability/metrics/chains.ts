@@ -204,6 +204,11 @@ export class ChainMetrics {
       gap(headBlock, scannedBlock),
     );
     gauge(
+      'quittance_chain_read_pace',
+      'Blocks read in a second of reading, for each that the chain makes in it; below 1 reading falls behind.',
+      ({ readPace }) => readPace ?? null,
+    );
+    gauge(
       'quittance_chain_coverage_gap_blocks',
       'Final blocks not recorded as read.',
       ({ finalizedBlock, coveredBlock }) => gap(finalizedBlock, coveredBlock),

@@ -38,6 +38,7 @@ export function chainCommands(
           coveredBlock,
           trackedDeposits,
           consecutiveFailures,
+          readPace = null,
         } = watcher.status();
         return {
           mode: settings.mode,
@@ -50,6 +51,7 @@ export function chainCommands(
           durable_block: coveredBlock,
           deposits_not_settled: trackedDeposits,
           failed_reads_in_a_row: consecutiveFailures,
+          read_pace: readPace,
           providers: providersOf(settings).map(providerBody),
         };
       }),

@@ -218,6 +218,11 @@ export interface WatchStatus {
   /** Number of deposits that can still change. */
   readonly trackedDeposits: number;
   readonly consecutiveFailures: number;
+  /**
+   * Blocks read in a second of reading, for each that the chain makes in it: below 1 reading falls behind. Null while
+   * that is not known; absent where a network is not read by blocks.
+   */
+  readonly readPace?: number | null;
 }
 
 /** Events that an operator may want to count or be alerted to. */

@@ -6,6 +6,7 @@ import { TrackedDeposits } from './deposits.ts';
 import { FirstReadings } from './first-readings.ts';
 import { KnownBlocks } from './known-blocks.ts';
 import { ReadingChecks } from './reading-checks.ts';
+import { ReadingPace } from './reading-pace.ts';
 import { rescan, type RescanParts } from './rescan.ts';
 import { findStart } from './start.ts';
 import { Polling } from '../polling.ts';
@@ -39,6 +40,7 @@ export class ChainWatcher {
   readonly #createdSec: number;
   #scanned: Block | null = null;
   #covered: Block | null = null;
+  readonly #pace = new ReadingPace();
   #finalized: Block | null = null;
   #head: Block | null = null;
   #look = 0;
@@ -117,6 +119,7 @@ export class ChainWatcher {
       coveredBlock: this.#covered?.number ?? null,
       trackedDeposits: this.#deposits.unsettled,
       consecutiveFailures: this.#polling.consecutiveFailures,
+      readPace: this.#pace.ratio,
     };
   }
 
@@ -279,9 +282,11 @@ export class ChainWatcher {
   async #readRecent(head: Block): Promise<void> {
     while (must(this.#scanned).number < head.number && !this.#polling.isStopping) {
       const from = must(this.#scanned).number + 1;
+      const begunMs = performance.now();
       const result = await this.#scan(from, Math.min(head.number, from + this.#options.maxScanBlocks - 1));
       if (!(await this.#checks.follows(must(this.#scanned), result))) return;
       await this.#deposits.intake.observe(result.transfers);
+      this.#pace.add(result.lastBlock.number - from + 1, performance.now() - begunMs, result.lastBlock);
       this.#firstReadings.add(from, result.lastBlock.number, result.providers);
       for (const block of result.headers ?? [result.lastBlock]) this.#known.add(block);
       this.#moveTo(result.lastBlock);

@@ -1,0 +1,38 @@
+import type { Block } from '../../../ports/chain/chain.ts';
+
+/** Fewer blocks tell nothing. */
+const LEAST_BLOCKS = 20;
+/** Of reading; older times count for half. */
+const WINDOW_MS = 60_000;
+
+/** How fast blocks are read, against how fast the chain makes them. */
+export class ReadingPace {
+  #blocks = 0;
+  #spentMs = 0;
+  #since: Block | null = null;
+  #last: Block | null = null;
+
+  /** Blocks were read up to `last` in that time. */
+  add(blocks: number, spentMs: number, last: Block): void {
+    // After a reorganisation, or from the first block on, times are compared anew.
+    if (this.#since === null || last.number <= this.#since.number) this.#since = last;
+    this.#blocks += blocks;
+    this.#spentMs += spentMs;
+    this.#last = last;
+    if (this.#spentMs <= WINDOW_MS) return;
+    this.#blocks /= 2;
+    this.#spentMs /= 2;
+  }
+
+  /**
+   * Blocks read in a second of reading, for each that the chain makes in it. Below 1 reading falls behind. Null while
+   * that is not known.
+   */
+  get ratio(): number | null {
+    const [since, last] = [this.#since, this.#last];
+    if (since === null || last === null || last.number - since.number < LEAST_BLOCKS) return null;
+    if (last.timeSec <= since.timeSec || this.#spentMs === 0) return null;
+    const madePerSec = (last.number - since.number) / (last.timeSec - since.timeSec);
+    return this.#blocks / (this.#spentMs / 1000) / madePerSec;
+  }
+}
