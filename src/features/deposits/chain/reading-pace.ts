@@ -12,6 +12,17 @@ export class ReadingPace {
   #since: Block | null = null;
   #last: Block | null = null;
 
+  /** Reads blocks from `from` on. */
+  async measured<Result extends { readonly lastBlock: Block }>(
+    from: number,
+    read: () => Promise<Result>,
+  ): Promise<Result> {
+    const begunMs = performance.now();
+    const result = await read();
+    this.add(result.lastBlock.number - from + 1, performance.now() - begunMs, result.lastBlock);
+    return result;
+  }
+
   /** Blocks were read up to `last` in that time. */
   add(blocks: number, spentMs: number, last: Block): void {
     // After a reorganisation, or from the first block on, times are compared anew.

@@ -12,6 +12,7 @@ import { findStart } from './start.ts';
 import { Polling } from '../polling.ts';
 import { Need } from '../need.ts';
 import { IDLE, type RescanResult, type WatchChainDeps, type WatchChainOptions, type WatchStatus } from './types.ts';
+import { Listeners } from '../../../runtime/util/listeners.ts';
 import { must } from '../../../domain/values/must.ts';
 
 /** From this many unread final blocks on, payments are confirmed and evidence is written during the read. */
@@ -34,7 +35,7 @@ export class ChainWatcher {
   readonly #coverage: CoverageLog;
   readonly #firstReadings = new FirstReadings();
   readonly #checks: ReadingChecks;
-  readonly #listeners = new Set<(scannedToSec: number) => void>();
+  readonly #listeners = new Listeners<number>();
   readonly #polling: Polling;
   readonly #need: Need;
   readonly #createdSec: number;
@@ -105,10 +106,7 @@ export class ChainWatcher {
   }
 
   /** Calls the listener whenever `scannedToSec` advances. Returns the function that unsubscribes. */
-  onScanned(listener: (scannedToSec: number) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
+  readonly onScanned = this.#listeners.add;
 
   status(): WatchStatus {
     return {
@@ -282,11 +280,10 @@ export class ChainWatcher {
   async #readRecent(head: Block): Promise<void> {
     while (must(this.#scanned).number < head.number && !this.#polling.isStopping) {
       const from = must(this.#scanned).number + 1;
-      const begunMs = performance.now();
-      const result = await this.#scan(from, Math.min(head.number, from + this.#options.maxScanBlocks - 1));
+      const to = Math.min(head.number, from + this.#options.maxScanBlocks - 1);
+      const result = await this.#pace.measured(from, () => this.#scan(from, to));
       if (!(await this.#checks.follows(must(this.#scanned), result))) return;
       await this.#deposits.intake.observe(result.transfers);
-      this.#pace.add(result.lastBlock.number - from + 1, performance.now() - begunMs, result.lastBlock);
       this.#firstReadings.add(from, result.lastBlock.number, result.providers);
       for (const block of result.headers ?? [result.lastBlock]) this.#known.add(block);
       this.#moveTo(result.lastBlock);
@@ -362,7 +359,6 @@ export class ChainWatcher {
 
   #moveTo(block: Block): void {
     this.#scanned = block;
-    const scannedToSec = must(this.scannedToSec());
-    for (const listener of this.#listeners) listener(scannedToSec);
+    this.#listeners.tell(must(this.scannedToSec()));
   }
 }

@@ -11,6 +11,7 @@ import { SolanaSweep } from './sweep.ts';
 import type { Pace, WatchSolanaDeps, WatchSolanaOptions } from './types.ts';
 import type { NetworkWatcher } from '../network-watcher.ts';
 import { Polling, systemSleep } from '../polling.ts';
+import { Listeners } from '../../../runtime/util/listeners.ts';
 import { must } from '../../../domain/values/must.ts';
 
 /** How far a tier of open sessions was read without a gap. */
@@ -42,7 +43,7 @@ export class SolanaWatcher implements NetworkWatcher {
   readonly #deposits: TrackedDeposits;
   readonly #coverage: SolanaCoverage;
   readonly #accounts: WatchedAccounts;
-  readonly #listeners = new Set<(scannedToSec: number) => void>();
+  readonly #listeners = new Listeners<number>();
   readonly #polling: Polling;
   readonly #need: Need;
   readonly #reached: { fresh: Reached | null; waiting: Reached | null } = { fresh: null, waiting: null };
@@ -141,10 +142,7 @@ export class SolanaWatcher implements NetworkWatcher {
   }
 
   /** Calls the listener whenever `scannedToSec` advances. Returns the function that unsubscribes. */
-  onScanned(listener: (scannedToSec: number) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
+  readonly onScanned = this.#listeners.add;
 
   status(): WatchStatus {
     return {
@@ -236,7 +234,7 @@ export class SolanaWatcher implements NetworkWatcher {
     const reached = this.#openReached();
     if (reached === null || reached.timeSec <= (this.#scannedToSec ?? -1)) return;
     this.#scannedToSec = reached.timeSec;
-    for (const listener of this.#listeners) listener(must(this.scannedToSec()));
+    this.#listeners.tell(must(this.scannedToSec()));
   }
 
   #openReached(): Reached | null {
