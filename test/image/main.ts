@@ -84,9 +84,13 @@ function run(command: string, root: string, workdir: string): void {
       cwd: join(root, workdir),
       stdio: ['ignore', 'ignore', 'inherit'],
     });
-  execFileSync('unshare', ['--mount', 'sh', ENTER, root, process.execPath, 'none', 'sh', '-c', command], {
-    stdio: ['ignore', 'inherit', 'inherit'],
-  });
+  execFileSync(
+    'unshare',
+    ['--mount', 'sh', ENTER, root, process.execPath, 'none', 'sh', '-c', `cd ${workdir} && ${command}`],
+    {
+      stdio: ['ignore', 'inherit', 'inherit'],
+    },
+  );
 }
 
 const wordsOf = (json: string): string[] => JSON.parse(json) as string[];
