@@ -25,6 +25,11 @@ const list = z.string().transform((text) =>
 const flag = z.stringbool();
 const AMOUNT = /^(0|[1-9]\d{0,11})(\.\d{1,6})?$/;
 const url = z.url({ protocol: /^https?$/ });
+/** Pages, their scripts and the signed paths of requests all start at the root of the host. */
+const rootUrl = url.refine((text) => {
+  const parsed = URL.parse(text);
+  return parsed === null || parsed.href === `${parsed.origin}/`;
+}, 'must be a URL without a path, such as https://pay.example: give the service a host of its own');
 
 const ROLES = ['api', 'worker', 'signer'] as const;
 export const RATE_PROVIDERS = ['static', 'coinbase', 'kraken', 'coingecko'] as const;
@@ -123,11 +128,11 @@ const environment = z.object({
   /** Port of `/metrics`, `/healthz`, `/readyz`; always on `HOST`. */
   OPS_PORT: port.default(9464),
   /** The public address of the service for payers and merchants; https in production (TLS ends at a proxy). */
-  PUBLIC_URL: url.optional(),
+  PUBLIC_URL: rootUrl.optional(),
   /** Port of the console for people. Unset: 8082 in the sandbox, none elsewhere. */
   CONSOLE_PORT: port.optional(),
   /** The public address of the console: its own host, https in production. */
-  CONSOLE_URL: url.optional(),
+  CONSOLE_URL: rootUrl.optional(),
   /** Address of an OpenID provider, with which people can sign in to the console by single sign-on. */
   CONSOLE_SSO_ISSUER: url.optional(),
   CONSOLE_SSO_CLIENT_ID: z.string().min(1).max(500).optional(),

@@ -17,3 +17,22 @@ it.each([
   ['1.5', 'PORT: must be a whole number'],
   ['70000', 'PORT: Too big: expected number to be <=65535'],
 ])('a port that is none is refused in words: %s', (PORT, fault) => expect(() => readConfig({ PORT })).toThrow(fault));
+
+describe.each(['PUBLIC_URL', 'CONSOLE_URL'] as const)('%s', (name) => {
+  it.each(['https://pay.example', 'https://pay.example/', 'http://127.0.0.1:8080'])(
+    'takes the root of a host: %s',
+    (url) => expect(readConfig({ [name]: url })[name]).toBe(url),
+  );
+
+  it.each([
+    'https://shop.example/pay',
+    'https://shop.example/pay/',
+    'https://shop.example/?tenant=1',
+    'https://shop.example/#pay',
+    'https://user:word@shop.example',
+  ])('refuses anything below it, where links, scripts and signed paths would break: %s', (url) =>
+    expect(() => readConfig({ [name]: url })).toThrow(`${name}: must be a URL without a path`),
+  );
+
+  it('refuses what is no URL', () => expect(() => readConfig({ [name]: 'pay.example' })).toThrow(name));
+});
