@@ -10,6 +10,8 @@ export function foldSession(session: InboxSessionRow, event: SessionEvent): Inbo
   switch (event.type) {
     case 'DepositDetected': {
       const { depositKey, kind } = event.data;
+      // There may be many, and none of them is ever shown.
+      if ((kind === 'dust' || kind === 'own') && !session.deposits[depositKey]) return session;
       // A refund that named it before a reorganisation still does.
       const legs = session.deposits[depositKey]?.legs ?? [];
       return {

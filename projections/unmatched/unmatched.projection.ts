@@ -62,9 +62,12 @@ function needsThen(stored: StoredEvent<DomainEvent>, read: RowReader): RowRef[] 
   }
   const id = sessionOfStream(stored.stream);
   if (id === null || !CONCERNED.has(stored.event.type)) return [];
-  const known = read(INBOX_SESSIONS_TABLE, id);
-  return Object.keys(known?.deposits ?? {}).map(placeRef);
+  return concernedKeys(stored, read(INBOX_SESSIONS_TABLE, id)).map(placeRef);
 }
+
+/** An event of a deposit concerns no other. */
+const concernedKeys = ({ event }: StoredEvent<DomainEvent>, session: InboxSessionRow | null): string[] =>
+  'depositKey' in event.data ? [event.data.depositKey] : Object.keys(session?.deposits ?? {});
 
 function apply(stored: StoredEvent<DomainEvent>, read: RowReader): readonly RowChange[] {
   if (isOfTransfer(stored)) return transferChanges(stored, read);
@@ -80,7 +83,7 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): readonly RowC
       ? [{ op: 'delete', table: INBOX_SESSIONS_TABLE, key: id }]
       : []
     : [putRow(INBOX_SESSIONS_TABLE, id, after)];
-  const keys = Object.keys(before.deposits);
+  const keys = concernedKeys(stored, before);
   return [...memory, ...keys.flatMap((key) => relisted(id, key, before, after, read))];
 }
 

@@ -4,7 +4,7 @@ import type { Timeline } from '../features/sessions/timeline/types.ts';
 import { coinText } from './coin-text.ts';
 import { code, html, type Html } from '../runtime/http/html.ts';
 import { coinQuery, NETWORK_NAMES, type PageInput } from './page/input.ts';
-import { sumOf } from './page/model.ts';
+import { SHOWN_TRANSFERS, sumOf } from './page/model.ts';
 import { sentenceHtml } from './speech.ts';
 import { statusWords } from './page/status.ts';
 import { scriptTexts } from './page/page.ts';
@@ -78,7 +78,7 @@ function facts({ session, status, speech, nowMs }: PageInput): Html {
 }
 
 function transfers({ session, speech, explorerUrl }: PageInput): Html {
-  const { deposits } = session;
+  const deposits = session.deposits.slice(-SHOWN_TRANSFERS);
   return html`<h2>${speech.text('receipt_transfers')}</h2>
     ${deposits.length === 0 && html`<p>${speech.text('help_none')}</p>`}
     ${deposits.map((deposit) => transferFacts(speech, deposit, explorerUrl(deposit.network, deposit.txHash)))}`;

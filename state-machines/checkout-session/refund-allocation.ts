@@ -48,6 +48,8 @@ interface Payer {
   readonly unit: bigint;
 }
 
+/** Payouts of one refund. The next refund takes what it leaves. */
+export const MOST_LEGS = 100;
 /** The signer's limit of deposits per payout. */
 const MOST_DEPOSITS_OF_A_LEG = 1_000;
 
@@ -66,6 +68,7 @@ export function planRefund(context: SessionContext, terms: RefundTerms): RefundP
   const { shares, rest } = allocate(payers, units);
   if (rest > 0n) return { ok: false, refusal: uncarried(coin, units, rest) };
   const legs = [...shares].flatMap(([payer, share]) => legsOf(payer, share, coin));
+  if (legs.length > MOST_LEGS) return { ok: false, refusal: manyPayers(coin, legs) };
   if (terms.planned && !isPlanned(legs, terms.planned)) return { ok: false, refusal: CHANGED };
   return {
     ok: true,
@@ -249,6 +252,12 @@ const uncarried = (coin: Coin, units: bigint, rest: bigint): Refusal => ({
   message: `${formatAmount(units)} ${coin} is not a whole number of units of the payers' tokens; ${formatAmount(units - rest)} ${coin} can be refunded`,
   param: 'amount.value',
 });
+
+function manyPayers(coin: Coin, legs: readonly Omit<RefundLeg, 'legId'>[]): Refusal {
+  const first = legs.slice(0, MOST_LEGS).reduce((sum, { amount }) => sum + amountOf(amount), 0n);
+  const message = `a refund makes at most ${MOST_LEGS} payouts: refund at most ${formatAmount(first)} ${coin} at once`;
+  return { code: 'invalid_request', message, param: 'amount.value' };
+}
 
 /* Small parts */
 

@@ -69,6 +69,9 @@ export type SessionCommand =
   | TransferCommandOfSession
   | PayoutCommand;
 
+/** Refunds of one session, failed ones too. */
+export const MOST_REFUNDS = 200;
+
 /** Decides the commands of a checkout session. Repeating a command adds no events. */
 export function decideSession(command: SessionCommand, state: SessionState): Decision<SessionEvent> {
   if (command.type === 'CreateSession') return create(command, state);
@@ -156,6 +159,8 @@ function expire({ nowSec, scannedToSec }: ExpireSession, { value, context }: Ses
 function requestRefund(command: RequestRefund, { context }: SessionState): Decision<SessionEvent> {
   const { coin, refundId } = command;
   if (context.refunds[refundId]) return accept();
+  if (Object.keys(context.refunds).length >= MOST_REFUNDS)
+    return refuse('conflict', `a payment has at most ${MOST_REFUNDS} refunds`);
   if (finalOf(context, coin) === 0n) return nothingOf(coin, context);
   const plan = planRefund(context, command);
   if (!plan.ok) return plan;

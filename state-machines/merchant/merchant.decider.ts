@@ -23,6 +23,8 @@ export interface MerchantState {
 }
 
 const MAX_ACTIVE_KEYS = 50;
+/** Revoked ones too: the record of what each could do stays. */
+const MAX_KEYS = 2_000;
 const MAX_DOMAINS = 100;
 const MAX_ADDRESSES = 100;
 const DAY_SEC = 86_400;
@@ -99,6 +101,8 @@ function issueKey(key: ApiKeyIssued['data'], context: MerchantContext): Decision
   if (Object.hasOwn(context.keys, key.keyId)) return accept();
   if (activeKeys(context).length >= MAX_ACTIVE_KEYS)
     return refuse('invalid_request', `a merchant has at most ${MAX_ACTIVE_KEYS} active keys; revoke one first`);
+  if (Object.keys(context.keys).length >= MAX_KEYS)
+    return refuse('invalid_request', `a merchant can be issued at most ${MAX_KEYS} keys, revoked ones included`);
   const fault = restrictionsFault(key.restrictions ?? {});
   return fault ? { ok: false, refusal: fault } : accept({ type: 'ApiKeyIssued', data: key });
 }

@@ -112,6 +112,9 @@ export interface PageFacts {
   readonly newAttempt: SessionId | null;
 }
 
+/** The newest transfers, which a page lists; its amounts are of all of them. */
+export const SHOWN_TRANSFERS = 30;
+
 export function pageStatus(session: SessionView, facts: PageFacts): PageStatus {
   const deposits = session.deposits.filter(({ kind }) => kind !== 'dust' && kind !== 'own');
   const isPast = facts.nowSec > session.expiresAtSec;
@@ -132,7 +135,7 @@ export function pageStatus(session: SessionView, facts: PageFacts): PageStatus {
     toSend: rest,
     excess: coinText(session.excess),
     notes: notes(session, deposits),
-    transfers: deposits.map((deposit) => transfer(session, deposit, facts)),
+    transfers: deposits.slice(-SHOWN_TRANSFERS).map((deposit) => transfer(session, deposit, facts)),
     refunds: session.refunds.map(pageRefund),
     outages: offered.flatMap((network) => {
       const sinceSec = facts.outageSince(network);

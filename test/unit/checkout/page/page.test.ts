@@ -292,6 +292,14 @@ describe('the state of the page', () => {
     expect(textOf(renderPage(inputOf(returned)))).not.toContain('10.80 USDT arrived');
   });
 
+  it('lists the newest transfers only, however many came, with amounts of all of them', () => {
+    const [one] = SESSIONS.paid!.deposits;
+    const crowd = { ...SESSIONS.paid!, deposits: Array.from({ length: 2_000 }, () => one!) };
+    const few = { ...SESSIONS.paid!, deposits: Array.from({ length: 30 }, () => one!) };
+    expect(pageStatus(crowd, FACTS)).toEqual(pageStatus(few, FACTS));
+    expect(renderPage(inputOf(crowd)).length).toBe(renderPage(inputOf(few)).length);
+  });
+
   it('links only to the URLs that the merchant named', () => {
     const evil = { ...OPEN, status: 'cancelled' as const, personal: { cancelUrl: 'javascript:alert(1)' } };
     expect(renderPage(inputOf(evil))).not.toContain('javascript:');

@@ -254,6 +254,29 @@ describe('what a token can carry', () => {
   });
 });
 
+describe('the bounds of refunds', () => {
+  it('are a hundred payouts: more payers take another refund, and the refusal says how much the first can be', () => {
+    const crowd = Array.from({ length: 101 }, (_, index): Paid => ({ payer: `0xP${index}`, amount: '1.00' }));
+    const state = after(...crowd);
+    expect(refusalOf(state, asking(null))).toEqual({
+      code: 'invalid_request',
+      message: 'a refund makes at most 100 payouts: refund at most 100.00 USDT at once',
+      param: 'amount.value',
+    });
+    const first = run(state, asking('100.00'));
+    expect(paysOf(first, asking(null, { refundId: 're_2' as RefundId }))).toHaveLength(1);
+  });
+
+  it('are two hundred refunds of a session', () => {
+    const paid = after({ amount: '300.00' });
+    const ids = Array.from({ length: 200 }, (_, index) => `re_${index}` as RefundId);
+    const state = run(paid, ...ids.map((refundId) => asking('1.00', { refundId })));
+    expect(refusalOf(state, asking('1.00', { refundId: 're_x' as RefundId }))?.code).toBe('conflict');
+    // A repeated request is still the same refund.
+    expect(refusalOf(state, asking('1.00', { refundId: ids[0]! }))).toBeNull();
+  });
+});
+
 describe('money without a single payer', () => {
   it('is not promised, and named as the reason once nothing else is left', () => {
     const minted = after({ payer: null });

@@ -158,6 +158,16 @@ describe('keys', () => {
     ).toEqual(['ApiKeyIssued']);
   });
 
+  it('are bounded in all, revoked ones counted', () => {
+    const turns = Array.from({ length: 1_999 }, (_, index): MerchantCommand[] => [
+      { type: 'IssueKey', key: keyFacts(`n${index}`) },
+      { type: 'RevokeKey', keyId: `key_n${index}` as ApiKeyId },
+    ]);
+    expect(after(register(), ...turns.flat()).then({ type: 'IssueKey', key: keyFacts('more') })).toBe(
+      'invalid_request',
+    );
+  });
+
   it('never cross between test and live', () => {
     const { state } = after(register('test'));
     expect(merchantTable.can(state, { type: 'ApiKeyIssued', data: keyFacts('2', 'live') })).toBe(false);
