@@ -1,5 +1,6 @@
-import { createHmac, createSecretKey, hkdfSync, timingSafeEqual, type KeyObject } from 'node:crypto';
-import type { KeyList } from '../../../runtime/cryptography/sealing.ts';
+import { hkdfSync, timingSafeEqual } from 'node:crypto';
+import type { KeyList, SealingKey } from '../../../runtime/cryptography/sealing.ts';
+import { ShortHmac } from '../../../runtime/cryptography/short-hmac.ts';
 import type { Tail } from './append-job.ts';
 import type { EventReader } from './event-reader.ts';
 
@@ -21,19 +22,19 @@ export interface SealFault {
  */
 export class LogSeals {
   readonly #setting: string;
-  readonly #first: { readonly id: Buffer; readonly key: KeyObject };
-  readonly #keys: ReadonlyMap<string, KeyObject>;
+  readonly #first: { readonly id: Buffer; readonly hmac: ShortHmac };
+  readonly #keys: ReadonlyMap<string, ShortHmac>;
 
   /** The first key of the list seals; all of them verify. */
   constructor({ setting, keys }: KeyList) {
     this.#setting = setting;
     const [first] = keys;
-    this.#first = { id: Buffer.from(first.id, 'hex'), key: derived(first.material) };
-    this.#keys = new Map(keys.map(({ id, material }) => [id, derived(material)]));
+    this.#first = { id: Buffer.from(first.id, 'hex'), hmac: derived(first) };
+    this.#keys = new Map(keys.map((key) => [key.id, derived(key)]));
   }
 
   seal(end: Tail): Uint8Array {
-    return Buffer.concat([this.#first.id, macOf(this.#first.key, end)]);
+    return Buffer.concat([this.#first.id, macOf(this.#first.hmac, end)]);
   }
 
   /** Null if the newest event carries a seal of one of the keys, or if there are no events. */
@@ -62,17 +63,16 @@ export class LogSeals {
   }
 
   #holds(seal: Uint8Array, end: Tail): boolean {
-    const key = this.#keys.get(idOf(seal));
-    if (!key) return false;
-    const [expected, given] = [macOf(key, end), seal.subarray(KEY_ID_BYTES)];
+    const hmac = this.#keys.get(idOf(seal));
+    if (!hmac) return false;
+    const [expected, given] = [macOf(hmac, end), seal.subarray(KEY_ID_BYTES)];
     return given.length === expected.length && timingSafeEqual(given, expected);
   }
 }
 
 const idOf = (seal: Uint8Array): string => Buffer.from(seal.subarray(0, KEY_ID_BYTES)).toString('hex');
 
-const derived = (key: KeyObject): KeyObject =>
-  createSecretKey(Buffer.from(hkdfSync('sha256', key, '', PURPOSE, KEY_BYTES)));
+const derived = ({ material }: SealingKey): ShortHmac =>
+  new ShortHmac(hkdfSync('sha256', material, '', PURPOSE, KEY_BYTES));
 
-const macOf = (key: KeyObject, { position, chain }: Tail): Buffer =>
-  createHmac('sha256', key).update(`${position} ${chain}`).digest();
+const macOf = (hmac: ShortHmac, { position, chain }: Tail): Buffer => hmac.of(`${position} ${chain}`);
