@@ -24,7 +24,7 @@ export interface MerchantState {
 
 const MAX_ACTIVE_KEYS = 50;
 /** Revoked ones too: the record of what each could do stays. */
-const MAX_KEYS = 2_000;
+const MAX_KEYS = 1_000;
 const MAX_DOMAINS = 100;
 const MAX_ADDRESSES = 100;
 const DAY_SEC = 86_400;
