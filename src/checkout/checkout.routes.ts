@@ -157,13 +157,15 @@ function liveUpdate(input: PageInput): LiveUpdate {
   return { shown, moving };
 }
 
-/** `<network>.svg` holds the address, `<network>-link.svg` the payment link for what is still to be sent. */
-function codeText(input: PageInput, file: string): string | null {
-  const { session, status } = input;
+/**
+ * `<network>.svg` holds the address, `<network>-link.svg` the payment link for what is still to be sent; null once
+ * nothing is to be sent.
+ */
+function codeText({ session, status, linksOf }: PageInput, file: string): string | null {
+  const { toSend } = status;
+  if (toSend === null) return null;
   const optionOf = (suffix: string): PaymentOption | undefined =>
     session.paymentOptions.find(({ network }) => `${network}${suffix}.svg` === file);
-  const addressOption = optionOf('');
-  if (addressOption) return addressOption.address;
   const linkOption = optionOf('-link');
-  return linkOption && status.toSend !== null ? paymentLink(input.linksOf(linkOption, status.toSend)) : null;
+  return linkOption ? paymentLink(linksOf(linkOption, toSend)) : (optionOf('')?.address ?? null);
 }

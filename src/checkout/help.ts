@@ -1,13 +1,13 @@
 import { formatAmount } from '../domain/money/money.ts';
 import type { SessionView } from '../features/shared/views.ts';
 import type { Timeline } from '../features/sessions/timeline/types.ts';
-import { coinText } from './coin-text.ts';
 import { code, html, type Html } from '../runtime/http/html.ts';
 import { coinQuery, NETWORK_NAMES, type PageInput } from './page/input.ts';
 import { SHOWN_TRANSFERS, sumOf } from './page/model.ts';
 import { sentenceHtml } from './speech.ts';
 import { statusWords } from './page/status.ts';
 import { scriptTexts } from './page/page.ts';
+import { coins, factsHtml } from './facts.ts';
 import { refunds, transferFacts } from './receipt.ts';
 import { renderSheet } from './sheet.ts';
 
@@ -42,39 +42,24 @@ export function renderHelp(input: PageInput, record: Timeline | null): string {
 
 /** Wherever the money went since: refunds are shown separately. */
 const arrivedInTime = ({ deposits }: SessionView): string =>
-  coinText(
-    formatAmount(
-      sumOf(
-        deposits.filter(({ kind }) => kind === 'on_time'),
-        'final',
-      ),
+  formatAmount(
+    sumOf(
+      deposits.filter(({ kind }) => kind === 'on_time'),
+      'final',
     ),
   );
 
 function facts({ session, status, speech, nowMs }: PageInput): Html {
-  const rows: readonly (readonly [name: string, value: string])[] = [
-    [speech.text('receipt_payment'), session.sessionId],
-    [speech.text('receipt_order'), session.orderId],
-    [
-      speech.text('help_due'),
-      [session, session.alternative]
-        .flatMap((one) => (one ? [`${coinText(one.dueAmount)} ${one.dueCoin}`] : []))
-        .join(' / '),
-    ],
-    [speech.text('receipt_received'), `${arrivedInTime(session)} ${status.coin}`],
-    [speech.text('help_created'), speech.dateTime(session.createdAtSec)],
-    [speech.text('help_until'), speech.dateTime(session.expiresAtSec)],
-    [speech.text('help_time'), speech.dateTime(Math.floor(nowMs / 1000))],
-  ];
-  return html`<dl>
-    ${rows.map(
-      ([name, value]) =>
-        html`<div>
-          <dt>${name}</dt>
-          <dd><bdi>${value}</bdi></dd>
-        </div>`,
-    )}
-  </dl>`;
+  const due = [session, session.alternative].flatMap((one) => (one ? [coins(one.dueAmount, one.dueCoin)] : []));
+  return factsHtml([
+    [speech.text('receipt_payment'), html`<bdi>${session.sessionId}</bdi>`],
+    [speech.text('receipt_order'), html`<bdi>${session.orderId}</bdi>`],
+    [speech.text('help_due'), html`${due.map((one, index) => html`${index > 0 && ' / '}${one}`)}`],
+    [speech.text('receipt_received'), coins(arrivedInTime(session), status.coin)],
+    [speech.text('help_created'), sentenceHtml([speech.dateTime(session.createdAtSec)])],
+    [speech.text('help_until'), sentenceHtml([speech.dateTime(session.expiresAtSec)])],
+    [speech.text('help_time'), sentenceHtml([speech.dateTime(Math.floor(nowMs / 1000))])],
+  ]);
 }
 
 function transfers({ session, speech, explorerUrl }: PageInput): Html {

@@ -1,10 +1,10 @@
 import type { DepositView } from '../features/shared/views.ts';
-import { coinText } from './coin-text.ts';
 import { code, html, type Html } from '../runtime/http/html.ts';
 import { NETWORK_NAMES, type PageInput } from './page/input.ts';
-import { itemsTable } from './page/order.ts';
+import { itemsTable, rateText } from './page/order.ts';
 import { refundSentences, refundTransfers, transfersHtml } from './page/status.ts';
-import { sentenceHtml } from './speech.ts';
+import { coins, factsHtml } from './facts.ts';
+import { moneyHtml, sentenceHtml } from './speech.ts';
 import { renderSheet } from './sheet.ts';
 
 /**
@@ -34,21 +34,17 @@ function proof(here: string, speech: PageInput['speech'], proven: boolean): Html
 function facts(input: PageInput, paidAtSec: number): Html {
   const { session, status, speech, explorerUrl } = input;
   const counted = session.deposits.filter(({ kind, status: state }) => kind === 'on_time' && state === 'final');
-  return html`<p>${speech.text('receipt_paid', { time: speech.dateTime(paidAtSec) })}</p>
-    <dl>
-      <div>
-        <dt>${speech.text('receipt_received')}</dt>
-        <dd><bdi class="number">${status.received} ${status.coin}</bdi></dd>
-      </div>
-      <div>
-        <dt>${speech.text('receipt_order')}</dt>
-        <dd><bdi>${session.orderId}</bdi></dd>
-      </div>
-      <div>
-        <dt>${speech.text('receipt_payment')}</dt>
-        <dd><bdi>${session.sessionId}</bdi></dd>
-      </div>
-    </dl>
+  const { description } = session.personal ?? {};
+  return html`<p>${sentenceHtml(speech.sentence('receipt_paid', { time: speech.dateTime(paidAtSec) }))}</p>
+    ${factsHtml([
+      [speech.text('receipt_received'), coins(status.received, status.coin)],
+      [speech.text('help_due'), coins(session.dueAmount, session.dueCoin)],
+      [speech.text('receipt_rate'), session.rateLock && moneyHtml(rateText(session, speech))],
+      [speech.text('receipt_shop'), shopAddress(input)],
+      [speech.text('receipt_order'), html`<bdi>${session.orderId}</bdi>`],
+      [speech.text('receipt_description'), description ? html`<bdi>${description}</bdi>` : null],
+      [speech.text('receipt_payment'), html`<bdi>${session.sessionId}</bdi>`],
+    ])}
     ${status.state === 'reversed' && html`<p class="warning">${speech.text('reversed_note')}</p>`}
     ${itemsTable({ session, speech })} ${refunds(input)}
     <h2>${speech.text('receipt_transfers')}</h2>
@@ -60,21 +56,21 @@ export function refunds(input: Pick<PageInput, 'status' | 'speech' | 'explorerUr
   if (input.status.refunds.length === 0) return null;
   return html`<h2>${input.speech.text('refunds')}</h2>
     ${refundSentences(input).map((sentence) => html`<p>${sentenceHtml(sentence)}</p>`)}
-    ${transfersHtml(refundTransfers(input), input.speech)}`;
+    ${transfersHtml(refundTransfers(input), input.speech, 'whole')}`;
 }
 
 export function transferFacts(speech: PageInput['speech'], deposit: DepositView, href: string | null): Html {
   const { network, coin, amount, txHash, fromAddress, toAddress, blockNumber, blockTimeSec } = deposit;
   const hash =
     href === null ? code(txHash) : html`<a href="${href}" rel="noopener noreferrer nofollow">${code(txHash)}</a>`;
-  return html`<dl>
+  return html`<dl class="transfer">
     <div>
-      <dt><bdi class="number">${coinText(amount)} ${coin}</bdi> · ${NETWORK_NAMES[network]}</dt>
+      <dt>${coins(amount, coin)} · ${NETWORK_NAMES[network]}</dt>
       <dd>${hash}</dd>
     </div>
     <div>
       <dt>${speech.text('receipt_block')}</dt>
-      <dd>${blockNumber}, ${speech.dateTime(blockTimeSec)}</dd>
+      <dd>${blockNumber}, ${sentenceHtml([speech.dateTime(blockTimeSec)])}</dd>
     </div>
     ${
       fromAddress !== null &&
@@ -88,4 +84,11 @@ export function transferFacts(speech: PageInput['speech'], deposit: DepositView,
       <dd>${code(toAddress)}</dd>
     </div>
   </dl>`;
+}
+
+/** In words, since a printed link leads nowhere. */
+function shopAddress({ shop }: PageInput): Html {
+  const contact = shop.contact?.replace(/^mailto:/, '');
+  const parts = [shop.name, shop.host, contact].filter((part) => typeof part === 'string');
+  return html`${parts.map((part, index) => html`${index > 0 && html`<br />`}<bdi>${part}</bdi>`)}`;
 }

@@ -27,7 +27,7 @@ export function renderSheet(
         ${headHtml(`${title} · ${shopName(input)}`)} ${firstViewHtml}
         <script src="${input.asset('checkout.js')}" defer></script>
       </head>
-      <body data-clock="${input.speech.clock()}" ${attributes}>
+      <body data-clock="${input.speech.clock()}" data-locale="${input.speech.language.locale}" ${attributes}>
         ${testBand(input)}
         <main class="receipt">
           ${shopHtml(input)}

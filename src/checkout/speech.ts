@@ -5,12 +5,12 @@ import { coinText, evenDecimals } from './coin-text.ts';
 import type { TextKey } from './texts/en.ts';
 
 /**
- * A run of text. `value` is a filled-in value, `strong` is also emphasised, `money` stays on one line, and `time` is a moment (Unix seconds) that
+ * A run of text. `value` is a filled-in value, `strong` is also emphasised, `money` stays on one line, and `time` and `date` are a moment (Unix seconds) that
  * the script shows in the reader's time zone.
  */
 export interface Piece {
   readonly text: string;
-  readonly kind?: 'value' | 'strong' | 'money' | 'time';
+  readonly kind?: 'value' | 'strong' | 'money' | 'time' | 'date';
   readonly atSec?: number;
 }
 
@@ -81,9 +81,11 @@ export class Speech {
     return format.resolvedOptions().hour12 ? `${morning}|${afternoon}` : morning;
   }
 
-  /** Date and time in UTC, for the receipt. */
-  dateTime(atSec: number): string {
-    return `${new Intl.DateTimeFormat(this.language.locale, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }).format(atSec * 1000)} UTC`;
+  /** Date and time, for the receipt: in UTC, until the script writes it in the reader's zone. */
+  dateTime(atSec: number): Piece {
+    const options = { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' } as const;
+    const text = new Intl.DateTimeFormat(this.language.locale, options).format(atSec * 1000);
+    return { text: `${text} UTC`, kind: 'date', atSec };
   }
 
   /**
@@ -149,6 +151,8 @@ export function sentenceHtml(sentence: Sentence): Html {
     if (piece.kind === 'strong') return html`<strong><bdi>${amountHtml(piece.text)}</bdi></strong>`;
     if (piece.kind === 'value') return html`<bdi>${piece.text}</bdi>`;
     if (piece.kind === 'money') return moneyHtml(piece.text);
+    if (piece.kind === 'date')
+      return html`<time datetime="${isoTime(piece.atSec ?? 0)}" data-whole>${piece.text}</time>`;
     if (piece.kind === 'time') return html`<time datetime="${isoTime(piece.atSec ?? 0)}">${piece.text}</time>`;
     return html`${piece.text}`;
   })}`;

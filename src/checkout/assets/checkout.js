@@ -218,15 +218,27 @@
     if (found === null) say(button, texts.copied);
     else say(button, found === wanted ? texts.copied_right : texts.copy_differs, found !== wanted);
   };
+  // Pages without a certificate and some browsers in apps have no clipboard, but copy what is selected.
+  const copySelected = (text) => {
+    const field = element('textarea', text, { readOnly: true });
+    field.style.cssText = 'position:fixed;opacity:0';
+    const focused = document.activeElement;
+    document.body.append(field);
+    field.select();
+    const done = document.execCommand('copy');
+    field.remove();
+    focused?.focus({ preventScroll: true });
+    return done;
+  };
+  const toClipboard = (text) =>
+    (async () => navigator.clipboard.writeText(text))().then(
+      () => true,
+      () => copySelected(text),
+    );
   const copy = async (button) => {
     const wanted = button.dataset.copy;
-    try {
-      if (button.parentElement.querySelector('.value').textContent !== wanted)
-        throw new Error('something changed the page');
-      await navigator.clipboard.writeText(wanted);
-    } catch {
-      return say(button, texts.copy_by_hand, true);
-    }
+    const isUnchanged = button.parentElement.querySelector('.value').textContent === wanted;
+    if (!isUnchanged || !(await toClipboard(wanted))) return say(button, texts.copy_by_hand, true);
     const leave = await navigator.permissions?.query({ name: 'clipboard-read' }).catch(() => null);
     if (leave?.state === 'granted') return checkCopied(button, wanted);
     const said = say(button, `${texts.copied} `);
@@ -242,9 +254,8 @@
     if (event.target.closest('#stay')) stay();
     const all = event.target.closest('#copy-all');
     if (all)
-      navigator.clipboard.writeText(document.querySelector('main').innerText).then(
-        () => say(all, texts.help_copied),
-        () => say(all, texts.copy_by_hand, true),
+      void toClipboard(document.querySelector('main').innerText).then((done) =>
+        say(all, done ? texts.help_copied : texts.copy_by_hand, !done),
       );
   });
   document.addEventListener('submit', async (event) => {

@@ -11,7 +11,12 @@
   };
   const localTimes = () => {
     for (const time of document.querySelectorAll('time[datetime]')) {
-      const text = clock(new Date(time.dateTime));
+      const moment = new Date(time.dateTime);
+      const { locale } = document.body.dataset;
+      const text =
+        'whole' in time.dataset
+          ? moment.toLocaleString(locale, { dateStyle: 'long', timeStyle: 'long' })
+          : clock(moment);
       if (time.textContent !== text) time.textContent = text;
     }
   };

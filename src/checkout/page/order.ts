@@ -21,16 +21,23 @@ const money = (text: string): Piece => ({ text, kind: 'money' });
 /** The order's total in the shop's currency and its conversion rate. */
 function rateHtml({ session, status, speech }: PageInput): Html | null {
   if (session.rateLock === null) return null;
-  const rate = shownRate(session.amount, session.dueAmount);
   const values = {
     total: money(speech.money(session.amount, session.currency)),
-    rate: money(`1 ${session.currency} = ${speech.number(rate)} ${session.dueCoin}`),
+    rate: money(rateText(session, speech)),
   };
   const holds = status.toSend !== null;
   const sentence = holds
     ? speech.sentence('rate', { ...values, deadline: speech.moment(session.expiresAtSec) })
     : speech.sentence('rate_past', values);
   return html`<p class="rate">${sentenceHtml(sentence)}</p>`;
+}
+
+/** The rate implied by the order's total and what is due for it, so that the two agree to the last digit. */
+export function rateText(
+  { amount, dueAmount, currency, dueCoin }: PageInput['session'],
+  speech: PageInput['speech'],
+): string {
+  return `1 ${currency} = ${speech.number(shownRate(amount, dueAmount))} ${dueCoin}`;
 }
 
 /** More items than this would push the outcome off a phone's screen. */

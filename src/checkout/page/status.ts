@@ -167,17 +167,25 @@ export function statusHtml({ status, speech }: PageInput, { headline, lines, tra
     ${lines.map((line) => html`<p>${sentenceHtml(line)}</p>`)}${transfersHtml(transfers, speech)}`;
 }
 
-export function transfersHtml(transfers: readonly TransferWords[], speech: Speech): Html | null {
+export function transfersHtml(
+  transfers: readonly TransferWords[],
+  speech: Speech,
+  hashes: 'short' | 'whole' = 'short',
+): Html | null {
   if (transfers.length === 0) return null;
   return html`<ul class="transfers">
-    ${transfers.map((transfer) => transferHtml(transfer, speech))}
+    ${transfers.map((transfer) => transferHtml(transfer, speech, hashes))}
   </ul>`;
 }
 
-function transferHtml({ what, progress, bar, hash, href, to }: TransferWords, speech: Speech): Html {
-  const short = hash !== null && code(`${hash.slice(0, 10)}…${hash.slice(-6)}`);
+function transferHtml(
+  { what, progress, bar, hash, href, to }: TransferWords,
+  speech: Speech,
+  hashes: 'short' | 'whole',
+): Html {
+  const shown = hash !== null && code(hashes === 'whole' ? hash : `${hash.slice(0, 10)}…${hash.slice(-6)}`);
   const link =
-    href === null ? short : html`<a href="${href}" rel="noopener noreferrer nofollow" target="_blank">${short}</a>`;
+    href === null ? shown : html`<a href="${href}" rel="noopener noreferrer nofollow" target="_blank">${shown}</a>`;
   return html`<li>
     <span>${sentenceHtml(what)}</span><span>${progress}</span>${
       bar && html`<progress value="${bar.have}" max="${bar.need}" aria-label="${progress}"></progress>`

@@ -92,6 +92,7 @@ describe('the languages of the page', () => {
       for (const { name } of LANGUAGES) left = left.replaceAll(name, '');
       for (const name of UNTRANSLATED) left = left.replaceAll(name, '');
       const codes = [
+        `0x${'ab'.repeat(32)}`,
         OPEN.sessionId,
         OPTION.address,
         DEPOSIT.txHash,
