@@ -1,17 +1,5 @@
-import type { CallOptions, Metadata, ServiceError } from '@grpc/grpc-js';
-import {
-  ANY,
-  BACKWARDS,
-  convertToCommandError,
-  END,
-  ErrorType,
-  jsonEvent,
-  type EventStoreDBClient,
-  type StreamMetadata,
-} from '@eventstore/db-client';
-import usersGrpc from '@eventstore/db-client/generated/users_grpc_pb.js';
-import users from '@eventstore/db-client/generated/users_pb.js';
-import type { UsersClient } from '@eventstore/db-client/generated/users_grpc_pb.js';
+import { randomUUID } from 'node:crypto';
+import type { EsdbClient } from './client/client.ts';
 import { EsdbConnection } from './connection.ts';
 import { isFault } from './faults.ts';
 
@@ -65,12 +53,13 @@ export async function setStoreAccess(connectionString: string, access: StoreAcce
   const connection = new EsdbConnection(connectionString, { attemptMs: ATTEMPT_MS, totalMs: TOTAL_MS });
   try {
     const changed: string[] = [];
-    const set = async (what: string, task: (client: EventStoreDBClient) => Promise<boolean>): Promise<void> => {
+    const set = async (what: string, task: (client: EsdbClient) => Promise<boolean>): Promise<void> => {
       if (await connection.run(`setting the rights of ${what}`, task)) changed.push(what);
     };
     await set(SETTINGS, (client) => setUsual(connection, client, access.usual));
-    await set(ALL, (client) => setOf(client, ALL, { readRoles: [...access.wholeLog] }));
-    for (const [stream, own] of access.streams) await set(stream, (client) => setOf(client, stream, aclOf(own)));
+    await set(ALL, (client) => setOf(connection, client, ALL, { $r: access.wholeLog }));
+    for (const [stream, own] of access.streams)
+      await set(stream, (client) => setOf(connection, client, stream, aclOf(own)));
     for (const user of access.users)
       await connection.run(`setting the user ${user.name}`, (client) => setUser(client, user));
     const ops = { name: OPS, password: access.opsPassword };
@@ -81,123 +70,87 @@ export async function setStoreAccess(connectionString: string, access: StoreAcce
   }
 }
 
-type Acl = Exclude<NonNullable<StreamMetadata['acl']>, string>;
+/** Who may read, write and delete a stream, and read and write its metadata, as the server names it. */
+type Acl = Readonly<Partial<Record<'$r' | '$w' | '$d' | '$mr' | '$mw', readonly string[]>>>;
 
 const aclOf = ({ read, append, delete: remove }: StreamAccess): Acl => ({
-  readRoles: [...read, ...ADMINISTRATORS],
-  writeRoles: [...append, ...ADMINISTRATORS],
-  deleteRoles: [...remove, ...ADMINISTRATORS],
-  metaReadRoles: ADMINISTRATORS,
-  metaWriteRoles: ADMINISTRATORS,
-});
-
-const onServer = ({
-  readRoles,
-  writeRoles,
-  deleteRoles,
-  metaReadRoles,
-  metaWriteRoles,
-}: Acl): Record<string, unknown> => ({
-  ...{ $r: readRoles, $w: writeRoles, $d: deleteRoles, $mr: metaReadRoles, $mw: metaWriteRoles },
+  $r: [...read, ...ADMINISTRATORS],
+  $w: [...append, ...ADMINISTRATORS],
+  $d: [...remove, ...ADMINISTRATORS],
+  $mr: ADMINISTRATORS,
+  $mw: ADMINISTRATORS,
 });
 
 /** The server uses the last event of this stream as the default for streams without rights of their own. */
-async function setUsual(connection: EsdbConnection, client: EventStoreDBClient, usual: StreamAccess): Promise<boolean> {
+async function setUsual(connection: EsdbConnection, client: EsdbClient, usual: StreamAccess): Promise<boolean> {
   const nobody = aclOf({ read: [], append: [], delete: [] });
-  const data = { $userStreamAcl: onServer(aclOf(usual)), $systemStreamAcl: onServer(nobody) };
+  const data = { $userStreamAcl: aclOf(usual), $systemStreamAcl: nobody };
   if (isSame(await lastOf(connection, client, SETTINGS), data)) return false;
-  await client.appendToStream(SETTINGS, jsonEvent({ type: 'update-default-acl', data }), {
-    expectedRevision: ANY,
-    requiresLeader: true,
+  await write(client, SETTINGS, 'update-default-acl', data);
+  return true;
+}
+
+/** In a stream's own metadata, the rest of which stays. */
+async function setOf(connection: EsdbConnection, client: EsdbClient, stream: string, acl: Acl): Promise<boolean> {
+  const metadata = await lastOf(connection, client, `$$${stream}`);
+  if (isSame(metadata['$acl'], acl)) return false;
+  await write(client, `$$${stream}`, '$metadata', { ...metadata, $acl: acl });
+  return true;
+}
+
+/** The content of the stream's last event; nothing for none. */
+async function lastOf(
+  connection: EsdbConnection,
+  client: EsdbClient,
+  stream: string,
+): Promise<Readonly<Record<string, unknown>>> {
+  const [last] = await connection.collect(client, { stream, from: 'end', backwards: true, count: 1 });
+  const content: unknown = last ? JSON.parse(Buffer.from(last.data).toString('utf8')) : {};
+  if (typeof content !== 'object' || content === null) throw new TypeError(`stream ${stream} ends with no object`);
+  return { ...content };
+}
+
+const write = (client: EsdbClient, stream: string, type: string, content: unknown): Promise<unknown> =>
+  client.append({
+    stream,
+    expected: 'any',
+    events: [
+      {
+        id: randomUUID(),
+        type,
+        isJson: true,
+        data: Buffer.from(JSON.stringify(content)),
+        metadata: new Uint8Array(0),
+      },
+    ],
+    deadlineMs: ATTEMPT_MS,
   });
-  return true;
-}
-
-async function lastOf(connection: EsdbConnection, client: EventStoreDBClient, stream: string): Promise<unknown> {
-  try {
-    const read = client.readStream(stream, {
-      direction: BACKWARDS,
-      fromRevision: END,
-      maxCount: 1,
-      requiresLeader: true,
-    });
-    const [found] = await connection.collect(read);
-    return found?.event?.data ?? null;
-  } catch (error) {
-    if (isFault(error, ErrorType.STREAM_NOT_FOUND)) return null;
-    throw error;
-  }
-}
-
-async function setOf(client: EventStoreDBClient, stream: string, acl: Acl): Promise<boolean> {
-  const { metadata } = await client.getStreamMetadata(stream, { requiresLeader: true });
-  if (isSame(metadata?.acl, acl)) return false;
-  await client.setStreamMetadata(stream, { ...metadata, acl }, { expectedRevision: ANY, requiresLeader: true });
-  return true;
-}
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
-
-/** Private parts of the driver, which has no API for users. */
-interface Calls {
-  execute<Value>(
-    client: typeof usersGrpc.UsersClient,
-    name: string,
-    action: (client: UsersClient) => Promise<Value>,
-  ): Promise<Value>;
-  callArguments(options: { readonly deadline: number }): [Metadata, Partial<CallOptions>];
-}
-
-type Done = (error: ServiceError | null) => void;
-
-/** Runs one call of the users' service. */
-function call(
-  client: EventStoreDBClient,
-  send: (users: UsersClient, metadata: Metadata, options: Partial<CallOptions>, done: Done) => void,
-): Promise<void> {
-  const calls = client as unknown as Calls;
-  return calls.execute(usersGrpc.UsersClient, 'users', (service) => {
-    const [metadata, options] = calls.callArguments({ deadline: ATTEMPT_MS });
-    return new Promise<void>((resolve, reject) =>
-      send(service, metadata, options, (error) => (error ? reject(convertToCommandError(error)) : resolve())),
-    );
-  });
-}
 
 /**
  * Creates a user, and sets its password, groups and state whether it is new or not, so that it has no more rights than
  * these. A server may answer like the first time when it creates a user that it has.
  */
-async function setUser(client: EventStoreDBClient, user: NamedUser): Promise<void> {
+async function setUser(client: EsdbClient, user: NamedUser): Promise<void> {
   const { name, password } = user;
-  const create = new users.CreateReq();
-  create.setOptions(new users.CreateReq.Options().setLoginName(name).setFullName(name).setPassword(password));
   try {
-    await call(client, (service, metadata, options, done) => void service.create(create, metadata, options, done));
+    await client.ofUsers({ method: 'Create', name, password }, ATTEMPT_MS);
   } catch (error) {
-    if (!isFault(error, ErrorType.USER_CONFLICT)) throw error;
+    if (!isFault(error, 'user-exists')) throw error;
   }
-  const update = new users.UpdateReq();
-  update.setOptions(new users.UpdateReq.Options().setLoginName(name).setFullName(name).setGroupsList([]));
-  await call(client, (service, metadata, options, done) => void service.update(update, metadata, options, done));
+  await client.ofUsers({ method: 'Update', name }, ATTEMPT_MS);
   await setPassword(client, user);
-  const enable = new users.EnableReq();
-  enable.setOptions(new users.EnableReq.Options().setLoginName(name));
-  await call(client, (service, metadata, options, done) => void service.enable(enable, metadata, options, done));
+  await client.ofUsers({ method: 'Enable', name }, ATTEMPT_MS);
 }
 
 /** False if there is no such user. */
-async function setPassword(client: EventStoreDBClient, { name, password }: NamedUser): Promise<boolean> {
-  const reset = new users.ResetPasswordReq();
-  reset.setOptions(new users.ResetPasswordReq.Options().setLoginName(name).setNewPassword(password));
+async function setPassword(client: EsdbClient, { name, password }: NamedUser): Promise<boolean> {
   try {
-    await call(
-      client,
-      (service, metadata, options, done) => void service.resetPassword(reset, metadata, options, done),
-    );
+    await client.ofUsers({ method: 'ResetPassword', name, password }, ATTEMPT_MS);
     return true;
   } catch (error) {
-    if (isFault(error, ErrorType.USER_NOT_FOUND)) return false;
+    if (isFault(error, 'no-such-user')) return false;
     throw error;
   }
 }

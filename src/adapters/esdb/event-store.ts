@@ -1,4 +1,3 @@
-import { type BinaryEventData, NO_STREAM, WrongExpectedVersionError } from '@eventstore/db-client';
 import {
   type AppendRequest,
   type AppendResult,
@@ -12,15 +11,17 @@ import {
   type Subscription,
 } from '../../ports/event-log/event-store.ts';
 import { hashRecorded } from '../../runtime/commands/codec.ts';
+import type { ProposedEvent } from './client/messages.ts';
 import { EsdbConnection } from './connection.ts';
-import { toClientEvent } from './event-format.ts';
+import { toServerEvent } from './event-format.ts';
+import { isFault } from './faults.ts';
 import { isSet, positionText } from './position.ts';
 import { EsdbReader } from './reader.ts';
 import { StreamNames } from './stream-names.ts';
 import { EsdbSubscription, type SubscriptionTimes } from './subscription.ts';
 
 export interface EsdbEventStoreOptions {
-  /** `esdb://user:password@a:2113,b:2113,c:2113?tls=true`, with TLS, credentials and node preference. */
+  /** `esdb://user:password@a:2113,b:2113,c:2113?tls=true` (`client/settings.ts`). */
   readonly connectionString: string;
   /** Prefix of every stream's name on the server, so that installations can share one (default none). */
   readonly namespace?: string;
@@ -127,33 +128,33 @@ class EsdbEventStore implements EventStore {
    * first time.
    */
   async #append({ stream, expected, events }: AppendRequest): Promise<AppendResult> {
-    const clientEvents = events.map(toClientEvent);
-    if (bytesOf(clientEvents) > MAX_APPEND_BYTES)
+    const proposed = events.map(toServerEvent);
+    if (bytesOf(proposed) > MAX_APPEND_BYTES)
       throw new TypeError(`the append to stream ${stream} has more than ${MAX_APPEND_BYTES} bytes`);
-    const expectedRevision = expected === 'no-stream' ? NO_STREAM : BigInt(expected);
     try {
-      const result = await this.#connection.run(`appending to stream ${stream}`, (client) =>
-        client.appendToStream(this.#names.onServer(stream), clientEvents, {
-          expectedRevision,
-          requiresLeader: true,
-          deadline: this.#connection.attemptMs,
+      const stored = await this.#connection.run(`appending to stream ${stream}`, (client) =>
+        client.append({
+          stream: this.#names.onServer(stream),
+          expected: expected === 'no-stream' ? expected : BigInt(expected),
+          events: proposed,
+          deadlineMs: this.#connection.attemptMs,
         }),
       );
       const revision = firstRevision(expected) + events.length - 1;
       // A deleted stream accepts "no stream" and continues after its old revisions.
-      if (result.nextExpectedRevision !== BigInt(revision))
+      if (stored.revision !== BigInt(revision))
         throw new DamagedEvent(
-          `stream ${stream} was deleted: an append at its beginning became revision ${result.nextExpectedRevision}`,
+          `stream ${stream} was deleted: an append at its beginning became revision ${stored.revision}`,
         );
       // With several events, and for repetitions on older servers, the response has a different position than that of
       // the last event.
-      if (events.length === 1 && isSet(result.position))
-        return { ok: true, revision, position: positionText(result.position) };
+      if (events.length === 1 && stored.position && isSet(stored.position))
+        return { ok: true, revision, position: positionText(stored.position) };
       return { ok: true, revision, position: await this.#positionAt(stream, revision) };
     } catch (error) {
-      if (!(error instanceof WrongExpectedVersionError)) throw error;
-      if (typeof error.actualVersion !== 'bigint') return { ok: false, actual: -1 };
-      const actual = Number(error.actualVersion);
+      if (!isFault(error, 'wrong-revision')) throw error;
+      if (error.current === null) return { ok: false, actual: -1 };
+      const actual = Number(error.current);
       await this.#positionAt(stream, actual);
       return { ok: false, actual };
     }
@@ -181,11 +182,7 @@ function checkAppend({ stream, expected, events, coCommits }: AppendRequest): vo
   }
 }
 
-const bytesOf = (events: readonly BinaryEventData[]): number =>
-  events.reduce(
-    (sum, { type, data, metadata }) =>
-      sum + data.byteLength + ((metadata as Uint8Array | undefined)?.byteLength ?? 0) + 2 * type.length,
-    0,
-  );
+const bytesOf = (events: readonly ProposedEvent[]): number =>
+  events.reduce((sum, { type, data, metadata }) => sum + data.byteLength + metadata.byteLength + 2 * type.length, 0);
 
 const firstRevision = (expected: AppendRequest['expected']): number => (expected === 'no-stream' ? 0 : expected + 1);

@@ -1,6 +1,8 @@
-import { ErrorType, isCommandError } from '@eventstore/db-client';
+import { Metadata, status } from '@grpc/grpc-js';
 import { DamagedEvent, StoreUnavailable } from '../../ports/event-log/event-store.ts';
 import { within } from '../../runtime/util/within.ts';
+import type { Refusal } from './client/messages.ts';
+import type { Endpoint } from './client/settings.ts';
 
 /** Our own timer expired, so the outcome of the call is unknown. */
 export class NoAnswer extends Error {
@@ -12,19 +14,116 @@ export class StoreDenies extends Error {
   override readonly name = 'StoreDenies';
 }
 
-/** INTERNAL and DATA_LOSS arrive as "unknown": the node may be fine, and the outcome is not known. */
-const WORTH_A_RETRY: ReadonlySet<string> = new Set([
-  ErrorType.NOT_LEADER,
-  ErrorType.UNAVAILABLE,
-  ErrorType.CANCELLED,
-  ErrorType.DEADLINE_EXCEEDED,
-  ErrorType.TIMEOUT,
-  ErrorType.UNKNOWN,
+export type FaultKind =
+  | 'not-leader'
+  | 'unavailable'
+  | 'cancelled'
+  /** The time of a call was up. */
+  | 'deadline'
+  /** The server did not write in time; it may have written all the same. */
+  | 'timeout'
+  | 'unknown'
+  /** No right, a wrong password, or no user: a server does not tell them apart. */
+  | 'denied'
+  | 'wrong-revision'
+  | 'stream-deleted'
+  | 'user-exists'
+  | 'no-such-user'
+  | 'refused';
+
+/** What a server or the way to it answered instead of doing what it was asked for. */
+export class StoreFault extends Error {
+  override readonly name = 'StoreFault';
+  readonly kind: FaultKind;
+  /** Of a node that does not lead. */
+  readonly leader?: Endpoint;
+  /** Of a wrong revision: where the stream is; null for no stream. */
+  readonly current: bigint | null;
+
+  constructor(
+    kind: FaultKind,
+    message: string,
+    { leader, current = null }: { readonly leader?: Endpoint | undefined; readonly current?: bigint | null } = {},
+  ) {
+    super(message);
+    this.kind = kind;
+    this.current = current;
+    if (leader) this.leader = leader;
+  }
+}
+
+/** By the name in the trailer `exception` (`Constants.Exceptions` of the server). */
+const EXCEPTIONS: Readonly<Record<string, FaultKind>> = {
+  'not-leader': 'not-leader',
+  'access-denied': 'denied',
+  'stream-deleted': 'stream-deleted',
+  'wrong-expected-version': 'wrong-revision',
+  'user-conflict': 'user-exists',
+  'user-not-found': 'no-such-user',
+  'maximum-append-size-exceeded': 'refused',
+  'maximum-append-event-size-exceeded': 'refused',
+};
+
+/** INTERNAL, DATA_LOSS and the others are "unknown": the node may be fine, and the outcome is not known. */
+const CODES: Readonly<Partial<Record<status, FaultKind>>> = {
+  [status.ABORTED]: 'timeout',
+  [status.DEADLINE_EXCEEDED]: 'deadline',
+  [status.UNAVAILABLE]: 'unavailable',
+  [status.CANCELLED]: 'cancelled',
+  [status.UNAUTHENTICATED]: 'denied',
+  [status.PERMISSION_DENIED]: 'denied',
+};
+
+/** An error of gRPC, by the server's word for it or else by its code. */
+export function faultOf(error: unknown): StoreFault {
+  if (error instanceof StoreFault) return error;
+  const { code, metadata } = partsOf(error);
+  const trailer = (name: string): string => String(metadata.get(name)[0] ?? '');
+  const kind = EXCEPTIONS[trailer('exception')] ?? CODES[code] ?? 'unknown';
+  const leader = { host: trailer('leader-endpoint-host'), port: Number(trailer('leader-endpoint-port')) };
+  return new StoreFault(kind, error instanceof Error ? error.message : 'no reason given', {
+    leader: kind === 'not-leader' && leader.host !== '' && leader.port > 0 ? leader : undefined,
+  });
+}
+
+function partsOf(error: unknown): { readonly code: status; readonly metadata: Metadata } {
+  const parts = error instanceof Error ? error : {};
+  const code = 'code' in parts && typeof parts.code === 'number' ? parts.code : status.UNKNOWN;
+  const metadata = 'metadata' in parts && parts.metadata instanceof Metadata ? parts.metadata : new Metadata();
+  return { code, metadata };
+}
+
+/** By the name of the message in the answer to one append of a batch (`Google.Rpc.Status` of the server). */
+const REFUSALS: Readonly<Record<string, FaultKind>> = {
+  WrongExpectedVersion: 'wrong-revision',
+  StreamDeleted: 'stream-deleted',
+  AccessDenied: 'denied',
+  Timeout: 'timeout',
+  Unknown: 'unknown',
+  InvalidTransaction: 'refused',
+  MaximumAppendSizeExceeded: 'refused',
+  MaximumAppendEventSizeExceeded: 'refused',
+  BadRequest: 'refused',
+};
+
+/** A node that is not ready, too busy or knows no leader says so in a text alone. */
+export function faultOfRefusal({ why, code, text, current }: Refusal): StoreFault {
+  const kind = REFUSALS[why] ?? (code === status.OK ? 'unavailable' : 'unknown');
+  return new StoreFault(kind, text === '' ? 'the append was refused' : `the append was refused: ${text}`, { current });
+}
+
+const WORTH_A_RETRY: ReadonlySet<FaultKind> = new Set([
+  'not-leader',
+  'unavailable',
+  'cancelled',
+  'deadline',
+  'timeout',
+  'unknown',
 ]);
 
 /** True if a retry may help. For appends the first outcome is then unknown. */
 export function mayRetry(error: unknown): boolean {
-  if (error instanceof Error && isCommandError(error)) return WORTH_A_RETRY.has(error.type);
+  if (error instanceof StoreFault) return WORTH_A_RETRY.has(error.kind);
   // Discovery and the channel throw plain errors; our own mistakes have other types.
   return error instanceof NoAnswer || (error instanceof Error && !isOurMistake(error));
 }
@@ -36,16 +135,12 @@ const isOurMistake = (error: Error): boolean =>
   error instanceof StoreUnavailable ||
   error instanceof StoreDenies;
 
-/** Whether the driver reports one of these types. */
-export const isFault = (error: unknown, ...types: readonly ErrorType[]): boolean =>
-  error instanceof Error && isCommandError(error) && types.includes(error.type);
-
-/** No right, a wrong password, or no user: the driver does not distinguish them. */
-export const isDenied = (error: unknown): boolean => isFault(error, ErrorType.ACCESS_DENIED);
+export const isFault = (error: unknown, ...kinds: readonly FaultKind[]): error is StoreFault =>
+  error instanceof StoreFault && kinds.includes(error.kind);
 
 /** The node did not answer in time. The channel looks healthy, so a new connection is needed. */
 export const wasSilent = (error: unknown): boolean =>
-  error instanceof NoAnswer || isFault(error, ErrorType.DEADLINE_EXCEEDED, ErrorType.TIMEOUT);
+  error instanceof NoAnswer || isFault(error, 'deadline', 'timeout');
 
 export interface RetryTimes {
   /** Time limit of one attempt. */

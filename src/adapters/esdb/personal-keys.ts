@@ -1,13 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import {
-  BACKWARDS,
-  binaryEvent,
-  END,
-  ErrorType,
-  NO_STREAM,
-  StreamDeletedError,
-  WrongExpectedVersionError,
-} from '@eventstore/db-client';
 import { MayNotErase, type MadeSalt, type PersonalKeys } from '../../ports/event-log/personal-keys.ts';
 import type { Random } from '../../ports/random.ts';
 import { EsdbConnection } from './connection.ts';
@@ -90,12 +81,12 @@ class EsdbPersonalKeys implements SharedPersonalKeys {
     if ((await this.get(subject)) === null) return;
     try {
       await this.#eraser.run('erasing a personal key', (client) =>
-        client.tombstoneStream(this.#stream(subject), { requiresLeader: true }),
+        client.tombstone(this.#stream(subject), this.#eraser.attemptMs),
       );
     } catch (error) {
       if (error instanceof StoreDenies) throw new MayNotErase(NO_RIGHT);
       // Another process erased it first.
-      if (!(error instanceof StreamDeletedError)) throw error;
+      if (!isFault(error, 'stream-deleted')) throw error;
     }
   }
 
@@ -108,19 +99,20 @@ class EsdbPersonalKeys implements SharedPersonalKeys {
    * a salt that was refused because of one that nobody finds is not readable yet.
    */
   async #written(subject: string, salt: Uint8Array): Promise<Uint8Array | null> {
-    const event = binaryEvent({ id: randomUUID(), type: 'PersonalKeyMade', data: salt, metadata: new Uint8Array(0) });
+    const event = { id: randomUUID(), type: 'PersonalKeyMade', isJson: false, data: salt, metadata: new Uint8Array(0) };
     try {
       await this.#connection.run('writing a personal key', (client) =>
-        client.appendToStream(this.#stream(subject), event, {
-          expectedRevision: NO_STREAM,
-          requiresLeader: true,
-          deadline: this.#connection.attemptMs,
+        client.append({
+          stream: this.#stream(subject),
+          expected: 'no-stream',
+          events: [event],
+          deadlineMs: this.#connection.attemptMs,
         }),
       );
       return salt;
     } catch (error) {
-      if (error instanceof StreamDeletedError) return null;
-      if (!(error instanceof WrongExpectedVersionError)) throw error;
+      if (isFault(error, 'stream-deleted')) return null;
+      if (!isFault(error, 'wrong-revision')) throw error;
     }
     const known = await this.#connection.found('the personal key of the other node', () => this.#read(subject));
     return known === 'deleted' ? null : known;
@@ -129,14 +121,12 @@ class EsdbPersonalKeys implements SharedPersonalKeys {
   #read(subject: string): Promise<Uint8Array | 'deleted' | null> {
     return this.#connection.run('reading a personal key', async (client) => {
       try {
-        const read = client.readStream(this.#stream(subject), {
-          ...{ direction: BACKWARDS, fromRevision: END, maxCount: 1, requiresLeader: true },
+        const [found] = await this.#connection.collect(client, {
+          ...{ stream: this.#stream(subject), from: 'end', backwards: true, count: 1 },
         });
-        const [found] = await this.#connection.collect(read);
-        return found?.event?.data instanceof Uint8Array ? new Uint8Array(found.event.data) : null;
+        return found ? new Uint8Array(found.data) : null;
       } catch (error) {
-        if (isFault(error, ErrorType.STREAM_NOT_FOUND)) return null;
-        if (isFault(error, ErrorType.STREAM_DELETED)) return 'deleted';
+        if (isFault(error, 'stream-deleted')) return 'deleted';
         throw error;
       }
     });

@@ -1,20 +1,15 @@
 import {
-  START,
-  streamNameFilter,
-  type AllStreamSubscription,
-  type AllStreamResolvedEvent,
-  type EventStoreDBClient,
-} from '@eventstore/db-client';
-import {
   type Position,
   type RecordedEvent,
   StoreUnavailable,
   type SubscribeOptions,
   type Subscription,
 } from '../../ports/event-log/event-store.ts';
-import { closeClient, type EsdbConnection } from './connection.ts';
-import { fromClientEvent } from './event-format.ts';
-import { NoAnswer, pauseMs, rest } from './faults.ts';
+import type { EsdbClient, Reading } from './client/client.ts';
+import type { ReadAnswer, ServerEvent } from './client/messages.ts';
+import type { EsdbConnection } from './connection.ts';
+import { fromServerEvent } from './event-format.ts';
+import { answeredWithin, faultOf, NoAnswer, pauseMs, rest } from './faults.ts';
 import { isAfter, later, type LogPosition, parsePosition } from './position.ts';
 import type { EsdbReader } from './reader.ts';
 import { ReachedWaiters } from './reached.ts';
@@ -58,7 +53,7 @@ export class EsdbSubscription implements Subscription {
   #handled: Position | null;
   /** Last event taken from the stream. Anything not after it is a duplicate. */
   #taken: LogPosition | null;
-  #stream: AllStreamSubscription | null = null;
+  #stream: Reading | null = null;
   #live = false;
   #closed = false;
   #pumping: Promise<void> | null = null;
@@ -139,23 +134,23 @@ export class EsdbSubscription implements Subscription {
     this.#queue = [];
     this.#taken = this.#handled === null ? null : parsePosition(this.#handled);
     try {
-      const stream = this.#open(client);
+      const stream = await this.#open(client);
       this.#stream = stream;
       await Promise.race([this.#until(stream), this.#watchForSilence(stream), this.#closing]);
     } finally {
       this.#stream = null;
       this.#live = false;
-      await closeClient(client);
+      client.close();
     }
   }
 
-  #open(client: EventStoreDBClient): AllStreamSubscription {
-    const wanted = this.#parts.names.filter(this.#options.streamPrefixes);
-    const filter = 'prefixes' in wanted ? streamNameFilter(wanted) : streamNameFilter(wanted);
-    return client.subscribeToAll({ fromPosition: this.#taken ?? START, filter });
+  #open(client: EsdbClient): Promise<Reading> {
+    const filter = this.#parts.names.filter(this.#options.streamPrefixes);
+    const { attemptMs } = this.#parts.connection;
+    return answeredWithin(attemptMs, 'subscribing', client.subscribe(this.#taken ?? 'start', filter));
   }
 
-  #until(stream: AllStreamSubscription): Promise<never> {
+  #until(stream: Reading): Promise<never> {
     return new Promise((_, reject) => {
       this.#lastSignMs = performance.now();
       let broken = false;
@@ -171,16 +166,17 @@ export class EsdbSubscription implements Subscription {
           reject(error instanceof Error ? error : new Error('an event could not be taken', { cause: error }));
         }
       };
-      stream.on('data', (resolved: AllStreamResolvedEvent) => guard(() => this.#take(stream, resolved)));
-      stream.on('caughtUp', () => guard(() => this.#becomeLive()));
-      stream.on('fellBehind', () => guard(() => (this.#live = false)));
-      stream.on('error', (error: Error) => reject(error));
+      stream.on('data', (answer: ReadAnswer) => {
+        // A server may go on telling how far it searched and still hand nothing over.
+        if (answer.kind !== 'other') guard(() => this.#hear(stream, answer));
+      });
+      stream.on('error', (error: Error) => reject(faultOf(error)));
       stream.on('end', () => reject(new NoAnswer('the server ended the subscription')));
     });
   }
 
   /** Detects a stream that stays open but delivers nothing, by comparing it with the log. Ends with the stream. */
-  async #watchForSilence(stream: AllStreamSubscription): Promise<never> {
+  async #watchForSilence(stream: Reading): Promise<never> {
     let nothingTo: LogPosition | null = null;
     for (;;) {
       await Promise.race([rest(this.#times.silenceMs), this.#closing]);
@@ -194,7 +190,7 @@ export class EsdbSubscription implements Subscription {
    * Reads the log to its end, because any number of foreign events may precede a missed one. Skips parts found empty
    * before. Returns the position up to which nothing was missed.
    */
-  async #readForMissed(stream: AllStreamSubscription, nothingTo: LogPosition | null): Promise<LogPosition | null> {
+  async #readForMissed(stream: Reading, nothingTo: LogPosition | null): Promise<LogPosition | null> {
     const taken = this.#taken;
     for (let from = later(taken, nothingTo); ;) {
       const page = await this.#parts.reader.page(from, DEFAULT_BATCH, this.#options.streamPrefixes);
@@ -205,9 +201,14 @@ export class EsdbSubscription implements Subscription {
     }
   }
 
-  #take(stream: AllStreamSubscription, { event }: AllStreamResolvedEvent): void {
-    if (!event) return;
-    const recorded = fromClientEvent(event, this.#parts.names);
+  #hear(stream: Reading, answer: ReadAnswer): void {
+    if (answer.kind === 'event') this.#take(stream, answer.event);
+    else if (answer.kind === 'caught-up') this.#becomeLive();
+    else this.#live = false;
+  }
+
+  #take(stream: Reading, event: ServerEvent): void {
+    const recorded = fromServerEvent(event, this.#parts.names);
     const position = parsePosition(recorded.position);
     if (this.#taken && !isAfter(position, this.#taken)) return;
     this.#taken = position;

@@ -58,10 +58,15 @@ export class DoubleAccess {
     return this.#users.get(name);
   }
 
+  /** Somebody with a name or password that there is not. */
+  isUnknown(metadata: Metadata): boolean {
+    return metadata.get('authorization').length > 0 && !this.#caller(metadata);
+  }
+
   /** Null when whoever calls may do it. */
   refusal(metadata: Metadata, operation: Operation, stream: string): ServiceError | null {
     const caller = this.#caller(metadata);
-    if (!caller) return metadata.get('authorization').length > 0 ? unauthenticated() : accessDenied();
+    if (!caller) return this.isUnknown(metadata) ? unauthenticated() : accessDenied();
     const isMetastream = stream.startsWith('$$');
     const original = isMetastream ? stream.slice(2) : stream;
     const field = (isMetastream ? OF_METADATA : FIELDS)[operation];

@@ -14,6 +14,8 @@ export type CallFault =
   /** A read whose events come one by one, and which breaks after some of them. */
   | { readonly kind: 'slow'; readonly everyMs: number; readonly breaksAfter?: number }
   | { readonly kind: 'unavailable' }
+  /** The server takes nothing now; in a batch it says so in a text, without a code. */
+  | { readonly kind: 'busy' }
   | { readonly kind: 'not-leader'; readonly host: string; readonly port: number };
 
 export class FaultQueue {

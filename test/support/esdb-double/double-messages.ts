@@ -128,10 +128,15 @@ export function fellBehind(): ReadResp {
   return response;
 }
 
+interface Denied {
+  readonly ok: false;
+  readonly why: 'denied';
+}
+
 /** Everything but a replay of what cannot be read yet. */
 export type Answerable = Exclude<AppendVerdict, { readonly why: 'not-ready' }>;
 
-export function batchAnswer(correlationId: UUID, stream: string, verdict: Answerable): BatchAppendResp {
+export function batchAnswer(correlationId: UUID, stream: string, verdict: Answerable | Denied): BatchAppendResp {
   const response = new streams.BatchAppendResp();
   response.setCorrelationId(correlationId);
   response.setStreamIdentifier(identifierOf(stream));
@@ -158,6 +163,20 @@ export function batchTimeout(correlationId: UUID, stream: string): BatchAppendRe
   response.setCorrelationId(correlationId);
   response.setStreamIdentifier(identifierOf(stream));
   response.setError(statusOf(4, 'Timeout', new shared.Timeout().serializeBinary()));
+  return response;
+}
+
+/** `ClientMessage.NotHandled` of the server: a text beside an empty message, and no code. */
+export function batchBusy(correlationId: UUID, stream: string): BatchAppendResp {
+  const response = new streams.BatchAppendResp();
+  response.setCorrelationId(correlationId);
+  response.setStreamIdentifier(identifierOf(stream));
+  const details = new googleAny.Any();
+  details.pack(new googleEmpty.Empty().serializeBinary(), 'google.protobuf.Empty');
+  const answer = new status.Status();
+  answer.setMessage('Server Is Busy');
+  answer.setDetails(details);
+  response.setError(answer);
   return response;
 }
 
@@ -191,10 +210,11 @@ export function unaryAnswer(verdict: Answered): InstanceType<typeof streams.Appe
 export type Answered = Extract<AppendVerdict, { readonly ok: true } | { readonly why: 'revision' }>;
 
 function batchError(
-  verdict: Extract<Answerable, { readonly ok: false }>,
+  verdict: Extract<Answerable | Denied, { readonly ok: false }>,
   stream: string,
 ): InstanceType<typeof status.Status> {
   if (verdict.why === 'revision') return wrongExpectedVersion(verdict.current, verdict.expected);
+  if (verdict.why === 'denied') return statusOf(7, 'AccessDenied', new shared.AccessDenied().serializeBinary());
   if (verdict.why === 'size') {
     const size = new shared.MaximumAppendSizeExceeded();
     size.setMaxappendsize(verdict.mostBytes);
@@ -202,7 +222,7 @@ function batchError(
   }
   const deletedStream = new shared.StreamDeleted();
   deletedStream.setStreamIdentifier(identifierOf(stream));
-  return statusOf(9, 'StreamDeleted', deletedStream.serializeBinary());
+  return statusOf(5, 'StreamDeleted', deletedStream.serializeBinary());
 }
 
 function wrongExpectedVersion(current: number, expected: Expected): InstanceType<typeof status.Status> {
@@ -213,7 +233,7 @@ function wrongExpectedVersion(current: number, expected: Expected): InstanceType
   else if (expected === 'stream-exists') wrong.setExpectedStreamExists(new googleEmpty.Empty());
   else if (expected < 0) wrong.setExpectedNoStream(new googleEmpty.Empty());
   else wrong.setExpectedStreamPosition(String(expected));
-  return statusOf(9, 'WrongExpectedVersion', wrong.serializeBinary());
+  return statusOf(6, 'WrongExpectedVersion', wrong.serializeBinary());
 }
 
 function statusOf(code: number, name: string, bytes: Uint8Array): InstanceType<typeof status.Status> {

@@ -37,6 +37,7 @@ import {
   operationTimedOut,
   streamDeleted,
   thrownByHandler,
+  unauthenticated,
   unavailable,
   wrongVersionForDelete,
 } from './double-faults.ts';
@@ -50,6 +51,7 @@ import {
 } from './double-log.ts';
 import {
   batchAnswer,
+  batchBusy,
   batchTimeout,
   deleted,
   eventMessage,
@@ -113,6 +115,9 @@ export class EsdbDouble {
   appendCalls = 0;
   subscribeCalls = 0;
   readCalls = 0;
+  /** Calls of batches that are under way, and those that there were. */
+  openBatches = 0;
+  batchCalls = 0;
 
   private constructor({
     rules = '23.10',
@@ -191,8 +196,22 @@ export class EsdbDouble {
     await Promise.resolve();
   }
 
+  /**
+   * As `Streams.BatchAppend` of the server: who calls is known from the beginning of the call, each append is judged by
+   * itself, and only a node that does not lead, or goes away, ends the call. A client that half-closes it hears one more
+   * answer, and then the end; without one it hears nothing, so it has to cancel.
+   */
   #batch(call: ServerDuplexStream<BatchAppendReq, BatchAppendResp>): void {
     const open = new Map<string, OpenBatch>();
+    let isHalfClosed = false;
+    this.openBatches += 1;
+    this.batchCalls += 1;
+    call.on('close', () => (this.openBatches -= 1));
+    const answer = (response: BatchAppendResp): void => {
+      call.write(response);
+      if (isHalfClosed) call.end();
+    };
+    if (this.access?.isUnknown(call.metadata)) return void call.emit('error', unauthenticated());
     call.on('data', (request: BatchAppendReq) => {
       const correlationId = request.getCorrelationId()!;
       const key = correlationId.getString();
@@ -207,17 +226,18 @@ export class EsdbDouble {
       if (!request.getIsFinal()) return;
       open.delete(key);
       this.appendCalls += 1;
-      const refusal = this.access?.refusal(call.metadata, 'write', batch.stream);
-      if (refusal) return void call.emit('error', refusal);
+      if (this.access?.refusal(call.metadata, 'write', batch.stream))
+        return answer(batchAnswer(correlationId, batch.stream, { ok: false, why: 'denied' }));
       const fault = this.#faultOf('append', call.metadata.get('requires-leader').length > 0);
+      if (fault?.kind === 'busy') return answer(batchBusy(correlationId, batch.stream));
       if (fault && !storesFirst(fault)) return void (fault.kind === 'silent' || call.emit('error', errorOf(fault)));
       void this.#appended(batch.stream, batch.expected, batch.events).then((verdict) => {
-        if (!fault && verdict) call.write(batchAnswer(correlationId, batch.stream, verdict));
-        else if (fault?.kind === 'timeout-after-commit') call.write(batchTimeout(correlationId, batch.stream));
+        if (!fault && verdict) answer(batchAnswer(correlationId, batch.stream, verdict));
+        else if (fault?.kind === 'timeout-after-commit') answer(batchTimeout(correlationId, batch.stream));
         else if (fault?.kind === 'unavailable-after-commit') call.emit('error', unavailable());
       });
     });
-    call.on('end', () => call.end());
+    call.on('end', () => (isHalfClosed = true));
   }
 
   #append(call: ServerReadableStream<AppendReq, AppendResp>, answer: sendUnaryData<AppendResp>): void {
