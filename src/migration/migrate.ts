@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { isConnectionString } from '../adapters/esdb/client/settings.ts';
 import { openEsdbEventStore } from '../adapters/esdb/event-store.ts';
 import { OtherSalt } from '../adapters/esdb/personal-keys.ts';
 import { openSqliteReadModel } from '../adapters/sqlite/read-model/read-model.ts';
@@ -73,7 +74,7 @@ const NAMED_STREAMS = 5;
  */
 export async function migrate({ from, sealKeys, to, onProgress }: MigrationOptions): Promise<MigrationReport> {
   const dataDir = resolve(from);
-  if (!/^esdb(\+discover)?:\/\//.test(to))
+  if (!isConnectionString(to))
     throw new MigrationRefused(
       '--to is the connection string of the target: esdb://host:2113,... or esdb+discover://host:2113',
     );

@@ -45,11 +45,11 @@ const PROVOKED: Readonly<Record<string, () => Promise<void>>> = {
     await until('the first is under way', () => faults.left === 1);
     cluster.loseLeader();
     underWay.push(store.append(appendOf('s-2', FIRST)));
-    // The second makes the driver look for the leader; the first loses its channel while it looks.
+    // The second makes the client look for the leader; the first loses its node while it looks.
     await until('the second is refused', () => faults.left === 0);
     await sleep(150);
     await cluster.stop();
-    // The driver gives up after ten attempts, 100 ms apart.
+    // The client gives up after ten attempts, 100 ms apart.
     await sleep(2_500);
     await cluster.restart();
     await Promise.allSettled(underWay);

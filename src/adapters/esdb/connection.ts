@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../../ports/event-log/event-store.ts';
 import { EsdbClient } from './client/client.ts';
-import type { ReadRequest, ServerEvent } from './client/messages.ts';
+import type { ReadAnswer, ReadRequest, ServerEvent } from './client/messages.ts';
 import { type ClientSettings, parseConnectionString } from './client/settings.ts';
 import {
   faultOf,
@@ -122,7 +122,7 @@ export class EsdbConnection {
       };
       client.read(request).then((reading) => {
         cancel = () => reading.cancel();
-        reading.on('data', (answer) => {
+        reading.on('data', (answer: ReadAnswer) => {
           if (answer.kind === 'event') events.push(answer.event);
           timer.refresh();
         });

@@ -106,9 +106,11 @@ const REFUSALS: Readonly<Record<string, FaultKind>> = {
   BadRequest: 'refused',
 };
 
+const OK: number = status.OK;
+
 /** A node that is not ready, too busy or knows no leader says so in a text alone. */
 export function faultOfRefusal({ why, code, text, current }: Refusal): StoreFault {
-  const kind = REFUSALS[why] ?? (code === status.OK ? 'unavailable' : 'unknown');
+  const kind = REFUSALS[why] ?? (code === OK ? 'unavailable' : 'unknown');
   return new StoreFault(kind, text === '' ? 'the append was refused' : `the append was refused: ${text}`, { current });
 }
 

@@ -1,7 +1,7 @@
 import { EsdbDouble } from './esdb-double.ts';
 
 export interface ClusterOfDoubles {
-  /** Names every node, so that the driver must discover the leader. */
+  /** Names every node, so that the client must discover the leader. */
   readonly connectionString: string;
   readonly leader: EsdbDouble;
   /** No node knows a leader, until they restart. */
