@@ -12,7 +12,7 @@ import { KeystoreRefused } from './keys/keystore.ts';
 import { JournalBroken, lockJournals } from './journal/journal.ts';
 import { payoutRulesSchema } from './policies/rules.schema.ts';
 import { Outgoing } from './outgoing.ts';
-import { startSignerServer } from './server.ts';
+import { SocketInUse, startSignerServer } from './server.ts';
 import { InvalidMnemonic, Wallet } from './keys/wallet.ts';
 import { readMnemonic } from './keys/wallet-source.ts';
 import { must } from '../domain/values/must.ts';
@@ -95,6 +95,7 @@ function giveUp(error: unknown): void {
     error instanceof KeystoreRefused ||
     error instanceof InvalidMnemonic ||
     error instanceof JournalBroken ||
+    error instanceof SocketInUse ||
     error instanceof ApproversRefused;
   const reason = known
     ? error.message

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { z } from 'zod';
 import type { SignerAnswer } from '../ports/signer/protocol.ts';
 import { jsonLine, readJsonLines } from '../runtime/util/json-lines.ts';
@@ -16,11 +16,16 @@ export interface SignerServer {
   close(): void;
 }
 
+/** Another process answers on the socket that this one was told to open. */
+export class SocketInUse extends Error {
+  override readonly name = 'SocketInUse';
+}
+
 /**
  * Serves the methods on a Unix socket that only this user may open, or also this user's group if a service of another
- * user connects.
+ * user connects. Throws `SocketInUse` and leaves the socket alone where somebody serves it.
  */
-export function startSignerServer(socketPath: string, door: Door, context: SignerContext): Promise<SignerServer> {
+export async function startSignerServer(socketPath: string, door: Door, context: SignerContext): Promise<SignerServer> {
   let strangers = 0;
   let inside: Socket | null = null;
 
@@ -54,7 +59,21 @@ export function startSignerServer(socketPath: string, door: Door, context: Signe
     });
     if (caller.hello) socket.write(jsonLine(caller.hello));
   });
+  if (await isServed(socketPath)) throw new SocketInUse(`another signer serves ${socketPath}`);
   return listen(server, socketPath, door.forGroup ? 0o117 : 0o177);
+}
+
+/** Whether somebody accepts connections there; a socket that a dead process left behind refuses them. */
+function isServed(socketPath: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const tell = (answer: boolean): void => {
+      socket.destroy();
+      resolve(answer);
+    };
+    const socket = connect(socketPath)
+      .once('connect', () => tell(true))
+      .once('error', () => tell(false));
+  });
 }
 
 function listen(server: Server, socketPath: string, umask: number): Promise<SignerServer> {

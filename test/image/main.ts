@@ -72,8 +72,10 @@ function copy(rest: string, root: string, workdir: string): void {
   const target = parts.pop()!;
   for (const source of parts) {
     if (from === null) assert.ok(admitted.includes(source), `${source} is not admitted by .dockerignore`);
-    const to = join(root, workdir, target, target.endsWith('/') ? basename(source) : '');
-    cpSync(from === null ? join(REPOSITORY, source) : join(from, source), to, { recursive: true });
+    const origin = from === null ? join(REPOSITORY, source) : join(from, source);
+    // Of a folder its contents are copied.
+    const isInside = target.endsWith('/') && statSync(origin).isFile();
+    cpSync(origin, join(root, workdir, target, isInside ? basename(source) : ''), { recursive: true });
   }
 }
 

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -32,6 +32,7 @@ const PASSED_VARIABLES = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR'];
  * compiled from the sources.
  */
 const PASSED_WITHOUT_LIVE_KEYS = ['NODE_COMPILE_CACHE'];
+const SOCKET_NAME = 'signer.sock';
 /** Longest path of a Unix socket on every supported system (macOS: 104 bytes with the final zero). */
 const MAX_SOCKET_PATH_BYTES = 100;
 const START_TIMEOUT_MS = 30_000;
@@ -70,9 +71,9 @@ export interface ServingSigner {
 export async function startSignerProcess(options: SignerProcessOptions): Promise<SignerProcess> {
   // Nothing below may retain `options`, whose secrets must not live as long as the signer.
   const { log, onLost } = options;
-  const { socketPath, removeSocket } = socketPlace(options.directory);
+  const socketPath = socketIn(options.directory);
   const token = randomBytes(32).toString('hex');
-  const { child, end } = await launch(options, { socketPath, door: { kind: 'parent', token } }, removeSocket);
+  const { child, end } = await launch(options, { socketPath, door: { kind: 'parent', token } });
   try {
     const socket = await connectTo(socketPath);
     socket.write(jsonLine({ token } satisfies SignerGreeting));
@@ -93,8 +94,7 @@ export async function serveSigner(
     ...door
   }: Omit<Extract<SignerBootstrap['door'], { kind: 'user' }>, 'kind'> & Pick<SignerBootstrap, 'socketPath'>,
 ): Promise<ServingSigner> {
-  const removeSocket = (): void => rmSync(socketPath, { force: true });
-  const { child, end } = await launch(options, { socketPath, door: { kind: 'user', ...door } }, removeSocket);
+  const { child, end } = await launch(options, { socketPath, door: { kind: 'user', ...door } });
   let closing = false;
   const lost = new Promise<string>((resolve) => {
     child.once('exit', (code, signal) => closing || resolve(`the signer ended (${signal ?? `code ${code}`})`));
@@ -111,13 +111,13 @@ export async function serveSigner(
 async function launch(
   { wallets, payouts, auditDirectory, crashAt, log }: Omit<SignerProcessOptions, 'directory'>,
   place: Pick<SignerBootstrap, 'socketPath' | 'door'>,
-  removeSocket: () => void,
 ): Promise<{ child: ChildProcess; end: () => Promise<void> }> {
   const child = spawn(process.execPath, [...NODE_FLAGS, ENTRY], {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: passedEnvironment(wallets),
   });
-  const end = (): Promise<void> => endChild(child).finally(removeSocket);
+  let removeSocket = (): void => {};
+  const end = (): Promise<void> => endChild(child).finally(() => removeSocket());
   try {
     child.stdin.on('error', () => {});
     child.stderr
@@ -134,6 +134,7 @@ async function launch(
       } satisfies SignerBootstrap),
     );
     await started(child);
+    removeSocket = removalOf(place.socketPath);
     return { child, end };
   } catch (error) {
     await end();
@@ -167,13 +168,24 @@ function handle(
   };
 }
 
-function socketPlace(directory: string): { socketPath: string; removeSocket: () => void } {
+function socketIn(directory: string): string {
   makeFolder(directory);
-  const near = join(directory, 'signer.sock');
-  if (Buffer.byteLength(near) <= MAX_SOCKET_PATH_BYTES)
-    return { socketPath: near, removeSocket: () => rmSync(near, { force: true }) };
-  const far = mkdtempSync(join(tmpdir(), 'quittance-'));
-  return { socketPath: join(far, 'signer.sock'), removeSocket: () => rmSync(far, { recursive: true, force: true }) };
+  const near = join(directory, SOCKET_NAME);
+  if (Buffer.byteLength(near) <= MAX_SOCKET_PATH_BYTES) return near;
+  // The folder stays behind, empty; the system clears what is temporary.
+  return join(mkdtempSync(join(tmpdir(), 'quittance-')), SOCKET_NAME);
+}
+
+/** Removes the socket that is there now, never one that another signer puts in its place. */
+function removalOf(socketPath: string): () => void {
+  const identity = (): string | undefined => {
+    const found = statSync(socketPath, { bigint: true, throwIfNoEntry: false });
+    return found && `${found.dev} ${found.ino} ${found.birthtimeNs}`;
+  };
+  const made = identity();
+  return () => {
+    if (identity() === made) rmSync(socketPath, { force: true });
+  };
 }
 
 function passedEnvironment(wallets: SignerProcessOptions['wallets']): Record<string, string> {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -87,6 +87,25 @@ describe('a separate signer', () => {
     await signer.auditIdentity();
     expect(signer.acceptedRisks()).toEqual([]);
   });
+
+  it(
+    'is left alone by a second one, which is refused, and by one that ends after it',
+    { timeout: 90_000 },
+    async () => {
+      const first = await start();
+      await enter();
+      await expect(start()).rejects.toThrow(/another signer uses the journal/);
+      settings['SIGNER_JOURNAL_DIR'] = join(directory, 'another-journal');
+      await expect(start()).rejects.toThrow(`another signer serves ${settings['SIGNER_SOCKET']}`);
+      expect((await enter()).modes).toEqual(['test']);
+      await first.close();
+      const second = await start();
+      await first.close();
+      expect((await enter()).modes).toEqual(['test']);
+      await second.close();
+      expect(existsSync(settings['SIGNER_SOCKET']!)).toBe(false);
+    },
+  );
 
   it('lets nobody in without it, and keeps serving', async () => {
     await start();
