@@ -231,6 +231,11 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
     foundBy: ['on tron no sequence of requests'],
   },
   {
+    without: 'the transactions that a block of TRON must list',
+    changes: [change('chains/tron-view.ts', '/[^0]/.test(found.txTrieRoot)', 'false')],
+    foundBy: ['does not say that an expired payout is in no block'],
+  },
+  {
     without: 'the nonce that excludes on Ethereum',
     changes: [change('chains/evm-view.ts', 'earlier.every(({ draft }) => excludeEachOther(draft, next))', 'true')],
     foundBy: ['on ethereum no sequence of requests'],

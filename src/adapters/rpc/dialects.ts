@@ -81,6 +81,10 @@ export const DIALECTS: readonly Dialect[] = [
   },
   { means: 'known', words: /already known|known transaction|nonce too low|already (imported|processed)/i },
   { means: 'known', family: 'tron', words: /DUP_TRANSACTION/ },
+  // The codes of java-tron's broadcasts. What a transaction refers to is known to every node that keeps up.
+  { means: 'behind', family: 'tron', words: /^TAPOS_ERROR/ },
+  { means: 'not-ready', family: 'tron', words: /^BLOCK_UNSOLIDIFIED/ },
+  { means: 'no-funds', family: 'tron', words: /^BANDWITH_ERROR/ },
   { means: 'underpriced', words: /underpriced|less than block base fee|below (the )?(minimum|base fee)/i },
   {
     means: 'wrong',
@@ -89,6 +93,11 @@ export const DIALECTS: readonly Dialect[] = [
       /exceeds the configured cap|intrinsic gas|gas limit too high|exceeds block gas limit|invalid (chain id|sender)|^rlp: /i,
   },
   { means: 'no-funds', words: /insufficient (funds|lamports)|balance is not sufficient/i },
+  {
+    means: 'wrong',
+    family: 'tron',
+    words: /^(SIGERROR|TRANSACTION_EXPIRATION_ERROR|TOO_BIG_TRANSACTION_ERROR|CONTRACT_(VALIDATE|EXE)_ERROR)/,
+  },
   {
     means: 'reverted',
     family: 'evm',

@@ -61,12 +61,7 @@ function paidTo(address: string, blocks: readonly ListedBlock[]): Omit<SeenInflo
       const { to_address: to = '', owner_address: from = '', amount = 0 } = contract?.parameter?.value ?? {};
       const sender = accountOf(from);
       if (contract?.type !== 'TransferContract' || accountOf(to) !== accountOf(address)) return [];
-      if (
-        sender === null ||
-        sender === accountOf(address) ||
-        amount <= 0 ||
-        (ret?.[0]?.contractRet ?? 'SUCCESS') !== 'SUCCESS'
-      )
+      if (sender === null || sender === accountOf(address) || amount <= 0 || ret?.[0]?.contractRet !== 'SUCCESS')
         return [];
       return [
         {

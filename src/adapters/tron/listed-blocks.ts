@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { BlockRange } from '../../domain/events/treasury-move-events.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import type { TronListedTransaction } from './receipt.ts';
-import { ask, tronBlock } from './rpc.ts';
+import { ask, listedIn, tronBlock } from './rpc.ts';
 
 /** Blocks per response; those of the main network have about 150 kB each. */
 const BLOCKS_A_CALL = 10;
@@ -32,10 +32,12 @@ async function readBlocks(provider: RpcProvider, first: number, last: number): P
   const numbers = blocks.map((block) => block.block_header.raw_data.number);
   if (numbers.length !== last - first + 1 || numbers.some((number, index) => number !== first + index))
     throw new ProviderFault('behind', `does not have the blocks ${first} to ${last}`);
-  // Without its contract nobody knows who sent a transaction.
-  if (
-    blocks.some(({ transactions }) => transactions?.some(({ raw_data: raw }) => !raw?.contract?.[0]?.parameter?.value))
-  )
+  const listed = blocks.map((block, index) => ({ number: first + index, transactions: listedIn(block) }));
+  // Without its contract nobody knows who sent a transaction, and without its result whether it moved anything. What
+  // the first block gives out has none.
+  const isWhole = ({ raw_data: raw, ret }: TronListedTransaction): boolean =>
+    Boolean(raw?.contract?.[0]?.parameter?.value && ret?.[0]?.contractRet);
+  if (!listed.every(({ number, transactions }) => number === 0 || transactions.every(isWhole)))
     throw new ProviderFault('inconsistent', `left out what is in transactions of the blocks ${first} to ${last}`);
-  return blocks.map(({ transactions }, index) => ({ number: first + index, transactions: transactions ?? [] }));
+  return listed;
 }

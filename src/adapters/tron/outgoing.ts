@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import type { TransactionDraft } from '../../domain/events/transaction-draft.ts';
 import { amountOf, formatAmount, fromTokenUnits, toTokenUnits, type Coin } from '../../domain/money/money.ts';
 import { mostNative } from '../../domain/networks/native-cost.ts';
@@ -30,13 +29,13 @@ import { mustReach, type RpcPool, type RpcProvider } from '../../ports/chain/rpc
 import { crashPoint } from '../../runtime/util/crash-point.ts';
 import { AdmittedProviders } from '../rpc/admitted-providers.ts';
 import { askBeforeEnding } from '../rpc/ask-before-ending.ts';
-import { rpcErrorOf } from '../rpc/dialects.ts';
+import { broadcastAt } from './broadcast.ts';
 import { agreedFate } from '../rpc/agreed-fate.ts';
 import { tronInflows } from './inflows.ts';
 import { tronOutflows } from './outflows.ts';
 import { fateAt, SUN } from './outgoing-fate.ts';
 import { verifyTronProvider } from './provider-check.ts';
-import { ask, newestBlock, transactionInfo, type TronView } from './rpc.ts';
+import { newestBlock, transactionInfo, type TronView } from './rpc.ts';
 import { costOfTransfer, isFrozen, isPaused, sunOf, unitsOf } from './token-calls.ts';
 import { must } from '../../domain/values/must.ts';
 
@@ -64,12 +63,6 @@ const TRANSFER_SUN = 300_000;
  * Outgoing transactions on TRON over the `/wallet` API. A transaction has no nonce; only its expiration ends it, and
  * only what is solidified counts.
  */
-const broadcast = z.object({
-  result: z.boolean().nullish(),
-  code: z.string().nullish(),
-  message: z.string().nullish(),
-});
-
 export class TronOutgoing implements OutgoingChain {
   readonly settings: NetworkSettings;
   readonly bumpAfterMs = Number.POSITIVE_INFINITY;
@@ -190,16 +183,7 @@ export class TronOutgoing implements OutgoingChain {
   async broadcast({ signedBytes }: SentTransaction): Promise<readonly BroadcastAnswer[]> {
     crashPoint('before-broadcast');
     const transaction: unknown = JSON.parse(signedBytes);
-    // A refusal proves nothing: DUP_TRANSACTION_ERROR means that the transaction is there, most others that this node
-    // cannot take it now.
-    const said = await this.#providers.broadcast(async (provider) => {
-      const { result, code, message } = await ask(provider, broadcast, 'wallet', 'broadcasttransaction', transaction);
-      if (result === true) return;
-      const text = `${code ?? 'no code'}: ${Buffer.from(message ?? '', 'hex')
-        .toString('utf8')
-        .slice(0, 200)}`;
-      throw rpcErrorOf({ family: 'tron', method: 'broadcasttransaction', text });
-    });
+    const said = await this.#providers.broadcast((provider) => broadcastAt(provider, transaction));
     crashPoint('after-broadcast');
     return said;
   }
@@ -222,8 +206,9 @@ export class TronOutgoing implements OutgoingChain {
     const seen = await this.#providers.ask(async (provider) => {
       for (const txHash of txHashes) {
         const info = await transactionInfo(provider, 'walletsolidity', txHash);
-        // A call of a contract that moved its money names its success; a transfer of TRX names nothing.
-        if (info === null || OUTCOMES['tron-native'](info) !== 'moved') return false;
+        // A call of a contract names its result; a transfer of TRX, which has no logs, names none.
+        const kind = info?.log?.length ? 'tron' : 'tron-native';
+        if (info === null || OUTCOMES[kind](info) !== 'moved') return false;
       }
       return true;
     });

@@ -6,7 +6,7 @@ import { accountOf, toBase58Address } from './address.ts';
 import { must } from '../../domain/values/must.ts';
 
 /** keccak256("Transfer(address,address,uint256)"), as TRON logs write it. */
-const TRANSFER_TOPIC = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+export const TRANSFER_TOPIC = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 const WORD = /^(?:0x)?[0-9a-f]{64}$/i;
 
 const tronLog = z.object({
@@ -18,7 +18,7 @@ type TronLog = z.infer<typeof tronLog>;
 
 /**
  * The fields used of the `gettransactioninfobyid` and `gettransactioninfobyblocknum` responses for one transaction
- * (developers.tron.network). Absent fields have protocol buffer defaults.
+ * (developers.tron.network). Absent fields have protocol buffer defaults; the receipt itself is always there.
  */
 export const tronTransactionInfo = z.object({
   id: z.string(),
@@ -26,7 +26,7 @@ export const tronTransactionInfo = z.object({
   blockTimeStamp: z.number(),
   fee: z.number().nullish(),
   result: z.string().nullish(),
-  receipt: z.object({ result: z.string().nullish() }).nullish(),
+  receipt: z.object({ result: z.string().nullish() }),
   log: z.array(tronLog).nullish(),
 });
 export type TronTransactionInfo = z.infer<typeof tronTransactionInfo>;
@@ -87,7 +87,7 @@ export function readTransfers(
 ): TransferLog[] {
   if (!succeeded(info)) {
     // Only what ran to its end has logs.
-    if ((info.log ?? []).length > 0 && info.receipt?.result === undefined && info.result !== 'FAILED')
+    if ((info.log ?? []).length > 0 && info.receipt.result === undefined && info.result !== 'FAILED')
       throw new ProviderFault('inconsistent', `answered a receipt of ${info.id} without its result`);
     return [];
   }
@@ -152,6 +152,8 @@ function decodeTransfer(
 
 /** Finds an allow-listed token by the address of a log, in any notation of a node. */
 export interface TokenAccounts {
+  /** Their 20 bytes in hex. */
+  readonly accounts: readonly string[];
   /** Null if it is not one of ours. */
   tokenOf(logAddress: string | undefined): Token | null;
 }
@@ -165,6 +167,7 @@ export function tokenAccounts(tokens: readonly Token[]): TokenAccounts {
     }),
   );
   return {
+    accounts: [...byAccount.keys()],
     tokenOf(logAddress) {
       const account = logAddress === undefined ? null : accountOf(logAddress);
       return account === null ? null : (byAccount.get(account) ?? null);

@@ -17,19 +17,22 @@ export type TronView = 'wallet' | 'walletsolidity';
 /** `{}` says that there is no such thing; any other answer must have its fields, or it is none. */
 export const orNothing = <Value>(form: z.ZodType<Value>) => z.union([z.strictObject({}).transform(() => null), form]);
 
+/** Of the transactions; zeros only where there are none. */
+const txTrieRoot = z.string().default('');
+
 /** Absent fields have protocol buffer defaults: the first block has neither number nor time. */
 export const tronBlock = z.object({
   blockID: z.string().regex(/^[0-9a-f]{64}$/i),
   block_header: z.object({
     raw_data: z.union([
-      z.object({ number: z.int().min(1), parentHash: z.string(), timestamp: z.number() }),
+      z.object({ number: z.int().min(1), parentHash: z.string(), timestamp: z.number(), txTrieRoot }),
       z
         .object({
           number: z.literal(0).nullish(),
           parentHash: z.string().default(''),
           timestamp: z.number().default(0),
         })
-        .transform((raw) => ({ ...raw, number: 0 })),
+        .transform((raw) => ({ ...raw, number: 0, txTrieRoot: '' })),
     ]),
   }),
   transactions: z.array(tronListedTransaction).nullish(),
@@ -184,7 +187,15 @@ export async function transactionsOf(
 async function wholeBlock(provider: RpcProvider, number: number) {
   const block = await ask(provider, orNothing(tronBlock), 'wallet', 'getblockbynum', { num: number });
   if (block === null) throw new ProviderFault('behind', `does not have block ${number} yet`);
-  return { blockID: block.blockID, transactions: block.transactions ?? [] };
+  return { blockID: block.blockID, transactions: listedIn(block) };
+}
+
+/** The transactions of a whole block. A list that is missing is no empty one. */
+export function listedIn({ block_header, transactions }: z.infer<typeof tronBlock>): readonly TronListedTransaction[] {
+  const { number, txTrieRoot: root } = block_header.raw_data;
+  if (!transactions?.length && /[^0]/.test(root))
+    throw new ProviderFault('inconsistent', `answered block ${number} without its transactions`);
+  return transactions ?? [];
 }
 
 /** The receipts of exactly the transactions that the block lists. */

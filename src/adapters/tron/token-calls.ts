@@ -77,9 +77,10 @@ export async function callToken(
   parameter: string,
 ): Promise<bigint | null> {
   const outcome = await simulate(provider, token, { from: token.address, selector, parameter });
-  return outcome.kind === 'returned' && /^[0-9a-f]{64}$/i.test(outcome.returned)
-    ? BigInt(`0x${outcome.returned}`)
-    : null;
+  if (outcome.kind === 'reverted' || outcome.returned === '') return null;
+  if (!/^[0-9a-f]{64}$/i.test(outcome.returned))
+    throw new ProviderFault('inconsistent', `answered ${selector} of ${token.coin} in an unknown form`);
+  return BigInt(`0x${outcome.returned}`);
 }
 
 const flag = async (provider: RpcProvider, token: Token, selector: string, parameter: string): Promise<boolean> =>

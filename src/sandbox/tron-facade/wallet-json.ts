@@ -8,7 +8,7 @@ import { decodeRaw, rawToJson } from './tron-transaction.ts';
 export function blockJson(block: FacadeBlock, withTransactions: boolean, visible: boolean): Record<string, unknown> {
   const raw = {
     ...(block.number === 0 ? {} : { number: block.number }),
-    txTrieRoot: '00'.repeat(32),
+    txTrieRoot: (block.transactions.length > 0 ? '11' : '00').repeat(32),
     witness_address: shown(`41${'00'.repeat(20)}`, visible),
     parentHash: block.parentId,
     timestamp: block.timeMs,

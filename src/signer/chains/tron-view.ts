@@ -33,7 +33,7 @@ const foundInfo = z.object({
   id: z.string(),
   blockNumber: z.number(),
   result: z.string().optional(),
-  receipt: z.object({ result: z.string().optional() }).optional(),
+  receipt: z.object({ result: z.string().optional() }),
   log: z
     .array(z.object({ address: z.string(), topics: z.array(z.string()).default([]), data: z.string().default('') }))
     .default([]),
@@ -49,7 +49,7 @@ const value = z.object({
 const transaction = orNothing(
   z.object({
     txID: z.string(),
-    ret: z.array(z.object({ contractRet: z.string().optional() })).default([]),
+    ret: z.tuple([z.object({ contractRet: z.string() })], z.unknown()),
     raw_data: z.object({
       contract: z.tuple([z.object({ type: z.string(), parameter: z.object({ value }) })], z.unknown()),
     }),
@@ -70,7 +70,12 @@ const constantAnswer = z.object({
 const block = z.object({
   blockID: z.string(),
   block_header: z.object({
-    raw_data: z.object({ number: z.int().min(0).default(0), timestamp: z.int().min(0).default(0) }),
+    raw_data: z.object({
+      number: z.int().min(0).default(0),
+      timestamp: z.int().min(0).default(0),
+      /** Zeros only where there are no transactions. */
+      txTrieRoot: z.string().default(''),
+    }),
   }),
   transactions: z.array(z.object({ txID: z.string() })).default([]),
 });
@@ -146,7 +151,7 @@ export class TronView implements ChainView {
 
   async #transfer(url: string, view: View, txHash: string): Promise<z.infer<typeof value> | null> {
     const found = await this.#ask(url, `${view}/gettransactionbyid`, { value: txHash }, transaction);
-    if (found?.txID !== txHash || found.ret[0]?.contractRet !== 'SUCCESS') return null;
+    if (found?.txID !== txHash || found.ret[0].contractRet !== 'SUCCESS') return null;
     const [{ type, parameter }] = found.raw_data.contract;
     return type === 'TransferContract' ? parameter.value : null;
   }
@@ -260,6 +265,8 @@ export class TronView implements ChainView {
   async #block(url: string, number: number) {
     const found = blockOf(await this.#ask(url, 'wallet/getblockbynum', { num: number }, block));
     if (found.number !== number) throw new ViewUnavailable('a provider answered another block');
+    if (found.txHashes.length === 0 && found.number > 0 && /[^0]/.test(found.txTrieRoot))
+      throw new ViewUnavailable('a provider answered a block without its transactions');
     return found;
   }
 
@@ -278,6 +285,7 @@ const blockOf = ({ blockID, block_header, transactions }: z.infer<typeof block>)
   id: blockID.toLowerCase(),
   number: block_header.raw_data.number,
   timeSec: Math.floor(block_header.raw_data.timestamp / 1000),
+  txTrieRoot: block_header.raw_data.txTrieRoot,
   txHashes: transactions.map(({ txID }) => txID),
 });
 

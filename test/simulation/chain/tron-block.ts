@@ -55,7 +55,7 @@ export function render(block: TronBlock): Rendered {
   if (known) return known;
   const raw = {
     ...(block.number > 0 && { number: block.number }),
-    txTrieRoot: '0'.repeat(64),
+    txTrieRoot: (block.included.length > 0 ? '1' : '0').repeat(64),
     witness_address: `41${'0'.repeat(40)}`,
     parentHash: block.parentHash,
     timestamp: block.timeSec * 1000,

@@ -22,6 +22,8 @@ let server: Server;
 let held: { tokenUnits: bigint; sun: number };
 let landed: ReadonlySet<string>;
 let isBroken: boolean;
+/** Of the transactions of every block, which are left out. */
+let txTrieRoot: string;
 /** Said instead of the next answers about contracts, accounts or prices; undefined: the node answers. */
 let instead: { readonly answer: unknown; times: number };
 
@@ -29,6 +31,7 @@ beforeEach(async () => {
   held = { tokenUnits: 0n, sun: 0 };
   landed = new Set();
   isBroken = false;
+  txTrieRoot = '0'.repeat(64);
   instead = { answer: null, times: 0 };
   server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -54,7 +57,7 @@ function answerOf(path: string, body: Readonly<Record<string, string>>): unknown
   if (isBroken) return { Error: 'class java.lang.NullPointerException : null' };
   if (path.endsWith('/getblockbynum')) return blockOf(Number(body['num']));
   if (path.endsWith('/gettransactioninfobyid'))
-    return landed.has(body['value']!) ? { id: body['value'], blockNumber: 7 } : {};
+    return landed.has(body['value']!) ? { id: body['value'], blockNumber: 7, receipt: {} } : {};
   if (path.endsWith('/gettransactionbyid')) return callOf(body['value']!);
   if (body['function_selector'] === 'balanceOf(address)') return computed(held.tokenUnits);
   return { ...computed(0), energy_used: ENERGY };
@@ -63,7 +66,7 @@ function answerOf(path: string, body: Readonly<Record<string, string>>): unknown
 /** The first one has no number, as protocol buffers leave it out. */
 const blockOf = (number: number): object => ({
   blockID: number.toString(16).padStart(16, '0').padEnd(64, '0'),
-  block_header: { raw_data: { ...(number > 0 && { number }), timestamp: number * 5_000_000 } },
+  block_header: { raw_data: { ...(number > 0 && { number }), timestamp: number * 5_000_000, txTrieRoot } },
 });
 
 /** As a node shows it; a call of a contract has no `amount`. */
@@ -152,6 +155,9 @@ describe('an error that a TRON node returns with status 200', () => {
     const { rawHex, txId } = tronNativeBytes(draft, wallet.treasury.tron, ADDRESS);
     const earlier = [{ draft, txHash: txId, signedBytes: JSON.stringify({ raw_data_hex: rawHex }) }];
     expect(await view().mayFollow(earlier, draft)).toBe(true);
+    txTrieRoot = 'a'.repeat(64);
+    await expect(view().mayFollow(earlier, draft)).rejects.toThrow(/not every provider/);
+    txTrieRoot = '0'.repeat(64);
     isBroken = true;
     await expect(view().mayFollow(earlier, draft)).rejects.toThrow(/not every provider/);
     await expect(view().hasLanded({ txHash: txId })).rejects.toThrow(/unknown form/);

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { adviceOf } from '../../../../src/adapters/evm/limit-hints.ts';
 import { DIALECTS, dialectOf, type Dialect } from '../../../../src/adapters/rpc/dialects.ts';
 import { createHttpProvider, type HttpProvider } from '../../../../src/adapters/rpc/http-provider.ts';
+import { broadcastAt } from '../../../../src/adapters/tron/broadcast.ts';
 import { ProviderFault, RpcError, type NotedRefusal } from '../../../../src/ports/chain/rpc-pool.ts';
 import dialects from '../../../fixtures/chains/dialects.json' with { type: 'json' };
 
@@ -42,7 +43,11 @@ async function said(row: Row): Promise<RpcError | ProviderFault> {
   noted.length = 0;
   const provider = providers.get(row.network)!;
   const error: unknown = await (
-    row.network === 'tron' ? provider.post(`/${row.call}`, {}, row.call) : provider.call(row.call, [])
+    row.call === 'wallet/broadcasttransaction'
+      ? broadcastAt({ ...provider, name: 'one', report: () => undefined }, {})
+      : row.network === 'tron'
+        ? provider.post(`/${row.call}`, {}, row.call)
+        : provider.call(row.call, [])
   ).then(
     () => null,
     (reason: unknown) => reason,
@@ -61,6 +66,8 @@ describe('what providers say', () => {
     const error = await said(row);
     if (error instanceof RpcError) expect(error.means).toBe(row.means);
     else expect(error.kind).toBe(KINDS[row.means] ?? 'too-large');
+    // What is said against a transaction is shown where it waits.
+    if (row.call.startsWith('wallet/broadcast')) return expect(noted).toEqual([]);
     expect(noted.map(({ kind }) => kind)).toEqual(
       row.means === 'unknown' || (row.means === 'quota-used' && typeof row.answer !== 'string') ? [row.means] : [],
     );
@@ -90,6 +97,9 @@ describe('a refused range of logs', () => {
 interface Refusal {
   readonly error?: string | { readonly code: number; readonly message?: string; readonly data?: unknown };
   readonly Error?: string;
+  /** Of a broadcast on TRON, with its message in hex. */
+  readonly code?: string;
+  readonly message?: string;
 }
 
 function saidIn(row: Row): Parameters<typeof dialectOf>[0] {
@@ -101,7 +111,8 @@ function saidIn(row: Row): Parameters<typeof dialectOf>[0] {
 
 function textOf({ answer }: Row): string {
   if (typeof answer === 'string') return answer;
-  const { error, Error: text = '' } = answer as Refusal;
+  const { error, Error: text = '', code, message } = answer as Refusal;
+  if (code !== undefined) return `${code}: ${Buffer.from(message ?? '', 'hex').toString('utf8')}`;
   if (typeof error !== 'object') return error ?? text;
   const { data } = error;
   const detail = typeof data === 'object' && data !== null && 'payload' in data ? ` ${String(data.payload)}` : '';

@@ -6,7 +6,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createTronContractCheck } from '../../../../src/adapters/tron/contract-check.ts';
 import { usedTronAddresses } from '../../../../src/adapters/tron/address-history.ts';
 import { verifyTronProvider } from '../../../../src/adapters/tron/provider-check.ts';
-import { newestBlock, transactionInfo } from '../../../../src/adapters/tron/rpc.ts';
+import { listedBlocks } from '../../../../src/adapters/tron/listed-blocks.ts';
+import { newestBlock, receiptsOfBlock, transactionInfo, transactionsOf } from '../../../../src/adapters/tron/rpc.ts';
 import { costOfTransfer, isFrozen, isPaused, sunOf, unitsOf } from '../../../../src/adapters/tron/token-calls.ts';
 import type { NetworkSettings } from '../../../../src/domain/networks/networks.ts';
 import { ProviderFault, type RpcProvider } from '../../../../src/ports/chain/rpc-pool.ts';
@@ -178,4 +179,61 @@ describe('the fee limit of a transfer on TRON', () => {
       await expect(costOfTransfer(provider, TOKEN, transfer)).rejects.toBeInstanceOf(ProviderFault);
     },
   );
+});
+
+describe('a block whose transactions are left out', () => {
+  const whole = {
+    blockID: 'b'.repeat(64),
+    block_header: { raw_data: { number: 7, parentHash: 'a'.repeat(64), timestamp: 1, txTrieRoot: 'c'.repeat(64) } },
+  };
+  const empty = {
+    ...whole,
+    block_header: { raw_data: { ...whole.block_header.raw_data, txTrieRoot: '0'.repeat(64) } },
+  };
+  const block = { number: 7, hash: whole.blockID, parentHash: 'a'.repeat(64), timeSec: 0 };
+  const node = (answer: object): RpcProvider =>
+    answering({
+      gettransactioninfobyblocknum: [[]],
+      getblockbynum: [answer],
+      getblockbylimitnext: [{ block: [answer] }],
+    });
+  const listed = (provider: RpcProvider) =>
+    listedBlocks((task) => task(provider), { fromBlock: 7, toBlock: 7 })
+      .next()
+      .then(({ value }) => value as unknown);
+
+  it('is not an empty one, in which nothing was paid and nothing of ours landed', async () => {
+    await expect(receiptsOfBlock(node(whole), 7)).rejects.toThrow(/without its transactions/);
+    await expect(transactionsOf(node(whole), block)).rejects.toThrow(/without its transactions/);
+    await expect(listed(node(whole))).rejects.toThrow(/without its transactions/);
+  });
+
+  it('is told from one that has none', async () => {
+    expect(await receiptsOfBlock(node(empty), 7)).toEqual([]);
+    expect(await transactionsOf(node(empty), block)).toEqual([]);
+    expect(await listed(node(empty))).toEqual([{ number: 7, transactions: [] }]);
+  });
+
+  it('or whose transactions do not say what became of them says nothing', async () => {
+    const value = { owner_address: FROM, to_address: TO, amount: 5 };
+    const paid = { txID: 'd'.repeat(64), raw_data: { contract: [{ type: 'TransferContract', parameter: { value } }] } };
+    await expect(listed(node({ ...whole, transactions: [paid] }))).rejects.toThrow(/left out/);
+    expect(
+      await listed(node({ ...whole, transactions: [{ ...paid, ret: [{ contractRet: 'SUCCESS' }] }] })),
+    ).toMatchObject([{ number: 7, transactions: [{ txID: paid.txID }] }]);
+  });
+});
+
+describe('what a transaction has done', () => {
+  it('is not told by an answer without its receipt', async () => {
+    const { receipt: _, ...info } = real('info-staked-8.json') as { id: string; receipt: object };
+    const provider = answering({ gettransactioninfobyid: [info] });
+    await expect(transactionInfo(provider, 'wallet', info.id)).rejects.toBeInstanceOf(ProviderFault);
+  });
+
+  it('nor a balance by something that is no number', async () => {
+    const provider = answering({ triggerconstantcontract: [{ ...computed(1), constant_result: ['00'] }] });
+    await expect(isFrozen(provider, TOKEN, TO)).rejects.toBeInstanceOf(ProviderFault);
+    await expect(unitsOf(provider, TOKEN, TO)).rejects.toBeInstanceOf(ProviderFault);
+  });
 });
