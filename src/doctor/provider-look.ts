@@ -40,10 +40,11 @@ export async function lookAtProvider(
   const { settings } = access;
   const pool = createRpcPool({ ...reached(access), urls: [url], timeoutMs: TIMEOUT_MS, maxWaitMs: 0, observer });
   try {
+    // First, since it says best why a provider cannot be used.
+    await pool.run((provider) => verify(provider, settings));
     const startedMs = performance.now();
     const { value: head } = await pool.run((provider) => headOf(provider, settings.network));
     const latencyMs = performance.now() - startedMs;
-    await pool.run((provider) => verify(provider, settings));
     return { head, latencyMs, historyFault: await historyFault(pool, head, settings) };
   } finally {
     await pool.close();

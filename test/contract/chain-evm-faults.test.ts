@@ -156,20 +156,34 @@ describe('a provider that leaves out logs without saying so', () => {
 });
 
 describe('a chain that changes while it is read', () => {
-  test('is not mixed up: the range is refused and read again', async () => {
+  /** Replaces the last block with the first call of the method after the logs were asked for. */
+  async function replacedAt(method: 'eth_getLogs' | 'eth_getBlockByNumber'): Promise<Chain> {
     await anvil.pay(token, ours, 7n);
     const chain = chainOver([first.url]);
     await chain.verify();
-    let replaced = false;
-    first.play(async ({ method }) => {
-      if (method === 'eth_getLogs' && !replaced) {
-        replaced = true;
+    let [isAsked, isReplaced] = [false, false];
+    first.play(async (call) => {
+      isAsked ||= call.method === 'eth_getLogs';
+      if (isAsked && !isReplaced && call.method === method) {
+        isReplaced = true;
         await anvil.reorg(1);
       }
       return undefined;
     });
-    await expect(chain.scan(1, 2, isOurs)).rejects.toThrow(/replaced while/);
+    return chain;
+  }
+
+  test('is not mixed up: logs of one chain beside headers of the other are refused and read again', async () => {
+    const chain = await replacedAt('eth_getBlockByNumber');
+    await expect(chain.scan(1, 2, isOurs)).rejects.toThrow(/not in the chain/);
     expect(await readAll(chain, 1, 2)).toEqual([]);
+  });
+
+  test('is read as it is from the logs on', async () => {
+    const chain = await replacedAt('eth_getLogs');
+    const { transfers, lastBlock } = await chain.scan(1, 2, isOurs);
+    expect(transfers).toEqual([]);
+    expect(lastBlock).toEqual(await chain.blockAt(2));
   });
 
   test('is not believed when a log names a block that is not in it', async () => {
@@ -210,7 +224,7 @@ describe('several providers', () => {
   test('that all lag give no result rather than a wrong one', async () => {
     await fortyPayments();
     first.play(laggingBy(20));
-    await expect(chainOver([first.url]).scan(30, 41, isOurs)).rejects.toThrow(/block 41 is not there/);
+    await expect(chainOver([first.url]).scan(30, 41, isOurs)).rejects.toThrow(ChainUnavailable);
   });
 
   test('that lag do not make a transfer count as gone because they have not seen it yet', async () => {

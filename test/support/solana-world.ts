@@ -18,6 +18,8 @@ export class SolanaWorld {
   readonly given: WatchedOwner[] = [];
   /** When each owner's balance was looked at, in seconds. */
   readonly looks = new Map<string, number[]>();
+  /** Calls that read balances, each of at most 99 accounts. */
+  readings = 0;
   readonly shownAtSec = new Map<string, number>();
   /** The recorded deposits. */
   readonly deposits = new Map<string, PendingDeposit>();
@@ -37,6 +39,7 @@ export class SolanaWorld {
     const balances = this.chain.balances.bind(this.chain);
     this.chain.balances = async (accounts: readonly TokenAccount[]) => {
       const look = await balances(accounts);
+      this.readings += Math.max(1, Math.ceil(accounts.length / 99));
       for (const { owner } of accounts) this.looks.set(owner, [...(this.looks.get(owner) ?? []), this.nowSec]);
       return look;
     };

@@ -105,8 +105,8 @@ class EvmChain implements Chain, AddressHistory {
   }
 
   async head(): Promise<Block> {
-    this.#heads.nowAndThen();
-    const head = await this.#providers.on((provider) => readHead(provider));
+    const { value: head, provider } = await this.#providers.run((one) => readHead(one));
+    this.#heads.nowAndThen(provider);
     const isBack = head.number < this.#highestSeen;
     this.#highestSeen = head.number;
     if (!isBack || this.#pool.size < 2) return head;

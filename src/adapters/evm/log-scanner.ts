@@ -75,14 +75,16 @@ export class LogScanner {
     if (performance.now() < (this.#withoutLogs.get(provider.name) ?? 0))
       return this.#scanWithoutLogs(provider, fromBlock, toBlock, isOurs);
     const plannedEnd = Math.min(toBlock, fromBlock + this.#windowOf(provider).blocks - 1);
-    const before = await mustReadHeader(provider, plannedEnd);
+    // Of a short range every header is read after the logs and compared with them.
+    const isShort = plannedEnd - fromBlock < (isIdle ? SAMPLES : EVERY_HEADER_UP_TO);
+    const before = isShort ? null : await mustReadHeader(provider, plannedEnd);
     const read = await this.#readLogs(provider, fromBlock, plannedEnd);
     if (read === null) return this.#scanWithoutLogs(provider, fromBlock, toBlock, isOurs);
     const { logs, endBlock } = read;
     const ours = matchLogs(logs, this.#options.tokens, isOurs);
     const headers = await readHeaders(provider, headerNumbers(fromBlock, endBlock, ours, isIdle));
     const last = must(headers.at(-1)).block;
-    if (endBlock === plannedEnd && last.hash !== before.block.hash)
+    if (before !== null && endBlock === plannedEnd && last.hash !== before.block.hash)
       throw new ProviderFault('inconsistent', `block ${endBlock} was replaced while its range was read`);
     refuseBrokenLinks(headers);
     await this.#refuseIncomplete(provider, logs, headers, endBlock - fromBlock + 1);

@@ -19,15 +19,16 @@ export class HeadComparison {
     this.#everyMs = everyMs;
   }
 
-  /** Starts a comparison unless the last one is recent. */
-  nowAndThen(): void {
-    if (performance.now() - this.#atMs >= this.#everyMs) void this.now();
+  /** Starts a comparison unless the last one is recent. `justRead`: the provider that has told its head this moment. */
+  nowAndThen(justRead: string): void {
+    if (performance.now() - this.#atMs >= this.#everyMs) void this.now(justRead);
   }
 
   /** Resolves when all have answered or failed. Never rejects. */
-  async now(): Promise<void> {
+  async now(justRead?: string): Promise<void> {
     if (this.#pool.size < 2) return;
     this.#atMs = performance.now();
-    await this.#pool.survey(this.#report).catch(() => undefined);
+    const report = (provider: RpcProvider) => (provider.name === justRead ? null : this.#report(provider));
+    await this.#pool.survey(async (provider) => report(provider)).catch(() => undefined);
   }
 }

@@ -97,7 +97,6 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
   }
 
   async balances(accounts: readonly TokenAccount[]): Promise<BalanceLook> {
-    this.#heads.nowAndThen();
     const calls = Math.max(1, Math.ceil(accounts.length / ACCOUNTS_A_CALL));
     const parts = Array.from({ length: calls }, (_, index) =>
       accounts.slice(index * ACCOUNTS_A_CALL, (index + 1) * ACCOUNTS_A_CALL),
@@ -105,6 +104,7 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
     const looks = await Promise.all(
       parts.map((part) => this.#providers.run((provider) => readBalances(provider, part))),
     );
+    this.#heads.nowAndThen(must(looks[0]).provider);
     const oldest = looks.map(({ value }) => value).reduce((one, other) => (one.slot <= other.slot ? one : other));
     this.#headSeen = Math.max(this.#headSeen, ...looks.map(({ value }) => value.slot));
     return {

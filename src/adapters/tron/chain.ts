@@ -11,6 +11,7 @@ import { Voices } from '../rpc/voices.ts';
 import { ProviderFault, type RpcPool, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { usedTronAddresses } from './address-history.ts';
 import { tronDisproofAt } from './disproof.ts';
+import { LoggedBlocks } from './logged-blocks.ts';
 import { readTransfers, tokenAccounts, type TokenAccounts } from './receipt.ts';
 import { verifyTronProvider } from './provider-check.ts';
 import { assertSameBlock, blockAt, mustHaveBlock, newestBlock, transactionInfo } from './rpc.ts';
@@ -43,6 +44,7 @@ class TronChain implements Chain, AddressHistory {
   readonly settings: NetworkSettings;
   readonly #pool: RpcPool;
   readonly #tokens: TokenAccounts;
+  readonly #logged: LoggedBlocks;
   readonly #voices: Voices;
   readonly #providers: AdmittedProviders;
   readonly #heads: HeadComparison;
@@ -56,6 +58,7 @@ class TronChain implements Chain, AddressHistory {
       verifyTronProvider(provider, options.settings),
     );
     this.#tokens = tokenAccounts(options.settings.tokens);
+    this.#logged = new LoggedBlocks(this.#tokens);
     this.#heads = new HeadComparison(options.pool, (provider) => this.#reportHead(provider), options.lagProbeMs);
     const unitsOf = ({ tokenAddress, tokenUnits }: Transfer): bigint =>
       fromTokenUnits(tokenUnits, must(this.#tokens.tokenOf(tokenAddress)).decimals);
@@ -75,8 +78,8 @@ class TronChain implements Chain, AddressHistory {
   }
 
   async head(): Promise<Block> {
-    this.#heads.nowAndThen();
-    const value = await this.#providers.on((provider) => newestBlock(provider, 'wallet'));
+    const { value, provider } = await this.#providers.run((one) => newestBlock(one, 'wallet'));
+    this.#heads.nowAndThen(provider);
     this.#headSeen = Math.max(this.#headSeen, value.number);
     return value;
   }
@@ -109,11 +112,12 @@ class TronChain implements Chain, AddressHistory {
       isOurs,
       concurrency: BLOCKS_AT_A_TIME,
     };
-    const { readBefore = [] } = options;
+    const { readBefore = [], isIdle = false, head } = options;
     const task = async (source: RpcProvider) => {
       const found = await scanBlocks(source, this.#tokens, {
         ...range,
-        compareWithBlocks: readBefore.includes(source.name),
+        ...{ compareWithBlocks: readBefore.includes(source.name), head },
+        ...(isIdle && readBefore.length === 0 && { logged: this.#logged }),
       });
       source.report('read', found.lastBlock.number);
       return found;

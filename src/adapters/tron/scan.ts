@@ -1,5 +1,6 @@
 import type { Block, Transfer } from '../../ports/chain/chain.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
+import type { LoggedBlocks } from './logged-blocks.ts';
 import { askedTransfer, readTransfers } from './receipt.ts';
 import type { TokenAccounts, TransferLog, TronListedTransaction, TronTransactionInfo } from './receipt.ts';
 import { assertComplete, assertSameBlock, mustHaveBlock, receiptsOfBlock, transactionsOf } from './rpc.ts';
@@ -15,6 +16,9 @@ export interface TronScanRange {
    * Whether receipts must match the transactions that each block lists, and contain the transfers that those requested.
    */
   readonly compareWithBlocks: boolean;
+  readonly head?: Block | undefined;
+  /** Where given, only blocks are read in which the provider's logs show a transfer to us, and the last one. */
+  readonly logged?: LoggedBlocks;
 }
 
 /**
@@ -27,8 +31,9 @@ export async function scanBlocks(
   tokens: TokenAccounts,
   range: TronScanRange,
 ): Promise<{ transfers: Transfer[]; lastBlock: Block; headers: Block[] }> {
-  const lastBlock = await mustHaveBlock(provider, range.toBlock);
-  const numbers = Array.from({ length: range.toBlock - range.fromBlock + 1 }, (_, offset) => range.fromBlock + offset);
+  const { head, toBlock } = range;
+  const lastBlock = head?.number === toBlock ? head : await mustHaveBlock(provider, toBlock);
+  const numbers = await blocksToRead(provider, tokens, range);
   const found: { block: Block; transfers: Transfer[] }[] = [];
   let next = 0;
   const reader = async (): Promise<void> => {
@@ -41,6 +46,19 @@ export async function scanBlocks(
   found.sort((a, b) => a.block.number - b.block.number);
   const headers = found.map(({ block }) => block).filter((block) => block.number !== lastBlock.number);
   return { transfers: found.flatMap(({ transfers }) => transfers), lastBlock, headers: [...headers, lastBlock] };
+}
+
+async function blocksToRead(provider: RpcProvider, tokens: TokenAccounts, range: TronScanRange): Promise<number[]> {
+  const { fromBlock, toBlock, logged } = range;
+  const all = Array.from({ length: toBlock - fromBlock + 1 }, (_, offset) => fromBlock + offset);
+  const found = (await logged?.find(provider, range)) ?? null;
+  if (found === null) return all;
+  // An index that is behind, or was begun late, leaves out what is newest.
+  const receipts = await receiptsOfBlock(provider, toBlock);
+  const shown = receipts.flatMap((receipt) => readTransfers(receipt, tokens, () => true)).length;
+  if (shown === found.inLastBlock) return all.filter((number) => number === toBlock || found.blocks.has(number));
+  logged?.distrust(provider);
+  return all;
 }
 
 async function scanBlock(

@@ -49,6 +49,8 @@ export interface WatchDeps {
 /** A local node may be polled as often as needed. */
 const SANDBOX_POLL_WHILE_WAITING_MS = 100;
 export const POLL_MS = { sandbox: 500, ethereum: 4_000, bsc: 1_000, tron: 1_500, solana: 1_000 } as const;
+/** Less than the time to the next block by no more than the interval, so that no block is seen later than without it. */
+const POLL_AFTER_BLOCK_MS: Partial<Record<Network, number>> = { ethereum: 8_000, tron: 2_700 };
 export const SANDBOX_COVERAGE_MS = 5_000;
 /** The depth to which the watcher itself remembers final deposits. */
 const DEEP_BLOCKS = 256;
@@ -125,6 +127,7 @@ export function watch(deps: WatchDeps, chain: Chain, options: { readonly sandbox
     },
     {
       pollIntervalMs: options.sandbox ? POLL_MS.sandbox : POLL_MS[network],
+      ...(!options.sandbox && { pollAfterBlockMs: POLL_AFTER_BLOCK_MS[network] ?? POLL_MS[network] }),
       sandbox: options.sandbox,
       deepBlocks: DEEP_BLOCKS,
       ...(options.sandbox && {

@@ -52,6 +52,8 @@ export interface ScanOptions {
   readonly readBefore?: readonly string[];
   /** Nobody is expected to pay: the reader may sample headers where it otherwise compares each. */
   readonly isIdle?: boolean;
+  /** The head, if it was read this moment: its header is not read again where the range ends with it. */
+  readonly head?: Block;
 }
 
 export interface ScanResult {

@@ -49,7 +49,7 @@ export abstract class SimulatedChain<Signed = unknown, Receipt = unknown> {
   /** Payments that any block ever took. */
   paymentsLanded = 0;
   /** Told of each question that a provider is asked. */
-  readonly onAsked: (() => void)[] = [];
+  readonly onAsked: ((call: string, provider: object) => void)[] = [];
   readonly #scheduler: Scheduler;
   readonly #prng: Prng;
   #branch: ChainBlock<Signed, Receipt>[] = [];

@@ -37,6 +37,9 @@ export const SOUND: Readonly<ProviderFaults> = {
   garbage: 0,
 };
 
+/** The method of JSON-RPC, or the path. */
+const callOf = ({ path, body }: Parameters<HttpServer>[0]): string => /"method":"(\w+)"/.exec(body)?.[1] ?? path;
+
 /** How far machines behind one name are apart at most; what decides by an absence allows for a minute. */
 const OTHER_MACHINE_MS = 40_000;
 
@@ -56,7 +59,7 @@ export abstract class SimulatedProvider<Chain extends SimulatedChain = Simulated
 
   serve(request: Parameters<HttpServer>[0]): HttpAnswer {
     const { faults } = this;
-    for (const listener of this.chain.onAsked) listener();
+    for (const listener of this.chain.onAsked) listener(callOf(request), this);
     if (faults.isSilent) return 'silent';
     if (faults.isDown) return { status: 503, body: 'no' };
     if (this.prng.chance(faults.resets)) return 'reset';

@@ -8,6 +8,18 @@ import { TronRefusal, type TronChain } from './tron-chain.ts';
 type View = ChainView<TronBlock>;
 type Body = Readonly<Record<string, unknown>>;
 
+interface LogsAsked {
+  readonly id: number;
+  readonly params: readonly [
+    {
+      readonly fromBlock: string;
+      readonly toBlock: string;
+      readonly address: readonly string[];
+      readonly topics: readonly string[];
+    },
+  ];
+}
+
 const TRANSFER = 'a9059cbb';
 const MOST_BLOCKS_A_CALL = 100;
 const OUT_OF_TIME =
@@ -24,6 +36,7 @@ export class TronProvider extends SimulatedProvider<TronChain> {
     const solid = { branch: newest.branch, height: this.chain.finalizedIn(newest) };
     try {
       const asked = JSON.parse(body) as Body;
+      if (api === 'jsonrpc') return this.#logs(asked as unknown as LogsAsked, newest);
       if (api === 'wallet') return this.#ofBoth(call!, asked, newest) ?? this.#ofNewest(call!, asked, newest);
       const answer = api === 'walletsolidity' ? this.#ofBoth(call!, asked, solid) : null;
       if (answer === null) throw new ApiError(`no such call: ${path}`);
@@ -88,6 +101,26 @@ export class TronProvider extends SimulatedProvider<TronChain> {
       default:
         throw new ApiError(`no such call: ${call}`);
     }
+  }
+
+  /** `eth_getLogs` of java-tron's JSON-RPC, which counts `logIndex` within the block. */
+  #logs({ id, params: [{ fromBlock, toBlock, address, topics }] }: LogsAsked, view: View): object {
+    const blocks = view.branch.slice(Number(fromBlock), Math.min(Number(toBlock), view.height) + 1);
+    const result = blocks.flatMap((block) =>
+      this.#receipts(render(block).infos)
+        .flatMap(({ log = [] }) => log as readonly { address: string; topics: readonly string[]; data: string }[])
+        .map((log, logIndex) => ({
+          ...{ blockNumber: `0x${block.number.toString(16)}`, logIndex: `0x${logIndex.toString(16)}`, removed: false },
+          ...{
+            address: `0x${log.address.slice(-40)}`,
+            data: `0x${log.data}`,
+            topics: log.topics.map((one) => `0x${one}`),
+          },
+        })),
+    );
+    const isAsked = (log: (typeof result)[number]): boolean =>
+      address.includes(log.address) && log.topics[0] === topics[0];
+    return { jsonrpc: '2.0', id, result: result.filter(isAsked) };
   }
 
   #in<Found extends object>(

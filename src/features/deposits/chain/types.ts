@@ -113,6 +113,8 @@ export interface WatchChainDeps {
 export interface WatchChainOptions {
   /** Interval of polling the head. */
   readonly pollIntervalMs: number;
+  /** The same after a poll that found a new head, where blocks come at an even pace; default `pollIntervalMs`. */
+  readonly pollAfterBlockMs?: number;
   /** The same while a payment waits for finality; default `pollIntervalMs`. */
   readonly pollWhileWaitingMs?: number;
   /**

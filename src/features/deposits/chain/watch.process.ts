@@ -1,4 +1,4 @@
-import { ChainUnavailable, type Block, type ScanResult } from '../../../ports/chain/chain.ts';
+import { ChainUnavailable, type Block, type ScanOptions, type ScanResult } from '../../../ports/chain/chain.ts';
 import { toSec } from '../../../ports/clock.ts';
 import { commonBlockBelow } from './common-block.ts';
 import { CoverageLog } from './coverage.ts';
@@ -44,6 +44,7 @@ export class ChainWatcher {
   readonly #pace = new ReadingPace();
   #finalized: Block | null = null;
   #head: Block | null = null;
+  #headMoved = false;
   #look = 0;
   #coveredAtMs = -Infinity;
 
@@ -51,6 +52,7 @@ export class ChainWatcher {
     this.#deps = deps;
     this.#options = {
       pollWhileWaitingMs: options.pollIntervalMs,
+      pollAfterBlockMs: options.pollIntervalMs,
       sandbox: false,
       maxScanBlocks: 2_000,
       secondReadingMs: 15_000,
@@ -80,7 +82,8 @@ export class ChainWatcher {
       awaited: deps.awaited,
       intervalMs: () => {
         if (this.#deposits.unsettled > 0) return this.#options.pollWhileWaitingMs;
-        return this.#need.isIdle ? idle.pollIntervalMs : options.pollIntervalMs;
+        if (this.#need.isIdle) return idle.pollIntervalMs;
+        return this.#headMoved ? this.#options.pollAfterBlockMs : options.pollIntervalMs;
       },
     });
   }
@@ -128,7 +131,7 @@ export class ChainWatcher {
   rescan(fromBlock: number, toBlock: number): Promise<RescanResult> {
     const { chain, coverage } = this.#deps;
     const parts = {
-      scan: (from: number, to: number, readBefore?: readonly string[]) => this.#scan(from, to, readBefore),
+      scan: (from: number, to: number, readBefore: readonly string[] = []) => this.#scan(from, to, { readBefore }),
       observe: (transfers: ScanResult['transfers']) => this.#deposits.intake.observe(transfers),
       oldestParked: () => this.#deposits.intake.oldestParked?.number ?? Infinity,
       isSound: async (from: number, result: ScanResult) =>
@@ -144,15 +147,16 @@ export class ChainWatcher {
   async #tick(): Promise<void> {
     this.#look += 1;
     const head = await this.#deps.chain.head();
-    const headMoved = head.hash !== this.#head?.hash;
+    this.#headMoved = head.hash !== this.#head?.hash;
     this.#head = head;
     await this.#deps.addressesComplete?.();
     if (!this.#covered || !this.#scanned) await this.#begin();
-    else await this.#mendFork(head);
+    // With nothing to unsettle, the reading itself shows in time whether it follows.
+    else if (this.#deposits.unsettled > 0 || head.number <= this.#scanned.number) await this.#mendFork(head);
     const { idle, secondReadingMs } = this.#options;
     const secondReadingDue =
       performance.now() - this.#coveredAtMs >= (this.#need.isIdle ? idle.secondReadingMs : secondReadingMs);
-    if (secondReadingDue || (headMoved && this.#deposits.unsettled > 0) || this.#isFarBehind(head))
+    if (secondReadingDue || (this.#headMoved && this.#deposits.unsettled > 0) || this.#isFarBehind(head))
       await this.#readFinalized();
     // Confirmations do not wait for new blocks.
     await this.#settle();
@@ -281,8 +285,8 @@ export class ChainWatcher {
     while (must(this.#scanned).number < head.number && !this.#polling.isStopping) {
       const from = must(this.#scanned).number + 1;
       const to = Math.min(head.number, from + this.#options.maxScanBlocks - 1);
-      const result = await this.#pace.measured(from, () => this.#scan(from, to));
-      if (!(await this.#checks.follows(must(this.#scanned), result))) return;
+      const result = await this.#pace.measured(from, () => this.#scan(from, to, { head }));
+      if (!(await this.#checks.follows(must(this.#scanned), result))) return this.#mendFork(head);
       await this.#deposits.intake.observe(result.transfers);
       this.#firstReadings.add(from, result.lastBlock.number, result.providers);
       for (const block of result.headers ?? [result.lastBlock]) this.#known.add(block);
@@ -332,7 +336,7 @@ export class ChainWatcher {
 
   /** False if something in the range holds the cursor back. */
   async #coverSome(from: number, limit: number, readBefore: readonly string[]): Promise<boolean> {
-    const result = await this.#scan(from, limit, readBefore);
+    const result = await this.#scan(from, limit, { readBefore });
     if (!this.#checks.isSameChain(result) || !(await this.#checks.isComplete(from, result))) return false;
     for (const depositKey of await this.#deposits.intake.observe(result.transfers))
       this.#deps.observer?.onAnomaly?.({ kind: 'found-late', depositKey });
@@ -353,8 +357,8 @@ export class ChainWatcher {
     await this.#coverage.add(from, result, result.transfers.length);
   }
 
-  #scan(from: number, to: number, readBefore: readonly string[] = []): Promise<ScanResult> {
-    return this.#deps.chain.scan(from, to, this.#deps.addresses.isOurs, { readBefore, isIdle: this.#need.isIdle });
+  #scan(from: number, to: number, options: Omit<ScanOptions, 'isIdle'> = {}): Promise<ScanResult> {
+    return this.#deps.chain.scan(from, to, this.#deps.addresses.isOurs, { ...options, isIdle: this.#need.isIdle });
   }
 
   #moveTo(block: Block): void {

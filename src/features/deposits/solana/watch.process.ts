@@ -4,7 +4,7 @@ import { TrackedDeposits } from '../chain/deposits.ts';
 import { IDLE, type WatchStatus } from '../chain/types.ts';
 import { Need } from '../need.ts';
 import type { SweepMarks } from '../../../domain/events/operations-events.ts';
-import { WatchedAccounts, type Looked } from './looks.ts';
+import { WatchedAccounts } from './looks.ts';
 import { SolanaCoverage } from './coverage.ts';
 import type { WatchedOwner } from './owners.ts';
 import { SolanaSweep } from './sweep.ts';
@@ -224,13 +224,16 @@ export class SolanaWatcher implements NetworkWatcher {
     const open = this.#deps.owners.open(toSec(this.#deps.clock.nowMs()), this.#scannedToSec);
     for (const watched of open.fresh) this.#finalChecks.set(watched.owner, watched);
     const waitingDue = this.#pace.nowMs() - this.#waitingAtMs >= this.#options.waitingIntervalMs;
-    this.#reached.fresh = reachedBy(await this.#accounts.look(open.fresh)) ?? this.#reached.fresh;
-    if (waitingDue) {
-      this.#reached.waiting = reachedBy(await this.#accounts.look(open.waiting)) ?? this.#reached.waiting;
-      this.#waitingAtMs = this.#pace.nowMs();
-    } else if (open.waiting.length === 0) {
-      this.#reached.waiting = this.#reached.fresh;
+    if (waitingDue || open.fresh.length > 0) {
+      const tiers = waitingDue ? (['fresh', 'waiting'] as const) : (['fresh'] as const);
+      const looked = await this.#accounts.look(tiers.flatMap((tier) => open[tier]));
+      if (waitingDue) this.#waitingAtMs = this.#pace.nowMs();
+      for (const tier of tiers)
+        if (!open[tier].some(({ owner }) => looked.unexplained.has(owner))) this.#reached[tier] = looked;
     }
+    // A tier without owners has been read as far as the other one.
+    if (open.waiting.length === 0) this.#reached.waiting = this.#reached.fresh;
+    else if (open.fresh.length === 0) this.#reached.fresh = this.#reached.waiting;
     const reached = this.#openReached();
     if (reached === null || reached.timeSec <= (this.#scannedToSec ?? -1)) return;
     this.#scannedToSec = reached.timeSec;
@@ -317,6 +320,3 @@ export class SolanaWatcher implements NetworkWatcher {
     this.#deposits.forgetBelow(this.#finalized.number - REMEMBERED_SLOTS);
   }
 }
-
-const reachedBy = ({ slot, timeSec, unexplained }: Looked): Reached | null =>
-  unexplained.size === 0 ? { slot, timeSec } : null;

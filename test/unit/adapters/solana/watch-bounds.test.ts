@@ -101,3 +101,24 @@ describe('the time until a transfer to an ended session is shown', { timeout: 60
     expect(world.shownAtSec.has(txHash)).toBe(true);
   });
 });
+
+describe('open sessions', () => {
+  it('older than ten minutes are read every five seconds, all of them in the fewest calls, and nothing between', async () => {
+    const world = worldWith();
+    const open = Array.from({ length: 100 }, (_, index) => world.open(`open-${index}`));
+    await world.restart();
+    await world.run(700);
+    world.readings = 0;
+    await world.run(600);
+    expect(world.readings).toBeLessThanOrEqual(2 * 121);
+    for (const owner of open) expect(world.longestGapSec(owner)).toBeLessThanOrEqual(6);
+  });
+
+  it('younger ones are read every second', async () => {
+    const world = worldWith();
+    const owner = world.open('open');
+    await world.restart();
+    await world.run(300);
+    expect(world.longestGapSec(owner)).toBeLessThanOrEqual(2);
+  });
+});

@@ -2,8 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createRpcPool } from '../../../../src/adapters/rpc/pool.ts';
+import { accountOf } from '../../../../src/adapters/tron/address.ts';
 import { createTronChain } from '../../../../src/adapters/tron/chain.ts';
-import type { TronTransactionInfo } from '../../../../src/adapters/tron/receipt.ts';
+import { TRANSFER_TOPIC, type TronTransactionInfo } from '../../../../src/adapters/tron/receipt.ts';
+import { lookAtProvider } from '../../../../src/doctor/provider-look.ts';
 import type { NetworkSettings } from '../../../../src/domain/networks/networks.ts';
 import { ChainUnavailable, WrongChain, type Chain } from '../../../../src/ports/chain/chain.ts';
 import {
@@ -39,6 +41,8 @@ const RECORDED = [
   { ...FAILED, blockNumber: HEIGHT - 2, blockTimeStamp: 1_790_611_242_000 },
   GAS_FREE,
 ];
+/** The token's 20 bytes. */
+const USDT = 'a614f803b6fd780986a42c78ec9c7f77e6ded13c';
 /** The first block of another network. */
 const NILE = { blockID: `${'0'.repeat(56)}cd8690dc`, block_header: { raw_data: {} } };
 const everyone = (): boolean => true;
@@ -74,6 +78,65 @@ function chainOver(
   onTestFinished(() => chain.close());
   return chain;
 }
+
+describe('a range in which nobody was expected to pay', () => {
+  type Log = Record<string, unknown>;
+  /** As java-tron's JSON-RPC shows them: 20 bytes with `0x`, the index within the block. */
+  const logsOf = (receipts: readonly TronTransactionInfo[]): Log[] =>
+    receipts.flatMap(({ id, blockNumber, log }) =>
+      (log ?? []).flatMap(({ address, topics, data }, index) => {
+        if (accountOf(address) !== USDT || topics?.[0] !== TRANSFER_TOPIC) return [];
+        const place = { blockNumber: `0x${blockNumber.toString(16)}`, logIndex: `0x${index}`, removed: false };
+        const bytes = { topics: topics.map((topic) => `0x${topic}`), data: `0x${data}` };
+        return [{ address: `0x${USDT}`, transactionHash: `0x${id}`, ...place, ...bytes }];
+      }),
+    );
+  const [FROM, TO] = [HEIGHT - 20, HEIGHT];
+  const receiptsRead = (node: PlayedTronNode): unknown[] => [
+    ...new Set(node.requests.filter(({ path }) => /infobyblocknum/.test(path)).map(({ body }) => body['num'])),
+  ];
+  async function readBoth(logs: ReturnType<PlayedTronNode['override']>) {
+    const node = await play();
+    node.override = (path) => (path === '/jsonrpc' ? logs : undefined);
+    const chain = chainOver([node]);
+    const whole = await chain.scan(FROM, TO, everyone);
+    node.requests.length = 0;
+    const idle = await chain.scan(FROM, TO, everyone, { isIdle: true });
+    return { node, chain, whole, idle };
+  }
+  const served = (result: readonly Log[]) => ({ body: { jsonrpc: '2.0', id: 1, result } });
+
+  it('is read in the blocks that its logs name and in the last one, with the same outcome', async () => {
+    const { node, chain, whole, idle } = await readBoth(served(logsOf(RECORDED)));
+    expect(whole.transfers).toHaveLength(3);
+    expect(idle.transfers).toEqual(whole.transfers);
+    expect(idle.lastBlock).toEqual(whole.lastBlock);
+    expect(receiptsRead(node).toSorted()).toEqual([HEIGHT - 3, HEIGHT]);
+    const range = { fromBlock: `0x${FROM.toString(16)}`, toBlock: `0x${TO.toString(16)}` };
+    expect(node.requests.filter(({ path }) => path === '/jsonrpc')).toMatchObject([
+      { body: { method: 'eth_getLogs', params: [range] } },
+    ]);
+    node.requests.length = 0;
+    await chain.scan(FROM, TO, everyone, { isIdle: true, readBefore: ['another'] });
+    expect(receiptsRead(node)).toHaveLength(TO - FROM + 1);
+  });
+
+  it.each([
+    ['has no such path', { status: 405, body: '<html>' }],
+    ['refuses', { body: { jsonrpc: '2.0', id: 1, error: { code: -32_601, message: 'method not found' } } }],
+    ['answers in another form', { body: { jsonrpc: '2.0', id: 1, result: [{ blockNumber: '0x1' }] } }],
+    ['answers nothing', { body: {} }],
+    ['has an index that is behind', served(logsOf(RECORDED.slice(0, 2)))],
+    ['has no index yet', served([])],
+    ['names blocks that were not asked for', served(logsOf([{ ...GAS_FREE, blockNumber: HEIGHT + 1 }]))],
+  ])('is read block by block where the node %s, and for a while without asking again', async (_, answer) => {
+    const { node, chain, whole, idle } = await readBoth(answer);
+    expect(idle.transfers).toEqual(whole.transfers);
+    expect(receiptsRead(node)).toHaveLength(TO - FROM + 1);
+    await chain.scan(FROM, TO, everyone, { isIdle: true });
+    expect(node.requests.filter(({ path }) => path === '/jsonrpc')).toHaveLength(1);
+  });
+});
 
 describe('scanning TRON', () => {
   interface Expected {
@@ -239,7 +302,10 @@ describe('TRON providers', () => {
       const node = await play();
       const page = readJson('java-tron-4.8.0/walletsolidity-on-8090.json') as { status: number; text: string };
       node.override = (path) => (path.startsWith(`/${view}/`) ? { status: page.status, body: page.text } : undefined);
-      await expect(chainOver([node]).verify()).rejects.toThrow(`does not serve /${view}: put both ports`);
+      const advice = `does not serve /${view}: put both ports`;
+      await expect(chainOver([node]).verify()).rejects.toThrow(advice);
+      // As doctor and a change of providers look at it.
+      await expect(lookAtProvider({ settings, urls: [node.url], headers: {} }, node.url)).rejects.toThrow(advice);
     },
   );
 
