@@ -85,7 +85,7 @@ describe('an answer in another form than the API has', () => {
   });
 
   it('is a fault of the TRON provider', async () => {
-    const receipts = [{ id: HASH, blockNumber: 5, blockTimeStamp: 1, log: [{ address: 7 }] }];
+    const receipts = [{ id: HASH, blockNumber: 5, blockTimeStamp: 1, receipt: {}, log: [{ address: 7 }] }];
     await expect(receiptsOfBlock(answering({ gettransactioninfobyblocknum: receipts }), 5)).rejects.toMatchObject({
       ...FAULT,
       message: expect.stringContaining('0.log.0.address'),
