@@ -69,6 +69,7 @@ export interface StageOptions {
 /** One executor over a chain and a signer that do as they are told; what it writes down is real. */
 export class PayoutStage {
   readonly network: Network;
+  readonly store = new MemoryEventStore();
   readonly sessions: SessionHandler;
   readonly treasuries: TreasuryHandler;
   executor: OutgoingExecutor<Leg>;
@@ -108,8 +109,7 @@ export class PayoutStage {
 
   constructor({ network = 'ethereum', pollMs = 0, depositGraceMs = 60_000 }: StageOptions = {}) {
     this.network = network;
-    const store = new MemoryEventStore();
-    const deps = handlerDeps(store);
+    const deps = handlerDeps(this.store);
     this.sessions = createSessionHandler(deps);
     this.treasuries = createTreasuryHandler(deps);
     const clock = { nowMs: () => this.#nowMs() };

@@ -53,6 +53,7 @@ export function operatorCommands(
     random: parts.random,
     testWallet,
     projections,
+    ...(payouts && { waitingFor: (refundId: string) => payouts.waitingFor(refundId) }),
     more: {
       ...webhookCommands(core, webhooks.api, parts.random),
       ...addressCommands(addresses),

@@ -17,6 +17,7 @@ import type { MerchantOverview, WebhookOverview } from '../../features/merchants
 import { sessionTimeline } from '../../features/sessions/timeline/timeline.ts';
 import { type RunningProjections } from '../../runtime/projections/runner.ts';
 import { RebuildRunning } from '../../runtime/projections/status.ts';
+import type { WaitingRefund } from '../../features/payouts/refunds/records.ts';
 import type { PersonalData } from '../../features/shared/personal-data.ts';
 import { actorOf, withRecordedActs } from '../server/acts.ts';
 import {
@@ -48,6 +49,8 @@ export interface AdminParts {
   /** Null outside the sandbox. */
   readonly testWallet: TestWallet | null;
   readonly projections: Pick<RunningProjections, 'rebuild' | 'status' | 'ready'>;
+  /** Why a refund is not paid yet, in words for operators; absent where this process pays nothing. */
+  readonly waitingFor?: (refundId: string) => WaitingRefund | null;
   /** Further commands by name. */
   readonly more?: AdminCommands;
 }
@@ -211,11 +214,20 @@ function webhookOf(args: AdminArguments): Parameters<Merchants['setWebhook']>[1]
   };
 }
 
-function sessionCommands({ core, store, testWallet, clock, random }: AdminParts): AdminCommands {
+function sessionCommands({ core, store, testWallet, clock, random, waitingFor }: AdminParts): AdminCommands {
   return {
     'session.explain': async (args) => {
       const timeline = await sessionTimeline(store, sessionIdOf(args), toSec(Date.now()));
-      return timeline ? json(presentTimeline(timeline)) : refused('no such session');
+      if (timeline === null) return refused('no such session');
+      const refunds = timeline.entries.flatMap(({ type, facts }) =>
+        type === 'RefundRequested' ? String(facts['refund']) : [],
+      );
+      // What providers say to a payout at the moment is in no event.
+      const waiting = refunds.flatMap((refundId) => {
+        const { reason, detail, sinceMs } = waitingFor?.(refundId) ?? {};
+        return reason === undefined ? [] : [{ refund: refundId, reason, detail, since: toSec(sinceMs ?? 0) }];
+      });
+      return json({ ...presentTimeline(timeline), ...(waiting.length > 0 && { waiting }) });
     },
     'session.forget': (args) => forgetSession({ store, clock, random, erase: (id) => core.personal.erase(id) }, args),
     'sandbox.pay': async (args) => {

@@ -11,7 +11,8 @@ import { rescan, type RescanParts } from './rescan.ts';
 import { findStart } from './start.ts';
 import { Polling } from '../polling.ts';
 import { Need } from '../need.ts';
-import { IDLE, type RescanResult, type WatchChainDeps, type WatchChainOptions, type WatchStatus } from './types.ts';
+import { IDLE, type Reorg, type RescanResult, type WatchChainDeps, type WatchChainOptions } from './types.ts';
+import type { WatchStatus } from './types.ts';
 import { Listeners } from '../../../runtime/util/listeners.ts';
 import { must } from '../../../domain/values/must.ts';
 
@@ -190,12 +191,8 @@ export class ChainWatcher {
     this.#deposits.restore(pending, sandbox);
     if (start.kind === 'replaced') {
       this.#deposits.suspectAbove(start.block.number, sandbox);
-      if (!sandbox)
-        this.#deps.observer?.onReorg?.({
-          commonBlock: start.block.number,
-          depthBlocks: start.depthBlocks,
-          beyondFinality: true,
-        });
+      const { depthBlocks } = start;
+      if (!sandbox) this.#report({ commonBlock: start.block.number, depthBlocks, beyondFinality: true });
     }
     this.#finalized = await this.#deps.chain.finalized();
     if (start.kind === 'fresh') await this.#readFirst(start.block);
@@ -272,12 +269,12 @@ export class ChainWatcher {
       this.#finalized = null;
       this.#coverage.truncate(common);
     }
-    if (!rewound)
-      this.#deps.observer?.onReorg?.({
-        commonBlock: fork.number,
-        depthBlocks: scanned.number - fork.number,
-        beyondFinality,
-      });
+    const depthBlocks = scanned.number - fork.number;
+    if (!rewound) this.#report({ commonBlock: fork.number, depthBlocks, beyondFinality });
+  }
+
+  #report(reorg: Reorg): void {
+    this.#deps.observer?.onReorg?.(reorg);
   }
 
   /** Follows the head. Stops early if the chain changes during the read; the next tick repairs that. */

@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+import { adminCommands, type AdminParts } from '../../../src/operator/merchants/merchants.ts';
+import { PayoutStage } from '../../support/payout-stage.ts';
+import { SESSION_ID } from '../../support/session-facts.ts';
+
+it('a payment is explained with what every provider said to the newest broadcast of its refund', async () => {
+  const stage = new PayoutStage();
+  await stage.paidSession();
+  await stage.requestRefund('re_a', 1);
+  const parts = {
+    ...{ core: {}, store: stage.store, clock: {}, random: {}, testWallet: null, projections: {} },
+    waitingFor: (id: string) => stage.executor.waiting.find(({ refundId }) => refundId === id) ?? null,
+  } as unknown as AdminParts;
+  const explained = () => adminCommands(parts)['session.explain']!({ session_id: SESSION_ID });
+  await stage.executor.round();
+  expect(await explained()).not.toHaveProperty('waiting');
+  stage.broadcastAnswers = [{ provider: 'one', kind: 'refused', text: 'SERVER_BUSY: Server busy.' }];
+  await stage.executor.round();
+  expect(await explained()).toMatchObject({
+    waiting: [{ refund: 're_a', reason: 'broadcast_refused', detail: 'one refuses it: SERVER_BUSY: Server busy.' }],
+  });
+  stage.broadcastAnswers = [{ provider: 'one', kind: 'taken', text: 'taken' }];
+  await stage.executor.round();
+  expect(await explained()).not.toHaveProperty('waiting');
+});
