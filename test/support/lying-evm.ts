@@ -1,5 +1,6 @@
 import { getBytes, keccak256, toUtf8Bytes } from 'ethers';
 import { receiptsRootOf } from '../../src/adapters/evm/receipts-root.ts';
+import { rpcErrorOf } from '../../src/adapters/rpc/dialects.ts';
 import { TRANSFER_TOPIC } from '../../src/adapters/evm/transfer-log.ts';
 import { ChainUnavailable } from '../../src/ports/chain/chain.ts';
 import { ProviderFault, RpcError } from '../../src/ports/chain/rpc-pool.ts';
@@ -178,7 +179,7 @@ export class ModelProvider implements RpcProvider {
       case 'eth_getLogs':
         return this.#logs(params[0] as { fromBlock?: string; toBlock?: string; blockHash?: string }, head);
       default:
-        throw new RpcError(-32601, `no ${method}`);
+        throw refused(method, `the method ${method} does not exist/is not available`, -32_601);
     }
   }
 
@@ -187,6 +188,8 @@ export class ModelProvider implements RpcProvider {
     head: number,
   ): unknown {
     const all = Array.from({ length: head + 1 }, (_, number) => this.#chain.at(number)!);
+    refuseLogs({ fromBlock, toBlock }, head);
+    if (blockHash && !all.some(({ hash }) => hash === blockHash)) throw refused('eth_getLogs', 'unknown block');
     const wanted = all.filter(({ number, hash }) =>
       blockHash ? hash === blockHash : number >= Number(fromBlock) && number <= Number(toBlock),
     );
@@ -195,6 +198,16 @@ export class ModelProvider implements RpcProvider {
     );
     return this.lies.withoutOurs ? logs.filter(({ topics }) => topics[2] !== this.#ours) : logs;
   }
+}
+
+const refused = (method: string, text: string, code = -32_000): RpcError =>
+  rpcErrorOf({ family: 'evm', method, code, text });
+
+/** As geth 1.17.10 does. */
+function refuseLogs({ fromBlock, toBlock }: { fromBlock?: string; toBlock?: string }, head: number): void {
+  if (fromBlock === undefined || toBlock === undefined) return;
+  if (Number(fromBlock) > Number(toBlock)) throw refused('eth_getLogs', 'invalid block range params', -32_602);
+  if (Number(toBlock) > head) throw refused('eth_getLogs', 'block range extends beyond current head block', -32_602);
 }
 
 /** Providers in memory, asked in their order. */

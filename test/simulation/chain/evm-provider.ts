@@ -9,7 +9,18 @@ const MANY_BALANCES = '0x6370a0823160e01b600052';
 const MANY_NATIVE = /^0x73[0-9a-f]{40}3162/;
 const word = (value: bigint): string => `0x${value.toString(16).padStart(64, '0')}`;
 
-class RpcFailure extends Error {}
+/** In the words of geth 1.17.10. */
+class RpcFailure extends Error {
+  readonly code: number;
+
+  constructor(message: string, code = -32_000) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** A full node keeps the states of its newest blocks. */
+const STATES_KEPT = 128;
 
 type ChainView = View<EvmBlock>;
 
@@ -21,7 +32,7 @@ export class EvmProvider extends SimulatedProvider<EvmChain> {
       return { jsonrpc: '2.0', id, result: this.#answer(method, params) };
     } catch (error) {
       if (!(error instanceof RpcFailure)) throw error;
-      return { jsonrpc: '2.0', id, error: { code: -32000, message: error.message } };
+      return { jsonrpc: '2.0', id, error: { code: error.code, message: error.message } };
     }
   }
 
@@ -71,7 +82,7 @@ export class EvmProvider extends SimulatedProvider<EvmChain> {
       case 'eth_sendRawTransaction':
         return this.#take(String(first));
       default:
-        throw new RpcFailure(`the method ${method} does not exist`);
+        throw new RpcFailure(`the method ${method} does not exist/is not available`, -32_601);
     }
   }
 
@@ -81,7 +92,11 @@ export class EvmProvider extends SimulatedProvider<EvmChain> {
   }
 
   #viewAt(tag: unknown, view: ChainView): ChainView {
-    return { branch: view.branch, height: Math.min(view.height, this.#height(tag ?? 'latest', view)) };
+    const height = this.#height(tag ?? 'latest', view);
+    if (height > view.height) throw new RpcFailure('header not found');
+    if (height < view.height - STATES_KEPT)
+      throw new RpcFailure(`historical state ${view.branch[height]!.hash.slice(2)} is not available`);
+    return { branch: view.branch, height };
   }
 
   #logs(filter: Filter, view: ChainView): readonly JsonLog[] {
@@ -91,8 +106,10 @@ export class EvmProvider extends SimulatedProvider<EvmChain> {
       if (!block) throw new RpcFailure('unknown block');
       blocks.push(block);
     } else {
-      const to = Math.min(Number(filter.toBlock), view.height);
-      for (let number = Number(filter.fromBlock); number <= to; number += 1)
+      const [from, to] = [Number(filter.fromBlock), Number(filter.toBlock)];
+      if (from > to) throw new RpcFailure('invalid block range params', -32_602);
+      if (to > view.height) throw new RpcFailure('block range extends beyond current head block', -32_602);
+      for (let number = from; number <= to; number += 1)
         if (view.branch[number]!.included.length > 0) blocks.push(view.branch[number]!);
     }
     const addresses = [filter.address].flat().map((address) => String(address).toLowerCase());
