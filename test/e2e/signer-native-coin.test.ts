@@ -143,7 +143,7 @@ describe('gas for sweeps', () => {
       ok: false,
       code: 'velocity',
     });
-    node.landed.add(swept.txHash);
+    node.sent.set(addressAt(3), 1n);
     expect(await sign(topUp(3, formatAmount(neededNow())))).toMatchObject({ ok: true });
   });
 

@@ -249,7 +249,7 @@ describe('a payout, with a provider in strange words', () => {
         const draft = await verdictOf(payouts.draft(order, 5));
         if (draft !== 'unavailable') expect(draft).toEqual(await honest.draft(order, 5));
       }),
-      { numRuns: runsOf(600) },
+      { numRuns: runsOf(200) },
     );
   });
 });

@@ -1,6 +1,6 @@
 import type { BlockRange } from '../../domain/events/treasury-move-events.ts';
 import { RpcError, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
-import { toQuantity } from './rpc.ts';
+import { toQuantity, wideQuantity } from './rpc.ts';
 
 /** Maximum number of balance requests. */
 const MOST_BALANCES = 2_000;
@@ -23,7 +23,7 @@ export async function blocksOfChange(
       if (error instanceof RpcError) return null;
       throw error;
     });
-    return typeof answer === 'string' ? BigInt(answer) : null;
+    return answer === null ? null : wideQuantity(answer, 'balance');
   };
   /** The changes after the first block up to the last; null if unknown. */
   const between = async (first: number, before: bigint, last: number, after: bigint): Promise<number[] | null> => {

@@ -7,6 +7,7 @@ import { must } from '../../domain/values/must.ts';
 const A_CALL = 200;
 const WORD = 64;
 const RESULTS_AT = 0x40;
+const HEX = /^0x[0-9a-f]*$/i;
 
 /**
  * Token balances of many addresses in the newest final block, 200 per call. The call runs init code that queries the
@@ -44,7 +45,7 @@ async function readAll(
   for (let from = 0; from < addresses.length; from += A_CALL) {
     const part = addresses.slice(from, from + A_CALL);
     const answer = await call(provider, codeOf(part));
-    if (answer.length !== 2 + part.length * wordsEach * WORD)
+    if (answer.length !== 2 + part.length * wordsEach * WORD || !HEX.test(answer))
       throw new ProviderFault('incapable', 'does not say what many accounts hold');
     for (let at = 2; at < answer.length; at += WORD) words.push(BigInt(`0x${answer.slice(at, at + WORD)}`));
   }

@@ -4,7 +4,7 @@ import type { SeenInflow, SoughtInflows, StrangersAmong } from '../../ports/outg
 import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { blocksOfChange } from './balance-changes.ts';
 import { strangeLogs, transferOf } from './outflows.ts';
-import { newestNumber, readReceipt, readTransactions } from './rpc.ts';
+import { fromQuantity, newestNumber, readReceipt, readTransactions } from './rpc.ts';
 import { topicOf } from './transfer-log.ts';
 import { must } from '../../domain/values/must.ts';
 
@@ -47,7 +47,7 @@ async function tokenInflows(
     const fromAddress = getAddress(`0x${must(log.topics[1]).slice(26)}`);
     if (seen === null || fromAddress.toLowerCase() === address.toLowerCase()) return [];
     const { coin, units, txHash, blockNumber } = seen;
-    return [{ coin, units, fromAddress, txHash, logIndex: Number(log.logIndex), blockNumber }];
+    return [{ coin, units, fromAddress, txHash, logIndex: fromQuantity(log.logIndex, 'log index'), blockNumber }];
   });
 }
 

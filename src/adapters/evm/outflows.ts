@@ -4,7 +4,7 @@ import { fromTokenUnits } from '../../domain/money/money.ts';
 import { NATIVE_COIN, type NetworkSettings } from '../../domain/networks/networks.ts';
 import type { SeenOutflow, StrangersAmong } from '../../ports/outgoing/chain.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
-import { feeOf, newestNumber, readReceipt, readTransaction, toQuantity, type RawLog } from './rpc.ts';
+import { feeOf, fromQuantity, newestNumber, readReceipt, readTransaction, toQuantity, type RawLog } from './rpc.ts';
 import { readTransferLogs, topicOf } from './transfer-log.ts';
 import { must } from '../../domain/values/must.ts';
 
@@ -71,8 +71,8 @@ export function transferOf({ tokens }: NetworkSettings, log: RawLog) {
     units: fromTokenUnits(BigInt(log.data), token.decimals),
     toAddress: getAddress(`0x${must(log.topics[2]).slice(26)}`),
     txHash: log.transactionHash,
-    part: String(Number(log.logIndex)),
-    blockNumber: Number(log.blockNumber),
+    part: String(fromQuantity(log.logIndex, 'log index')),
+    blockNumber: fromQuantity(log.blockNumber, 'block number'),
   };
 }
 
@@ -97,7 +97,7 @@ async function nativeOutflow(
       toAddress: null,
       txHash,
       part: 'native',
-      blockNumber: Number(receipt.blockNumber),
+      blockNumber: fromQuantity(receipt.blockNumber, 'block number'),
     },
   ];
 }

@@ -18,6 +18,7 @@ import {
   mustReadHeader,
   readHeader,
   readReceipt,
+  readTransaction,
   type RawLog,
   type RawReceipt,
 } from './rpc.ts';
@@ -43,14 +44,27 @@ interface Asked {
   readonly depth: number | null;
 }
 
-async function receiptsOf(provider: RpcProvider, sent: readonly SentTransaction[]): Promise<RawReceipt[]> {
-  const receipts = await Promise.all(sent.map(({ txHash }) => readReceipt(provider, txHash)));
-  return receipts.filter((receipt) => receipt !== null);
+/** `isWhole`: the node has answered for all; while it builds its index, it does not know what it has. */
+async function receiptsOf(
+  provider: RpcProvider,
+  sent: readonly SentTransaction[],
+): Promise<{ readonly receipts: readonly RawReceipt[]; readonly isWhole: boolean }> {
+  const answers = await Promise.all(sent.map(({ txHash }) => orNotKnown(readReceipt(provider, txHash))));
+  return {
+    receipts: answers.filter((answer) => answer !== 'not known' && answer !== null),
+    isWhole: !answers.includes('not known'),
+  };
 }
+
+const orNotKnown = <Value>(answer: Promise<Value>): Promise<Value | 'not known'> =>
+  answer.catch((error: unknown) => {
+    if (isNotKnown(error)) return 'not known';
+    throw error;
+  });
 
 /** One provider's view of everything signed for one nonce. */
 export async function fateAt(provider: RpcProvider, asked: Asked): Promise<Fate> {
-  const [receipt] = await receiptsOf(provider, asked.sent);
+  const [receipt] = (await receiptsOf(provider, asked.sent)).receipts;
   return receipt ? fateInBlock(provider, asked, receipt) : outsideBlocks(provider, asked);
 }
 
@@ -90,7 +104,8 @@ async function outsideBlocks(provider: RpcProvider, asked: Asked): Promise<Fate>
   const { nonce } = last.validity;
   if ((await finalCount(provider, from)) > nonce) {
     // Asked again after the count, because the receipt may have appeared between the two answers.
-    if ((await receiptsOf(provider, sent)).length > 0) return { kind: 'pending', inBlock: true };
+    const { receipts, isWhole } = await receiptsOf(provider, sent);
+    if (receipts.length > 0 || !isWhole) return { kind: 'pending', inBlock: true };
     const forgotten = await forgottenReceipt(provider, { ...asked, nonce });
     if (forgotten !== null && forgotten !== 'foreign') return fateInBlock(provider, asked, forgotten);
     const detail = `nonce ${nonce} of ${from} was used by a transaction that is not ours`;
@@ -101,8 +116,10 @@ async function outsideBlocks(provider: RpcProvider, asked: Asked): Promise<Fate>
     const unseen = `nonce ${nonce} of ${from} is used, and no provider shows ${last.txHash} or its block any more`;
     return { kind: 'pending', inBlock: true, unseen };
   }
-  const known = await Promise.all(sent.map(({ txHash }) => provider.call('eth_getTransactionByHash', [txHash])));
-  return known.some((transaction) => transaction !== null) ? { kind: 'pending', inBlock: false } : { kind: 'absent' };
+  const known = await Promise.all(sent.map(({ txHash }) => orNotKnown(readTransaction(provider, txHash))));
+  // What is not known yet may be sent again: a node that has it says so.
+  const isHeld = known.some((transaction) => transaction !== 'not known' && transaction !== null);
+  return isHeld ? { kind: 'pending', inBlock: false } : { kind: 'absent' };
 }
 
 /** Nodes know a transaction by its hash for days at least. */

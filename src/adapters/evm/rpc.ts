@@ -48,20 +48,21 @@ export interface Header {
 
 const QUANTITY = /^0x(0|[1-9a-f][0-9a-f]{0,12})$/i;
 const HASH = /^0x[0-9a-f]{64}$/i;
+const ADDRESS = /^0x[0-9a-f]{40}$/i;
+/** At most 256 bits. */
+const AMOUNT = /^0x[0-9a-f]{1,64}$/i;
 
 export const toQuantity = (number: number): string => `0x${number.toString(16)}`;
 
 /** For block numbers, times and indexes: at most 52 bits. */
 export function fromQuantity(value: unknown, what: string): number {
-  if (typeof value !== 'string' || !QUANTITY.test(value))
-    throw new ProviderFault('inconsistent', `${what} is not a quantity`);
+  if (!isText(value, QUANTITY)) throw new ProviderFault('inconsistent', `${what} is not a quantity`);
   return Number.parseInt(value, 16);
 }
 
 /** For amounts: at most 256 bits. */
 export function wideQuantity(value: unknown, what: string): bigint {
-  if (typeof value !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(value))
-    throw new ProviderFault('inconsistent', `${what} is not a quantity`);
+  if (!isText(value, AMOUNT)) throw new ProviderFault('inconsistent', `${what} is not a quantity`);
   return BigInt(value);
 }
 
@@ -69,7 +70,7 @@ export const newestNumber = async (provider: RpcProvider): Promise<number> =>
   fromQuantity(await provider.call('eth_blockNumber', []), 'newest block number');
 
 function readHash(value: unknown, what: string): string {
-  if (typeof value !== 'string' || !HASH.test(value)) throw new ProviderFault('inconsistent', `${what} is not a hash`);
+  if (!isText(value, HASH)) throw new ProviderFault('inconsistent', `${what} is not a hash`);
   return value.toLowerCase();
 }
 
@@ -91,7 +92,7 @@ export async function readHeader(provider: RpcProvider, at: number | 'latest' | 
   return {
     block,
     logsBloom: typeof bloom === 'string' && bloom.length === 514 ? bloom : null,
-    receiptsRoot: typeof root === 'string' && HASH.test(root) ? root.toLowerCase() : null,
+    receiptsRoot: isText(root, HASH) ? root.toLowerCase() : null,
   };
 }
 
@@ -164,7 +165,7 @@ export async function readBlockReceipts(provider: RpcProvider, number: number): 
 }
 
 /** What its sender paid, in wei. */
-export const feeOf = ({ gasUsed, effectiveGasPrice = '0x0' }: RawReceipt): bigint =>
+export const feeOf = ({ gasUsed, effectiveGasPrice }: RawReceipt): bigint =>
   wideQuantity(gasUsed, 'gas used') * wideQuantity(effectiveGasPrice, 'gas price');
 
 /** Every transaction of a block that the provider must have. */
@@ -222,8 +223,13 @@ const isReceipt = (value: unknown): value is Omit<RawReceipt, 'logs'> & { readon
 
 const isTransaction = (value: unknown): value is RawTransaction =>
   isObject(value) &&
-  ['hash', 'from', 'value'].every((field) => typeof value[field] === 'string') &&
-  ['string', 'undefined'].includes(typeof (value['to'] ?? undefined));
+  isText(value['hash'], HASH) &&
+  isText(value['from'], ADDRESS) &&
+  isText(value['value'], AMOUNT) &&
+  // Absent where it makes a contract.
+  ((value['to'] ?? null) === null || isText(value['to'], ADDRESS));
+
+const isText = (value: unknown, form: RegExp): value is string => typeof value === 'string' && form.test(value);
 
 const LOG_FIELDS = ['address', 'data', 'blockNumber', 'blockHash', 'transactionHash', 'logIndex'] as const;
 const UPPER_CASE = /[A-Z]/;

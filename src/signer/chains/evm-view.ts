@@ -211,8 +211,8 @@ export class EvmView implements ChainView {
   async #gasPrice(url: string): Promise<bigint> {
     const { maxGasPriceGwei, maxPriorityFeeGwei } = this.#limits;
     const newest = await this.#block(url, 'latest');
-    if (newest === null) throw new ViewUnavailable('a provider has no newest block');
-    const baseFee = newest.baseFeePerGas ?? 0n;
+    const baseFee = newest?.baseFeePerGas ?? null;
+    if (baseFee === null) throw new ViewUnavailable('a provider does not say the base fee of its newest block');
     const tip = least(await this.#call(url, quantity, 'eth_maxPriorityFeePerGas'), gwei(maxPriorityFeeGwei));
     return least(baseFee * 2n + tip, gwei(maxGasPriceGwei));
   }

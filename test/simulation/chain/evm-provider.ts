@@ -56,13 +56,11 @@ export class EvmProvider extends SimulatedProvider<EvmChain> {
         return this.isNull() || !block || block.number > view.height ? null : render(block).receipts;
       }
       case 'eth_getTransactionByHash': {
-        const block = chain.blockOf(String(first).toLowerCase(), view);
-        return (
-          block && {
-            hash: first,
-            value: quantity(chain.submitted.get(String(first).toLowerCase())?.signed?.value ?? 0n),
-          }
-        );
+        const txHash = String(first).toLowerCase();
+        const block = chain.blockOf(txHash, view);
+        const transaction =
+          block?.included.find((one) => one.transaction.txHash === txHash)?.transaction ?? chain.pool.get(txHash);
+        return transaction ? { ...listed(transaction), blockHash: block?.hash ?? null } : null;
       }
       case 'eth_getBalance':
         return quantity(chain.valueAt(`native/${String(first).toLowerCase()}`, this.#viewAt(second, view)));

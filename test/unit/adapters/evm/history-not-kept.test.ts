@@ -27,7 +27,7 @@ const blocks = (finalized: unknown) => (at: string) =>
 
 describe('a payout while finality is further behind than the node keeps state', () => {
   it.each([
-    ['pending', { hash: TX }, { kind: 'pending', inBlock: false }],
+    ['pending', { hash: TX, from: OURS, to: OURS, value: '0x0' }, { kind: 'pending', inBlock: false }],
     ['gone', null, { kind: 'absent' }],
   ])('is %s, so it is sent again and its fee may rise', async (_, known, fate) => {
     const provider = answeringProvider({ eth_getTransactionCount: PRUNED, eth_getTransactionByHash: known });
@@ -147,5 +147,19 @@ describe('how far back a node knows transactions', () => {
 
   it('is everything for a node that keeps its whole index', async () => {
     expect(await keptTransactions(node(0))).toEqual({ byHashSec: null, servesOlderBlocks: true });
+  });
+});
+
+describe('a payout while the node builds its index of transactions', () => {
+  const INDEXING = new Refuses('transaction indexing is in progress');
+  const node = (count: string) =>
+    answeringProvider({
+      ...{ eth_getTransactionReceipt: INDEXING, eth_getTransactionByHash: INDEXING },
+      ...{ eth_getTransactionCount: count, eth_getBlockByNumber: blocks(header(0x18)) },
+    });
+
+  it('waits where its nonce is used, and is sent again where it is not', async () => {
+    expect(await fateAt(node('0x6'), asked)).toEqual({ kind: 'pending', inBlock: true });
+    expect(await fateAt(node('0x5'), asked)).toEqual({ kind: 'absent' });
   });
 });
