@@ -188,7 +188,7 @@ export class ModelProvider implements RpcProvider {
     head: number,
   ): unknown {
     const all = Array.from({ length: head + 1 }, (_, number) => this.#chain.at(number)!);
-    refuseLogs({ fromBlock, toBlock }, head);
+    refuseLogs(fromBlock, toBlock, head);
     if (blockHash && !all.some(({ hash }) => hash === blockHash)) throw refused('eth_getLogs', 'unknown block');
     const wanted = all.filter(({ number, hash }) =>
       blockHash ? hash === blockHash : number >= Number(fromBlock) && number <= Number(toBlock),
@@ -204,7 +204,7 @@ const refused = (method: string, text: string, code = -32_000): RpcError =>
   rpcErrorOf({ family: 'evm', method, code, text });
 
 /** As geth 1.17.10 does. */
-function refuseLogs({ fromBlock, toBlock }: { fromBlock?: string; toBlock?: string }, head: number): void {
+function refuseLogs(fromBlock: string | undefined, toBlock: string | undefined, head: number): void {
   if (fromBlock === undefined || toBlock === undefined) return;
   if (Number(fromBlock) > Number(toBlock)) throw refused('eth_getLogs', 'invalid block range params', -32_602);
   if (Number(toBlock) > head) throw refused('eth_getLogs', 'block range extends beyond current head block', -32_602);

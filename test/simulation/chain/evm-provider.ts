@@ -19,13 +19,16 @@ class RpcFailure extends Error {
   }
 }
 
-/** A full node keeps the states of its newest blocks. */
+/** A full node keeps the states of its newest blocks, and knows the hashes of more of them; here fewer than geth. */
 const STATES_KEPT = 128;
+const HASHES_KEPT = 1_000;
 
 type ChainView = View<EvmBlock>;
 
 /** One JSON-RPC server in front of the chain. */
 export class EvmProvider extends SimulatedProvider<EvmChain> {
+  protected readonly family = 'evm';
+
   protected override answer({ body }: { readonly body: string }): object {
     const { id, method, params } = JSON.parse(body) as { id: number; method: string; params: never[] };
     try {
@@ -50,14 +53,14 @@ export class EvmProvider extends SimulatedProvider<EvmChain> {
       case 'eth_getLogs':
         return this.#logs(first as Filter, view);
       case 'eth_getTransactionReceipt':
-        return this.isNull() ? null : receiptOf(chain, String(first).toLowerCase(), view);
+        return this.isNull() ? null : this.#receiptOf(String(first).toLowerCase(), view);
       case 'eth_getBlockReceipts': {
         const block = view.branch[this.#height(first, view)];
         return this.isNull() || !block || block.number > view.height ? null : render(block).receipts;
       }
       case 'eth_getTransactionByHash': {
         const txHash = String(first).toLowerCase();
-        const block = chain.blockOf(txHash, view);
+        const block = this.#indexed(txHash, view);
         const transaction =
           block?.included.find((one) => one.transaction.txHash === txHash)?.transaction ?? chain.pool.get(txHash);
         return transaction ? { ...listed(transaction), blockHash: block?.hash ?? null } : null;
@@ -82,6 +85,17 @@ export class EvmProvider extends SimulatedProvider<EvmChain> {
       default:
         throw new RpcFailure(`the method ${method} does not exist/is not available`, -32_601);
     }
+  }
+
+  /** The block of a transaction whose hash it knows. */
+  #indexed(txHash: string, view: ChainView): EvmBlock | null {
+    const block = this.chain.blockOf(txHash, view);
+    return block && block.number > view.height - HASHES_KEPT ? block : null;
+  }
+
+  #receiptOf(txHash: string, view: ChainView): unknown {
+    const block = this.#indexed(txHash, view);
+    return (block && render(block).receipts.find(({ transactionHash }) => transactionHash === txHash)) ?? null;
   }
 
   #height(tag: unknown, view: ChainView): number {
@@ -175,11 +189,6 @@ function listed({ txHash, movements }: EvmBlock['included'][number]['transaction
   const [{ asset, from, to, units }] = movements as [Movement];
   const isNative = asset === 'native';
   return { hash: txHash, from, to: isNative ? to : asset, value: quantity(isNative ? units : 0n) };
-}
-
-function receiptOf(chain: EvmChain, txHash: string, view: ChainView): unknown {
-  const block = chain.blockOf(txHash, view);
-  return (block && render(block).receipts.find(({ transactionHash }) => transactionHash === txHash)) ?? null;
 }
 
 /** What the code that asks a token for many accounts would return. */

@@ -1,3 +1,5 @@
+import type { Family } from '../../../src/adapters/rpc/dialects.ts';
+import dialects from '../../fixtures/chains/dialects.json' with { type: 'json' };
 import type { HttpAnswer, HttpServer } from '../edges/http.ts';
 import type { Prng } from '../time/prng.ts';
 import type { SimulatedChain } from './simulated-chain.ts';
@@ -20,7 +22,7 @@ export interface ProviderFaults {
   omits: number;
   /** Takes a transaction and says that it failed, or says that it took it and forgets it. */
   broadcastLies: number;
-  /** Something that is not JSON. */
+  /** Something that is not JSON, an answer that lacks what one has, or a refusal in the words of a real provider. */
   garbage: number;
 }
 
@@ -40,12 +42,31 @@ export const SOUND: Readonly<ProviderFaults> = {
 /** The method of JSON-RPC, or the path. */
 const callOf = ({ path, body }: Parameters<HttpServer>[0]): string => /"method":"(\w+)"/.exec(body)?.[1] ?? path;
 
+/** What says nothing about money: neither that a contract refuses, nor what became of a transaction, nor for a day. */
+const HARMLESS = ['too-wide', 'slow-down', 'behind', 'not-ready', 'not-kept', 'cannot', 'unknown'];
+const RPC_LACKING = ['<html>', '', '{}', '[]', '{"jsonrpc":"2.0","id":1}', '{"jsonrpc":"2.0","id":1,"result":{}}'];
+/** On TRON `{}` says that there is none. The last one is a call that a busy node broke off. */
+const TRON_LACKING = ['<html>', '', '{"result":{"code":"OTHER_ERROR","message":"4350552074696d656f7574"}}'];
+
+const nonsenseOf = (family: Family): readonly HttpAnswer[] => [
+  ...(family === 'tron' ? TRON_LACKING : RPC_LACKING).map((body) => ({ status: 200, body })),
+  ...dialects
+    .filter(({ network, means }) => network === family && HARMLESS.includes(means))
+    .map(({ status, answer }) => ({ status, body: typeof answer === 'string' ? answer : JSON.stringify(answer) })),
+];
+const NONSENSE: Readonly<Record<Family, readonly HttpAnswer[]>> = {
+  evm: nonsenseOf('evm'),
+  solana: nonsenseOf('solana'),
+  tron: nonsenseOf('tron'),
+};
+
 /** How far machines behind one name are apart at most; what decides by an absence allows for a minute. */
 const OTHER_MACHINE_MS = 40_000;
 
 /** One HTTP server in front of a chain. */
 export abstract class SimulatedProvider<Chain extends SimulatedChain = SimulatedChain> {
   readonly chain: Chain;
+  protected abstract readonly family: Family;
   readonly faults: ProviderFaults = { ...SOUND };
   protected readonly prng: Prng;
 
@@ -64,7 +85,7 @@ export abstract class SimulatedProvider<Chain extends SimulatedChain = Simulated
     if (faults.isDown) return { status: 503, body: 'no' };
     if (this.prng.chance(faults.resets)) return 'reset';
     if (this.prng.chance(faults.rateLimited)) return { status: 429, body: '{}', headers: { 'retry-after': '2' } };
-    if (this.prng.chance(faults.garbage)) return { status: 200, body: '<html>' };
+    if (this.prng.chance(faults.garbage)) return this.prng.pick(NONSENSE[this.family]);
     return { status: 200, body: JSON.stringify(this.answer(request)) };
   }
 

@@ -43,6 +43,8 @@ const INITIALISED = 1;
 
 /** One JSON-RPC server in front of the chain: the calls that the service makes. Any other one ends the run. */
 export class SolanaProvider extends SimulatedProvider<SolanaChain> {
+  protected readonly family = 'solana';
+
   protected override answer({ body }: { readonly body: string }): object {
     const { id, method, params } = JSON.parse(body) as { id: number; method: string; params: unknown[] };
     try {

@@ -30,6 +30,8 @@ class ApiError extends Error {}
 
 /** One server of java-tron's HTTP API in front of the chain: the calls that services make, with addresses in hex. */
 export class TronProvider extends SimulatedProvider<TronChain> {
+  protected readonly family = 'tron';
+
   protected override answer({ path, body }: { readonly path: string; readonly body: string }): object {
     const [, api, call] = path.split('/');
     const newest = this.view();
