@@ -218,11 +218,14 @@ async function admin(command: string, given: AdminArguments): Promise<JsonValue>
     return forgetOnServers(config, args);
   }
   if (command.startsWith('operator.')) {
-    const [{ runOperatorCommand }, { fileOperators }] = await Promise.all([
+    const [{ runOperatorCommand }, { fileOperators }, { ownKeys }, { authenticationKeys }] = await Promise.all([
       import('./operator/people/operators.ts'),
       import('./adapters/node/operators-file.ts'),
+      import('./composition/commands/own-keys.ts'),
+      import('./settings/sealing-keys.ts'),
     ]);
-    return runOperatorCommand(fileOperators(config.DATA_DIR), command, args, Math.floor(Date.now() / 1000));
+    const operators = fileOperators(config.DATA_DIR, () => authenticationKeys(ownKeys(config).sealingKeys));
+    return runOperatorCommand(operators, command, args, Math.floor(Date.now() / 1000));
   }
   try {
     return await callAdmin(config.DATA_DIR, command, args);

@@ -98,7 +98,7 @@ export async function startOutside(
   const forPeople = { ...apiParts, publicUrl, commands: ofService };
   const { console, commands } = await peopleSide(parts, foundation, money, forPeople);
   const admin = await serveAdmin(config.DATA_DIR, commands, ledger.streams);
-  const adminHttp = await startAdminHttp(config, commands, ledger.streams, { log, metrics });
+  const adminHttp = await startAdminHttp(config, commands, ledger.streams, { ...parts, metrics });
   const projectionCheck = roles.worker ? startProjectionCheck(parts, foundation) : null;
   const books = watchBooks(parts, foundation, ledger, health);
   watchPayoutsAndStorage(parts, foundation, money, health);

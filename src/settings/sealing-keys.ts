@@ -67,6 +67,10 @@ export function sealingKeyFaults(config: Config): string[] {
   const missing = [...neededBy(config.ROLES)].filter((kind) => !isGiven(config, kind));
   const faults =
     missing.length < SEALED_KINDS.length ? missing.map((kind) => missingKey(kind, config.ROLES)) : [NO_KEY];
+  if (config.ADMIN_PORT !== undefined && !missing.includes('api-secrets') && !isGiven(config, 'api-secrets'))
+    faults.push(
+      `ADMIN_PORT needs ${KEY_SETTINGS['api-secrets']}, which authenticates the tokens of operators: serve it by a process with the role api`,
+    );
   const first = SEALED_KINDS.map(
     (kind) => [KEY_SETTINGS[kind], config[KEY_SETTINGS[kind]]?.split(',')[0]?.trim()] as const,
   );

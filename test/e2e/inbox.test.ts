@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fileOperators } from '../../src/adapters/node/operators-file.ts';
 import { strayTransfer, waitingStrays } from '../crash/crash-unmatched.ts';
 import type { CrashWorld } from '../crash/crash-world.ts';
 import { amountNear, BY, createInboxWorld, inboxCases, isBalanced } from '../support/inbox-cases.ts';
 import { freePort } from '../support/free-port.ts';
+import { operatorsOf } from '../support/operators-of.ts';
 
 /* The inbox as an operator uses it, on a real node. The other networks: `npm run test:outcomes`. */
 
@@ -63,7 +63,7 @@ describe('the inbox', () => {
   it('is the same over HTTP, with the operator’s token only', async () => {
     const url = `http://127.0.0.1:${adminPort}/admin/inbox?network=ethereum&limit=1`;
     expect((await fetch(url)).status).toBe(401);
-    const { token } = fileOperators(world.dataDir).create('ada', 'viewer', 0);
+    const { token } = operatorsOf(world.dataDir).create('ada', 'viewer', 0);
     const answer = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
     expect(await answer.json()).toMatchObject({ transfers: [{ kind: 'insufficient', network: 'ethereum' }] });
   });

@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process';
-import { fileOperators } from '../../src/adapters/node/operators-file.ts';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -9,6 +8,7 @@ import { amountOf, formatAmount, fromTokenUnits, signedAmountOf } from '../../sr
 import type { SettlementLineBody } from '../../src/http/schemas/ledger.schema.ts';
 import { RunningService, until } from '../crash/running-service.ts';
 import { freePort } from '../support/free-port.ts';
+import { operatorsOf } from '../support/operators-of.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /* The books of a service on real nodes: what they say is on our addresses is there. */
@@ -30,7 +30,7 @@ interface Balance {
 describe('the books beside the chains', () => {
   const directory = temporaryFolder('books');
   const dataDir = join(directory, 'data');
-  const { token } = fileOperators(dataDir).create('ada', 'operator', 0);
+  const { token } = operatorsOf(dataDir).create('ada', 'operator', 0);
   let service: RunningService;
   let adminUrl: string;
   const collected: { network: Network; address: string }[] = [];

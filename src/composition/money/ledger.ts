@@ -25,7 +25,9 @@ import { notFinalIn } from '../../features/ledger/not-final.ts';
 import { bookedCoins, type BookedCoins } from '../../features/ledger/valuation/booked-coins.ts';
 import { LedgerPeriods } from '../../features/ledger/periods.ts';
 import { MerchantLedger } from '../../features/ledger/merchant-ledger.ts';
+import { authenticationKeys } from '../../settings/sealing-keys.ts';
 import type { Core } from '../core.ts';
+import type { ServiceParts } from '../service-parts.ts';
 import { INBOX_ROUTES } from '../../operator/chains/unmatched.ts';
 import { MonthStatements } from '../../features/ledger/documents/month-statements.ts';
 import { bookRateCommands } from '../../operator/books/rates.ts';
@@ -162,16 +164,17 @@ const LEDGER_ROUTES: readonly AdminRoute[] = [
   },
 ];
 
-/** Null unless `ADMIN_PORT` is set. */
+/** Null unless `ADMIN_PORT` is set. Throws `InvalidConfig` without the keys that authenticate tokens. */
 export async function startAdminHttp(
   config: Config,
   commands: AdminCommands,
   streams: AdminStreams,
-  { log, metrics }: { readonly log: Logger; readonly metrics: Metrics },
+  { log, metrics, sealingKeys }: Pick<ServiceParts, 'log' | 'sealingKeys'> & { readonly metrics: Metrics },
 ): Promise<Server | null> {
   const { HOST: host, ADMIN_PORT: port } = config;
   if (port === undefined) return null;
-  const operators = fileOperators(config.DATA_DIR);
+  const keys = authenticationKeys(sealingKeys);
+  const operators = fileOperators(config.DATA_DIR, () => keys);
   if (operators.list().length === 0)
     log.warn({}, 'ADMIN_PORT is set but no operator has a token: create one with quittance operator create');
   return startAdminHttpServer({

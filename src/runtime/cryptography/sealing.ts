@@ -186,7 +186,8 @@ export function personalDataKey({ material }: SealingKey, salt: Uint8Array, subj
   return createSecretKey(createHmac('sha256', material).update(salt).update(subject).digest());
 }
 
-function derive(key: KeyObject, purpose: string): KeyObject {
+/** A key for one purpose, which reveals neither the given one nor those for other purposes. */
+export function derive(key: KeyObject, purpose: string): KeyObject {
   return createSecretKey(Buffer.from(hkdfSync('sha256', key, '', purpose, KEY_BYTES)));
 }
 

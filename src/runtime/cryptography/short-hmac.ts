@@ -13,9 +13,9 @@ export class ShortHmac {
   readonly #outer = Buffer.alloc(BLOCK_BYTES + HASH_BYTES);
 
   /** `key`: at most 64 bytes. */
-  constructor(key: ArrayBuffer) {
+  constructor(key: Uint8Array) {
     const bytes = Buffer.alloc(BLOCK_BYTES);
-    bytes.set(new Uint8Array(key));
+    bytes.set(key);
     this.#inner = Buffer.from(bytes.map((byte) => byte ^ 0x36));
     this.#outer.set(bytes.map((byte) => byte ^ 0x5c));
   }

@@ -31,6 +31,10 @@ it('each role is started with the keys that it needs, and says which one is miss
     /^PERSONAL_DATA_KEY is missing: the role api needs it/,
   );
   expect(faults({ ROLES: 'api' })).toMatch(/^MASTER_KEY is missing/);
+  expect(faults({ ROLES: 'worker', WEBHOOK_SECRETS_KEY: WEBHOOKS, ADMIN_PORT: '9100' })).toMatch(
+    /^ADMIN_PORT needs API_SECRETS_KEY/,
+  );
+  expect(faults({ ADMIN_PORT: '9100', MASTER_KEY: MASTER })).toBe('');
 });
 
 it('two kinds may not share a first key, but may share retired ones', () => {

@@ -1,11 +1,10 @@
-import { hkdfSync, timingSafeEqual } from 'node:crypto';
-import type { KeyList, SealingKey } from '../../../runtime/cryptography/sealing.ts';
+import { timingSafeEqual } from 'node:crypto';
+import { derive, type KeyList, type SealingKey } from '../../../runtime/cryptography/sealing.ts';
 import { ShortHmac } from '../../../runtime/cryptography/short-hmac.ts';
 import type { Tail } from './append-job.ts';
 import type { EventReader } from './event-reader.ts';
 
 const PURPOSE = 'quittance/event-log-seals/v1';
-const KEY_BYTES = 32;
 /** A seal is the id of its key and a MAC. */
 const KEY_ID_BYTES = 4;
 
@@ -72,7 +71,6 @@ export class LogSeals {
 
 const idOf = (seal: Uint8Array): string => Buffer.from(seal.subarray(0, KEY_ID_BYTES)).toString('hex');
 
-const derived = ({ material }: SealingKey): ShortHmac =>
-  new ShortHmac(hkdfSync('sha256', material, '', PURPOSE, KEY_BYTES));
+const derived = ({ material }: SealingKey): ShortHmac => new ShortHmac(derive(material, PURPOSE).export());
 
 const macOf = (hmac: ShortHmac, { position, chain }: Tail): Buffer => hmac.of(`${position} ${chain}`);

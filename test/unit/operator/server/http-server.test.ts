@@ -1,4 +1,5 @@
-import { readFileSync, statSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -8,9 +9,13 @@ import { startAdminHttpServer } from '../../../../src/operator/server/http-serve
 import { runOperatorCommand } from '../../../../src/operator/people/operators.ts';
 import type { AdminCommands } from '../../../../src/operator/server/commands.ts';
 import { StoreUnavailable } from '../../../../src/ports/event-log/event-store.ts';
+import { parseMasterKeys } from '../../../../src/runtime/cryptography/sealing.ts';
+import { authenticationKeys } from '../../../../src/settings/sealing-keys.ts';
 import { createClientAddress } from '../../../../src/runtime/http/client-address.ts';
+import { MASTER_KEY_TEXT, SEAL_KEYS } from '../../../support/test-keys.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
+const ofDirectory = () => fileOperators(directory, () => SEAL_KEYS);
 let close: () => void = () => undefined;
 let directory: string;
 beforeEach(() => (directory = temporaryFolder('operators')));
@@ -19,7 +24,7 @@ afterEach(() => {
 });
 
 const create = (name: string, role: string, more: Record<string, string> = {}) =>
-  runOperatorCommand(fileOperators(directory), 'operator.create', { name, role, ...more }, 1_800_000_000) as {
+  runOperatorCommand(ofDirectory(), 'operator.create', { name, role, ...more }, 1_800_000_000) as {
     id: string;
     token: string;
   };
@@ -29,7 +34,7 @@ async function start(commands: AdminCommands, burst = 100) {
   const server = await startAdminHttpServer({
     host: '127.0.0.1',
     port: 0,
-    operators: fileOperators(directory),
+    operators: ofDirectory(),
     streams: {},
     onError: () => expect.unreachable(),
     limiter: createTokenBucketLimiter({ ratePerSec: 0.01, burst }),
@@ -93,7 +98,7 @@ describe('an operator', () => {
     const call = await start({ 'inbox.list': async () => ({}) });
     const { id, token } = create('ada', 'operator');
     expect((await call(token)).status).toBe(200);
-    runOperatorCommand(fileOperators(directory), 'operator.revoke', { operator_id: id }, 0);
+    runOperatorCommand(ofDirectory(), 'operator.revoke', { operator_id: id }, 0);
     expect((await call(token)).status).toBe(401);
   });
 
@@ -118,19 +123,48 @@ describe('tokens of operators', () => {
     const file = join(directory, 'operators.json');
     expect(readFileSync(file, 'utf8')).not.toContain(token);
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    const listed = runOperatorCommand(fileOperators(directory), 'operator.list', {}, 0);
+    const listed = runOperatorCommand(ofDirectory(), 'operator.list', {}, 0);
     expect(listed).toEqual([
       { id: expect.stringMatching(/^op_/) as string, name: 'ada', role: 'operator', created_at: 1_800_000_000 },
     ]);
+  });
+
+  it('are refused when somebody who lacks the key wrote or changed their entries', async () => {
+    const call = await start({ 'inbox.list': async () => ({}), 'inbox.record': async () => ({}) });
+    const { token } = create('vera', 'viewer');
+    const file = join(directory, 'operators.json');
+    const [entry] = JSON.parse(readFileSync(file, 'utf8')) as { readonly hash: string }[];
+    const own = `qop_${'x'.repeat(43)}`;
+    const forged = [
+      [{ ...entry, role: 'operator' }, token],
+      [{ ...entry, name: 'ada' }, token],
+      [{ ...entry, hash: hash('sha256', own) }, own],
+      [{ ...entry, hash: '' }, own],
+    ] as const;
+    for (const [changed, presented] of forged) {
+      writeFileSync(file, JSON.stringify([changed]));
+      expect((await call(presented)).status).toBe(401);
+    }
+    const another = fileOperators(directory, () => authenticationKeys(parseMasterKeys('fedcba9876543210'.repeat(4))));
+    const { token: theirs } = another.create('mallory', 'operator', 0);
+    expect((await call(theirs)).status).toBe(401);
+    writeFileSync(file, JSON.stringify([entry]));
+    expect((await call(token)).status).toBe(200);
+  });
+
+  it('outlive the key that made them while it is held', () => {
+    const { token } = create('ada', 'operator');
+    const both = parseMasterKeys(`${'fedcba9876543210'.repeat(4)},${MASTER_KEY_TEXT}`);
+    expect(fileOperators(directory, () => authenticationKeys(both)).find(token)?.name).toBe('ada');
   });
 
   it('are written to a file on request, and then not printed', () => {
     const tokenFile = join(directory, 'token');
     expect(create('ada', 'operator', { tokenFile })).not.toHaveProperty('token');
     expect(statSync(tokenFile).mode & 0o777).toBe(0o600);
-    expect(fileOperators(directory).find(readFileSync(tokenFile, 'utf8').trim())?.name).toBe('ada');
+    expect(ofDirectory().find(readFileSync(tokenFile, 'utf8').trim())?.name).toBe('ada');
     expect(() => create('ben', 'viewer', { tokenFile })).toThrow(/^token-file: .*EEXIST/);
-    expect(fileOperators(directory).list()).toHaveLength(1);
+    expect(ofDirectory().list()).toHaveLength(1);
   });
 
   it.each([
@@ -138,13 +172,13 @@ describe('tokens of operators', () => {
     [{ name: 'a\nb', role: 'viewer' }, /^name must be/],
     [{ name: 'ada', role: 'root' }, /^role must be viewer or operator/],
   ])('are not made for %o', (args, message) => {
-    expect(() => runOperatorCommand(fileOperators(directory), 'operator.create', args, 0)).toThrow(message);
+    expect(() => runOperatorCommand(ofDirectory(), 'operator.create', args, 0)).toThrow(message);
   });
 
   it('are one for each name, and an unknown one is not revoked', () => {
     create('ada', 'viewer');
     expect(() => create('ada', 'operator')).toThrow(/^name: ada already has a token/);
-    expect(() => runOperatorCommand(fileOperators(directory), 'operator.revoke', { operator_id: 'op_x' }, 0)).toThrow(
+    expect(() => runOperatorCommand(ofDirectory(), 'operator.revoke', { operator_id: 'op_x' }, 0)).toThrow(
       /^operator_id: there is no/,
     );
   });
