@@ -81,6 +81,19 @@ describe('a stream that somebody makes unfindable', () => {
     }
   });
 
+  it('is not hidden later by a trigger: the file is made again', async () => {
+    const hiding = `DELETE FROM numbers WHERE key = ${SHARED}`;
+    const dataDir = changed((names) =>
+      names.exec(`CREATE TRIGGER later AFTER UPDATE ON reached BEGIN ${hiding}; END; DELETE FROM clashes`),
+    );
+    for (const stream of ['idempotency-one', 'idempotency-two']) {
+      const store = await openSqliteEventStore({ dataDir, sealKeys: SEAL_KEYS });
+      expect(await store.readStream(MINE)).toHaveLength(3);
+      await grow(store, stream, 1);
+      await store.close();
+    }
+  });
+
   it('is found again once the file is removed, as the fault says', async () => {
     const dataDir = changed((names) => names.exec('DELETE FROM numbers; DELETE FROM reached'));
     const service = await startServiceInProcess(dataDir);

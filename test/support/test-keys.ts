@@ -1,7 +1,7 @@
+import { must } from '../../src/domain/values/must.ts';
 import { parseMasterKeys } from '../../src/runtime/cryptography/sealing.ts';
-import { authenticationKeys } from '../../src/settings/sealing-keys.ts';
 
 export const MASTER_KEY_TEXT = '0123456789abcdef'.repeat(4);
 export const SEALING_KEYS = parseMasterKeys(MASTER_KEY_TEXT);
 /** Those that seal the event log. */
-export const SEAL_KEYS = authenticationKeys(SEALING_KEYS);
+export const SEAL_KEYS = must(SEALING_KEYS['api-secrets']);

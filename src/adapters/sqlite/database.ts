@@ -75,6 +75,24 @@ export function inTransaction<Value>(db: DatabaseSync, work: () => Value): Value
 export const hasTable = (db: DatabaseSync, table: string): boolean =>
   db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(table) !== undefined;
 
+/** Whether the database has exactly the tables, indexes and triggers of the schema: somebody else's would run with it. */
+export function isDefinedBy(database: DatabaseSync, schema: string): boolean {
+  const fresh = new DatabaseSync(':memory:');
+  try {
+    fresh.exec(schema);
+    const [own, expected] = [database, fresh].map((of) =>
+      JSON.stringify(
+        of
+          .prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name")
+          .all(),
+      ),
+    );
+    return own === expected;
+  } finally {
+    fresh.close();
+  }
+}
+
 /** A read statement with the type of its rows. */
 export interface Query<Row> {
   get(...values: SQLInputValue[]): Row | undefined;

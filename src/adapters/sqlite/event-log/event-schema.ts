@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
-import { openDatabase, pragma } from '../database.ts';
+import type { DatabaseSync } from 'node:sqlite';
+import { isDefinedBy, openDatabase, pragma } from '../database.ts';
 
 const SCHEMA_VERSION = 1;
 
@@ -68,20 +68,5 @@ function prepareSchema(database: DatabaseSync): void {
 }
 
 /** Table definitions in the file that differ from this build's; null if none does. */
-export function faultOfSchema(database: DatabaseSync): string | null {
-  const fresh = new DatabaseSync(':memory:');
-  try {
-    fresh.exec(SCHEMA);
-    const definitions = (of: DatabaseSync): string =>
-      JSON.stringify(
-        of
-          .prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name")
-          .all(),
-      );
-    return definitions(database) === definitions(fresh)
-      ? null
-      : 'the definitions of its tables are not those of this build';
-  } finally {
-    fresh.close();
-  }
-}
+export const faultOfSchema = (database: DatabaseSync): string | null =>
+  isDefinedBy(database, SCHEMA) ? null : 'the definitions of its tables are not those of this build';

@@ -115,7 +115,7 @@ class WritableEventStore implements SqliteEventStore, LogSource {
     this.#options = options;
     this.#lock = lock;
     this.#anchor = new Anchor(dataDir);
-    StreamNamesFile.removeUnreadable(dataDir);
+    StreamNamesFile.removeUnusable(dataDir);
     const { sealKeys = null } = options;
     const seals = sealKeys && new LogSeals(sealKeys);
     this.#committer = new Committer(dataDir, seals);

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Tail } from './append-job.ts';
-import { openDatabase, removeDatabase, query, arrayQuery, type Query } from '../database.ts';
+import { isDefinedBy, openDatabase, removeDatabase, query, arrayQuery, type Query } from '../database.ts';
 import { CHAIN_GENESIS } from './event-schema.ts';
 import { isUnreadable } from '../fault.ts';
 import { must } from '../../../domain/values/must.ts';
@@ -66,13 +66,23 @@ export class StreamNamesFile {
     this.#endReads = database.prepare('COMMIT');
   }
 
-  /** Removes a file that SQLite cannot read, so that it is rebuilt. Call it before anybody opens the file. */
-  static removeUnreadable(dataDir: string): void {
+  /**
+   * Removes a file that SQLite cannot read, or to which somebody added a trigger for example, so that it is rebuilt.
+   * Call it before anybody opens the file.
+   */
+  static removeUnusable(dataDir: string): void {
+    if (!StreamNamesFile.#isUsable(dataDir)) removeDatabase(streamNamesFile(dataDir));
+  }
+
+  static #isUsable(dataDir: string): boolean {
     try {
-      StreamNamesFile.open(dataDir, () => null).close();
+      const file = StreamNamesFile.open(dataDir, () => null);
+      const isOwn = isDefinedBy(file.#database, SCHEMA);
+      file.close();
+      return isOwn;
     } catch (error) {
       if (!isUnreadable(error)) throw error;
-      removeDatabase(streamNamesFile(dataDir));
+      return false;
     }
   }
 
