@@ -1,7 +1,7 @@
 import type { PageFacts } from '../../src/checkout/page/model.ts';
 import type { PaymentOption } from '../../src/domain/events/session-events.ts';
 import type { MerchantId, SessionId, TransactionId } from '../../src/domain/values/ids.ts';
-import { usualFinalityOf } from '../../src/domain/networks/networks.ts';
+import { usualFinalityOf, type Network, type NetworkSettings } from '../../src/domain/networks/networks.ts';
 import type { DepositView, SessionView } from '../../src/features/shared/views.ts';
 
 export const NOW_SEC = 1_767_225_600;
@@ -242,6 +242,23 @@ export const SESSIONS: Readonly<Record<string, SessionView>> = {
     deposits: [{ ...DEPOSIT, network: 'tron', kind: 'wrong_network' }],
   },
 };
+
+/** As on a main network, where wallets' apps have links. */
+export const mainNetwork = (network: Network): NetworkSettings => ({
+  ...{ network, mode: 'live', chainId: '1', tokens: [], simulated: false, mainNetwork: true },
+  explorerTransactionUrl: null,
+});
+
+/** The session payable on every network, each with an address of its own kind. */
+export const onEveryNetwork = (session: SessionView): SessionView => ({
+  ...session,
+  paymentOptions: [
+    { ...OPTION, network: 'ethereum' },
+    { ...OPTION, network: 'bsc', chainId: '56', decimals: 18 },
+    { ...OPTION, network: 'tron', chainId: '728126428', address: 'TJRyWwFs9wTFGZg3JbrVriFbNfCug5tDeC' },
+    { ...OPTION, network: 'solana', address: 'HAgk14JpMQLgt6rVgv7cBQFJWFto5Dqxi472uT3DKpqk' },
+  ],
+});
 
 export const FACTS: PageFacts = {
   nowSec: NOW_SEC,

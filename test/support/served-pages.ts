@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { checkoutRoutes } from '../../src/checkout/checkout.routes.ts';
 import type { PageFacts } from '../../src/checkout/page/model.ts';
+import type { Network, NetworkSettings } from '../../src/domain/networks/networks.ts';
 import type { SessionId } from '../../src/domain/values/ids.ts';
 import type { PayerApi } from '../../src/features/shared/merchant-api.ts';
 import type { SessionView } from '../../src/features/shared/views.ts';
@@ -26,6 +27,7 @@ export interface ServedPages {
 export async function servePages(
   first: SessionView,
   shop: Partial<ReturnType<PayerApi['shopOf']>> = {},
+  settingsOf: (network: Network) => NetworkSettings | undefined = () => undefined,
 ): Promise<ServedPages> {
   let view = first;
   let isDown = false;
@@ -51,7 +53,7 @@ export async function servePages(
       log: { error: () => undefined },
       clock: { nowMs: () => NOW_SEC * 1000 },
       publicUrl: url,
-      settingsOf: () => undefined,
+      settingsOf: (_session, network) => settingsOf(network),
       chainsOf: () => facts,
       hostsOf: () => ['localhost'],
       payerTransactions: () => null,

@@ -6,11 +6,12 @@ import { html, when, type Html } from '../../runtime/http/html.ts';
 import type { PageInput } from './input.ts';
 import { moneyHtml, sentenceHtml, type Piece } from '../speech.ts';
 
-/** What is bought and its price; below it what is due now, or what happened to the money. */
+/**
+ * What is bought and its price, before what is due now; after what happened to the money, once nothing is to be sent.
+ */
 export function orderHtml(input: PageInput): Html {
   const { session } = input;
   return html`<section class="order" aria-label="${input.speech.text('order')}">
-    ${rateHtml(input)}
     ${session.personal?.description && html`<p class="description"><bdi>${session.personal.description}</bdi></p>`}
     ${itemsHtml(input)}
   </section>`;
@@ -19,7 +20,7 @@ export function orderHtml(input: PageInput): Html {
 const money = (text: string): Piece => ({ text, kind: 'money' });
 
 /** The order's total in the shop's currency and its conversion rate. */
-function rateHtml({ session, status, speech }: PageInput): Html | null {
+export function rateHtml({ session, status, speech }: PageInput): Html | null {
   if (session.rateLock === null) return null;
   const values = {
     total: money(speech.money(session.amount, session.currency)),
@@ -43,12 +44,17 @@ export function rateText(
 /** More items than this would push the outcome off a phone's screen. */
 const SHORT_ORDER = 5;
 
-/** Collapsed while payment is due, so that the address stays near the top, and when it is long. */
+/**
+ * The total in the order's own currency, and behind it the lines: collapsed while payment is due, so that the address
+ * stays near the top, and when there are many.
+ */
 function itemsHtml({ session, status, speech }: PageInput): Html | null {
   const items = session.personal?.lineItems ?? [];
-  if (items.length === 0 && session.taxAmount === null && session.shippingAmount === null) return null;
+  const total = html`${speech.text('total')} <b>${moneyHtml(speech.money(session.amount, session.currency))}</b>`;
+  if (items.length === 0 && session.taxAmount === null && session.shippingAmount === null)
+    return session.rateLock && html`<p class="items">${total}</p>`;
   return html`<details class="items" ${when(status.toSend === null && items.length <= SHORT_ORDER, 'open')}>
-    <summary>${speech.text('order')}</summary>
+    <summary>${total}</summary>
     ${itemsTable({ session, speech })}
   </details>`;
 }

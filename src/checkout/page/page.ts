@@ -3,7 +3,7 @@ import { LANGUAGES } from '../languages.ts';
 import { coinQuery, pagePath, SHOP_NAME_LENGTH, type PageInput } from './input.ts';
 import type { ShopFacts } from '../../features/shared/merchant-api.ts';
 import { nextSteps } from './next-steps.ts';
-import { orderHtml } from './order.ts';
+import { orderHtml, rateHtml } from './order.ts';
 import { paymentHtml } from './payment.ts';
 import { statusHtml, statusWords, type StatusWords } from './status.ts';
 import { returnUrl } from './return-url.ts';
@@ -69,7 +69,7 @@ export function renderPage(input: PageInput): string {
       >
         ${testBand(input)}
         <main>
-          ${shopHtml(input)}
+          ${shopHtml(input)} ${payable && orderHtml(input)}
           <div class="state">
             <div id="status" role="status">${statusHtml(input, words)}</div>
             ${payable && timerHtml(input)}
@@ -77,7 +77,7 @@ export function renderPage(input: PageInput): string {
             ${isLive(input) && html`<p class="hint unscripted">${speech.text('no_script')}</p>`}
             ${!payable && nextSteps(input)}
           </div>
-          ${status.toSend !== null && paymentHtml(input, status.toSend)} ${orderHtml(input)}
+          ${status.toSend === null ? orderHtml(input) : paymentHtml(input, status.toSend)} ${rateHtml(input)}
           ${payable && nextSteps(input)}
         </main>
         <footer>

@@ -2,6 +2,7 @@ import type { PaymentOption } from '../../domain/events/session-events.ts';
 import { NATIVE_COIN, type Network } from '../../domain/networks/networks.ts';
 import { baseUnits } from '../deep-links.ts';
 import { html, when, type Html } from '../../runtime/http/html.ts';
+import { ICONS } from './icons.ts';
 import { NETWORK_NAMES, pagePath, TOKEN_STANDARD, type PageInput } from './input.ts';
 import { waitOf } from './model.ts';
 import { outageSentence } from './status.ts';
@@ -66,7 +67,7 @@ function coinSwitch(input: PageInput): Html | null {
     <h2 id="coins">${speech.text('coin')}</h2>
     <ul>
       ${coins.map(({ dueCoin, dueAmount }) => {
-        const label = html`<span>${dueCoin}</span><small>${amountHtml(coinText(dueAmount))}</small>`;
+        const label = html`<span>${ICONS[dueCoin]}${dueCoin}</span><small>${amountHtml(coinText(dueAmount))}</small>`;
         if (dueCoin === session.dueCoin) return html`<li><b aria-current="true">${label}</b></li>`;
         return html`<li><a href="${here}coin=${dueCoin}${language}" rel="nofollow">${label}</a></li>`;
       })}
@@ -94,7 +95,8 @@ function choice(
       autocomplete="off"
       ${when(chosen, 'checked')}
     /><label for="network-${network}"
-      ><span>${NETWORK_NAMES[network]}</span><small>${TOKEN_STANDARD[network]} · ${time}</small>${hint}</label
+      ><span>${ICONS[network]}${NETWORK_NAMES[network]}</span
+      ><small>${TOKEN_STANDARD[network]} · ${time}</small>${hint}</label
     >`;
 }
 
@@ -109,12 +111,12 @@ function panel(input: PageInput, option: PaymentOption, amount: string): Html {
     <p class="warning">
       ${sentenceHtml(speech.sentence('warning', { coin: strong(option.coin), network: strong(name) }))}
     </p>
-    ${browserWallet(input, option, amount)}
+    ${browserWallet(input, option, amount)} ${walletLinks(input, links)}
     <dl>
       <div>
         <dt>${speech.text('amount')}</dt>
         <dd>
-          <bdi><span class="value" translate="no">${amountHtml(amount)}</span> ${option.coin}</bdi
+          <bdi><span class="value" translate="no">${amountHtml(amount)}</span> ${ICONS[option.coin]}${option.coin}</bdi
           >${copy(amount, speech.text('copy_amount'))}
         </dd>
       </div>
@@ -131,7 +133,7 @@ function panel(input: PageInput, option: PaymentOption, amount: string): Html {
     <p class="hint">
       ${sentenceHtml(speech.sentence('exchange', { amount: strong(`${status.toSend} ${option.coin}`) }))}
     </p>
-    ${walletLinks(input, links)} ${paymentCode(input, option, links, amount)}
+    ${paymentCode(input, option, links, amount)}
   </div>`;
 }
 
@@ -176,6 +178,7 @@ function browserWallet({ session, speech }: PageInput, option: PaymentOption, am
   </div>`;
 }
 
+/** First on a touch screen, where the wallet is at hand: one button, behind it the apps. */
 function walletLinks({ speech }: PageInput, links: Readonly<Record<string, string>>): Html | null {
   const shown = Object.entries(links).filter(
     ([wallet, link]) =>
@@ -183,8 +186,8 @@ function walletLinks({ speech }: PageInput, links: Readonly<Record<string, strin
   );
   if (shown.length === 0) return null;
   const nameOf = (wallet: string): string => WALLET_NAMES[wallet] ?? speech.text('open_wallet');
-  return html`<details class="more">
-    <summary>${speech.text('wallet_apps')}</summary>
+  return html`<details class="more apps">
+    <summary class="button">${speech.text('wallet_apps')}</summary>
     <ul>
       ${shown.map(([wallet, link]) => html`<li><a href="${link}" rel="noopener noreferrer nofollow">${nameOf(wallet)}</a></li>`)}
     </ul>
