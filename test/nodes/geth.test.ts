@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createEvmChain } from '../../src/adapters/evm/chain.ts';
+import { keptTransactions } from '../../src/adapters/evm/kept-transactions.ts';
 import { createRpcPool } from '../../src/adapters/rpc/pool.ts';
 import { AddressIndex } from '../../src/features/addresses/address-index.ts';
 import { NOTHING_RESERVED } from '../../src/ports/outgoing/transaction.ts';
@@ -85,6 +86,14 @@ describe('a payout on geth', () => {
     const logIndex = Number(place!.logs[0]!.logIndex);
     const proof = { depositKey: `ethereum:${deposit}:${logIndex}`, txHash: deposit, logIndex, toAddress, blockNumber };
     expect(await view.findDeposit({ ...proof, derivationIndex: 0 })).toMatchObject({ final: true });
+    // As one that landed while nobody looked: it is found by its transfer.
+    expect(await payouts.fate(order, [{ ...payout, signedAtSec: 1 }])).toMatchObject({ kind: 'landed', final: true });
+    const pool = createRpcPool({ network: 'ethereum', urls: [chain.url] });
+    onTestFinished(() => pool.close());
+    const { value: kept } = await pool.run(keptTransactions);
+    expect(kept).toEqual({ byHashSec: expect.any(Number), servesOlderBlocks: true });
+    // A block a second; stretches without a transaction count as known.
+    expect(kept.byHashSec).toBeGreaterThan(30);
   });
 
   test('waits for what the node has lost with its newest blocks, and for finality that it does not know any more', async () => {

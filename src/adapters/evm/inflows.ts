@@ -4,7 +4,7 @@ import type { SeenInflow, SoughtInflows, StrangersAmong } from '../../ports/outg
 import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
 import { blocksOfChange } from './balance-changes.ts';
 import { strangeLogs, transferOf } from './outflows.ts';
-import { fromQuantity, newestNumber, readReceipt, readTransactions } from './rpc.ts';
+import { findReceipt, fromQuantity, newestNumber, readTransactions } from './rpc.ts';
 import { topicOf } from './transfer-log.ts';
 import { must } from '../../domain/values/must.ts';
 
@@ -81,7 +81,7 @@ async function paidIn(
     ({ from, to, value }) =>
       to?.toLowerCase() === address.toLowerCase() && from.toLowerCase() !== address.toLowerCase() && BigInt(value) > 0n,
   );
-  const receipts = await Promise.all(meant.map(({ hash }) => readReceipt(provider, hash)));
+  const receipts = await Promise.all(meant.map(({ hash }) => findReceipt(provider, hash, blockNumber)));
   return meant.flatMap(({ hash, from, value }, index) => {
     const receipt = receipts[index];
     if (!receipt) throw new ProviderFault('behind', `does not show ${hash}, which is in its block ${blockNumber}`);

@@ -4,7 +4,7 @@ import { fromTokenUnits } from '../../domain/money/money.ts';
 import { NATIVE_COIN, type NetworkSettings } from '../../domain/networks/networks.ts';
 import type { SeenOutflow, StrangersAmong } from '../../ports/outgoing/chain.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/chain/rpc-pool.ts';
-import { feeOf, fromQuantity, newestNumber, readReceipt, readTransaction, toQuantity, type RawLog } from './rpc.ts';
+import { feeOf, findReceipt, findTransaction, fromQuantity, newestNumber, toQuantity, type RawLog } from './rpc.ts';
 import { readTransferLogs, topicOf } from './transfer-log.ts';
 import { must } from '../../domain/values/must.ts';
 
@@ -25,7 +25,8 @@ export async function evmOutflows(
   const toBlock = await newestNumber(provider);
   const logs = await strangeLogs(provider, settings, [topicOf(address)], { fromBlock, toBlock }, strangersAmong);
   const transfers = logs.flatMap((log) => transferOf(settings, log) ?? []);
-  const native = await Promise.all(hashesOf(logs).map((txHash) => nativeOutflow(provider, settings, address, txHash)));
+  const places = new Map(logs.map((log) => [log.transactionHash, fromQuantity(log.blockNumber, 'block number')]));
+  const native = await Promise.all([...places].map((place) => nativeOutflow(provider, settings, address, place)));
   return [...transfers, ...native.flat()];
 }
 
@@ -81,10 +82,10 @@ async function nativeOutflow(
   provider: RpcProvider,
   { network }: NetworkSettings,
   address: string,
-  txHash: string,
+  [txHash, blockNumber]: readonly [string, number],
 ): Promise<SeenOutflow[]> {
-  const transaction = await readTransaction(provider, txHash);
-  const receipt = await readReceipt(provider, txHash);
+  const transaction = await findTransaction(provider, txHash, blockNumber);
+  const receipt = await findReceipt(provider, txHash, blockNumber);
   if (transaction === null || receipt === null)
     throw new ProviderFault('behind', `does not show ${txHash}, whose log it gave`);
   if (transaction.from.toLowerCase() !== address.toLowerCase()) return [];
@@ -97,7 +98,7 @@ async function nativeOutflow(
       toAddress: null,
       txHash,
       part: 'native',
-      blockNumber: fromQuantity(receipt.blockNumber, 'block number'),
+      blockNumber,
     },
   ];
 }

@@ -185,6 +185,21 @@ export async function readTransaction(provider: RpcProvider, txHash: string): Pr
   return raw;
 }
 
+/** As `findReceipt`. */
+export async function findTransaction(
+  provider: RpcProvider,
+  txHash: string,
+  blockNumber: number,
+): Promise<RawTransaction | null> {
+  const found = await readTransaction(provider, txHash).catch((error: unknown) => {
+    if (isNotKnown(error)) return null;
+    throw error;
+  });
+  if (found !== null) return found;
+  const inBlock = await readTransactions(provider, blockNumber);
+  return inBlock.find(({ hash }) => hash.toLowerCase() === txHash.toLowerCase()) ?? null;
+}
+
 /** Wei for a unit of gas in the newest block; 0 where the network has no base fee. */
 export async function readBaseFee(provider: RpcProvider): Promise<bigint> {
   const raw = await provider.call('eth_getBlockByNumber', ['latest', false]);
