@@ -52,7 +52,7 @@ export const DEPOSITS_FAULTS: readonly Unfixed[] = [
     'blocks that do not follow those before are taken',
     '--focus reorg --focus aimed --network ethereum --profile embedded',
     WATCH,
-    'if (!(await this.#checks.follows(must(this.#scanned), result))) return;',
+    'if (!(await this.#checks.follows(must(this.#scanned), result))) return this.#mendFork(head);',
     '',
   ),
   unfixed(
