@@ -48,6 +48,9 @@ export function heldIn(data: Buffer): HeldTokens | null | undefined {
   };
 }
 
+/** As many as one transaction has room and computing time for. */
+export const MOST_SWEPT_ACCOUNTS = 4;
+
 /** Addresses are base58. */
 export interface TokenTransfer {
   readonly mint: string;
@@ -61,6 +64,8 @@ export interface TokenTransfer {
   readonly rentPayer: string;
   /** Pays into this account of the receiver and creates none. */
   readonly toAccount?: string | undefined;
+  /** Takes the units from these accounts of the sender instead of the associated one. */
+  readonly fromAccounts?: readonly { readonly account: string; readonly units: bigint }[] | undefined;
 }
 
 /**
@@ -75,9 +80,9 @@ export function tokenTransfer({
   decimals,
   rentPayer,
   toAccount,
+  fromAccounts = [{ account: associatedTokenAccount(fromOwner, mint), units }],
 }: TokenTransfer): Web3.TransactionInstruction[] {
   const { PublicKey, SystemProgram, TransactionInstruction } = web3();
-  const from = associatedTokenAccount(fromOwner, mint);
   const to = toAccount ?? associatedTokenAccount(toOwner, mint);
   const make = new TransactionInstruction({
     programId: new PublicKey(ASSOCIATED_TOKEN_PROGRAM),
@@ -91,16 +96,18 @@ export function tokenTransfer({
     ],
     data: Buffer.from([CREATE_IDEMPOTENT]),
   });
-  const data = Buffer.alloc(10);
-  data.writeUInt8(TRANSFER_CHECKED, 0);
-  data.writeBigUInt64LE(units, 1);
-  data.writeUInt8(decimals, 9);
-  const move = new TransactionInstruction({
-    programId: new PublicKey(TOKEN_PROGRAM),
-    keys: [changes(from), reads(mint), changes(to), signs(fromOwner, false)],
-    data,
+  const moves = fromAccounts.map(({ account: from, units: part }) => {
+    const data = Buffer.alloc(10);
+    data.writeUInt8(TRANSFER_CHECKED, 0);
+    data.writeBigUInt64LE(part, 1);
+    data.writeUInt8(decimals, 9);
+    return new TransactionInstruction({
+      programId: new PublicKey(TOKEN_PROGRAM),
+      keys: [changes(from), reads(mint), changes(to), signs(fromOwner, false)],
+      data,
+    });
   });
-  return toAccount === undefined ? [make, move] : [move];
+  return toAccount === undefined ? [make, ...moves] : moves;
 }
 
 /** The account that a signed transfer pays into; null for other transactions. */

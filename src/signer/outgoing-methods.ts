@@ -8,6 +8,7 @@ import type { OutgoingTransaction } from '../ports/outgoing/transaction.ts';
 import type { AskedNativeTransfer, SigningRequest } from '../ports/outgoing/signer.ts';
 import type { HashedParts } from '../domain/events/canonical-text.ts';
 import { NONCE_ACCOUNTS } from '../chain-formats/solana-nonce.ts';
+import { MOST_SWEPT_ACCOUNTS } from '../chain-formats/spl-token.ts';
 import { method, MethodRefused, walletOf, type Method, type SignerContext } from './method.ts';
 import {
   amount,
@@ -100,6 +101,11 @@ const draft: z.ZodType<TransactionDraft> = z.discriminatedUnion('kind', [
     tokenUnits: units,
     decimals: z.int().min(0).max(18),
     toAccount: solanaFields.address.exactOptional(),
+    fromAccounts: z
+      .array(z.strictObject({ account: solanaFields.address, units }))
+      .min(1)
+      .max(MOST_SWEPT_ACCOUNTS)
+      .exactOptional(),
     ...{ nonceIndex, nonce: solanaFields.address },
     computeUnitPrice: units,
   }),

@@ -231,6 +231,11 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
     foundBy: ['on tron no sequence of requests'],
   },
   {
+    without: 'the sum of what a sweep takes from several accounts',
+    changes: [change('chains/solana-view.ts', 'if (!isAllOf(draft.fromAccounts, draft.tokenUnits))', 'if (false)')],
+    foundBy: ['the signer lets only a sweep name accounts'],
+  },
+  {
     without: 'the transactions that a block of TRON must list',
     changes: [change('chains/tron-view.ts', '/[^0]/.test(found.txTrieRoot)', 'false')],
     foundBy: ['does not say that an expired payout is in no block'],

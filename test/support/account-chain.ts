@@ -90,7 +90,7 @@ export class ScriptedAccountChain implements AccountChain {
   }
 
   /** By owner. */
-  readonly others = new Map<string, { account: string; units: bigint }[]>();
+  readonly others = new Map<string, (TokenAccount & { units: bigint })[]>();
   async otherHoldings(owner: string) {
     this.#mustBeUp(`others ${owner}`);
     return this.others.get(owner) ?? [];
@@ -145,7 +145,14 @@ export class ScriptedAccountChain implements AccountChain {
     const transaction = this.transactions.find((candidate) => candidate.txHash === txHash);
     return transaction === undefined || transaction.failed
       ? null
-      : this.#transferOf(transaction, this.tokenAccountsOf(transaction.owner)[0]!);
+      : this.#transferOf(
+          transaction,
+          this.#accountNamed(`ata-${transaction.owner}`) ?? this.tokenAccountsOf(transaction.owner)[0]!,
+        );
+  }
+
+  #accountNamed(name: string): TokenAccount | undefined {
+    return [...this.others.values()].flat().find(({ account }) => account === name);
   }
 
   #transferOf(transaction: LedgerTransaction, { owner, token }: TokenAccount): Transfer {

@@ -206,6 +206,16 @@ export function replyOf(node: SolanaNodeState, { method, params }: Pick<Request,
           value: (params[0] as string[]).map((address) => accountOf(node, address, limit)),
         },
       };
+    case 'getTokenAccountsByOwner': {
+      const owner = Buffer.from(fromBase58(params[0] as string)!);
+      const value = [...node.accounts.keys()].flatMap((pubkey) => {
+        const account = accountOf(node, pubkey, limit)!;
+        const data = Buffer.from(account.data[0], 'base64');
+        const isHeld = account.owner === TOKEN_PROGRAM && data.length === 165 && data.subarray(32, 64).equals(owner);
+        return isHeld ? [{ pubkey, account }] : [];
+      });
+      return { result: { context: { slot: limit }, value } };
+    }
     case 'getSignaturesForAddress': {
       if ((config.limit ?? 0) > 1_000) return error(-32602, 'Invalid limit; max 1000');
       const all = (node.histories.get(params[0] as string) ?? []).filter(

@@ -137,13 +137,13 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
     return this.#providers.on(task);
   }
 
-  async otherHoldings(owner: string): Promise<readonly { readonly account: string; readonly units: bigint }[]> {
+  async otherHoldings(owner: string): Promise<readonly (TokenAccount & { readonly units: bigint })[]> {
     const usual = new Set(this.tokenAccountsOf(owner).map(({ account }) => account));
     const held = await this.#providers.on((provider) => holdingsOf(provider, owner));
-    return held.filter(
-      ({ account, mint, units }) =>
-        units > 0n && !usual.has(account) && this.settings.tokens.some(({ address }) => address === mint),
-    );
+    return held.flatMap(({ account, mint, units }) => {
+      const token = this.settings.tokens.find(({ address }) => address === mint);
+      return token && units > 0n && !usual.has(account) ? [{ account, owner, token, units }] : [];
+    });
   }
 
   async finalized(): Promise<Block> {

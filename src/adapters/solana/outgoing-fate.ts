@@ -91,17 +91,16 @@ export async function areHeldAt(provider: RpcProvider, funding: readonly Funding
 
 /** Its cost in 10^-18 SOL; null if it did not do what it was signed for. */
 function feeOf(transaction: TransactionWithMeta, expected: Asked['expected'], signedBytes: string): bigint | null {
-  const taken = lamportsOf(transaction) * LAMPORT;
-  if ('native' in expected) return taken - expected.native;
+  const cost = lamportsOf(transaction) * LAMPORT;
+  if ('native' in expected) return cost - expected.native;
   const { token, from, to, units } = expected;
   const deltas = tokenDeltas(transaction, [token]);
   // A payee may hand the account over before the payout lands; then it is known by its address.
   const isReceiver = ({ owner, account }: TokenDelta): boolean =>
     owner === to || account === receivingAccount(Buffer.from(signedBytes, 'base64'));
-  const moved =
-    deltas.some((delta) => delta.units === units && isReceiver(delta)) &&
-    deltas.some((delta) => delta.owner === from && delta.units === -units);
-  return moved ? taken : null;
+  const taken = deltas.reduce((sum, delta) => (delta.owner === from ? sum + delta.units : sum), 0n);
+  const moved = taken === -units && deltas.some((delta) => delta.units === units && isReceiver(delta));
+  return moved ? cost : null;
 }
 
 /** What the fee payer, the first account, lost: fee and rent. */

@@ -39,7 +39,8 @@ import { freeNonce, missingNonceAccount } from './nonces.ts';
 import { solanaInflows, solanaOutflows } from './outflows.ts';
 import { areHeldAt, fateAt, LAMPORT } from './outgoing-fate.ts';
 import { verifySolanaProvider } from './provider-check.ts';
-import { payeeAccount, paysBack, tokenAccount } from './payee-account.ts';
+import { holdingsOf, payeeAccount, paysBack, tokenAccount } from './payee-account.ts';
+import { sweptAccounts } from './swept-accounts.ts';
 import { ACCOUNTS_A_CALL, ask, finalLamports, latestBlockhash, readBalances, rentOf, slotOf } from './rpc.ts';
 import { must } from '../../domain/values/must.ts';
 
@@ -106,6 +107,20 @@ export class SolanaOutgoing implements OutgoingChain {
     return { ...value, provider: shownBy };
   }
 
+  async heldElsewhere(address: string): Promise<Partial<Record<Coin, bigint>>> {
+    const held = await this.#providers.on((provider) => holdingsOf(provider, address));
+    const coins: Partial<Record<Coin, bigint>> = {};
+    for (const { coin, address: mint, decimals } of this.settings.tokens) {
+      const usual = associatedTokenAccount(address, mint);
+      const others = held.filter((one) => one.mint === mint && one.account !== usual);
+      coins[coin] = fromTokenUnits(
+        others.reduce((sum, { units }) => sum + units, 0n),
+        decimals,
+      );
+    }
+    return coins;
+  }
+
   finalBalances(addresses: readonly string[], preferOtherThan: readonly string[] = []): Promise<AccountBalances[]> {
     const accounts = addresses.flatMap((owner) =>
       this.settings.tokens.map((token) => ({ account: associatedTokenAccount(owner, token.address), owner, token })),
@@ -138,7 +153,9 @@ export class SolanaOutgoing implements OutgoingChain {
       const ownAccount = associatedTokenAccount(fromAddress, token.address);
       const own = await tokenAccount(provider, ownAccount, fromAddress, token);
       if (own?.isFrozen) return { kind: 'fail', reason: 'sender_frozen' };
-      const balance = fromTokenUnits(own?.units ?? 0n, token.decimals);
+      const taken = order.kind === 'sweep' ? await sweptAccounts(provider, order, token) : null;
+      const units = taken?.reduce((sum, account) => sum + account.units, 0n) ?? own?.units ?? 0n;
+      const balance = fromTokenUnits(units, token.decimals);
       const lack = lackOfFunds(order, balance, reserved);
       if (lack) return lack;
       const rent = payee.exists ? 0n : await rentOf(provider, TOKEN_ACCOUNT_BYTES);
@@ -174,10 +191,14 @@ export class SolanaOutgoing implements OutgoingChain {
       const { address: tokenAddress, decimals } = token ?? { address: null, decimals: NATIVE_DECIMALS.solana };
       const payee = token && paysBack(order) ? await payeeAccount(provider, order, token) : null;
       const tokenUnits = toTokenUnits(amountOf(order.amount), decimals).toString();
+      const taken = token && order.kind === 'sweep' ? await sweptAccounts(provider, order, token) : null;
       const locked = lockedBy(order, token, payee?.account);
       const computeUnitPrice = String(await this.#price(provider, locked));
-      const paid = payee?.exists ? { toAccount: payee.account } : {};
-      return { kind: 'solana', tokenAddress, tokenUnits, decimals, ...paid, ...free, computeUnitPrice };
+      const named = {
+        ...(payee?.exists && { toAccount: payee.account }),
+        ...(taken && { fromAccounts: taken.map(({ account, units }) => ({ account, units: units.toString() })) }),
+      };
+      return { kind: 'solana', tokenAddress, tokenUnits, decimals, ...named, ...free, computeUnitPrice };
     });
   }
 

@@ -9,6 +9,12 @@ export interface CancelDraft {
   readonly maxPriorityFeePerGas: string;
 }
 
+/** What a sweep takes from one token account, in the mint's smallest unit. */
+export interface TakenAccount {
+  readonly account: string;
+  readonly units: string;
+}
+
 /**
  * A complete token transfer before signing (on Solana also of SOL): the signer builds exactly this transaction and no
  * other.
@@ -49,6 +55,8 @@ export type TokenDraft =
        * if missing.
        */
       readonly toAccount?: string;
+      /** The owner's accounts that a sweep empties. Absent: the associated one alone. */
+      readonly fromAccounts?: readonly TakenAccount[];
       /**
        * The treasury's nonce account and the value stored in it: transactions that name the same value exclude each
        * other.

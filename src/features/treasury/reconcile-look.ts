@@ -149,7 +149,9 @@ async function lookAtCollection(
     let [bookedSum, onChainSum] = [0n, 0n];
     for await (const { address, booked } of bookedAddresses(executor, deps, coin)) {
       if (sweeping.has(address)) continue;
-      const onChain = (await heldAt(address)).coins[coin] ?? 0n;
+      const usual = (await heldAt(address)).coins[coin] ?? 0n;
+      const elsewhere = usual < booked ? (await chain.heldElsewhere?.(address))?.[coin] : undefined;
+      const onChain = usual + (elsewhere ?? 0n);
       bookedSum += booked;
       onChainSum += onChain;
       const missing = booked - onChain - (amountsAt(address, Object.values(unknownOutflows))[coin] ?? 0n);

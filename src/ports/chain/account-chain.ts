@@ -70,7 +70,7 @@ export interface AccountChain {
   /** Null if no provider has the transaction yet: ask again, never drop it. */
   effectOf(txHash: string, account: TokenAccount): Promise<AccountEffect | null>;
   /** What the owner holds of the configured tokens in other final accounts than these. */
-  otherHoldings?(owner: string): Promise<readonly { readonly account: string; readonly units: bigint }[]>;
+  otherHoldings?(owner: string): Promise<readonly (TokenAccount & { readonly units: bigint })[]>;
   /** Newest finalised block. */
   finalized(): Promise<Block>;
   /** Null for a slot without a block and above the head. */

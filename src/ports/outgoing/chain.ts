@@ -44,6 +44,8 @@ export interface OutgoingChain {
    * only if no other answers, in its order.
    */
   balances(address: string, atLeast?: number, preferOtherThan?: readonly string[]): Promise<ShownBalances>;
+  /** What an address holds in other accounts than those of `balances`, where a chain has such; 10^-18 units. */
+  heldElsewhere?(address: string): Promise<Partial<Record<Coin, bigint>>>;
   /** Balances of many addresses in the given order, in few calls; in final state if the chain serves that. */
   finalBalances(addresses: readonly string[], preferOtherThan?: readonly string[]): Promise<readonly AccountBalances[]>;
   /** Checks balance, gas, freezes and pauses in the current state. */

@@ -70,6 +70,7 @@ export async function solanaTransferBytes(
           decimals: draft.decimals,
           rentPayer,
           toAccount: draft.toAccount,
+          fromAccounts: draft.fromAccounts?.map(({ account, units }) => ({ account, units: BigInt(units) })),
         })),
     new web3.TransactionInstruction({ programId: new web3.PublicKey(MEMO_PROGRAM), keys: [], data: Buffer.from(id) }),
   );

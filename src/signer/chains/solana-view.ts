@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { fromTokenUnits } from '../../domain/money/money.ts';
-import type { TransactionDraft } from '../../domain/events/transaction-draft.ts';
+import type { TakenAccount, TransactionDraft } from '../../domain/events/transaction-draft.ts';
 import { NATIVE_COIN, NATIVE_DECIMALS } from '../../domain/networks/networks.ts';
 import { OUTCOMES } from '../../domain/networks/outcomes.ts';
 import type { OutgoingTransaction } from '../../ports/outgoing/transaction.ts';
@@ -129,6 +129,10 @@ export class SolanaView implements ChainView {
     const namesAccount = draft.kind === 'solana' && draft.toAccount !== undefined;
     if (namesAccount && (draft.tokenAddress === null || !paysBack(order)))
       return 'only a refund or a return of tokens names the account that it pays into';
+    if (draft.kind === 'solana' && draft.fromAccounts) {
+      if (order.kind !== 'sweep' || draft.tokenAddress === null) return 'only a sweep of tokens names its accounts';
+      if (!isAllOf(draft.fromAccounts, draft.tokenUnits)) return 'the accounts of the draft are not the whole amount';
+    }
     if (draft.kind === 'solana-nonce-account' || draft.tokenAddress === null) {
       if (order.coin !== NATIVE_COIN.solana) return 'the draft moves a different coin';
       const lamports = draft.kind === 'solana' ? draft.tokenUnits : draft.lamports;
@@ -234,6 +238,11 @@ export class SolanaView implements ChainView {
     return rpc(this.#network, url, { method, params }, form);
   }
 }
+
+/** Whether the parts of a sweep are the whole amount, each account named once. */
+const isAllOf = (taken: readonly TakenAccount[], tokenUnits: string): boolean =>
+  new Set(taken.map(({ account: from }) => from)).size === taken.length &&
+  taken.reduce((sum, { units }) => sum + BigInt(units), 0n) === BigInt(tokenUnits);
 
 const paysBack = ({ kind }: Pick<OutgoingTransaction, 'kind'>): boolean => kind === 'refund' || kind === 'return';
 

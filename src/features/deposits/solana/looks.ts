@@ -100,8 +100,7 @@ export class WatchedAccounts {
   async readFinal(owner: string): Promise<number> {
     let transfers = 0;
     for (const account of this.#accountsOf(owner)) transfers += await this.#readFinal(account);
-    await this.#reportOthers(owner).catch(onlyUnavailable);
-    return transfers;
+    return transfers + ((await this.#readOthers(owner).catch(onlyUnavailable)) ?? 0);
   }
 
   /** Reads some overdue histories: of balances assumed to be as booked, and of balances that could not be explained. */
@@ -208,13 +207,17 @@ export class WatchedAccounts {
     this.#doubted.delete(account.account);
   }
 
-  /** Money in accounts that no payer was shown pays nothing, and nobody would look there. */
-  async #reportOthers(owner: string): Promise<void> {
-    for (const { account, units } of (await this.#deps.chain.otherHoldings?.(owner)) ?? []) {
-      if (this.#reported.get(account) === units) continue;
-      this.#reported.set(account, units);
-      this.#reportUnexplained({ owner, account }, units, 0n);
+  /** Anyone may make another account of an owner and pay into it: that is the owner's money, too. */
+  async #readOthers(owner: string): Promise<number> {
+    let transfers = 0;
+    for (const { units, ...account } of (await this.#deps.chain.otherHoldings?.(owner)) ?? []) {
+      transfers += await this.#readFinal(account);
+      const explained = this.#histories.explainedUnits(account.account);
+      if (explained === units || this.#reported.get(account.account) === units) continue;
+      this.#reported.set(account.account, units);
+      this.#reportUnexplained(account, units, explained);
     }
+    return transfers;
   }
 
   #reportUnexplained(

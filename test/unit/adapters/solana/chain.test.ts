@@ -260,7 +260,9 @@ describe('other accounts of an owner', () => {
             },
           }
         : undefined;
-    expect(await chain.otherHoldings!(OWNER)).toMatchObject([{ account: 'second', mint: USDC, units: 5n }]);
+    expect(await chain.otherHoldings!(OWNER)).toEqual([
+      { account: 'second', owner: OWNER, token: settings.tokens[1], units: 5n },
+    ]);
   });
 });
 

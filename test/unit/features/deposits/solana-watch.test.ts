@@ -465,18 +465,26 @@ describe('the Solana watcher', () => {
     expect(anomalies).toHaveLength(1);
   });
 
-  it('tells once of money in another account of an address that was shown', async () => {
-    const { chain, watcher, anomalies, open, until } = watching();
+  it('counts money in another account of an address, once, and tells of what no transaction explains', async () => {
+    const { chain, watcher, anomalies, told, open, until } = watching();
     open('a');
     await watcher.start();
-    chain.others.set('a', [{ account: 'second account', units: 7n }]);
+    const second = { ...chain.tokenAccountsOf('a')[0]!, account: 'ata-second', units: 7n };
+    chain.pay('second', 7n, { txHash: 'to the second' });
+    chain.finalizedSlot = chain.slot;
+    chain.others.set('a', [second]);
+    expect(await watcher.recheck('a')).toEqual({ transfers: 1 });
+    expect(await watcher.recheck('a')).toMatchObject({ transfers: 0 });
+    expect(told.filter((text) => text.startsWith('record cs_a'))).toHaveLength(1);
+    expect(anomalies).toEqual([]);
+    chain.others.set('a', [{ ...second, units: 9n }]);
     await watcher.recheck('a');
     await watcher.recheck('a');
     await until('alarm', () => anomalies.length > 0);
     expect(anomalies).toEqual([
       {
-        ...{ kind: 'unexplained', sessionId: 'cs_a', account: 'second account' },
-        ...{ balanceUnits: '7', explainedUnits: '0' },
+        ...{ kind: 'unexplained', sessionId: 'cs_a', account: 'ata-second' },
+        ...{ balanceUnits: '9', explainedUnits: '7' },
       },
     ]);
   });
